@@ -1,7 +1,7 @@
 //! What is wanted of a cloud, checked before any program is called.
 
 use logbook::failure::{Failure, Side};
-use logbook::machines::{Cloud, MOST, Network, Opening, Placement, is_plain};
+use logbook::machines::{Cloud, MOST, Network, Opening, Placement, is_plain, region};
 
 /// Machines of one kind in one zone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,6 +68,10 @@ impl Wanted {
         }
         for group in &self.machines {
             let image = group.image.as_deref().unwrap_or_default();
+            if let Some(hint) = region(self.cloud, &group.zone) {
+                let what = format!("is a region of {}, not a zone", self.cloud);
+                return Err(Failure { hint: Some(hint), ..refused(&group.zone, &what) });
+            }
             if !is_plain(&group.zone, "-") || !is_plain(&group.machine_type, "-_.") || !words(image) {
                 let what = format!("{} {} {image}", group.zone, group.machine_type);
                 return Err(refused(what.trim(), "has letters that no zone, machine type or image has"));

@@ -96,7 +96,10 @@ fn of_content(text: &str) -> Form {
     let text = text.trim_start_matches('\u{feff}');
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', ';']));
     let first = lines.next().unwrap_or_default();
-    let section = |line: &str| line.starts_with('[') && line.ends_with(']') && !line.contains(['{', '"', ',']);
+    // One that is not closed is told so by the reader.
+    let section = |line: &str| {
+        line.starts_with('[') && (line.ends_with(']') || !line.contains(']')) && !line.contains(['{', '"', ','])
+    };
     let rest: String = text.trim_start().chars().skip(1).take(200).filter(|letter| !letter.is_whitespace()).collect();
     if first.starts_with('{') || (first.starts_with('[') && rest.starts_with(['{', ']'])) {
         of_json(text)

@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use logbook::host::{Address, Host};
 use logbook::plan::{Directions, MOST_HOSTS, Plan};
 
+pub(crate) use choose::nearest;
 pub use machines::machines;
 
 /// Two hosts that measure each other.

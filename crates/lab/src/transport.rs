@@ -6,26 +6,21 @@
 pub mod local;
 pub mod namespace;
 pub mod pod;
+pub mod program;
 pub mod remote;
 pub mod ssh;
 pub mod ways;
 
 use std::fmt;
-use std::path::PathBuf;
 use std::process::Command;
 
+use endpoint::clock::Monotonic;
+use endpoint::pace;
 use endpoint::stop::Stop;
 use logbook::failure::Failure;
-use measure::unit::Nanos;
+use measure::unit::{Instant, Nanos};
 
-/// The program that is put onto hosts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Program {
-    /// Where it lies here.
-    pub path: PathBuf,
-    /// SHA-256 of it, 64 hexadecimal digits: what lies on a host under this name and is something else is put there anew.
-    pub sha256: String,
-}
+pub use program::Program;
 
 /// A way to one host.
 pub trait Transport: Send + Sync + fmt::Debug {
@@ -52,4 +47,37 @@ fn command_of(prefix: &[String], words: &[String]) -> Command {
     let mut command = Command::new(all.next().map_or("", String::as_str));
     command.args(all);
     command
+}
+
+/// How long is waited between tries: longer each time, so that what is overloaded is not asked more often than it answers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pause(Nanos);
+
+impl Default for Pause {
+    fn default() -> Self {
+        Self(Nanos::millis(250))
+    }
+}
+
+impl Pause {
+    /// The longest.
+    const MOST: Nanos = Nanos::secs(4);
+    /// How often the wish to stop is looked for.
+    const LOOK: Nanos = Nanos::millis(50);
+
+    /// Waits; `false`, at once: there is no time for another try before `due`, or it is to stop.
+    pub(crate) fn rest(&mut self, due: Instant, stop: &Stop) -> bool {
+        let until = Monotonic::now().after(self.0);
+        self.0 = Nanos(self.0.0 * 2).min(Self::MOST);
+        if until >= due {
+            return false;
+        }
+        while Monotonic::now() < until {
+            if stop.requested() {
+                return false;
+            }
+            pace::sleep_until(Monotonic::now().after(Self::LOOK).min(until));
+        }
+        !stop.requested()
+    }
 }

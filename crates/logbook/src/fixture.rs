@@ -268,6 +268,7 @@ pub(crate) fn run() -> RunDocument {
         cpus: Some(2),
         boot_id: None,
         clock_ahead_ns: Some(-12_000),
+        port: None,
         lost,
     };
     RunDocument {

@@ -5,6 +5,7 @@
 pub mod data;
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
@@ -112,6 +113,26 @@ impl Host {
         self.address(which)?.seen_from(near.address(which), family)
     }
 
+    /// An address of it that no other machine reaches it by: loopback, though a program leads to another machine.
+    pub fn unreachable(&self) -> Option<(Address, IpAddr)> {
+        let is_elsewhere = match &self.reach {
+            Reach::Local | Reach::Namespace(_) => false,
+            Reach::Pod(_) => true,
+            Reach::Ssh(ssh) => {
+                let at = ssh.to.rsplit('@').next().unwrap_or_default();
+                // Words in front may lead anywhere, and an sshd may be this machine's own.
+                let is_own = at == "localhost" || at.parse::<IpAddr>().is_ok_and(|at| at.is_loopback());
+                ssh.through.is_empty() && !is_own
+            }
+        };
+        let each = [Address::Internal, Address::External].into_iter();
+        let mut all = each.flat_map(|kind| {
+            self.address(kind).into_iter().flat_map(move |all| all.each().iter().map(move |one| (kind, one)))
+        });
+        let loopback = all.find_map(|(kind, one)| one.ip().filter(IpAddr::is_loopback).map(|address| (kind, address)));
+        loopback.filter(|_| is_elsewhere)
+    }
+
     /// What is known of it under this name.
     pub fn label(&self, name: &str) -> Option<&str> {
         self.labels.get(name).map(String::as_str)
@@ -122,6 +143,13 @@ impl Host {
 pub fn is_name(name: &str) -> bool {
     const LONGEST: usize = 200;
     !name.trim().is_empty() && name.chars().count() <= LONGEST && !name.contains(|letter: char| letter.is_control())
+}
+
+/// Whether `word` looks like an IPv4 address and is none, as 10.0.0.300.
+pub fn is_mistyped_address(word: &str) -> bool {
+    let parts: Vec<&str> = word.split('.').collect();
+    let digits = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    parts.len() > 2 && parts.iter().all(digits) && word.parse::<IpAddr>().is_err()
 }
 
 /// Whether `word` can be an argument of a command that would take it for nothing else: not for an option, above all.

@@ -88,6 +88,49 @@ pub fn is_plain(text: &str, more: &str) -> bool {
         && text.chars().all(|letter| letter.is_ascii_alphanumeric() || more.contains(letter))
 }
 
+/// What to name in place of `zone`, where that is a whole region: `us-central1` of gcp, `us-east-1` of aws. Azure has machines in no
+/// zone of a region.
+pub fn region(cloud: Cloud, zone: &str) -> Option<String> {
+    let parts: Vec<&str> = zone.split('-').collect();
+    let letters = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_lowercase());
+    let numbered = |part: &str| {
+        let name = part.trim_end_matches(|digit: char| digit.is_ascii_digit());
+        name.len() < part.len() && letters(&name)
+    };
+    let (last, first) = parts.split_last()?;
+    let (is_region, zone) = match cloud {
+        Cloud::Gcp => (first.len() == 1 && first.iter().all(letters) && numbered(last), format!("{zone}-b")),
+        Cloud::Aws => {
+            let is_number = !last.is_empty() && last.bytes().all(|byte| byte.is_ascii_digit());
+            (first.len() >= 2 && first.iter().all(letters) && is_number, format!("{zone}a"))
+        }
+        Cloud::Azure => (false, String::new()),
+    };
+    is_region.then(|| format!("name a zone of it, as `{zone}`"))
+}
+
+/// Whether machines of this type are known to have ARM processors, by the vendor's names: `c4a-standard-2`, `m7g.large`,
+/// `Standard_D2ps_v5`.
+pub fn is_arm(cloud: Cloud, machine_type: &str) -> bool {
+    let after_digits = |text: &str| {
+        let rest = text.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
+        let features = rest.trim_start_matches(|digit: char| digit.is_ascii_digit());
+        (features.len() < rest.len()).then(|| features.to_owned())
+    };
+    match cloud {
+        Cloud::Gcp => matches!(machine_type.split('-').next(), Some("t2a" | "c4a" | "n4a")),
+        Cloud::Aws => {
+            let family = machine_type.split('.').next().unwrap_or_default();
+            family == "a1" || after_digits(family).is_some_and(|features| features.starts_with('g'))
+        }
+        Cloud::Azure => {
+            let size = machine_type.trim_start_matches("Standard_").split('_').next().unwrap_or_default();
+            let features = size.split_once('-').map_or_else(|| after_digits(size), |(_, rest)| after_digits(rest));
+            features.is_some_and(|features| features.contains('p'))
+        }
+    }
+}
+
 /// Whose cloud.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -316,3 +359,35 @@ macro_rules! as_text {
 }
 
 as_text!(Network, Opening, Lifetime);
+
+#[cfg(test)]
+mod tests {
+    use test_case::test_case;
+
+    use super::*;
+
+    #[test_case(Cloud::Gcp, "us-central1", Some("us-central1-b"))]
+    #[test_case(Cloud::Gcp, "us-central1-b", None)]
+    #[test_case(Cloud::Gcp, "asia-northeast1-a", None)]
+    #[test_case(Cloud::Aws, "us-east-1", Some("us-east-1a"))]
+    #[test_case(Cloud::Aws, "us-gov-west-1", Some("us-gov-west-1a"))]
+    #[test_case(Cloud::Aws, "us-east-1a", None)]
+    #[test_case(Cloud::Aws, "us-west-2-lax-1a", None)]
+    #[test_case(Cloud::Azure, "eastus", None)]
+    #[test_case(Cloud::Azure, "eastus-1", None)]
+    fn a_region_is_no_zone(cloud: Cloud, zone: &str, meant: Option<&str>) {
+        let hint = region(cloud, zone);
+        assert_eq!(hint, meant.map(|zone| format!("name a zone of it, as `{zone}`")));
+    }
+
+    #[test_case(Cloud::Gcp, &["c4a-standard-2", "t2a-standard-1"], &["n4-standard-2", "c4-standard-2", "n4d-standard-2"])]
+    #[test_case(Cloud::Aws, &["m7g.large", "c6gn.xlarge", "t4g.micro", "a1.large", "im4gn.large", "x2gd.large"],
+        &["m7i.large", "g4dn.xlarge", "g5.xlarge", "m7a.large", "c5.large", "r6id.large"])]
+    #[test_case(Cloud::Azure, &["Standard_D2ps_v5", "Standard_E4pds_v6", "Standard_B2pts_v2"],
+        &["Standard_D2s_v6", "Standard_NP10s", "Standard_E4-2s_v5", "Standard_F8s_v2"])]
+    fn arm_is_known_by_name(cloud: Cloud, arm: &[&str], others: &[&str]) {
+        assert!(arm.iter().all(|name| is_arm(cloud, name)));
+        let wrong: Vec<&&str> = others.iter().filter(|name| is_arm(cloud, name)).collect();
+        assert_eq!(wrong, [&""; 0]);
+    }
+}

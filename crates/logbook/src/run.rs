@@ -81,6 +81,9 @@ pub struct HostSeen {
     /// By how much its wall clock was ahead of ours, nanoseconds, to within half the time its answer took; absent where it was not
     /// told. Nothing measured depends on it.
     pub clock_ahead_ns: Option<i64>,
+    /// Port number, over TCP and UDP, at which the run's reflector answered there; absent where none was started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
     /// When it was given up, and why; absent where it was there until the end.
     pub lost: Option<Failure>,
 }

@@ -53,6 +53,9 @@ pub trait Shelf: fmt::Debug + Send {
     /// Keeps a record that belongs to no run.
     fn add_record(&mut self, record: &Record) -> Result<(), ShelfError>;
 
+    /// Removes a run with its checks, its cells, and those of its records that no other run has.
+    fn remove(&mut self, run: Uuid) -> Result<(), ShelfError>;
+
     /// The runs that are wanted, the latest first.
     fn runs(&self, filter: &RunFilter) -> Result<Vec<RunSummary>, ShelfError>;
 
@@ -101,6 +104,8 @@ impl Progress {
 pub struct RunFilter {
     /// Those started then or later.
     pub since: Option<Timestamp>,
+    /// Those started before then.
+    pub before: Option<Timestamp>,
     /// Those whose plan has this in its name, letters of either case.
     pub plan: Option<String>,
     /// So many, a count.

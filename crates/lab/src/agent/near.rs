@@ -22,7 +22,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use super::{Ended, Hello, Order, VERSION};
 use crate::transport::Transport;
 use crate::trial::{self, Run};
-use hearing::{Seen, State, keep_last, listen, lock};
+use hearing::{GONE, Seen, State, keep_last, listen, lock};
 
 /// How long an answer to an order may take on its way, beyond what it was given.
 const ON_THE_WAY: Nanos = Nanos::secs(15);
@@ -49,6 +49,22 @@ pub struct Agent {
     patience: Nanos,
 }
 
+/// Why there is no agent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unstarted {
+    /// What happened.
+    pub failure: Failure,
+    /// Whether its way had ended before it said anything: the connection may have been cut, or the program taken away by another
+    /// run since it was put.
+    pub is_cut: bool,
+}
+
+impl From<Failure> for Unstarted {
+    fn from(failure: Failure) -> Self {
+        Self { failure, is_cut: false }
+    }
+}
+
 /// Something that runs on the host.
 #[derive(Debug)]
 pub struct Job<'a> {
@@ -68,7 +84,7 @@ impl Agent {
         program: &str,
         (due, patience): (Instant, Nanos),
         stop: &Stop,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, Unstarted> {
         let words = [program.to_owned(), "agent".to_owned()];
         let mut command = transport.command(&words);
         // Ctrl-C at a terminal goes to the whole group: what is to end by it is said in the orders.
@@ -111,11 +127,16 @@ impl Agent {
             leader: Mutex::new(leader),
             patience,
         };
-        let (hello, heard) = agent.wait_until(Some(due), stop, "say hello", |seen| seen.hello.clone())?;
+        let hello = agent.wait_until(Some(due), stop, "say hello", |seen| seen.hello.clone());
+        let (hello, heard) = hello.map_err(|failure| {
+            let is_cut = lock(&agent.state.seen).gone.as_deref() == Some(GONE);
+            Unstarted { failure, is_cut }
+        })?;
         if hello.version != VERSION {
             let what =
                 format!("{host}: its agent speaks version {}, and this program version {VERSION}", hello.version);
-            return Err(Failure { hint: Some("the same sonde is wanted on every host".into()), ..failure(host, what) });
+            let hint = Some("the same sonde is wanted on every host".into());
+            return Err(Failure { hint, ..failure(host, what) }.into());
         }
         // Its clock was read somewhere between our start and our hearing of it.
         let middle = i128::from(started) + (i128::from(heard) - i128::from(started)) / 2;

@@ -80,7 +80,7 @@ impl Course<'_> {
         let started = (campaign.now)();
         let run = match self.hindrance(&place, (from, to, address), measure) {
             Err(failure) => Run::Failed(failure),
-            Ok(address) => self.measured(from, address, measure),
+            Ok(address) => self.measured((from, to), address, measure),
         };
         let (record, failure) = match run {
             Run::Measured(record) => (Some(record), None),
@@ -111,7 +111,7 @@ impl Course<'_> {
         campaign.watcher.ended(cell, record);
     }
 
-    fn measured(&self, from: &Member, address: &DataAddress, measure: &Measure) -> Run {
+    fn measured(&self, (from, to): (&Member, &Member), address: &DataAddress, measure: &Measure) -> Run {
         let campaign = self.campaign;
         let agent = match from.agent() {
             Ok(agent) => agent,
@@ -123,7 +123,7 @@ impl Course<'_> {
         let most = Nanos(measure.most.0.saturating_add(AROUND.0));
         let mut key = None;
         if measure.needs.server() {
-            words.extend(["--port".to_owned(), campaign.port.to_string()]);
+            words.extend(["--port".to_owned(), to.port(campaign).to_string()]);
         }
         if measure.needs == Needs::Reflector {
             words.extend(["--key".to_owned(), KEY_FILE.to_owned()]);
@@ -156,7 +156,7 @@ impl Course<'_> {
         let Some(check) = self.checks.iter().find(here) else { return Ok(address) };
         let (what, answer) = match measure.needs {
             Needs::Echo => ("an ICMP echo".to_owned(), check.icmp),
-            _ => (format!("TCP port {}", self.campaign.port), check.tcp),
+            _ => (format!("TCP port {}", to.port(self.campaign)), check.tcp),
         };
         let said = match answer {
             Answer::Open | Answer::NotAsked => return Ok(address),

@@ -77,7 +77,8 @@ fn one(campaign: &Campaign<'_>, from: &Member, to: &Member, over: Address, addre
         mtu_hole: false,
         failure: None,
     };
-    match reached(campaign, from, address) {
+    let port = to.port(campaign).to_string();
+    match reached(campaign, from, address, &port) {
         Ok(Some(found)) => {
             check.address = check.address.or_else(|| found.address.parse().ok());
             check.icmp = echo(&found.echo);
@@ -88,15 +89,19 @@ fn one(campaign: &Campaign<'_>, from: &Member, to: &Member, over: Address, addre
         Err(failure) => check.failure = Some(failure),
     }
     if check.tcp == Answer::Open && campaign.measures.iter().any(|measure| measure.needs == Needs::Reflector) {
-        check.udp = datagrams(campaign, from, address);
+        check.udp = datagrams(campaign, from, address, &port);
     }
     check
 }
 
 /// What `sonde check` finds there, from that host.
-fn reached(campaign: &Campaign<'_>, from: &Member, address: &DataAddress) -> Result<Option<AddressReach>, Failure> {
-    let port = campaign.port.to_string();
-    let words = ["check", &address.to_string(), "--tcp", &port, "--no-service", "--tries", "2", "--json", "--quiet"];
+fn reached(
+    campaign: &Campaign<'_>,
+    from: &Member,
+    address: &DataAddress,
+    port: &str,
+) -> Result<Option<AddressReach>, Failure> {
+    let words = ["check", &address.to_string(), "--tcp", port, "--no-service", "--tries", "2", "--json", "--quiet"];
     let agent = from.agent()?;
     let ended = agent.begin(&words.map(str::to_owned), None, false)?.wait(MOST, campaign.stop)?;
     if let Ok(document) = serde_json::from_str::<ReachDocument>(&ended.printed) {
@@ -108,10 +113,9 @@ fn reached(campaign: &Campaign<'_>, from: &Member, address: &DataAddress) -> Res
 }
 
 /// Whether datagrams come there and back: the reflector answers nobody without a session, so one exchange is made.
-fn datagrams(campaign: &Campaign<'_>, from: &Member, address: &DataAddress) -> Answer {
-    let port = campaign.port.to_string();
+fn datagrams(campaign: &Campaign<'_>, from: &Member, address: &DataAddress, port: &str) -> Answer {
     let (address, key) = (address.to_string(), KEY_FILE);
-    let words = ["rtt", &address, "--udp", "--port", &port, "--key", key, "-c", "3", "--warm-up", "0"];
+    let words = ["rtt", &address, "--udp", "--port", port, "--key", key, "-c", "3", "--warm-up", "0"];
     let Ok(agent) = from.agent() else { return Answer::NotAsked };
     match agent.measure(&words.map(str::to_owned), Some(campaign.key), MOST, campaign.stop) {
         Run::Measured(record) => {

@@ -14,10 +14,14 @@ use measure::unit::Nanos;
 use super::{Campaign, KEY_FILE, fan};
 use crate::agent::near::Agent;
 use crate::pairs;
-use crate::transport::Transport;
+use crate::transport::{Pause, Transport};
 
 /// How long a reflector may take to listen.
 const LISTENING: Nanos = Nanos::secs(15);
+/// How many ports are tried where the wanted one is taken, as by another run over the same hosts.
+const PORTS: u16 = 32;
+/// What a reflector says of a port that is taken.
+const TAKEN: &str = "address already in use";
 /// What a reflector says when it does.
 const READY: &str = "sonde serve: listening";
 
@@ -44,18 +48,41 @@ struct State {
     told: bool,
     /// Why nobody serves there, where somebody should.
     unserved: Option<Failure>,
+    /// The port at which somebody of ours serves there.
+    port: Option<u16>,
+}
+
+/// What a host has to do with a campaign.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// Nothing: it is in no pair, and nobody goes there.
+    #[default]
+    Nothing,
+    /// It measures, or is only cleaned.
+    Agent,
+    /// It answers too.
+    Served,
 }
 
 impl Crew {
-    /// Puts the program onto every host, starts its agent, and has those that are `wanted` answer at their addresses of the plan's
-    /// kinds; what does not come to be is lost, and told.
-    pub fn muster(campaign: &Campaign<'_>, wanted: &[bool]) -> Self {
+    /// Puts the program onto every host that has a part, starts its agent, and has it answer at its addresses of the plan's kinds
+    /// where that is its part; what does not come to be is lost, and told.
+    pub fn muster(campaign: &Campaign<'_>, parts: &[Part]) -> Self {
         let members = fan::each(&campaign.plan.hosts, &|at, host| {
-            let member = Member::reach(host, campaign);
+            let part = parts.get(at).copied().unwrap_or_default();
+            let mut member = Member::absent(host);
+            if part == Part::Nothing {
+                return member;
+            }
+            member.reach(campaign);
             member.tell(campaign);
-            if wanted.get(at) == Some(&true) && member.lost().is_none() {
+            if part == Part::Served && member.lost().is_none() {
                 member.serve(campaign);
-                member.tell_loss(campaign);
+                if member.port(campaign) == campaign.port {
+                    member.tell_loss(campaign);
+                } else {
+                    member.tell(campaign);
+                }
             }
             member
         });
@@ -99,12 +126,24 @@ impl Crew {
 }
 
 impl Member {
-    fn reach(host: &Host, campaign: &Campaign<'_>) -> Self {
-        let mut member = Self { host: host.clone(), transport: None, agent: None, state: Mutex::default() };
-        if let Err(failure) = member.enlist(campaign) {
-            lock(&member.state).lost = Some(failure);
+    fn absent(host: &Host) -> Self {
+        Self { host: host.clone(), transport: None, agent: None, state: Mutex::default() }
+    }
+
+    fn reach(&mut self, campaign: &Campaign<'_>) {
+        if let Err(failure) = self.enlist(campaign) {
+            lock(&self.state).lost = Some(failure);
         }
-        member
+    }
+
+    /// Whether it has a part in the campaign.
+    pub fn takes_part(&self) -> bool {
+        self.transport.is_some() || self.lost().is_some()
+    }
+
+    /// The port at which it answers: the campaign's, or another where that was taken.
+    pub fn port(&self, campaign: &Campaign<'_>) -> u16 {
+        lock(&self.state).port.unwrap_or(campaign.port)
     }
 
     fn enlist(&mut self, campaign: &Campaign<'_>) -> Result<(), Failure> {
@@ -112,10 +151,18 @@ impl Member {
         let due = Monotonic::now().after(patience);
         let transport = campaign.ways.to(&self.host)?;
         let transport = self.transport.insert(transport);
-        let program = transport.put(campaign.program, patience, stop)?;
-        let agent = Agent::start(&self.host.name, transport.as_ref(), &program, (due, patience), stop)?;
-        self.agent = Some(agent);
-        Ok(())
+        let (mut left, mut pause) = (patience, Pause::default());
+        loop {
+            let program = transport.put(campaign.program, left, stop)?;
+            match Agent::start(&self.host.name, transport.as_ref(), &program, (due, patience), stop) {
+                Ok(agent) => {
+                    self.agent = Some(agent);
+                    return Ok(());
+                }
+                Err(unstarted) if !unstarted.is_cut || !pause.rest(due, stop) => return Err(unstarted.failure),
+                Err(_) => left = due.since(Monotonic::now()).unwrap_or_default(),
+            }
+        }
     }
 
     /// Why nothing can be asked of it any more, where that is so.
@@ -176,6 +223,7 @@ impl Member {
     /// What was found of it.
     pub fn seen(&self) -> HostSeen {
         let hello = self.agent.as_ref().map(Agent::hello);
+        let port = lock(&self.state).port;
         HostSeen {
             host: self.host.name.clone(),
             tool: hello.map(|hello| Tool { name: hello.program.clone(), version: hello.program_version.clone() }),
@@ -183,22 +231,30 @@ impl Member {
             cpus: hello.and_then(|hello| hello.cpus),
             boot_id: hello.and_then(|hello| hello.boot_id.clone()),
             clock_ahead_ns: self.agent.as_ref().and_then(Agent::clock_ahead_ns),
+            port,
             lost: self.lost(),
         }
     }
 
     fn serve(&self, campaign: &Campaign<'_>) {
-        let served = self.agent().and_then(|agent| {
-            let job = agent.begin(&self.serving(campaign), Some(campaign.key), true)?;
+        let served = |port: u16| {
+            let agent = self.agent()?;
+            let job = agent.begin(&self.serving(campaign, port), Some(campaign.key), true)?;
             job.wait_for_word(READY, LISTENING, campaign.stop)
-        });
-        if let Err(failure) = served {
-            lock(&self.state).unserved = Some(failure);
+        };
+        let last = campaign.port.saturating_add(PORTS - 1);
+        for port in campaign.port..=last {
+            match served(port) {
+                Ok(_) => lock(&self.state).port = Some(port),
+                Err(failure) if failure.what.contains(TAKEN) && port < last => continue,
+                Err(failure) => lock(&self.state).unserved = Some(failure),
+            }
+            return;
         }
     }
 
-    fn serving(&self, campaign: &Campaign<'_>) -> Vec<String> {
-        let port = campaign.port.to_string();
+    fn serving(&self, campaign: &Campaign<'_>, port: u16) -> Vec<String> {
+        let port = port.to_string();
         let mut words: Vec<String> = ["serve", "--key", KEY_FILE, "--port", &port].map(str::to_owned).to_vec();
         for address in self.listens(campaign) {
             words.extend(["--listen".to_owned(), address.to_string()]);

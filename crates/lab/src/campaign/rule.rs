@@ -16,10 +16,11 @@ pub struct Opening {
     pub rules: Vec<(String, String)>,
 }
 
-/// What is closed, host by host, with the rules that would open it. A port that a host itself refuses wants no rule but somebody who
+/// What is closed, host by host, with the rules that would open it; `port` is the one at which a host answers. A port that a host itself refuses wants no rule but somebody who
 /// listens, and is not among them.
-pub fn openings(hosts: &[Host], checks: &[PairCheck], port: u16) -> Vec<Opening> {
+pub fn openings(hosts: &[Host], checks: &[PairCheck], port: &dyn Fn(&str) -> u16) -> Vec<Opening> {
     let of = |host: &Host| {
+        let port = port(&host.name);
         let shut = |answer: Answer| matches!(answer, Answer::Silent | Answer::Rejected);
         let here: Vec<&PairCheck> = checks.iter().filter(|check| check.to == host.name).collect();
         let gates = [
@@ -192,7 +193,7 @@ mod tests {
             check("b", "a", Answer::Open, Answer::Closed, Answer::NotAsked),
             check("a", "c", Answer::Open, Answer::Open, Answer::Silent),
         ];
-        let found = openings(&hosts, &checks, 7663);
+        let found = openings(&hosts, &checks, &|_| 7663);
         let told: Vec<(&str, Vec<&str>, Vec<&str>)> = found
             .iter()
             .map(|opening| {
@@ -224,7 +225,7 @@ mod tests {
     fn a_cloud_has_its_own_rule_first(cloud: &str, rule: &str) {
         let hosts = [host("b", &[("cloud", cloud), ("network", "n1")])];
         let checks = [check("a", "b", Answer::Open, Answer::Silent, Answer::NotAsked)];
-        let found = openings(&hosts, &checks, 5000);
+        let found = openings(&hosts, &checks, &|_| 5000);
         assert_eq!(found[0].rules[0], (format!("at {cloud}"), rule.to_owned()));
         assert_eq!(found[0].rules.len(), 4, "and those of the host itself");
     }

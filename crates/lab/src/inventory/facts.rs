@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use logbook::host::data::DataAddresses;
-use logbook::host::{Host, Pod, Reach, Ssh, is_argument, is_name};
+use logbook::host::{Host, Pod, Reach, Ssh, is_argument, is_mistyped_address, is_name};
 
 use super::words;
 use crate::document::Fault;
@@ -156,6 +156,7 @@ impl Facts {
             }
         }
         let known = Known(known);
+        let line = self.line;
         let mut host = Host {
             reach: self.reach(&known)?,
             internal: self.address(&known, Key::Internal, &mut labels)?,
@@ -165,6 +166,14 @@ impl Facts {
             name: self.name,
         };
         place(&mut host, &known);
+        if let Some((_, address)) = host.unreachable() {
+            let what = format!("`{address}` is loopback: other hosts do not reach `{}` by it", host.name);
+            return Err(Fault::new(
+                line,
+                what,
+                "give the address by which the other hosts reach it, as internal=10.0.0.5",
+            ));
+        }
         Ok(host)
     }
 
@@ -197,6 +206,10 @@ impl Facts {
         let to = known.get(Key::User).map_or_else(|| host.clone(), |(user, _)| format!("{user}@{host}"));
         self.argument(&host)?;
         self.argument(&to)?;
+        if is_mistyped_address(&host) {
+            let line = known.get(Key::Address).map_or(self.line, |(_, line)| line);
+            return Err(self.no_address(&host, line));
+        }
         if to.contains(char::is_whitespace) {
             return Err(self.unreachable(&to));
         }
@@ -254,16 +267,18 @@ impl Facts {
         match text.parse::<DataAddresses>() {
             // A variable may be called so and mean something else: a word is no name there.
             Ok(found) if !self.variables || found.each().iter().all(|one| one.ip().is_some()) => Ok(Some(found)),
-            _ if self.variables => {
+            _ if self.variables && !is_mistyped_address(text) => {
                 let name = if key == Key::Internal { "internal" } else { "external" };
                 labels.insert(name.to_owned(), text.to_owned());
                 Ok(None)
             }
-            _ => {
-                let what = format!("`{}` is no address of `{}`", text.escape_debug(), self.name);
-                Err(Fault::new(line, what, "expected addresses or names, as 10.0.0.5, 2001:db8::5 or db-1.internal"))
-            }
+            _ => Err(self.no_address(text, line)),
         }
+    }
+
+    fn no_address(&self, text: &str, line: usize) -> Fault {
+        let what = format!("`{}` is no address of `{}`", text.escape_debug(), self.name);
+        Fault::new(line, what, "expected addresses or names, as 10.0.0.5, 2001:db8::5 or db-1.internal")
     }
 }
 

@@ -9,6 +9,7 @@ use super::facts::{Facts, MOST_VALUES, is_taken, too_many};
 use super::range;
 use crate::document::Fault;
 use crate::inventory::bound::enough;
+use crate::pairs::nearest;
 
 /// Most groups.
 const MOST_GROUPS: usize = 10_000;
@@ -36,6 +37,8 @@ struct Group {
     variables: Variables,
     parents: BTreeSet<String>,
     line: usize,
+    /// Whether it is listed itself, not only named as a child or given variables.
+    is_defined: bool,
 }
 
 #[derive(Debug)]
@@ -50,6 +53,15 @@ struct Member {
 impl Groups {
     /// That there is a group of this name.
     pub(super) fn group(&mut self, name: &str, line: usize) -> Result<(), Fault> {
+        self.mention(name, line)?;
+        if let Some(group) = self.named.get_mut(name) {
+            group.is_defined = true;
+        }
+        Ok(())
+    }
+
+    /// That something is said of a group of this name, which stands elsewhere.
+    pub(super) fn mention(&mut self, name: &str, line: usize) -> Result<(), Fault> {
         if !self.named.contains_key(name) {
             self.named.insert(name.to_owned(), Group { line, ..Group::default() });
         }
@@ -60,7 +72,7 @@ impl Groups {
 
     /// A variable of a group.
     pub(super) fn variable(&mut self, group: &str, name: &str, value: &str, line: usize) -> Result<(), Fault> {
-        self.group(group, line)?;
+        self.mention(group, line)?;
         let taken = is_taken(name, value, true, line)?;
         if let Some(group) = self.named.get_mut(group).filter(|_| taken) {
             group.variables.insert(name.to_owned(), (value.to_owned(), line));
@@ -71,7 +83,7 @@ impl Groups {
     /// That `group` has another as its child.
     pub(super) fn child(&mut self, group: &str, child: &str, line: usize) -> Result<(), Fault> {
         self.group(group, line)?;
-        self.group(child, line)?;
+        self.mention(child, line)?;
         if group != "all"
             && let Some(child) = self.named.get_mut(child)
         {
@@ -115,6 +127,16 @@ impl Groups {
 
     /// What is told of each host.
     pub(super) fn facts(self) -> Result<Vec<Facts>, Fault> {
+        let stranger =
+            |(name, group): &(&String, &Group)| !group.is_defined && !["all", "ungrouped"].contains(&name.as_str());
+        if let Some((name, group)) = self.named.iter().filter(stranger).min_by_key(|(_, group)| group.line) {
+            let defined = self.named.iter().filter(|(_, group)| group.is_defined).map(|(name, _)| name.as_str());
+            let hint = match nearest(defined, name) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("list its hosts under `[{name}]`, or take it away here"),
+            };
+            return Err(Fault::new(group.line, format!("no group `{}` is listed", name.escape_debug()), hint));
+        }
         let mut depths = BTreeMap::new();
         for name in self.named.keys() {
             self.depth(name, &mut depths, &mut Vec::new())?;

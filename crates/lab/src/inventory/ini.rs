@@ -23,8 +23,16 @@ pub(super) fn read(text: &str) -> Result<Groups, Fault> {
         // A range or an address in brackets has letters behind it or a colon within its number; a section ends the line.
         if let Some(head) = heading(line) {
             (group, section) = opened(head, number)?;
-            groups.group(&group, number)?;
+            match section {
+                // As in Ansible, variables alone make no group.
+                Section::Variables => groups.mention(&group, number)?,
+                Section::Hosts | Section::Children => groups.group(&group, number)?,
+            }
             continue;
+        }
+        if line.starts_with('[') && !line.contains(']') {
+            let closed = format!("close it: `{}]`", line.split_whitespace().next().unwrap_or(line));
+            return Err(Fault::new(number, format!("the section `{line}` is not closed"), closed));
         }
         match section {
             Section::Hosts => host(&mut groups, &group, line, number)?,

@@ -443,3 +443,22 @@ proptest! {
         }
     }
 }
+
+#[test_case("hosts.ini", "[web:vars\nzone=a\n[web]\nweb-1\n", 1, "the section `[web:vars` is not closed", "close it: `[web:vars]`"; "a section that is not closed")]
+#[test_case("hosts", "[web:vars\nzone=a\n", 1, "the section `[web:vars` is not closed", "close it: `[web:vars]`"; "the same in a file without an ending")]
+#[test_case("hosts.ini", "[frontend]\nweb-1\n[all-of:children]\nfrontend\nfrontned\n", 5, "no group `frontned` is listed", "did you mean `frontend`?"; "a child that is not there")]
+#[test_case("hosts.ini", "[web]\nweb-1\n[databases:vars]\nzone=a\n", 3, "no group `databases` is listed", "list its hosts under `[databases]`, or take it away here"; "variables of a group that is not there")]
+#[test_case("hosts", "web-1\nweb-2 10.0.0.300\n", 2, "`10.0.0.300` is no address of `web-2`", "expected addresses or names, as 10.0.0.5, 2001:db8::5 or db-1.internal"; "an address beyond its range")]
+#[test_case("hosts", "10.0.0.300\n", 1, "`10.0.0.300` is no address of `10.0.0.300`", "expected addresses or names, as 10.0.0.5, 2001:db8::5 or db-1.internal"; "one in the place of a name")]
+#[test_case("hosts.ini", "[web]\nweb-1\nweb-2 internal=10.0.0.300\n", 3, "`10.0.0.300` is no address of `web-2`", "expected addresses or names, as 10.0.0.5, 2001:db8::5 or db-1.internal"; "one of a variable")]
+#[test_case("hosts.csv", "name,address,internal\nweb-1,198.51.100.7,127.0.0.1\n", 2, "`127.0.0.1` is loopback: other hosts do not reach `web-1` by it", "give the address by which the other hosts reach it, as internal=10.0.0.5"; "loopback of another machine")]
+fn what_cannot_be_is_refused_with_its_line_and_a_hint(name: &str, text: &str, line: usize, what: &str, hint: &str) {
+    let error = read(text, name, None).unwrap_err();
+    assert_eq!((error.line, error.what.as_str(), error.hint.as_str()), (Some(line), what, hint));
+}
+
+#[test]
+fn an_sshd_of_this_machine_may_have_loopback() {
+    let hosts = read("name,address\nhere,127.0.0.1\n", "hosts.csv", None).unwrap();
+    assert_eq!(hosts[0].internal.as_ref().map(ToString::to_string).as_deref(), Some("127.0.0.1"));
+}

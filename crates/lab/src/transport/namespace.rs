@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn one_that_is_not_there_is_said_with_what_to_try() {
         let way = Namespace::new("sonde-nowhere-at-all".to_owned(), Vec::new());
-        let program = Program { path: "/bin/true".into(), sha256: String::new() };
+        let program = Program::new("/bin/true", &[], "");
         let failure = way.put(&program, Nanos::secs(60), &Stop::default()).unwrap_err();
         assert_eq!(failure.to_whom.as_deref(), Some("sonde-nowhere-at-all"));
         assert_eq!(failure.side, Some(Side::Ours));

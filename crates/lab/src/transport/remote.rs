@@ -5,7 +5,6 @@
 
 mod script;
 
-use std::fs::File;
 use std::process::{Command, Stdio};
 
 use endpoint::clock::Monotonic;
@@ -14,7 +13,7 @@ use logbook::failure::{Failure, Side};
 use measure::unit::Nanos;
 
 use crate::child::{self, Finished, Unfinished};
-use crate::transport::{Program, pod};
+use crate::transport::{Pause, Program, pod};
 
 /// Digits of the checksum that the folder in the cache is named by.
 const DIGITS: usize = 16;
@@ -45,11 +44,18 @@ pub(super) struct Fault {
     pub(super) side: Option<Side>,
     /// What to try.
     pub(super) hint: String,
+    /// Whether it may be gone when it is tried again.
+    pub(super) passing: bool,
 }
 
 impl Fault {
     pub(super) fn new(what: impl Into<String>, side: impl Into<Option<Side>>, hint: impl Into<String>) -> Self {
-        Self { what: what.into(), side: side.into(), hint: hint.into() }
+        Self { what: what.into(), side: side.into(), hint: hint.into(), passing: false }
+    }
+
+    /// The same, which may be gone when it is tried again.
+    pub(super) fn passing(self) -> Self {
+        Self { passing: true, ..self }
     }
 
     /// As the failure of `step` towards `whom`.
@@ -64,48 +70,74 @@ impl Fault {
     }
 }
 
-/// Puts `program` there unless it is there; the name by which it is called.
+/// Puts `program` there unless it is there; the name by which it is called. What may pass, as a connection that was cut or a file that
+/// another run took away in this moment, is tried again for `patience`.
 pub(super) fn put(way: &dyn Remote, program: &Program, patience: Nanos, stop: &Stop) -> Result<String, Failure> {
+    let due = Monotonic::now().after(patience);
+    let (mut left, mut tries, mut pause) = (patience, 1, Pause::default());
+    loop {
+        let (step, mut fault) = match try_to_put(way, program, left, stop) {
+            Ok(file) => return Ok(file),
+            Err(missed) => missed,
+        };
+        if !fault.passing || !pause.rest(due, stop) {
+            if tries > 1 {
+                fault.what = format!("{} (try {tries} within {patience})", fault.what);
+            }
+            return Err(fault.of(way.whom(), step));
+        }
+        tries += 1;
+        left = due.since(Monotonic::now()).unwrap_or_default();
+    }
+}
+
+fn try_to_put(
+    way: &dyn Remote,
+    program: &Program,
+    patience: Nanos,
+    stop: &Stop,
+) -> Result<String, (&'static str, Fault)> {
     const LOOK: &str = "look for the program there";
     const UPLOAD: &str = "put the program there";
+    const RUN: &str = "run the program there";
     let Some(short) = program.sha256.get(..DIGITS) else {
-        let fault = Fault::new("its checksum is none", Side::Ours, "this is a defect: please report it");
-        return Err(fault.of(way.whom(), LOOK));
+        return Err((LOOK, Fault::new("its checksum is none", Side::Ours, "this is a defect: please report it")));
     };
-    let arguments = [short, &program.sha256];
     let begun = Monotonic::now();
-    let finished = ask(way, &script::look(), &arguments, Stdio::null(), (patience, LOOK), stop)?;
+    let arguments = [short, &program.sha256];
+    let finished =
+        ask(way, &script::look(), &arguments, Stdio::null(), patience, stop).map_err(|fault| (LOOK, fault))?;
     let seen = Seen::of(&finished.printed);
-    let fail = |step: &str, fault: Fault| fault.of(way.whom(), step);
-    let file = seen.file.clone().ok_or_else(|| fail(LOOK, no_answer(&finished)))?;
+    let file = seen.file.clone().ok_or_else(|| (LOOK, no_answer(&finished)))?;
     if let Some(fault) = seen.unfit(&ours()) {
-        return Err(fail(LOOK, fault));
+        return Err((LOOK, fault));
     }
     if seen.sum.as_deref() == Some(&*program.sha256) {
-        return seen.runs(&finished).map_or(Ok(file), |fault| Err(fail("run the program there", fault)));
+        return seen.runs(&finished).map_or(Ok(file), |fault| Err((RUN, fault)));
     }
-    let input = File::open(&program.path).map_err(|error| {
-        let what = format!("{}: cannot read it: {error}", program.path.display());
-        fail(UPLOAD, Fault::new(what, Side::Ours, "the file of the running program must stay where it was started"))
+    let input = program.input(seen.gzip).map_err(|error| {
+        let what = format!("no memory for what is sent: {error}");
+        (UPLOAD, Fault::new(what, Side::Ours, "end what takes the memory of this machine"))
     })?;
     let left = Nanos(patience.0.saturating_sub(Monotonic::now().since(begun).unwrap_or_default().0));
-    let finished = ask(way, &script::put(), &arguments, input.into(), (left, UPLOAD), stop)?;
+    let arguments = [short, &program.sha256, if seen.gzip { "gzip" } else { "plain" }];
+    let finished = ask(way, &script::put(), &arguments, input.into(), left, stop).map_err(|fault| (UPLOAD, fault))?;
     let seen = Seen::of(&finished.printed);
     if let Some(fault) = seen.not_put(&finished) {
-        return Err(fail(UPLOAD, fault));
+        return Err((UPLOAD, fault));
     }
-    seen.runs(&finished).map_or(Ok(file), |fault| Err(fail("run the program there", fault)))
+    seen.runs(&finished).map_or(Ok(file), |fault| Err((RUN, fault)))
 }
 
 /// Takes away what [`put`] put there. No program of ours is there any more when this returns well.
 pub(super) fn clean(way: &dyn Remote, short: &str, patience: Nanos, stop: &Stop) -> Result<(), Failure> {
-    const STEP: &str = "take the program away";
-    let finished = ask(way, &script::clean(), &[short], Stdio::null(), (patience, STEP), stop)?;
+    let fail = |fault: Fault| fault.of(way.whom(), "take the program away");
+    let finished = ask(way, &script::clean(), &[short], Stdio::null(), patience, stop).map_err(fail)?;
     if finished.status.success() {
         return Ok(());
     }
     let hint = format!("remove ~/.cache/sonde/{short} there by hand");
-    Err(Fault::new(words_of(&finished), Side::Theirs, hint).of(way.whom(), STEP))
+    Err(fail(Fault::new(words_of(&finished), Side::Theirs, hint)))
 }
 
 /// The digits that name the folder of `program`.
@@ -118,9 +150,9 @@ fn ask(
     script: &str,
     arguments: &[&str],
     input: Stdio,
-    (patience, step): (Nanos, &str),
+    patience: Nanos,
     stop: &Stop,
-) -> Result<Finished, Failure> {
+) -> Result<Finished, Fault> {
     let finished = child::run(&mut way.shell(script, arguments, patience), input, patience, stop);
     let (program, package) = way.program();
     let fault = match finished {
@@ -143,7 +175,7 @@ fn ask(
         }
         Err(Unfinished::Stopped) => Fault::new("it was asked to stop", Side::Ours, "start it again"),
     };
-    Err(fault.of(way.whom(), step))
+    Err(fault)
 }
 
 /// What a script told.
@@ -156,6 +188,10 @@ struct Seen {
     ran: Option<i32>,
     failed: Option<String>,
     put: bool,
+    /// Whether what is sent may be compressed.
+    gzip: bool,
+    /// It lies there no more: another run took it away.
+    vanished: bool,
 }
 
 impl Seen {
@@ -173,6 +209,8 @@ impl Seen {
                 "ran" => seen.ran = value.parse().ok(),
                 "failed" => seen.failed = text(),
                 "put" => seen.put = true,
+                "gzip" => seen.gzip = true,
+                "vanished" => seen.vanished = true,
                 _ => {}
             }
         }
@@ -213,6 +251,11 @@ impl Seen {
                 "make room there, or let XDG_CACHE_HOME of that login name a folder with room",
             ));
         }
+        // As shells tell of a folder that was taken away since it was made.
+        let vanished = ["No such file", "nonexistent"].iter().any(|words| finished.said.contains(words));
+        if vanished && failed != "folder" {
+            return Some(Fault::new(said, Side::Theirs, "another run cleans up there: try again").passing());
+        }
         Some(match failed.as_str() {
             "folder" => Fault::new(
                 format!("its cache folder cannot be made: {said}"),
@@ -230,6 +273,10 @@ impl Seen {
 
     /// Why what is there does not run; `None`: it does.
     fn runs(&self, finished: &Finished) -> Option<Fault> {
+        if self.vanished {
+            let what = "it was taken away in this moment";
+            return Some(Fault::new(what, Side::Theirs, "another run cleans up there: try again").passing());
+        }
         match self.ran {
             Some(0) => None,
             Some(126) => Some(Fault::new(

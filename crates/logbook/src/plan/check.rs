@@ -8,8 +8,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::read::Fault;
 use super::{MOST_HOSTS, MOST_METHODS, MOST_REPEATS, Pairs, Plan};
-use crate::host::{Host, Reach, is_argument, is_name};
-use crate::machines::{MOST, Machines, Placement, is_plain};
+use crate::host::{Address, Host, Reach, is_argument, is_mistyped_address, is_name};
+use crate::machines::{MOST, Machines, Placement, is_arm, is_plain, region};
 
 /// A step into a document.
 enum Step<'a> {
@@ -54,6 +54,12 @@ impl Places<'_> {
     fn fault(&self, path: &[Step<'_>], what: impl Into<String>, hint: impl Into<String>) -> Fault {
         Fault { at: self.of(path), what: what.into(), hint: hint.into() }
     }
+}
+
+/// Where the command of the method at `item` stands in `text`, a plan that was read.
+pub(super) fn command(text: &str, item: usize) -> Option<Range<usize>> {
+    let document = DeTable::parse(text).ok()?;
+    Some(Places { document: document.get_ref() }.of(&[Key("methods"), Item(item), Key("command")]))
 }
 
 fn in_table<'a, 'i>(table: &'a DeTable<'i>, key: &str) -> Option<&'a Spanned<DeValue<'i>>> {
@@ -124,6 +130,12 @@ fn hosts(plan: &Plan, place: &Places<'_>) -> Result<(), Fault> {
             return Err(place.fault(&name, what, "give each host a name of its own"));
         }
         reach(host, item, place)?;
+        if let Some((kind, address)) = host.unreachable() {
+            let kind = if kind == Address::Internal { "internal" } else { "external" };
+            let what = format!("`{address}` is loopback: other hosts do not reach `{}` by it", host.name);
+            let hint = "give the address by which the other hosts reach it";
+            return Err(place.fault(&[Key("hosts"), Item(item), Key(kind)], what, hint));
+        }
     }
     Ok(())
 }
@@ -137,6 +149,11 @@ fn reach(host: &Host, item: usize, place: &Places<'_>) -> Result<(), Fault> {
         Reach::Pod(pod) => ("pod", vec![("pod", &pod.pod)]),
     };
     for (key, word) in words {
+        if is_mistyped_address(word.rsplit('@').next().unwrap_or(word)) {
+            let path = [Key("hosts"), Item(item), Key("reach"), Key(kind), Key(key)];
+            let what = format!("`{}` is no address of host `{}`", word.escape_debug(), host.name);
+            return Err(place.fault(&path, what, "expected an address, as 10.0.0.5, or a name"));
+        }
         if !is_argument(word) {
             let what = format!("`{}` is nothing that host `{}` could be reached by", word.escape_debug(), host.name);
             let path = [Key("hosts"), Item(item), Key("reach"), Key(kind), Key(key)];
@@ -171,6 +188,24 @@ fn machines(plan: &Plan, place: &Places<'_>) -> Result<(), Fault> {
         if let Err(why) = Placement::read(&machines.placement, machines.cloud) {
             let shown = machines.placement.escape_debug();
             return Err(place.fault(&at("placement"), format!("`{shown}` {why}"), "see `docs/clouds.md`"));
+        }
+        for (zone, named) in machines.zones.iter().enumerate() {
+            if let Some(hint) = region(machines.cloud, named) {
+                let what = format!("`{}` is a region of {}, not a zone", named.escape_debug(), machines.cloud);
+                return Err(place.fault(&[Key("machines"), Item(item), Key("zones"), Item(zone)], what, hint));
+            }
+        }
+        if is_arm(machines.cloud, &machines.machine_type) && std::env::consts::ARCH != "aarch64" {
+            let what = format!(
+                "`{}` has an ARM processor, and this program is for {}",
+                machines.machine_type.escape_debug(),
+                std::env::consts::ARCH
+            );
+            let hint = format!(
+                "choose a machine type for {}, or start the plan with the program for aarch64",
+                std::env::consts::ARCH
+            );
+            return Err(place.fault(&at("machine_type"), what, hint));
         }
         words(machines).map_err(|(key, word)| {
             let what = format!("`{}` has letters that no {} has", word.escape_debug(), key.replace('_', " "));

@@ -78,6 +78,24 @@ impl Plan {
         Ok(plan)
     }
 
+    /// What is wrong with `word` of the command of the method at `place`, a count from 0, in the plan that `text` is: the words of the
+    /// command's own reader, at their line.
+    pub fn method_fault(
+        text: &str,
+        name: &str,
+        place: usize,
+        word: Option<&str>,
+        (what, hint): (String, String),
+    ) -> PlanError {
+        let at = check::command(text, place).unwrap_or(0..0);
+        let within = word.filter(|word| !word.is_empty()).and_then(|word| text.get(at.clone())?.find(word));
+        let at = match (within, word) {
+            (Some(from), Some(word)) => at.start + from..at.start + from + word.len(),
+            _ => at,
+        };
+        PlanError::at(text, name, at, what, hint)
+    }
+
     /// The plan as TOML, which [`Plan::read`] reads again.
     ///
     /// # Errors

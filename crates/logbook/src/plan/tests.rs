@@ -76,6 +76,11 @@ fn pairs_are_written_so(line: &str, expected: &Pairs) {
 #[test_case("", "[[hosts]]\nname = \" \"\nreach = \"local\"\n", (17, 8), "a host without a name"; "no name")]
 #[test_case("", "[[methods]]\nname = \"rr\"\ncommand = \"rtt\"\n", (17, 8), "a second method `rr`: the first has this name"; "a method named twice")]
 #[test_case("", "[[methods]]\nname = \"x\"\ncommand = \"\"\n", (18, 11), "method `x` has no command"; "no command")]
+#[test_case("", "[[hosts]]\nname = \"c\"\nreach.ssh = { to = \"c\" }\ninternal = \"127.0.0.1\"\n", (19, 12), "`127.0.0.1` is loopback: other hosts do not reach `c` by it"; "loopback of another machine")]
+#[test_case("", "[[hosts]]\nname = \"c\"\nreach = \"local\"\ninternal = \"10.0.0.300\"\n", (19, 12), "`10.0.0.300` is no address and no name of a host"; "an address beyond its range")]
+#[test_case("", "[[hosts]]\nname = \"c\"\nreach.ssh = { to = \"root@10.0.0.300\" }\n", (18, 20), "`root@10.0.0.300` is no address of host `c`"; "a destination beyond its range")]
+#[test_case("", "[[machines]]\ncloud = \"gcp\"\nzones = [\"us-central1-b\", \"us-central1\"]\nmachine_type = \"n4-standard-2\"\nfrom = \"203.0.113.7\"\n", (18, 27), "`us-central1` is a region of gcp, not a zone"; "a region of gcp")]
+#[test_case("", "[[machines]]\ncloud = \"aws\"\nzones = [\"us-east-1\"]\nmachine_type = \"m7i.large\"\nfrom = \"203.0.113.7\"\n", (18, 10), "`us-east-1` is a region of aws, not a zone"; "a region of aws")]
 #[test_case("name = \"x\"\nname = \"y\"\n", "", (2, 1), "duplicate key"; "a key twice")]
 #[test_case("name = \n", "", (1, 8), "string values must be quoted"; "no TOML")]
 fn a_fault_is_told_with_its_place(before: &str, after: &str, place: (usize, usize), what: &str) {
@@ -184,4 +189,17 @@ proptest! {
         let end = (start + cut).min(text.len());
         let _ = read(&format!("{}{with}{}", &text[..start], &text[end..]));
     }
+}
+
+#[test]
+fn machines_that_the_program_cannot_run_on_are_refused_at_their_line() {
+    let machines = "[[machines]]\ncloud = \"aws\"\nzones = [\"us-east-1a\"]\nmachine_type = \"m7g.large\"\nfrom = \"203.0.113.7\"\n";
+    let found = read(&format!("{HOSTS}{METHODS}{machines}"));
+    if std::env::consts::ARCH == "aarch64" {
+        assert!(found.is_ok());
+        return;
+    }
+    let error = found.unwrap_err();
+    assert_eq!(error.line, 19, "{error}");
+    assert!(error.what.starts_with("`m7g.large` has an ARM processor, and this program is for "), "{error}");
 }

@@ -175,6 +175,10 @@ impl Shelf for SqliteShelf {
         write::add_record(&mut self.connection, record).map_err(|fault| self.failed(fault))
     }
 
+    fn remove(&mut self, run: Uuid) -> Result<(), ShelfError> {
+        write::remove(&mut self.connection, run).map_err(|fault| self.failed(fault))
+    }
+
     fn runs(&self, filter: &RunFilter) -> Result<Vec<RunSummary>, ShelfError> {
         find::runs(&self.connection, filter).map_err(|fault| self.failed(fault))
     }

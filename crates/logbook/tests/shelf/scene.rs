@@ -54,6 +54,7 @@ pub fn seen(host: &str) -> HostSeen {
         cpus: Some(2),
         boot_id: None,
         clock_ahead_ns: None,
+        port: None,
         lost: None,
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod announce;
 pub mod book;
+pub mod foreseen;
 pub mod options;
 pub mod plan;
 pub mod program;
@@ -14,12 +15,13 @@ use endpoint::reflector::PORT;
 use endpoint::signal::Signal;
 use endpoint::stop::Stop;
 use lab::campaign::cells::Course;
-use lab::campaign::crew::Crew;
+use lab::campaign::crew::{Crew, Part};
 use lab::campaign::{Campaign, Measure, check, rule};
 use lab::pairs::{self, Chosen};
 use lab::rounds;
 use lab::transport::Program;
 use lab::transport::ways::Ways;
+use logbook::host::{Host, Reach};
 use logbook::plan::{Directions, Plan};
 use logbook::record::{Ended, Record};
 use logbook::run::{Place, RunDocument, Stage};
@@ -38,6 +40,7 @@ use crate::output::Output;
 use crate::signal::{self, Interruption};
 use crate::system::now;
 use book::Book;
+use foreseen::Foreseen;
 use options::RunOptions;
 
 /// Carries the plan out, or what is left of a run, and tells it.
@@ -47,7 +50,7 @@ use options::RunOptions;
 pub fn run(options: &RunOptions, words: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
     let asked = plan::asked(options, words, output)?;
     if options.dry_run {
-        return look(&asked, output);
+        return look(&asked, options.result.json, output);
     }
     deliver::check(&options.result)?;
     let stages = asked.stages.clone();
@@ -62,14 +65,17 @@ pub fn run(options: &RunOptions, words: Vec<String>, output: &Arc<Output>) -> Re
 }
 
 /// Says what would be measured.
-fn look(asked: &Asked, output: &Arc<Output>) -> Result<Exit, Failure> {
+fn look(asked: &Asked, json: bool, output: &Arc<Output>) -> Result<Exit, Failure> {
     let plan = &asked.run.plan;
     let measures = plan::measures(plan)?;
     let room = Room::of(Stop::default(), Interruption::default(), output)?;
     announce::machines(plan, &asked.stages, output);
     let provision = if plan.machines.is_empty() { None } else { Provision::of(&asked.run, &asked.stages, &room)? };
     let plan = provision.map_or_else(|| plan.clone(), |provision| provision.foreseen(plan));
-    announce::plan(&plan, &chosen(&plan)?, &measures, output);
+    let chosen = chosen(&plan)?;
+    announce::plan(&plan, &chosen, &measures, output);
+    let foreseen = Foreseen::of(&plan, &chosen, &measures);
+    output.result(&if json { foreseen.to_json()? } else { foreseen.to_string() });
     Ok(Exit::Done)
 }
 
@@ -101,8 +107,13 @@ pub fn carry(
     output: &Arc<Output>,
 ) -> Result<Carried, Failure> {
     let Asked { mut run, done, stages } = asked;
-    let ready =
-        Ready { measures: plan::measures(&run.plan)?, program: program::own()?, key: secret()?, patience, done };
+    let ready = Ready {
+        measures: plan::measures(&run.plan)?,
+        program: program::own(is_sent(&run.plan))?,
+        key: secret()?,
+        patience,
+        done,
+    };
     let stop = Stop::default();
     let asked_to_end = stop.clone();
     let interruption = signal::watch(move || asked_to_end.request(), || {})
@@ -206,10 +217,14 @@ fn carry_out(
 ) {
     let measuring = stages.contains(&Stage::Run);
     let serving = measuring || stages.contains(&Stage::Prepare);
-    let crew = Crew::muster(campaign, &if serving { targets(campaign, chosen) } else { Vec::new() });
+    let crew = Crew::muster(campaign, &parts(campaign, chosen, serving));
     if serving {
         let checks = if campaign.plan.check { check::all(campaign, &crew, chosen.pairs.pairs()) } else { Vec::new() };
-        announce::openings(&rule::openings(&campaign.plan.hosts, &checks, campaign.port), output);
+        let port = |host: &str| {
+            let member = crew.members().iter().find(|member| member.host.name == host);
+            member.map_or(campaign.port, |member| member.port(campaign))
+        };
+        announce::openings(&rule::openings(&campaign.plan.hosts, &checks, &port), output);
         book.reached(Stage::Prepare);
         if measuring {
             let machines = crew.machines();
@@ -224,7 +239,7 @@ fn carry_out(
             }
         }
     }
-    for member in crew.members() {
+    for member in crew.members().iter().filter(|member| member.takes_part()) {
         book.last_seen(&member.seen());
     }
     if stages.contains(&Stage::Cleanup) {
@@ -239,15 +254,23 @@ fn carry_out(
     crew.dismiss();
 }
 
-/// Which hosts are to be answered at.
-fn targets(campaign: &Campaign<'_>, chosen: &Chosen) -> Vec<bool> {
-    let mut targets = vec![false; campaign.plan.hosts.len()];
-    let served = campaign.measures.iter().any(|measure: &Measure| measure.needs.server());
-    for pair in chosen.pairs.pairs().iter().filter(|_| served) {
-        targets[pair.second] = true;
-        targets[pair.first] |= campaign.plan.directions == Directions::Both;
+/// The part of each host; `serving`: not only to be cleaned.
+fn parts(campaign: &Campaign<'_>, chosen: &Chosen, serving: bool) -> Vec<Part> {
+    let mut parts = vec![Part::Nothing; campaign.plan.hosts.len()];
+    let served = serving && campaign.measures.iter().any(|measure: &Measure| measure.needs.server());
+    let both = campaign.plan.directions == Directions::Both;
+    for pair in chosen.pairs.pairs() {
+        for (host, answers) in [(pair.first, both), (pair.second, true)] {
+            parts[host] = parts[host].max(if served && answers { Part::Served } else { Part::Agent });
+        }
     }
-    targets
+    parts
+}
+
+/// Whether the program goes to another machine.
+fn is_sent(plan: &Plan) -> bool {
+    let remote = |host: &Host| matches!(host.reach, Reach::Ssh(_) | Reach::Pod(_));
+    !plan.machines.is_empty() || plan.hosts.iter().any(remote)
 }
 
 /// 0: all was measured; 3: some of it; 1: nothing.

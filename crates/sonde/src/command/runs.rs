@@ -15,7 +15,7 @@ use logbook::run_list::RunListDocument;
 use logbook::shelf::keeper::PATIENCE;
 use logbook::shelf::spool::Spool;
 use logbook::shelf::sqlite::SqliteShelf;
-use logbook::shelf::{RecordFilter, RunFilter, Shelf};
+use logbook::shelf::{Found, RecordFilter, RunFilter, RunSummary, Shelf, short};
 use report::run::list;
 
 use crate::command::runs::place::{StoreOptions, tell_left};
@@ -32,6 +32,9 @@ Examples:
   sonde show last                     the latest run
   sonde runs --import                 import results kept beside the store
   sonde runs --import copied.spool    import results of another machine
+  sonde runs --delete 0199f2ab-1234   delete a run and its records
+  sonde runs --prune --older-than 90d --dry-run
+                                      print the runs that are older, delete nothing
 
 docs/store.md says where runs are kept.
 ";
@@ -42,6 +45,7 @@ const LISTED: u32 = 20;
 /// What `sonde runs` takes.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "one per switch of the command line")]
 pub struct RunsOptions {
     /// Only runs since WHEN: 7d, 2h 30m ago, 2026-10-20, or a date and time
     #[arg(long, value_name = "WHEN", value_parser = since)]
@@ -64,6 +68,18 @@ pub struct RunsOptions {
     /// Import results kept in the folder beside the store, or in FOLDER
     #[arg(long, value_name = "FOLDER", num_args = 0.., conflicts_with_all = ["records", "json", "since", "plan"])]
     import: Option<Vec<PathBuf>>,
+    /// Delete runs and their records, by the first digits of the ID or `last`
+    #[arg(long, value_name = "RUN", num_args = 1.., conflicts_with_all = ["records", "json", "since", "plan", "import"])]
+    delete: Vec<String>,
+    /// Delete the runs that --older-than selects, and their records
+    #[arg(long, requires = "older_than", conflicts_with_all = ["records", "json", "since", "import", "delete"])]
+    prune: bool,
+    /// With --prune: runs started before WHEN: 90d, 2026-10-20, or a date and time
+    #[arg(long, value_name = "WHEN", value_parser = since, requires = "prune")]
+    older_than: Option<Timestamp>,
+    /// With --delete and --prune: print the runs, delete nothing
+    #[arg(long)]
+    dry_run: bool,
     #[command(flatten)]
     place: StoreOptions,
 }
@@ -76,18 +92,60 @@ pub fn run(options: &RunsOptions, output: &Output) -> Result<Exit, Failure> {
     if let Some(folders) = &options.import {
         return import(folders, options, output);
     }
-    let shelf = options.place.open(output)?;
+    if options.dry_run && !options.prune && options.delete.is_empty() {
+        return Err(Failure::usage("--dry-run is for --delete and --prune").hint("`sonde runs` alone deletes nothing"));
+    }
+    let mut shelf = options.place.open(output)?;
+    if options.prune {
+        let filter = RunFilter { before: options.older_than, plan: options.plan.clone(), ..RunFilter::default() };
+        let runs = shelf.runs(&filter)?;
+        return delete(&runs, &mut shelf, options.dry_run, output);
+    }
+    if !options.delete.is_empty() {
+        let all = shelf.runs(&RunFilter::default())?;
+        let mut runs: Vec<RunSummary> = Vec::new();
+        for word in &options.delete {
+            let none = || {
+                Failure::usage(format!("--delete {word}: the store has no run of that name"))
+                    .hint("`sonde runs` lists them")
+                    .about(word)
+            };
+            let Found::Run(id) = shelf.find(word)? else { return Err(none()) };
+            if runs.iter().all(|run| run.id != id) {
+                runs.push(all.iter().find(|run| run.id == id).cloned().ok_or_else(none)?);
+            }
+        }
+        return delete(&runs, &mut shelf, options.dry_run, output);
+    }
     if options.records {
         let filter = RecordFilter { since: options.since, target: options.target.clone(), limit: Some(options.limit) };
         output.result(&list::records(&shelf.records(&filter)?, output.style()));
         return Ok(Exit::Done);
     }
-    let filter = RunFilter { since: options.since, plan: options.plan.clone(), limit: Some(options.limit) };
+    let filter =
+        RunFilter { since: options.since, before: None, plan: options.plan.clone(), limit: Some(options.limit) };
     let runs = shelf.runs(&filter)?;
     if options.json {
         output.result(&RunListDocument::new(shelf.place(), runs).to_json()?);
     } else {
         output.result(&list::runs(&runs, output.style()));
+    }
+    Ok(Exit::Done)
+}
+
+/// Deletes `runs`, and tells which; in a dry run it only tells.
+fn delete(runs: &[RunSummary], shelf: &mut SqliteShelf, dry_run: bool, output: &Output) -> Result<Exit, Failure> {
+    for run in runs {
+        if !dry_run {
+            shelf.remove(run.id)?;
+        }
+        let done = if dry_run { "would be deleted" } else { "deleted" };
+        let cells = report::number::count(run.done + run.failed, "cell", "cells");
+        let plan = run.plan.as_ref().map_or_else(String::new, |plan| format!("{plan}, "));
+        output.result(&format!("run {} {done}: {plan}{}, {cells}\n", short(run.id), run.started));
+    }
+    if runs.is_empty() {
+        output.result("no stored run matches\n");
     }
     Ok(Exit::Done)
 }

@@ -351,3 +351,37 @@ fn a_file_that_is_no_store_is_left_and_said() {
     stored(folder.path(), &["runs"]).assert().code(2).stderr(contains("this is no store of sonde"));
     assert!(std::fs::read_to_string(&file).unwrap().starts_with("something else"));
 }
+
+/// How many lines `sonde runs` has below its head, with these words.
+fn listed(folder: &Path, words: &[&str]) -> usize {
+    printed(&mut stored(folder, &[&["runs"], words].concat())).matches("0199f2ab").count()
+}
+
+#[test]
+fn a_run_is_deleted_with_its_records_and_no_other() {
+    let (folder, file) = folder();
+    let told = printed(&mut stored(folder.path(), &["runs", "--delete", "last", "--dry-run"]));
+    assert!(told.starts_with("run 0199f2ab-0002 would be deleted: mesh, "), "{told}");
+    assert_eq!(listed(folder.path(), &[]), 2);
+    let told = printed(&mut stored(folder.path(), &["runs", "--delete", "0199f2ab-0002", "last"]));
+    assert!(told.starts_with("run 0199f2ab-0002 deleted: mesh, ") && told.trim_end().ends_with(", 14 cells"), "{told}");
+    assert_eq!(told.lines().count(), 1, "named twice, deleted once");
+    assert_eq!(listed(folder.path(), &[]), 1);
+    let records = printed(&mut stored(folder.path(), &["runs", "--records"]));
+    assert!(!records.contains("0199f2ab-0002") && records.contains("0199f2ab-0001"), "{records}");
+    assert_eq!(SqliteShelf::open(&file, Duration::ZERO).unwrap().complaints().unwrap(), [""; 0]);
+    stored(folder.path(), &["runs", "--delete", "0199f2ab-0002"]).assert().code(2);
+}
+
+#[test]
+fn runs_that_are_older_are_pruned() {
+    let (folder, _) = folder();
+    let words = ["runs", "--prune", "--older-than", "2025-10-09T10:30:00Z"];
+    let told = printed(&mut stored(folder.path(), &[&words[..], &["--dry-run"]].concat()));
+    assert!(told.starts_with("run 0199f2ab-0001 would be deleted: "), "{told}");
+    assert_eq!(listed(folder.path(), &[]), 2);
+    assert!(printed(&mut stored(folder.path(), &words)).starts_with("run 0199f2ab-0001 deleted: "));
+    assert_eq!(listed(folder.path(), &[]), 1);
+    assert_eq!(printed(&mut stored(folder.path(), &words)), "no stored run matches\n");
+    stored(folder.path(), &["runs", "--prune"]).assert().code(2);
+}

@@ -20,6 +20,8 @@ const LONGEST_SAID: u64 = 4 << 10;
 const LONGEST: u64 = 512 << 20;
 /// How long the last words of the way to a host are waited for once its agent is gone; what it started may hold the pipe open.
 const LAST_WORDS: Nanos = Nanos::secs(2);
+/// What is said of an agent whose way has ended.
+pub(super) const GONE: &str = "is gone";
 /// The end of a transport's standard error that is kept, lines.
 const KEPT: usize = 5;
 
@@ -86,7 +88,7 @@ pub(super) fn listen(pipe: ChildStdout, state: &State, said_all: &Receiver<Infal
     }
     let gone = nonsense.unwrap_or_else(|| {
         let _ = said_all.recv_timeout(LAST_WORDS.into());
-        "is gone".to_owned()
+        GONE.to_owned()
     });
     let mut seen = lock(&state.seen);
     seen.gone.get_or_insert(gone);

@@ -30,7 +30,8 @@ const HELLO: &str = r#"{"told":"hello","version":1,"program":"sonde","program_ve
 
 fn start(script: &'static str, patience: Nanos) -> Result<Agent, String> {
     let due = Monotonic::now().after(patience);
-    Agent::start("b", &Script(script), "sonde", (due, patience), &Stop::default()).map_err(|failure| failure.what)
+    Agent::start("b", &Script(script), "sonde", (due, patience), &Stop::default())
+        .map_err(|unstarted| unstarted.failure.what)
 }
 
 fn agent(script: &str) -> Agent {

@@ -38,7 +38,8 @@ fn program(folder: &Path) -> Program {
     let path = folder.join("program");
     std::fs::write(&path, "#!/bin/sh\necho \"$@\"\n").unwrap();
     let output = Command::new("sha256sum").arg(&path).output().unwrap();
-    Program { path, sha256: String::from_utf8(output.stdout).unwrap()[..64].to_owned() }
+    let octets = std::fs::read(&path).unwrap();
+    Program::new(path, &octets, &String::from_utf8(output.stdout).unwrap()[..64])
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The scripts as real shells run them, and what is made of their answers.
 
 use std::path::Path;
+use std::sync::atomic::Ordering::SeqCst;
 
 use test_case::test_case;
 
@@ -47,7 +48,7 @@ fn sum_of(text: &str) -> String {
 fn program(folder: &Path, text: &str) -> Program {
     let path = folder.join("program");
     std::fs::write(&path, text).unwrap();
-    Program { path, sha256: sum_of(text) }
+    Program::new(path, text.as_bytes(), sum_of(text))
 }
 
 fn put_here(way: &Here, program: &Program) -> Result<String, Failure> {
@@ -80,7 +81,7 @@ fn what_is_put_is_found_again_and_taken_away(shell: &str) {
     assert!(file.ends_with(&format!("/own/.cache/sonde/{}/sonde", &program.sha256[..16])), "{file}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), SCRIPT);
     // The second time there is nothing to read from: it lies there already.
-    let gone = Program { path: "/nowhere".into(), ..program.clone() };
+    let gone = Program::new("/nowhere", b"what is not looked at", program.sha256.clone());
     assert_eq!(put_here(&way, &gone).unwrap(), file);
     assert_eq!(listed(Path::new(&file).parent().unwrap()), ["sonde"]);
     clean(&way, &short(&program), Nanos::secs(60), &Stop::default()).unwrap();
@@ -201,6 +202,70 @@ fn a_shell_that_is_none_is_said() {
 #[test]
 fn a_checksum_that_is_none_is_our_defect_and_no_panic() {
     let way = Here { shell: "sh", environment: Vec::new() };
-    let program = Program { path: "/bin/true".into(), sha256: "ä".into() };
+    let program = Program::new("/bin/true", &[], "ä");
     assert!(put_here(&way, &program).is_err());
+}
+
+#[test]
+fn it_goes_compressed_where_that_can_be_unpacked_and_plain_elsewhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let tools = folder.path().join("tools");
+    std::fs::create_dir(&tools).unwrap();
+    let text = format!("#!/bin/sh\n{}echo program 1.0\n", "# the same again and again\n".repeat(1_000));
+    let program = program(folder.path(), &text);
+    // A gzip that notes what it was given.
+    let noted = folder.path().join("noted");
+    let gzip = format!("#!/bin/sh\ntee {} | /usr/bin/env -i /bin/gzip \"$@\"\n", noted.display());
+    std::fs::write(tools.join("gzip"), gzip).unwrap();
+    Command::new("chmod").arg("755").arg(tools.join("gzip")).status().unwrap();
+    let mut environment = home(folder.path());
+    environment[1].1 = format!("{}:{}", tools.display(), environment[1].1);
+    let way = Here { shell: "sh", environment: environment.clone() };
+    let file = put_here(&way, &program).unwrap();
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+    let sent = std::fs::metadata(&noted).unwrap().len();
+    assert!(sent > 0 && sent < text.len() as u64 / 10, "{sent} of {} bytes", text.len());
+    // Without one, the octets themselves.
+    for tool in ["sh", "uname", "sha256sum", "mkdir", "find", "rm", "cat", "chmod", "mv", "rmdir"] {
+        let found = ["/usr/bin", "/bin"].iter().map(|at| Path::new(at).join(tool)).find(|path| path.exists()).unwrap();
+        std::os::unix::fs::symlink(found, folder.path().join(tool)).unwrap();
+    }
+    environment[1].1 = folder.path().display().to_string();
+    let way = Here { shell: "/bin/sh", environment };
+    clean(&way, &short(&program), Nanos::secs(60), &Stop::default()).unwrap();
+    assert_eq!(std::fs::read_to_string(put_here(&way, &program).unwrap()).unwrap(), text);
+    assert_eq!(std::fs::metadata(&noted).unwrap().len(), sent, "gzip was not asked again");
+}
+
+/// A host whose connection is cut for so many commands.
+struct Cut<'a>(Here<'a>, std::sync::atomic::AtomicUsize);
+
+impl Remote for Cut<'_> {
+    fn whom(&self) -> &str {
+        self.0.whom()
+    }
+
+    fn shell(&self, script: &str, arguments: &[&str], patience: Nanos) -> Command {
+        self.0.shell(script, arguments, patience)
+    }
+
+    fn fault(&self, _finished: &Finished) -> Option<Fault> {
+        let left = self.1.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1));
+        left.is_ok().then(|| Fault::new("the connection was cut", None, "").passing())
+    }
+
+    fn program(&self) -> (&'static str, &'static str) {
+        self.0.program()
+    }
+}
+
+#[test]
+fn a_connection_that_was_cut_is_made_again_within_the_patience() {
+    let folder = tempfile::tempdir().unwrap();
+    let cut = |times: usize| Cut(Here { shell: "sh", environment: home(folder.path()) }, times.into());
+    let program = program(folder.path(), SCRIPT);
+    let put = |times: usize, patience: Nanos| put(&cut(times), &program, patience, &Stop::default());
+    assert!(put(3, Nanos::secs(60)).is_ok());
+    let failure = put(usize::MAX, Nanos::millis(600)).unwrap_err();
+    assert_eq!(failure.what, "here: cannot look for the program there: the connection was cut (try 2 within 600 ms)");
 }

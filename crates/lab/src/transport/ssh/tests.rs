@@ -66,7 +66,9 @@ fn the_program_goes_through_ssh_whole() {
     std::fs::write(&path, "#!/bin/sh\necho \"$@\"\n").unwrap();
     let output = Command::new("sha256sum").arg(&path).output().unwrap();
     let sha256 = String::from_utf8(output.stdout).unwrap()[..64].to_owned();
-    let file = way.put(&Program { path, sha256 }, Nanos::secs(60), &Stop::default()).unwrap();
+    let file = way
+        .put(&Program::new(&path, &std::fs::read(&path).unwrap(), sha256), Nanos::secs(60), &Stop::default())
+        .unwrap();
     assert!(Path::new(&file).starts_with(&home), "{file}");
     let output = way.command(&[file.clone(), "two words".into(), "$HOME".into()]).output().unwrap();
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "two words $HOME\n");
@@ -78,7 +80,7 @@ fn the_program_goes_through_ssh_whole() {
 fn a_hang_is_bounded_and_said() {
     let folder = tempfile::tempdir_in("/tmp").unwrap();
     let way = way(folder.path(), &["sh", "-c", "echo stuck >&2; exec sleep 600"]);
-    let program = Program { path: "/bin/true".into(), sha256: "0".repeat(64) };
+    let program = Program::new("/bin/true", &[], "0".repeat(64));
     let begun = endpoint::clock::Monotonic::now();
     let failure = way.put(&program, Nanos::millis(300), &Stop::default()).unwrap_err();
     let took = endpoint::clock::Monotonic::now().since(begun).unwrap();
@@ -93,7 +95,7 @@ fn a_hang_is_bounded_and_said() {
 fn what_stands_in_front_and_is_not_there_is_said() {
     let folder = tempfile::tempdir_in("/tmp").unwrap();
     let way = way(folder.path(), &["/nowhere/wrapper"]);
-    let program = Program { path: "/bin/true".into(), sha256: "0".repeat(64) };
+    let program = Program::new("/bin/true", &[], "0".repeat(64));
     let failure = way.put(&program, Nanos::secs(60), &Stop::default()).unwrap_err();
     assert!(failure.what.contains("`ssh` does not start"), "{failure:?}");
 }
@@ -103,7 +105,7 @@ fn an_error_of_ssh_is_told_as_its_kind() {
     let folder = tempfile::tempdir_in("/tmp").unwrap();
     let way =
         way(folder.path(), &["sh", "-c", "echo 'root@h1: Permission denied (publickey,password).' >&2; exit 255"]);
-    let program = Program { path: "/bin/true".into(), sha256: "0".repeat(64) };
+    let program = Program::new("/bin/true", &[], "0".repeat(64));
     let failure = way.put(&program, Nanos::secs(60), &Stop::default()).unwrap_err();
     assert!(failure.what.starts_with("root@h1: cannot look for the program there: it wants a password"), "{failure:?}");
     assert!(failure.hint.unwrap().contains("ssh-copy-id root@h1"));

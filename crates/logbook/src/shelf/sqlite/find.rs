@@ -31,8 +31,9 @@ pub(super) fn runs(at: &Connection, filter: &RunFilter) -> Result<Vec<RunSummary
                  (SELECT count(*) FROM (SELECT failed, max(seq) FROM cells WHERE run = id
                     GROUP BY from_host, to_host, over, method, repeat) WHERE failed = 1)
                FROM runs WHERE started_ns >= ?1 AND (?2 IS NULL OR instr(lower(plan), lower(?2)) > 0)
-               ORDER BY started_ns DESC, id DESC LIMIT ?3";
-    let given = [since(filter.since), text(filter.plan.as_ref()), limit(filter.limit)];
+               AND (?4 IS NULL OR started_ns < ?4) ORDER BY started_ns DESC, id DESC LIMIT ?3";
+    let before = filter.before.map_or(Value::Null, |at| Value::Integer(nanos_of(at)));
+    let given = [since(filter.since), text(filter.plan.as_ref()), limit(filter.limit), before];
     rows(at, sql, &given, |row| {
         let ended: Option<String> = field(row, 5)?;
         Ok(RunSummary {

@@ -92,6 +92,24 @@ pub(super) fn add_record(connection: &mut Connection, record: &Record) -> Result
     whole(connection, |at| prepared.insert(at))
 }
 
+pub(super) fn remove(connection: &mut Connection, run: Uuid) -> Result<(), Fault> {
+    whole(connection, |at| {
+        let id = known(at, run)?;
+        let sql = "SELECT record FROM cells WHERE run = ?1 AND record IS NOT NULL
+                   EXCEPT SELECT record FROM cells WHERE run <> ?1";
+        let mut own = at.prepare(sql).map_err(|error| of_engine(&error))?;
+        let own = own.query_map([&id], |row| row.get(0)).and_then(Iterator::collect::<Result<Vec<String>, _>>);
+        let own = own.map_err(|error| of_engine(&error))?;
+        for table in ["cells", "checks", "stages", "hosts"] {
+            execute(at, &format!("DELETE FROM {table} WHERE run = ?1"), [&id])?;
+        }
+        for record in own {
+            execute(at, "DELETE FROM records WHERE id = ?1", [record])?;
+        }
+        execute(at, "DELETE FROM runs WHERE id = ?1", [&id]).map(|_| ())
+    })
+}
+
 /// A record as text, made before the transaction begins: others wait meanwhile.
 struct Prepared<'a> {
     record: &'a Record,

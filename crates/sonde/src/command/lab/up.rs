@@ -45,7 +45,7 @@ pub struct UpOptions {
     /// Name of the lab, 1 to 16 lower-case letters and digits [default: random]
     #[arg(long, value_name = "ID", value_parser = name)]
     name: Option<String>,
-    /// Also write the inventory to FILE
+    /// Write the inventory to FILE, and print one line
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -119,9 +119,16 @@ pub fn run(options: &UpOptions, output: &Output) -> Result<Exit, Failure> {
         Failure { exit, ..failed(told) }
     })?;
     let listed = list(&state).and_then(|list| {
-        options.output.as_ref().map_or(Ok(()), |file| deliver::write(file, &list))?;
+        let told = match &options.output {
+            None => list,
+            Some(file) => {
+                deliver::write(file, &list)?;
+                let (id, hosts, file) = (&state.id, state.hosts.len(), file.display());
+                format!("lab {id}: {hosts} hosts, listed in {file}; `sonde lab down {id}` removes it\n")
+            }
+        };
         // A lab whose list nobody reads is of no use; one that was asked to stop in the last moment is not wanted.
-        if output.result(&list) && !stop.requested() || options.output.is_some() && !stop.requested() {
+        if output.result(&told) && !stop.requested() || options.output.is_some() && !stop.requested() {
             return Ok(());
         }
         Err(Failure::usage("the list of hosts could not be told, so the lab was removed").about(&state.id))
@@ -132,8 +139,10 @@ pub fn run(options: &UpOptions, output: &Output) -> Result<Exit, Failure> {
             .signal()
             .map_or(failure.clone(), |signal| Failure { exit: Exit::CutShort(signal), ..failure }));
     }
-    let id = &state.id;
-    output.note(&format!("lab {id}: {} hosts; `sonde lab down {id}` removes it\n", state.hosts.len()));
+    if options.output.is_none() {
+        let id = &state.id;
+        output.note(&format!("lab {id}: {} hosts; `sonde lab down {id}` removes it\n", state.hosts.len()));
+    }
     Ok(Exit::Done)
 }
 

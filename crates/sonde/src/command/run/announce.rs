@@ -19,10 +19,8 @@ const SHOWN: usize = 6;
 pub fn plan(plan: &Plan, chosen: &Chosen, measures: &[Measure], output: &Output) {
     let rounds = rounds::of(&chosen.pairs, &pairs::machines(&plan.hosts, &[]), plan.at_once);
     let cells = super::wanted(plan);
-    let each: u64 = measures.iter().map(|measure| measure.lasts.0).sum();
-    let ways = if plan.directions == Directions::Both { 2 } else { 1 };
-    let turns = rounds.len() as u64 * u64::from(plan.repeats) * ways * plan.addresses.each().len() as u64;
-    let takes = Span(Nanos(each.saturating_mul(turns)));
+    let ways = ways(plan);
+    let takes = Span(takes(plan, rounds.len(), measures));
     let names: Vec<&str> = measures.iter().map(|measure| measure.name.as_str()).collect();
     let name = plan.name.as_ref().map_or_else(String::new, |name| format!("{name}: "));
     let hosts = count(plan.hosts.len() as u64, "host", "hosts");
@@ -36,6 +34,18 @@ pub fn plan(plan: &Plan, chosen: &Chosen, measures: &[Measure], output: &Output)
     for left_out in &chosen.left_out {
         output.note(&format!("note: {left_out}\n"));
     }
+}
+
+/// How often a pair is measured by each method and over each address: from one of its ends, or from both.
+fn ways(plan: &Plan) -> u64 {
+    if plan.directions == Directions::Both { 2 } else { 1 }
+}
+
+/// How long so many rounds take.
+pub fn takes(plan: &Plan, rounds: usize, measures: &[Measure]) -> Nanos {
+    let each: u64 = measures.iter().map(|measure| measure.lasts.0).sum();
+    let turns = rounds as u64 * u64::from(plan.repeats) * ways(plan) * plan.addresses.each().len() as u64;
+    Nanos(each.saturating_mul(turns))
 }
 
 /// What machines these stages make or remove.

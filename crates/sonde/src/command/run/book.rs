@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use endpoint::reflector::PORT;
 use lab::campaign::Watcher;
 use logbook::plan::Plan;
 use logbook::record::{Ended, Record};
@@ -114,6 +115,10 @@ impl Watcher for Book<'_> {
     fn seen(&self, host: &HostSeen) {
         if let Some(failure) = &host.lost {
             self.output.complain(&Failure { told: failure.clone(), ..Failure::usage("") });
+        }
+        let wanted = self.run().plan.port.unwrap_or(PORT);
+        if let Some(port) = host.port.filter(|port| *port != wanted && host.lost.is_none()) {
+            self.output.note(&format!("note: {}: port {wanted} is taken; this run uses {port} there\n", host.host));
         }
         self.last_seen(host);
     }

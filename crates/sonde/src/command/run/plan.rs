@@ -8,7 +8,7 @@ use lab::inventory;
 use lab::pairs::NoPairs;
 use logbook::document::Head;
 use logbook::host::data::Family;
-use logbook::plan::{Addresses, AtOnce, Directions, Order, Pairs, Plan, PlannedMethod};
+use logbook::plan::{Addresses, AtOnce, Directions, Order, Pairs, Plan, PlanError, PlannedMethod};
 use logbook::run::{Place, RunDocument, Stage};
 use logbook::shelf::Shelf;
 use measure::method::{Carrier, Method};
@@ -89,7 +89,18 @@ fn read(file: &Path) -> Result<Plan, Failure> {
     let name = file.display().to_string();
     let text = std::fs::read_to_string(file)
         .map_err(|error| Failure::usage(format!("{name}: cannot read the plan: {error}")).about(&name))?;
-    Plan::read(&text, &name).map_err(|fault| Failure { told: fault.into(), ..Failure::usage("") })
+    let told = |fault: PlanError| Failure { told: fault.into(), ..Failure::usage("") };
+    let plan = Plan::read(&text, &name).map_err(told)?;
+    for (place, planned) in plan.methods.iter().enumerate() {
+        if let Err(failure) = measure(planned) {
+            let logbook::failure::Failure { what, hint, .. } = failure.told;
+            // The last thing it quotes is what it does not like.
+            let quoted = what.rsplit('`').nth(1).map(str::to_owned);
+            let hint = hint.unwrap_or_else(|| "see `docs/plans.md`".to_owned());
+            return Err(told(Plan::method_fault(&text, &name, place, quoted.as_deref(), (what, hint))));
+        }
+    }
+    Ok(plan)
 }
 
 /// What flags say takes the place of what the file says.

@@ -253,6 +253,12 @@ impl Table {
         Self(table)
     }
 
+    /// What to write in place of an option that there is not.
+    fn meant(&self, written: &str) -> String {
+        let near = argv::nearest(written, self.0.keys().map(String::as_str).filter(|name| name.starts_with("--")));
+        near.map_or_else(|| "sonde rtt --help".to_owned(), |name| format!("did you mean {name}?"))
+    }
+
     /// The option in `token`, whose value may be the next word; `None` where it is no option.
     fn option(&self, token: &str, next: &mut dyn FnMut() -> Option<String>) -> Result<Option<Said>, Failure> {
         if !token.starts_with('-') || token == "-" {
@@ -265,7 +271,7 @@ impl Table {
             return Err(Failure::usage(format!("{name} does not work in a study: {why}")));
         }
         let (name, takes) =
-            known.ok_or_else(|| Failure::usage(format!("unknown option `{written}`")).hint("sonde rtt --help"))?;
+            known.ok_or_else(|| Failure::usage(format!("unknown option `{written}`")).hint(self.meant(written)))?;
         let value = match (takes, attached) {
             (true, Some(value)) => Some(value.to_owned()),
             (true, None) => Some(next().ok_or_else(|| Failure::usage(format!("{name} needs a value")))?),

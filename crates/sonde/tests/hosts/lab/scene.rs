@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use endpoint::stop::Stop;
+use lab::transport::program::stripped;
 use lab::transport::ways::Ways;
 use lab::transport::{Program, Transport};
 use logbook::failure::Failure;
@@ -184,13 +185,14 @@ pub fn said(output: &Output) -> String {
 pub fn program(folder: &Path, text: &str) -> Program {
     let path = folder.join("program");
     fs::write(&path, text).expect("written");
-    Program { sha256: protocol::checksum::sha256(text.as_bytes()), path }
+    Program::new(path, text.as_bytes(), protocol::checksum::sha256(text.as_bytes()))
 }
 
 /// This program.
 pub fn sonde() -> Program {
     let path = assert_cmd::cargo::cargo_bin!("sonde").to_owned();
-    Program { sha256: protocol::checksum::sha256(&fs::read(&path).expect("built")), path }
+    let octets = stripped(&fs::read(&path).expect("built"));
+    Program::new(path, &octets, protocol::checksum::sha256(&octets))
 }
 
 /// Puts it there.

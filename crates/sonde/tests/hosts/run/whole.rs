@@ -49,6 +49,43 @@ fn a_dry_run_says_how_much_and_touches_nothing() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(0));
     assert!(said.starts_with("dry: 4 hosts, 6 pairs both ways, by tcp_rr: 12 cells in 6 rounds, about "), "{said}");
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<&str> = printed.lines().collect();
+    assert_eq!(lines[1], "h1    this machine        127.0.0.1", "{printed}");
+    assert_eq!(lines.iter().filter(|line| line.starts_with("round ")).count(), 6, "{printed}");
+    assert!(lines[11].starts_with("12 cells in 6 rounds, about "), "{printed}");
+    assert!(!lab.path("runs.db").exists());
+}
+
+#[test]
+fn a_dry_run_is_told_as_json_too() {
+    let lab = Lab::new();
+    let more = "repeats = 2\npairs.listed = [[\"h1\", \"h2\"], [\"h2\", \"h3\"]]";
+    let plan = lab.plan(4, &METHODS[..1], more);
+    let output = lab.command(&["run", &plan, "--dry-run", "--json"]).output().unwrap();
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&told["format"], &told["version"]), (&"sonde-dry-run".into(), &1.into()));
+    assert_eq!(told["hosts"][1]["internal"], serde_json::json!(["127.0.0.2"]));
+    let parts: Vec<bool> =
+        told["hosts"].as_array().unwrap().iter().map(|host| host["takes_part"].as_bool().unwrap()).collect();
+    assert_eq!(parts, [true, true, true, false]);
+    assert_eq!(told["pairs"], serde_json::json!([["h1", "h2"], ["h2", "h3"]]));
+    assert_eq!((told["rounds"].as_array().unwrap().len(), &told["cells"]), (2, &8.into()));
+    let each = told["methods"][0]["expected_ns"].as_u64().unwrap();
+    assert_eq!(told["expected_ns"].as_u64(), Some(each * 2 * 2 * 2), "two ways, two rounds, two repeats");
+}
+
+#[test]
+fn a_mistyped_option_of_a_method_is_shown_at_its_line_with_the_nearest() {
+    let lab = Lab::new();
+    let plan = lab.plan(2, &[("good", "rtt --udp"), ("bad", "rtt --udp --siez 100")], "");
+    let output = lab.command(&["run", &plan]).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    let line = std::fs::read_to_string(&plan).unwrap().lines().position(|line| line.contains("--siez")).unwrap() + 1;
+    let column = "command = \"rtt --udp ".len() + 1;
+    assert!(said.contains(&format!("plan.toml, line {line}, column {column}: ")), "{said}");
+    assert!(said.contains("unknown option `--siez`") && said.contains("did you mean --size?"), "{said}");
     assert!(!lab.path("runs.db").exists());
 }
 

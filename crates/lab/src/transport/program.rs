@@ -1,0 +1,139 @@
+//! The program as hosts are given it: without what only a debugger reads, and compressed once for all of them.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Seek, Write};
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use logbook::gzip;
+use rustix::fs::{MemfdFlags, memfd_create};
+
+/// The program that is put onto hosts.
+#[derive(Clone)]
+pub struct Program {
+    /// Where it lies here.
+    pub path: PathBuf,
+    /// SHA-256 of what is put, 64 hexadecimal digits: what lies on a host under this name and is something else is put there anew.
+    pub sha256: String,
+    octets: Arc<[u8]>,
+    packed: Arc<OnceLock<Vec<u8>>>,
+}
+
+impl Program {
+    /// The program at `path`, which is put as `octets`, whose SHA-256 this is.
+    pub fn new(path: impl Into<PathBuf>, octets: &[u8], sha256: impl Into<String>) -> Self {
+        Self { path: path.into(), sha256: sha256.into(), octets: octets.into(), packed: Arc::default() }
+    }
+
+    /// What is sent, as the input of a command: compressed by gzip where the host can unpack that.
+    pub(super) fn input(&self, is_packed: bool) -> io::Result<File> {
+        let mut file = File::from(memfd_create("sonde", MemfdFlags::CLOEXEC)?);
+        file.write_all(if is_packed { self.packed() } else { &self.octets })?;
+        file.rewind()?;
+        Ok(file)
+    }
+
+    /// All of it, compressed by the first host that wants it.
+    fn packed(&self) -> &[u8] {
+        self.packed.get_or_init(|| gzip::pack(&self.octets))
+    }
+}
+
+impl fmt::Debug for Program {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.debug_struct("Program").field("path", &self.path).field("sha256", &self.sha256).finish_non_exhaustive()
+    }
+}
+
+/// An ELF program of 64 bits without what stands behind its last loaded part: symbols, debug information, and the table that leads
+/// there. Anything else stays as it is.
+pub fn stripped(program: &[u8]) -> Vec<u8> {
+    loaded(program).map_or_else(
+        || program.to_vec(),
+        |end| {
+            let mut kept = program[..end].to_vec();
+            // The offset of the table of sections, and the size, count and place of the names in it.
+            kept[SECTIONS..SECTIONS + 8].fill(0);
+            kept[SECTION_SIZES..SECTION_SIZES + 6].fill(0);
+            kept
+        },
+    )
+}
+
+/// Where an ELF header keeps the offset of the table of segments.
+const SEGMENTS: usize = 32;
+/// Where it keeps the offset of the table of sections.
+const SECTIONS: usize = 40;
+/// Where it keeps the size of an entry of the table of segments, and then their number.
+const SEGMENT_SIZES: usize = 54;
+/// Where it keeps the same of sections.
+const SECTION_SIZES: usize = 58;
+/// Length of the header, bytes.
+const HEADER: usize = 64;
+
+/// The end of what a loader reads of an ELF program of 64 bits and little endian, as an offset in its file.
+fn loaded(program: &[u8]) -> Option<usize> {
+    let number = |at: usize, length: usize| {
+        let octets = program.get(at..at.checked_add(length)?)?;
+        usize::try_from(octets.iter().rev().fold(0u64, |number, octet| number << 8 | u64::from(*octet))).ok()
+    };
+    program.starts_with(b"\x7fELF\x02\x01").then_some(())?;
+    let (table, size, count) = (number(SEGMENTS, 8)?, number(SEGMENT_SIZES, 2)?, number(SEGMENT_SIZES + 2, 2)?);
+    let mut end = HEADER.max(table.checked_add(size.checked_mul(count)?)?);
+    for segment in 0..count {
+        let at = table + segment * size;
+        end = end.max(number(at + 8, 8)?.checked_add(number(at + 32, 8)?)?);
+    }
+    (count > 0 && end <= program.len()).then_some(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::os::unix::fs::PermissionsExt;
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn what_is_left_of_a_program_still_runs_and_is_smaller() {
+        let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        let kept = stripped(&own);
+        assert!(kept.len() * 4 < own.len() * 3, "{} of {} bytes", kept.len(), own.len());
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("program");
+        std::fs::write(&file, &kept).unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o700)).unwrap();
+        let listed = Command::new(&file).arg("--list").output().unwrap();
+        assert!(listed.status.success() && String::from_utf8_lossy(&listed.stdout).contains(": test"), "{listed:?}");
+        assert_eq!(stripped(&kept), kept);
+    }
+
+    #[test]
+    fn what_is_no_program_of_that_kind_stays() {
+        let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        let mut far = own[..200].to_vec();
+        far[SEGMENTS..SEGMENTS + 8].fill(0xff);
+        for other in [&b"#!/bin/sh\n"[..], b"", b"\x7fELF\x02\x01", &own[..200], &far] {
+            assert_eq!(stripped(other), other);
+        }
+    }
+
+    #[test]
+    fn each_host_has_all_of_it_from_its_start() {
+        let octets: Vec<u8> = (0..100_000u32).map(|n| (n / 1_000) as u8).collect();
+        let program = Program::new("/nowhere", &octets, "");
+        let read = |is_packed: bool| {
+            let mut sent = Vec::new();
+            program.input(is_packed).unwrap().read_to_end(&mut sent).unwrap();
+            sent
+        };
+        assert_eq!(read(false), octets);
+        for _ in 0..2 {
+            let packed = read(true);
+            assert!(packed.len() < octets.len() / 10);
+            assert_eq!(packed, gzip::pack(&octets));
+        }
+    }
+}
