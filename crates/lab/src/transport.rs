@@ -15,7 +15,6 @@ use std::fmt;
 use std::process::Command;
 
 use endpoint::clock::Monotonic;
-use endpoint::pace;
 use endpoint::stop::Stop;
 use logbook::failure::Failure;
 use measure::unit::{Instant, Nanos};
@@ -62,22 +61,11 @@ impl Default for Pause {
 impl Pause {
     /// The longest.
     const MOST: Nanos = Nanos::secs(4);
-    /// How often the wish to stop is looked for.
-    const LOOK: Nanos = Nanos::millis(50);
 
     /// Waits; `false`, at once: there is no time for another try before `due`, or it is to stop.
     pub(crate) fn rest(&mut self, due: Instant, stop: &Stop) -> bool {
         let until = Monotonic::now().after(self.0);
         self.0 = Nanos(self.0.0 * 2).min(Self::MOST);
-        if until >= due {
-            return false;
-        }
-        while Monotonic::now() < until {
-            if stop.requested() {
-                return false;
-            }
-            pace::sleep_until(Monotonic::now().after(Self::LOOK).min(until));
-        }
-        !stop.requested()
+        until < due && !stop.wait(until)
     }
 }

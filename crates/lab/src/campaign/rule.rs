@@ -16,8 +16,8 @@ pub struct Opening {
     pub rules: Vec<(String, String)>,
 }
 
-/// What is closed, host by host, with the rules that would open it; `port` is the one at which a host answers. A port that a host itself refuses wants no rule but somebody who
-/// listens, and is not among them.
+/// What is closed, host by host, with the rules that would open it; `port` is the one at which a host answers. A port that a host
+/// itself refuses wants no rule but somebody who listens, and is not among them.
 pub fn openings(hosts: &[Host], checks: &[PairCheck], port: &dyn Fn(&str) -> u16) -> Vec<Opening> {
     let of = |host: &Host| {
         let port = port(&host.name);

@@ -82,7 +82,7 @@ impl Scene {
 
     /// Rules of the far host's firewall; `None`: there is no `nft` here, or it cannot do this.
     pub fn filter(&self, what: &str, hook: &str, rule: &str) -> Option<()> {
-        let chain = format!("table inet t {{ chain c {{ type filter hook {hook} priority 0; {rule}; }} }}");
+        let chain = format!("table inet t {{ chain c {{ type filter hook {hook} priority 0; {rule}; }}; }}");
         let output = self.far().command("nft").arg(chain).output();
         match output {
             Ok(output) if output.status.success() => Some(()),
