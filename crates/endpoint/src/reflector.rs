@@ -7,7 +7,9 @@
 pub mod answer;
 pub mod control;
 pub mod datagram;
+pub mod event;
 pub mod lobby;
+pub mod permit;
 mod seen;
 pub mod session;
 pub mod stream;
@@ -17,11 +19,9 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::thread;
 
-use measure::environment::Environment;
 use measure::method::{Batch, BatchBy, Carrier, Waiting};
 use measure::unit::{Nanos, Rate};
 pub use protocol::native::PORT;
-use protocol::native::key::Key;
 use protocol::native::limits::Limits;
 use protocol::native::message::Open;
 use protocol::native::preamble::{Answer, Decline, Versions};
@@ -29,15 +29,17 @@ use rustix::net::{SendFlags, send};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use crate::clock::Monotonic;
-use crate::environment::Reader;
 use crate::error::{EndpointError, Step};
+use crate::serve::gate::Gate;
 use crate::serve::places::Places;
 use crate::serve::{Hall, listen};
 use crate::socket::many;
 use crate::stop::Stop;
 use control::Guest;
 use lobby::Lobby;
-use session::Sessions;
+use event::{Client, Event, Tell};
+use permit::{Permit, Permits};
+use session::{Sessions, Together};
 
 /// Connections of clients that have a session, which have not said yet what they are: each has a thread until it has.
 const EXPECTED: u32 = 1_024;
@@ -49,14 +51,20 @@ const END: Nanos = Nanos::secs(1);
 pub struct Settings {
     /// Where to listen, TCP and UDP alike.
     pub listen: Vec<SocketAddr>,
-    /// Who may use it; absent: anyone who reaches it.
-    pub key: Option<Key>,
+    /// From where it is used: nobody else is heard.
+    pub gate: Gate,
+    /// Who may use it, and for what.
+    pub permits: Permits,
     /// How its threads wait where the client does not say.
     pub waiting: Waiting,
     /// CPUs its threads are pinned to, in turn, where the client does not say.
     pub cpus: Vec<u32>,
     /// Its bounds.
     pub limits: Limits,
+    /// Those of all sessions together.
+    pub together: Together,
+    /// Who is told of sessions and refusals; absent: nobody.
+    pub tell: Option<Tell>,
     /// What tests ask of it.
     pub behaviour: Behaviour,
     /// Name and version of the program.
@@ -68,10 +76,13 @@ impl Settings {
     pub fn at(listen: SocketAddr, program: &str) -> Self {
         Self {
             listen: vec![listen],
-            key: None,
+            gate: Gate::default(),
+            permits: Permits::open(Permit::within(Limits::default())),
             waiting: Waiting::Block,
             cpus: Vec::new(),
             limits: Limits::default(),
+            together: Together::default(),
+            tell: None,
             behaviour: Behaviour::default(),
             program: program.to_owned(),
         }
@@ -128,12 +139,17 @@ pub struct Shared {
     expected: Places,
     /// What is done on a thread: UDP flows, data connections, and what a control connection has to do that takes a while.
     flows: Places,
-    environment: Environment,
     /// Whether sockets of this kernel take segments that come together in one call.
     segments: bool,
 }
 
 impl Shared {
+    fn tell(&self, event: &Event<'_>) {
+        if let Some(Tell(tell)) = &self.settings.tell {
+            tell(event);
+        }
+    }
+
     /// How a client that wants to send many messages in one call is met: segments are taken as they come, where the
     /// kernel can; what left in one call but in buffers of its own comes one by one.
     fn batch(&self, open: &Open) -> Option<Batch> {
@@ -145,7 +161,6 @@ impl Shared {
 /// Binds all sockets of a reflector; nothing is answered before [`Reflector::run`].
 pub fn bind(settings: Settings) -> Result<Reflector, EndpointError> {
     let doors = settings.listen.iter().map(|address| Door::open(*address)).collect::<Result<_, _>>()?;
-    let environment = Reader::host(settings.program.clone()).read();
     let mut settings = settings;
     settings.behaviour.rate = settings.behaviour.rate.or(settings.limits.rate_per_flow);
     let shared = Shared {
@@ -155,7 +170,6 @@ pub fn bind(settings: Settings) -> Result<Reflector, EndpointError> {
         flows: Places::new(u32::MAX),
         settings,
         sessions: Sessions::default(),
-        environment,
         segments: takes_segments(),
     };
     Ok(Reflector { doors, shared: Arc::new(shared) })
@@ -236,6 +250,11 @@ fn job(connection: Socket, from: SocketAddr, shared: &Arc<Shared>) -> Option<imp
     if !matches!(connection.take_error(), Ok(None)) {
         return None;
     }
+    if !shared.settings.gate.admits(from.ip()) {
+        let client = Client { from, key: None };
+        shared.tell(&Event::Refused { client, why: "its address is in no network that is served here" });
+        return None;
+    }
     let guest = Box::new(Guest::new(connection, from, shared)?);
     // One thread less on the way of a measured connection.
     if shared.sessions.expects(guest.source())
@@ -249,7 +268,7 @@ fn job(connection: Socket, from: SocketAddr, shared: &Arc<Shared>) -> Option<imp
 
 /// There is no room: said without waiting to be asked, since nothing more is read of this one.
 fn turn_away(connection: &Socket, shared: &Shared) {
-    let keyed = shared.settings.key.is_some();
+    let keyed = shared.settings.permits.offered().is_keyed();
     let answer = Answer { verdict: Err(Decline::Busy), keyed, versions: Versions::OURS };
     let _told = send(connection, &answer.encode(), SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
     let _closed = connection.shutdown(std::net::Shutdown::Write);

@@ -4,6 +4,7 @@
 //! matter of this room: a peer brings that, with its bounds and what it tells those who watch.
 
 mod accept;
+pub mod gate;
 pub mod listen;
 pub mod mailbox;
 pub mod open_sockets;

@@ -81,7 +81,8 @@ pub enum FlowEnd {
 
 impl<'a, L: Link> Answerer<'a, L> {
     /// An answerer of flow `flow` over `link`.
-    pub fn new(link: L, session: &'a Session, flow: u16, datagrams: bool, behaviour: &'a Behaviour) -> Self {
+    pub fn new(link: L, session: &'a Session, flow: u16, datagrams: bool) -> Self {
+        let behaviour = &session.behaviour;
         let piece = crate::link::stream::PIECE as u64;
         let request_head = session.open.request_bytes.0.min(piece) as usize;
         let reply_head = session.open.response_bytes.0.min(piece) as usize;

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::time::SystemTime;
 
-use measure::method::{Carrier, Pattern};
+use measure::environment::Environment;
+use measure::method::{Carrier, Pattern, Waiting};
 use measure::unit::{Instant, Nanos};
-use protocol::native::error::Step;
+use protocol::native::error::{SessionError, Step};
 use protocol::native::header::Token;
-use protocol::native::key::Secret;
 use protocol::native::message::{Ending, Got, Open, Reason, Refused, capability};
 use protocol::native::preamble::{Data, DataAnswer, DataRefusal, Decline, Versions};
 use protocol::native::server::{OUTBOX, Server, ServerEvent, Terms};
@@ -20,7 +21,9 @@ use socket2::Socket;
 
 use super::Shared;
 use super::answer::Answerer;
+use super::event::{Client, Event, How};
 use super::lobby::source;
+use super::permit::{Offered, Permit};
 use super::session::{Overdue, Session};
 use super::stream;
 use crate::clock::Monotonic;
@@ -45,7 +48,10 @@ pub struct Guest {
     from: SocketAddr,
     shared: Arc<Shared>,
     server: Server,
+    offered: Offered,
     session: Option<Arc<Session>>,
+    /// How its session ends, where nothing else comes before.
+    how: How,
     watch: Option<Watch>,
     /// What the client has not taken yet, and until when it may.
     unwritten: Vec<u8>,
@@ -76,12 +82,8 @@ pub enum Work {
     Close,
 }
 
-fn terms(shared: &Shared) -> Option<Terms> {
+fn terms(shared: &Shared, offered: &Offered) -> Option<Terms> {
     let settings = &shared.settings;
-    let secret = match &settings.key {
-        Some(key) => Some(Secret { key: key.clone(), ephemeral: random::bytes().ok()? }),
-        None => None,
-    };
     let full = shared.sessions.count() >= settings.limits.sessions;
     let decline = if shared.hall.stop.requested() { Some(Decline::Stopping) } else { full.then_some(Decline::Busy) };
     let mut capabilities: BTreeSet<String> =
@@ -95,7 +97,7 @@ fn terms(shared: &Shared) -> Option<Terms> {
         capabilities,
         limits: settings.limits,
         udp: true,
-        secret,
+        keyring: offered.keyring().ok()?,
         decline,
     })
 }
@@ -104,13 +106,16 @@ impl Guest {
     /// A connection that was just accepted; `None` where it cannot be served.
     pub fn new(connection: Socket, from: SocketAddr, shared: &Arc<Shared>) -> Option<Self> {
         connection.set_write_timeout(Some(GLANCE.into())).ok()?;
-        let server = Server::new(terms(shared)?, Monotonic::now());
+        let offered = shared.settings.permits.offered();
+        let server = Server::new(terms(shared, &offered)?, Monotonic::now());
         Some(Self {
             connection: Arc::new(connection),
             from,
             shared: Arc::clone(shared),
             server,
+            offered,
             session: None,
+            how: How::Lost,
             watch: None,
             unwritten: Vec::new(),
             take_by: None,
@@ -170,7 +175,22 @@ impl Guest {
             Err(Errno::AGAIN | Errno::INTR) => Ok(()),
             Err(_) => return Turn::Over,
         };
+        if let Err(error) = &fed {
+            self.how = How::Fault;
+            if self.session.is_none() && !matches!(error, SessionError::Closed { .. }) {
+                self.tell_refused(&error.to_string());
+            }
+        }
         self.go_on(fed.is_err())
+    }
+
+    fn tell_refused(&self, why: &str) {
+        self.shared.tell(&Event::Refused { client: self.client(), why });
+    }
+
+    fn client(&self) -> Client<'_> {
+        let permit = self.server.holder().and_then(|holder| self.offered.of(Some(holder)));
+        Client { from: self.from, key: permit.and_then(|permit| permit.name.as_deref()) }
     }
 
     fn go_on(&mut self, failed: bool) -> Turn {
@@ -221,6 +241,7 @@ impl Guest {
     /// The reflector ends: the client is told, as far as it takes it at once.
     pub fn dismiss(mut self: Box<Self>) {
         self.server.stop(Ending::Stopping, "the reflector is shutting down");
+        self.how = How::Stopping;
         self.forget();
         self.write();
     }
@@ -234,9 +255,17 @@ impl Guest {
 
     /// The session's token is void from here on.
     fn forget(&mut self) {
-        if let Some(session) = self.session.take() {
-            self.shared.sessions.remove(&session.token);
-        }
+        let Some(session) = self.session.take() else { return };
+        self.shared.sessions.remove(&session.token);
+        let (received, sent) = session.octets();
+        self.shared.tell(&Event::Ended {
+            session: session.number,
+            client: self.client(),
+            how: self.how,
+            lasted: session.lasted(Monotonic::now()),
+            received,
+            sent,
+        });
     }
 
     /// Writes what the client takes at once; `false`: it takes nothing any more.
@@ -272,10 +301,11 @@ impl Guest {
                 self.server.touch(now);
             }
             if let Some(overdue) = session.overdue(now) {
-                let (ending, words) = match overdue {
-                    Overdue::Duration => (Ending::Duration, "the session lasted longer than agreed on"),
-                    Overdue::Idle => (Ending::Idle, "nothing was heard of the session for too long"),
+                let (ending, words, how) = match overdue {
+                    Overdue::Duration => (Ending::Duration, "the session lasted longer than agreed on", How::Duration),
+                    Overdue::Idle => (Ending::Idle, "nothing was heard of the session for too long", How::Idle),
                 };
+                self.how = how;
                 self.server.stop(ending, words);
                 return true;
             }
@@ -283,32 +313,41 @@ impl Guest {
         self.server.overdue(now).is_err()
     }
 
-    fn open(&mut self, open: Open) -> Result<(), protocol::native::error::SessionError> {
-        let got = match self.offer(&open) {
-            Ok(got) => got,
-            Err(refused) => return self.server.refuse(refused),
-        };
-        let Ok(token) = random::bytes().map(Token) else {
-            return self.server.refuse(Refused {
-                reason: Reason::Other,
-                detail: "no random bytes to name a session".into(),
-                hint: None,
-            });
-        };
-        let version = self.server.version().unwrap_or(Versions::OURS.highest);
-        let session = Arc::new(Session::new(token, version, open, got.clone(), self.source()));
-        session.over.follow(&self.shared.hall.stop);
-        if !self.shared.sessions.add(Arc::clone(&session), self.shared.settings.limits.sessions) {
-            let detail = format!("{} sessions are open, which is the limit", self.shared.settings.limits.sessions);
-            return self.server.refuse(Refused {
-                reason: Reason::Sessions,
-                detail,
-                hint: Some("try again when another measurement has ended".into()),
-            });
+    fn open(&mut self, open: Open) -> Result<(), SessionError> {
+        match self.admitted(open) {
+            Ok((permit, session)) => {
+                let (token, got) = (session.token, session.got.clone());
+                self.shared.tell(&Event::Opened {
+                    session: session.number,
+                    client: self.client(),
+                    open: &session.open,
+                });
+                self.session = Some(session);
+                self.watch = permit.facts.then(|| Watch::start(self.reader()));
+                self.server.narrow(permit.limits.within(&self.shared.settings.limits));
+                self.server.accept(token, got, Monotonic::now())
+            }
+            Err(refused) => {
+                self.tell_refused(&refused.to_string());
+                self.server.refuse(refused)
+            }
         }
-        self.session = Some(session);
-        self.watch = Some(Watch::start(self.reader()));
-        self.server.accept(token, got, Monotonic::now())
+    }
+
+    /// The session that is asked for, where there is room for it and its client may have it.
+    fn admitted(&self, open: Open) -> Result<(Arc<Permit>, Arc<Session>), Refused> {
+        let other = |detail: &str| Refused { reason: Reason::Other, detail: detail.to_owned(), hint: None };
+        let permit = self.offered.of(self.server.holder()).ok_or_else(|| other("no key was proved"))?;
+        permit.check(&open, self.from.ip(), SystemTime::now())?;
+        let got = self.offer(&open, permit)?;
+        let token = random::bytes().map(Token).map_err(|_| other("no random bytes to name a session"))?;
+        let version = self.server.version().unwrap_or(Versions::OURS.highest);
+        let client = self.from.ip().to_canonical();
+        let settings = &self.shared.settings;
+        let session = Session::new(token, version, (open, got), client, permit).behaving(settings.behaviour);
+        session.over.follow(&self.shared.hall.stop);
+        let session = self.shared.sessions.add(session, &settings.limits, settings.together)?;
+        Ok((Arc::clone(permit), session))
     }
 
     /// Of this host, and of the interface by which the client is reached.
@@ -318,7 +357,7 @@ impl Guest {
     }
 
     /// What the client will really get.
-    fn offer(&self, open: &Open) -> Result<Got, Refused> {
+    fn offer(&self, open: &Open, permit: &Permit) -> Result<Got, Refused> {
         let settings = &self.shared.settings;
         let cpus = if open.cpus.is_empty() { settings.cpus.clone() } else { open.cpus.clone() };
         let allowed = rustix::thread::sched_getaffinity(None).ok();
@@ -331,10 +370,13 @@ impl Guest {
             return Err(Refused { reason: Reason::Cpus, detail, hint: None });
         }
         stream::can_be_asked(open)?;
-        let limits = settings.limits;
+        let limits = permit.limits.within(&settings.limits);
         let batch = self.shared.batch(open);
         Ok(Got {
-            waiting: open.waiting.unwrap_or(settings.waiting),
+            waiting: match open.waiting {
+                Some(Waiting::Spin | Waiting::BusyPoll { .. }) if !permit.spin => Waiting::Block,
+                asked => asked.unwrap_or(settings.waiting),
+            },
             cpus,
             // What came in one call has one arrival, which is not that of each.
             stamps: open.stamps && batch.is_none(),
@@ -344,12 +386,11 @@ impl Guest {
         })
     }
 
-    fn close(&mut self) -> Result<(), protocol::native::error::SessionError> {
+    fn close(&mut self) -> Result<(), SessionError> {
         let mut report = self.session.as_ref().map(|session| session.finish()).unwrap_or_default();
-        report.environment = match self.watch.take() {
-            Some(watch) => watch.finish(),
-            None => self.shared.environment.clone(),
-        };
+        // Without the right to facts there is no watch, and nothing is told.
+        report.environment = self.watch.take().map_or_else(Environment::default, Watch::finish);
+        self.how = How::Closed;
         self.server.report(report)
     }
 }
@@ -430,7 +471,7 @@ fn answer_stream(
     link.stamping = stamping;
     link.socket().write_all(&[DataAnswer::Accepted.code()])?;
     link.begin_with(unread);
-    let mut answerer = Answerer::new(link, session, flow, false, &shared.settings.behaviour);
+    let mut answerer = Answerer::new(link, session, flow, false);
     answerer.run();
     Ok(())
 }

@@ -56,7 +56,7 @@ pub fn serve(shared_socket: &Socket, address: SocketAddr, shared: &Arc<Shared>) 
 
 /// Takes the first datagram of a flow, sent to `local`; those of others that went astray meanwhile.
 fn admit(message: Vec<u8>, from: SocketAddr, local: SocketAddr, shared: &Arc<Shared>) -> Vec<(Vec<u8>, SocketAddr)> {
-    let Some((session, header)) = known(&message, shared) else { return Vec::new() };
+    let Some((session, header)) = known(&message, from, shared) else { return Vec::new() };
     // A sender that claims to be us would have us answer ourselves for ever.
     if as_family_of(from.ip(), local) == as_family_of(local.ip(), from) && from.port() == local.port() {
         return Vec::new();
@@ -65,11 +65,14 @@ fn admit(message: Vec<u8>, from: SocketAddr, local: SocketAddr, shared: &Arc<Sha
     start(&session, header.flow, local, from, message, shared).unwrap_or_default()
 }
 
-/// The session and flow a datagram belongs to; nobody else is answered, or even told so.
-fn known(message: &[u8], shared: &Shared) -> Option<(Arc<Session>, Header)> {
+/// The session and flow a datagram belongs to; nobody else is answered, or even told so. It must come from where the session's
+/// control connection does, which has shown that whoever is there hears: nothing is sent to an address that a sender only claims.
+fn known(message: &[u8], from: SocketAddr, shared: &Shared) -> Option<(Arc<Session>, Header)> {
     let header = Header::read(message)?;
     let session = shared.sessions.find(&header.token)?;
-    let fits = session.open.carrier == Carrier::Udp && usize::from(header.flow) < session.flows.len();
+    let fits = session.open.carrier == Carrier::Udp
+        && usize::from(header.flow) < session.flows.len()
+        && from.ip().to_canonical() == session.client;
     if !fits {
         session.malformed.fetch_add(1, Ordering::Relaxed);
         return None;
@@ -178,7 +181,7 @@ fn answer(
     link.stamping = stamping;
     // What was granted was tried before; a socket that refuses all the same takes one at a time.
     let many = session.got.batch.is_some() && link.take_segments().is_ok();
-    let mut answerer = Answerer::new(link, session, flow, true, &shared.settings.behaviour);
+    let mut answerer = Answerer::new(link, session, flow, true);
     if answerer.answer_first(first).is_ok() {
         if many {
             answerer.run_many()

@@ -5,14 +5,17 @@ use std::net::{IpAddr, Shutdown};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use measure::method::Carrier;
+use measure::method::{Carrier, Waiting};
 use measure::unit::{Bytes, Instant, Nanos, Rate};
 use protocol::native::header::Token;
-use protocol::native::message::{Got, Open, Report};
-use protocol::native::stream::Told as StreamTold;
+use protocol::native::limits::{self, Limits};
+use protocol::native::message::{Got, Open, Reason, Refused, Report};
+use protocol::native::stream::{Told as StreamTold, goes_there};
 
+use super::permit::Permit;
 use super::seen::{Seen, number};
 use super::stream::tally::Tally;
+use super::{Behaviour, lobby};
 use crate::clock::Monotonic;
 use crate::serve::open_sockets::OpenSockets;
 use crate::serve::places::{Place, Places};
@@ -26,8 +29,14 @@ pub struct Session {
     pub token: Token,
     /// Version agreed on.
     pub version: u16,
-    /// Where its client is.
-    pub source: IpAddr,
+    /// Its number, from 1; 0 before it is among the others.
+    pub number: u64,
+    /// Where its client is, as its control connection shows.
+    pub client: IpAddr,
+    /// By which permit it is open.
+    pub permit: Arc<Permit>,
+    /// How its requests are answered besides at once.
+    pub behaviour: Behaviour,
     /// What the client asked for, within the limits.
     pub open: Open,
     /// What it gets.
@@ -163,15 +172,18 @@ impl FlowCount {
 }
 
 impl Session {
-    /// A new session under `token`, of a client at `source`.
-    pub fn new(token: Token, version: u16, open: Open, got: Got, source: IpAddr) -> Self {
+    /// A new session under `token`, of `client`, by `permit`.
+    pub fn new(token: Token, version: u16, (open, got): (Open, Got), client: IpAddr, permit: &Arc<Permit>) -> Self {
         let now = Monotonic::now();
         let flows = (0..open.flows).map(|_| FlowCount::default()).collect();
         let streams = open.stream.is_some().then(|| Tally::new(open.flows));
         Self {
             token,
             version,
-            source,
+            number: 0,
+            client,
+            permit: Arc::clone(permit),
+            behaviour: Behaviour::default(),
             open,
             got,
             flows,
@@ -186,6 +198,41 @@ impl Session {
             told: Mutex::default(),
             streams,
         }
+    }
+
+    /// The same, whose requests are answered so, and not faster than its permit says.
+    pub fn behaving(self, behaviour: Behaviour) -> Self {
+        let rates = [behaviour.rate, self.permit.limits.rate_per_flow];
+        Self { behaviour: Behaviour { rate: rates.into_iter().flatten().min(), ..behaviour }, ..self }
+    }
+
+    /// How long it has been open at `now`.
+    pub fn lasted(&self, now: Instant) -> Nanos {
+        now.since(self.opened).unwrap_or_default()
+    }
+
+    /// Octets of messages that came, and that were sent.
+    pub fn octets(&self) -> (Bytes, Bytes) {
+        if let (Some(streams), Some(ask)) = (&self.streams, &self.open.stream) {
+            let (mut came, mut went) = (0_u64, 0_u64);
+            for (flow, octets) in (0..).zip(streams.octets()) {
+                let here = goes_there(ask.direction, flow, self.open.flows);
+                let sum = if here { &mut came } else { &mut went };
+                *sum = sum.saturating_add(octets);
+            }
+            return (Bytes(came), Bytes(went));
+        }
+        let sum = |count: fn(&FlowCount) -> &AtomicU64, each: Bytes| {
+            let count: u64 = self.flows.iter().map(|flow| count(flow).load(Ordering::Relaxed)).sum();
+            Bytes(count.saturating_mul(each.0))
+        };
+        (sum(|flow| &flow.received, self.open.request_bytes), sum(|flow| &flow.replied, self.open.response_bytes))
+    }
+
+    /// Its threads that may poll without blocking because the client asked for it.
+    fn spinning(&self) -> u32 {
+        let asked = matches!(self.open.waiting, Some(Waiting::Spin | Waiting::BusyPoll { .. }));
+        if asked && self.got.waiting != Waiting::Block { self.open.flows } else { 0 }
     }
 
     /// Something of this session was seen at `now`.
@@ -303,21 +350,64 @@ pub enum Overdue {
     Idle,
 }
 
+/// Bounds of all sessions together, besides their number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Together {
+    /// Buffers, octets, by [`limits::memory`].
+    pub memory: Bytes,
+    /// Threads that poll without blocking because a client asked for it.
+    pub spinning: u32,
+}
+
+/// Memory of a small machine, and of its CPUs as many as there are.
+impl Default for Together {
+    fn default() -> Self {
+        let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u32);
+        Self { memory: Bytes(4 << 30), spinning: cpus }
+    }
+}
+
 /// All open sessions.
 #[derive(Debug, Default)]
 pub struct Sessions {
+    opened: AtomicU64,
     open: RwLock<HashMap<Token, Arc<Session>>>,
 }
 
 impl Sessions {
-    /// Adds a session, unless `most` are open already.
-    pub fn add(&self, session: Arc<Session>, most: u32) -> bool {
+    /// Adds a session where there is room for it: among all, and among those of its key. Where no more threads may poll without
+    /// blocking, its threads block.
+    ///
+    /// # Errors
+    /// What there is no room for, in the words of a refusal.
+    pub fn add(&self, mut session: Session, limits: &Limits, together: Together) -> Result<Arc<Session>, Refused> {
         let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
-        if open.len() >= most as usize {
-            return false;
+        limits.check_sessions(open.len() as u32)?;
+        if let Some(name) = &session.permit.name {
+            let of_key = open.values().filter(|other| other.permit.name.as_ref() == Some(name)).count();
+            session.permit.limits.check_sessions(of_key as u32)?;
         }
-        open.insert(session.token, session);
-        true
+        let memory = limits::memory(&session.open).0;
+        let taken = open.values().map(|other| limits::memory(&other.open).0).fold(memory, u64::saturating_add);
+        if taken > together.memory.0 {
+            return Err(Refused {
+                reason: Reason::Memory,
+                detail: format!(
+                    "memory of all sessions: {} more were asked for, and {} are allowed together",
+                    Bytes(memory),
+                    together.memory
+                ),
+                hint: Some("try again when another measurement has ended, or with smaller messages".into()),
+            });
+        }
+        let spinning = open.values().map(|other| other.spinning()).fold(session.spinning(), u32::saturating_add);
+        if session.spinning() > 0 && spinning > together.spinning {
+            session.got.waiting = Waiting::Block;
+        }
+        session.number = self.opened.fetch_add(1, Ordering::Relaxed) + 1;
+        let session = Arc::new(session);
+        open.insert(session.token, Arc::clone(&session));
+        Ok(session)
     }
 
     /// How many are open.
@@ -328,7 +418,7 @@ impl Sessions {
     /// Whether a client at `source` has one whose data come over connections.
     pub fn expects(&self, source: IpAddr) -> bool {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
-        open.values().any(|session| session.source == source && session.open.carrier == Carrier::Tcp)
+        open.values().any(|session| lobby::source(session.client) == source && session.open.carrier == Carrier::Tcp)
     }
 
     /// The session of this name.

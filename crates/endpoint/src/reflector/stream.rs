@@ -141,7 +141,7 @@ impl<'a> Flow<'a> {
     fn schedule(&self, sends: bool) -> Schedule {
         let segments = if sends { u64::from(self.ask.segments.unwrap_or(1).max(1)) } else { 1 };
         let asked = self.session.open.rate_per_flow.filter(|_| sends);
-        let rate = match (asked, self.shared.settings.behaviour.rate) {
+        let rate = match (asked, self.session.behaviour.rate) {
             (Some(asked), Some(bound)) => Some(asked.min(bound)),
             (asked, bound) => asked.or(bound),
         };

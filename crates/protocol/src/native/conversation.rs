@@ -26,6 +26,7 @@ pub(super) struct Conversation<P, E> {
     inbox: Vec<u8>,
     outbox: Vec<u8>,
     events: VecDeque<E>,
+    holder: Option<usize>,
 }
 
 #[derive(Debug)]
@@ -53,7 +54,12 @@ pub(super) enum Fed {
 impl<P: Phase, E> Conversation<P, E> {
     /// A connection that was just made, with what is to be written first.
     pub fn new(outbox: Vec<u8>) -> Self {
-        Self { state: State::Greeting, inbox: Vec::new(), outbox, events: VecDeque::new() }
+        Self { state: State::Greeting, inbox: Vec::new(), outbox, events: VecDeque::new(), holder: None }
+    }
+
+    /// The number of the key that the other end proved.
+    pub fn holder(&self) -> Option<usize> {
+        self.holder
     }
 
     pub fn outgoing(&mut self) -> Vec<u8> {
@@ -194,7 +200,8 @@ impl<P: Phase, E> Conversation<P, E> {
         let State::Shaking(handshake) = std::mem::replace(&mut self.state, State::Done) else {
             return Ok(Fed::Nothing);
         };
-        let (transport, rest) = handshake.finish()?;
+        let (transport, rest, number) = handshake.finish()?;
+        self.holder = Some(number);
         self.begin(Channel::sealed(transport), &rest)
     }
 

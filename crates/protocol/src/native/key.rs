@@ -5,6 +5,7 @@
 //! caller: nothing here asks the system.
 
 use std::fmt;
+use std::sync::Arc;
 
 /// What the line of a key file starts with.
 pub const PREFIX: &str = "sonde-key-1:";
@@ -68,6 +69,28 @@ pub struct Secret {
     pub key: Key,
     /// 32 octets fresh from the system's random source, for this connection alone: its ephemeral private key.
     pub ephemeral: [u8; 32],
+}
+
+/// What a server needs of all its keys for one connection: any of them lets in, and which one did is known.
+#[derive(Clone)]
+pub struct Keyring {
+    /// The keys, each tried in turn: a handshake says by its first message alone whether it was made with one.
+    pub keys: Arc<[Key]>,
+    /// As in [`Secret`].
+    pub ephemeral: [u8; 32],
+}
+
+impl From<Secret> for Keyring {
+    fn from(Secret { key, ephemeral }: Secret) -> Self {
+        Self { keys: [key].into(), ephemeral }
+    }
+}
+
+/// `Keyring(…)`, always.
+impl fmt::Debug for Keyring {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Keyring(…)")
+    }
 }
 
 /// `Secret(…)`, always.

@@ -96,6 +96,20 @@ pub fn interval(ask: &Ask) -> Nanos {
 }
 
 impl Limits {
+    /// The narrower of each bound.
+    pub fn within(&self, other: &Self) -> Self {
+        Self {
+            sessions: self.sessions.min(other.sessions),
+            flows_per_session: self.flows_per_session.min(other.flows_per_session),
+            rate_per_flow: self.rate_per_flow.into_iter().chain(other.rate_per_flow).min(),
+            duration_ns: self.duration_ns.min(other.duration_ns),
+            idle_ns: self.idle_ns.min(other.idle_ns),
+            memory_bytes: self.memory_bytes.min(other.memory_bytes),
+            largest_request: self.largest_request.min(other.largest_request),
+            largest_response: self.largest_response.min(other.largest_response),
+        }
+    }
+
     /// Whether another session may open beside `open_now` others.
     pub fn check_sessions(&self, open_now: u32) -> Result<(), Refused> {
         if open_now < self.sessions {

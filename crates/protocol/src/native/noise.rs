@@ -11,7 +11,7 @@ use snow::types::{Cipher, Dh, Hash, Random};
 
 use crate::native::error::SessionError;
 use crate::native::frame;
-use crate::native::key::Secret;
+use crate::native::key::{Key, Keyring, Secret};
 use crate::native::preamble::{ANSWER_LENGTH, CONTROL_LENGTH};
 
 const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
@@ -79,22 +79,29 @@ fn write_chunk(message: &[u8], out: &mut Vec<u8>) {
 /// A handshake under way.
 #[derive(Debug)]
 pub struct Handshake {
-    state: Box<snow::HandshakeState>,
+    stage: Stage,
     chunks: Chunks,
+}
+
+#[derive(Debug)]
+enum Stage {
+    /// The client's message is waited for, which says by which of these keys it was made.
+    Sought(Keyring, Box<Prologue>),
+    /// It goes on with this key, which is the server's of that number.
+    Known(Box<snow::HandshakeState>, usize),
 }
 
 impl Handshake {
     /// The client's side: its message is appended to `out`.
     pub fn initiate(secret: &Secret, prologue: &Prologue, out: &mut Vec<u8>) -> Result<Self, SessionError> {
-        let mut state = builder(secret, prologue)?.build_initiator().map_err(crypto)?;
+        let mut state = builder((&secret.key, &secret.ephemeral), prologue)?.build_initiator().map_err(crypto)?;
         write_handshake(&mut state, out)?;
-        Ok(Self { state: Box::new(state), chunks: Chunks::default() })
+        Ok(Self { stage: Stage::Known(Box::new(state), 0), chunks: Chunks::default() })
     }
 
     /// The server's side.
-    pub fn respond(secret: &Secret, prologue: &Prologue) -> Result<Self, SessionError> {
-        let state = builder(secret, prologue)?.build_responder().map_err(crypto)?;
-        Ok(Self { state: Box::new(state), chunks: Chunks::default() })
+    pub fn respond(keyring: Keyring, prologue: &Prologue) -> Self {
+        Self { stage: Stage::Sought(keyring, Box::new(*prologue)), chunks: Chunks::default() }
     }
 
     /// Takes the next piece of the stream; true once the other end's message came and proved its key. The server's
@@ -105,29 +112,53 @@ impl Handshake {
             return Err(self.wrong(out));
         }
         let Some(message) = self.chunks.next() else { return Ok(false) };
-        let mut payload = [0; HANDSHAKE_LARGEST];
-        if self.state.read_message(&message, &mut payload).is_err() {
-            return Err(self.wrong(out));
-        }
-        if !self.state.is_handshake_finished() {
-            write_handshake(&mut self.state, out)?;
+        match &mut self.stage {
+            Stage::Known(state, _) => {
+                if state.read_message(&message, &mut [0; HANDSHAKE_LARGEST]).is_err() {
+                    return Err(SessionError::WrongKey);
+                }
+            }
+            Stage::Sought(keyring, prologue) => {
+                let Some((mut state, number)) = opened(keyring, prologue, &message)? else {
+                    return Err(self.wrong(out));
+                };
+                write_handshake(&mut state, out)?;
+                self.stage = Stage::Known(Box::new(state), number);
+            }
         }
         Ok(true)
     }
 
-    /// The seal of everything that follows, and what has already come of it.
-    pub fn finish(self) -> Result<(Transport, Vec<u8>), SessionError> {
+    /// The seal of everything that follows, what has already come of it, and the number of the key that the other end proved.
+    pub fn finish(self) -> Result<(Transport, Vec<u8>, usize), SessionError> {
         let rest = self.chunks.rest().to_vec();
-        let state = self.state.into_transport_mode().map_err(crypto)?;
-        Ok((Transport { state: Box::new(state), chunks: Chunks::default() }, rest))
+        let Stage::Known(state, number) = self.stage else { return Err(SessionError::WrongKey) };
+        let state = state.into_transport_mode().map_err(crypto)?;
+        Ok((Transport { state: Box::new(state), chunks: Chunks::default() }, rest, number))
     }
 
     fn wrong(&self, out: &mut Vec<u8>) -> SessionError {
-        if !self.state.is_initiator() {
+        if matches!(self.stage, Stage::Sought(..)) {
             write_chunk(&[], out);
         }
         SessionError::WrongKey
     }
+}
+
+/// The server's state after the client's message, with the first key that opens it. No Diffie-Hellman is computed for a key that
+/// does not: a key costs a few hashes.
+fn opened(
+    keyring: &Keyring,
+    prologue: &Prologue,
+    message: &[u8],
+) -> Result<Option<(snow::HandshakeState, usize)>, SessionError> {
+    for (number, key) in keyring.keys.iter().enumerate() {
+        let mut state = builder((key, &keyring.ephemeral), prologue)?.build_responder().map_err(crypto)?;
+        if state.read_message(message, &mut [0; HANDSHAKE_LARGEST]).is_ok() {
+            return Ok(Some((state, number)));
+        }
+    }
+    Ok(None)
 }
 
 fn write_handshake(state: &mut snow::HandshakeState, out: &mut Vec<u8>) -> Result<(), SessionError> {
@@ -137,10 +168,13 @@ fn write_handshake(state: &mut snow::HandshakeState, out: &mut Vec<u8>) -> Resul
     Ok(())
 }
 
-fn builder<'a>(secret: &'a Secret, prologue: &'a Prologue) -> Result<snow::Builder<'a>, SessionError> {
-    let resolver = Box::new(GivenRandom { octets: secret.ephemeral });
+fn builder<'a>(
+    (key, ephemeral): (&'a Key, &[u8; 32]),
+    prologue: &'a Prologue,
+) -> Result<snow::Builder<'a>, SessionError> {
+    let resolver = Box::new(GivenRandom { octets: *ephemeral });
     snow::Builder::with_resolver(PATTERN.parse().map_err(crypto)?, resolver)
-        .psk(0, &secret.key.0)
+        .psk(0, &key.0)
         .and_then(|builder| builder.prologue(&prologue.0))
         .map_err(crypto)
 }

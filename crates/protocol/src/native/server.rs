@@ -15,7 +15,7 @@ use measure::unit::{Instant, Nanos};
 use crate::native::conversation::{self, Conversation, Fed};
 use crate::native::error::{SessionError, Step};
 use crate::native::header::Token;
-use crate::native::key::Secret;
+use crate::native::key::Keyring;
 use crate::native::limits::Limits;
 use crate::native::message::{
     Ending, FromClient, FromServer, Got, Notice, Open, Opened, Reason, Received, Refused, Report,
@@ -43,8 +43,8 @@ pub struct Terms {
     pub limits: Limits,
     /// Whether it answers UDP on the same port.
     pub udp: bool,
-    /// The key it insists on, with fresh random octets for this connection; absent: it has none.
-    pub secret: Option<Secret>,
+    /// The keys one of which it insists on, with fresh random octets for this connection; absent: it has none.
+    pub keyring: Option<Keyring>,
     /// Declines every control connection, where it is full or going down.
     pub decline: Option<Decline>,
 }
@@ -137,6 +137,16 @@ impl Server {
     /// The version agreed on; `None` before.
     pub fn version(&self) -> Option<u16> {
         self.agreed
+    }
+
+    /// The number of the key that the client proved, in the keyring's order; `None` before, and where none is wanted.
+    pub fn holder(&self) -> Option<usize> {
+        self.talk.holder()
+    }
+
+    /// Tells the client of narrower bounds than all have: those of the key that it proved. Before [`Server::accept`].
+    pub fn narrow(&mut self, limits: Limits) {
+        self.terms.limits = limits;
     }
 
     /// How far the connection has come; [`Step::Done`] also after an error.
@@ -306,10 +316,10 @@ impl Server {
         let octets = self.talk.take_inbox();
         let (preamble, rest) = octets.split_at(length);
         self.due = Some(now.after(STEP));
-        let fed = match (&self.terms.secret, preamble.first_chunk()) {
-            (Some(secret), Some(preamble)) => {
+        let fed = match (self.terms.keyring.take(), preamble.first_chunk()) {
+            (Some(keyring), Some(preamble)) => {
                 let prologue = Prologue::new(*preamble, answer.encode());
-                self.talk.shake(|_| Handshake::respond(secret, &prologue), rest)?
+                self.talk.shake(|_| Ok(Handshake::respond(keyring, &prologue)), rest)?
             }
             _ => self.talk.open(rest)?,
         };
@@ -318,7 +328,7 @@ impl Server {
 
     fn answer(&mut self, control: Control, decline: Option<Decline>) -> Result<Answer, SessionError> {
         let ours = self.terms.versions;
-        let mut answer = Answer::to(control, ours, self.terms.secret.is_some());
+        let mut answer = Answer::to(control, ours, self.terms.keyring.is_some());
         if let Some(decline) = decline {
             answer.verdict = Err(decline);
         }

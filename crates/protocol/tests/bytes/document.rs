@@ -57,10 +57,10 @@ fn its_octets_are_reproduced() {
     let prologue = Prologue::new(preamble, answer);
     let (mut first, mut second) = (Vec::new(), Vec::new());
     let mut client = Handshake::initiate(&secret(0x11), &prologue, &mut first).unwrap();
-    let mut server = Handshake::respond(&secret(0x22), &prologue).unwrap();
+    let mut server = Handshake::respond(secret(0x22).into(), &prologue);
     assert_eq!(server.feed(&first, &mut second), Ok(true));
     assert_eq!(client.feed(&second, &mut Vec::new()), Ok(true));
-    let (mut seal, _) = client.finish().unwrap();
+    let (mut seal, _, _) = client.finish().unwrap();
     let (mut framed, mut sealed) = (Vec::new(), Vec::new());
     frame::write(br#"{"type":"progress"}"#, &mut framed).unwrap();
     seal.seal(&framed, &mut sealed).unwrap();

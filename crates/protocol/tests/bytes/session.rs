@@ -54,7 +54,7 @@ fn terms() -> Terms {
         capabilities: BTreeSet::new(),
         limits: Limits::default(),
         udp: true,
-        secret: None,
+        keyring: None,
         decline: None,
     }
 }
@@ -85,7 +85,7 @@ impl Pair {
     }
 
     fn keyed(client: u8, server: u8) -> Self {
-        let terms = Terms { secret: Some(secret(server, 2)), ..terms() };
+        let terms = Terms { keyring: Some(secret(server, 2).into()), ..terms() };
         Self::new(Client::new(open(), Some(secret(client, 3)), NOW), terms)
     }
 
@@ -211,7 +211,7 @@ fn a_wrong_key_is_named_at_both_ends() {
 fn a_downgrade_of_the_versions_fails_the_handshake() {
     let versions = Versions { lowest: 1, highest: 2 };
     let mut client = Client::with_versions(open(), Some(secret(1, 3)), versions, NOW);
-    let mut server = Server::new(Terms { secret: Some(secret(1, 2)), versions, ..terms() }, NOW);
+    let mut server = Server::new(Terms { keyring: Some(secret(1, 2).into()), versions, ..terms() }, NOW);
     let mut hello = client.outgoing();
     hello[13] = 1; // as if the client spoke version 1 alone
     server.feed(&hello, NOW).unwrap();
@@ -234,7 +234,7 @@ fn an_answer_that_contradicts_the_question_is_refused(answer: Answer) {
 #[test_case(None, None, Some(Decline::Busy), Decline::Busy)]
 #[test_case(Some(1), Some(1), Some(Decline::Stopping), Decline::Stopping)]
 fn a_declined_preamble_says_why(client: Option<u8>, server: Option<u8>, decline: Option<Decline>, said: Decline) {
-    let terms = Terms { secret: server.map(|key| secret(key, 2)), decline, ..terms() };
+    let terms = Terms { keyring: server.map(|key| secret(key, 2).into()), decline, ..terms() };
     let mut pair = Pair::new(Client::new(open(), client.map(|key| secret(key, 3)), NOW), terms);
     pair.carry();
     let error = Err(SessionError::Declined { decline: said, ours: Versions::OURS, theirs: Versions::OURS });
@@ -301,7 +301,7 @@ fn a_data_connection_leaves_with_what_came_behind_its_preamble() {
     let data = Data { version: 1, token: TOKEN, flow: 3 };
     let octets = [&data.encode()[..], b"request"].concat();
     for piece in [1, octets.len()] {
-        let mut server = Server::new(Terms { secret: Some(secret(1, 2)), ..terms() }, NOW);
+        let mut server = Server::new(Terms { keyring: Some(secret(1, 2).into()), ..terms() }, NOW);
         let (preamble, request) = octets.split_at(if piece == 1 { 32 } else { octets.len() });
         for part in preamble.chunks(piece) {
             server.feed(part, NOW).unwrap();

@@ -44,6 +44,12 @@ impl Tally {
         }
     }
 
+    /// Octets that went over each flow whose stream is over, warm-up included.
+    pub fn octets(&self) -> Vec<u64> {
+        let of = |told: &Told| told.stream.carried.bytes.0.saturating_add(told.omitted.bytes.0);
+        self.state().told.iter().map(|told| told.as_ref().map_or(0, of)).collect()
+    }
+
     /// What was told of each flow, and how busy the machine was from the first beginning to the last end.
     pub fn all(&self) -> (Vec<Told>, Option<HostCpu>) {
         let state = self.state();

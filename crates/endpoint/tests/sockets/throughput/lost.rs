@@ -105,7 +105,7 @@ impl Rogue {
             capabilities: [].into(),
             limits: Limits::default(),
             udp: true,
-            secret: None,
+            keyring: None,
             decline: None,
         };
         let mut server = Server::new(terms, Instant(0));

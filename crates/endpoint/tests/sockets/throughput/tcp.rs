@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use endpoint::reflector::Settings;
+use endpoint::reflector::permit::{Permit, Permits};
 use endpoint::rtt::Ending;
 use endpoint::stop::Stop;
 use endpoint::throughput::{self, Finding, Task, Told};
@@ -10,6 +11,7 @@ use measure::event::Event;
 use measure::method::{Asked, Carrier, Direction, Sending, SocketOptions};
 use measure::throughput::meter::Metered;
 use measure::unit::{Bytes, Nanos};
+use protocol::native::limits::Limits;
 use test_case::test_case;
 
 use crate::throughput::{V4, V6, asked, lasting, measured, rate, task, with_reflector};
@@ -204,7 +206,10 @@ fn without_a_target_the_reflector_is_our_own() {
 #[test]
 fn a_key_is_asked_for_as_of_any_session() {
     let key = protocol::native::key::Key([7; 32]);
-    let settings = Settings { key: Some(key.clone()), ..Settings::loopback(crate::throughput::PROGRAM) };
+    let settings = Settings {
+        permits: Permits::keyed(vec![(key.clone(), Permit::within(Limits::default()))]),
+        ..Settings::loopback(crate::throughput::PROGRAM)
+    };
     crate::throughput::with_settings(settings, |address, _| {
         let task = task(&asked(Carrier::Tcp, Direction::Send, 1, 65_536, MIB), address);
         assert!(throughput::measure(&task, &Stop::default(), &mut |_| ()).is_err());

@@ -1,0 +1,150 @@
+//! Who may use a reflector, and for what: one permit for each key, or one for all where none is wanted.
+
+use std::net::IpAddr;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::SystemTime;
+
+use measure::method::Pattern;
+use protocol::native::key::{Key, Keyring};
+use protocol::native::limits::Limits;
+use protocol::native::message::{Open, Reason, Refused};
+
+use crate::random;
+use crate::serve::gate::Gate;
+
+/// Most keys of one reflector. A stranger's handshake is tried with each of them: a few microseconds a key.
+pub const MOST_KEYS: usize = 64;
+
+/// What the holder of a key may do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Permit {
+    /// The key's name; absent where no key is wanted, or the file has one without a name.
+    pub name: Option<String>,
+    /// From where it is used.
+    pub networks: Gate,
+    /// From then on it is void.
+    pub expires: Option<SystemTime>,
+    /// Bounds; its `sessions` are those of this key.
+    pub limits: Limits,
+    /// What may be measured; absent: everything.
+    pub patterns: Option<Vec<Pattern>>,
+    /// Whether threads may poll without blocking.
+    pub spin: bool,
+    /// Whether the client may choose CPUs.
+    pub pin: bool,
+    /// Whether facts of this host are told: its name, kernel, processor and their state.
+    pub facts: bool,
+}
+
+impl Permit {
+    /// Everything within `limits`, for whoever comes.
+    pub fn within(limits: Limits) -> Self {
+        Self {
+            name: None,
+            networks: Gate::default(),
+            expires: None,
+            limits,
+            patterns: None,
+            spin: true,
+            pin: true,
+            facts: true,
+        }
+    }
+
+    /// Whether a session may be as `open` asks of one who comes from `address`, at `now`.
+    ///
+    /// # Errors
+    /// What is not allowed, in the words of a refusal.
+    pub fn check(&self, open: &Open, address: IpAddr, now: SystemTime) -> Result<(), Refused> {
+        let refuse = |reason: Reason, detail: String, hint: &str| Refused { reason, detail, hint: Some(hint.into()) };
+        let key = self.name.as_ref().map_or_else(|| "this key".to_owned(), |name| format!("key `{name}`"));
+        if self.expires.is_some_and(|end| now >= end) {
+            let hint = "ask whoever runs the server for a new one";
+            return Err(refuse(Reason::Other, format!("{key} has expired"), hint));
+        }
+        if !self.networks.admits(address) {
+            let detail = format!("{key} is not for clients at {}", address.to_canonical());
+            return Err(refuse(Reason::Other, detail, "measure from a network that the key names"));
+        }
+        if self.patterns.as_ref().is_some_and(|patterns| !patterns.contains(&open.pattern)) {
+            let detail = format!("{key} is not for the pattern {}", open.pattern);
+            return Err(refuse(Reason::Pattern, detail, "ask whoever runs the server for the right to it"));
+        }
+        if !self.pin && !open.cpus.is_empty() {
+            let detail = format!("{key} does not give the right to choose CPUs");
+            return Err(refuse(Reason::Cpus, detail, "measure without naming CPUs of the peer"));
+        }
+        self.limits.check(open)
+    }
+}
+
+/// All permits of a reflector, which can be replaced while it runs: sessions that are open go on.
+#[derive(Clone, Debug)]
+pub struct Permits(Arc<RwLock<Held>>);
+
+#[derive(Clone, Debug)]
+enum Held {
+    /// No key is wanted.
+    Open(Arc<Permit>),
+    /// A key is wanted, one of these.
+    Keyed(Arc<[Key]>, Arc<[Arc<Permit>]>),
+}
+
+/// The permits as they were when a connection came: one of them is its client's once it has proved a key.
+#[derive(Clone, Debug)]
+pub struct Offered(Held);
+
+impl Permits {
+    /// One for whoever comes.
+    pub fn open(permit: Permit) -> Self {
+        Self(Arc::new(RwLock::new(Held::Open(Arc::new(permit)))))
+    }
+
+    /// Those of holders of these keys.
+    pub fn keyed(all: Vec<(Key, Permit)>) -> Self {
+        Self(Arc::new(RwLock::new(held(all))))
+    }
+
+    /// Others from here on, for holders of keys.
+    pub fn replace(&self, all: Vec<(Key, Permit)>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = held(all);
+    }
+
+    /// As they are now.
+    pub fn offered(&self) -> Offered {
+        Offered(self.0.read().unwrap_or_else(PoisonError::into_inner).clone())
+    }
+}
+
+fn held(all: Vec<(Key, Permit)>) -> Held {
+    let (keys, permits): (Vec<Key>, Vec<Arc<Permit>>) =
+        all.into_iter().map(|(key, permit)| (key, Arc::new(permit))).unzip();
+    Held::Keyed(keys.into(), permits.into())
+}
+
+impl Offered {
+    /// Whether a key is wanted.
+    pub fn is_keyed(&self) -> bool {
+        matches!(self.0, Held::Keyed(..))
+    }
+
+    /// The keys for one connection; absent where none is wanted.
+    ///
+    /// # Errors
+    /// A system that gives no random octets.
+    pub fn keyring(&self) -> std::io::Result<Option<Keyring>> {
+        match &self.0 {
+            Held::Open(_) => Ok(None),
+            Held::Keyed(keys, _) => Ok(Some(Keyring { keys: Arc::clone(keys), ephemeral: random::bytes()? })),
+        }
+    }
+
+    /// The permit of whoever proved the key of this number, or none.
+    pub fn of(&self, holder: Option<usize>) -> Option<&Arc<Permit>> {
+        match (&self.0, holder) {
+            (Held::Open(permit), _) => Some(permit),
+            (Held::Keyed(_, permits), Some(number)) => permits.get(number),
+            (Held::Keyed(..), None) => None,
+        }
+    }
+}
