@@ -15,6 +15,7 @@ pub mod gather;
 pub mod help;
 pub mod key;
 pub mod key_file;
+pub mod key_list;
 pub mod lab;
 pub mod load;
 pub mod look;

@@ -28,6 +28,8 @@ struct Watcher {
     seen: Interruption,
     end: Box<dyn Fn(Signal) + Send>,
     interim: Box<dyn Fn() + Send>,
+    /// Done at each SIGHUP, which then is no wish to end.
+    reload: Option<Box<dyn Fn() + Send>>,
 }
 
 #[derive(Default)]
@@ -47,7 +49,18 @@ static WATCHED: Mutex<Watched> = Mutex::new(Watched { watcher: None, asked: None
 /// # Errors
 /// What the system says where it grants no thread.
 pub fn watch(end: impl Fn() + Send + 'static, interim: impl Fn() + Send + 'static) -> io::Result<Interruption> {
-    replace(move |_| end(), interim)
+    replace(move |_| end(), interim, None)
+}
+
+/// The same for a server that reads its files again at each SIGHUP.
+///
+/// # Errors
+/// As [`watch`].
+pub fn watch_and_reload(
+    end: impl Fn() + Send + 'static,
+    reload: impl Fn() + Send + 'static,
+) -> io::Result<Interruption> {
+    replace(move |_| end(), || {}, Some(Box::new(reload)))
 }
 
 /// Until a command watches, and for those that never do: a signal that asks for the end is told to `say`, and ends the process.
@@ -59,10 +72,14 @@ pub fn stand_by(say: impl Fn(Signal) + Send + 'static) -> io::Result<()> {
         say(signal);
         end_by(signal)
     };
-    replace(end, || end_by(Signal::Quit)).map(drop)
+    replace(end, || end_by(Signal::Quit), None).map(drop)
 }
 
-fn replace(end: impl Fn(Signal) + Send + 'static, interim: impl Fn() + Send + 'static) -> io::Result<Interruption> {
+fn replace(
+    end: impl Fn(Signal) + Send + 'static,
+    interim: impl Fn() + Send + 'static,
+    reload: Option<Box<dyn Fn() + Send>>,
+) -> io::Result<Interruption> {
     let signals = Signals::block()?;
     let seen = Interruption::default();
     let mut watched = watched();
@@ -71,7 +88,7 @@ fn replace(end: impl Fn(Signal) + Send + 'static, interim: impl Fn() + Send + 's
     {
         end(signal);
     }
-    watched.watcher = Some(Watcher { seen: seen.clone(), end: Box::new(end), interim: Box::new(interim) });
+    watched.watcher = Some(Watcher { seen: seen.clone(), end: Box::new(end), interim: Box::new(interim), reload });
     if !watched.begun {
         thread::Builder::new().name("signals".into()).spawn(move || {
             while let Ok(signal) = signals.wait() {
@@ -92,6 +109,7 @@ fn heed(signal: Signal) {
     let Some(watcher) = &watched.watcher else { return };
     match signal {
         Signal::Quit => (watcher.interim)(),
+        Signal::Hangup if watcher.reload.is_some() => watcher.reload.iter().for_each(|reload| reload()),
         Signal::Interrupt | Signal::Terminate | Signal::Hangup if is_first => {
             // Nobody has set it: it is set here alone, and where a wish was met before this watcher came.
             let _ = watcher.seen.0.set(signal);

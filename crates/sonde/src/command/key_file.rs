@@ -1,42 +1,109 @@
 //! Reading a pre-shared key from its file.
 
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 
+use clap::Args;
 use protocol::native::key::Key;
 use protocol::stamp::key::Key as StampKey;
 
 use crate::failure::Failure;
-use crate::output::Output;
 
-/// The key in the file at `path`. That others can read it is worth a note, no refusal: mounted secrets often are so.
-///
-/// # Errors
-/// A file that cannot be read, or holds no key. No error repeats what the file holds.
-pub fn read(path: &Path, output: &Output) -> Result<Key, Failure> {
-    let (name, text) = text(path, "`sonde key FILE` makes one", output)?;
-    Key::parse(&text)
-        .map_err(|fault| Failure::usage(format!("{name}: {fault}")).hint("create one: `sonde key FILE`").about(&name))
+/// The most of a key file that is read, octets: a list of as many keys as there may be is far shorter.
+const LONGEST: u64 = 1 << 20;
+/// How one is made.
+const HINT: &str = "create one: `sonde key FILE`";
+
+/// The key of the far side.
+#[derive(Clone, Debug, Default, PartialEq, Args)]
+pub struct KeyOptions {
+    /// Pre-shared key of the peer's `sonde serve`: a file made by `sonde key`
+    #[arg(long, value_name = "FILE", env = "SONDE_KEY_FILE")]
+    key: Option<PathBuf>,
+    /// Use a key file that other users of this machine can read
+    #[arg(long)]
+    insecure_key_file: bool,
 }
 
-/// The key of STAMP's authenticated packets in the file at `path`, likewise.
-///
-/// # Errors
-/// As [`read`].
-pub fn read_stamp(path: &Path, output: &Output) -> Result<StampKey, Failure> {
-    const HINT: &str = "create one: `sonde key FILE` or `openssl rand -hex 32 > FILE`";
-    let (name, text) = text(path, HINT, output)?;
-    StampKey::parse(&text).map_err(|fault| Failure::usage(format!("{name}: {fault}")).hint(HINT).about(&name))
-}
-
-/// The file's name and what it holds.
-fn text(path: &Path, hint: &str, output: &Output) -> Result<(String, String), Failure> {
-    let name = path.display().to_string();
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::usage(format!("{name}: cannot read the key: {error}")).hint(hint).about(&name))?;
-    let open_to_others = std::fs::metadata(path).is_ok_and(|facts| facts.permissions().mode() & 0o077 != 0);
-    if open_to_others {
-        output.note(&format!("note: {name} can be read by others: chmod 600 {name}\n"));
+impl KeyOptions {
+    /// The file that was named.
+    pub fn file(&self) -> Option<KeyFile> {
+        self.another(self.key.as_ref())
     }
-    Ok((name, text))
+
+    /// Another file than that of the key, which is read likewise.
+    pub fn another(&self, path: Option<&PathBuf>) -> Option<KeyFile> {
+        path.map(|path| KeyFile::new(path.clone(), self.insecure_key_file))
+    }
+}
+
+/// A file that holds a secret.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeyFile {
+    path: PathBuf,
+    /// Whether it is read though others can read it too.
+    insecure: bool,
+}
+
+impl KeyFile {
+    /// The file at `path`, taken though others can read it where `insecure`.
+    pub fn new(path: PathBuf, insecure: bool) -> Self {
+        Self { path, insecure }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    /// The key in it.
+    ///
+    /// # Errors
+    /// A file that cannot be read, that others can read, or that holds no key. No error repeats what the file holds.
+    pub fn read(&self) -> Result<Key, Failure> {
+        let text = self.text(HINT)?;
+        let name = self.name();
+        Key::parse(&text).map_err(|fault| Failure::usage(format!("{name}: {fault}")).hint(HINT).about(&name))
+    }
+
+    /// The key of STAMP's authenticated packets in it, likewise.
+    ///
+    /// # Errors
+    /// As [`KeyFile::read`].
+    pub fn read_stamp(&self) -> Result<StampKey, Failure> {
+        const HINT: &str = "create one: `sonde key FILE` or `openssl rand -hex 32 > FILE`";
+        let text = self.text(HINT)?;
+        let name = self.name();
+        StampKey::parse(&text).map_err(|fault| Failure::usage(format!("{name}: {fault}")).hint(HINT).about(&name))
+    }
+
+    /// Everything in it, as it was when it was opened.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or that others can read.
+    pub fn text(&self, hint: &str) -> Result<String, Failure> {
+        let name = self.name();
+        let cannot =
+            |error: std::io::Error| Failure::usage(format!("{name}: cannot read the key: {error}")).hint(hint).about(&name);
+        let file = File::open(&self.path).map_err(cannot)?;
+        let facts = file.metadata().map_err(cannot)?;
+        // What has no name any more, as the file that an agent hands on, nobody else can open.
+        let is_open_to_others = facts.is_file() && facts.nlink() > 0 && facts.mode() & 0o077 != 0;
+        if is_open_to_others && !self.insecure {
+            let what = format!("{name}: other users of this machine can read this key");
+            let hint = format!(
+                "chmod 600 {}; or --insecure-key-file, where all who can read it may have it",
+                shlex::try_quote(&name).unwrap_or_default()
+            );
+            return Err(Failure::usage(what).hint(hint).about(&name));
+        }
+        let mut text = String::new();
+        file.take(LONGEST + 1).read_to_string(&mut text).map_err(cannot)?;
+        if text.len() as u64 > LONGEST {
+            return Err(Failure::usage(format!("{name}: longer than 1 MiB, which no key file is")).hint(hint).about(&name));
+        }
+        Ok(text)
+    }
 }

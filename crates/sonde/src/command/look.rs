@@ -39,7 +39,7 @@ use crate::command::look::rounds::{Live, Means, Rounds};
 use crate::command::look::ways::{Found, Way, ports};
 use crate::command::rtt::stream::Stream;
 use crate::command::syn::compare;
-use crate::command::{deliver, key_file};
+use crate::command::deliver;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -57,7 +57,7 @@ const PATIENCE: Nanos = Nanos::millis(1_200);
 pub fn run(options: &LookOptions, command: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
     let (stop, live) = (Stop::default(), Live::nothing());
     let interruption = heed_signals(&stop, &live, output)?;
-    let key = options.key.as_deref().map(|path| key_file::read(path, output)).transpose()?;
+    let key = options.key.file().map(|file| file.read()).transpose()?;
     deliver::check(&options.result)?;
     let stream = Stream::open(&options.result, output)?;
     let (started, began) = (now(), Monotonic::now());

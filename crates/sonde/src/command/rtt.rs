@@ -29,7 +29,8 @@ use crate::command::rtt::plan::Plan;
 use crate::command::rtt::progress::Tally;
 use crate::command::rtt::watch::Watch;
 use crate::command::verify::Verify;
-use crate::command::{deliver, key_file};
+use crate::command::deliver;
+use crate::command::key_file::KeyFile;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -70,7 +71,7 @@ pub fn carry_out_and_trace(
     let method = method(plan)?;
     let (stop, tally) = (Stop::default(), Arc::new(Mutex::new(Tally::new(&method))));
     let interruption = heed_signals(&tally, &stop, output)?;
-    let task = task(plan, method, &stop, &interruption, output)?;
+    let task = task(plan, method, &stop, &interruption)?;
     let instrument = conclude::instrument(&clock_cost());
     let inquiry = Inquiry::new(plan, &task, command, now(), instrument);
     deliver::check(&plan.result)?;
@@ -143,14 +144,8 @@ pub fn method(plan: &Plan) -> Result<Method, Failure> {
 ///
 /// # Errors
 /// A key that cannot be read, a name that is none.
-pub fn task(
-    plan: &Plan,
-    method: Method,
-    stop: &Stop,
-    interruption: &Interruption,
-    output: &Output,
-) -> Result<Task, Failure> {
-    let key = plan.key.as_deref().map(|path| key_file::read(path, output)).transpose()?;
+pub fn task(plan: &Plan, method: Method, stop: &Stop, interruption: &Interruption) -> Result<Task, Failure> {
+    let key = plan.key.as_ref().map(KeyFile::read).transpose()?;
     let target = plan.target.as_ref().map(|target| -> Result<Target, Failure> {
         let address = name::look_up(&target.host, target.port, target.family, stop)
             .map_err(|error| failure(error, plan, interruption))?;
@@ -162,7 +157,7 @@ pub fn task(
         trace: plan.trace.clone(),
         method,
         target: target.transpose()?,
-        protocol: spoken(plan, output)?,
+        protocol: spoken(plan)?,
         key,
         one_will_do: plan.asked.leaves_connections(),
         samples,
@@ -184,10 +179,10 @@ fn check_host(address: IpAddr) -> Result<(), Failure> {
 }
 
 /// The protocol of the far side, its key read.
-fn spoken(plan: &Plan, output: &Output) -> Result<Protocol, Failure> {
+fn spoken(plan: &Plan) -> Result<Protocol, Failure> {
     match &plan.protocol {
         Protocol::Stamp { clocks_agree, .. } => {
-            let key = plan.stamp_key.as_deref().map(|path| key_file::read_stamp(path, output)).transpose()?;
+            let key = plan.stamp_key.as_ref().map(KeyFile::read_stamp).transpose()?;
             Ok(Protocol::Stamp { key, clocks_agree: *clocks_agree })
         }
         protocol => Ok(protocol.clone()),

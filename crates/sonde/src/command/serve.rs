@@ -1,21 +1,26 @@
 //! `sonde serve`: the far side, which answers what `sonde rtt` asks.
 
+mod audit;
 pub mod options;
 pub mod plan;
 pub mod ready;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::thread;
 
 use endpoint::error::EndpointError;
 use endpoint::peer::stamp::reflector as stamp;
+use endpoint::reflector::event::Tell;
+use endpoint::reflector::permit::{Permit, Permits};
 use endpoint::reflector::{Reflector, Settings, bind};
 use endpoint::stop::Stop;
 use endpoint::thread::check_allowed;
 use protocol::native::key::Key;
 
-use crate::command::key_file;
+use crate::command::key_file::KeyFile;
+use crate::command::key_list;
 use crate::command::peer::Bound;
 use crate::command::serve::options::ServeOptions;
 use crate::command::serve::plan::{Plan, StampPlan};
@@ -30,16 +35,24 @@ use crate::signal;
 ///
 /// # Errors
 /// An address that cannot be listened at, a key that cannot be read, an open door without `--open`.
-pub fn run(options: ServeOptions, output: &Output) -> Result<Exit, Failure> {
+pub fn run(options: ServeOptions, output: &Arc<Output>) -> Result<Exit, Failure> {
     let plan = Plan::of(options)?;
     // Each session would be refused otherwise.
     check_allowed(&plan.cpus)?;
-    let key = plan.key.as_deref().map(|path| key_file::read(path, output)).transpose()?;
+    let permits = permits(&plan)?;
     let stop = Stop::default();
     let asked = stop.clone();
-    signal::watch(move || asked.request(), || {})
-        .map_err(|e| Failure::usage(format!("cannot wait for signals: {e}")))?;
-    let reflector = bind_where_possible(&plan, key)?;
+    let watched = match &plan.key {
+        Some(file) => {
+            let again = Again { file: file.clone(), usual: plan.usual(), permits: permits.clone(), output: Arc::clone(output) };
+            signal::watch_and_reload(move || asked.request(), move || again.read())
+        }
+        None => signal::watch(move || asked.request(), || {}),
+    };
+    watched.map_err(|error| Failure::usage(format!("cannot wait for signals: {error}")))?;
+    let tell = plan.audit.map(|format| audit::start(format, Arc::clone(output))).transpose();
+    let tell = tell.map_err(|error| Failure::usage(format!("cannot start the thread of the audit: {error}")))?;
+    let reflector = bind_where_possible(&plan, permits, tell)?;
     let addresses = reflector.addresses();
     let mut beside = Vec::new();
     let hosts: Vec<IpAddr> = addresses.iter().map(SocketAddr::ip).collect();
@@ -47,7 +60,7 @@ pub fn run(options: ServeOptions, output: &Output) -> Result<Exit, Failure> {
         beside.push((server.name, (server.bind)(&hosts, port)?));
     }
     if let Some(plan) = &plan.stamp {
-        beside.push(("a session-reflector of STAMP", stamp_beside(&addresses, plan, output)?));
+        beside.push(("a session-reflector of STAMP", stamp_beside(&addresses, plan)?));
     }
     let status = status(&plan, &addresses);
     output.note(&format!("sonde serve: {status}\n"));
@@ -70,9 +83,9 @@ fn places(addresses: &[SocketAddr]) -> String {
 }
 
 /// A session-reflector of STAMP at the hosts of these addresses, over UDP.
-fn stamp_beside(addresses: &[SocketAddr], plan: &StampPlan, output: &Output) -> Result<Bound, Failure> {
+fn stamp_beside(addresses: &[SocketAddr], plan: &StampPlan) -> Result<Bound, Failure> {
     let listen = addresses.iter().map(|address| SocketAddr::new(address.ip(), plan.port)).collect();
-    let key = plan.key.as_deref().map(|path| key_file::read_stamp(path, output)).transpose()?;
+    let key = plan.key.as_ref().map(KeyFile::read_stamp).transpose()?;
     let settings = stamp::Settings { key, counts: plan.counts, clock: plan.clock, ..stamp::Settings::at(listen) };
     let reflector = stamp::bind(settings)?;
     Ok(Bound::new(reflector.addresses(), move |stop| reflector.run(stop)))
@@ -104,13 +117,61 @@ fn told(telling: io::Result<()>, output: &Output) {
     }
 }
 
-fn bind_where_possible(plan: &Plan, key: Option<Key>) -> Result<Reflector, EndpointError> {
+/// Who may use the reflector: those of the key file, or whoever comes.
+fn permits(plan: &Plan) -> Result<Permits, Failure> {
+    let usual = plan.usual();
+    match &plan.key {
+        Some(file) => Ok(Permits::keyed(holders(file, &usual, false)?)),
+        None => Ok(Permits::open(usual)),
+    }
+}
+
+/// The holders of the keys in `file`: one key without a name, or a list. Where it is read again, nothing in it lets nobody in: its
+/// last key was taken away.
+fn holders(file: &KeyFile, usual: &Permit, again: bool) -> Result<Vec<(Key, Permit)>, Failure> {
+    let text = file.text("create one: `sonde key FILE`")?;
+    if !key_list::is_list(&text) && !(again && key_list::is_bare(&text)) {
+        return Ok(vec![(file.read()?, usual.clone())]);
+    }
+    let listed = key_list::read(&text, &file.name(), usual)?;
+    Ok(listed.into_iter().map(|one| (one.key, one.permit)).collect())
+}
+
+/// The keys, read again while it runs: sessions that are open go on.
+struct Again {
+    file: KeyFile,
+    usual: Permit,
+    permits: Permits,
+    output: Arc<Output>,
+}
+
+impl Again {
+    /// Where they cannot be read, those that were read before stay.
+    fn read(&self) {
+        match holders(&self.file, &self.usual, true) {
+            Ok(all) => {
+                let count = report::number::count(all.len() as u64, "key", "keys");
+                self.permits.replace(all);
+                self.output.note(&format!("sonde serve: {}: {count} read again\n", self.file.name()));
+            }
+            Err(failure) => {
+                self.output.complain(&failure);
+                self.output.aside("sonde serve: the keys of before stay in force\n");
+            }
+        }
+    }
+}
+
+fn bind_where_possible(plan: &Plan, permits: Permits, tell: Option<Tell>) -> Result<Reflector, EndpointError> {
     let settings = Settings {
         listen: plan.listen.clone(),
-        key,
+        gate: plan.gate.clone(),
+        permits,
+        tell,
         waiting: plan.waiting,
         cpus: plan.cpus.clone(),
         limits: plan.limits,
+        together: plan.together,
         behaviour: plan.behaviour,
         program: PROGRAM.to_owned(),
     };

@@ -94,7 +94,7 @@ struct One<'a> {
 
 impl One<'_> {
     fn measure(&self, method: Method, command: Vec<String>, tally: &Arc<Mutex<Tally>>) -> Result<Record, Failure> {
-        let asked = rtt::task(self.measurement, method.clone(), self.stop, self.interruption, self.output)?;
+        let asked = rtt::task(self.measurement, method.clone(), self.stop, self.interruption)?;
         let inquiry = Inquiry::new(self.measurement, &asked, command, now(), conclude::instrument(&clock_cost()));
         let mut watch = Watch::open(self.measurement, &method, Arc::clone(tally), self.output)?;
         watch.start(inquiry.start(), self.stop);

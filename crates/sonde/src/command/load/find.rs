@@ -42,7 +42,7 @@ pub fn run(plan: &Plan, hunt: &Hunt, command: Vec<String>, output: &Arc<Output>)
     let first = method(&at(plan, hunt, hunt.bounds.start_per_1000s))?;
     let (stop, told) = (Stop::default(), Arc::new(Mutex::new(Told::default())));
     let interruption = heed_signals(&told, &stop, output)?;
-    let task = task(plan, first, &stop, &interruption, output)?;
+    let task = task(plan, first, &stop, &interruption)?;
     deliver::check(&plan.result)?;
     let mut stream = Stream::open(&plan.result, output)?;
     let instrument = conclude::instrument(&clock_cost());

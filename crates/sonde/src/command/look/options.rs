@@ -1,10 +1,10 @@
 //! The options of `sonde look`, each defined once.
 
-use std::path::PathBuf;
 
 use clap::Args;
 use measure::unit::Nanos;
 
+use crate::command::key_file::KeyOptions;
 use crate::command::check::target::{PortList, PortWish};
 use crate::command::result_options::ResultOptions;
 use crate::command::value::{self, Far};
@@ -39,9 +39,9 @@ pub struct LookOptions {
     /// Interval between rounds: one request per protocol in each; 10ms to 10s
     #[arg(long, value_name = "TIME", value_parser = interval, default_value = "100ms")]
     pub every: Nanos,
-    /// Pre-shared key of the peer's `sonde serve`: a file made by `sonde key`
-    #[arg(long, value_name = "FILE", env = "SONDE_KEY_FILE")]
-    pub key: Option<PathBuf>,
+    /// The key of the peer
+    #[command(flatten)]
+    pub key: KeyOptions,
     /// Use only IPv4
     #[arg(short = '4', conflicts_with = "ipv6")]
     pub ipv4: bool,

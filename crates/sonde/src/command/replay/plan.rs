@@ -26,7 +26,7 @@ pub fn of(options: ReplayOptions, trace: Trace) -> Result<Plan, Failure> {
         trace: Some(Arc::new(trace)),
         target,
         protocol: Protocol::Native,
-        key: options.reach.key,
+        key: options.reach.key.file(),
         stamp_key: None,
         strict,
         samples,

@@ -10,6 +10,7 @@ use clap::{Args, ValueEnum, builder::TypedValueParser};
 use measure::method::{Carrier, Pacing, Settled, SourcePorts};
 use measure::unit::{Bytes, Nanos, Rate};
 
+use crate::command::key_file::KeyOptions;
 use crate::command::result_options::ResultOptions;
 use crate::command::value::{self, CpuList, Far, SampleFile, WaitingWord};
 use crate::command::verify::VerifyOptions;
@@ -282,9 +283,9 @@ pub struct ReachOptions {
     /// Use only IPv6
     #[arg(short = '6', requires = "host")]
     pub ipv6: bool,
-    /// Pre-shared key of the peer's `sonde serve`: a file made by `sonde key`
-    #[arg(long, value_name = "FILE", env = "SONDE_KEY_FILE")]
-    pub key: Option<PathBuf>,
+    /// The key of the peer
+    #[command(flatten)]
+    pub key: KeyOptions,
     /// Local address to send from
     #[arg(long, value_name = "ADDRESS")]
     pub bind: Option<IpAddr>,

@@ -1,6 +1,5 @@
 //! What was typed, as a plan: no I/O, nothing resolved against this host yet.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use endpoint::name::Family;
@@ -15,6 +14,7 @@ use protocol::netperf::passphrase::Passphrase;
 use protocol::stamp::layout;
 use protocol::{netperf, stamp};
 
+use crate::command::key_file::KeyFile;
 use crate::command::result_options::ResultOptions;
 use crate::command::rtt::options::{
     CarrierOptions, KeptOptions, PathOptions, PeerWord, ReachOptions, RecordingOptions, RttOptions, ScheduleOptions,
@@ -36,9 +36,9 @@ pub struct Plan {
     /// Whose protocol a far side over TCP or UDP speaks.
     pub protocol: Protocol,
     /// The key file, where there is a far side to use it with.
-    pub key: Option<PathBuf>,
+    pub key: Option<KeyFile>,
     /// The key file of authenticated packets of STAMP.
-    pub stamp_key: Option<PathBuf>,
+    pub stamp_key: Option<KeyFile>,
     /// Whether a missed rate or a loss is a failure.
     pub strict: bool,
     /// The file of every exchange.
@@ -71,8 +71,8 @@ impl Plan {
         let asked = towards(&protocol, options.path.stamp_key.is_some(), asked(&options));
         let target = options.host.map(|far| target(far, &options.path.reach, &protocol)).transpose()?;
         let native = protocol == Protocol::Native;
-        let key = options.path.reach.key.filter(|_| native && target.is_some());
-        let stamp_key = options.path.stamp_key;
+        let key = options.path.reach.key.file().filter(|_| native && target.is_some());
+        let stamp_key = options.path.reach.key.another(options.path.stamp_key.as_ref());
         let KeptOptions { strict, samples, .. } = options.recording.kept;
         let verify = Verify::of(options.verify)?;
         let result = options.result;

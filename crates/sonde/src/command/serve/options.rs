@@ -2,10 +2,12 @@
 //!
 //! Defaults that `protocol::native::limits` holds are repeated here as text; a test holds the two together.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use endpoint::reflector::PORT;
+use ipnet::IpNet;
 use measure::unit::{Bytes, Nanos, Rate};
 
 use crate::command::peer::ServerOptions;
@@ -15,6 +17,7 @@ const EXAMPLES: &str = "\
 Examples:
   sonde serve                                   loopback only, for trying it out
   sonde serve --key fleet.key                   all addresses, only for clients with the key
+  sonde serve --key keys.toml --audit           keys with rights, and a line for each use of them
   sonde serve --open --listen 10.0.0.2          one address of a network you trust
   sonde serve --open --netperf                  also a netserver, on port 12865
   sonde serve --open --sockperf                 also a sockperf server, on port 11111
@@ -55,9 +58,24 @@ pub struct DoorOptions {
     /// Port for addresses without one; 0: the system chooses
     #[arg(long, value_name = "PORT", default_value_t = PORT)]
     pub port: u16,
-    /// Pre-shared key, made by `sonde key`: only clients with this key are answered
+    /// Pre-shared key, made by `sonde key`: only clients with this key are answered; or a list of keys and their rights, made by
+    /// `sonde key FILE --add NAME`, read again on SIGHUP
     #[arg(long, value_name = "FILE", env = "SONDE_KEY_FILE")]
     pub key: Option<PathBuf>,
+    /// Use key files that other users of this machine can read
+    #[arg(long)]
+    pub insecure_key_file: bool,
+    /// Answer only clients of this network, as in 10.0.0.0/8 or 2001:db8::/32; repeatable
+    #[arg(long, value_name = "NETWORK", value_parser = network)]
+    pub allow: Vec<IpNet>,
+    /// Do not tell clients about this host: its name, kernel, CPUs and their state
+    ///
+    /// Keys with `facts = true` in a list of keys are told all the same.
+    #[arg(long)]
+    pub no_facts: bool,
+    /// Write a line on standard error for each measurement that begins or ends and each client that is refused: text or json
+    #[arg(long, value_name = "FORMAT", value_enum, num_args = 0..=1, default_missing_value = "text", require_equals = true)]
+    pub audit: Option<AuditFormat>,
     /// Answer every client without a key, also outside loopback: only for networks you trust
     #[arg(long, conflicts_with = "key")]
     pub open: bool,
@@ -79,6 +97,21 @@ pub struct DoorOptions {
     /// distinguished
     #[arg(long, requires = "stamp")]
     pub stamp_stateless: bool,
+}
+
+/// How lines of the audit are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AuditFormat {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// A network, or the address of one host.
+pub fn network(text: &str) -> Result<IpNet, String> {
+    let alone = text.parse::<IpAddr>().map(IpNet::from);
+    alone.or_else(|_| text.parse()).map_err(|_| "is no network: 10.0.0.0/8, 2001:db8::/32 or 192.0.2.7".to_owned())
 }
 
 /// How it answers.
@@ -116,6 +149,12 @@ pub struct LimitOptions {
     /// Maximum memory for the messages of a measurement [default: 512MiB]
     #[arg(long, value_name = "BYTES", value_parser = value::size)]
     pub max_memory: Option<Bytes>,
+    /// Maximum memory for the messages of all measurements together [default: 4GiB]
+    #[arg(long, value_name = "BYTES", value_parser = value::size)]
+    pub max_total_memory: Option<Bytes>,
+    /// Maximum threads that wait by spin or busy-poll because a client requested it; further ones block [default: one per CPU]
+    #[arg(long, value_name = "NUMBER")]
+    pub max_spin: Option<u32>,
     /// Maximum size of a request and a reply [default: 1GiB]
     #[arg(long, value_name = "BYTES", value_parser = value::size)]
     pub max_size: Option<Bytes>,

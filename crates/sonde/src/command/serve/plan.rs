@@ -1,15 +1,18 @@
 //! What `sonde serve` was asked for, as a plan: no I/O yet.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::PathBuf;
 
 use endpoint::peer::stamp::reflector::Pretence;
 use endpoint::reflector::Behaviour;
+use endpoint::reflector::permit::Permit;
+use endpoint::reflector::session::Together;
+use endpoint::serve::gate::Gate;
 use measure::method::Waiting;
 use protocol::native::limits::Limits;
 
+use crate::command::key_file::KeyFile;
 use crate::command::peer::ServerOptions;
-use crate::command::serve::options::{DoorOptions, LimitOptions, ServeOptions, TestOptions};
+use crate::command::serve::options::{AuditFormat, DoorOptions, LimitOptions, ServeOptions, TestOptions};
 use crate::failure::Failure;
 
 /// A reflector to be.
@@ -23,8 +26,14 @@ pub struct Plan {
     pub beside: ServerOptions,
     /// The session-reflector of STAMP beside it; absent: none.
     pub stamp: Option<StampPlan>,
-    /// The file of its key.
-    pub key: Option<PathBuf>,
+    /// The file of its keys.
+    pub key: Option<KeyFile>,
+    /// Networks whose hosts are answered; none: all.
+    pub gate: Gate,
+    /// Whether clients are told of this host.
+    pub facts: bool,
+    /// How who comes is written down; absent: it is not.
+    pub audit: Option<AuditFormat>,
     /// Whether anybody is answered without a key.
     pub open: bool,
     /// How it waits where a client does not say.
@@ -33,6 +42,8 @@ pub struct Plan {
     pub cpus: Vec<u32>,
     /// What it allows.
     pub limits: Limits,
+    /// The same of all together.
+    pub together: Together,
     /// What tests ask of it.
     pub behaviour: Behaviour,
 }
@@ -43,7 +54,7 @@ pub struct StampPlan {
     /// Its port.
     pub port: u16,
     /// The file of its key; absent: packets are not authenticated.
-    pub key: Option<PathBuf>,
+    pub key: Option<KeyFile>,
     /// Whether it numbers its answers.
     pub counts: bool,
     /// How wrong its clock is to be.
@@ -58,19 +69,38 @@ impl Plan {
     pub fn of(options: ServeOptions) -> Result<Self, Failure> {
         let (listen, without_ipv6) = addresses(&options.door)?;
         let stamp = stamp(&options.door, &options.test)?;
-        let DoorOptions { key, open, beside, .. } = options.door;
+        let DoorOptions { key, insecure_key_file, allow, no_facts, audit, open, beside, .. } = options.door;
+        if let Some((server, _)) = beside.chosen().next().filter(|_| !allow.is_empty()) {
+            let what = format!("--allow does not hold for --{}, which would answer every network", server.option);
+            return Err(Failure::usage(what).hint("let a firewall choose who comes to it, or start it without --allow"));
+        }
+        if stamp.is_some() && !allow.is_empty() {
+            return Err(Failure::usage("--allow does not hold for --stamp, which would answer every network")
+                .hint("let a firewall choose who comes to it, or start it without --allow"));
+        }
         Ok(Self {
             listen,
             without_ipv6,
             beside,
             stamp,
-            key,
+            key: key.map(|path| KeyFile::new(path, insecure_key_file)),
+            gate: Gate(allow),
+            facts: !no_facts,
+            audit,
             open,
             waiting: options.manner.wait.map_or(Waiting::Block, |word| word.0),
             cpus: options.manner.cpu.unwrap_or_default().0,
             limits: limits(&options.limits),
+            together: together(&options.limits),
             behaviour: behaviour(&options.test),
         })
+    }
+}
+
+impl Plan {
+    /// The permit of whoever comes without a key, and of a key of which nothing else is said.
+    pub fn usual(&self) -> Permit {
+        Permit { facts: self.facts, ..Permit::within(self.limits) }
     }
 }
 
@@ -110,7 +140,8 @@ fn stamp(door: &DoorOptions, test: &TestOptions) -> Result<Option<StampPlan>, Fa
         ..Pretence::default()
     };
     let port = door.stamp_port.unwrap_or(protocol::stamp::PORT);
-    Ok(Some(StampPlan { port, key: door.stamp_key.clone(), counts: !door.stamp_stateless, clock }))
+    let key = door.stamp_key.clone().map(|path| KeyFile::new(path, door.insecure_key_file));
+    Ok(Some(StampPlan { port, key, counts: !door.stamp_stateless, clock }))
 }
 
 fn limits(options: &LimitOptions) -> Limits {
@@ -124,6 +155,14 @@ fn limits(options: &LimitOptions) -> Limits {
         memory_bytes: options.max_memory.unwrap_or(default.memory_bytes),
         largest_request: options.max_size.unwrap_or(default.largest_request),
         largest_response: options.max_size.unwrap_or(default.largest_response),
+    }
+}
+
+fn together(options: &LimitOptions) -> Together {
+    let default = Together::default();
+    Together {
+        memory: options.max_total_memory.unwrap_or(default.memory),
+        spinning: options.max_spin.unwrap_or(default.spinning),
     }
 }
 

@@ -1,0 +1,260 @@
+//! A list of keys: a TOML file that says who may use a server, and for what.
+
+use std::collections::BTreeSet;
+use std::fmt::Display;
+use std::str::FromStr;
+use std::time::SystemTime;
+
+use endpoint::reflector::permit::{MOST_KEYS, Permit};
+use endpoint::serve::gate::Gate;
+use ipnet::IpNet;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use measure::method::Pattern;
+use measure::unit::{Bytes, Nanos, Rate};
+use protocol::native::key::{Key, PREFIX};
+use protocol::native::limits::Limits;
+use serde::{Deserialize, Deserializer};
+use toml::Spanned;
+use toml::value::Datetime;
+
+use crate::failure::Failure;
+
+/// Letters of a name at most.
+const LONGEST_NAME: usize = 64;
+/// What each key's table begins with.
+pub const TABLE: &str = "[[keys]]";
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    #[serde(default)]
+    keys: Vec<Spanned<Entry>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    name: String,
+    key: Secret,
+    patterns: Option<Vec<PatternWord>>,
+    #[serde(default)]
+    networks: Vec<Network>,
+    expires: Option<Moment>,
+    max_sessions: Option<u32>,
+    max_connections: Option<u32>,
+    #[serde(default, deserialize_with = "parsed")]
+    max_rate: Option<Rate>,
+    #[serde(default, deserialize_with = "parsed")]
+    max_duration: Option<Nanos>,
+    #[serde(default, deserialize_with = "parsed")]
+    max_memory: Option<Bytes>,
+    #[serde(default, deserialize_with = "parsed")]
+    max_size: Option<Bytes>,
+    #[serde(default = "granted")]
+    spin: bool,
+    #[serde(default = "granted")]
+    pin: bool,
+    facts: Option<bool>,
+}
+
+fn granted() -> bool {
+    true
+}
+
+/// Its `Debug` shows nothing of it.
+#[derive(Debug)]
+struct Secret(Key);
+
+impl<'de> Deserialize<'de> for Secret {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        Key::parse(&text).map(Self).map_err(serde::de::Error::custom)
+    }
+}
+
+#[derive(Debug)]
+struct Network(IpNet);
+
+impl<'de> Deserialize<'de> for Network {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        let network = super::serve::options::network(&text);
+        network.map(Self).map_err(|why| serde::de::Error::custom(format!("`{}` {why}", text.escape_debug())))
+    }
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum PatternWord {
+    Exchange,
+    ConnectExchange,
+    Stream,
+}
+
+/// Letters of a day, as 2027-01-31.
+const DAY: usize = 10;
+
+/// The start of a day is that of UTC.
+#[derive(Clone, Copy, Debug)]
+struct Moment(Timestamp);
+
+impl<'de> Deserialize<'de> for Moment {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = Datetime::deserialize(from)?.to_string();
+        let day = || text.parse::<Date>().and_then(|day| day.to_zoned(TimeZone::UTC)).map(|day| day.timestamp());
+        let moment = text.parse().ok().or_else(|| if text.len() == DAY { day().ok() } else { None });
+        moment.map(Self).ok_or_else(|| {
+            let words = "expected a day or a moment with its offset: 2027-01-31 or 2027-01-31T12:00:00Z";
+            serde::de::Error::custom(words)
+        })
+    }
+}
+
+fn parsed<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(from: D) -> Result<Option<T>, D::Error> {
+    let text = Option::<String>::deserialize(from)?;
+    text.map(|text| text.parse().map_err(serde::de::Error::custom)).transpose()
+}
+
+/// One key of a list.
+#[derive(Debug)]
+pub struct Listed {
+    /// The key.
+    pub key: Key,
+    /// Its name and its rights, within those of all.
+    pub permit: Permit,
+}
+
+impl Listed {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        self.permit.name.as_deref().unwrap_or_default()
+    }
+}
+
+/// Whether `text` is a list of keys rather than one key.
+pub fn is_list(text: &str) -> bool {
+    first_line(text).is_some_and(|line| line.starts_with('[') || line.starts_with("keys"))
+}
+
+/// Whether `text` holds nothing.
+pub fn is_bare(text: &str) -> bool {
+    first_line(text).is_none()
+}
+
+fn first_line(text: &str) -> Option<&str> {
+    text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'))
+}
+
+/// The keys of `text`, the file `name`; what is not said of one is as `usual`.
+///
+/// # Errors
+/// What is wrong, and in which line. No error repeats a key.
+pub fn read(text: &str, name: &str, usual: &Permit) -> Result<Vec<Listed>, Failure> {
+    let fault = |at: usize, what: String| {
+        let line = text.get(..at).unwrap_or_default().matches('\n').count() + 1;
+        Failure::usage(format!("{name}, line {line}: {what}")).hint("docs/howto/keys.md has each word of a list").about(name)
+    };
+    let document: Document = toml::from_str(text).map_err(|error| {
+        // What stands in a wrong place may be a key.
+        let what = if error.message().contains(PREFIX) { "a key in the place of something else" } else { error.message() };
+        fault(error.span().map_or(0, |span| span.start), what.to_owned())
+    })?;
+    if document.keys.len() > MOST_KEYS {
+        return Err(fault(0, format!("{} keys, and {MOST_KEYS} may be in a list", document.keys.len())));
+    }
+    let mut names = BTreeSet::new();
+    let mut listed: Vec<Listed> = Vec::new();
+    for entry in document.keys {
+        let at = entry.span().start;
+        let entry = entry.into_inner();
+        if entry.name.is_empty()
+            || entry.name.contains(|letter: char| letter.is_control() || letter == '/')
+            || entry.name.chars().count() > LONGEST_NAME
+        {
+            let what = format!("a key's name has 1 to {LONGEST_NAME} letters, no slash and no control character");
+            return Err(fault(at, what));
+        }
+        if !names.insert(entry.name.clone()) {
+            return Err(fault(at, format!("a second key `{}`", entry.name)));
+        }
+        if let Some(other) = listed.iter().find(|other| other.key == entry.key.0) {
+            return Err(fault(at, format!("key `{}` is the key of `{}` again", entry.name, other.name())));
+        }
+        listed.push(entry.listed(usual));
+    }
+    Ok(listed)
+}
+
+impl Entry {
+    fn listed(self, usual: &Permit) -> Listed {
+        let limits = &usual.limits;
+        let pattern = |word: &PatternWord| match word {
+            PatternWord::Exchange => Pattern::Exchange,
+            PatternWord::ConnectExchange => Pattern::ConnectExchange,
+            PatternWord::Stream => Pattern::Stream,
+        };
+        let size = self.max_size;
+        Listed {
+            key: self.key.0,
+            permit: Permit {
+                name: Some(self.name),
+                networks: Gate(self.networks.into_iter().map(|network| network.0).collect()),
+                expires: self.expires.map(|end| SystemTime::from(end.0)),
+                patterns: self.patterns.map(|words| words.iter().map(pattern).collect()),
+                limits: Limits {
+                    sessions: self.max_sessions.unwrap_or(limits.sessions),
+                    flows_per_session: self.max_connections.unwrap_or(limits.flows_per_session),
+                    rate_per_flow: self.max_rate.or(limits.rate_per_flow),
+                    duration_ns: self.max_duration.unwrap_or(limits.duration_ns),
+                    idle_ns: limits.idle_ns,
+                    memory_bytes: self.max_memory.unwrap_or(limits.memory_bytes),
+                    largest_request: size.unwrap_or(limits.largest_request),
+                    largest_response: size.unwrap_or(limits.largest_response),
+                },
+                spin: self.spin,
+                pin: self.pin,
+                facts: self.facts.unwrap_or(usual.facts),
+            },
+        }
+    }
+}
+
+/// The keys by their names, with what each may do; never a key itself.
+pub fn table(keys: &[Listed]) -> String {
+    let usual = Permit::within(Limits::default());
+    let width = keys.iter().map(|key| key.name().chars().count()).max().unwrap_or_default();
+    keys.iter().map(|key| format!("{:width$}  {}\n", key.name(), rights(&key.permit, &usual))).collect()
+}
+
+/// Only what is less than everything.
+fn rights(permit: &Permit, usual: &Permit) -> String {
+    let mut said = Vec::new();
+    if let Some(end) = permit.expires.and_then(|end| Timestamp::try_from(end).ok()) {
+        let is_over = end <= Timestamp::now();
+        said.push(format!("{} {end:.0}", if is_over { "expired" } else { "expires" }));
+    }
+    if !permit.networks.0.is_empty() {
+        let networks: Vec<String> = permit.networks.0.iter().map(ToString::to_string).collect();
+        said.push(format!("from {}", networks.join(", ")));
+    }
+    if let Some(patterns) = &permit.patterns {
+        let words: Vec<String> = patterns.iter().map(ToString::to_string).collect();
+        said.push(format!("patterns {}", words.join(", ")));
+    }
+    let (limits, most) = (&permit.limits, &usual.limits);
+    let bounds = [
+        (limits.sessions != most.sessions, format!("sessions {}", limits.sessions)),
+        (limits.flows_per_session != most.flows_per_session, format!("connections {}", limits.flows_per_session)),
+        (limits.rate_per_flow.is_some(), limits.rate_per_flow.map_or_else(String::new, |rate| format!("rate {rate}"))),
+        (limits.duration_ns != most.duration_ns, format!("duration {}", limits.duration_ns)),
+        (limits.memory_bytes != most.memory_bytes, format!("memory {}", limits.memory_bytes)),
+        (limits.largest_request != most.largest_request, format!("size {}", limits.largest_request)),
+        (!permit.spin, "no spin".to_owned()),
+        (!permit.pin, "no pin".to_owned()),
+        (!permit.facts, "no facts".to_owned()),
+    ];
+    said.extend(bounds.into_iter().filter(|(is_less, _)| *is_less).map(|(_, words)| words));
+    if said.is_empty() { "all rights".to_owned() } else { said.join("; ") }
+}

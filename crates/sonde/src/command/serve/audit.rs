@@ -1,0 +1,210 @@
+//! The audit of `sonde serve`: a line for each measurement that begins or ends, and for each client that is refused.
+//!
+//! Who tells never waits: lines go through a queue to a thread of their own. Strangers can be refused as often as they like, so
+//! that lines are bounded, and those left out are counted.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
+use std::thread;
+
+use endpoint::clock::Monotonic;
+use endpoint::reflector::event::{Client, Event, How, Tell};
+use jiff::Timestamp;
+use measure::unit::{Bytes, Instant, Nanos};
+use serde::Serialize;
+
+use crate::command::serve::options::AuditFormat;
+use crate::output::Output;
+
+/// Lines that may wait to be written.
+const QUEUE: usize = 256;
+/// Lines at once, and the time in which one more is allowed: 20 a second.
+const BURST: u64 = 100;
+const EACH: Nanos = Nanos::millis(50);
+
+/// A line.
+#[derive(Debug, Serialize)]
+struct Entry {
+    time: String,
+    event: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<SocketAddr>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<String>,
+    #[serde(flatten)]
+    more: More,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum More {
+    Began { protocol: String, pattern: String, connections: u32, request_bytes: Bytes, response_bytes: Bytes },
+    Ended { how: &'static str, duration_ns: Nanos, received_bytes: Bytes, sent_bytes: Bytes },
+    Refused { reason: String },
+    LeftOut { lines: u64 },
+}
+
+/// How many lines there may be: [`BURST`] at once, then one in each [`EACH`].
+#[derive(Debug)]
+struct Allowance {
+    spent: Instant,
+    left_out: u64,
+}
+
+impl Allowance {
+    /// Whether there may be a line at `now`; before it the number of those left out is told, where there were any.
+    fn take(&mut self, now: Instant) -> Option<u64> {
+        let earliest = now.before(Nanos(EACH.0 * BURST));
+        let spent = self.spent.max(earliest).after(EACH);
+        if spent > now {
+            self.left_out += 1;
+            return None;
+        }
+        self.spent = spent;
+        Some(std::mem::take(&mut self.left_out))
+    }
+}
+
+/// Who is told of sessions, and writes them to `output` as lines of this format.
+///
+/// # Errors
+/// A system that grants no thread.
+pub fn start(format: AuditFormat, output: Arc<Output>) -> io::Result<Tell> {
+    let (sender, entries) = sync_channel::<Entry>(QUEUE);
+    // Those that found the queue full.
+    let missed = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&missed);
+    thread::Builder::new().name("audit".into()).spawn(move || {
+        let mut allowance = Allowance { spent: Instant(0), left_out: 0 };
+        for entry in entries {
+            allowance.left_out += counted.swap(0, Ordering::Relaxed);
+            if let Some(lines) = allowance.take(Monotonic::now()) {
+                if lines > 0 {
+                    let time = entry.time.clone();
+                    let more = More::LeftOut { lines };
+                    output.aside(&line(&Entry { time, event: "left-out", session: None, from: None, key: None, more }, format));
+                }
+                output.aside(&line(&entry, format));
+            }
+        }
+    })?;
+    Ok(Tell(Arc::new(move |event| tell(&sender, &missed, event))))
+}
+
+fn tell(sender: &SyncSender<Entry>, missed: &AtomicU64, event: &Event<'_>) {
+    if let Err(TrySendError::Full(_)) = sender.try_send(entry(event, Timestamp::now())) {
+        missed.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+fn entry(event: &Event<'_>, time: Timestamp) -> Entry {
+    let of = |client: &Client<'_>, event: &'static str, session: Option<u64>, more: More| Entry {
+        time: format!("{time:.3}"),
+        event,
+        session,
+        from: Some(SocketAddr::new(client.from.ip().to_canonical(), client.from.port())),
+        key: client.key.map(str::to_owned),
+        more,
+    };
+    match event {
+        Event::Opened { session, client, open } => {
+            let more = More::Began {
+                protocol: open.carrier.to_string(),
+                pattern: open.pattern.to_string(),
+                connections: open.flows,
+                request_bytes: open.request_bytes,
+                response_bytes: open.response_bytes,
+            };
+            of(client, "began", Some(*session), more)
+        }
+        Event::Ended { session, client, how, lasted, received, sent } => {
+            let more = More::Ended {
+                how: word(*how),
+                duration_ns: *lasted,
+                received_bytes: *received,
+                sent_bytes: *sent,
+            };
+            of(client, "ended", Some(*session), more)
+        }
+        Event::Refused { client, why } => of(client, "refused", None, More::Refused { reason: (*why).to_owned() }),
+    }
+}
+
+fn word(how: How) -> &'static str {
+    match how {
+        How::Closed => "closed",
+        How::Lost => "connection lost",
+        How::Duration => "maximum duration",
+        How::Idle => "idle timeout",
+        How::Stopping => "server stopping",
+        How::Fault => "protocol error",
+    }
+}
+
+fn line(entry: &Entry, format: AuditFormat) -> String {
+    if format == AuditFormat::Json {
+        // Numbers, words and times have a form in JSON.
+        return serde_json::to_string(entry).unwrap_or_default() + "\n";
+    }
+    let mut text = format!("{} {}", entry.time, entry.event);
+    if let Some(session) = entry.session {
+        text += &format!(" session={session}");
+    }
+    if let Some(from) = entry.from {
+        text += &format!(" from={from}");
+    }
+    if let Some(key) = &entry.key {
+        text += &format!(" key={key:?}");
+    }
+    text += &match &entry.more {
+        More::Began { protocol, pattern, connections, request_bytes, response_bytes } => format!(
+            " protocol={protocol} pattern={pattern:?} connections={connections} request={} response={}",
+            request_bytes.0, response_bytes.0
+        ),
+        More::Ended { how, duration_ns, received_bytes, sent_bytes } => format!(
+            " how={how:?} seconds={:.3} received={} sent={}",
+            duration_ns.0 as f64 / 1e9,
+            received_bytes.0,
+            sent_bytes.0
+        ),
+        More::Refused { reason } => format!(" reason={reason:?}"),
+        More::LeftOut { lines } => format!(" lines={lines}"),
+    };
+    text + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_is_let_through_then_one_in_each_turn_and_the_rest_is_counted() {
+        let start = Instant(Nanos::secs(100).0);
+        let mut allowance = Allowance { spent: Instant(0), left_out: 0 };
+        let through = (0..1_000).filter(|_| allowance.take(start).is_some()).count() as u64;
+        assert_eq!((through, allowance.left_out), (BURST, 1_000 - BURST));
+        assert_eq!(allowance.take(start.after(EACH)), Some(1_000 - BURST));
+        assert_eq!((allowance.take(start.after(EACH)), allowance.left_out), (None, 1));
+        assert_eq!(allowance.take(start.after(Nanos(2 * EACH.0))), Some(1));
+    }
+
+    #[test]
+    fn what_a_stranger_says_stays_in_its_line() {
+        let client = Client { from: "[::ffff:192.0.2.7]:40000".parse().unwrap(), key: Some("a \"b\"\n") };
+        let event = Event::Refused { client, why: "said \u{1b}[31m\nhello" };
+        let entry = entry(&event, Timestamp::UNIX_EPOCH);
+        assert_eq!(
+            line(&entry, AuditFormat::Text),
+            "1970-01-01T00:00:00.000Z refused from=192.0.2.7:40000 key=\"a \\\"b\\\"\\n\" reason=\"said \\u{1b}[31m\\nhello\"\n"
+        );
+        let json = line(&entry, AuditFormat::Json);
+        assert_eq!(json.lines().count(), 1);
+        let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!((&value["event"], &value["reason"]), (&"refused".into(), &"said \u{1b}[31m\nhello".into()));
+    }
+}
