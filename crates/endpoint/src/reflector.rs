@@ -36,8 +36,8 @@ use crate::serve::{Hall, listen};
 use crate::socket::many;
 use crate::stop::Stop;
 use control::Guest;
-use lobby::Lobby;
 use event::{Client, Event, Tell};
+use lobby::Lobby;
 use permit::{Permit, Permits};
 use session::{Sessions, Together};
 

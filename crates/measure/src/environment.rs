@@ -60,6 +60,20 @@ pub struct Environment {
     pub unread: Vec<String>,
 }
 
+impl Environment {
+    /// For somebody who may not know this machine: what happened on it during the measurement, without which no value could be
+    /// judged, and none of its facts.
+    pub fn without_facts(self) -> Self {
+        Self {
+            program: self.program,
+            disturbance: self.disturbance,
+            counters: self.counters,
+            unread: vec!["facts of this host: it does not tell them to this client".to_owned()],
+            ..Self::default()
+        }
+    }
+}
+
 /// A network interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -315,16 +315,16 @@ impl Guest {
 
     fn open(&mut self, open: Open) -> Result<(), SessionError> {
         match self.admitted(open) {
-            Ok((permit, session)) => {
-                let (token, got) = (session.token, session.got.clone());
+            Ok(session) => {
+                let (token, got, limits) = (session.token, session.got.clone(), session.permit.limits);
                 self.shared.tell(&Event::Opened {
                     session: session.number,
                     client: self.client(),
                     open: &session.open,
                 });
                 self.session = Some(session);
-                self.watch = permit.facts.then(|| Watch::start(self.reader()));
-                self.server.narrow(permit.limits.within(&self.shared.settings.limits));
+                self.watch = Some(Watch::start(self.reader()));
+                self.server.narrow(limits.within(&self.shared.settings.limits));
                 self.server.accept(token, got, Monotonic::now())
             }
             Err(refused) => {
@@ -335,7 +335,7 @@ impl Guest {
     }
 
     /// The session that is asked for, where there is room for it and its client may have it.
-    fn admitted(&self, open: Open) -> Result<(Arc<Permit>, Arc<Session>), Refused> {
+    fn admitted(&self, open: Open) -> Result<Arc<Session>, Refused> {
         let other = |detail: &str| Refused { reason: Reason::Other, detail: detail.to_owned(), hint: None };
         let permit = self.offered.of(self.server.holder()).ok_or_else(|| other("no key was proved"))?;
         permit.check(&open, self.from.ip(), SystemTime::now())?;
@@ -346,8 +346,7 @@ impl Guest {
         let settings = &self.shared.settings;
         let session = Session::new(token, version, (open, got), client, permit).behaving(settings.behaviour);
         session.over.follow(&self.shared.hall.stop);
-        let session = self.shared.sessions.add(session, &settings.limits, settings.together)?;
-        Ok((Arc::clone(permit), session))
+        self.shared.sessions.add(session, &settings.limits, settings.together)
     }
 
     /// Of this host, and of the interface by which the client is reached.
@@ -388,8 +387,9 @@ impl Guest {
 
     fn close(&mut self) -> Result<(), SessionError> {
         let mut report = self.session.as_ref().map(|session| session.finish()).unwrap_or_default();
-        // Without the right to facts there is no watch, and nothing is told.
-        report.environment = self.watch.take().map_or_else(Environment::default, Watch::finish);
+        let told = self.watch.take().map_or_else(Environment::default, Watch::finish);
+        let has_facts = self.session.as_ref().is_some_and(|session| session.permit.facts);
+        report.environment = if has_facts { told } else { told.without_facts() };
         self.how = How::Closed;
         self.server.report(report)
     }

@@ -148,3 +148,47 @@ impl Offered {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use measure::method::Carrier;
+    use measure::unit::Nanos;
+    use test_case::test_case;
+    use testbed::client::open;
+
+    use super::*;
+
+    const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 7));
+
+    fn permit() -> Permit {
+        Permit { name: Some("a".to_owned()), ..Permit::within(Limits::default()) }
+    }
+
+    #[test]
+    fn what_nothing_is_said_of_is_allowed() {
+        assert_eq!(permit().check(&open(Carrier::Udp), HERE, SystemTime::now()), Ok(()));
+    }
+
+    #[test_case(|permit, _| permit.expires = Some(SystemTime::UNIX_EPOCH + Duration::from_secs(100)), Reason::Other, "key `a` has expired")]
+    #[test_case(|permit, _| permit.networks = Gate(vec!["192.0.2.0/24".parse().unwrap()]), Reason::Other, "key `a` is not for clients at 10.0.0.7")]
+    #[test_case(|permit, _| permit.patterns = Some(vec![Pattern::Stream]), Reason::Pattern, "key `a` is not for the pattern exchange")]
+    #[test_case(|permit, open| (permit.pin, open.cpus) = (false, vec![1]), Reason::Cpus, "key `a` does not give the right to choose CPUs")]
+    #[test_case(|permit, open| (permit.limits.flows_per_session, open.flows) = (2, 3), Reason::Flows, "flows per session: 3")]
+    #[test_case(|permit, open| (permit.limits.duration_ns, open.duration_ns) = (Nanos::secs(1), Some(Nanos::secs(2))), Reason::Duration, "duration: 2 s")]
+    fn what_is_not_allowed_is_named(change: impl Fn(&mut Permit, &mut Open), reason: Reason, words: &str) {
+        let (mut permit, mut open) = (permit(), open(Carrier::Udp));
+        change(&mut permit, &mut open);
+        let refused = permit.check(&open, HERE, SystemTime::UNIX_EPOCH + Duration::from_secs(100)).unwrap_err();
+        assert_eq!(refused.reason, reason);
+        assert!(refused.detail.starts_with(words), "{}", refused.detail);
+    }
+
+    #[test]
+    fn an_end_is_the_first_moment_that_is_too_late() {
+        let end = SystemTime::UNIX_EPOCH + Duration::from_secs(100);
+        let permit = Permit { expires: Some(end), ..permit() };
+        assert!(permit.check(&open(Carrier::Udp), HERE, end - Duration::from_nanos(1)).is_ok());
+    }
+}

@@ -13,7 +13,7 @@ use protocol::native::client::{ANSWER, Client, ClientEvent};
 use protocol::native::error::{SessionError, Side, Step};
 use protocol::native::frame;
 use protocol::native::header::Token;
-use protocol::native::key::{Key, Secret};
+use protocol::native::key::{Key, Keyring, Secret};
 use protocol::native::limits::Limits;
 use protocol::native::message::{Ending, Notice, Open, Reason, Received, Refused, Report};
 use protocol::native::preamble::{Answer, Control, Data, Decline, Versions};
@@ -203,6 +203,27 @@ fn any_octet_changed_on_the_way_is_seen_where_there_is_a_key() {
 #[test]
 fn a_wrong_key_is_named_at_both_ends() {
     let mut pair = Pair::keyed(1, 7);
+    pair.carry();
+    assert_eq!(pair.ends, [Err(SessionError::WrongKey), Err(SessionError::WrongKey)]);
+}
+
+#[test_case(0)]
+#[test_case(1)]
+#[test_case(2)]
+fn any_key_of_several_lets_in_and_which_is_known(which: u8) {
+    let keys = [4, 5, 6].map(|octet| Key([octet; 32]));
+    let keyring = Keyring { keys: keys.clone().into(), ephemeral: [2; 32] };
+    let client = Client::new(open(), Some(Secret { key: keys[usize::from(which)].clone(), ephemeral: [3; 32] }), NOW);
+    let mut pair = Pair::new(client, Terms { keyring: Some(keyring), ..terms() });
+    assert_eq!(pair.server.holder(), None);
+    pair.opened();
+    assert_eq!((pair.client.step(), pair.server.holder()), (Step::Run, Some(usize::from(which))));
+}
+
+#[test]
+fn with_no_key_at_all_nobody_is_let_in() {
+    let keyring = Keyring { keys: [].into(), ephemeral: [2; 32] };
+    let mut pair = Pair::new(Client::new(open(), Some(secret(1, 3)), NOW), Terms { keyring: Some(keyring), ..terms() });
     pair.carry();
     assert_eq!(pair.ends, [Err(SessionError::WrongKey), Err(SessionError::WrongKey)]);
 }

@@ -65,7 +65,10 @@ pub fn run(options: &KeyOptions, output: &Output) -> Result<Exit, Failure> {
     }
     if let Some(name) = &options.revoke {
         list()?.without(name)?.write()?;
-        output.note(&format!("{}: key {name:?} removed; SIGHUP has a running server read it again\n", options.file.display()));
+        output.note(&format!(
+            "{}: key {name:?} removed; SIGHUP has a running server read it again\n",
+            options.file.display()
+        ));
         return Ok(Exit::Done);
     }
     if options.list {

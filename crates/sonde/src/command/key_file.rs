@@ -85,8 +85,9 @@ impl KeyFile {
     /// A file that cannot be read, or that others can read.
     pub fn text(&self, hint: &str) -> Result<String, Failure> {
         let name = self.name();
-        let cannot =
-            |error: std::io::Error| Failure::usage(format!("{name}: cannot read the key: {error}")).hint(hint).about(&name);
+        let cannot = |error: std::io::Error| {
+            Failure::usage(format!("{name}: cannot read the key: {error}")).hint(hint).about(&name)
+        };
         let file = File::open(&self.path).map_err(cannot)?;
         let facts = file.metadata().map_err(cannot)?;
         // What has no name any more, as the file that an agent hands on, nobody else can open.
@@ -102,7 +103,9 @@ impl KeyFile {
         let mut text = String::new();
         file.take(LONGEST + 1).read_to_string(&mut text).map_err(cannot)?;
         if text.len() as u64 > LONGEST {
-            return Err(Failure::usage(format!("{name}: longer than 1 MiB, which no key file is")).hint(hint).about(&name));
+            return Err(Failure::usage(format!("{name}: longer than 1 MiB, which no key file is"))
+                .hint(hint)
+                .about(&name));
         }
         Ok(text)
     }

@@ -154,11 +154,14 @@ fn first_line(text: &str) -> Option<&str> {
 pub fn read(text: &str, name: &str, usual: &Permit) -> Result<Vec<Listed>, Failure> {
     let fault = |at: usize, what: String| {
         let line = text.get(..at).unwrap_or_default().matches('\n').count() + 1;
-        Failure::usage(format!("{name}, line {line}: {what}")).hint("docs/howto/keys.md has each word of a list").about(name)
+        Failure::usage(format!("{name}, line {line}: {what}"))
+            .hint("docs/howto/keys.md has each word of a list")
+            .about(name)
     };
     let document: Document = toml::from_str(text).map_err(|error| {
         // What stands in a wrong place may be a key.
-        let what = if error.message().contains(PREFIX) { "a key in the place of something else" } else { error.message() };
+        let what =
+            if error.message().contains(PREFIX) { "a key in the place of something else" } else { error.message() };
         fault(error.span().map_or(0, |span| span.start), what.to_owned())
     })?;
     if document.keys.len() > MOST_KEYS {

@@ -33,13 +33,13 @@ use report::look::FirstLine;
 use uuid::Uuid;
 
 use crate::command::check::target::PortWish;
+use crate::command::deliver;
 use crate::command::look::first::First;
 use crate::command::look::options::LookOptions;
 use crate::command::look::rounds::{Live, Means, Rounds};
 use crate::command::look::ways::{Found, Way, ports};
 use crate::command::rtt::stream::Stream;
 use crate::command::syn::compare;
-use crate::command::deliver;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;

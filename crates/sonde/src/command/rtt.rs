@@ -22,6 +22,8 @@ use logbook::record::Record;
 use measure::event::INTERVAL;
 use measure::method::{Asked, Method};
 
+use crate::command::deliver;
+use crate::command::key_file::KeyFile;
 use crate::command::rtt::conclude::Inquiry;
 use crate::command::rtt::hops::Tracing;
 use crate::command::rtt::options::RttOptions;
@@ -29,8 +31,6 @@ use crate::command::rtt::plan::Plan;
 use crate::command::rtt::progress::Tally;
 use crate::command::rtt::watch::Watch;
 use crate::command::verify::Verify;
-use crate::command::deliver;
-use crate::command::key_file::KeyFile;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;

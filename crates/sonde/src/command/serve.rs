@@ -22,6 +22,7 @@ use protocol::native::key::Key;
 use crate::command::key_file::KeyFile;
 use crate::command::key_list;
 use crate::command::peer::Bound;
+use crate::command::serve::audit::Audit;
 use crate::command::serve::options::ServeOptions;
 use crate::command::serve::plan::{Plan, StampPlan};
 use crate::command::serve::ready::Supervisor;
@@ -44,15 +45,16 @@ pub fn run(options: ServeOptions, output: &Arc<Output>) -> Result<Exit, Failure>
     let asked = stop.clone();
     let watched = match &plan.key {
         Some(file) => {
-            let again = Again { file: file.clone(), usual: plan.usual(), permits: permits.clone(), output: Arc::clone(output) };
+            let again =
+                Again { file: file.clone(), usual: plan.usual(), permits: permits.clone(), output: Arc::clone(output) };
             signal::watch_and_reload(move || asked.request(), move || again.read())
         }
         None => signal::watch(move || asked.request(), || {}),
     };
     watched.map_err(|error| Failure::usage(format!("cannot wait for signals: {error}")))?;
-    let tell = plan.audit.map(|format| audit::start(format, Arc::clone(output))).transpose();
-    let tell = tell.map_err(|error| Failure::usage(format!("cannot start the thread of the audit: {error}")))?;
-    let reflector = bind_where_possible(&plan, permits, tell)?;
+    let audit = plan.audit.map(|format| audit::start(format, Arc::clone(output))).transpose();
+    let audit = audit.map_err(|error| Failure::usage(format!("cannot start the thread of the audit: {error}")))?;
+    let reflector = bind_where_possible(&plan, permits, audit.as_ref().map(Audit::teller))?;
     let addresses = reflector.addresses();
     let mut beside = Vec::new();
     let hosts: Vec<IpAddr> = addresses.iter().map(SocketAddr::ip).collect();
@@ -70,6 +72,7 @@ pub fn run(options: ServeOptions, output: &Arc<Output>) -> Result<Exit, Failure>
     }
     told(supervisor.ready(&status), output);
     let end = all(reflector, beside, &stop);
+    audit.into_iter().for_each(Audit::finish);
     told(supervisor.stopping(), output);
     end?;
     Ok(Exit::Done)

@@ -34,7 +34,9 @@ fn refusal(refused: &Refused) -> Option<String> {
         Reason::Duration => {
             "shorten -t, or raise --max-duration of the server: warm-up, last replies and report come on top of -t"
         }
-        Reason::Pattern => "start the same version there: a reflector of another version may support fewer methods",
+        Reason::Pattern if refused.hint.is_none() => {
+            "start the same version there: a reflector of another version may support fewer methods"
+        }
         Reason::Cpus if refused.hint.is_none() => "choose another --peer-cpu",
         _ => return refused.hint.clone(),
     };

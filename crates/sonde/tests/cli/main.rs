@@ -10,6 +10,7 @@ mod find;
 mod help;
 mod idle;
 mod key;
+mod keys;
 mod load;
 mod machine;
 mod netserver;

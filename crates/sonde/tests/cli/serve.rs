@@ -58,7 +58,23 @@ impl Reflector {
     }
 
     /// Ends it by `signal`; gives back its exit status and what else it said.
-    fn end(mut self, signal: Signal) -> (Option<i32>, String) {
+    /// The next line with these words.
+    pub fn line_that(&mut self, words: &str) -> String {
+        loop {
+            let mut line = String::new();
+            self.stderr.read_line(&mut line).unwrap();
+            assert!(!line.is_empty(), "it ended without a word of {words}");
+            if line.contains(words) {
+                return line;
+            }
+        }
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    pub fn end(mut self, signal: Signal) -> (Option<i32>, String) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
         let mut rest = String::new();
         self.stderr.read_to_string(&mut rest).unwrap();

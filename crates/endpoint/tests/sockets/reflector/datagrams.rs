@@ -8,7 +8,7 @@ use test_case::test_case;
 
 use crate::reflector::with_reflector;
 use testbed::client::open;
-use testbed::client::{Session, asked, is_silent, udp};
+use testbed::client::{PATIENCE, Session, asked, is_silent, udp};
 
 /// Sends `message` and shows that it is not answered: the reflector takes first datagrams one after the other, and
 /// what came after it has been answered, twice over.
@@ -34,6 +34,20 @@ fn a_stranger_is_met_with_silence(message: impl Fn(&Session) -> Vec<u8>) {
     with_reflector(|address| {
         let session = Session::open(address, open(Carrier::Udp)).unwrap();
         assert_unanswered(&session, &udp(address), &message(&session));
+    });
+}
+
+#[test]
+fn a_datagram_with_the_token_from_another_address_is_met_with_silence() {
+    with_reflector(|address| {
+        let session = Session::open(address, open(Carrier::Udp)).unwrap();
+        // As if somebody who learned the token claimed to be a third host.
+        let elsewhere = UdpSocket::bind("127.0.0.99:0").unwrap();
+        elsewhere.connect(address).unwrap();
+        elsewhere.set_read_timeout(Some(PATIENCE)).unwrap();
+        assert_unanswered(&session, &elsewhere, &session.request(0, Flags::NONE, 64, 64));
+        let report = session.close();
+        assert_eq!((report.received, report.malformed), (vec![2], 1));
     });
 }
 

@@ -1,11 +1,10 @@
 //! The options of `sonde look`, each defined once.
 
-
 use clap::Args;
 use measure::unit::Nanos;
 
-use crate::command::key_file::KeyOptions;
 use crate::command::check::target::{PortList, PortWish};
+use crate::command::key_file::KeyOptions;
 use crate::command::result_options::ResultOptions;
 use crate::command::value::{self, Far};
 

@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use endpoint::clock::Monotonic;
 use endpoint::reflector::event::{Client, Event, How, Tell};
@@ -70,34 +70,61 @@ impl Allowance {
     }
 }
 
-/// Who is told of sessions, and writes them to `output` as lines of this format.
+/// An audit that is being written.
+#[derive(Debug)]
+pub struct Audit {
+    /// `None` is the end.
+    sender: SyncSender<Option<Entry>>,
+    missed: Arc<AtomicU64>,
+    writer: JoinHandle<()>,
+}
+
+impl Audit {
+    /// Who is told.
+    pub fn teller(&self) -> Tell {
+        let (sender, missed) = (self.sender.clone(), Arc::clone(&self.missed));
+        Tell(Arc::new(move |event| tell(&sender, &missed, event)))
+    }
+
+    /// Writes what waits.
+    pub fn finish(self) {
+        // Without a writer there is nothing that could be written any more.
+        let _ended = self.sender.send(None);
+        let _joined = self.writer.join();
+    }
+}
+
+/// Writes what is told to `output`, as lines of this format.
 ///
 /// # Errors
 /// A system that grants no thread.
-pub fn start(format: AuditFormat, output: Arc<Output>) -> io::Result<Tell> {
-    let (sender, entries) = sync_channel::<Entry>(QUEUE);
+pub fn start(format: AuditFormat, output: Arc<Output>) -> io::Result<Audit> {
+    let (sender, entries) = sync_channel::<Option<Entry>>(QUEUE);
     // Those that found the queue full.
     let missed = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&missed);
-    thread::Builder::new().name("audit".into()).spawn(move || {
+    let writer = thread::Builder::new().name("audit".into()).spawn(move || {
         let mut allowance = Allowance { spent: Instant(0), left_out: 0 };
-        for entry in entries {
+        while let Ok(Some(entry)) = entries.recv() {
             allowance.left_out += counted.swap(0, Ordering::Relaxed);
             if let Some(lines) = allowance.take(Monotonic::now()) {
                 if lines > 0 {
                     let time = entry.time.clone();
                     let more = More::LeftOut { lines };
-                    output.aside(&line(&Entry { time, event: "left-out", session: None, from: None, key: None, more }, format));
+                    output.aside(&line(
+                        &Entry { time, event: "left-out", session: None, from: None, key: None, more },
+                        format,
+                    ));
                 }
                 output.aside(&line(&entry, format));
             }
         }
     })?;
-    Ok(Tell(Arc::new(move |event| tell(&sender, &missed, event))))
+    Ok(Audit { sender, missed, writer })
 }
 
-fn tell(sender: &SyncSender<Entry>, missed: &AtomicU64, event: &Event<'_>) {
-    if let Err(TrySendError::Full(_)) = sender.try_send(entry(event, Timestamp::now())) {
+fn tell(sender: &SyncSender<Option<Entry>>, missed: &AtomicU64, event: &Event<'_>) {
+    if let Err(TrySendError::Full(_)) = sender.try_send(Some(entry(event, Timestamp::now()))) {
         missed.fetch_add(1, Ordering::Relaxed);
     }
 }
@@ -123,12 +150,8 @@ fn entry(event: &Event<'_>, time: Timestamp) -> Entry {
             of(client, "began", Some(*session), more)
         }
         Event::Ended { session, client, how, lasted, received, sent } => {
-            let more = More::Ended {
-                how: word(*how),
-                duration_ns: *lasted,
-                received_bytes: *received,
-                sent_bytes: *sent,
-            };
+            let more =
+                More::Ended { how: word(*how), duration_ns: *lasted, received_bytes: *received, sent_bytes: *sent };
             of(client, "ended", Some(*session), more)
         }
         Event::Refused { client, why } => of(client, "refused", None, More::Refused { reason: (*why).to_owned() }),
