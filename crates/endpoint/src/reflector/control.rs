@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use measure::environment::Environment;
 use measure::method::{Carrier, Pattern, Waiting};
@@ -22,16 +21,16 @@ use socket2::Socket;
 use super::Shared;
 use super::answer::Answerer;
 use super::event::{Client, Event, How};
-use super::lobby::source;
 use super::permit::{Offered, Permit};
 use super::session::{Overdue, Session};
 use super::stream;
-use crate::clock::Monotonic;
+use crate::clock::{self, Monotonic};
 use crate::environment::Reader;
 use crate::environment::watch::Watch;
 use crate::link::stamping::Stamping;
 use crate::link::stream::Stream;
 use crate::random;
+use crate::serve::gate::source;
 use crate::serve::places::Place;
 use crate::socket;
 use crate::stop::GLANCE;
@@ -338,7 +337,7 @@ impl Guest {
     fn admitted(&self, open: Open) -> Result<Arc<Session>, Refused> {
         let other = |detail: &str| Refused { reason: Reason::Other, detail: detail.to_owned(), hint: None };
         let permit = self.offered.of(self.server.holder()).ok_or_else(|| other("no key was proved"))?;
-        permit.check(&open, self.from.ip(), SystemTime::now())?;
+        permit.check(&open, self.from.ip(), clock::wall())?;
         let got = self.offer(&open, permit)?;
         let token = random::bytes().map(Token).map_err(|_| other("no random bytes to name a session"))?;
         let version = self.server.version().unwrap_or(Versions::OURS.highest);

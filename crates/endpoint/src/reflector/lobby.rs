@@ -9,7 +9,7 @@
 //! however many connections he makes, and from however many addresses.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -82,14 +82,6 @@ impl Strangers {
     /// The oldest of whoever has most.
     fn first_to_go(&self) -> Option<u64> {
         self.of.values().max_by_key(|numbers| numbers.len())?.first().copied()
-    }
-}
-
-/// Addresses that are one client's for all that is known: of IPv6 a network of 64 bits, which any host has to itself.
-pub fn source(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from(u128::from(address) >> 64 << 64)),
-        address @ IpAddr::V4(_) => address,
     }
 }
 
@@ -261,14 +253,5 @@ mod tests {
         strangers.remove(v4(2), 2);
         strangers.remove(v4(9), 4);
         assert_eq!((strangers.count, strangers.first_to_go()), (4, Some(0)));
-    }
-
-    #[test]
-    fn a_network_of_ipv6_is_one_source_and_a_mapped_address_its_own() {
-        let of = |text: &str| source(text.parse().unwrap());
-        assert_eq!(of("2001:db8::1"), of("2001:db8::ffff:1"));
-        assert_ne!(of("2001:db8::1"), of("2001:db8:0:1::1"));
-        assert_eq!(of("::ffff:192.0.2.1"), v4(1));
-        assert_ne!(of("::ffff:192.0.2.2"), v4(1));
     }
 }

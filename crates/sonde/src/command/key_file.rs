@@ -63,9 +63,16 @@ impl KeyFile {
     /// # Errors
     /// A file that cannot be read, that others can read, or that holds no key. No error repeats what the file holds.
     pub fn read(&self) -> Result<Key, Failure> {
-        let text = self.text(HINT)?;
+        self.parse(&self.text(HINT)?)
+    }
+
+    /// The key in `text`, which was read from it: a pipe can be read once.
+    ///
+    /// # Errors
+    /// As [`KeyFile::read`].
+    pub fn parse(&self, text: &str) -> Result<Key, Failure> {
         let name = self.name();
-        Key::parse(&text).map_err(|fault| Failure::usage(format!("{name}: {fault}")).hint(HINT).about(&name))
+        Key::parse(text).map_err(|fault| Failure::usage(format!("{name}: {fault}")).hint(HINT).about(&name))
     }
 
     /// The key of STAMP's authenticated packets in it, likewise.
@@ -77,6 +84,12 @@ impl KeyFile {
         let text = self.text(HINT)?;
         let name = self.name();
         StampKey::parse(&text).map_err(|fault| Failure::usage(format!("{name}: {fault}")).hint(HINT).about(&name))
+    }
+
+    /// Whether the service manager handed it over: in a folder that this service alone can enter, where the mode of a file may show
+    /// a group that an access list names.
+    fn is_credential(&self) -> bool {
+        std::env::var_os("CREDENTIALS_DIRECTORY").is_some_and(|folder| self.path.starts_with(folder))
     }
 
     /// Everything in it, as it was when it was opened.
@@ -91,7 +104,8 @@ impl KeyFile {
         let file = File::open(&self.path).map_err(cannot)?;
         let facts = file.metadata().map_err(cannot)?;
         // What has no name any more, as the file that an agent hands on, nobody else can open.
-        let is_open_to_others = facts.is_file() && facts.nlink() > 0 && facts.mode() & 0o077 != 0;
+        let is_open_to_others =
+            facts.is_file() && facts.nlink() > 0 && facts.mode() & 0o077 != 0 && !self.is_credential();
         if is_open_to_others && !self.insecure {
             let what = format!("{name}: other users of this machine can read this key");
             let hint = format!(

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::str::FromStr;
-use std::time::SystemTime;
 
 use endpoint::reflector::permit::{MOST_KEYS, Permit};
 use endpoint::serve::gate::Gate;
@@ -204,7 +203,7 @@ impl Entry {
             permit: Permit {
                 name: Some(self.name),
                 networks: Gate(self.networks.into_iter().map(|network| network.0).collect()),
-                expires: self.expires.map(|end| SystemTime::from(end.0)),
+                expires: self.expires.map(|end| u64::try_from(end.0.as_nanosecond()).unwrap_or(0)),
                 patterns: self.patterns.map(|words| words.iter().map(pattern).collect()),
                 limits: Limits {
                     sessions: self.max_sessions.unwrap_or(limits.sessions),
@@ -228,13 +227,15 @@ impl Entry {
 pub fn table(keys: &[Listed]) -> String {
     let usual = Permit::within(Limits::default());
     let width = keys.iter().map(|key| key.name().chars().count()).max().unwrap_or_default();
-    keys.iter().map(|key| format!("{:width$}  {}\n", key.name(), rights(&key.permit, &usual))).collect()
+    let lines: Vec<String> =
+        keys.iter().map(|key| format!("{:width$}  {}\n", key.name(), rights(&key.permit, &usual))).collect();
+    lines.concat()
 }
 
 /// Only what is less than everything.
 fn rights(permit: &Permit, usual: &Permit) -> String {
     let mut said = Vec::new();
-    if let Some(end) = permit.expires.and_then(|end| Timestamp::try_from(end).ok()) {
+    if let Some(end) = permit.expires.and_then(|end| Timestamp::from_nanosecond(end.into()).ok()) {
         let is_over = end <= Timestamp::now();
         said.push(format!("{} {end:.0}", if is_over { "expired" } else { "expires" }));
     }

@@ -133,8 +133,9 @@ fn permits(plan: &Plan) -> Result<Permits, Failure> {
 /// last key was taken away.
 fn holders(file: &KeyFile, usual: &Permit, again: bool) -> Result<Vec<(Key, Permit)>, Failure> {
     let text = file.text("create one: `sonde key FILE`")?;
-    if !key_list::is_list(&text) && !(again && key_list::is_bare(&text)) {
-        return Ok(vec![(file.read()?, usual.clone())]);
+    let is_list = key_list::is_list(&text) || again && key_list::is_bare(&text);
+    if !is_list {
+        return Ok(vec![(file.parse(&text)?, usual.clone())]);
     }
     let listed = key_list::read(&text, &file.name(), usual)?;
     Ok(listed.into_iter().map(|one| (one.key, one.permit)).collect())

@@ -137,7 +137,7 @@ fn connected(mut stream: TcpStream, shared: &Shared) {
         capabilities: [].into(),
         limits: Limits::default(),
         udp: true,
-        secret: None,
+        keyring: None,
         decline: None,
     };
     let mut server = Server::new(terms, Monotonic::now());

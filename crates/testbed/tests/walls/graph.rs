@@ -29,7 +29,7 @@ const FOR_TESTS: &str = "testbed";
 const OTHERS: [(&str, &[&str]); 10] = [
     ("measure", &["base64", "fastrand", "hdrhistogram", "jiff", "schemars", "serde", "statrs", "thiserror"]),
     ("protocol", &["aws-lc-rs", "base64", "etherparse", "serde", "serde_json", "snow", "thiserror", "winnow"]),
-    ("endpoint", &["io-uring", "libc", "rtrb", "rustix", "serde", "serde_json", "socket2", "thiserror"]),
+    ("endpoint", &["io-uring", "ipnet", "libc", "rtrb", "rustix", "serde", "serde_json", "socket2", "thiserror"]),
     (
         "logbook",
         &[
@@ -94,6 +94,7 @@ const OTHERS: [(&str, &[&str]); 10] = [
             "crossterm",
             "etcetera",
             "indicatif",
+            "ipnet",
             "jiff",
             "ratatui",
             "rustix",

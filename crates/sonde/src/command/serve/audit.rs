@@ -174,31 +174,26 @@ fn line(entry: &Entry, format: AuditFormat) -> String {
         // Numbers, words and times have a form in JSON.
         return serde_json::to_string(entry).unwrap_or_default() + "\n";
     }
-    let mut text = format!("{} {}", entry.time, entry.event);
-    if let Some(session) = entry.session {
-        text += &format!(" session={session}");
-    }
-    if let Some(from) = entry.from {
-        text += &format!(" from={from}");
-    }
-    if let Some(key) = &entry.key {
-        text += &format!(" key={key:?}");
-    }
-    text += &match &entry.more {
+    let session = entry.session.map(|session| format!("session={session}"));
+    let from = entry.from.map(|from| format!("from={from}"));
+    let key = entry.key.as_ref().map(|key| format!("key={key:?}"));
+    let more = match &entry.more {
         More::Began { protocol, pattern, connections, request_bytes, response_bytes } => format!(
-            " protocol={protocol} pattern={pattern:?} connections={connections} request={} response={}",
+            "protocol={protocol} pattern={pattern:?} connections={connections} request={} response={}",
             request_bytes.0, response_bytes.0
         ),
         More::Ended { how, duration_ns, received_bytes, sent_bytes } => format!(
-            " how={how:?} seconds={:.3} received={} sent={}",
+            "how={how:?} seconds={:.3} received={} sent={}",
             duration_ns.0 as f64 / 1e9,
             received_bytes.0,
             sent_bytes.0
         ),
-        More::Refused { reason } => format!(" reason={reason:?}"),
-        More::LeftOut { lines } => format!(" lines={lines}"),
+        More::Refused { reason } => format!("reason={reason:?}"),
+        More::LeftOut { lines } => format!("lines={lines}"),
     };
-    text + "\n"
+    let head = [entry.time.clone(), entry.event.to_owned()];
+    let words: Vec<String> = head.into_iter().chain(session).chain(from).chain(key).chain([more]).collect();
+    words.join(" ") + "\n"
 }
 
 #[cfg(test)]

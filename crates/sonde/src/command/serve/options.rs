@@ -49,6 +49,7 @@ pub struct ServeOptions {
 /// Where to listen, and who may come.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Addresses and access")]
+#[expect(clippy::struct_excessive_bools, reason = "one per switch of the command line")]
 pub struct DoorOptions {
     /// Local address to listen on, for TCP and UDP, optionally with :PORT; repeatable
     ///
@@ -65,10 +66,12 @@ pub struct DoorOptions {
     /// Use key files that other users of this machine can read
     #[arg(long)]
     pub insecure_key_file: bool,
-    /// Answer only clients of this network, as in 10.0.0.0/8 or 2001:db8::/32; repeatable
+    /// Answer only clients of this network, as in 10.0.0.0/8; repeatable
+    ///
+    /// A bare address is that host alone.
     #[arg(long, value_name = "NETWORK", value_parser = network)]
     pub allow: Vec<IpNet>,
-    /// Do not tell clients about this host: its name, kernel, CPUs and their state
+    /// Do not tell clients about this host: its name, kernel, CPUs and settings
     ///
     /// Keys with `facts = true` in a list of keys are told all the same.
     #[arg(long)]

@@ -194,7 +194,7 @@ fn two_ports_are_refused() {
 #[test]
 fn a_key_without_a_far_side_is_not_used() {
     assert_eq!(plan("--key k").key, None);
-    assert_eq!(plan("db1 --key k").key, Some("k".into()));
+    assert_eq!(plan("db1 --key k").key, Some(KeyFile::new("k".into(), false)));
 }
 
 #[test_case("--tcp --udp"; "two carriers")]
