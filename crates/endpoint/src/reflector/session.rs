@@ -17,7 +17,7 @@ use super::permit::Permit;
 use super::seen::{Seen, number};
 use super::stream::tally::Tally;
 use crate::clock::Monotonic;
-use crate::serve::gate::source;
+use crate::serve::gate;
 use crate::serve::open_sockets::OpenSockets;
 use crate::serve::places::{Place, Places};
 use crate::stop::{GLANCE, Stop};
@@ -419,7 +419,7 @@ impl Sessions {
     /// Whether a client at `source` has one whose data come over connections.
     pub fn expects(&self, source: IpAddr) -> bool {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
-        open.values().any(|session| source(session.client) == source && session.open.carrier == Carrier::Tcp)
+        open.values().any(|session| gate::source(session.client) == source && session.open.carrier == Carrier::Tcp)
     }
 
     /// The session of this name.
