@@ -16,6 +16,7 @@ use endpoint::stop::Stop;
 use logbook::failure::{Failure, Side};
 use logbook::read::ReadError;
 use logbook::record::Record;
+use logbook::whole;
 use measure::unit::Nanos;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -99,11 +100,13 @@ pub(crate) fn outcome(printed: &str, said: &str, overdue: Option<Nanos>) -> Run 
 }
 
 /// All that comes of a pipe, by a thread of its own, so that neither pipe can fill while the other is read.
-fn read_apart(mut pipe: impl Read + Send + 'static) -> thread::JoinHandle<String> {
+fn read_apart(pipe: impl Read + Send + 'static) -> thread::JoinHandle<String> {
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        // What was read before an error is all there is.
-        let _ = pipe.read_to_end(&mut bytes);
+        // What was read before an error is all there is; who says on and on is heard to no end, and not kept.
+        let mut pipe = pipe;
+        let _ = pipe.by_ref().take(whole::LONGEST).read_to_end(&mut bytes);
+        let _ = io::copy(&mut pipe, &mut io::sink());
         String::from_utf8_lossy(&bytes).into_owned()
     })
 }

@@ -29,3 +29,4 @@ pub mod search;
 pub mod shelf;
 pub mod store;
 pub mod study;
+pub mod whole;

@@ -15,6 +15,7 @@ use jiff::tz::TimeZone;
 use crate::document::{Form, Unwritable};
 use crate::read::{Document, ReadError};
 use crate::record::Record;
+use crate::whole;
 use draft::Draft;
 
 /// A folder of records.
@@ -72,7 +73,21 @@ pub fn read_document(path: &Path) -> Result<Document, StoreError> {
 }
 
 fn text(path: &Path) -> Result<String, StoreError> {
-    fs::read_to_string(path).map_err(|cause| StoreError::io(Step::Read, path, cause))
+    let text = whole::text(path, whole::LONGEST).and_then(|text| of_its_kind(&text).map(|()| text));
+    text.map_err(|cause| StoreError::io(Step::Read, path, cause))
+}
+
+/// Letters at the start of a document that say which it is.
+const HEAD: usize = 256;
+
+/// Refuses a record that is longer than one can be: only a run, which holds many, may be.
+///
+/// # Errors
+/// [`io::ErrorKind::FileTooLarge`].
+pub fn of_its_kind(text: &str) -> io::Result<()> {
+    let head = &text.as_bytes()[..text.len().min(HEAD)];
+    let is_run = String::from_utf8_lossy(head).contains("sonde-run");
+    if is_run { Ok(()) } else { whole::check(text.len() as u64, whole::RECORD) }
 }
 
 /// Why a record could not be kept or had.

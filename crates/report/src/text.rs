@@ -89,7 +89,16 @@ pub(crate) use stream::limiter;
 
 /// The distribution as bars, where there are values enough for a shape and more than one row of them.
 fn shape(page: &mut Page, distribution: &Distribution) {
-    let Ok(values) = payload::decode(&distribution.histogram) else { return };
+    let values = match payload::decode(&distribution.histogram) {
+        Ok(values) => values,
+        // Without one there is nothing to be shown; one that is refused is a fault of the record, whose numbers nobody can check.
+        Err(_) if distribution.histogram.is_empty() => return,
+        Err(error) => {
+            page.gap();
+            page.paragraph(2, &Piece::new("values", Tone::Faint), 10, &format!("not shown: {error}"));
+            return;
+        }
+    };
     let bins = histogram::bins(&payload::buckets(&values));
     if bins.len() < 2 || distribution.count < SHAPE {
         return;

@@ -15,6 +15,7 @@ use crate::shelf::Shelf;
 use crate::shelf::error::ShelfError;
 use crate::shelf::item::Item;
 use crate::store::{self, StoreError};
+use crate::whole;
 
 /// A folder of things that wait.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -188,7 +189,7 @@ impl Spool {
 pub fn take(path: &Path, shelf: &mut dyn Shelf) -> Result<(), Why> {
     let _alone = alone(path);
     let io = |step, cause| StoreError::Io { step, path: path.to_owned(), cause };
-    let text = match fs::read_to_string(path) {
+    let text = match whole::text(path, whole::LONGEST) {
         Ok(text) => text,
         // Another process has taken it meanwhile.
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),

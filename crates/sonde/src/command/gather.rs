@@ -1,6 +1,5 @@
 //! Reads the records that a command is given: files, folders, standard input, and what is kept in the store. What cannot be read is told, and kept beside.
 
-use std::io::Read;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,6 +8,7 @@ use logbook::read::Document;
 use logbook::run::Cell;
 use logbook::shelf::{CellFilter, Found, Shelf, short};
 use logbook::store;
+use logbook::whole;
 use report::flat::{InRun, Item};
 use uuid::Uuid;
 
@@ -171,8 +171,8 @@ pub fn read(file: &Path) -> Result<Document, Failure> {
     if file != Path::new("-") {
         return store::read_document(file).map_err(|error| Failure::from(error).about(file.display().to_string()));
     }
-    let mut text = String::new();
-    let read = std::io::stdin().read_to_string(&mut text);
-    read.map_err(|error| Failure::usage(format!("standard input: cannot read it: {error}")))?;
+    let text = whole::octets(std::io::stdin(), whole::LONGEST).and_then(whole::words);
+    let text = text.and_then(|text| store::of_its_kind(&text).map(|()| text));
+    let text = text.map_err(|error| Failure::usage(format!("standard input: cannot read it: {error}")))?;
     Document::read(&text).map_err(|fault| Failure::usage(format!("standard input: {fault}")).hint(fault.hint()))
 }

@@ -4,13 +4,13 @@
 //! says is read, refused and recorded as if it had been typed, and nothing that `sonde` starts applies it again.
 
 use std::ffi::OsString;
-use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use clap::Arg;
 use etcetera::base_strategy::{BaseStrategy, Xdg};
 use logbook::plan::PlanError;
+use logbook::whole;
 use report::markup::visible as escaped;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -74,7 +74,7 @@ pub fn applied(argv: Vec<OsString>, definition: &clap::Command, file: Option<&Pa
         return Err(missing(format!("--profile {}: there is no home directory with profiles", escaped(&profile))));
     };
     let path = escaped(&file.display().to_string());
-    let text = fs::read_to_string(file)
+    let text = whole::text(file, whole::BY_HAND)
         .map_err(|error| missing(format!("--profile {}: cannot read {path}: {error}", escaped(&profile))))?;
     let found = Config { text: &text, path: &path, definition }.profile(&profile)?;
     let command = Command::of(argv[place].to_str().unwrap_or_default(), definition);

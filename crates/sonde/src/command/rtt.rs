@@ -118,10 +118,11 @@ fn conclude(
     output: &Output,
 ) -> Result<Exit, Failure> {
     let (mut stream, samples) = watch.end();
+    let unsaved = samples::fault(plan.samples.as_ref(), &samples);
     let record = trace(inquiry.record(finding, interruption.signal(), samples));
     stream.write(&Line::End(Box::new(record.clone())));
     let delivered = deliver::record(&record, &plan.result, output);
-    stream.faults().into_iter().next().map_or(delivered, Err)?;
+    stream.faults().into_iter().chain(unsaved).next().map_or(delivered, Err)?;
     if let Some(apart) =
         plan.port_in_address().filter(|_| record.outcome.as_ref().is_none_or(|outcome| outcome.counts.answered == 0))
     {

@@ -19,6 +19,7 @@ use measure::verdict::Warning;
 use crate::command::deliver;
 use crate::command::rtt::conclude::{self, Inquiry};
 use crate::command::rtt::progress::Tally;
+use crate::command::rtt::samples;
 use crate::command::rtt::watch::Watch;
 use crate::command::rtt::{self};
 use crate::command::syn::options::SynOptions;
@@ -93,11 +94,12 @@ impl Run<'_> {
         let origin = (resets > 0 || compares).then(|| compare::origin(self.probing, self.plan.compare_port, stop));
         let signal = self.interruption.signal();
         let (mut stream, samples) = watch.end();
+        let unsaved = samples::fault(self.plan.inner.samples.as_ref(), &samples);
         let record = self.inquiry.record(finding, signal, samples);
         let record = conclude::with_probes(record, counter.finish(unseen, origin));
         stream.write(&Line::End(Box::new(record.clone())));
         let delivered = deliver::record(&record, &self.plan.inner.result, output);
-        stream.faults().into_iter().next().map_or(delivered, Err)?;
+        stream.faults().into_iter().chain(unsaved).next().map_or(delivered, Err)?;
         // Where most of what came are resets, a warning has said so.
         let told = record.warnings.iter().any(|warning| matches!(warning, Warning::ResetsTimed { .. }));
         if self.plan.compare_port.is_none() && resets > 0 && !told && !stop.requested() {

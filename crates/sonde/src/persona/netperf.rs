@@ -20,6 +20,7 @@ pub mod unit;
 pub mod view;
 
 use anstream::ColorChoice;
+use logbook::whole;
 
 use crate::exit::Exit;
 use crate::persona::answer::Answer;
@@ -65,7 +66,7 @@ Examples:
 /// Reads the words, runs the test, prints.
 fn client(call: &Call<'_>) -> Result<Exit, Answer> {
     let mut options = command_line::parse(call.program, call.words)?;
-    selection::resolve(&mut options, |path| std::fs::read_to_string(path))?;
+    selection::resolve(&mut options, |path| whole::text(path, whole::BY_HAND))?;
     call.note(&options.notes);
     run::client(&options, &call.command(), call.output)
 }

@@ -1,6 +1,6 @@
 //! A recorded schedule out of a file: a text of `time,size`, or a capture of packets. What kind it is, its content says.
 
-use std::io::Read;
+use logbook::whole;
 use std::path::Path;
 
 use measure::method::SMALLEST_NATIVE_DATAGRAM;
@@ -42,10 +42,9 @@ pub struct Recording {
 pub fn read(path: &Path, reading: &Reading) -> Result<Recording, Failure> {
     let name = if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() };
     let read = if path == Path::new("-") {
-        let mut content = Vec::new();
-        std::io::stdin().read_to_end(&mut content).map(|_| content)
+        whole::octets(std::io::stdin(), whole::LONGEST)
     } else {
-        std::fs::read(path)
+        whole::file(path, whole::LONGEST)
     };
     let content = read.map_err(|error| {
         Failure::usage(format!("{name}: cannot read it: {error}")).hint("check the name").about(name.clone())

@@ -77,6 +77,15 @@ impl<W: Write + Send> Samples<W> {
     }
 }
 
+/// The failure of a file of samples that was not taken whole, as that of any other file of the result.
+pub fn fault(wanted: Option<&SampleFile>, missing: &SamplesMissing) -> Option<Failure> {
+    let (wanted, (exchanges, Some(why))) = (wanted?, missing.as_ref()?) else { return None };
+    let name = wanted.path.display().to_string();
+    let lacking = report::number::count(*exchanges, "exchange is", "exchanges are");
+    let what = format!("{name}: {why}; {lacking} missing there");
+    Some(Failure::usage(what).hint("make room, or write elsewhere; the result itself is whole").about(&name))
+}
+
 #[cfg(test)]
 mod tests {
     use std::io;

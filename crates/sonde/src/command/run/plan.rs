@@ -11,6 +11,7 @@ use logbook::host::data::Family;
 use logbook::plan::{Addresses, AtOnce, Directions, Order, Pairs, Plan, PlanError, PlannedMethod};
 use logbook::run::{Place, RunDocument, Stage};
 use logbook::shelf::Shelf;
+use logbook::whole;
 use measure::method::{Carrier, Method};
 use uuid::Uuid;
 
@@ -87,7 +88,7 @@ fn earlier(word: &str, options: &RunOptions, output: &Output) -> Result<RunDocum
 
 fn read(file: &Path) -> Result<Plan, Failure> {
     let name = file.display().to_string();
-    let text = std::fs::read_to_string(file)
+    let text = whole::text(file, whole::BY_HAND)
         .map_err(|error| Failure::usage(format!("{name}: cannot read the plan: {error}")).about(&name))?;
     let told = |fault: PlanError| Failure { told: fault.into(), ..Failure::usage("") };
     let plan = Plan::read(&text, &name).map_err(told)?;

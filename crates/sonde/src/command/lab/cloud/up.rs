@@ -11,6 +11,7 @@ use cloud::vendor::{Drawn, Vendor};
 use cloud::wanted::{Group, Wanted};
 use logbook::host::Host;
 use logbook::machines::{Machines, Placement};
+use logbook::whole;
 
 use crate::command::deliver;
 use crate::command::lab::cloud::options::{CallOptions, UpOptions};
@@ -201,7 +202,7 @@ fn public_key_file(machines: &Machines) -> Result<PathBuf, Failure> {
 
 /// The kind and the key of the file's one line, without its comment.
 fn public_key(file: &Path) -> Result<String, Failure> {
-    let text = std::fs::read_to_string(file).map_err(|error| unreadable(file, &error.to_string()))?;
+    let text = whole::text(file, whole::BY_HAND).map_err(|error| unreadable(file, &error.to_string()))?;
     let mut words = text.split_whitespace();
     let plain = |word: &&str| word.chars().all(|letter| letter.is_ascii_alphanumeric() || "+/=-@.".contains(letter));
     match (words.next().filter(plain), words.next().filter(plain)) {

@@ -1,5 +1,6 @@
 //! The server: where it listens is said, then it serves until it is told to end.
 
+use logbook::whole;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use endpoint::daemon::{self, Side, Streams};
@@ -24,7 +25,7 @@ use crate::persona::process;
 /// What is printed where it cannot.
 pub fn run(options: &ServerOptions, output: &Output) -> Result<Exit, Answer> {
     let word = options.passphrase.as_ref();
-    let word = word.map(|said| passphrase::read(said, |path| std::fs::read_to_string(path))).transpose()?;
+    let word = word.map(|said| passphrase::read(said, |path| whole::text(path, whole::BY_HAND))).transpose()?;
     let passphrase =
         word.map(Passphrase::new).transpose().map_err(|fault| Answer::complaint(format!("netserver: {fault}\n")))?;
     let settings = Settings { passphrase, serial: options.serial, ..Settings::at(place(options)?) };

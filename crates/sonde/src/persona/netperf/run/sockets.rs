@@ -10,6 +10,7 @@ use endpoint::peer::netperf::client::{self, Measured, Session, Setup};
 use endpoint::rtt::Ending;
 use endpoint::stop::Stop;
 use logbook::moment::Moment;
+use logbook::whole;
 use measure::event::Event;
 use measure::method::{Asked, LoopKind};
 use measure::unit::Instant;
@@ -91,7 +92,7 @@ impl<'a> Sockets<'a> {
     fn connect(&mut self) -> Result<&mut Session, Answer> {
         let mut places = Places::of(self.options, &self.stop)?;
         let word = self.options.passphrase.as_ref();
-        let word = word.map(|said| passphrase::read(said, |path| std::fs::read_to_string(path))).transpose()?;
+        let word = word.map(|said| passphrase::read(said, |path| whole::text(path, whole::BY_HAND))).transpose()?;
         let passphrase = word.map(Passphrase::new).transpose().map_err(|fault| failure::other(&fault.to_string()))?;
         let setup = Setup {
             servers: places.servers.clone(),

@@ -1,5 +1,6 @@
 //! The server: where it listens is said, then it serves until it is told to end, and says how much it was.
 
+use logbook::whole;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::AsRawFd;
@@ -190,7 +191,7 @@ fn places(asked: &options::Server) -> Result<Vec<Place>, Answer> {
 }
 
 fn feed(file: &Path) -> Result<Vec<Place>, Answer> {
-    let text = std::fs::read_to_string(file).map_err(|error| match error.raw_os_error() {
+    let text = whole::text(file, whole::BY_HAND).map_err(|error| match error.raw_os_error() {
         Some(number) => failure::no_file(file, Errno { number, said: &said(&error) }),
         None => failure::other(&format!("{}: {error}", file.display())),
     })?;

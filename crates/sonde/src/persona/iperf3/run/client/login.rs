@@ -1,5 +1,6 @@
 //! Who logs in: the key is read, the password taken from the environment or asked for.
 
+use logbook::whole;
 use std::io::{self, BufRead, IsTerminal, Write};
 
 use endpoint::peer::iperf3::client::Credentials;
@@ -21,7 +22,7 @@ pub fn credentials(client: &Client, pkcs1: bool) -> Result<Option<Credentials>, 
     let Some(login) = &client.login else { return Ok(None) };
     let refused = |why: String| usage::parameter_error(format!("{}: {why}", Code(22)));
     let path = login.key.display();
-    let text = std::fs::read_to_string(&login.key).map_err(|error| refused(format!("{path}: {error}")))?;
+    let text = whole::text(&login.key, whole::BY_HAND).map_err(|error| refused(format!("{path}: {error}")))?;
     let key = PublicKey::from_pem(&text).map_err(|error| refused(format!("{path}: {error}")))?;
     let password = match from_environment() {
         Some(password) => password,

@@ -1,5 +1,6 @@
 //! Whom a server lets in: its key and its users are read.
 
+use logbook::whole;
 use protocol::iperf3::code::Code;
 use protocol::iperf3::login::{Login, Padding, PrivateKey, Users};
 
@@ -12,7 +13,7 @@ use crate::persona::iperf3::options::{ServerLogin, usage};
 /// A file that cannot be read, or is not what it should be.
 pub fn read(asked: &ServerLogin, pkcs1: bool) -> Result<Login, Answer> {
     let text =
-        |path: &std::path::Path| std::fs::read_to_string(path).map_err(|error| refused(path, &error.to_string()));
+        |path: &std::path::Path| whole::text(path, whole::BY_HAND).map_err(|error| refused(path, &error.to_string()));
     let key = PrivateKey::from_pem(&text(&asked.key)?).map_err(|error| refused(&asked.key, &error.to_string()))?;
     let users = Users::read(&text(&asked.users)?).map_err(|error| refused(&asked.users, &error.to_string()))?;
     let padding = if pkcs1 { Padding::Pkcs1 } else { Padding::Oaep };

@@ -1,5 +1,6 @@
 //! Whom a client sends to: the names of its command line or of its feed file as addresses.
 
+use logbook::whole;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
@@ -74,7 +75,7 @@ impl Places {
 }
 
 fn feed(file: &Path) -> Result<Vec<Named>, Answer> {
-    let text = std::fs::read_to_string(file).map_err(|error| unreadable(file, &error))?;
+    let text = whole::text(file, whole::BY_HAND).map_err(|error| unreadable(file, &error))?;
     let sockets = feed::parse(&text).map_err(|error| match error {
         feed::Error::Empty => failure::empty_feed(file),
         line @ feed::Error::Line { .. } => failure::other(&format!("{}: {line}", file.display())),

@@ -8,6 +8,7 @@ use endpoint::rtt::{self, Target};
 use endpoint::signal::Signal;
 use logbook::moment::Moment;
 use logbook::record::Record;
+use logbook::whole;
 use measure::method::{Asked, LoopKind};
 use measure::statistics::loss::PeerCounts;
 use measure::trace::{Departure, Trace};
@@ -60,7 +61,7 @@ impl Files {
 }
 
 fn played(file: &Path) -> Result<Trace, Answer> {
-    let text = std::fs::read_to_string(file).map_err(|error| unreadable(file, &error))?;
+    let text = whole::text(file, whole::LONGEST).map_err(|error| unreadable(file, &error))?;
     let departures = playback::parse(&text)
         .map_err(|error| failure::unplayable(file, error.line, error.fault, &error.to_string()))?;
     let departures = departures.into_iter().map(|one| Departure { at: one.at, bytes: one.size }).collect();
