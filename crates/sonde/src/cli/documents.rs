@@ -5,9 +5,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::error::ErrorKind;
+use endpoint::reflector::permit::Permit;
+use protocol::native::limits::Limits;
+use report::layout::Style;
 
 use super::{definition, parse};
 use crate::command::argv::Bare;
+use crate::command::key_list::{self, Listed};
+use crate::command::run::plan;
 use crate::command::study;
 use crate::persona;
 
@@ -74,6 +79,65 @@ fn every_command_of_a_page_is_taken() {
     }
     assert!(seen > 100, "only {seen} commands were found");
     assert!(refused.is_empty(), "{}", refused.join("\n"));
+}
+
+/// The blocks of a page, each with its mark.
+fn blocks(page: &str) -> Vec<(&str, String)> {
+    let mut blocks: Vec<(&str, String)> = Vec::new();
+    let mut inside = false;
+    for line in page.lines() {
+        match line.strip_prefix("```") {
+            Some(mark) if !inside => {
+                blocks.push((mark, String::new()));
+                inside = true;
+            }
+            None if inside => blocks.last_mut().unwrap().1.extend([line, "\n"]),
+            Some(_) => inside = false,
+            None => {}
+        }
+    }
+    blocks
+}
+
+#[test]
+fn every_plan_of_a_page_is_read_or_refused_as_the_page_says() {
+    let (mut read, mut refused) = (0, 0);
+    for page in ["docs/plans.md", "docs/run.md", "docs/clouds.md", "docs/lab.md", "docs/howto/many-hosts.md"] {
+        let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(page)).unwrap();
+        let blocks = blocks(&text);
+        for (at, (_, plan)) in blocks.iter().enumerate().filter(|(_, (mark, _))| *mark == "toml") {
+            let said =
+                blocks.get(at + 1).filter(|(mark, said)| *mark == "text" && said.starts_with("error: plan.toml"));
+            if said.is_none() && !plan.contains("methods") {
+                continue;
+            }
+            let told = plan::parse(plan, "plan.toml")
+                .map_err(|failure| failure.lines(&Style { width: usize::MAX, ..Style::default() }));
+            match (said, told) {
+                (None, Ok(_)) => read += 1,
+                (Some((_, said)), Err(told)) => {
+                    assert_eq!(told.trim(), said.trim(), "{page}");
+                    refused += 1;
+                }
+                (_, told) => panic!("{page}: {told:?} of\n{plan}"),
+            }
+        }
+    }
+    assert!(read >= 4 && refused >= 4, "{read} plans and {refused} faults were found");
+}
+
+#[test]
+fn the_list_of_keys_that_a_page_shows_is_read() {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/howto/keys.md")).unwrap();
+    let blocks = blocks(&text);
+    let (_, list) = blocks.iter().find(|(mark, _)| *mark == "toml").unwrap();
+    assert!(key_list::is_list(list));
+    let keys = key_list::read(list, "keys.toml", &Permit::within(Limits::default())).unwrap();
+    assert_eq!(keys.iter().map(Listed::name).collect::<Vec<_>>(), ["nightly"]);
+    // Each word of the list is in the table below it.
+    for word in list.lines().filter_map(|line| line.split_once(" = ")).map(|(word, _)| word) {
+        assert!(text.contains(&format!("| `{word}` |")), "{word}");
+    }
 }
 
 #[test]

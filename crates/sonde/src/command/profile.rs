@@ -276,7 +276,7 @@ streams = 4
     fn expanded(line: &str, config: &str) -> Result<Applied, Failure> {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("config.toml");
-        fs::write(&file, config).unwrap();
+        std::fs::write(&file, config).unwrap();
         let argv = std::iter::once("sonde").chain(line.split(' ')).map(OsString::from).collect();
         applied(argv, &crate::cli::definition(), Some(&file))
     }

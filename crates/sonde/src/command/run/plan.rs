@@ -90,15 +90,23 @@ fn read(file: &Path) -> Result<Plan, Failure> {
     let name = file.display().to_string();
     let text = whole::text(file, whole::BY_HAND)
         .map_err(|error| Failure::usage(format!("{name}: cannot read the plan: {error}")).about(&name))?;
+    parse(&text, &name)
+}
+
+/// The plan that `text` of the file `name` is, with methods that can be carried out.
+///
+/// # Errors
+/// What is wrong, with its line and what to write.
+pub fn parse(text: &str, name: &str) -> Result<Plan, Failure> {
     let told = |fault: PlanError| Failure { told: fault.into(), ..Failure::usage("") };
-    let plan = Plan::read(&text, &name).map_err(told)?;
+    let plan = Plan::read(text, name).map_err(told)?;
     for (place, planned) in plan.methods.iter().enumerate() {
         if let Err(failure) = measure(planned) {
             let logbook::failure::Failure { what, hint, .. } = failure.told;
             // The last thing it quotes is what it does not like.
             let quoted = what.rsplit('`').nth(1).map(str::to_owned);
             let hint = hint.unwrap_or_else(|| "see `docs/plans.md`".to_owned());
-            return Err(told(Plan::method_fault(&text, &name, place, quoted.as_deref(), (what, hint))));
+            return Err(told(Plan::method_fault(text, name, place, quoted.as_deref(), (what, hint))));
         }
     }
     Ok(plan)
