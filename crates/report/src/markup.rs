@@ -1,5 +1,7 @@
 //! Words as they may stand in HTML and SVG: whatever a record holds, it stays words.
 
+use std::borrow::Cow;
+
 /// `text` for the content of an element or for an attribute in double quotes.
 ///
 /// What would end either is written by its name. What cannot be seen, and what turns the order of letters around, is shown as
@@ -26,13 +28,44 @@ pub fn visible(text: &str) -> String {
     safe
 }
 
-/// Unicode has pictures of the control characters; of the others their number is written.
-fn shown(letter: char, safe: &mut String) {
+/// `text` for a terminal, whoever wrote its parts: what a terminal would obey is shown, but for colours (SGR), which do nothing else.
+/// In a JSON document, where it can only stand within a string, it is escaped as JSON does.
+pub fn for_terminal(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_unseen) {
+        return Cow::Borrowed(text);
+    }
+    let is_json = text.starts_with(['{', '[']);
+    let mut safe = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(letter) = rest.chars().next() {
+        let colour = colour(rest);
+        let length = colour.map_or(letter.len_utf8(), str::len);
+        match colour {
+            Some(colour) => safe.push_str(colour),
+            None if is_json && is_unseen(letter) => {
+                let mut units = [0; 2];
+                safe.extend(letter.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
+            }
+            None => shown(letter, &mut safe),
+        }
+        rest = &rest[length..];
+    }
+    Cow::Owned(safe)
+}
+
+/// The sequence that sets colours at the start of `text`.
+fn colour(text: &str) -> Option<&str> {
+    let inner = text.strip_prefix("\u{1b}[")?;
+    let end = inner.find(|letter: char| !letter.is_ascii_digit() && letter != ';')?;
+    inner[end..].starts_with('m').then(|| &text[..end + 3])
+}
+
+/// Whether it cannot be seen, or turns others around: it is shown as something else than itself.
+fn is_unseen(letter: char) -> bool {
     match letter {
-        '\n' | '\t' => safe.push(letter),
-        '\0'..='\u{1f}' => safe.extend(char::from_u32(0x2400 + u32::from(letter))),
-        '\u{7f}' => safe.push('\u{2421}'),
-        '\u{80}'..='\u{9f}'
+        '\n' | '\t' => false,
+        '\0'..='\u{1f}'
+        | '\u{7f}'..='\u{9f}'
         | '\u{200b}'
         | '\u{200e}'
         | '\u{200f}'
@@ -41,8 +74,18 @@ fn shown(letter: char, safe: &mut String) {
         | '\u{fdd0}'..='\u{fdef}'
         | '\u{feff}'
         | '\u{fffe}'
-        | '\u{ffff}' => safe.extend(format!("⟨U+{:04X}⟩", u32::from(letter)).chars()),
-        _ => safe.push(letter),
+        | '\u{ffff}' => true,
+        _ => false,
+    }
+}
+
+/// Unicode has pictures of the control characters; of the others their number is written.
+fn shown(letter: char, safe: &mut String) {
+    match letter {
+        _ if !is_unseen(letter) => safe.push(letter),
+        '\0'..='\u{1f}' => safe.extend(char::from_u32(0x2400 + u32::from(letter))),
+        '\u{7f}' => safe.push('\u{2421}'),
+        _ => safe.extend(format!("⟨U+{:04X}⟩", u32::from(letter)).chars()),
     }
 }
 
@@ -53,8 +96,10 @@ pub fn json_in_script(json: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use proptest::prelude::*;
     use test_case::test_case;
+
+    use super::*;
 
     #[test_case("</script><b x='1' y=\"2\">&", "&lt;/script&gt;&lt;b x=&#39;1&#39; y=&quot;2&quot;&gt;&amp;"; "markup")]
     #[test_case("a\u{1b}[31m\0\u{7f}b", "a␛[31m␀␡b"; "control characters")]
@@ -62,6 +107,34 @@ mod tests {
     #[test_case("µs ± 3 · 10 → 日本", "µs ± 3 · 10 → 日本"; "words")]
     fn words_stay_words(text: &str, safe: &str) {
         assert_eq!(escaped(text), safe);
+    }
+
+    #[test_case("\u{1b}[1;31mred\u{1b}[0m", "\u{1b}[1;31mred\u{1b}[0m"; "colours")]
+    #[test_case("a\u{1b}]0;title\u{7}b\u{1b}[2Jc\u{1b}[31", "a␛]0;title␇b␛[2Jc␛[31"; "what is no colour")]
+    #[test_case("a\u{9b}2J\u{202e}b\rc", "a⟨U+009B⟩2J⟨U+202E⟩b␍c"; "what has no escape before it")]
+    #[test_case("{\"host\":\"a\u{9b}2J\u{202e}b\"}\n", "{\"host\":\"a\\u009b2J\\u202eb\"}\n"; "in json")]
+    fn a_terminal_obeys_nothing_but_colours(text: &str, safe: &str) {
+        assert_eq!(for_terminal(text), safe);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_comes_nothing_that_a_terminal_obeys_is_left(text in "(\\PC|[\u{0}-\u{1f}\u{7f}-\u{9f}\u{202e}]|\u{1b}\\[[0-9;]{0,4}[A-Za-z]){0,40}") {
+            let safe = for_terminal(&text);
+            let left = safe.split("\u{1b}[").enumerate().map(|(at, part)| {
+                if at == 0 { part } else { part.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == ';').strip_prefix('m').unwrap() }
+            });
+            for part in left {
+                prop_assert!(!part.contains(is_unseen), "{:?}", safe);
+            }
+        }
+
+        #[test]
+        fn a_json_document_says_the_same(host: String) {
+            let json = serde_json::json!({ "host": host }).to_string();
+            let read: serde_json::Value = serde_json::from_str(&for_terminal(&json)).unwrap();
+            prop_assert_eq!(read["host"].as_str(), Some(host.as_str()));
+        }
     }
 
     #[test]

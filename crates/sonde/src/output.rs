@@ -1,4 +1,5 @@
-//! The only room that prints: the result on standard output, everything else on standard error.
+//! The only room that prints: the result on standard output, everything else on standard error. Nothing that a terminal would obey
+//! passes but colours, wherever a text comes from: names, peers and files may hold anything.
 //!
 //! Colour and its absence (`NO_COLOR`, `CLICOLOR_FORCE`, `TERM=dumb`, no terminal) are anstream's affair. A reader that
 //! has gone (`| head`) is a quiet end, not an error; any other fault of standard output is told once, at the end.
@@ -8,6 +9,7 @@ use std::sync::Mutex;
 
 use anstream::ColorChoice;
 use report::layout::Style;
+use report::markup::for_terminal;
 
 use crate::failure::Failure;
 
@@ -55,7 +57,7 @@ impl Output {
 
     /// Prints a part of the result, without its colours where these are not wanted. `false`: nobody reads any more.
     pub fn result(&self, text: &str) -> bool {
-        self.print(text.as_bytes(), &mut anstream::stdout().lock())
+        self.print(for_terminal(text).as_bytes(), &mut anstream::stdout().lock())
     }
 
     /// Prints a part of the result to the octet, bells and backspaces too, as another program would.
@@ -117,7 +119,7 @@ impl Output {
         let mut state = self.lock();
         state.wipe();
         // Where not even standard error can be written to there is nobody left to tell.
-        let _ = anstream::stderr().lock().write_all(text.as_bytes());
+        let _ = anstream::stderr().lock().write_all(for_terminal(text).as_bytes());
     }
 
     /// Says why something failed, even when quiet: wrapped where standard error is a terminal, else a line each for error and advice.
@@ -157,7 +159,7 @@ impl Output {
     fn draw(&self, text: &str) {
         let mut state = self.lock();
         state.wipe();
-        let drawn = anstream::stderr().lock().write_all(text.as_bytes()).is_ok();
+        let drawn = anstream::stderr().lock().write_all(for_terminal(text).as_bytes()).is_ok();
         state.progress = if drawn { text.lines().count() } else { 0 };
     }
 
