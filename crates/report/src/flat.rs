@@ -20,6 +20,7 @@ use logbook::run::{Cell, RunDocument};
 use logbook::search::{Probe, SearchDocument};
 use logbook::study::{StudyDocument, Trial};
 
+use crate::markup;
 use columns::COLUMNS;
 
 /// In which form rows are written.
@@ -100,6 +101,8 @@ fn entries(item: &Item) -> Vec<Entry<'_>> {
 pub struct Table<W: Write + Send> {
     sink: Sink<W>,
     rows: u64,
+    /// Whether names stand in CSV as they are.
+    raw: bool,
 }
 
 enum Sink<W: Write + Send> {
@@ -133,7 +136,13 @@ impl<W: Write + Send> Table<W> {
                 Sink::Markdown(out)
             }
         };
-        Ok(Self { sink, rows: 0 })
+        Ok(Self { sink, rows: 0, raw: false })
+    }
+
+    /// Whether names are written into CSV as they are. Otherwise one that a spreadsheet would take for a formula has an apostrophe
+    /// before it, and what cannot be seen is shown.
+    pub fn raw(self, raw: bool) -> Self {
+        Self { raw, ..self }
     }
 
     /// Adds the rows of a document.
@@ -144,7 +153,11 @@ impl<W: Write + Send> Table<W> {
         for entry in entries(item) {
             match &mut self.sink {
                 Sink::Csv(writer) => {
-                    let fields = COLUMNS.iter().map(|column| column.value(&entry).map_or_else(String::new, text));
+                    let cell = |value| match value {
+                        Value::Text(words) if !self.raw => harmless(&words),
+                        value => text(value),
+                    };
+                    let fields = COLUMNS.iter().map(|column| column.value(&entry).map_or_else(String::new, cell));
                     writer.write_record(fields).map_err(cause)?;
                 }
                 #[cfg(feature = "parquet")]
@@ -175,6 +188,12 @@ impl<W: Write + Send> Table<W> {
         };
         Ok((out, self.rows))
     }
+}
+
+/// Words that no spreadsheet carries out.
+fn harmless(words: &str) -> String {
+    let shown = markup::visible(words);
+    if shown.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{shown}") } else { shown }
 }
 
 /// What the system said, where it is in there.
@@ -234,6 +253,20 @@ mod tests {
         let head = reader.headers().unwrap().clone();
         let row = |row: csv::StringRecord| head.iter().map(str::to_owned).zip(row.iter().map(str::to_owned)).collect();
         reader.records().map(|found| row(found.unwrap())).collect()
+    }
+
+    #[test]
+    fn a_name_from_elsewhere_is_no_formula_unless_that_is_wanted() {
+        let name = "=HYPERLINK(\"http://a.test\")\u{1b}[2J";
+        let Document::Record(record) = documents().swap_remove(0).document else { panic!("a record comes first") };
+        let documents = [item(name, Document::Record(record))];
+        let file = |raw: bool| {
+            let mut table = Table::new(Form::Csv, Vec::new()).unwrap().raw(raw);
+            table.add(&documents[0]).unwrap();
+            read(&table.finish().unwrap().0)[0]["file"].clone()
+        };
+        assert_eq!(file(false), "'=HYPERLINK(\"http://a.test\")␛[2J");
+        assert_eq!(file(true), name);
     }
 
     #[test]

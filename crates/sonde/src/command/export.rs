@@ -48,6 +48,9 @@ pub struct ExportOptions {
     /// Format [default: by the file name; CSV on standard output]
     #[arg(long, value_name = "FORM", value_enum)]
     format: Option<Form>,
+    /// Write names into CSV as they are, also those that a spreadsheet would take for a formula; otherwise an apostrophe precedes them
+    #[arg(long)]
+    raw_names: bool,
     #[command(flatten)]
     place: StoreOptions,
 }
@@ -123,7 +126,7 @@ pub fn run(options: &ExportOptions, output: &Output) -> Result<Exit, Failure> {
     if targets.is_empty() {
         return print(options, printed, output);
     }
-    let begun = targets.iter().map(|(path, form)| Ok((*path, table(path, *form)?)));
+    let begun = targets.iter().map(|(path, form)| Ok((*path, table(path, *form)?.raw(options.raw_names))));
     let mut tables = begun.collect::<Result<Vec<(&Path, Table<Draft>)>, Failure>>()?;
     gather::each(&options.records, &options.place, output, &mut |item| {
         tables.iter_mut().try_for_each(|(path, table)| table.add(&item).map_err(|cause| not_written(path, cause)))
@@ -147,7 +150,8 @@ fn print(options: &ExportOptions, form: Form, output: &Output) -> Result<Exit, F
     let mut table = None;
     let told = gather::each(&options.records, &options.place, output, &mut |item| {
         if table.is_none() {
-            table = Some(Table::new(form.into(), BufWriter::new(output)).map_err(no_table)?);
+            let begun = Table::new(form.into(), BufWriter::new(output)).map_err(no_table)?;
+            table = Some(begun.raw(options.raw_names));
         }
         table.as_mut().map_or(Ok(()), |table| table.add(&item)).map_err(no_table)
     });

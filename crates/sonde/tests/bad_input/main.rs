@@ -8,6 +8,7 @@ mod crowd;
 mod files;
 mod gone;
 mod interrupted;
+mod names;
 mod nonsense;
 mod rogue;
 mod search;

@@ -1,0 +1,119 @@
+//! Names that hold what a terminal obeys, in records and files from elsewhere: shown, never obeyed.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::{Ended, sonde};
+
+/// Sets a terminal's title, clears its screen, turns letters around, and hides one.
+const HOSTILE: &str = "h\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}2J\u{202e}\u{2066}\u{200b}\r\u{8}z";
+
+/// Every string in `value` that is a name, a sentence or a setting becomes a hostile one; words that choose a form stay.
+fn spoil(value: &mut Value, key: &str) {
+    const CHOICES: [&str; 20] = [
+        "format",
+        "id",
+        "question",
+        "kind",
+        "carrier",
+        "pattern",
+        "how",
+        "by",
+        "peer_waiting",
+        "waiting",
+        "pacing",
+        "schedule",
+        "histogram",
+        "started",
+        "measured",
+        "direction",
+        "loop",
+        "estimator",
+        "addressing",
+        "histograms",
+    ];
+    match value {
+        Value::String(text) if !CHOICES.contains(&key) && !text.is_empty() => {
+            if text.parse::<std::net::SocketAddr>().is_err() && text.parse::<std::net::IpAddr>().is_err() {
+                *text = HOSTILE.to_owned();
+            }
+        }
+        Value::Array(all) => all.iter_mut().for_each(|one| spoil(one, key)),
+        Value::Object(all) => all.iter_mut().for_each(|(key, one)| spoil(one, key)),
+        _ => {}
+    }
+}
+
+/// Whatever a terminal would obey, but for the line's end and colours.
+fn assert_harmless(text: &str, of: &str) {
+    let rest = colourless(text);
+    let bad = rest.chars().find(|letter| {
+        letter.is_control() && *letter != '\n' && *letter != '\t' || "\u{202e}\u{2066}\u{200b}".contains(*letter)
+    });
+    assert_eq!(bad, None, "{of}: {rest:?}");
+}
+
+fn colourless(text: &str) -> String {
+    let mut parts = text.split("\u{1b}[");
+    let mut rest = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let after = part.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == ';');
+        rest += after.strip_prefix('m').unwrap_or("\u{1b}");
+    }
+    rest
+}
+
+fn told(folder: &Path, words: &[&str]) -> Ended {
+    let ended = Ended::of(sonde(words).current_dir(folder).env("CLICOLOR_FORCE", "1"));
+    assert_harmless(&ended.stdout, &format!("{words:?}, standard output"));
+    assert_harmless(&ended.stderr, &format!("{words:?}, standard error"));
+    ended
+}
+
+#[test]
+fn a_record_of_strangers_is_shown_and_not_obeyed() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    told(at, &["rtt", "-c", "200", "--warm-up", "0", "-q", "-o", "good.json"]);
+    let good: Value = serde_json::from_slice(&std::fs::read(at.join("good.json")).unwrap()).unwrap();
+    // One string at a time where all at once is no record any more.
+    let mut shown = 0;
+    for part in ["tool", "command", "target", "peer", "ours", "theirs", "warnings", "outcome", "instrument", "method"] {
+        let mut record = good.clone();
+        spoil(&mut record[part], part);
+        std::fs::write(at.join("bad.json"), record.to_string()).unwrap();
+        for words in [
+            &["show", "bad.json"][..],
+            &["show", "-v", "bad.json"],
+            &["show", "--json", "bad.json"],
+            &["compare", "good.json", "bad.json"],
+            &["export", "bad.json"],
+        ] {
+            let ended = told(at, words);
+            shown += usize::from(ended.code == Some(0) && ended.stdout.contains("owned"));
+        }
+    }
+    assert!(shown >= 4, "hostile names were seen in {shown} outputs only");
+}
+
+#[test]
+fn names_of_files_and_hosts_are_shown_and_not_obeyed() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let file = format!("{HOSTILE}.toml");
+    std::fs::write(at.join(&file), format!("name = {HOSTILE:?}\n[[hosts]]\nname = \"{}\"\n", "h\u{9b}2J")).unwrap();
+    for words in [
+        &["run", &file][..],
+        &["serve", "--key", &file],
+        &["rtt", HOSTILE],
+        &["show", &file],
+        &["compare", &file, &file],
+        &["key", &file, "--list"],
+        &["rtt", "--no-such-option", HOSTILE],
+        &[HOSTILE],
+    ] {
+        let ended = told(at, words);
+        assert_ne!(ended.code, Some(0), "{words:?}");
+    }
+}
