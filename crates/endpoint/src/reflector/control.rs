@@ -20,7 +20,6 @@ use socket2::Socket;
 
 use super::Shared;
 use super::answer::Answerer;
-use super::lobby::source;
 use super::session::{Overdue, Session};
 use super::stream;
 use crate::clock::Monotonic;
@@ -30,6 +29,7 @@ use crate::link::stamping::Stamping;
 use crate::link::stream::Stream;
 use crate::random;
 use crate::serve::places::Place;
+use crate::serve::sources::source;
 use crate::socket;
 use crate::stop::GLANCE;
 use crate::thread::{CpuTime, cpu_for, settle};
@@ -102,11 +102,11 @@ fn terms(shared: &Shared) -> Option<Terms> {
 
 impl Guest {
     /// A connection that was just accepted; `None` where it cannot be served.
-    pub fn new(connection: Socket, from: SocketAddr, shared: &Arc<Shared>) -> Option<Self> {
+    pub fn new(connection: Arc<Socket>, from: SocketAddr, shared: &Arc<Shared>) -> Option<Self> {
         connection.set_write_timeout(Some(GLANCE.into())).ok()?;
         let server = Server::new(terms(shared)?, Monotonic::now());
         Some(Self {
-            connection: Arc::new(connection),
+            connection,
             from,
             shared: Arc::clone(shared),
             server,
