@@ -32,6 +32,7 @@ use crate::clock::Monotonic;
 use crate::error::{EndpointError, Step};
 use crate::serve::gate::Gate;
 use crate::serve::places::Places;
+use crate::serve::visits::Visit;
 use crate::serve::{Hall, listen};
 use crate::socket::many;
 use crate::stop::Stop;
@@ -244,7 +245,11 @@ impl Reflector {
 }
 
 /// What is done with a connection: nothing where it has ended already.
-fn job(connection: Socket, from: SocketAddr, shared: &Arc<Shared>) -> Option<impl FnOnce() + Send + 'static> {
+fn job(
+    connection: Arc<Socket>,
+    from: SocketAddr,
+    shared: &Arc<Shared>,
+) -> Option<impl FnOnce(&Visit) + Send + 'static> {
     // Whoever measures handshakes alone has reset it already. A thread for each would fall behind them, until the queue of
     // connections is full and the kernel drops a handshake, which the client sees as lost.
     if !matches!(connection.take_error(), Ok(None)) {
@@ -260,7 +265,7 @@ fn job(connection: Socket, from: SocketAddr, shared: &Arc<Shared>) -> Option<imp
     if shared.sessions.expects(guest.source())
         && let Some(place) = shared.expected.take()
     {
-        return Some(move || guest.attend(place));
+        return Some(move |_: &Visit| guest.attend(place));
     }
     shared.lobby.keep(guest);
     None

@@ -10,6 +10,8 @@ pub mod mailbox;
 pub mod open_sockets;
 pub mod places;
 pub mod pool;
+pub mod sources;
+pub mod visits;
 
 use std::io;
 use std::net::SocketAddr;
@@ -23,13 +25,14 @@ use crate::error::{EndpointError, Step};
 use crate::socket;
 use crate::stop::Stop;
 use accept::Arrival;
-use places::{Place, Places};
 use pool::Pool;
+use visits::{Gone, Visit, Visits};
 
 /// A shortage (of descriptors, of memory) is waited out in steps of this, instead of asking again and again.
 pub const SHORTAGE: Nanos = Nanos::millis(20);
 
-/// Where connections of one server are served: so many at once, each on a thread of its own, until the end of all.
+/// Where connections of one server are served: so many at once, each on a thread of its own, until the end of all. Who gives
+/// way where there is no room is said in [`visits`].
 #[derive(Debug)]
 pub struct Hall {
     /// The end of this server. What it waits for is waited for along with it.
@@ -37,7 +40,7 @@ pub struct Hall {
     /// The threads, for what is served beside connections too.
     pub pool: Arc<Pool>,
     most: u32,
-    places: Places,
+    visits: Visits,
     one_by_one: bool,
 }
 
@@ -53,7 +56,15 @@ pub enum TurnedAway {
         /// How many.
         most: u32,
         /// The one that is closed behind this.
-        connection: Socket,
+        connection: Arc<Socket>,
+    },
+    /// It gave way to one that came later.
+    #[error("{most} connections are served already: {}", if *known { "its address had more than half of them" } else { "it had asked for nothing yet" })]
+    GaveWay {
+        /// How many.
+        most: u32,
+        /// Whether it was served, its address having more than its share.
+        known: bool,
     },
     /// There is no thread for it.
     #[error("cannot start a thread: {0}")]
@@ -68,7 +79,7 @@ impl Hall {
         socket::raise_descriptor_limit();
         let stop = Stop::default();
         stop.event().map_err(no_event)?;
-        Ok(Self { stop, pool: Arc::default(), most, places: Places::new(most), one_by_one: false })
+        Ok(Self { stop, pool: Arc::default(), most, visits: Visits::new(most, Nanos::ZERO), one_by_one: false })
     }
 
     /// One connection after the other, on the thread that accepts them: who comes meanwhile waits to be accepted.
@@ -78,12 +89,13 @@ impl Hall {
     }
 
     /// Has each connection to one of `listeners` served until the end, which comes with `stop` at the latest. `job` says what
-    /// is done with a connection to the listener of this number, if anything; who cannot be served is `turned_away`.
-    pub fn serve<'a, J: FnOnce() + Send + 'static>(
+    /// is done with a connection to the listener of this number, if anything, and says of its [`Visit`] when its client is known;
+    /// who cannot be served is `turned_away`.
+    pub fn serve<'a, J: FnOnce(&Visit) + Send + 'static>(
         &self,
         listeners: impl IntoIterator<Item = &'a Socket>,
         stop: &Stop,
-        mut job: impl FnMut(usize, Socket, SocketAddr) -> Option<J>,
+        mut job: impl FnMut(usize, Arc<Socket>, SocketAddr) -> Option<J>,
         mut turned_away: impl FnMut(Option<SocketAddr>, TurnedAway),
     ) -> Result<(), EndpointError> {
         self.stop.follow(stop);
@@ -95,10 +107,10 @@ impl Hall {
     }
 
     /// The same for those who had connected to `listeners` before the end, and were not accepted by then.
-    pub fn serve_rest<'a, J: FnOnce() + Send + 'static>(
+    pub fn serve_rest<'a, J: FnOnce(&Visit) + Send + 'static>(
         &self,
         listeners: impl IntoIterator<Item = &'a Socket>,
-        mut job: impl FnMut(usize, Socket, SocketAddr) -> Option<J>,
+        mut job: impl FnMut(usize, Arc<Socket>, SocketAddr) -> Option<J>,
         mut turned_away: impl FnMut(Option<SocketAddr>, TurnedAway),
     ) {
         for (number, listener) in listeners.into_iter().enumerate() {
@@ -106,32 +118,33 @@ impl Hall {
         }
     }
 
-    fn attend<J: FnOnce() + Send + 'static>(
+    fn attend<J: FnOnce(&Visit) + Send + 'static>(
         &self,
         number: usize,
         arrival: Arrival,
-        job: &mut impl FnMut(usize, Socket, SocketAddr) -> Option<J>,
+        job: &mut impl FnMut(usize, Arc<Socket>, SocketAddr) -> Option<J>,
         turned_away: &mut impl FnMut(Option<SocketAddr>, TurnedAway),
     ) {
         let (connection, from) = match arrival {
             Ok(arrival) => arrival,
             Err(error) => return turned_away(None, TurnedAway::NotAccepted(error)),
         };
-        let Some(place) = self.places.take() else {
+        let connection = Arc::new(connection);
+        let Some((visit, gone)) = self.visits.enter(&connection, from) else {
             return turned_away(Some(from), TurnedAway::Full { most: self.most, connection });
         };
+        if let Some(Gone { from, known }) = gone {
+            turned_away(Some(from), TurnedAway::GaveWay { most: self.most, known });
+        }
         let Some(job) = job(number, connection, from) else { return };
         // Without a thread the connection is closed, which tells the client as much as can be told.
-        if let Err(error) = self.carry_out(place, job) {
+        if let Err(error) = self.carry_out(visit, job) {
             turned_away(Some(from), TurnedAway::NoThread(error));
         }
     }
 
-    fn carry_out(&self, place: Place, job: impl FnOnce() + Send + 'static) -> io::Result<()> {
-        let body = move || {
-            let _place = place;
-            job();
-        };
+    fn carry_out(&self, visit: Visit, job: impl FnOnce(&Visit) + Send + 'static) -> io::Result<()> {
+        let body = move || job(&visit);
         if self.one_by_one {
             body();
             return Ok(());
@@ -141,7 +154,7 @@ impl Hall {
 
     /// How many connections are served.
     pub fn served(&self) -> u64 {
-        self.places.taken()
+        self.visits.count()
     }
 
     /// The end, which everything here is told; `patience` is how long connections are waited for. The listeners should be
@@ -149,7 +162,7 @@ impl Hall {
     pub fn end(&self, patience: Nanos) {
         self.stop.request();
         self.pool.close();
-        self.places.await_empty(Monotonic::now().after(patience));
+        self.visits.await_empty(Monotonic::now().after(patience));
     }
 }
 

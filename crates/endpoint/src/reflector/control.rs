@@ -30,8 +30,8 @@ use crate::environment::watch::Watch;
 use crate::link::stamping::Stamping;
 use crate::link::stream::Stream;
 use crate::random;
-use crate::serve::gate::source;
 use crate::serve::places::Place;
+use crate::serve::sources::source;
 use crate::socket;
 use crate::stop::GLANCE;
 use crate::thread::{CpuTime, cpu_for, settle};
@@ -103,12 +103,12 @@ fn terms(shared: &Shared, offered: &Offered) -> Option<Terms> {
 
 impl Guest {
     /// A connection that was just accepted; `None` where it cannot be served.
-    pub fn new(connection: Socket, from: SocketAddr, shared: &Arc<Shared>) -> Option<Self> {
+    pub fn new(connection: Arc<Socket>, from: SocketAddr, shared: &Arc<Shared>) -> Option<Self> {
         connection.set_write_timeout(Some(GLANCE.into())).ok()?;
         let offered = shared.settings.permits.offered();
         let server = Server::new(terms(shared, &offered)?, Monotonic::now());
         Some(Self {
-            connection: Arc::new(connection),
+            connection,
             from,
             shared: Arc::clone(shared),
             server,

@@ -8,8 +8,7 @@
 //! gives way, by address, and by prefix where addresses cost nothing (IPv6). So nobody who only connects keeps others out,
 //! however many connections he makes, and from however many addresses.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::net::IpAddr;
+use std::collections::{BTreeSet, HashMap};
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -21,6 +20,7 @@ use rustix::io::Errno;
 use super::Shared;
 use super::control::{Guest, Turn};
 use crate::clock::Monotonic;
+use crate::serve::sources::Sources;
 use crate::thread::CpuTime;
 
 /// Strangers at once. A client proves itself within two round trips, so that it passes even where a thousand come a second.
@@ -48,7 +48,8 @@ struct Book {
     due: BTreeSet<(Instant, u64)>,
     /// By when the thread looks again; never, where it waits for events alone.
     look: Option<Instant>,
-    strangers: Strangers,
+    /// Those that have shown nothing yet.
+    strangers: Sources,
     /// Nobody is kept any more.
     closed: bool,
 }
@@ -57,32 +58,6 @@ struct Book {
 struct Waiting {
     guest: Box<Guest>,
     due: Instant,
-}
-
-/// Those that have shown nothing yet, by where they come from, the oldest first.
-#[derive(Debug, Default)]
-struct Strangers {
-    of: BTreeMap<IpAddr, BTreeSet<u64>>,
-    count: usize,
-}
-
-impl Strangers {
-    fn add(&mut self, source: IpAddr, number: u64) {
-        self.count += usize::from(self.of.entry(source).or_default().insert(number));
-    }
-
-    fn remove(&mut self, source: IpAddr, number: u64) {
-        let Some(numbers) = self.of.get_mut(&source) else { return };
-        self.count -= usize::from(numbers.remove(&number));
-        if numbers.is_empty() {
-            self.of.remove(&source);
-        }
-    }
-
-    /// The oldest of whoever has most.
-    fn first_to_go(&self) -> Option<u64> {
-        self.of.values().max_by_key(|numbers| numbers.len())?.first().copied()
-    }
 }
 
 impl Lobby {
@@ -105,7 +80,8 @@ impl Lobby {
                 drop(book);
                 return guest.dismiss();
             }
-            let gone = (guest.is_stranger() && book.strangers.count >= STRANGERS).then(|| book.strangers.first_to_go());
+            let gone =
+                (guest.is_stranger() && book.strangers.count() >= STRANGERS).then(|| book.strangers.first_to_go());
             let gone = gone.flatten().and_then(|number| book.take(number));
             self.insert(&mut book, guest);
             gone
@@ -230,28 +206,4 @@ fn timeout(until: Option<Instant>) -> Option<Timespec> {
     let until = until.filter(|until| *until != Instant::NEVER)?;
     let left = until.since(Monotonic::now()).unwrap_or(Nanos::ZERO).0;
     Some(Timespec { tv_sec: (left / 1_000_000_000) as i64, tv_nsec: (left % 1_000_000_000) as i64 })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn v4(last: u8) -> IpAddr {
-        IpAddr::from([192, 0, 2, last])
-    }
-
-    #[test]
-    fn the_oldest_of_whoever_has_most_goes_first() {
-        let mut strangers = Strangers::default();
-        for (number, last) in [1, 2, 2, 3, 2, 1].into_iter().enumerate() {
-            strangers.add(v4(last), number as u64);
-        }
-        assert_eq!((strangers.count, strangers.first_to_go()), (6, Some(1)));
-        strangers.remove(v4(2), 1);
-        strangers.remove(v4(2), 2);
-        // Nobody who is not there is counted out.
-        strangers.remove(v4(2), 2);
-        strangers.remove(v4(9), 4);
-        assert_eq!((strangers.count, strangers.first_to_go()), (4, Some(0)));
-    }
 }

@@ -17,9 +17,10 @@ use super::permit::Permit;
 use super::seen::{Seen, number};
 use super::stream::tally::Tally;
 use crate::clock::Monotonic;
-use crate::serve::gate;
+
 use crate::serve::open_sockets::OpenSockets;
 use crate::serve::places::{Place, Places};
+use crate::serve::sources;
 use crate::stop::{GLANCE, Stop};
 use crate::thread::CpuTime;
 
@@ -419,7 +420,7 @@ impl Sessions {
     /// Whether a client at `source` has one whose data come over connections.
     pub fn expects(&self, source: IpAddr) -> bool {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
-        open.values().any(|session| gate::source(session.client) == source && session.open.carrier == Carrier::Tcp)
+        open.values().any(|session| sources::source(session.client) == source && session.open.carrier == Carrier::Tcp)
     }
 
     /// The session of this name.

@@ -15,8 +15,8 @@ pub struct Places(Arc<Room>);
 struct Room {
     most: u64,
     taken: Mutex<u64>,
-    /// Told when the last has gone.
-    empty: Condvar,
+    /// Told when some are free again.
+    freed: Condvar,
 }
 
 /// Some of them, taken while this lives.
@@ -29,7 +29,7 @@ pub struct Place {
 impl Places {
     /// `most` of them, all free.
     pub fn new(most: impl Into<u64>) -> Self {
-        Self(Arc::new(Room { most: most.into(), taken: Mutex::new(0), empty: Condvar::new() }))
+        Self(Arc::new(Room { most: most.into(), taken: Mutex::new(0), freed: Condvar::new() }))
     }
 
     /// Takes one; `None`: all are taken.
@@ -39,7 +39,16 @@ impl Places {
 
     /// Takes `count` at once; `None`: so many are not free.
     pub fn take_some(&self, count: u64) -> Option<Place> {
-        let mut taken = self.0.taken();
+        self.take_of(&mut self.0.taken(), count)
+    }
+
+    /// Takes one as soon as one is free; `None`: none was by `until`.
+    pub fn take_by(&self, until: Instant) -> Option<Place> {
+        let free = |taken: u64| taken < self.0.most;
+        self.take_of(&mut self.0.wait(free, until), 1)
+    }
+
+    fn take_of(&self, taken: &mut u64, count: u64) -> Option<Place> {
         *taken = taken.checked_add(count).filter(|taken| *taken <= self.0.most)?;
         Some(Place { room: Arc::clone(&self.0), count })
     }
@@ -51,17 +60,22 @@ impl Places {
 
     /// Waits until all are free, or `until`; whether they are.
     pub fn await_empty(&self, until: Instant) -> bool {
-        let mut taken = self.0.taken();
-        while *taken > 0 {
-            let Some(left) = until.since(Monotonic::now()).filter(|left| left.0 > 0) else { return false };
-            let woken = self.0.empty.wait_timeout(taken, left.into());
-            taken = woken.unwrap_or_else(PoisonError::into_inner).0;
-        }
-        true
+        *self.0.wait(|taken| taken == 0, until) == 0
     }
 }
 
 impl Room {
+    /// How many are taken, once that is `fit`, or at `until`.
+    fn wait(&self, fit: impl Fn(u64) -> bool, until: Instant) -> MutexGuard<'_, u64> {
+        let mut taken = self.taken();
+        while !fit(*taken) {
+            let Some(left) = until.since(Monotonic::now()).filter(|left| left.0 > 0) else { break };
+            let woken = self.freed.wait_timeout(taken, left.into());
+            taken = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        taken
+    }
+
     fn taken(&self) -> MutexGuard<'_, u64> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -71,9 +85,7 @@ impl Drop for Place {
     fn drop(&mut self) {
         let mut taken = self.room.taken();
         *taken -= self.count;
-        if *taken == 0 {
-            self.room.empty.notify_all();
-        }
+        self.room.freed.notify_all();
     }
 }
 
@@ -103,6 +115,18 @@ mod tests {
         let _rest = bytes.take_some(3).expect("what was refused took nothing");
         drop(most);
         assert_eq!(bytes.taken(), 3);
+    }
+
+    #[test]
+    fn who_waits_for_a_place_has_the_next_that_is_free() {
+        let places = Places::new(1_u32);
+        let only = places.take_by(Instant(0)).expect("free");
+        assert!(places.take_by(Instant(0)).is_none());
+        thread::scope(|scope| {
+            let waiting = scope.spawn(|| places.take_by(Instant::NEVER).is_some());
+            drop(only);
+            assert!(waiting.join().unwrap());
+        });
     }
 
     #[test]

@@ -15,4 +15,5 @@ mod reflector;
 mod sockperf_client;
 mod sockperf_server;
 mod stamp;
+mod strangers;
 mod throughput;

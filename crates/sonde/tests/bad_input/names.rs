@@ -34,15 +34,17 @@ fn spoil(value: &mut Value, key: &str) {
         "histograms",
     ];
     match value {
-        Value::String(text) if !CHOICES.contains(&key) && !text.is_empty() => {
-            if text.parse::<std::net::SocketAddr>().is_err() && text.parse::<std::net::IpAddr>().is_err() {
-                *text = HOSTILE.to_owned();
-            }
+        Value::String(text) if !CHOICES.contains(&key) && !text.is_empty() && !is_address(text) => {
+            HOSTILE.clone_into(text);
         }
         Value::Array(all) => all.iter_mut().for_each(|one| spoil(one, key)),
         Value::Object(all) => all.iter_mut().for_each(|(key, one)| spoil(one, key)),
         _ => {}
     }
+}
+
+fn is_address(text: &str) -> bool {
+    text.parse::<std::net::SocketAddr>().is_ok() || text.parse::<std::net::IpAddr>().is_ok()
 }
 
 /// Whatever a terminal would obey, but for the line's end and colours.

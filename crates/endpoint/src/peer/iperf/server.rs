@@ -31,6 +31,7 @@ use socket2::{SockAddr, Socket, Type};
 use crate::clock::Monotonic;
 use crate::error::{EndpointError, Step};
 use crate::serve::places::Places;
+use crate::serve::visits::Visit;
 use crate::serve::{Hall, listen};
 use crate::socket::{self, option};
 use crate::stop::{GLANCE, Stop};
@@ -148,14 +149,14 @@ impl Server {
 }
 
 /// What is done for a client; nothing where another is awaited.
-fn job(socket: Socket, peer: SocketAddr, shared: &Arc<Shared>) -> Option<impl FnOnce() + Send + 'static> {
+fn job(socket: Arc<Socket>, peer: SocketAddr, shared: &Arc<Shared>) -> Option<impl FnOnce(&Visit) + Send + 'static> {
     if !shared.settings.serves(peer.ip()) {
         shared.fail(Some(peer), &"not from whom a connection is awaited");
         return None;
     }
     socket::set_glance(&socket).ok()?;
     let shared = Arc::clone(shared);
-    Some(move || connection::serve(&socket, peer, &shared))
+    Some(move |visit: &Visit| connection::serve(&socket, peer, &shared, visit))
 }
 
 fn open(place: &Place, settings: &Settings) -> Result<Bound, EndpointError> {

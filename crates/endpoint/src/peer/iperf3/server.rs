@@ -26,11 +26,15 @@ use self::settings::Settings;
 use crate::clock::Monotonic;
 use crate::error::{EndpointError, Step};
 use crate::serve::places::Places;
+use crate::serve::visits::{Visit, Visits};
 use crate::serve::{Hall, listen};
 use crate::stop::Stop;
 
 /// How long the end waits for its threads: each looks up every tenth of a second, and tests have results to tell.
 const END: Nanos = Nanos::secs(2);
+
+/// A client that has said its cookie says what it wants within this, or gives way where another has come.
+const PEACE: Nanos = Nanos::secs(1);
 
 /// A server whose sockets are bound.
 #[derive(Debug)]
@@ -46,7 +50,7 @@ struct Shared {
     observer: Arc<dyn Observer>,
     /// Connections that are attended to, whatever they are; tests; threads of streams; bytes of their buffers.
     hall: Hall,
-    tests: Places,
+    tests: Visits,
     streams: Places,
     memory: Places,
     /// Tests so far: the number of the next.
@@ -83,7 +87,7 @@ impl Shared {
         while !self.hall.stop.wait(due) {
             let now = Monotonic::now();
             let idle_since = Instant(self.idle_since.load(Ordering::Acquire));
-            due = if self.tests.taken() > 0 { now.after(patience) } else { idle_since.after(patience) };
+            due = if self.tests.count() > 0 { now.after(patience) } else { idle_since.after(patience) };
             if due <= now {
                 self.tell(&Event::Idle);
                 if self.settings.one_off {
@@ -108,7 +112,7 @@ pub fn bind(settings: Settings, observer: Arc<dyn Observer>) -> Result<Server, E
     }
     let shared = Shared {
         hall: Hall::new(settings.limits.connections)?,
-        tests: Places::new(settings.limits.tests),
+        tests: Visits::new(settings.limits.tests, PEACE),
         streams: Places::new(settings.limits.streams),
         memory: Places::new(settings.limits.buffer_bytes),
         settings,
@@ -141,10 +145,10 @@ impl Server {
                 scope.spawn(move || shared.watch_idleness(patience));
             }
             let mut place = 0;
-            let attend = |_, connection, from| {
+            let attend = |_, connection: Arc<Socket>, from| {
                 place += 1;
                 let (place, shared) = (place, Arc::clone(&shared));
-                Some(move || arrivals::greet(connection, from, place, &shared))
+                Some(move |visit: &Visit| arrivals::greet(connection, from, place, &shared, visit))
             };
             shared.hall.serve(&listeners, stop, attend, |from, why| arrivals::turn_away(from, &why, &shared))
         });

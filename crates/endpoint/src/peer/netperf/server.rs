@@ -22,6 +22,7 @@ use socket2::Socket;
 
 use crate::error::EndpointError;
 use crate::serve::places::Places;
+use crate::serve::visits::Visit;
 use crate::serve::{Hall, listen};
 use crate::stop::Stop;
 
@@ -53,7 +54,8 @@ impl Settings {
 /// What a netserver does not exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Control connections at once; one more is closed at once. Each has a thread.
+    /// Control connections at once; for one more a stranger gives way, or it is closed at once: see [`crate::serve::visits`]. Each has a
+    /// thread.
     pub clients: u32,
     /// Bytes of memory of one test's buffers. What asks for more is answered `ENOMEM`.
     pub test_bytes: u64,
@@ -122,9 +124,9 @@ impl Netserver {
     pub fn run(self, stop: &Stop) -> Result<(), EndpointError> {
         let Self { listeners, shared } = self;
         let at = listen::addresses(&listeners)[0];
-        let attend = |_, connection, from| {
+        let attend = |_, connection: Arc<Socket>, from| {
             let shared = Arc::clone(&shared);
-            Some(move || control::attend(&connection, from, &shared))
+            Some(move |visit: &Visit| control::attend(&connection, from, &shared, visit))
         };
         let turned_away = |from: Option<SocketAddr>, why| shared.log(from.unwrap_or(at), format!("turned away: {why}"));
         let served = shared.hall.serve(&listeners, stop, attend, turned_away);

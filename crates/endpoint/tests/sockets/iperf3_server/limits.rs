@@ -1,14 +1,18 @@
 //! What a server does not do for anyone.
 
+use std::time::Duration;
+
 use measure::unit::Nanos;
 use protocol::iperf3::code::Code;
 use protocol::iperf3::parameters::{Direction, Parameters, Protocol};
 use test_case::test_case;
+use testbed::wait;
 
 use endpoint::peer::iperf3::server::settings::{Limits, RateLimit};
 
 use super::Ours;
 use super::hand::Hand;
+use crate::strangers::strangers;
 
 #[test_case(|limits| limits.streams = 3, 200; "streams")]
 #[test_case(|limits| limits.buffer_bytes = 1 << 20, 200; "memory")]
@@ -23,6 +27,34 @@ fn more_than_the_bound_is_refused(change: fn(&mut Limits), code: i32) {
     assert_eq!(hand.failure(), code);
     assert_eq!(server.notes.over(1).failed.map(|failed| failed.0), Some(Code(code)));
     assert_eq!(server.notes.over(1).events, ["accepted", "failed"]);
+}
+
+#[test]
+fn strangers_give_way_to_who_asks_for_a_test() {
+    let server = Ours::with(|settings| settings.limits.connections = 8);
+    let mut known = Hand::new(&server, 1);
+    known.ask(&Parameters::default());
+    assert_eq!(known.hear(), Some(10));
+    // Each has said a part of its cookie.
+    let strangers = strangers(server.port(), 40, &[b'a'; 20]);
+    let mut late = Hand::new(&server, 2);
+    late.ask(&Parameters::default());
+    assert_eq!(late.hear(), Some(10));
+    let _stream = known.stream();
+    assert_eq!((known.hear(), known.hear()), (Some(1), Some(2)), "its test goes on");
+    drop(strangers);
+}
+
+/// A cookie is soon said: a test's place is not held by that alone.
+#[test]
+fn who_says_no_more_than_a_cookie_gives_its_test_away() {
+    let server = Ours::with(|settings| settings.limits.tests = 3);
+    let mut silent: Vec<Hand> = (1..4).map(|number| Hand::new(&server, number)).collect();
+    assert!(silent.iter_mut().all(|hand| hand.hear() == Some(9)));
+    // One cookie is enough: who is turned away leaves nothing behind.
+    let let_in = || Hand::new(&server, 4).hear() == Some(9);
+    assert!(wait::within(Duration::from_secs(8), let_in), "before the others have had their time (REST)");
+    drop(silent);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Clients that mean harm or are broken: they hold up nobody, and each is told of.
 
 use std::io::{Read, Write};
-use std::net::{TcpStream, UdpSocket};
+use std::net::{Shutdown, TcpStream, UdpSocket};
 use std::time::Duration;
 
 use endpoint::peer::iperf::server::event::{Event, Transport};
@@ -12,6 +12,7 @@ use protocol::iperf::wish::Way;
 use test_case::test_case;
 
 use crate::iperf_server::{Ours, until};
+use crate::strangers::strangers;
 
 fn connected(server: &Ours) -> TcpStream {
     let socket = TcpStream::connect(server.address()).unwrap();
@@ -64,6 +65,24 @@ fn one_that_is_silent_holds_up_nobody() {
     assert!(is_closed(socket));
     assert_eq!(server.await_ended(1)[0].count.carried.bytes.0, 1_000);
     drop(silent);
+}
+
+#[test]
+fn strangers_give_way_to_who_asks_for_a_test() {
+    let server = Ours::with(Transport::Tcp, |settings| settings.limits.connections = 8);
+    let mut known = connected(&server);
+    known.write_all(&Ask::default().first(Stamp::default()).encode()).unwrap();
+    until("a test", || server.events().iter().any(|event| matches!(event, Event::Began(_))));
+    // Each has said a part of a header.
+    let strangers = strangers(server.port(), 40, &[0x40, 1, 0]);
+    let mut socket = connected(&server);
+    let ask = Ask { way: Way::Reverse, amount: Amount::bytes(1_000), ..Ask::default() };
+    socket.write_all(&ask.first(Stamp::default()).encode()).unwrap();
+    assert!(is_closed(socket));
+    assert_eq!(server.await_ended(1)[0].count.carried.bytes.0, 1_000);
+    known.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(server.await_ended(2)[1].cut_short, None, "it was served to its end");
+    drop(strangers);
 }
 
 #[test]

@@ -5,10 +5,12 @@ use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
 
 use endpoint::peer::netperf::server::{self, Limits, Settings};
 use protocol::netperf::ask::{Ask, Carrier, Family, Length};
+use protocol::netperf::client::Client;
 use test_case::test_case;
 
 use super::Ours;
 use super::session::{Session, at, good, tcp_rr};
+use crate::strangers::{connect_from, strangers};
 
 #[test_case(&Ask { family: Family::Rds, ..tcp_rr(Length::Count(1)) }, libc::EAFNOSUPPORT; "a family we have not")]
 #[test_case(&Ask::omni(Carrier::Other { protocol: 132, socket_type: 1 }, false, true, Length::Seconds(1)), libc::EPROTONOSUPPORT; "sctp")]
@@ -58,6 +60,11 @@ fn as_many_buffers_as_memory_allows_are_used_and_told() {
     assert!((100..600).contains(&buffers), "{buffers}");
 }
 
+fn is_closed(session: &mut Session) -> bool {
+    let end = session.socket.read(&mut [0; 1]);
+    matches!(end, Ok(0)) || end.is_err_and(|error| error.kind() == ErrorKind::ConnectionReset)
+}
+
 #[test]
 fn clients_beyond_the_bound_are_turned_away_and_the_others_served_on() {
     let server = Ours::with(|settings| settings.limits.clients = 2);
@@ -65,8 +72,7 @@ fn clients_beyond_the_bound_are_turned_away_and_the_others_served_on() {
     good(&mut one);
     good(&mut two);
     let mut third = Session::open(&server);
-    let end = third.socket.read(&mut [0; 1]);
-    assert!(matches!(end, Ok(0)) || end.is_err_and(|error| error.kind() == ErrorKind::ConnectionReset));
+    assert!(is_closed(&mut third));
     good(&mut one);
 }
 
@@ -78,6 +84,32 @@ fn a_thousand_clients_that_say_nothing_disturb_nobody() {
     good(&mut Session::open(&server));
     drop(idle);
     good(&mut Session::open(&server));
+}
+
+#[test]
+fn strangers_give_way_to_who_asks_for_a_test() {
+    let server = Ours::with(|settings| settings.limits.clients = 8);
+    let mut known = Session::open(&server);
+    good(&mut known);
+    // Each has said a part of a request.
+    let strangers = strangers(server.port(), 40, &[0; 10]);
+    good(&mut Session::open(&server));
+    good(&mut known);
+    drop(strangers);
+}
+
+#[test]
+fn one_source_leaves_half_of_all_places_to_others() {
+    let server = Ours::with(|settings| settings.limits.clients = 4);
+    let mut all: Vec<Session> = (0..4).map(|_| Session::open(&server)).collect();
+    all.iter_mut().for_each(good);
+    let mut other =
+        Session { socket: connect_from(Ipv4Addr::new(127, 1, 0, 1), server.port()), client: Client::new(None) };
+    good(&mut other);
+    let mut newest = all.pop().expect("four");
+    assert!(is_closed(&mut newest), "its source had more than half");
+    all.iter_mut().for_each(good);
+    assert!(is_closed(&mut Session::open(&server)), "nobody gives way for who has most");
 }
 
 #[test]

@@ -11,6 +11,7 @@ use crate::sockperf_server::hand::{
     ASKING, PATIENCE, answered, good, good_tcp, is_over, message, read, receive, tcp, udp,
 };
 use crate::sockperf_server::{Ours, bound, listening, place, until};
+use crate::strangers::strangers;
 
 #[test]
 fn a_thousand_idle_connections_keep_nobody_from_being_served() {
@@ -54,6 +55,23 @@ fn connections_beyond_the_bound_are_closed_and_its_place_is_free_again() {
     }
     drop(three);
     assert!(server.end().turned_away > 0);
+}
+
+#[test]
+fn strangers_give_way_to_who_sends_a_message() {
+    let server = Ours::with(|settings| settings.limits.connections = 8);
+    let asked = message(1, ASKING, 14);
+    let mut known = tcp(&server);
+    let mut exchange = || {
+        known.write_all(&asked).unwrap();
+        assert_eq!(read(&mut known, &asked), answered(&asked));
+    };
+    exchange();
+    let strangers = strangers(server.port(), 40, &asked[..10]);
+    good(&server);
+    exchange();
+    drop(strangers);
+    assert!(server.end().turned_away >= 34, "each but those there was room for");
 }
 
 /// How a server takes what waits: by the socket alone, or with others; and what its answers have to say.

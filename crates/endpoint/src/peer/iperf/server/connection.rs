@@ -20,17 +20,19 @@ use crate::engine::{self, Ended as How};
 use crate::peer::iperf::course::{self, Idle};
 use crate::peer::iperf::tcp::{self, HEADER, Reader, Writer, wall};
 use crate::peer::iperf::usual;
+use crate::serve::visits::Visit;
 use crate::tcp_info::TcpInfo;
 
 /// How long a client may take to end its half once we have ended ours.
 const LINGER: Nanos = Nanos::secs(5);
 
 /// Serves a connection to its end.
-pub(super) fn serve(socket: &Socket, peer: SocketAddr, shared: &Arc<Shared>) {
+pub(super) fn serve(socket: &Socket, peer: SocketAddr, shared: &Arc<Shared>, visit: &Visit) {
     let (beginning, octets) = match tcp::beginning(socket, &shared.hall.stop) {
         Ok(begun) => begun,
         Err(why) => return shared.fail(Some(peer), &why),
     };
+    visit.known();
     let connection = Connection { socket, peer, shared, test: shared.number() };
     match beginning {
         Beginning::Plain => {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use measure::unit::Nanos;
@@ -18,6 +19,7 @@ use super::{Shared, test};
 use crate::clock::Monotonic;
 use crate::serve::TurnedAway;
 use crate::serve::mailbox::{Mailbox, Slot, mailbox};
+use crate::serve::visits::Visit;
 use crate::socket;
 
 /// How long a connection may take to say its cookie.
@@ -94,7 +96,7 @@ fn deny(connection: &Socket) {
 }
 
 /// Hears a connection's cookie and hands it to whom it belongs.
-pub(super) fn greet(connection: Socket, from: SocketAddr, place: u64, shared: &Shared) {
+pub(super) fn greet(connection: Arc<Socket>, from: SocketAddr, place: u64, shared: &Shared, visit: &Visit) {
     let cookie = match hear_cookie(&connection, shared) {
         Ok(cookie) => cookie,
         Err(why) => return shared.tell(&Event::TurnedAway { from: Some(from), why: &why }),
@@ -109,25 +111,32 @@ pub(super) fn greet(connection: Socket, from: SocketAddr, place: u64, shared: &S
     };
     match known {
         Some(Some(to)) => {
-            // A test that is over by now closes it.
-            to.send(Arrived { place, socket: connection });
+            // A test that is over by now closes it; one that somebody else holds is told to go just now.
+            if let Some(socket) = Arc::into_inner(connection) {
+                to.send(Arrived { place, socket });
+            }
         }
         Some(None) => {
             deny(&connection);
             shared.tell(&Event::TurnedAway { from: Some(from), why: "its test has all its streams already" });
         }
-        None => begin(&connection, from, cookie, shared),
+        None => begin(&connection, from, cookie, shared, visit),
     }
 }
 
-fn begin(connection: &Socket, from: SocketAddr, cookie: Cookie, shared: &Shared) {
-    let Some(one) = shared.tests.take() else {
+fn begin(connection: &Arc<Socket>, from: SocketAddr, cookie: Cookie, shared: &Shared, visit: &Visit) {
+    let Some((one, gone)) = shared.tests.enter(connection, from) else {
         deny(connection);
         return shared.tell(&Event::TurnedAway { from: Some(from), why: "the server is busy running a test" });
     };
+    if let Some(gone) = gone {
+        let why =
+            if gone.known { "its address had more than half of all tests" } else { "it had asked for no test yet" };
+        shared.tell(&Event::TurnedAway { from: Some(gone.from), why });
+    }
     let test = shared.count.fetch_add(1, Ordering::AcqRel) + 1;
     shared.tell(&Event::Accepted { test, from, cookie: &cookie });
-    let completed = test::attend(connection, from, cookie, test, shared);
+    let completed = test::attend(connection, from, (cookie, test), shared, [visit, &one]);
     shared.test_ended();
     drop(one);
     if completed && shared.settings.one_off {

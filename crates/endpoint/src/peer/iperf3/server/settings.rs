@@ -52,7 +52,8 @@ impl Settings {
 pub struct Limits {
     /// Tests at once; one more is told that the server is busy. iperf3's own is 1.
     pub tests: u32,
-    /// Connections at once, whatever they are for; one more is closed at once.
+    /// Connections at once, whatever they are for; for one more a stranger gives way, or it is closed at once: see
+    /// [`crate::serve::visits`].
     pub connections: u32,
     /// Streams of all tests at once, each a thread; a test that would need more is refused (200).
     pub streams: u32,

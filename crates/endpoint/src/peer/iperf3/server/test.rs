@@ -27,6 +27,7 @@ use crate::peer::iperf3::sockets::{self, Connection};
 use crate::peer::iperf3::streams::{self, Ready, Run};
 use crate::peer::iperf3::tell;
 use crate::serve::mailbox::mailbox;
+use crate::serve::visits::Visit;
 use crate::thread::CpuTime;
 
 /// How long a client may take to open its streams, and a test to have its turn at that.
@@ -41,8 +42,14 @@ const TURN: Nanos = Nanos::millis(20);
 const BESIDE: u64 = 96 << 10;
 
 /// Serves one control connection to its end. Whether its test went as was asked for.
-pub(super) fn attend(connection: &Socket, from: SocketAddr, cookie: Cookie, test: u64, shared: &Shared) -> bool {
-    let mut attendant = Attendant { control: Control::new(connection, shared), from, cookie, test, shared };
+pub(super) fn attend(
+    connection: &Socket,
+    from: SocketAddr,
+    (cookie, test): (Cookie, u64),
+    shared: &Shared,
+    visits: [&Visit; 2],
+) -> bool {
+    let mut attendant = Attendant { control: Control::new(connection, shared), from, cookie, test, shared, visits };
     match attendant.serve() {
         Ok(()) => {
             shared.tell(&Event::Done { test });
@@ -62,6 +69,8 @@ struct Attendant<'a> {
     cookie: Cookie,
     test: u64,
     shared: &'a Shared,
+    /// Its place among connections, and among tests.
+    visits: [&'a Visit; 2],
 }
 
 impl Attendant<'_> {
@@ -76,6 +85,7 @@ impl Attendant<'_> {
         let limits = &shared.settings.limits;
         let user = admit(shared, &parameters)?;
         bounded(limits, &parameters)?;
+        self.visits.iter().for_each(|visit| visit.known());
         let count = u64::from(parameters.uploads() + parameters.downloads());
         let memory = count * (2 * u64::from(parameters.block_bytes()) + BESIDE);
         let full = || Stopped::Failed(Code::CREATE_STREAM, Some(libc::EAGAIN), "too many streams run already".into());

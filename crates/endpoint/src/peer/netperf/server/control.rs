@@ -18,6 +18,7 @@ use super::test::{self, Setting};
 use crate::clock::Monotonic;
 use crate::cpu_usage::{Snapshot, TICKS_PER_SECOND};
 use crate::pace;
+use crate::serve::visits::Visit;
 use crate::socket;
 use crate::thread::{Pinned, pin};
 
@@ -25,7 +26,7 @@ use crate::thread::{Pinned, pin};
 const ANSWER: Nanos = Nanos::secs(20);
 
 /// Serves one accepted connection to its end.
-pub fn attend(connection: &Socket, from: SocketAddr, shared: &Shared) {
+pub fn attend(connection: &Socket, from: SocketAddr, shared: &Shared, visit: &Visit) {
     pace::be_punctual();
     if let Err(error) = set_up(connection) {
         return shared.log(from, format!("gone before it was served: {error}"));
@@ -35,7 +36,7 @@ pub fn attend(connection: &Socket, from: SocketAddr, shared: &Shared) {
     let calibration = rate.unwrap_or(Calibration { rate: None, count: 0 });
     let server = Server::new(shared.settings.passphrase.clone(), calibration);
     let accepted = Monotonic::now();
-    Attendant { connection, from, shared, server, accepted, partial_since: None, pinned: None }.run();
+    Attendant { connection, from, shared, visit, server, accepted, partial_since: None, pinned: None }.run();
 }
 
 fn set_up(connection: &Socket) -> std::io::Result<()> {
@@ -54,6 +55,7 @@ struct Attendant<'a> {
     connection: &'a Socket,
     from: SocketAddr,
     shared: &'a Shared,
+    visit: &'a Visit,
     server: Server,
     accepted: Instant,
     /// Since when the rest of a message is due.
@@ -130,6 +132,7 @@ impl Attendant<'_> {
                     return Err(Ended);
                 }
                 Action::Run(ask) => {
+                    self.visit.known();
                     self.serve(&ask)?;
                     // What came meanwhile is dealt with now.
                     let kept = self.server.feed(&[]);

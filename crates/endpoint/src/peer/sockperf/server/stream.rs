@@ -23,6 +23,7 @@ use super::tally::Count;
 use crate::clock::Monotonic;
 use crate::pace::Courtesy;
 use crate::serve::TurnedAway;
+use crate::serve::visits::Visit;
 use crate::thread::{cpu_for, settle};
 
 /// A spinning thread whose client is silent for so long waits in the kernel until it speaks again: a client that does
@@ -44,20 +45,19 @@ pub(super) fn accept(listeners: &[&Bound], shared: &Arc<Shared>) {
 
 /// What is done for a client that came to `at`; nothing where it has gone again.
 fn job(
-    socket: Socket,
+    socket: Arc<Socket>,
     from: SocketAddr,
     at: SocketAddr,
     shared: &Arc<Shared>,
-) -> Option<impl FnOnce() + Send + 'static> {
+) -> Option<impl FnOnce(&Visit) + Send + 'static> {
     prepare(&socket, shared).ok()?;
-    let socket = Arc::new(socket);
     let entered = Entered { index: shared.open.enter(&socket), shared: Arc::clone(shared) };
-    Some(move || {
+    Some(move |visit: &Visit| {
         let shared = &*entered.shared;
         // Where it may run was seen to when the server began.
         let _pinned = settle(cpu_for(&shared.settings.cpus, entered.index as u32), "server");
         let mut connection = Connection { socket: &socket, from, at, shared, count: Count::default() };
-        connection.serve();
+        connection.serve(visit);
         shared.tally.add(connection.count);
         shared.tally.connection_served();
     })
@@ -104,13 +104,19 @@ enum Over {
 }
 
 impl Connection<'_> {
-    fn serve(&mut self) {
+    fn serve(&mut self, visit: &Visit) {
         let mut framer = Framer::new(self.shared.settings.rules.largest);
         let mut courtesy = Courtesy::default();
+        let mut stranger = Some(visit);
         let over = loop {
             courtesy.turn();
             if let Err(over) = self.take(&mut framer).and_then(|()| self.answer(&mut framer)) {
                 break over;
+            }
+            if self.count.messages > 0
+                && let Some(visit) = stranger.take()
+            {
+                visit.known();
             }
             if self.shared.given_up() {
                 break Over::Ended;
