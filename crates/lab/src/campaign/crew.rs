@@ -154,6 +154,7 @@ impl Member {
         let (mut left, mut pause) = (patience, Pause::default());
         loop {
             let program = transport.put(campaign.program, left, stop)?;
+            let due = due.after(campaign.program.packing());
             match Agent::start(&self.host.name, transport.as_ref(), &program, (due, patience), stop) {
                 Ok(agent) => {
                     self.agent = Some(agent);

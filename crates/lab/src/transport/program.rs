@@ -6,7 +6,9 @@ use std::io::{self, Seek, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
+use endpoint::clock::Monotonic;
 use logbook::gzip;
+use measure::unit::Nanos;
 use rustix::fs::{MemfdFlags, memfd_create};
 
 /// The program that is put onto hosts.
@@ -17,7 +19,13 @@ pub struct Program {
     /// SHA-256 of what is put, 64 hexadecimal digits: what lies on a host under this name and is something else is put there anew.
     pub sha256: String,
     octets: Arc<[u8]>,
-    packed: Arc<OnceLock<Vec<u8>>>,
+    packed: Arc<OnceLock<Packed>>,
+}
+
+#[derive(Debug)]
+struct Packed {
+    octets: Vec<u8>,
+    took: Nanos,
 }
 
 impl Program {
@@ -36,7 +44,17 @@ impl Program {
 
     /// All of it, compressed by the first host that wants it.
     fn packed(&self) -> &[u8] {
-        self.packed.get_or_init(|| gzip::pack(&self.octets))
+        let packed = self.packed.get_or_init(|| {
+            let begun = Monotonic::now();
+            let octets = gzip::pack(&self.octets);
+            Packed { octets, took: Monotonic::now().since(begun).unwrap_or_default() }
+        });
+        &packed.octets
+    }
+
+    /// How long it took to compress it, which no host is to be blamed for; nothing where it was not.
+    pub(crate) fn packing(&self) -> Nanos {
+        self.packed.get().map_or(Nanos::ZERO, |packed| packed.took)
     }
 }
 

@@ -80,6 +80,7 @@ pub(super) fn put(way: &dyn Remote, program: &Program, patience: Nanos, stop: &S
             Ok(file) => return Ok(file),
             Err(missed) => missed,
         };
+        let due = due.after(program.packing());
         if !fault.passing || !pause.rest(due, stop) {
             if tries > 1 {
                 fault.what = format!("{} (try {tries} within {patience})", fault.what);
@@ -103,7 +104,7 @@ fn try_to_put(
     let Some(short) = program.sha256.get(..DIGITS) else {
         return Err((LOOK, Fault::new("its checksum is none", Side::Ours, "this is a defect: please report it")));
     };
-    let begun = Monotonic::now();
+    let mut begun = Monotonic::now();
     let arguments = [short, &program.sha256];
     let finished =
         ask(way, &script::look(), &arguments, Stdio::null(), patience, stop).map_err(|fault| (LOOK, fault))?;
@@ -115,10 +116,12 @@ fn try_to_put(
     if seen.sum.as_deref() == Some(&*program.sha256) {
         return seen.runs(&finished).map_or(Ok(file), |fault| Err((RUN, fault)));
     }
+    let ready = Monotonic::now();
     let input = program.input(seen.gzip).map_err(|error| {
         let what = format!("no memory for what is sent: {error}");
         (UPLOAD, Fault::new(what, Side::Ours, "end what takes the memory of this machine"))
     })?;
+    begun = begun.after(Monotonic::now().since(ready).unwrap_or_default());
     let left = Nanos(patience.0.saturating_sub(Monotonic::now().since(begun).unwrap_or_default().0));
     let arguments = [short, &program.sha256, if seen.gzip { "gzip" } else { "plain" }];
     let finished = ask(way, &script::put(), &arguments, input.into(), left, stop).map_err(|fault| (UPLOAD, fault))?;
