@@ -22,7 +22,7 @@ pub fn file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 /// The same as text.
 ///
 /// # Errors
-/// As [`file`], and octets that are no UTF-8.
+/// As [`file()`], and octets that are no UTF-8.
 pub fn text(path: &Path, most: u64) -> io::Result<String> {
     words(file(path, most)?)
 }
