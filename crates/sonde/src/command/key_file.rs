@@ -80,7 +80,7 @@ impl KeyFile {
     /// # Errors
     /// As [`KeyFile::read`].
     pub fn read_stamp(&self) -> Result<StampKey, Failure> {
-        const HINT: &str = "create one: `sonde key FILE` or `openssl rand -hex 32 > FILE`";
+        const HINT: &str = "create one: `sonde key FILE` or `(umask 077; openssl rand -hex 32 > FILE)`";
         let text = self.text(HINT)?;
         let name = self.name();
         StampKey::parse(&text).map_err(|fault| Failure::usage(format!("{name}: {fault}")).hint(HINT).about(&name))

@@ -4,6 +4,7 @@
 mod python;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use predicates::prelude::*;
@@ -25,9 +26,15 @@ fn sonde(words: &[&str]) -> assert_cmd::Command {
     command
 }
 
+/// A file that nobody else can read.
+fn secret(path: &Path, text: &str) {
+    fs::write(path, text).unwrap();
+    fs::set_permissions(path, PermissionsExt::from_mode(0o600)).unwrap();
+}
+
 fn key_file(folder: &Path) -> String {
     let path = folder.join("stamp.key");
-    fs::write(&path, format!("# for tests\n{KEY}\n")).unwrap();
+    secret(&path, &format!("# for tests\n{KEY}\n"));
     path.to_str().unwrap().to_owned()
 }
 
@@ -155,7 +162,7 @@ fn both_ends_of_ours_agree_on_the_screen() {
 fn a_key_that_is_none_and_words_that_do_not_go_together_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("short.key");
-    fs::write(&path, "0011").unwrap();
+    secret(&path, "0011");
     let path = path.to_str().unwrap();
     sonde(&["rtt", "127.0.0.1", "--peer", "stamp", "--stamp-key", path]).assert().code(2).stderr(contains("2 octets"));
     sonde(&["serve", "--stamp", "--stamp-key", path, "--port", "0"]).assert().code(2).stderr(contains("2 octets"));
