@@ -1,5 +1,6 @@
-//! The far side: answers native sessions, a thread for each data connection and flow while it lasts, any number of clients
-//! at once. Connections that wait for their client's word have none: they stand in the [`lobby`].
+//! The far side: answers native sessions, any number of clients at once. A data connection or flow has a thread while
+//! requests come; where hardly any do it rests in the [`yard`], and connections that wait for their client's word stand in the
+//! [`lobby`]: neither has a thread.
 //!
 //! One port. TCP carries control and data connections, told apart by their first bytes; UDP carries data alone, and
 //! nothing is answered there without a session's token.
@@ -8,11 +9,13 @@ pub mod answer;
 pub mod control;
 pub mod datagram;
 pub mod event;
+pub mod exchange;
 pub mod lobby;
 pub mod permit;
 mod seen;
 pub mod session;
 pub mod stream;
+pub mod yard;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::AsFd;
@@ -41,6 +44,7 @@ use event::{Client, Event, Tell};
 use lobby::Lobby;
 use permit::{Permit, Permits};
 use session::{Sessions, Together};
+use yard::Yard;
 
 /// Connections of clients that have a session, which have not said yet what they are: each has a thread until it has.
 const EXPECTED: u32 = 1_024;
@@ -136,6 +140,8 @@ pub struct Shared {
     hall: Hall,
     /// TCP connections that wait for their client's word.
     lobby: Lobby,
+    /// Flows that hardly anything is asked of.
+    yard: Yard,
     /// Those that are expected.
     expected: Places,
     /// What is done on a thread: UDP flows, data connections, and what a control connection has to do that takes a while.
@@ -167,6 +173,7 @@ pub fn bind(settings: Settings) -> Result<Reflector, EndpointError> {
     let shared = Shared {
         hall: Hall::new(u32::MAX)?,
         lobby: Lobby::new().map_err(|cause| EndpointError::new(Step::OpenSocket("event"), "this host", cause))?,
+        yard: Yard::new().map_err(|cause| EndpointError::new(Step::OpenSocket("event"), "this host", cause))?,
         expected: Places::new(EXPECTED),
         flows: Places::new(u32::MAX),
         settings,
@@ -224,16 +231,18 @@ impl Reflector {
             let shared = &shared;
             // Where it cannot wait for events nobody would be served: that ends all.
             let lobby = scope.spawn(|| shared.lobby.run(shared).inspect_err(|_| shared.hall.stop.request()));
+            let yard = scope.spawn(|| shared.yard.run(shared).inspect_err(|_| shared.hall.stop.request()));
             for door in &doors {
                 scope.spawn(move || datagram::serve(&door.udp, door.address, shared));
             }
             let listeners = doors.iter().map(|door| &door.tcp);
             let attend = |_, connection, from| job(connection, from, shared);
             let served = shared.hall.serve(listeners, stop, attend, |_, _| ());
-            let lobby = lobby.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            let waited =
-                lobby.map_err(|cause| EndpointError::new(Step::OpenSocket("set of events"), "this host", cause));
-            served.and(waited)
+            let ended = [lobby, yard].map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            let waited = ended.into_iter().collect::<std::io::Result<()>>();
+            served.and(
+                waited.map_err(|cause| EndpointError::new(Step::OpenSocket("set of events"), "this host", cause)),
+            )
         });
         drop(doors);
         // The threads of open sessions have time to tell their clients.

@@ -7,6 +7,7 @@
 
 mod segments;
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use measure::unit::{Instant, Nanos, Rate};
@@ -15,6 +16,7 @@ use protocol::native::header::{Flags, Header, LENGTH, PeerStamps, VERSION};
 use protocol::native::reply::Agreed;
 
 use super::Behaviour;
+use super::yard::Turn;
 use super::seen::Seen;
 use super::session::{FlowCount, Session};
 use crate::clock::{Monotonic, wall};
@@ -28,6 +30,9 @@ const BETWEEN_LOOKS: u64 = 8;
 /// A hold is slept until so shortly before its end, and spun from there.
 const HOLD_SPIN: Nanos = Nanos::micros(150);
 
+/// So many messages of a flow without a thread are answered one after the other.
+const AT_ONCE: usize = 4;
+
 const FLAGS: usize = 25;
 const WORD: std::ops::Range<usize> = 28..32;
 /// Version, flags, flow and asked length: the part of a header that says how its request is to be answered.
@@ -39,19 +44,17 @@ const NEVER_USUAL: u64 = 1 << 48;
 
 /// What one flow's thread knows.
 #[derive(Debug)]
-pub struct Answerer<'a, L> {
+pub struct Answerer<L> {
     /// The way to the client.
     pub link: L,
     /// Whose flow it is.
-    pub session: &'a Session,
+    pub session: Arc<Session>,
     /// Which.
     pub flow: u16,
-    /// Whether each message is a datagram of its own length, with a token to check.
-    pub datagrams: bool,
     /// What tests ask of the reflector.
-    pub behaviour: &'a Behaviour,
+    pub behaviour: Behaviour,
     /// The flow's counts, written by this thread alone.
-    counts: &'a FlowCount,
+    counts: Arc<FlowCount>,
     /// Which requests came before; of datagrams.
     seen: Seen,
     /// Set where the request in hand came before.
@@ -59,8 +62,11 @@ pub struct Answerer<'a, L> {
     buffer: Vec<u8>,
     request_head: usize,
     reply_head: usize,
+    /// Whether it comes back where nothing comes.
+    rests: bool,
     announced: bool,
     previous_sent: Option<u64>,
+    /// In it whether each message is a datagram of its own length, with a token to check.
     agreed: Agreed,
     /// The masked terms of a request that is answered as agreed on.
     usual: u64,
@@ -70,19 +76,27 @@ pub struct Answerer<'a, L> {
     silent: [u8; 8],
 }
 
-/// Why a flow ended.
+/// One message that came.
+enum Taken {
+    Plain(usize),
+    Stamped(Stamped),
+}
+
+/// Why the answering of a flow ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowEnd {
     /// The session is over, or the reflector stops.
     Over,
     /// The client closed it, or it broke.
     Broken(Fault),
+    /// It goes on, but nothing came for as long as its socket waits ([`Answerer::rest`]).
+    Quiet,
 }
 
-impl<'a, L: Link> Answerer<'a, L> {
+impl<L: Link> Answerer<L> {
     /// An answerer of flow `flow` over `link`.
-    pub fn new(link: L, session: &'a Session, flow: u16, datagrams: bool) -> Self {
-        let behaviour = &session.behaviour;
+    pub fn new(link: L, session: Arc<Session>, flow: u16, datagrams: bool) -> Self {
+        let behaviour = session.behaviour;
         let piece = crate::link::stream::PIECE as u64;
         let request_head = session.open.request_bytes.0.min(piece) as usize;
         let reply_head = session.open.response_bytes.0.min(piece) as usize;
@@ -95,17 +109,17 @@ impl<'a, L: Link> Answerer<'a, L> {
         let always_alike = usual & NEVER_USUAL == 0 && request_head >= LENGTH && !behaviour.is_unusual();
         Self {
             link,
-            session,
             flow,
-            datagrams,
             behaviour,
             // One byte more, so that a datagram longer than agreed on is seen as such.
             buffer: vec![0; request_head.max(reply_head) + usize::from(datagrams)],
             request_head,
             reply_head,
-            counts: &session.flows[usize::from(flow)],
+            counts: Arc::clone(&session.flows[usize::from(flow)]),
+            session,
             seen: Seen::new(),
             again: false,
+            rests: false,
             announced: false,
             previous_sent: None,
             usual,
@@ -115,7 +129,12 @@ impl<'a, L: Link> Answerer<'a, L> {
         }
     }
 
-    /// Answers until the session is over or the flow breaks.
+    /// Has it come back where nothing came for as long as its socket waits ([`FlowEnd::Quiet`]).
+    pub fn rest(&mut self) {
+        self.rests = true;
+    }
+
+    /// Answers until the session is over or the flow breaks, or nothing comes.
     pub fn run(&mut self) -> FlowEnd {
         loop {
             let length = match self.take() {
@@ -125,6 +144,7 @@ impl<'a, L: Link> Answerer<'a, L> {
                 Err(fault) if fault.ends_the_run() => return FlowEnd::Broken(fault),
                 // Of errors an ICMP one of an earlier reply (the client has gone, or comes back), or a reply not sent.
                 Ok(None) | Err(_) if self.is_over() => return self.end(),
+                Ok(None) if self.rests => return FlowEnd::Quiet,
                 Ok(None) | Err(_) => continue,
             };
             if let Err(fault) = self.answer(length, None)
@@ -145,7 +165,7 @@ impl<'a, L: Link> Answerer<'a, L> {
     fn end(&mut self) -> FlowEnd {
         let until = Monotonic::now().after(GLANCE);
         while self.session.over.requested() && Monotonic::now() < until {
-            let end = self.request_head + usize::from(self.datagrams);
+            let end = self.request_head + usize::from(self.agreed.datagrams);
             match self.link.try_receive(&mut self.buffer[..end]) {
                 Ok(Some(length)) => self.count(length),
                 Err(fault) if fault.ends_the_run() => break,
@@ -158,6 +178,39 @@ impl<'a, L: Link> Answerer<'a, L> {
 
     fn is_over(&self) -> bool {
         self.session.over.requested()
+    }
+
+    /// Requests that were received.
+    pub fn received(&self) -> u64 {
+        self.counts.received.load(Ordering::Relaxed)
+    }
+
+    /// Answers what has come, without waiting for more: of a flow that has no thread.
+    pub fn turn(&mut self) -> Turn {
+        for _ in 0..AT_ONCE {
+            let end = self.request_head + usize::from(self.agreed.datagrams);
+            let taken = if self.announced {
+                self.link.try_receive_stamped(&mut self.buffer[..end]).map(|arrival| arrival.map(Taken::Stamped))
+            } else {
+                self.link.try_receive(&mut self.buffer[..end]).map(|length| length.map(Taken::Plain))
+            };
+            let answered = match taken {
+                Ok(Some(Taken::Plain(0)) | None) if self.is_over() => Err(self.end()),
+                Ok(Some(Taken::Plain(length))) => self.answer(length, None).or_else(Self::unless_broken),
+                Ok(Some(Taken::Stamped(arrival))) => self.answer_stamped(arrival).or_else(Self::unless_broken),
+                Err(fault) => Self::unless_broken(fault),
+                Ok(None) => return Turn::Wait,
+            };
+            if answered.is_err() {
+                return Turn::Over;
+            }
+        }
+        Turn::Busy
+    }
+
+    /// The end of the flow, where `fault` is more than an ICMP error of an earlier reply, or a reply not sent.
+    fn unless_broken(fault: Fault) -> Result<(), FlowEnd> {
+        if fault.ends_the_run() { Err(FlowEnd::Broken(fault)) } else { Ok(()) }
     }
 
     /// Answers one message that came another way: the datagram that made this flow known.
@@ -173,11 +226,16 @@ impl<'a, L: Link> Answerer<'a, L> {
         if self.announced {
             return self.take_stamped();
         }
+        self.take_unstamped()
+    }
+
+    #[inline]
+    fn take_unstamped(&mut self) -> Result<Option<usize>, Fault> {
         match self.plain {
-            Some(terms) if self.datagrams => self.answer_plain::<true>(terms),
+            Some(terms) if self.agreed.datagrams => self.answer_plain::<true>(terms),
             Some(terms) => self.answer_plain::<false>(terms),
             None => {
-                let end = self.request_head + usize::from(self.datagrams);
+                let end = self.request_head + usize::from(self.agreed.datagrams);
                 self.link.receive(&mut self.buffer[..end], ONE_GLANCE)
             }
         }
@@ -221,22 +279,41 @@ impl<'a, L: Link> Answerer<'a, L> {
     /// The next request is stamped at the client's end: its arrival here is stamped too.
     #[cold]
     fn take_stamped(&mut self) -> Result<Option<usize>, Fault> {
-        let end = self.request_head + usize::from(self.datagrams);
-        let Some(arrival) = self.link.receive_stamped(&mut self.buffer[..end], ONE_GLANCE)? else { return Ok(None) };
-        self.announced = false;
-        if arrival.length > LENGTH && Flags(self.buffer[FLAGS]).has(Flags::STAMPED) {
-            let last = Flags(self.buffer[FLAGS]).has(Flags::LAST_STAMPED);
-            let answered = match self.answer(arrival.length, Some(arrival)) {
-                // Answered already: nothing is left of it for the caller.
-                Err(fault) if fault.ends_the_run() => Err(fault),
-                Ok(()) | Err(_) => Ok(None),
+        while self.announced {
+            let end = self.request_head + usize::from(self.agreed.datagrams);
+            let Some(arrival) = self.link.receive_stamped(&mut self.buffer[..end], ONE_GLANCE)? else {
+                return Ok(None);
             };
-            if last {
-                self.link.stamp_arrivals(false);
+            if !self.is_stamped(arrival.length) {
+                self.announced = false;
+                return Ok(Some(arrival.length));
             }
-            return answered;
+            match self.answer_stamped(arrival) {
+                Err(fault) if fault.ends_the_run() => return Err(fault),
+                Ok(()) | Err(_) => {}
+            }
+            if self.is_over() {
+                return Ok(None);
+            }
         }
-        Ok(Some(arrival.length))
+        self.take_unstamped()
+    }
+
+    fn is_stamped(&self, length: usize) -> bool {
+        length > LENGTH && Flags(self.buffer[FLAGS]).has(Flags::STAMPED)
+    }
+
+    /// Answers a request that was announced, whose stamps go with the reply if it is indeed one of those.
+    #[cold]
+    fn answer_stamped(&mut self, arrival: Stamped) -> Result<(), Fault> {
+        self.announced = false;
+        let stamped = self.is_stamped(arrival.length);
+        let last = stamped && Flags(self.buffer[FLAGS]).has(Flags::LAST_STAMPED);
+        let answered = self.answer(arrival.length, stamped.then_some(arrival));
+        if last {
+            self.link.stamp_arrivals(false);
+        }
+        answered
     }
 
     #[inline]
@@ -245,7 +322,7 @@ impl<'a, L: Link> Answerer<'a, L> {
             return self.answer_unusual(length, arrival);
         }
         self.take_note();
-        let reply = if self.datagrams { self.reply_head.min(length) } else { self.reply_head };
+        let reply = if self.agreed.datagrams { self.reply_head.min(length) } else { self.reply_head };
         self.reply(reply, arrival)
     }
 
@@ -254,7 +331,7 @@ impl<'a, L: Link> Answerer<'a, L> {
     fn is_usual(&self, length: usize) -> bool {
         let mut terms = [0; 8];
         terms.copy_from_slice(&self.buffer[TERMS]);
-        u64::from_be_bytes(terms) & TERMS_MASK == self.usual && (!self.datagrams || self.is_ours(length))
+        u64::from_be_bytes(terms) & TERMS_MASK == self.usual && (!self.agreed.datagrams || self.is_ours(length))
     }
 
     #[inline]
@@ -273,7 +350,7 @@ impl<'a, L: Link> Answerer<'a, L> {
         self.again = false;
         if flags.has(Flags::WARM_UP) {
             self.counts.warm_up.fetch_add(1, Ordering::Relaxed);
-        } else if self.datagrams {
+        } else if self.agreed.datagrams {
             self.again = self.counts.noted(&mut self.seen, &self.buffer);
         }
         let received = self.counts.another_received();
@@ -296,13 +373,13 @@ impl<'a, L: Link> Answerer<'a, L> {
     /// A message shorter than a header, one that asks for another reply than agreed on, or none of ours.
     #[inline(never)]
     fn answer_unusual(&mut self, length: usize, arrival: Option<Stamped>) -> Result<(), Fault> {
-        if length < LENGTH && !self.datagrams {
+        if length < LENGTH && !self.agreed.datagrams {
             return self.answer_bare(arrival);
         }
         let Some(header) = self.sound(length) else { return Ok(()) };
         self.take_note();
         let Some(reply) = self.agreed.reply_length(&header, length) else { return Ok(()) };
-        if self.datagrams {
+        if self.agreed.datagrams {
             return self.reply(reply, arrival);
         }
         self.link.set_sent_length(reply);
@@ -314,7 +391,7 @@ impl<'a, L: Link> Answerer<'a, L> {
     /// The header of a message of this flow; one of none is counted as such.
     fn sound(&self, length: usize) -> Option<Header> {
         let header = Header::read(&self.buffer[..length]).filter(|header| header.flow == self.flow);
-        let header = header.filter(|_| !self.datagrams || self.is_ours(length));
+        let header = header.filter(|_| !self.agreed.datagrams || self.is_ours(length));
         if header.is_none() {
             self.session.malformed.fetch_add(1, Ordering::Relaxed);
         }
@@ -323,7 +400,7 @@ impl<'a, L: Link> Answerer<'a, L> {
 
     /// Counts a message that is not answered any more.
     fn count(&mut self, length: usize) {
-        if length < LENGTH && !self.datagrams {
+        if length < LENGTH && !self.agreed.datagrams {
             self.counts.another_received();
         } else if self.sound(length).is_some() {
             self.take_note();

@@ -19,7 +19,7 @@ use rustix::thread::CpuSet;
 use socket2::Socket;
 
 use super::Shared;
-use super::answer::Answerer;
+use super::exchange::{Exchange, Held};
 use super::event::{Client, Event, How};
 use super::permit::{Offered, Permit};
 use super::session::{Overdue, Session};
@@ -219,14 +219,14 @@ impl Guest {
     /// Does what takes a while, on a thread of the pool that had used `before` when this began; then it waits again.
     pub fn work(mut self: Box<Self>, work: Work, before: CpuTime) {
         let shared = Arc::clone(&self.shared);
-        let _here = shared.flows.take();
+        let here = shared.flows.take();
         let mut turn = Turn::Work(work);
         loop {
             // An error of an answer ends the connection in the machine itself.
             let _answered = match turn {
                 Turn::Work(Work::Data(data)) => {
                     let unread = self.server.unread();
-                    return serve_data((&self.connection, self.from), data, &unread, &shared, before);
+                    return serve_data((&self.connection, self.from), data, &unread, &shared, (before, here));
                 }
                 Turn::Work(Work::Open(open)) => self.open(open),
                 Turn::Work(Work::Close) => self.close(),
@@ -405,8 +405,8 @@ fn serve_data(
     (connection, from): (&Arc<Socket>, SocketAddr),
     data: Data,
     unread: &[u8],
-    shared: &Shared,
-    before: CpuTime,
+    shared: &Arc<Shared>,
+    (before, here): (CpuTime, Option<Place>),
 ) {
     let (session, (thread, running)) = match admit(data, shared) {
         Ok(session) => {
@@ -418,19 +418,15 @@ fn serve_data(
             return;
         }
     };
-    let flow = &session.flows[usize::from(data.flow)];
     // What fails here is this connection: its client is told by its end.
     if session.open.pattern == Pattern::Stream {
         // It is told of once: no other has its flow.
         let _streamed = stream::serve(connection, from, &session, (data.flow, thread), unread, shared);
+        session.used(CpuTime::own().since(before));
+        drop(running);
     } else {
-        let place = session.sockets.enter(connection);
-        let _answered = answer_stream(connection, from, &session, (data.flow, thread), unread, shared);
-        session.sockets.leave(place);
-    }
-    session.end_thread(CpuTime::own().since(before), running);
-    if session.open.pattern == Pattern::Exchange {
-        flow.leave();
+        let held = Held::new(session, data.flow, (Some(Arc::clone(connection)), false), (running, here));
+        let _answered = answer_stream((connection, from), held, thread, unread, (shared, before));
     }
 }
 
@@ -451,13 +447,13 @@ fn admit(data: Data, shared: &Shared) -> Result<Arc<Session>, DataRefusal> {
 }
 
 fn answer_stream(
-    connection: &Socket,
-    from: SocketAddr,
-    session: &Session,
-    (flow, thread): (u16, u32),
+    (connection, from): (&Socket, SocketAddr),
+    held: Held,
+    thread: u32,
     unread: &[u8],
-    shared: &Shared,
+    (shared, before): (&Arc<Shared>, CpuTime),
 ) -> std::io::Result<()> {
+    let session = Arc::clone(held.session());
     connection.set_tcp_nodelay(true)?;
     let fail = |error: crate::error::EndpointError| std::io::Error::other(error.to_string());
     socket::set_waiting(connection, from, session.got.waiting).map_err(fail)?;
@@ -470,7 +466,6 @@ fn answer_stream(
     link.stamping = stamping;
     link.socket().write_all(&[DataAnswer::Accepted.code()])?;
     link.begin_with(unread);
-    let mut answerer = Answerer::new(link, session, flow, false);
-    answerer.run();
+    Exchange::new(link, held, Arc::clone(shared)).begin(None, false, before);
     Ok(())
 }

@@ -16,11 +16,12 @@ use rustix::net::{RecvFlags, recv, recvfrom};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use super::Shared;
-use super::answer::Answerer;
-use super::session::{Session, SocketEnd};
+use super::exchange::{Exchange, Held};
+use super::session::Session;
 use super::stream;
 use crate::link::datagram::Datagram;
 use crate::link::stamping::Stamping;
+use crate::serve::places::Place;
 use crate::socket::{self, option, queue};
 use crate::thread::{CpuTime, cpu_for, settle};
 
@@ -99,16 +100,15 @@ fn start(
         let one = shared.flows.take();
         let pool = Arc::clone(&shared.hall.pool);
         pool.serve(move || {
-            let _one = one;
             let (before, (thread, running)) = (CpuTime::own(), session.begin_thread());
             if session.open.pattern == Pattern::Stream {
                 // It is told of once: what comes later makes no other flow.
                 stream::datagrams::serve(socket, from, &session, (flow, thread), &first, &shared);
+                session.used(CpuTime::own().since(before));
+                drop(running);
             } else {
-                answer(socket, from, &session, (flow, thread), &first, &shared);
-                session.flows[usize::from(flow)].leave();
+                answer((socket, from), &session, (flow, thread), (running, one), &first, (&shared, before));
             }
-            session.end_thread(CpuTime::own().since(before), running);
         })?;
         Ok(astray)
     });
@@ -163,49 +163,26 @@ fn as_family_of(local: IpAddr, from: SocketAddr) -> IpAddr {
     }
 }
 
+/// Answers a flow over a socket that is connected to its client, from its first datagram on. `places`: of [`Held`].
 fn answer(
-    socket: Socket,
-    from: SocketAddr,
-    session: &Session,
+    (socket, from): (Socket, SocketAddr),
+    session: &Arc<Session>,
     (flow, thread): (u16, u32),
+    places: (Option<Place>, Option<Place>),
     first: &[u8],
-    shared: &Shared,
+    (shared, before): (&Arc<Shared>, CpuTime),
 ) {
+    // Without another descriptor it cannot be told of the end, and looks up every now and then.
+    let kept = socket.try_clone().ok().map(Arc::new);
+    let held = Held::new(Arc::clone(session), flow, (kept, true), places);
     let waiting = session.got.waiting;
     let ready = socket::set_waiting(&socket, from, waiting)
         .and_then(|()| settle(cpu_for(&session.got.cpus, thread), "reflector"));
     let Ok(_pinned) = ready else { return };
-    let place = wait_for_good(&socket, session);
     let stamping = if session.got.stamps { Stamping::prepare(socket.as_fd()) } else { Stamping::default() };
     let mut link = Datagram::new(socket, waiting, shared.hall.stop.clone());
     link.stamping = stamping;
     // What was granted was tried before; a socket that refuses all the same takes one at a time.
     let many = session.got.batch.is_some() && link.take_segments().is_ok();
-    let mut answerer = Answerer::new(link, session, flow, true);
-    if answerer.answer_first(first).is_ok() {
-        if many {
-            answerer.run_many()
-        } else {
-            answerer.run()
-        };
-    }
-    session.end_socket(end_of(answerer.link.socket()));
-    if let Some(place) = place {
-        session.sockets.leave(place);
-    }
-}
-
-/// Has calls wait as long as it takes, until the session ends and shuts the socket: then its number among those. Without
-/// another descriptor they look up every now and then.
-fn wait_for_good(socket: &Socket, session: &Session) -> Option<u64> {
-    let kept = Arc::new(socket.try_clone().ok()?);
-    kept.set_read_timeout(None).ok()?;
-    Some(session.sockets.enter(&kept))
-}
-
-fn end_of(socket: &Socket) -> SocketEnd {
-    SocketEnd {
-        receive_buffer: socket.recv_buffer_size().ok().map(|bytes| Bytes(bytes as u64)),
-        dropped: option::dropped(socket.as_fd()).ok().map(u64::from),
-    }
+    Exchange::new(link, held, Arc::clone(shared)).begin(Some(first), many, before);
 }

@@ -44,7 +44,7 @@ pub struct Session {
     /// What it gets.
     pub got: Got,
     /// Counts by flow.
-    pub flows: Vec<FlowCount>,
+    pub flows: Vec<Arc<FlowCount>>,
     /// Messages with the session's token that made no sense.
     pub malformed: AtomicU64,
     /// Set when it is over, or the reflector stops: its threads end.
@@ -177,7 +177,7 @@ impl Session {
     /// A new session under `token`, of `client`, by `permit`.
     pub fn new(token: Token, version: u16, (open, got): (Open, Got), client: IpAddr, permit: &Arc<Permit>) -> Self {
         let now = Monotonic::now();
-        let flows = (0..open.flows).map(|_| FlowCount::default()).collect();
+        let flows = (0..open.flows).map(|_| Arc::default()).collect();
         let streams = open.stream.is_some().then(|| Tally::new(open.flows));
         Self {
             token,
@@ -273,12 +273,11 @@ impl Session {
         (self.threads.fetch_add(1, Ordering::Relaxed), place)
     }
 
-    /// A thread of this session ends; it used so much CPU time.
-    pub fn end_thread(&self, time: CpuTime, place: Option<Place>) {
+    /// A thread used so much CPU time for it. Before its place is given up.
+    pub fn used(&self, time: CpuTime) {
         let cpu = &mut self.told().cpu;
         cpu.user_ns = Nanos(cpu.user_ns.0 + time.user_ns.0);
         cpu.system_ns = Nanos(cpu.system_ns.0 + time.system_ns.0);
-        drop(place);
     }
 
     /// The socket of a flow is done with. Before its thread ends.

@@ -210,10 +210,19 @@ pub fn read_int(socket: BorrowedFd<'_>, level: c_int, name: c_int) -> io::Result
 }
 
 /// Messages that came for this socket and that the kernel dropped: its receive buffer was full, or a checksum wrong.
-/// Counted from the socket's beginning (`SO_MEMINFO`, since Linux 4.12).
+/// Counted from the socket's beginning (since Linux 4.12).
 pub fn dropped(socket: BorrowedFd<'_>) -> io::Result<u32> {
-    const DROPS: usize = libc::SK_MEMINFO_DROPS as usize;
-    let mut memory = [0_u32; DROPS + 1];
+    memory(socket).map(|memory| memory[libc::SK_MEMINFO_DROPS as usize])
+}
+
+/// What is in the socket's send buffer, octets with what the kernel adds to keep them: not sent yet, or not acknowledged.
+pub fn queued(socket: BorrowedFd<'_>) -> io::Result<u32> {
+    memory(socket).map(|memory| memory[libc::SK_MEMINFO_WMEM_QUEUED as usize])
+}
+
+/// The socket's memory as the kernel keeps account of it (`SO_MEMINFO`).
+fn memory(socket: BorrowedFd<'_>) -> io::Result<[u32; libc::SK_MEMINFO_DROPS as usize + 1]> {
+    let mut memory = [0_u32; libc::SK_MEMINFO_DROPS as usize + 1];
     let mut length = size_of_val(&memory) as libc::socklen_t;
     // SAFETY: as above; `length` is that of the array, and the kernel writes no more.
     let result = unsafe {
@@ -224,7 +233,7 @@ pub fn dropped(socket: BorrowedFd<'_>) -> io::Result<u32> {
         return Err(io::Error::last_os_error());
     }
     let whole = length as usize == size_of_val(&memory);
-    whole.then_some(memory[DROPS]).ok_or_else(|| io::ErrorKind::Unsupported.into())
+    whole.then_some(memory).ok_or_else(|| io::ErrorKind::Unsupported.into())
 }
 
 #[cfg(test)]

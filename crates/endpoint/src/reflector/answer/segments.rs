@@ -11,7 +11,7 @@ use crate::stop::GLANCE;
 /// Room for whatever one call brings: more than a datagram can have.
 const ROOM: usize = protocol::native::limits::SEGMENTS.0 as usize;
 
-impl<L: Link> Answerer<'_, L> {
+impl<L: Link> Answerer<L> {
     /// As [`Answerer::run`], over a link that takes segments. None of them is stamped by this end: they have one arrival.
     pub fn run_many(&mut self) -> FlowEnd {
         let mut buffer = vec![0; ROOM];

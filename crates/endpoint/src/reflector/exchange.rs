@@ -1,0 +1,188 @@
+//! A flow of exchanges at the reflector: answered by a thread of its own while requests come, and by the one thread of the
+//! [yard](super::yard) while hardly any do.
+//!
+//! Who pins or polls keeps the thread, as does a flow of large replies: one that its client does not read would hold up the
+//! others of the yard.
+
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+
+use measure::method::{Pattern, Waiting};
+use measure::unit::{Bytes, Instant, Nanos};
+use protocol::link::Link;
+use rustix::io::Errno;
+use socket2::Socket;
+
+use super::Shared;
+use super::answer::{Answerer, FlowEnd};
+use super::session::{Session, SocketEnd};
+use super::yard::{Resting, Turn};
+use crate::clock::Monotonic;
+use crate::serve::places::Place;
+use crate::socket::option;
+use crate::stop::GLANCE;
+use crate::thread::CpuTime;
+
+/// A thread that hears nothing for so long does something else. A flow at two requests a second or fewer needs none.
+const QUIET: Nanos = Nanos::millis(400);
+/// A resting flow whose requests come as close as this gets a thread …
+const CLOSE: Nanos = GLANCE;
+/// … and so does one whose client leaves so much unread.
+const UNREAD: u32 = 8 << 10;
+/// Larger replies are sent by a thread of their own.
+const SMALL: Bytes = Bytes(4 << 10);
+
+/// One flow of a session, as long as it has a socket. Its end is told to the session when this is dropped.
+#[derive(Debug)]
+pub struct Held {
+    session: Arc<Session>,
+    flow: u16,
+    /// A descriptor of the socket that outlives a shut: by which it is told of the end, and waited for. Absent: the system
+    /// had none left.
+    socket: Option<Arc<Socket>>,
+    /// Its place among the session's sockets.
+    place: Option<u64>,
+    datagrams: bool,
+    /// Its places among what the session, and the reflector, wait for at their end.
+    running: Option<Place>,
+    _here: Option<Place>,
+}
+
+impl Held {
+    /// Flow `flow` of `session` over `socket`, which is shut when the session ends. `places`: of the session's threads, and of
+    /// the reflector's flows.
+    pub fn new(
+        session: Arc<Session>,
+        flow: u16,
+        (socket, datagrams): (Option<Arc<Socket>>, bool),
+        (running, here): (Option<Place>, Option<Place>),
+    ) -> Self {
+        let place = socket.as_ref().map(|socket| session.sockets.enter(socket));
+        Self { session, flow, socket, place, datagrams, running, _here: here }
+    }
+}
+
+impl Held {
+    /// Whose flow it is.
+    pub fn session(&self) -> &Arc<Session> {
+        &self.session
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if let Some(socket) = &self.socket
+            && self.datagrams
+        {
+            self.session.end_socket(SocketEnd {
+                receive_buffer: socket.recv_buffer_size().ok().map(|bytes| Bytes(bytes as u64)),
+                dropped: option::dropped(socket.as_fd()).ok().map(u64::from),
+            });
+        }
+        if let Some(place) = self.place {
+            self.session.sockets.leave(place);
+        }
+        drop(self.running.take());
+        // Of connect + exchange none is taken: one connection comes while the last is still ending.
+        if self.session.open.pattern != Pattern::ConnectExchange {
+            self.session.flows[usize::from(self.flow)].leave();
+        }
+    }
+}
+
+/// A flow with its way, ready to be answered.
+#[derive(Debug)]
+pub struct Exchange<L: Link> {
+    answerer: Answerer<L>,
+    held: Held,
+    /// When its latest request was answered in the yard.
+    latest: Option<Instant>,
+    shared: Arc<Shared>,
+}
+
+impl<L: Link + Send + std::fmt::Debug + 'static> Exchange<L> {
+    /// Over `link`, whose socket is that of `held`.
+    pub fn new(link: L, held: Held, shared: Arc<Shared>) -> Self {
+        let answerer = Answerer::new(link, Arc::clone(&held.session), held.flow, held.datagrams);
+        Self { answerer, held, latest: None, shared }
+    }
+
+    /// Answers `first`, which made the flow known, then all that comes, until its end, or until it rests. `many`: the link takes
+    /// segments. The calling thread is the flow's own and had used `before` when it began.
+    pub fn begin(mut self, first: Option<&[u8]>, many: bool, before: CpuTime) {
+        self.set_patience(many);
+        if first.is_some_and(|first| self.answerer.answer_first(first).is_err()) {
+            return self.end(before);
+        }
+        if many {
+            self.answerer.run_many();
+            return self.end(before);
+        }
+        Box::new(self).go_on(before);
+    }
+
+    /// How long a call waits: for good, or where the flow may rest until it is quiet.
+    fn set_patience(&mut self, many: bool) {
+        let Session { open, got, behaviour, .. } = &*self.held.session;
+        let rests = open.pattern == Pattern::Exchange
+            && got.waiting == Waiting::Block
+            && got.cpus.is_empty()
+            && open.response_bytes <= SMALL
+            && !behaviour.is_unusual()
+            && !many;
+        let patience = rests.then_some(QUIET.into());
+        let set = self.held.socket.as_ref().map(|socket| socket.set_read_timeout(patience));
+        if rests && matches!(set, Some(Ok(()))) {
+            self.answerer.rest();
+        }
+    }
+
+    fn go_on(mut self: Box<Self>, before: CpuTime) {
+        if self.answerer.run() != FlowEnd::Quiet {
+            return self.end(before);
+        }
+        self.held.session.used(CpuTime::own().since(before));
+        let shared = Arc::clone(&self.shared);
+        shared.yard.keep(self);
+    }
+
+    fn end(self, before: CpuTime) {
+        self.held.session.used(CpuTime::own().since(before));
+    }
+
+    /// Whether its client leaves unread what it was sent.
+    fn is_unread(&self) -> bool {
+        let queued = || option::queued(self.held.socket.as_ref()?.as_fd()).ok();
+        !self.held.datagrams && queued().is_some_and(|queued| queued > UNREAD)
+    }
+}
+
+impl<L: Link + Send + std::fmt::Debug + 'static> Resting for Exchange<L> {
+    fn socket(&self) -> Result<BorrowedFd<'_>, Errno> {
+        self.held.socket.as_ref().map(|socket| socket.as_fd()).ok_or(Errno::BADF)
+    }
+
+    fn turn(&mut self) -> Turn {
+        let before = self.answerer.received();
+        let turn = self.answerer.turn();
+        if turn == Turn::Wait && self.answerer.received() != before {
+            let now = Monotonic::now();
+            let latest = self.latest.replace(now);
+            if latest.is_some_and(|latest| now < latest.after(CLOSE)) || self.is_unread() {
+                return Turn::Busy;
+            }
+        }
+        turn
+    }
+
+    fn used(&self, time: CpuTime) {
+        self.held.session.used(time);
+    }
+
+    fn resume(mut self: Box<Self>) {
+        self.latest = None;
+        let pool = Arc::clone(&self.shared.hall.pool);
+        // Without a thread the connection is closed, which tells the client as much as can be told.
+        let _served = pool.serve(move || self.go_on(CpuTime::own()));
+    }
+}

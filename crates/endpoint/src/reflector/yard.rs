@@ -1,0 +1,148 @@
+//! The yard: flows that have a request now and then, or none, answered by one thread that waits for events of all of them. A
+//! flow that is silent costs a socket and its few buffers: no thread, no timer.
+//!
+//! What one costs here beyond a thread of its own is a look into a table, about a microsecond. A flow whose requests come close
+//! together, and which might make others wait, goes back to a thread.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustix::event::epoll::{self, Event, EventData, EventFlags};
+use rustix::io::Errno;
+
+use super::Shared;
+use crate::thread::{CpuTime, settle};
+
+/// Events taken by one call.
+const AT_ONCE: usize = 64;
+/// Whose event this is: that of the end.
+const STOP: u64 = u64::MAX;
+
+/// What a flow has to say when its socket has something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// All that came is answered.
+    Wait,
+    /// More than the yard should do.
+    Busy,
+    /// It has ended.
+    Over,
+}
+
+/// A flow that rests here.
+pub trait Resting: fmt::Debug + Send {
+    /// What it waits for.
+    ///
+    /// # Errors
+    /// It has no descriptor.
+    fn socket(&self) -> Result<BorrowedFd<'_>, Errno>;
+    /// Answers what has come, and never waits.
+    fn turn(&mut self) -> Turn;
+    /// The yard's thread used so much CPU time for it.
+    fn used(&self, time: CpuTime);
+    /// Gives it a thread of its own.
+    fn resume(self: Box<Self>);
+}
+
+/// All flows that rest.
+#[derive(Debug)]
+pub struct Yard {
+    events: OwnedFd,
+    book: Mutex<Book>,
+}
+
+#[derive(Debug, Default)]
+struct Book {
+    next: u64,
+    flows: HashMap<u64, Box<dyn Resting>>,
+    /// Nobody is kept any more.
+    closed: bool,
+}
+
+impl Yard {
+    /// An empty one.
+    ///
+    /// # Errors
+    /// A system that has no descriptor left.
+    pub fn new() -> std::io::Result<Self> {
+        Ok(Self { events: epoll::create(epoll::CreateFlags::CLOEXEC)?, book: Mutex::default() })
+    }
+
+    /// Keeps a flow until it ends or has much to do. Where the system cannot wait for one more it keeps its thread.
+    pub fn keep(&self, flow: Box<dyn Resting>) {
+        let mut book = self.book();
+        if book.closed {
+            drop(book);
+            return end(flow);
+        }
+        let number = book.next;
+        // At edges: stamps of what was sent stand in the error queue until somebody asks, which is an event for ever otherwise.
+        // What came before it was added is one too.
+        let flags = EventFlags::IN | EventFlags::RDHUP | EventFlags::ET;
+        let added = flow.socket().and_then(|socket| epoll::add(&self.events, socket, EventData::new_u64(number), flags));
+        if added.is_err() {
+            drop(book);
+            return flow.resume();
+        }
+        book.next += 1;
+        book.flows.insert(number, flow);
+    }
+
+    /// Attends to those that rest until the end.
+    ///
+    /// # Errors
+    /// A system that cannot wait for events.
+    pub fn run(&self, shared: &Shared) -> std::io::Result<()> {
+        let stop = shared.hall.stop.event()?;
+        epoll::add(&self.events, stop, EventData::new_u64(STOP), EventFlags::IN)?;
+        // As the threads of flows: for its name alone, which cannot fail.
+        let _named = settle(None, "reflector");
+        let mut events: Vec<Event> = Vec::with_capacity(AT_ONCE);
+        let mut before = CpuTime::own();
+        while !shared.hall.stop.requested() {
+            events.clear();
+            match epoll::wait(&self.events, rustix::buffer::spare_capacity(&mut events), None) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            for event in &events {
+                self.attend(event.data.u64(), &mut before);
+            }
+        }
+        let resting = {
+            let mut book = self.book();
+            book.closed = true;
+            std::mem::take(&mut book.flows)
+        };
+        resting.into_values().for_each(end);
+        Ok(())
+    }
+
+    fn attend(&self, number: u64, before: &mut CpuTime) {
+        // The lock is not held while it has its turn.
+        let Some(mut flow) = self.book().flows.remove(&number) else { return };
+        let turn = flow.turn();
+        // What waiting for it costs is its own.
+        let now = CpuTime::own();
+        flow.used(now.since(std::mem::replace(before, now)));
+        if turn == Turn::Wait {
+            self.book().flows.insert(number, flow);
+            return;
+        }
+        let _out = flow.socket().and_then(|socket| epoll::delete(&self.events, socket));
+        if turn == Turn::Busy {
+            flow.resume();
+        }
+    }
+
+    fn book(&self) -> MutexGuard<'_, Book> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The reflector ends: what has come was received, and is counted.
+fn end(mut flow: Box<dyn Resting>) {
+    let _last = flow.turn();
+}
