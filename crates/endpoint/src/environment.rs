@@ -12,6 +12,7 @@ mod cpu;
 mod ethtool;
 mod files;
 mod interface;
+mod kept;
 mod netlink;
 mod settings;
 mod timekeeping;

@@ -238,11 +238,11 @@ impl Reflector {
             let listeners = doors.iter().map(|door| &door.tcp);
             let attend = |_, connection, from| job(connection, from, shared);
             let served = shared.hall.serve(listeners, stop, attend, |_, _| ());
-            let ended = [lobby, yard].map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            let ended =
+                [lobby, yard].map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
             let waited = ended.into_iter().collect::<std::io::Result<()>>();
-            served.and(
-                waited.map_err(|cause| EndpointError::new(Step::OpenSocket("set of events"), "this host", cause)),
-            )
+            served
+                .and(waited.map_err(|cause| EndpointError::new(Step::OpenSocket("set of events"), "this host", cause)))
         });
         drop(doors);
         // The threads of open sessions have time to tell their clients.

@@ -24,6 +24,7 @@ use crate::clock::Monotonic;
 use crate::error::{EndpointError, Step};
 use crate::socket;
 use crate::stop::Stop;
+use crate::thread::share_memory;
 use accept::Arrival;
 use pool::Pool;
 use visits::{Gone, Visit, Visits};
@@ -77,6 +78,7 @@ impl Hall {
     pub fn new(most: u32) -> Result<Self, EndpointError> {
         // Best effort: with fewer descriptors fewer clients are served.
         socket::raise_descriptor_limit();
+        share_memory();
         let stop = Stop::default();
         stop.event().map_err(no_event)?;
         Ok(Self { stop, pool: Arc::default(), most, visits: Visits::new(most, Nanos::ZERO), one_by_one: false })

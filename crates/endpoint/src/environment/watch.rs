@@ -10,9 +10,10 @@ use measure::environment::{Disturbance, Environment};
 use measure::unit::{Instant, Nanos};
 
 use super::Reader;
-use super::counters::{self, Counters};
+use super::counters;
 use super::cpu;
 use super::files::{Files, Notes};
+use super::kept::{Counts, Facts};
 use crate::clock::Monotonic;
 use crate::facts::thread::{ThreadFacts, ThreadSpan};
 
@@ -20,29 +21,40 @@ use crate::facts::thread::{ThreadFacts, ThreadSpan};
 #[derive(Debug)]
 pub struct Watch {
     reader: Reader,
-    before: Environment,
+    before: Facts,
     start: Sample,
+    /// Whether threads are looked at that were not handed over.
+    with_threads: bool,
     spans: Vec<ThreadSpan>,
 }
 
 impl Watch {
     /// Reads all facts, then the counters: what happens from here on is the measurement's.
     pub fn start(reader: Reader) -> Self {
-        let before = reader.read();
-        let start = Sample::take(&reader.files, interface_of(&before));
-        Self { reader, before, start, spans: Vec::new() }
+        Self::of(reader, true)
+    }
+
+    /// The same, where the measuring threads are those alone that [`Watch::add`] is told of.
+    pub fn start_without_threads(reader: Reader) -> Self {
+        Self::of(reader, false)
+    }
+
+    fn of(reader: Reader, with_threads: bool) -> Self {
+        let before = Facts::keep(reader.read());
+        let start = Sample::take(&reader.files, before.interface(), with_threads);
+        Self { reader, before, start, with_threads, spans: Vec::new() }
     }
 
     /// Begins anew, after a warm-up: counters count from here, and spans handed over so far are dropped. The facts
     /// stay those of the start.
     pub fn begin(&mut self) {
         self.spans.clear();
-        self.start = Sample::take(&self.reader.files, interface_of(&self.before));
+        self.start = Sample::take(&self.reader.files, self.before.interface(), self.with_threads);
     }
 
     /// The facts at the start.
-    pub fn environment(&self) -> &Environment {
-        &self.before
+    pub fn environment(&self) -> Environment {
+        self.before.whole()
     }
 
     /// Hands over what a measuring thread had of the scheduler from its start to its end. Once one is handed over, only
@@ -53,12 +65,12 @@ impl Watch {
 
     /// Reads the counters, then all facts again. The facts are those of the start; what is different now is in
     /// `changed`.
-    pub fn finish(mut self) -> Environment {
-        let end = Sample::take(&self.reader.files, interface_of(&self.before));
+    pub fn finish(self) -> Environment {
+        let end = Sample::take(&self.reader.files, self.before.interface(), self.with_threads);
         let after = self.reader.read();
-        let changed = changes(&self.before, &after);
-        let mut facts = mem::take(&mut self.before);
-        facts.counters = counters::changed(&self.start.counters, &end.counters);
+        let mut facts = self.before.whole();
+        let changed = changes(&facts, &after);
+        facts.counters = counters::changed(&self.start.counters.whole(), &end.counters.whole());
         facts.disturbance = Some(self.disturbance(&end, &mut facts.unread));
         facts.changed = changed;
         facts
@@ -99,10 +111,6 @@ fn note_unread(found: &Disturbance, unread: &mut Vec<String>) {
     unread.extend(missing.into_iter().filter(|(is_missing, _)| *is_missing).map(|(_, reason)| reason.to_owned()));
 }
 
-fn interface_of(facts: &Environment) -> Option<&str> {
-    facts.interface.as_ref().map(|interface| interface.name.as_str())
-}
-
 fn spans_of(start: &BTreeMap<u32, ThreadFacts>, end: &BTreeMap<u32, ThreadFacts>) -> Vec<ThreadSpan> {
     end.iter().filter_map(|(tid, facts)| facts.since(start.get(tid)?)).collect()
 }
@@ -111,7 +119,7 @@ fn spans_of(start: &BTreeMap<u32, ThreadFacts>, end: &BTreeMap<u32, ThreadFacts>
 #[derive(Debug)]
 struct Sample {
     at: Instant,
-    counters: Counters,
+    counters: Counts,
     threads: BTreeMap<u32, ThreadFacts>,
     cpu_time: Option<CpuTime>,
     pressure: Option<Pressure>,
@@ -120,15 +128,15 @@ struct Sample {
 }
 
 impl Sample {
-    fn take(files: &Files, interface: Option<&str>) -> Self {
+    fn take(files: &Files, interface: Option<&str>, with_threads: bool) -> Self {
         Self {
             at: Monotonic::now(),
-            threads: threads(files),
+            threads: if with_threads { threads(files) } else { BTreeMap::new() },
             cpu_time: cpu_time(files),
             pressure: Pressure::read(files),
             squeezed: counters::softnet(files).map(|softnet| softnet.squeezed),
             process: files.is_live().then(ProcessTime::now),
-            counters: counters::read(files, interface),
+            counters: Counts::keep(counters::read(files, interface)),
         }
     }
 }

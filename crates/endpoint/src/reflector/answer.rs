@@ -16,9 +16,9 @@ use protocol::native::header::{Flags, Header, LENGTH, PeerStamps, VERSION};
 use protocol::native::reply::Agreed;
 
 use super::Behaviour;
-use super::yard::Turn;
 use super::seen::Seen;
 use super::session::{FlowCount, Session};
+use super::yard::Turn;
 use crate::clock::{Monotonic, wall};
 use crate::pace;
 use crate::stop::GLANCE;

@@ -19,14 +19,15 @@ use rustix::thread::CpuSet;
 use socket2::Socket;
 
 use super::Shared;
-use super::exchange::{Exchange, Held};
 use super::event::{Client, Event, How};
+use super::exchange::{Exchange, Held};
 use super::permit::{Offered, Permit};
 use super::session::{Overdue, Session};
 use super::stream;
 use crate::clock::{self, Monotonic};
 use crate::environment::Reader;
 use crate::environment::watch::Watch;
+use crate::facts::thread::ThreadFacts;
 use crate::link::stamping::Stamping;
 use crate::link::stream::Stream;
 use crate::random;
@@ -52,6 +53,8 @@ pub struct Guest {
     /// How its session ends, where nothing else comes before.
     how: How,
     watch: Option<Watch>,
+    /// What the scheduler had given the yard's thread when the session began.
+    yard: Option<ThreadFacts>,
     /// What the client has not taken yet, and until when it may.
     unwritten: Vec<u8>,
     take_by: Option<Instant>,
@@ -116,6 +119,7 @@ impl Guest {
             session: None,
             how: How::Lost,
             watch: None,
+            yard: None,
             unwritten: Vec::new(),
             take_by: None,
             ending: false,
@@ -321,8 +325,8 @@ impl Guest {
                     client: self.client(),
                     open: &session.open,
                 });
+                self.begin_watch(session.open.pattern);
                 self.session = Some(session);
-                self.watch = Some(Watch::start(self.reader()));
                 self.server.narrow(limits.within(&self.shared.settings.limits));
                 self.server.accept(token, got, Monotonic::now())
             }
@@ -384,9 +388,30 @@ impl Guest {
         })
     }
 
+    /// Looks at the host from here on. Threads tell of themselves where each serves for long; of the many of connect + exchange
+    /// those count that live throughout.
+    fn begin_watch(&mut self, pattern: Pattern) {
+        self.watch = Some(if pattern == Pattern::ConnectExchange {
+            Watch::start(self.reader())
+        } else {
+            Watch::start_without_threads(self.reader())
+        });
+        self.yard = self.shared.yard.facts();
+    }
+
+    /// What happened on the host since. Once the session's threads have told what they saw.
+    fn end_watch(&mut self) -> Environment {
+        let Some(mut watch) = self.watch.take() else { return Environment::default() };
+        let Some(session) = &self.session else { return watch.finish() };
+        let of_yard = || self.shared.yard.facts()?.since(self.yard.as_ref()?);
+        let yard = session.has_rested().then(of_yard).flatten();
+        session.span().into_iter().chain(yard).for_each(|span| watch.add(span));
+        watch.finish()
+    }
+
     fn close(&mut self) -> Result<(), SessionError> {
         let mut report = self.session.as_ref().map(|session| session.finish()).unwrap_or_default();
-        let told = self.watch.take().map_or_else(Environment::default, Watch::finish);
+        let told = self.end_watch();
         let has_facts = self.session.as_ref().is_some_and(|session| session.permit.facts);
         report.environment = if has_facts { told } else { told.without_facts() };
         self.how = How::Closed;

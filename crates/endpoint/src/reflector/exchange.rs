@@ -18,6 +18,7 @@ use super::answer::{Answerer, FlowEnd};
 use super::session::{Session, SocketEnd};
 use super::yard::{Resting, Turn};
 use crate::clock::Monotonic;
+use crate::facts::thread::ThreadFacts;
 use crate::serve::places::Place;
 use crate::socket::option;
 use crate::stop::GLANCE;
@@ -95,6 +96,8 @@ impl Drop for Held {
 pub struct Exchange<L: Link> {
     answerer: Answerer<L>,
     held: Held,
+    /// What the scheduler had given the thread that answers it, where one does that is asked.
+    facts: Option<ThreadFacts>,
     /// When its latest request was answered in the yard.
     latest: Option<Instant>,
     shared: Arc<Shared>,
@@ -104,13 +107,14 @@ impl<L: Link + Send + std::fmt::Debug + 'static> Exchange<L> {
     /// Over `link`, whose socket is that of `held`.
     pub fn new(link: L, held: Held, shared: Arc<Shared>) -> Self {
         let answerer = Answerer::new(link, Arc::clone(&held.session), held.flow, held.datagrams);
-        Self { answerer, held, latest: None, shared }
+        Self { answerer, held, facts: None, latest: None, shared }
     }
 
     /// Answers `first`, which made the flow known, then all that comes, until its end, or until it rests. `many`: the link takes
     /// segments. The calling thread is the flow's own and had used `before` when it began.
     pub fn begin(mut self, first: Option<&[u8]>, many: bool, before: CpuTime) {
         self.set_patience(many);
+        self.look_at_thread();
         if first.is_some_and(|first| self.answerer.answer_first(first).is_err()) {
             return self.end(before);
         }
@@ -141,13 +145,29 @@ impl<L: Link + Send + std::fmt::Debug + 'static> Exchange<L> {
         if self.answerer.run() != FlowEnd::Quiet {
             return self.end(before);
         }
-        self.held.session.used(CpuTime::own().since(before));
+        self.account(before);
         let shared = Arc::clone(&self.shared);
         shared.yard.keep(self);
     }
 
     fn end(self, before: CpuTime) {
-        self.held.session.used(CpuTime::own().since(before));
+        self.account(before);
+    }
+
+    /// Reads what the scheduler has given this thread. Connect + exchange has many threads for a moment each: that would be
+    /// measured with every connection.
+    fn look_at_thread(&mut self) {
+        let lasts = self.held.session.open.pattern == Pattern::Exchange;
+        self.facts = if lasts { ThreadFacts::own() } else { None };
+    }
+
+    /// Tells the session what this thread did for it.
+    fn account(&self, before: CpuTime) {
+        let session = &self.held.session;
+        session.used(CpuTime::own().since(before));
+        if let Some(span) = self.facts.as_ref().and_then(|facts| ThreadFacts::own()?.since(facts)) {
+            session.had(span);
+        }
     }
 
     /// Whether its client leaves unread what it was sent.
@@ -177,12 +197,17 @@ impl<L: Link + Send + std::fmt::Debug + 'static> Resting for Exchange<L> {
 
     fn used(&self, time: CpuTime) {
         self.held.session.used(time);
+        self.held.session.rested();
     }
 
     fn resume(mut self: Box<Self>) {
         self.latest = None;
         let pool = Arc::clone(&self.shared.hall.pool);
         // Without a thread the connection is closed, which tells the client as much as can be told.
-        let _served = pool.serve(move || self.go_on(CpuTime::own()));
+        let _served = pool.serve(move || {
+            let before = CpuTime::own();
+            self.look_at_thread();
+            self.go_on(before);
+        });
     }
 }

@@ -19,13 +19,14 @@ pub(super) fn number(message: &[u8]) -> u64 {
 pub(super) struct Seen {
     /// One above the newest.
     next: u64,
-    /// A bit for each number, its place taken again a window later: cleared when the first number of its word is passed.
-    bits: Box<[u64]>,
+    /// A bit for each number, its place taken again a window later: cleared when the first number of its word is passed. As many
+    /// as numbers have needed: a flow that is hardly used takes little memory.
+    bits: Vec<u64>,
 }
 
 impl Seen {
     pub(super) fn new() -> Self {
-        Self { next: 0, bits: vec![0; WORDS as usize].into_boxed_slice() }
+        Self { next: 0, bits: Vec::new() }
     }
 
     /// Number `seq` came; whether it had come before. What is older than the window counts as new.
@@ -46,10 +47,18 @@ impl Seen {
     fn pass(&mut self, seq: u64) {
         // Words of which no number was passed yet.
         let (first, last) = (self.next.div_ceil(64), seq / 64);
+        if self.bits.len() as u64 <= last.min(WORDS - 1) {
+            self.grow(last);
+        }
         for word in first.max(last.saturating_sub(WORDS - 1))..=last {
             self.bits[(word % WORDS) as usize] = 0;
         }
         self.next = seq.saturating_add(1);
+    }
+
+    #[cold]
+    fn grow(&mut self, word: u64) {
+        self.bits.resize(word.saturating_add(1).min(WORDS).next_power_of_two() as usize, 0);
     }
 }
 

@@ -17,7 +17,7 @@ use super::permit::Permit;
 use super::seen::{Seen, number};
 use super::stream::tally::Tally;
 use crate::clock::Monotonic;
-
+use crate::facts::thread::ThreadSpan;
 use crate::serve::open_sockets::OpenSockets;
 use crate::serve::places::{Place, Places};
 use crate::serve::sources;
@@ -57,6 +57,8 @@ pub struct Session {
     noted: AtomicU64,
     opened: Instant,
     threads: AtomicU32,
+    /// Whether a request was answered in the yard.
+    rested: AtomicBool,
     /// Threads that have not told what they used and saw yet.
     running: Places,
     told: Mutex<Told>,
@@ -69,6 +71,8 @@ pub struct Session {
 struct Told {
     cpu: CpuTime,
     sockets: Option<SocketEnd>,
+    /// What the scheduler gave the thread that it kept waiting longest.
+    span: Option<ThreadSpan>,
 }
 
 /// What a flow's own socket of datagrams had and did.
@@ -196,6 +200,7 @@ impl Session {
             noted: AtomicU64::new(0),
             opened: now,
             threads: AtomicU32::new(0),
+            rested: AtomicBool::new(false),
             running: Places::new(u32::MAX),
             told: Mutex::default(),
             streams,
@@ -278,6 +283,29 @@ impl Session {
         let cpu = &mut self.told().cpu;
         cpu.user_ns = Nanos(cpu.user_ns.0 + time.user_ns.0);
         cpu.system_ns = Nanos(cpu.system_ns.0 + time.system_ns.0);
+    }
+
+    /// What a thread had of the scheduler while it served the session. Before its place is given up.
+    pub fn had(&self, span: ThreadSpan) {
+        let worst = &mut self.told().span;
+        if worst.and_then(|worst| worst.waited_share()) <= span.waited_share() {
+            *worst = Some(span);
+        }
+    }
+
+    /// Of such threads the one that the scheduler kept waiting longest.
+    pub fn span(&self) -> Option<ThreadSpan> {
+        self.told().span
+    }
+
+    /// One of its flows had its turn in the yard.
+    pub fn rested(&self) {
+        self.rested.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether one had.
+    pub fn has_rested(&self) -> bool {
+        self.rested.load(Ordering::Relaxed)
     }
 
     /// The socket of a flow is done with. Before its thread ends.

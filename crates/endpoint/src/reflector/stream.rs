@@ -30,6 +30,7 @@ use crate::clock::Monotonic;
 use crate::engine::Ended;
 use crate::engine::stream::{self, Halt, Plan, Streamed};
 use crate::facts::socket::socket_facts;
+use crate::facts::thread::ThreadFacts;
 use crate::link::bulk::any::Any;
 use crate::link::bulk::zero_copy::ZeroCopySender;
 use crate::link::bulk::{FileSender, Receiver, Sender, file_of};
@@ -114,9 +115,12 @@ impl<'a> Flow<'a> {
             let (place, streams) = (place(self.ask.direction, flow, flows), streams(self.ask.direction, flows));
             plan.bytes = self.ask.bytes.map(|bytes| share(bytes, place, streams).0);
         }
-        let before = CpuTime::own();
+        let (before, facts) = (CpuTime::own(), ThreadFacts::own());
         let Streamed { mut way, metered, ended } = stream::run(way, &plan, None);
         let cpu = CpuTime::own().since(before);
+        if let Some(span) = facts.and_then(|facts| ThreadFacts::own()?.since(&facts)) {
+            self.session.had(span);
+        }
         let mut told = metered.streams.first().map(|counted| Told {
             stream: Stream::of(counted),
             omitted: counted.omitted,

@@ -7,12 +7,14 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustix::event::epoll::{self, Event, EventData, EventFlags};
 use rustix::io::Errno;
+use rustix::thread::gettid;
 
 use super::Shared;
+use crate::facts::thread::ThreadFacts;
 use crate::thread::{CpuTime, settle};
 
 /// Events taken by one call.
@@ -51,6 +53,8 @@ pub trait Resting: fmt::Debug + Send {
 pub struct Yard {
     events: OwnedFd,
     book: Mutex<Book>,
+    /// The thread that attends, once there is one.
+    thread: OnceLock<u32>,
 }
 
 #[derive(Debug, Default)]
@@ -67,7 +71,16 @@ impl Yard {
     /// # Errors
     /// A system that has no descriptor left.
     pub fn new() -> std::io::Result<Self> {
-        Ok(Self { events: epoll::create(epoll::CreateFlags::CLOEXEC)?, book: Mutex::default() })
+        Ok(Self {
+            events: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+            book: Mutex::default(),
+            thread: OnceLock::new(),
+        })
+    }
+
+    /// What the scheduler has given the thread that attends.
+    pub fn facts(&self) -> Option<ThreadFacts> {
+        ThreadFacts::of(*self.thread.get()?)
     }
 
     /// Keeps a flow until it ends or has much to do. Where the system cannot wait for one more it keeps its thread.
@@ -81,7 +94,8 @@ impl Yard {
         // At edges: stamps of what was sent stand in the error queue until somebody asks, which is an event for ever otherwise.
         // What came before it was added is one too.
         let flags = EventFlags::IN | EventFlags::RDHUP | EventFlags::ET;
-        let added = flow.socket().and_then(|socket| epoll::add(&self.events, socket, EventData::new_u64(number), flags));
+        let added =
+            flow.socket().and_then(|socket| epoll::add(&self.events, socket, EventData::new_u64(number), flags));
         if added.is_err() {
             drop(book);
             return flow.resume();
@@ -101,6 +115,7 @@ impl Yard {
         let _named = settle(None, "reflector");
         let mut events: Vec<Event> = Vec::with_capacity(AT_ONCE);
         let mut before = CpuTime::own();
+        let _first = self.thread.set(gettid().as_raw_nonzero().get().cast_unsigned());
         while !shared.hall.stop.requested() {
             events.clear();
             match epoll::wait(&self.events, rustix::buffer::spare_capacity(&mut events), None) {

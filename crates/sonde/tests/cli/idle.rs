@@ -24,7 +24,7 @@ use crate::sonde;
 /// How long nothing is to happen: whoever looks up every now and then does it many times by then.
 const INTERVAL: Nanos = Nanos::secs(2);
 /// Silent for so long, a server has come to rest.
-const REST: Nanos = Nanos::millis(300);
+const REST: Nanos = Nanos::millis(2_500);
 
 /// What the kernel tells of the threads of a process.
 #[derive(PartialEq, Eq)]
@@ -184,6 +184,44 @@ fn the_flows_of_a_session_in_a_pause_wake_nobody(carrier: Carrier) {
     assert!(woken < 16, "{woken}: fewer than one for each flow");
     // And its end wakes all of them.
     assert_eq!(session.close().received, [1; 16]);
+}
+
+/// Threads of a process, and its resident memory in kB.
+fn weight(process: u32) -> (usize, u64) {
+    let folder = Path::new("/proc").join(process.to_string());
+    let status = std::fs::read_to_string(folder.join("status")).unwrap();
+    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB"));
+    (std::fs::read_dir(folder.join("task")).unwrap().count(), resident.expect("told").parse().unwrap())
+}
+
+/// What thousands of clients that have a session and a flow of their own may add to an empty server, kB.
+const ROOM: u64 = 30_000;
+
+#[test_case(2_000, Carrier::Tcp)]
+#[test_case(500, Carrier::Udp)]
+fn many_clients_in_a_pause_have_no_thread_and_little_memory(count: usize, carrier: Carrier) {
+    let folder = tempfile::tempdir().unwrap();
+    let reflector = Reflector::start(folder.path(), &["--max-sessions", "3000"]);
+    let address = reflector.address().parse().unwrap();
+    await_rest(reflector.id());
+    let (threads_empty, empty) = weight(reflector.id());
+    let clients: Vec<(Session, OwnedFd)> = (0..count)
+        .map(|_| {
+            let session = Session::open(address, Open { idle_ns: Nanos::secs(600), ..open(carrier) }).unwrap();
+            let flow = exchange(&session, carrier, 0);
+            (session, flow)
+        })
+        .collect();
+    let woken = woken_at_rest(reflector.id());
+    assert!(woken * 20 < count as u64, "{woken} wake-ups while {count} clients say nothing");
+    let (threads, full) = weight(reflector.id());
+    assert!(threads < threads_empty + 20, "{threads} threads, {threads_empty} of an empty server");
+    assert!(full < empty + ROOM, "{full} kB, {empty} kB of an empty server");
+    // They are still there, and told of.
+    for (session, flow) in clients.into_iter().step_by(20) {
+        drop(flow);
+        assert_eq!(session.close().received, [1]);
+    }
 }
 
 /// One request over a flow, and its reply.
