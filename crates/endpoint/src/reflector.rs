@@ -231,7 +231,7 @@ impl Reflector {
             let shared = &shared;
             // Where it cannot wait for events nobody would be served: that ends all.
             let lobby = scope.spawn(|| shared.lobby.run(shared).inspect_err(|_| shared.hall.stop.request()));
-            let yard = scope.spawn(|| shared.yard.run(shared).inspect_err(|_| shared.hall.stop.request()));
+            let yard = scope.spawn(|| shared.yard.run(&shared.hall.stop).inspect_err(|_| shared.hall.stop.request()));
             for door in &doors {
                 scope.spawn(move || datagram::serve(&door.udp, door.address, shared));
             }

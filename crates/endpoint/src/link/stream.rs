@@ -311,7 +311,14 @@ impl Link for Stream {
     }
 
     fn try_receive_stamped(&mut self, buffer: &mut [u8]) -> Result<Option<Stamped>, Fault> {
-        self.take_stamped(buffer, libc::MSG_DONTWAIT)
+        loop {
+            let had = self.have;
+            match self.take_stamped(buffer, libc::MSG_DONTWAIT)? {
+                // A piece of a message: there may be more.
+                None if self.have != had => {}
+                taken => return Ok(taken),
+            }
+        }
     }
 
     fn departure(&mut self) -> Departure {

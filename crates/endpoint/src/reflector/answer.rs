@@ -281,7 +281,12 @@ impl<L: Link> Answerer<L> {
     fn take_stamped(&mut self) -> Result<Option<usize>, Fault> {
         while self.announced {
             let end = self.request_head + usize::from(self.agreed.datagrams);
+            let began = Monotonic::now();
             let Some(arrival) = self.link.receive_stamped(&mut self.buffer[..end], ONE_GLANCE)? else {
+                // A piece of a message has come, if it did not wait: the rest is on its way.
+                if Monotonic::now() < began.after(GLANCE) && !self.is_over() {
+                    continue;
+                }
                 return Ok(None);
             };
             if !self.is_stamped(arrival.length) {

@@ -1,8 +1,8 @@
 //! A flow of exchanges at the reflector: answered by a thread of its own while requests come, and by the one thread of the
 //! [yard](super::yard) while hardly any do.
 //!
-//! Who pins or polls keeps the thread, as does a flow of large replies: one that its client does not read would hold up the
-//! others of the yard.
+//! Who pins or polls keeps the thread, as does a flow of large messages: one whose client goes on sending, or does not read, would
+//! hold up the others of the yard.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
@@ -30,7 +30,7 @@ const QUIET: Nanos = Nanos::millis(400);
 const CLOSE: Nanos = GLANCE;
 /// … and so does one whose client leaves so much unread.
 const UNREAD: u32 = 8 << 10;
-/// Larger replies are sent by a thread of their own.
+/// Larger messages are taken and sent by a thread of their own.
 const SMALL: Bytes = Bytes(4 << 10);
 
 /// One flow of a session, as long as it has a socket. Its end is told to the session when this is dropped.
@@ -131,7 +131,7 @@ impl<L: Link + Send + std::fmt::Debug + 'static> Exchange<L> {
         let rests = open.pattern == Pattern::Exchange
             && got.waiting == Waiting::Block
             && got.cpus.is_empty()
-            && open.response_bytes <= SMALL
+            && open.request_bytes.max(open.response_bytes) <= SMALL
             && !behaviour.is_unusual()
             && !many;
         let patience = rests.then_some(QUIET.into());

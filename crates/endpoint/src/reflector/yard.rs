@@ -13,8 +13,8 @@ use rustix::event::epoll::{self, Event, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::thread::gettid;
 
-use super::Shared;
 use crate::facts::thread::ThreadFacts;
+use crate::stop::Stop;
 use crate::thread::{CpuTime, settle};
 
 /// Events taken by one call.
@@ -104,19 +104,18 @@ impl Yard {
         book.flows.insert(number, flow);
     }
 
-    /// Attends to those that rest until the end.
+    /// Attends to those that rest until `stop`.
     ///
     /// # Errors
     /// A system that cannot wait for events.
-    pub fn run(&self, shared: &Shared) -> std::io::Result<()> {
-        let stop = shared.hall.stop.event()?;
-        epoll::add(&self.events, stop, EventData::new_u64(STOP), EventFlags::IN)?;
+    pub fn run(&self, stop: &Stop) -> std::io::Result<()> {
+        epoll::add(&self.events, stop.event()?, EventData::new_u64(STOP), EventFlags::IN)?;
         // As the threads of flows: for its name alone, which cannot fail.
         let _named = settle(None, "reflector");
         let mut events: Vec<Event> = Vec::with_capacity(AT_ONCE);
         let mut before = CpuTime::own();
         let _first = self.thread.set(gettid().as_raw_nonzero().get().cast_unsigned());
-        while !shared.hall.stop.requested() {
+        while !stop.requested() {
             events.clear();
             match epoll::wait(&self.events, rustix::buffer::spare_capacity(&mut events), None) {
                 Ok(_) | Err(Errno::INTR) => {}

@@ -186,6 +186,33 @@ fn the_flows_of_a_session_in_a_pause_wake_nobody(carrier: Carrier) {
     assert_eq!(session.close().received, [1; 16]);
 }
 
+#[test]
+fn a_flow_that_rests_takes_a_request_in_pieces_and_is_served_by_a_thread_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let reflector = Reflector::start(folder.path(), &[]);
+    let address = reflector.address().parse().unwrap();
+    let session = Session::open(address, Open { stamps: true, ..open(Carrier::Tcp) }).unwrap();
+    let mut stream = session.data(0).unwrap();
+    let mut ask = |seq, flags: Flags, pieces: &[std::ops::Range<usize>]| {
+        let request = session.request(seq, flags, 64, 64);
+        for piece in pieces {
+            await_rest(reflector.id());
+            stream.write_all(&request[piece.clone()]).unwrap();
+        }
+        stream.read_exact(&mut [0; 64]).unwrap();
+    };
+    // One that is to be stamped, and one that is not.
+    ask(0, Flags::ANNOUNCE, &[0..64]);
+    ask(1, Flags::STAMPED, &[0..7, 7..64]);
+    ask(2, Flags::NONE, &[0..40, 40..64]);
+    for seq in 3..50 {
+        let request = session.request(seq, Flags::NONE, 64, 64);
+        stream.write_all(&request).unwrap();
+        stream.read_exact(&mut [0; 64]).unwrap();
+    }
+    assert_eq!(session.close().received, [50]);
+}
+
 /// Threads of a process, and its resident memory in kB.
 fn weight(process: u32) -> (usize, u64) {
     let folder = Path::new("/proc").join(process.to_string());
