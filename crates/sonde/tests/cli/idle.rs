@@ -61,7 +61,7 @@ fn switches(process: u32) -> u64 {
 
 /// Waits until all threads wait and none was woken for a while: at its start a server has work, and its threads of clients
 /// that have gone end after a while. It need not come to rest: what follows fails then.
-fn await_rest(process: u32) {
+pub fn await_rest(process: u32) {
     let give_up = Monotonic::now().after(Nanos::secs(20));
     let mut before = Threads::of(process);
     while Monotonic::now() < give_up {
@@ -136,7 +136,7 @@ fn strangers_and_sessions_in_a_pause_have_no_thread() {
     let address = reflector.address().parse().unwrap();
     let _silent: Vec<TcpStream> = (0..100).map(|_| TcpStream::connect(address).unwrap()).collect();
     let sessions: Vec<Session> = (0..100).map(|_| Session::open(address, open(Carrier::Udp)).unwrap()).collect();
-    let threads = std::fs::read_dir(Path::new("/proc").join(reflector.id().to_string()).join("task")).unwrap().count();
+    let threads = threads(reflector.id());
     // Those that listen and wait, and the few that opened the sessions one after the other.
     assert!(threads < 50, "{threads} threads for 200 that say nothing");
     // They are attended to all the same.
@@ -155,9 +155,8 @@ fn short_of_descriptors_it_waits_for_some_and_serves_again() {
     running.until_listening(Carrier::Tcp, port);
     let connect = |_| TcpStream::connect(("127.0.0.1", port)).unwrap();
     let clients: Vec<TcpStream> = (0..60).map(connect).collect();
-    let threads = || std::fs::read_dir(Path::new("/proc").join(running.id().to_string()).join("task")).unwrap().count();
     let give_up = Monotonic::now().after(Nanos::secs(20));
-    while threads() < 30 && Monotonic::now() < give_up {
+    while threads(running.id()) < 30 && Monotonic::now() < give_up {
         pace::sleep_until(Monotonic::now().after(Nanos::millis(5)));
     }
     // Some wait to be accepted. Who asked again and again for a descriptor would never be seen to wait itself.
@@ -193,18 +192,20 @@ fn a_flow_that_rests_takes_a_request_in_pieces_and_is_served_by_a_thread_again()
     let address = reflector.address().parse().unwrap();
     let session = Session::open(address, Open { stamps: true, ..open(Carrier::Tcp) }).unwrap();
     let mut stream = session.data(0).unwrap();
-    let mut ask = |seq, flags: Flags, pieces: &[std::ops::Range<usize>]| {
-        let request = session.request(seq, flags, 64, 64);
-        for piece in pieces {
+    let mut ask = |seq, flags: Flags, lengths: &[usize]| {
+        let mut request = &session.request(seq, flags, 64, 64)[..];
+        for length in lengths {
+            let (piece, rest) = request.split_at(*length);
             await_rest(reflector.id());
-            stream.write_all(&request[piece.clone()]).unwrap();
+            stream.write_all(piece).unwrap();
+            request = rest;
         }
         stream.read_exact(&mut [0; 64]).unwrap();
     };
     // One that is to be stamped, and one that is not.
-    ask(0, Flags::ANNOUNCE, &[0..64]);
-    ask(1, Flags::STAMPED, &[0..7, 7..64]);
-    ask(2, Flags::NONE, &[0..40, 40..64]);
+    ask(0, Flags::ANNOUNCE, &[64]);
+    ask(1, Flags::STAMPED, &[7, 57]);
+    ask(2, Flags::NONE, &[40, 24]);
     for seq in 3..50 {
         let request = session.request(seq, Flags::NONE, 64, 64);
         stream.write_all(&request).unwrap();
@@ -213,12 +214,15 @@ fn a_flow_that_rests_takes_a_request_in_pieces_and_is_served_by_a_thread_again()
     assert_eq!(session.close().received, [50]);
 }
 
-/// Threads of a process, and its resident memory in kB.
-fn weight(process: u32) -> (usize, u64) {
-    let folder = Path::new("/proc").join(process.to_string());
-    let status = std::fs::read_to_string(folder.join("status")).unwrap();
+/// The resident memory of a process, kB.
+pub fn resident(process: u32) -> u64 {
+    let status = std::fs::read_to_string(Path::new("/proc").join(process.to_string()).join("status")).unwrap();
     let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB"));
-    (std::fs::read_dir(folder.join("task")).unwrap().count(), resident.expect("told").parse().unwrap())
+    resident.expect("told").parse().unwrap()
+}
+
+fn threads(process: u32) -> usize {
+    std::fs::read_dir(Path::new("/proc").join(process.to_string()).join("task")).unwrap().count()
 }
 
 /// What thousands of clients that have a session and a flow of their own may add to an empty server, kB.
@@ -231,7 +235,7 @@ fn many_clients_in_a_pause_have_no_thread_and_little_memory(count: usize, carrie
     let reflector = Reflector::start(folder.path(), &["--max-sessions", "3000"]);
     let address = reflector.address().parse().unwrap();
     await_rest(reflector.id());
-    let (threads_empty, empty) = weight(reflector.id());
+    let (threads_empty, empty) = (threads(reflector.id()), resident(reflector.id()));
     let clients: Vec<(Session, OwnedFd)> = (0..count)
         .map(|_| {
             let session = Session::open(address, Open { idle_ns: Nanos::secs(600), ..open(carrier) }).unwrap();
@@ -241,7 +245,7 @@ fn many_clients_in_a_pause_have_no_thread_and_little_memory(count: usize, carrie
         .collect();
     let woken = woken_at_rest(reflector.id());
     assert!(woken * 20 < count as u64, "{woken} wake-ups while {count} clients say nothing");
-    let (threads, full) = weight(reflector.id());
+    let (threads, full) = (threads(reflector.id()), resident(reflector.id()));
     assert!(threads < threads_empty + 20, "{threads} threads, {threads_empty} of an empty server");
     assert!(full < empty + ROOM, "{full} kB, {empty} kB of an empty server");
     // They are still there, and told of.

@@ -3,6 +3,7 @@
 mod agent;
 mod argv;
 mod check;
+mod churn;
 mod compare;
 mod completions;
 mod documents;

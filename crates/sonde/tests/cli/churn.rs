@@ -1,0 +1,71 @@
+//! A server that many have used is as light as one that few have: clients come and go in every way there is, and nothing of them
+//! stays.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+
+use measure::method::Carrier;
+use protocol::native::header::Flags;
+use protocol::native::message::Open;
+use testbed::client::{self, Session, open};
+
+use crate::idle::{await_rest, resident};
+use crate::serve::Reflector;
+
+/// Sessions after which all memory that is used again and again has been taken …
+const FIRST: usize = 400;
+/// … and those after them, of which nothing may stay.
+const THEN: usize = 1_600;
+/// What the memory of the process may differ by, kB: less than 1 kB for each session.
+const ROOM: u64 = 1_600;
+
+/// Descriptors and threads.
+fn held(process: u32) -> (usize, usize) {
+    let count = |what| std::fs::read_dir(Path::new("/proc").join(process.to_string()).join(what)).unwrap().count();
+    (count("fd"), count("task"))
+}
+
+/// One client, in one of the ways in which clients come and go.
+fn visit(address: SocketAddr, number: usize) {
+    let carrier = if number.is_multiple_of(2) { Carrier::Tcp } else { Carrier::Udp };
+    let session = Session::open(address, Open { flows: 2, ..open(carrier) }).unwrap();
+    let request = session.request(0, Flags::NONE, 64, 64);
+    match carrier {
+        Carrier::Udp => assert_eq!(client::asked(&client::udp(address), &request).len(), 64),
+        _ => {
+            let mut stream = session.data(0).unwrap();
+            stream.write_all(&request).unwrap();
+            stream.read_exact(&mut [0; 64]).unwrap();
+            if number.is_multiple_of(6) {
+                // It has two, and hears no more than the half of what it asked for.
+                let mut other = session.data(1).unwrap();
+                other.write_all(&request[..30]).unwrap();
+            }
+        }
+    }
+    match number % 5 {
+        // It goes without a word, or leaves its data connection open.
+        0 => drop(session),
+        1 => drop(TcpStream::connect(address).unwrap()),
+        _ => assert_eq!(session.close().received.len(), 2),
+    }
+}
+
+#[test]
+fn nothing_stays_of_thousands_of_sessions() {
+    let folder = tempfile::tempdir().unwrap();
+    let reflector = Reflector::start(folder.path(), &["--max-sessions", "3000"]);
+    let address = reflector.address().parse().unwrap();
+    await_rest(reflector.id());
+    let empty = held(reflector.id());
+    (0..FIRST).for_each(|number| visit(address, number));
+    await_rest(reflector.id());
+    let first = resident(reflector.id());
+    assert_eq!(held(reflector.id()), empty, "descriptors and threads after {FIRST}");
+    (0..THEN).for_each(|number| visit(address, number));
+    await_rest(reflector.id());
+    assert_eq!(held(reflector.id()), empty, "descriptors and threads after {THEN} more");
+    let then = resident(reflector.id());
+    assert!(then < first + ROOM, "{then} kB, {first} kB {THEN} sessions before");
+}
