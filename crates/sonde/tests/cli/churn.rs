@@ -31,17 +31,16 @@ fn visit(address: SocketAddr, number: usize) {
     let carrier = if number.is_multiple_of(2) { Carrier::Tcp } else { Carrier::Udp };
     let session = Session::open(address, Open { flows: 2, ..open(carrier) }).unwrap();
     let request = session.request(0, Flags::NONE, 64, 64);
-    match carrier {
-        Carrier::Udp => assert_eq!(client::asked(&client::udp(address), &request).len(), 64),
-        _ => {
-            let mut stream = session.data(0).unwrap();
-            stream.write_all(&request).unwrap();
-            stream.read_exact(&mut [0; 64]).unwrap();
-            if number.is_multiple_of(6) {
-                // It has two, and hears no more than the half of what it asked for.
-                let mut other = session.data(1).unwrap();
-                other.write_all(&request[..30]).unwrap();
-            }
+    if carrier == Carrier::Udp {
+        assert_eq!(client::asked(&client::udp(address), &request).len(), 64);
+    } else {
+        let mut stream = session.data(0).unwrap();
+        stream.write_all(&request).unwrap();
+        stream.read_exact(&mut [0; 64]).unwrap();
+        if number.is_multiple_of(6) {
+            // It has two, and hears no more than the half of what it asked for.
+            let mut other = session.data(1).unwrap();
+            other.write_all(&request[..30]).unwrap();
         }
     }
     match number % 5 {
