@@ -450,7 +450,9 @@ fn serve_data(
         session.used(CpuTime::own().since(before));
         drop(running);
     } else {
-        let held = Held::new(session, data.flow, (Some(Arc::clone(connection)), false), (running, here));
+        let mut held = Held::new(session, data.flow, (Some(Arc::clone(connection)), false), (running, here));
+        // Its client does not ask anything before it has its answer.
+        held.look_at_thread();
         let _answered = answer_stream((connection, from), held, thread, unread, (shared, before));
     }
 }

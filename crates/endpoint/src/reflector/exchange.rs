@@ -47,6 +47,8 @@ pub struct Held {
     /// Its places among what the session, and the reflector, wait for at their end.
     running: Option<Place>,
     _here: Option<Place>,
+    /// What the scheduler had given the thread that answers it, where that was looked at.
+    facts: Option<ThreadFacts>,
 }
 
 impl Held {
@@ -59,11 +61,18 @@ impl Held {
         (running, here): (Option<Place>, Option<Place>),
     ) -> Self {
         let place = socket.as_ref().map(|socket| session.sockets.enter(socket));
-        Self { session, flow, socket, place, datagrams, running, _here: here }
+        Self { session, flow, socket, place, datagrams, running, _here: here, facts: None }
     }
 }
 
 impl Held {
+    /// Reads what the scheduler has given this thread, which answers the flow from here on. Connect + exchange has many threads
+    /// for a moment each: that would be measured with every connection.
+    pub fn look_at_thread(&mut self) {
+        let lasts = self.session.open.pattern == Pattern::Exchange;
+        self.facts = if lasts { ThreadFacts::own() } else { None };
+    }
+
     /// Whose flow it is.
     pub fn session(&self) -> &Arc<Session> {
         &self.session
@@ -96,8 +105,6 @@ impl Drop for Held {
 pub struct Exchange<L: Link> {
     answerer: Answerer<L>,
     held: Held,
-    /// What the scheduler had given the thread that answers it, where one does that is asked.
-    facts: Option<ThreadFacts>,
     /// When its latest request was answered in the yard.
     latest: Option<Instant>,
     shared: Arc<Shared>,
@@ -107,16 +114,20 @@ impl<L: Link + Send + std::fmt::Debug + 'static> Exchange<L> {
     /// Over `link`, whose socket is that of `held`.
     pub fn new(link: L, held: Held, shared: Arc<Shared>) -> Self {
         let answerer = Answerer::new(link, Arc::clone(&held.session), held.flow, held.datagrams);
-        Self { answerer, held, facts: None, latest: None, shared }
+        Self { answerer, held, latest: None, shared }
     }
 
     /// Answers `first`, which made the flow known, then all that comes, until its end, or until it rests. `many`: the link takes
     /// segments. The calling thread is the flow's own and had used `before` when it began.
     pub fn begin(mut self, first: Option<&[u8]>, many: bool, before: CpuTime) {
         self.set_patience(many);
-        self.look_at_thread();
-        if first.is_some_and(|first| self.answerer.answer_first(first).is_err()) {
-            return self.end(before);
+        if let Some(first) = first {
+            let answered = self.answerer.answer_first(first);
+            // Not before: its client waits for that.
+            self.held.look_at_thread();
+            if answered.is_err() {
+                return self.end(before);
+            }
         }
         if many {
             self.answerer.run_many();
@@ -154,18 +165,11 @@ impl<L: Link + Send + std::fmt::Debug + 'static> Exchange<L> {
         self.account(before);
     }
 
-    /// Reads what the scheduler has given this thread. Connect + exchange has many threads for a moment each: that would be
-    /// measured with every connection.
-    fn look_at_thread(&mut self) {
-        let lasts = self.held.session.open.pattern == Pattern::Exchange;
-        self.facts = if lasts { ThreadFacts::own() } else { None };
-    }
-
     /// Tells the session what this thread did for it.
     fn account(&self, before: CpuTime) {
         let session = &self.held.session;
         session.used(CpuTime::own().since(before));
-        if let Some(span) = self.facts.as_ref().and_then(|facts| ThreadFacts::own()?.since(facts)) {
+        if let Some(span) = self.held.facts.as_ref().and_then(|facts| ThreadFacts::own()?.since(facts)) {
             session.had(span);
         }
     }
@@ -206,7 +210,7 @@ impl<L: Link + Send + std::fmt::Debug + 'static> Resting for Exchange<L> {
         // Without a thread the connection is closed, which tells the client as much as can be told.
         let _served = pool.serve(move || {
             let before = CpuTime::own();
-            self.look_at_thread();
+            self.held.look_at_thread();
             self.go_on(before);
         });
     }
