@@ -24,7 +24,8 @@ use crate::reach::echo::{Heard, Prober, never_cut};
 use crate::reach::mtu::{PAYLOAD, RATION, search};
 use crate::reach::seen::icmp;
 use crate::reach::wait::{Waited, until};
-use crate::socket::report::{self, Report};
+use crate::socket::queue;
+use crate::socket::report::Report;
 use crate::socket::{self, option};
 use crate::stop::Stop;
 
@@ -89,7 +90,7 @@ impl Sized {
         match self.send(LARGEST) {
             Ok(()) => Ok(LARGEST),
             Err(error) if error.raw_os_error() == Some(libc::EMSGSIZE) => {
-                report::next(self.socket.as_fd()).map(|report| report.info).filter(|mtu| *mtu > 0).ok_or(error)
+                queue::next_report(self.socket.as_fd()).map(|report| report.info).filter(|mtu| *mtu > 0).ok_or(error)
             }
             Err(error) => Err(error),
         }
@@ -154,7 +155,7 @@ impl Prober for Sized {
             }
             // Takes the socket's error, or what somebody there may say after all.
             let answered = self.socket.recv(&mut [std::mem::MaybeUninit::uninit(); 64]).is_ok();
-            let Some(report) = report::next(self.socket.as_fd()) else {
+            let Some(report) = queue::next_report(self.socket.as_fd()) else {
                 match self.sent.last() {
                     Some((size, _)) if answered => return Heard::Reply { size: *size, after: Nanos::ZERO },
                     _ => continue,

@@ -20,7 +20,8 @@ use crate::clock::{self, Monotonic};
 use crate::error::EndpointError;
 use crate::random;
 use crate::socket::icmp::{self, Wishes};
-use crate::socket::report::{self, Report};
+use crate::socket::queue;
+use crate::socket::report::Report;
 use crate::socket::{self, option};
 use crate::tcp_info::TcpInfo;
 
@@ -136,7 +137,7 @@ impl Out {
     /// Looks what has come.
     pub(super) fn look(&self, flow: &Flow) -> Heard {
         // An error stands on the queue before it shows as one of the socket, and says who sent it.
-        while let Some(report) = report::next(self.socket.as_fd()) {
+        while let Some(report) = queue::next_report(self.socket.as_fd()) {
             if report.from.is_none() {
                 return Heard::Failed(crate::error::plain(&std::io::Error::from_raw_os_error(report.errno)));
             }

@@ -336,13 +336,11 @@ impl Link for Datagram {
     }
 
     fn departure(&mut self) -> Departure {
-        let mut refused = Vec::new();
-        let departure = stamping::departure(self.socket.as_fd(), &mut |errno| refused.push(complaints::refusal(errno)));
-        // Of echoes it is not known here whose they are.
-        if self.echo.is_none() && !self.one_by_one {
-            self.keep(refused);
+        let found = self.complaints();
+        if !self.one_by_one {
+            self.keep(found.ours);
         }
-        departure
+        found.departure
     }
 }
 

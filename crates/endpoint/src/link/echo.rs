@@ -24,7 +24,9 @@ use super::clockwork::{fault_of, poll_one, poll_until};
 use super::room::Room;
 use crate::clock::{Monotonic, wall};
 use crate::pace;
-use crate::socket::echo::{Complaint, Heard, next_complaint, receive};
+use crate::socket::echo::{Heard, receive};
+use crate::socket::queue::next_report;
+use crate::socket::report::Report;
 use crate::stop::Stop;
 
 /// The first octets of a payload, which differ from request to request: numbers of ours, or a time stamp of others'.
@@ -183,7 +185,7 @@ impl EchoLink {
         let at = wall();
         for _ in 0..TRIES {
             let (mut local, mut others) = (None, false);
-            while let Some(complaint) = next_complaint(self.socket.as_fd()) {
+            while let Some(complaint) = next_report(self.socket.as_fd()) {
                 if complaint.from.is_some() {
                     others = true;
                     self.complained(&complaint, at);
@@ -210,10 +212,10 @@ impl EchoLink {
     }
 
     /// Somebody complained of a request of ours, or of somebody else's.
-    fn complained(&mut self, complaint: &Complaint, at: u64) {
-        let (Some(from), Some(number)) = (complaint.from, self.wire.quoted(complaint.request())) else { return };
+    fn complained(&mut self, complaint: &Report, at: u64) {
+        let (Some(from), Some(number)) = (complaint.from, self.wire.quoted(complaint.quote())) else { return };
         let Some(seq) = self.sent_as(number) else { return };
-        let Complaint { kind, code, info, .. } = *complaint;
+        let Report { kind, code, info, .. } = *complaint;
         self.teller.tell(seq, at, What::Complaint { from, kind, code, info });
         // What is only advice leaves the request to its reply.
         if IcmpError::of(self.wire.family(), kind, code, info).is_some_and(IcmpError::is_final) {
@@ -233,7 +235,7 @@ impl EchoLink {
     fn failed(&mut self, errno: Errno) -> Result<(), Fault> {
         let at = wall();
         let mut any = false;
-        while let Some(complaint) = next_complaint(self.socket.as_fd()) {
+        while let Some(complaint) = next_report(self.socket.as_fd()) {
             any = true;
             self.complained(&complaint, at);
         }

@@ -20,8 +20,9 @@ use super::room::Room;
 use super::stamping::{self, Stamping};
 use crate::clock::{Monotonic, wall};
 use crate::pace;
-use crate::socket::queue::{self, Notice, Point};
-use crate::socket::raw::{self, Queued, Refusal};
+use crate::socket::queue::{self, Notice};
+use crate::socket::raw;
+use crate::socket::report::Report;
 use crate::stop::Stop;
 
 /// Of a quoted packet so much is kept: ports and number stand in its first eight octets.
@@ -125,19 +126,14 @@ impl Raw {
     fn drain(&mut self) -> bool {
         let mut found = false;
         let mut kept = [0; HEAD + QUOTE];
-        while let Some(queued) = raw::queued(self.socket.as_fd(), &mut kept[HEAD..]) {
-            match queued {
-                Queued::Other(Notice::Stamp { point: Point::Sched, at, .. }) => self.stamps.sched = Some(at),
-                Queued::Other(Notice::Stamp { point: Point::Driver, at, .. }) => self.stamps.driver = Some(at),
-                Queued::Refusal(Refusal { icmp: Some(icmp), length, .. }) => {
-                    found = true;
-                    let form = Form::Icmp { kind: icmp.kind, code: icmp.code, info: icmp.info };
-                    Head { form, from: icmp.from.unwrap_or(self.peer), at: Monotonic::now() }.write(&mut kept);
-                    if self.pending.len() < KEPT {
-                        self.pending.push_back((kept, HEAD + length.min(QUOTE)));
-                    }
+        while let Some((notice, quoted)) = queue::next_notice_into(self.socket.as_fd(), &mut kept[HEAD..]) {
+            stamping::note(&mut self.stamps, notice);
+            if let Notice::Error(Report { from: Some(from), kind, code, info, .. }) = notice {
+                found = true;
+                Head { form: Form::Icmp { kind, code, info }, from, at: Monotonic::now() }.write(&mut kept);
+                if self.pending.len() < KEPT {
+                    self.pending.push_back((kept, HEAD + quoted));
                 }
-                Queued::Refusal(_) | Queued::Other(_) => {}
             }
         }
         found

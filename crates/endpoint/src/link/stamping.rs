@@ -51,17 +51,20 @@ impl Stamping {
     }
 }
 
-/// Takes all departure stamps off the error queue: those of the latest stamped message win. ICMP errors of earlier messages that
-/// stand there as well go to `refused`, each by the error number it stands for: no call will tell of them any more.
-pub fn departure(socket: BorrowedFd<'_>, refused: &mut dyn FnMut(i32)) -> Departure {
+/// Takes all departure stamps off the error queue of a stream, which says nothing else of use there.
+pub fn departure(socket: BorrowedFd<'_>) -> Departure {
     let mut departure = Departure::default();
     while let Some(notice) = queue::next_notice(socket) {
-        match notice {
-            Notice::Stamp { point: Point::Sched, at, .. } => departure.sched = Some(at),
-            Notice::Stamp { point: Point::Driver, at, .. } => departure.driver = Some(at),
-            Notice::Error { errno, local: false, .. } => refused(errno),
-            Notice::Stamp { point: Point::Acknowledged, .. } | Notice::Error { .. } | Notice::Released { .. } => {}
-        }
+        note(&mut departure, notice);
     }
     departure
+}
+
+/// Keeps what `notice` says of a departure: what it says of the latest stamped message wins.
+pub fn note(departure: &mut Departure, notice: Notice) {
+    match notice {
+        Notice::Stamp { point: Point::Sched, at, .. } => departure.sched = Some(at),
+        Notice::Stamp { point: Point::Driver, at, .. } => departure.driver = Some(at),
+        Notice::Stamp { point: Point::Acknowledged, .. } | Notice::Error(_) | Notice::Released { .. } => {}
+    }
 }

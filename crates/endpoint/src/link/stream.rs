@@ -322,7 +322,7 @@ impl Link for Stream {
     }
 
     fn departure(&mut self) -> Departure {
-        stamping::departure(self.socket.as_fd(), &mut |_| {})
+        stamping::departure(self.socket.as_fd())
     }
 }
 

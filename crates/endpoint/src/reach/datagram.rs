@@ -14,7 +14,8 @@ use super::seen;
 use super::wait::{self, Waited};
 use crate::clock::Monotonic;
 use crate::socket::option;
-use crate::socket::report::{self, Report};
+use crate::socket::queue;
+use crate::socket::report::Report;
 use crate::stop::Stop;
 
 /// A port that nothing is known to listen on: the first that traceroute takes.
@@ -74,7 +75,7 @@ impl Prober for Datagrams {
             }
             // Takes the socket's error, or what somebody there may say after all.
             let answered = self.socket.recv(&mut [std::mem::MaybeUninit::uninit(); 64]).is_ok();
-            let Some(report) = report::next(self.socket.as_fd()) else {
+            let Some(report) = queue::next_report(self.socket.as_fd()) else {
                 if answered && let Some((size, sent)) = self.sent.last() {
                     return Heard::Reply { size: *size, after: Monotonic::now().since(*sent).unwrap_or_default() };
                 }

@@ -16,7 +16,8 @@ use crate::clock::Monotonic;
 use crate::error::plain;
 use crate::random;
 use crate::socket::option;
-use crate::socket::report::{self, Report};
+use crate::socket::queue;
+use crate::socket::report::Report;
 use crate::stop::Stop;
 
 /// Echo requests to one address.
@@ -127,7 +128,7 @@ impl Prober for Echoer {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 // Perhaps the error of the socket, which is taken thereby; the queue says more.
                 Err(_) => {
-                    let report = report::next(self.socket.as_fd());
+                    let report = queue::next_report(self.socket.as_fd());
                     if let Some((report, size)) = report.and_then(|report| Some((report, self.size_of(&report)?))) {
                         return Heard::Report { size, report };
                     }

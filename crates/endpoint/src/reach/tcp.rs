@@ -11,7 +11,7 @@ use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use super::wait::{self, Waited};
 use super::{Plan, Port, seen, service};
 use crate::clock::Monotonic;
-use crate::socket::{option, report};
+use crate::socket::{option, queue};
 use crate::stop::Stop;
 
 /// Connects to `peer`, tells what that met with, and where it goes well asks which program is there.
@@ -85,7 +85,7 @@ fn not_connected(socket: &Socket, peer: SocketAddr, start: Instant, patience: Na
             Waited::Ready(events) => {
                 // An ICMP error stands on the queue before it shows as an error of the socket, and says who sent it. Where it
                 // came while the socket was in use, the queue is the only place.
-                while let Some(report) = report::next(socket.as_fd()) {
+                while let Some(report) = queue::next_report(socket.as_fd()) {
                     if let Some(seen) = seen::of_report(&report, peer.ip(), local, since(start)) {
                         return Some(seen);
                     }

@@ -15,7 +15,7 @@ use super::wait::{self, Waited};
 use super::{Plan, seen};
 use crate::clock::Monotonic;
 use crate::random;
-use crate::socket::{option, report};
+use crate::socket::{option, queue};
 use crate::stop::Stop;
 
 /// Who answers to the one question.
@@ -106,7 +106,7 @@ fn hear(
 }
 
 fn reported(socket: &Socket, peer: SocketAddr, local: Option<IpAddr>, start: Instant) -> Option<Seen> {
-    while let Some(report) = report::next(socket.as_fd()) {
+    while let Some(report) = queue::next_report(socket.as_fd()) {
         if let Some(seen) = seen::of_report(&report, peer.ip(), local, since(start)) {
             return Some(seen);
         }

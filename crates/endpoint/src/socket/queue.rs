@@ -9,6 +9,8 @@ use rustix::io::Errno;
 use rustix::net::SendFlags;
 use socket2::SockAddr;
 
+use super::report::{self, Report};
+
 /// include/uapi/linux/errqueue.h.
 const SO_EE_ORIGIN_ZEROCOPY: u8 = 5;
 /// The same.
@@ -47,17 +49,8 @@ pub enum Notice {
         /// Wall clock, ns since 1970.
         at: u64,
     },
-    /// An ICMP error for something we sent, or a local failure.
-    Error {
-        /// The error number it stands for.
-        errno: i32,
-        /// Whether our own host made it.
-        local: bool,
-        /// ICMP type.
-        kind: u8,
-        /// ICMP code.
-        code: u8,
-    },
+    /// An ICMP error for something we sent, or our own host's refusal of it.
+    Error(Report),
     /// Sends that took their payload from our memory are done with it (`MSG_ZEROCOPY`).
     Released {
         /// Number of the first of them, counted by the socket from 0 …
@@ -190,23 +183,43 @@ pub(super) fn address_of(name: &libc::sockaddr_storage) -> Option<SocketAddr> {
 
 /// Takes the oldest notice off the error queue; `None` when it is empty. What is neither stamp nor error is passed over.
 pub fn next_notice(socket: BorrowedFd<'_>) -> Option<Notice> {
+    let mut about = [0; 8];
+    let (notice, quoted) = next_notice_into(socket, &mut about)?;
+    Some(match notice {
+        Notice::Error(report) => Notice::Error(Report { about, quoted, ..report }),
+        other => other,
+    })
+}
+
+/// The same, with what an error quotes put into `buffer`, and how much of that there is.
+pub fn next_notice_into(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> Option<(Notice, usize)> {
     loop {
-        let (mut stamp, mut error) = (None, None);
-        let mut payload = [0; 64];
-        message(socket, &mut payload, libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT, |level, kind, data| {
-            match (level, kind) {
-                (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) => stamp = first_stamp(data),
-                (libc::IPPROTO_IP, libc::IP_RECVERR) | (libc::IPPROTO_IPV6, libc::IPV6_RECVERR) => {
-                    error = Extended::read(data);
-                }
-                _ => {}
+        let (mut stamp, mut entry, mut error, mut time_to_live) = (None, None, None, None);
+        let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
+        let length = message(socket, buffer, flags, |level, kind, data| match (level, kind) {
+            (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) => stamp = first_stamp(data),
+            (libc::IPPROTO_IP, libc::IP_RECVERR) | (libc::IPPROTO_IPV6, libc::IPV6_RECVERR) => {
+                (entry, error) = (Extended::read(data), report::read(data));
             }
+            (libc::IPPROTO_IP, libc::IP_TTL) | (libc::IPPROTO_IPV6, libc::IPV6_HOPLIMIT) => {
+                time_to_live = data.first_chunk().and_then(|word| u8::try_from(i32::from_ne_bytes(*word)).ok());
+            }
+            _ => {}
         })
         .ok()?;
-        if let Some(notice) = error.and_then(|error| error.notice(stamp)) {
-            return Some(notice);
+        let error = error.map(|report| Notice::Error(Report { stamp, time_to_live, ..report }));
+        if let Some(notice) = error.or_else(|| entry?.notice(stamp)) {
+            return Some((notice, length.min(buffer.len())));
         }
     }
+}
+
+/// Takes the oldest error off the error queue, and the stamps that stand before it; `None` when there is none.
+pub fn next_report(socket: BorrowedFd<'_>) -> Option<Report> {
+    std::iter::from_fn(|| next_notice(socket)).find_map(|notice| match notice {
+        Notice::Error(report) => Some(report),
+        Notice::Stamp { .. } | Notice::Released { .. } => None,
+    })
 }
 
 /// Sends one message, asking for departure stamps of this one alone (`SO_TIMESTAMPING` as control message).
@@ -291,45 +304,61 @@ pub(super) fn first_stamp(data: &[u8]) -> Option<u64> {
     (at != 0).then_some(at)
 }
 
-/// `struct sock_extended_err` (include/uapi/linux/errqueue.h): errno, origin, type, code, pad, info, data.
+/// `struct sock_extended_err` (include/uapi/linux/errqueue.h) of what is no error: origin, code, info, data.
 #[derive(Clone, Copy)]
-pub(super) struct Extended {
-    errno: u32,
+struct Extended {
     origin: u8,
-    kind: u8,
     code: u8,
     info: u32,
     data: u32,
 }
 
 impl Extended {
-    pub(super) fn read(data: &[u8]) -> Option<Self> {
+    fn read(data: &[u8]) -> Option<Self> {
         let word = |at: usize| data.get(at..)?.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes));
-        Some(Self {
-            errno: word(0)?,
-            origin: *data.get(4)?,
-            kind: *data.get(5)?,
-            code: *data.get(6)?,
-            info: word(8)?,
-            data: word(12)?,
-        })
+        Some(Self { origin: *data.get(4)?, code: *data.get(6)?, info: word(8)?, data: word(12)? })
     }
 
-    pub(super) fn notice(self, stamp: Option<u64>) -> Option<Notice> {
-        if self.origin == libc::SO_EE_ORIGIN_TIMESTAMPING {
-            let point = match self.info {
-                0 => Point::Driver,
-                1 => Point::Sched,
-                2 => Point::Acknowledged,
-                _ => return None,
-            };
-            return Some(Notice::Stamp { point, id: self.data, at: stamp? });
+    fn notice(self, stamp: Option<u64>) -> Option<Notice> {
+        match (self.origin, self.info) {
+            (libc::SO_EE_ORIGIN_TIMESTAMPING, info) => {
+                let point = match info {
+                    0 => Point::Driver,
+                    1 => Point::Sched,
+                    2 => Point::Acknowledged,
+                    _ => return None,
+                };
+                Some(Notice::Stamp { point, id: self.data, at: stamp? })
+            }
+            (SO_EE_ORIGIN_ZEROCOPY, first) => {
+                let copied = self.code & SO_EE_CODE_ZEROCOPY_COPIED != 0;
+                Some(Notice::Released { first, last: self.data, copied })
+            }
+            _ => None,
         }
-        if self.origin == SO_EE_ORIGIN_ZEROCOPY {
-            let copied = self.code & SO_EE_CODE_ZEROCOPY_COPIED != 0;
-            return Some(Notice::Released { first: self.info, last: self.data, copied });
-        }
-        let local = self.origin == libc::SO_EE_ORIGIN_LOCAL;
-        Some(Notice::Error { errno: self.errno as i32, local, kind: self.kind, code: self.code })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsFd;
+
+    use super::*;
+    use crate::socket::option;
+
+    #[test]
+    fn a_closed_port_reports_itself() {
+        // A number that the system gives to nobody by itself, this socket included.
+        let closed = SocketAddr::from(([127, 0, 0, 1], testbed::port::free()));
+        let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        option::tell_of_errors(socket.as_fd(), false);
+        socket.connect(closed).unwrap();
+        assert_eq!(next_report(socket.as_fd()), None);
+        socket.send(b"question").unwrap();
+        // Waits for it, and takes the socket's error thereby: the queue says more.
+        assert_eq!(socket.recv(&mut [0; 8]).unwrap_err().kind(), std::io::ErrorKind::ConnectionRefused);
+        let report = next_report(socket.as_fd()).expect("port unreachable");
+        assert_eq!((report.kind, report.code, report.errno), (3, 3, libc::ECONNREFUSED));
+        assert_eq!((report.from, &report.about), (Some(SocketAddr::ip(&closed)), b"question"));
     }
 }

@@ -1,4 +1,4 @@
-//! Raw TCP sockets: what a kernel tells of a segment beside its octets, and of the ICMP errors that quote one.
+//! Raw TCP sockets: what a kernel tells of a segment beside its octets.
 
 use std::io;
 use std::net::IpAddr;
@@ -8,7 +8,7 @@ use libc::c_int;
 use socket2::{SockFilter, Socket};
 
 use super::option::set_int;
-use super::queue::{Extended, Notice, address_of, first_stamp, message_from};
+use super::queue::{address_of, first_stamp, message_from};
 
 /// A segment as it came.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,85 +42,6 @@ pub fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8], flags: c_int) -> Resul
 
 fn small(data: &[u8]) -> Option<u8> {
     data.first_chunk().and_then(|octets| u8::try_from(c_int::from_ne_bytes(*octets)).ok())
-}
-
-/// An ICMP error, or a failure of our own host, about something that was sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    /// The error number it stands for.
-    pub errno: i32,
-    /// The ICMP error; `None`: our own host says so.
-    pub icmp: Option<Icmp>,
-    /// Octets of the quoted segment put into the buffer.
-    pub length: usize,
-}
-
-/// An ICMP error by its numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Icmp {
-    /// Type.
-    pub kind: u8,
-    /// Code.
-    pub code: u8,
-    /// The MTU of "too big".
-    pub info: u32,
-    /// Who sent it, where the kernel tells.
-    pub from: Option<IpAddr>,
-}
-
-/// What stood on the error queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Queued {
-    /// Somebody refuses what was sent; the segment that is quoted is in the buffer.
-    Refusal(Refusal),
-    /// A departure stamp, or something else of ours.
-    Other(Notice),
-}
-
-/// Takes the oldest off the error queue, and puts the segment it quotes into `buffer`. `None`: it is empty.
-pub fn queued(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> Option<Queued> {
-    loop {
-        let (mut refusal, mut other, mut stamp) = (None, None, None);
-        let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
-        let length = message_from(socket, buffer, flags, None, |level, kind, data| match (level, kind) {
-            (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) => stamp = first_stamp(data),
-            (libc::IPPROTO_IP, libc::IP_RECVERR) | (libc::IPPROTO_IPV6, libc::IPV6_RECVERR) => {
-                refusal = extended(data);
-                other = Extended::read(data);
-            }
-            _ => {}
-        })
-        .ok()?;
-        if let Some((errno, icmp)) = refusal {
-            return Some(Queued::Refusal(Refusal { errno, icmp, length }));
-        }
-        if let Some(notice) = other.and_then(|other| other.notice(stamp)) {
-            return Some(Queued::Other(notice));
-        }
-    }
-}
-
-/// `struct sock_extended_err` and the offender's address behind it (include/uapi/linux/errqueue.h). `None`: no error.
-fn extended(data: &[u8]) -> Option<(i32, Option<Icmp>)> {
-    let word = |at: usize| data.get(at..)?.first_chunk().map(|octets| u32::from_ne_bytes(*octets));
-    let (errno, origin) = (word(0)?.cast_signed(), *data.get(4)?);
-    let (kind, code, info) = (*data.get(5)?, *data.get(6)?, word(8)?);
-    match origin {
-        libc::SO_EE_ORIGIN_ICMP | libc::SO_EE_ORIGIN_ICMP6 => {
-            Some((errno, Some(Icmp { kind, code, info, from: offender(data.get(16..)?) })))
-        }
-        libc::SO_EE_ORIGIN_LOCAL => Some((errno, None)),
-        _ => None,
-    }
-}
-
-/// A `sockaddr_in` or `sockaddr_in6`, wherever it lies.
-fn offender(address: &[u8]) -> Option<IpAddr> {
-    match i32::from(u16::from_ne_bytes(*address.first_chunk()?)) {
-        libc::AF_INET => address.get(4..)?.first_chunk::<4>().map(|octets| IpAddr::from(*octets)),
-        libc::AF_INET6 => address.get(8..)?.first_chunk::<16>().map(|octets| IpAddr::from(*octets)),
-        _ => None,
-    }
 }
 
 /// Lets through nothing but TCP to `count` ports from `first` on: every raw TCP socket is given a copy of every segment
@@ -163,30 +84,4 @@ pub fn set_ttl(socket: &Socket, ipv6: bool, ttl: u8) -> io::Result<()> {
 /// Lets hops cut what is sent over IPv4: without DF, as most probers send.
 pub fn let_fragment(socket: &Socket) -> io::Result<()> {
     set_int(socket.as_fd(), libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_DONT)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// An extended error as the kernel lays it out, of an offender at 10.0.0.9.
-    fn error(origin: u8) -> Vec<u8> {
-        let mut data = vec![0; 32];
-        data[0..4].copy_from_slice(&113_u32.to_ne_bytes());
-        (data[4], data[5], data[6]) = (origin, 3, 13);
-        data[16..18].copy_from_slice(&(libc::AF_INET as u16).to_ne_bytes());
-        data[20..24].copy_from_slice(&[10, 0, 0, 9]);
-        data
-    }
-
-    #[test]
-    fn an_error_says_what_and_who() {
-        let icmp = Icmp { kind: 3, code: 13, info: 0, from: Some([10, 0, 0, 9].into()) };
-        assert_eq!(extended(&error(libc::SO_EE_ORIGIN_ICMP)), Some((113, Some(icmp))));
-        assert_eq!(extended(&error(libc::SO_EE_ORIGIN_LOCAL)), Some((113, None)));
-        assert_eq!(extended(&error(libc::SO_EE_ORIGIN_TIMESTAMPING)), None);
-        for cut in 0..16 {
-            assert_eq!(extended(&error(libc::SO_EE_ORIGIN_ICMP)[..cut]), None, "cut at {cut}");
-        }
-    }
 }

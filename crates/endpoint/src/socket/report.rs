@@ -1,11 +1,8 @@
 //! Errors that others send for what a socket sent: what, about what, and from whom (`IP_RECVERR`).
 
 use std::net::IpAddr;
-use std::os::fd::BorrowedFd;
 
-use super::queue;
-
-/// An entry of a socket's error queue.
+/// An error of a socket's error queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {
     /// Who sent the ICMP error; `None`: our own kernel, for a reason of its own.
@@ -29,31 +26,16 @@ pub struct Report {
     pub time_to_live: Option<u8>,
 }
 
-/// Takes the oldest error off the queue; `None` when there is none.
-pub fn next(socket: BorrowedFd<'_>) -> Option<Report> {
-    // A stamp or another entry may stand before it; a queue that grows for ever is not waited out.
-    for _ in 0..64 {
-        let (mut found, mut stamp, mut time_to_live) = (None, None, None);
-        let mut about = [0; 8];
-        let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
-        let length = queue::message(socket, &mut about, flags, |level, kind, data| match (level, kind) {
-            (libc::IPPROTO_IP, libc::IP_RECVERR) | (libc::IPPROTO_IPV6, libc::IPV6_RECVERR) => found = read(data),
-            (libc::IPPROTO_IP, libc::IP_TTL) | (libc::IPPROTO_IPV6, libc::IPV6_HOPLIMIT) => {
-                time_to_live = data.first_chunk().and_then(|word| u8::try_from(i32::from_ne_bytes(*word)).ok());
-            }
-            (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) => stamp = queue::first_stamp(data),
-            _ => {}
-        })
-        .ok()?;
-        if let Some(report) = found {
-            return Some(Report { about, quoted: length.min(about.len()), stamp, time_to_live, ..report });
-        }
+impl Report {
+    /// The start of what it is about, as it was quoted.
+    pub fn quote(&self) -> &[u8] {
+        &self.about[..self.quoted]
     }
-    None
 }
 
-/// `struct sock_extended_err` (include/uapi/linux/errqueue.h) with the sender's socket address behind it.
-fn read(data: &[u8]) -> Option<Report> {
+/// `struct sock_extended_err` (include/uapi/linux/errqueue.h) with the sender's socket address behind it. `None`: no error, or
+/// cut short.
+pub(super) fn read(data: &[u8]) -> Option<Report> {
     let (data, name) = data.split_first_chunk::<16>()?;
     let word = |at: usize| data.get(at..)?.first_chunk().map(|octets| u32::from_ne_bytes(*octets));
     let remote = match data[4] {
@@ -85,11 +67,7 @@ fn sender(name: &[u8]) -> Option<IpAddr> {
 
 #[cfg(test)]
 mod tests {
-    use std::net::SocketAddr;
-    use std::os::fd::AsFd;
-
     use super::*;
-    use crate::socket::option;
 
     fn extended(origin: u8, name: &[u8]) -> Vec<u8> {
         let mut data = vec![0; 16];
@@ -120,21 +98,5 @@ mod tests {
         for cut in 0..16 {
             assert_eq!(read(&extended(libc::SO_EE_ORIGIN_ICMP, &[])[..cut]), None, "cut at {cut}");
         }
-    }
-
-    #[test]
-    fn a_closed_port_reports_itself() {
-        // A number that the system gives to nobody by itself, this socket included.
-        let closed = SocketAddr::from(([127, 0, 0, 1], testbed::port::free()));
-        let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-        option::tell_of_errors(socket.as_fd(), false);
-        socket.connect(closed).unwrap();
-        assert_eq!(next(socket.as_fd()), None);
-        socket.send(b"question").unwrap();
-        // Waits for it, and takes the socket's error thereby: the queue says more.
-        assert_eq!(socket.recv(&mut [0; 8]).unwrap_err().kind(), std::io::ErrorKind::ConnectionRefused);
-        let report = next(socket.as_fd()).expect("port unreachable");
-        assert_eq!((report.kind, report.code, report.errno), (3, 3, libc::ECONNREFUSED));
-        assert_eq!((report.from, &report.about), (Some(SocketAddr::ip(&closed)), b"question"));
     }
 }

@@ -93,7 +93,7 @@ fn an_ending_that_nobody_knows_is_refused_with_those_that_are(words: &[&str]) {
 #[test_case(&["run.json", "-o", "page.pdf"], ".html (a page), .svg or .png"; "no such form")]
 #[test_case(&["run.json", "-o", "absent/page.html"], "its folder is not there"; "no folder")]
 #[test_case(&["run.json", "-o", "a.svg", "--plot", "pie"], "percentiles, histogram, series, heat, curve, shift"; "no such chart")]
-#[test_case(&["run.json", "-o", "a.svg", "--plot", "heat"], "--samples FILE.csv"; "no samples")]
+#[test_case(&["other.json", "-o", "a.svg", "--plot", "heat"], "--samples FILE.csv"; "no samples")]
 #[test_case(&["run.json", "-o", "a.svg", "--plot", "curve"], "--find"; "no search")]
 #[test_case(&["other.json", "-o", "a.html", "--samples", "run.csv"], "samples of another measurement"; "other samples")]
 #[test_case(&["run.json", "-o", "a.html", "--samples", "run.json"], "no samples of sonde"; "samples that are none")]

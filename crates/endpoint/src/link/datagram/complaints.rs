@@ -7,12 +7,13 @@
 use std::os::fd::BorrowedFd;
 
 use protocol::icmp::echo::Echo;
-use protocol::link::Fault;
+use protocol::link::{Departure, Fault};
 use rustix::io::Errno;
 
 use crate::link::clockwork::fault_of;
-use crate::socket::echo::next_complaint;
+use crate::link::stamping;
 use crate::socket::queue::{self, Notice};
+use crate::socket::report::Report;
 
 /// What stood on an error queue, which is empty now.
 #[derive(Debug, Default)]
@@ -21,41 +22,35 @@ pub struct Complaints {
     pub ours: Vec<Fault>,
     /// Whether our own host said something.
     pub local: bool,
+    /// When the latest message left that was to be stamped.
+    pub departure: Departure,
     /// The errors that others sent, whosever messages they are about.
     from_others: Vec<i32>,
 }
 
 impl Complaints {
-    /// Takes them all off the queue. Requests of `echo` are told from others' by what is quoted; what is no error is dropped: stamps
-    /// nobody waits for any more.
+    /// Takes them all off the queue, where no call will find them again. Requests of `echo` are told from others' by what is
+    /// quoted.
     pub fn take(socket: BorrowedFd<'_>, echo: Option<&Echo>) -> Self {
         let mut found = Self::default();
-        match echo {
-            Some(echo) => {
-                while let Some(complaint) = next_complaint(socket) {
-                    let ours = echo.quoted(complaint.request()).is_some();
-                    found.add(complaint.errno, complaint.from.is_none(), ours);
-                }
-            }
-            None => {
-                while let Some(notice) = queue::next_notice(socket) {
-                    if let Notice::Error { errno, local, .. } = notice {
-                        found.add(errno, local, true);
-                    }
-                }
+        while let Some(notice) = queue::next_notice(socket) {
+            stamping::note(&mut found.departure, notice);
+            if let Notice::Error(report) = notice {
+                let ours = echo.is_none_or(|echo| echo.quoted(report.quote()).is_some());
+                found.add(report, ours);
             }
         }
         found
     }
 
-    fn add(&mut self, errno: i32, local: bool, ours: bool) {
-        if local {
+    fn add(&mut self, report: Report, ours: bool) {
+        if report.from.is_none() {
             self.local = true;
             return;
         }
-        self.from_others.push(errno);
+        self.from_others.push(report.errno);
         if ours {
-            self.ours.push(refusal(errno));
+            self.ours.push(refusal(report.errno));
         }
     }
 

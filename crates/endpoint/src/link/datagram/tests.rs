@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
+use protocol::icmp::echo::{Family, Socket as Kind};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use test_case::test_case;
 
@@ -28,13 +29,14 @@ fn scene(waiting: Waiting) -> (Datagram, UdpSocket) {
     (Datagram::new(near, waiting, Stop::default()), far)
 }
 
-/// Sends `count` messages to nobody in place of `far`. Each is refused, and nobody has read of it; then somebody is there again.
+/// Sends `count` messages to nobody in place of `far`, each of them the header of an echo request. Each is refused, and nobody has
+/// read of it; then somebody is there again.
 fn refused(link: &mut Datagram, far: UdpSocket, count: usize) -> UdpSocket {
     let at = far.local_addr().unwrap();
     drop(far);
     for number in 0..count {
         // By hand: the link would take the error of the one before.
-        while send(&link.socket, &[number as u8], rustix::net::SendFlags::empty()).is_err() {
+        while send(&link.socket, &[8, 0, 0, 0, 0, 1, 0, number as u8], rustix::net::SendFlags::empty()).is_err() {
             let found = link.complaints();
             link.keep(found.ours);
         }
@@ -90,12 +92,15 @@ fn each_of_several_refusals_is_told_once(waiting: Waiting) {
     assert_eq!(link.receive(&mut buffer, soon()), Ok(Some(5)), "it waits again");
 }
 
-#[test]
-fn stamps_are_taken_off_the_queue_and_refusals_are_kept() {
+#[test_case(None, REFUSED; "of datagrams")]
+#[test_case(Some(Echo::new(Family::V4, Kind::Raw, 1, 0)), REFUSED; "of echoes")]
+#[test_case(Some(Echo::new(Family::V4, Kind::Raw, 2, 0)), Ok(None); "of another's echoes")]
+fn stamps_are_taken_off_the_queue_and_refusals_are_kept(echo: Option<Echo>, told: Result<Option<usize>, Fault>) {
     let (mut link, far) = scene(Waiting::Block);
+    link.echo = echo;
     let _far = refused(&mut link, far, 1);
     link.departure();
-    assert_eq!(link.try_receive(&mut [0; 64]), REFUSED);
+    assert_eq!(link.try_receive(&mut [0; 64]), told);
     assert_eq!(link.try_receive(&mut [0; 64]), Ok(None));
 }
 
