@@ -9,7 +9,8 @@ use measure::environment::Environment;
 
 use super::counters::Counters;
 
-/// What the next reading is compared with: the latest that was unlike the one before, while any is kept.
+/// The latest facts and names of counters that were unlike those before them: what the next reading is compared with. They stand as
+/// long as a reading that has them is kept.
 static LATEST: Mutex<(Weak<Environment>, Weak<String>)> = Mutex::new((Weak::new(), Weak::new()));
 
 /// Facts of a host.
@@ -80,8 +81,8 @@ impl Counts {
 
     /// The counters as they were.
     pub(super) fn whole(&self) -> Counters {
-        let values = self.values.lines().map(|value| value.parse().unwrap_or_default());
-        self.names.lines().map(str::to_owned).zip(values).collect()
+        let pairs = self.names.lines().zip(self.values.lines());
+        pairs.filter_map(|(name, value)| Some((name.to_owned(), value.parse().ok()?))).collect()
     }
 }
 

@@ -23,7 +23,7 @@ pub struct Watch {
     reader: Reader,
     before: Facts,
     start: Sample,
-    /// Whether threads are looked at that were not handed over.
+    /// The threads of the process are looked at, where none is handed over.
     with_threads: bool,
     spans: Vec<ThreadSpan>,
 }

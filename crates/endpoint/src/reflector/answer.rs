@@ -62,7 +62,7 @@ pub struct Answerer<L> {
     buffer: Vec<u8>,
     request_head: usize,
     reply_head: usize,
-    /// Whether it comes back where nothing comes.
+    /// [`Answerer::run`] comes back where nothing comes for a while.
     rests: bool,
     announced: bool,
     previous_sent: Option<u64>,

@@ -53,7 +53,7 @@ pub struct Guest {
     /// How its session ends, where nothing else comes before.
     how: How,
     watch: Option<Watch>,
-    /// What the scheduler had given the yard's thread when the session began.
+    /// The time that the yard's thread had been given by the scheduler when the session began.
     yard: Option<ThreadFacts>,
     /// What the client has not taken yet, and until when it may.
     unwritten: Vec<u8>,
@@ -399,7 +399,7 @@ impl Guest {
         self.yard = self.shared.yard.facts();
     }
 
-    /// What happened on the host since. Once the session's threads have told what they saw.
+    /// Ends the watch of the host, once the session's threads have told what they saw; what happened since it began.
     fn end_watch(&mut self) -> Environment {
         let Some(mut watch) = self.watch.take() else { return Environment::default() };
         let Some(session) = &self.session else { return watch.finish() };

@@ -1,8 +1,8 @@
 //! A flow of exchanges at the reflector: answered by a thread of its own while requests come, and by the one thread of the
 //! [yard](super::yard) while hardly any do.
 //!
-//! Who pins or polls keeps the thread, as does a flow of large messages: one whose client goes on sending, or does not read, would
-//! hold up the others of the yard.
+//! A session that pins its threads or polls keeps them, and so does a flow of large messages: one whose client goes on sending, or
+//! does not read, would hold up the others of the yard.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use super::answer::{Answerer, FlowEnd};
 use super::session::{Session, SocketEnd};
 use super::yard::{Resting, Turn};
 use crate::clock::Monotonic;
-use crate::facts::thread::ThreadFacts;
+use crate::facts::thread::{ThreadFacts, ThreadSpan};
 use crate::serve::places::Place;
 use crate::socket::option;
 use crate::stop::GLANCE;
@@ -47,8 +47,7 @@ pub struct Held {
     /// Its places among what the session, and the reflector, wait for at their end.
     running: Option<Place>,
     _here: Option<Place>,
-    /// What the scheduler had given the thread that answers it, where that was looked at.
-    facts: Option<ThreadFacts>,
+    stints: Stints,
 }
 
 impl Held {
@@ -61,16 +60,15 @@ impl Held {
         (running, here): (Option<Place>, Option<Place>),
     ) -> Self {
         let place = socket.as_ref().map(|socket| session.sockets.enter(socket));
-        Self { session, flow, socket, place, datagrams, running, _here: here, facts: None }
+        Self { session, flow, socket, place, datagrams, running, _here: here, stints: Stints::default() }
     }
-}
 
-impl Held {
     /// Reads what the scheduler has given this thread, which answers the flow from here on. Connect + exchange has many threads
     /// for a moment each: that would be measured with every connection.
     pub fn look_at_thread(&mut self) {
-        let lasts = self.session.open.pattern == Pattern::Exchange;
-        self.facts = if lasts { ThreadFacts::own() } else { None };
+        if self.session.open.pattern == Pattern::Exchange {
+            self.stints.begin();
+        }
     }
 
     /// Whose flow it is.
@@ -92,11 +90,43 @@ impl Drop for Held {
         if let Some(place) = self.place {
             self.session.sockets.leave(place);
         }
+        if let Some(span) = self.stints.span() {
+            self.session.had(span);
+        }
         drop(self.running.take());
         // Of connect + exchange none is taken: one connection comes while the last is still ending.
         if self.session.open.pattern != Pattern::ConnectExchange {
             self.session.flows[usize::from(self.flow)].leave();
         }
+    }
+}
+
+/// What the scheduler gave the threads that answered one flow, one after the other: a flow at rest has none for a while.
+#[derive(Debug, Default)]
+struct Stints {
+    /// When the first began, and what all that have ended had.
+    had: Option<(Instant, Nanos, Nanos)>,
+    /// What the present one's thread had had before it.
+    before: Option<ThreadFacts>,
+}
+
+impl Stints {
+    fn begin(&mut self) {
+        self.before = ThreadFacts::own();
+    }
+
+    fn end(&mut self) {
+        let Some(before) = self.before.take() else { return };
+        if let Some(span) = ThreadFacts::own().and_then(|now| now.since(&before)) {
+            let (first, ran, waited) = self.had.unwrap_or((before.at, Nanos::ZERO, Nanos::ZERO));
+            self.had = Some((first, Nanos(ran.0 + span.ran_ns.0), Nanos(waited.0 + span.waited_ns.0)));
+        }
+    }
+
+    /// All of them as one, from the first's begin until now: of a stint of a moment no share says anything.
+    fn span(&self) -> Option<ThreadSpan> {
+        let (first, ran_ns, waited_ns) = self.had?;
+        Some(ThreadSpan { watched_ns: Monotonic::now().since(first)?, ran_ns, waited_ns })
     }
 }
 
@@ -126,17 +156,17 @@ impl<L: Link + Send + std::fmt::Debug + 'static> Exchange<L> {
             // Not before: its client waits for that.
             self.held.look_at_thread();
             if answered.is_err() {
-                return self.end(before);
+                return self.account(before);
             }
         }
         if many {
             self.answerer.run_many();
-            return self.end(before);
+            return self.account(before);
         }
         Box::new(self).go_on(before);
     }
 
-    /// How long a call waits: for good, or where the flow may rest until it is quiet.
+    /// Sets how long a call of the flow's thread waits for a request: for good, or where the flow may rest until it is quiet.
     fn set_patience(&mut self, many: bool) {
         let Session { open, got, behaviour, .. } = &*self.held.session;
         let rests = open.pattern == Pattern::Exchange
@@ -153,25 +183,18 @@ impl<L: Link + Send + std::fmt::Debug + 'static> Exchange<L> {
     }
 
     fn go_on(mut self: Box<Self>, before: CpuTime) {
-        if self.answerer.run() != FlowEnd::Quiet {
-            return self.end(before);
+        let end = self.answerer.run();
+        self.account(before);
+        if end == FlowEnd::Quiet {
+            let shared = Arc::clone(&self.shared);
+            shared.yard.keep(self);
         }
-        self.account(before);
-        let shared = Arc::clone(&self.shared);
-        shared.yard.keep(self);
-    }
-
-    fn end(self, before: CpuTime) {
-        self.account(before);
     }
 
     /// Tells the session what this thread did for it.
-    fn account(&self, before: CpuTime) {
-        let session = &self.held.session;
-        session.used(CpuTime::own().since(before));
-        if let Some(span) = self.held.facts.as_ref().and_then(|facts| ThreadFacts::own()?.since(facts)) {
-            session.had(span);
-        }
+    fn account(&mut self, before: CpuTime) {
+        self.held.session.used(CpuTime::own().since(before));
+        self.held.stints.end();
     }
 
     /// Whether its client leaves unread what it was sent.

@@ -15,7 +15,7 @@ use rustix::thread::gettid;
 
 use crate::facts::thread::ThreadFacts;
 use crate::stop::Stop;
-use crate::thread::{CpuTime, settle};
+use crate::thread::CpuTime;
 
 /// Events taken by one call.
 const AT_ONCE: usize = 64;
@@ -110,8 +110,6 @@ impl Yard {
     /// A system that cannot wait for events.
     pub fn run(&self, stop: &Stop) -> std::io::Result<()> {
         epoll::add(&self.events, stop.event()?, EventData::new_u64(STOP), EventFlags::IN)?;
-        // As the threads of flows: for its name alone, which cannot fail.
-        let _named = settle(None, "reflector");
         let mut events: Vec<Event> = Vec::with_capacity(AT_ONCE);
         let mut before = CpuTime::own();
         let _first = self.thread.set(gettid().as_raw_nonzero().get().cast_unsigned());
