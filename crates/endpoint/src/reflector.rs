@@ -205,10 +205,10 @@ impl Door {
     }
 
     fn open_once(address: SocketAddr) -> std::io::Result<Self> {
-        // TCP first: without address sharing it tells whether somebody else has the port.
-        let tcp = listen::listen(listen::unbound(address, Type::STREAM)?, address)?;
+        // Who is refused is told of, so that the kernel is asked to drop nobody. TCP first: without address sharing it tells whether somebody else has the port.
+        let tcp = listen::listen(listen::unbound(address, Type::STREAM, &Gate::default())?, address)?;
         let address = tcp.local_addr()?.as_socket().unwrap_or(address);
-        let udp = listen::unbound(address, Type::DGRAM)?;
+        let udp = listen::unbound(address, Type::DGRAM, &Gate::default())?;
         udp.set_reuse_address(true)?;
         // Each flow gets a socket of its own on this port, connected to its client.
         udp.set_reuse_port(true)?;

@@ -60,6 +60,8 @@ fn take(listener: &Socket, most: usize, stop: &Stop, arrived: &mut dyn FnMut(Arr
             Ok((connection, from)) => {
                 // Of another family nobody comes to a socket of IP.
                 if let Some(from) = from.as_socket() {
+                    // Its filter has let it in, and need not look at each of its segments: without one this says so.
+                    let _none = connection.detach_filter();
                     arrived(Ok((connection, from)));
                 }
             }

@@ -5,18 +5,20 @@ use std::net::SocketAddr;
 
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
+use super::gate::Gate;
 use crate::error::{EndpointError, Step};
 
 /// Connections that wait to be accepted, where the system allows so many.
 pub const BACKLOG: i32 = 4_096;
 
-/// A socket for `address` that is not bound yet. The wildcard of IPv6 serves IPv4 too.
-pub fn unbound(address: SocketAddr, kind: Type) -> io::Result<Socket> {
+/// A socket for `address` that is not bound yet, for those that `gate` lets through. The wildcard of IPv6 serves IPv4 too.
+pub fn unbound(address: SocketAddr, kind: Type, gate: &Gate) -> io::Result<Socket> {
     let protocol = if kind == Type::STREAM { Protocol::TCP } else { Protocol::UDP };
     let socket = Socket::new(Domain::for_address(address), kind, Some(protocol))?;
     if address.is_ipv6() {
         socket.set_only_v6(!address.ip().is_unspecified())?;
     }
+    gate.guard(&socket)?;
     Ok(socket)
 }
 
@@ -31,9 +33,9 @@ pub fn listen(socket: Socket, address: SocketAddr) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// A socket that listens for connections at `address`, as the system sets it.
-pub fn listener(address: SocketAddr) -> Result<Socket, EndpointError> {
-    let listening = unbound(address, Type::STREAM).and_then(|socket| listen(socket, address));
+/// A socket that listens for connections at `address` of those that `gate` lets through, as the system sets it.
+pub fn listener(address: SocketAddr, gate: &Gate) -> Result<Socket, EndpointError> {
+    let listening = unbound(address, Type::STREAM, gate).and_then(|socket| listen(socket, address));
     listening.map_err(|cause| EndpointError::new(Step::Listen, address, cause))
 }
 

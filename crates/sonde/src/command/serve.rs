@@ -15,6 +15,7 @@ use endpoint::peer::stamp::reflector as stamp;
 use endpoint::reflector::event::Tell;
 use endpoint::reflector::permit::{Permit, Permits};
 use endpoint::reflector::{Reflector, Settings, bind};
+use endpoint::serve::gate::Gate;
 use endpoint::stop::Stop;
 use endpoint::thread::check_allowed;
 use protocol::native::key::Key;
@@ -59,10 +60,10 @@ pub fn run(options: ServeOptions, output: &Arc<Output>) -> Result<Exit, Failure>
     let mut beside = Vec::new();
     let hosts: Vec<IpAddr> = addresses.iter().map(SocketAddr::ip).collect();
     for (server, port) in plan.beside.chosen() {
-        beside.push((server.name, (server.bind)(&hosts, port)?));
+        beside.push((server.name, (server.bind)(&hosts, port, &plan.gate)?));
     }
-    if let Some(plan) = &plan.stamp {
-        beside.push(("a session-reflector of STAMP", stamp_beside(&addresses, plan)?));
+    if let Some(stamp) = &plan.stamp {
+        beside.push(("a session-reflector of STAMP", stamp_beside(&addresses, stamp, &plan.gate)?));
     }
     let status = status(&plan, &addresses);
     output.note(&format!("sonde serve: {status}\n"));
@@ -86,10 +87,11 @@ fn places(addresses: &[SocketAddr]) -> String {
 }
 
 /// A session-reflector of STAMP at the hosts of these addresses, over UDP.
-fn stamp_beside(addresses: &[SocketAddr], plan: &StampPlan) -> Result<Bound, Failure> {
+fn stamp_beside(addresses: &[SocketAddr], plan: &StampPlan, gate: &Gate) -> Result<Bound, Failure> {
     let listen = addresses.iter().map(|address| SocketAddr::new(address.ip(), plan.port)).collect();
     let key = plan.key.as_ref().map(KeyFile::read_stamp).transpose()?;
-    let settings = stamp::Settings { key, counts: plan.counts, clock: plan.clock, ..stamp::Settings::at(listen) };
+    let (gate, usual) = (gate.clone(), stamp::Settings::at(listen));
+    let settings = stamp::Settings { key, gate, counts: plan.counts, clock: plan.clock, ..usual };
     let reflector = stamp::bind(settings)?;
     Ok(Bound::new(reflector.addresses(), move |stop| reflector.run(stop)))
 }

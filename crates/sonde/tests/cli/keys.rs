@@ -1,12 +1,18 @@
 //! Keys with rights, and who may come to `sonde serve` at all.
 
+use std::io::ErrorKind;
+use std::net::{SocketAddr, UdpSocket};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use predicates::str::contains;
 use rustix::process::Signal;
 use serde_json::Value;
+use socket2::{Domain, Socket, Type};
+use testbed::client::PATIENCE;
+use testbed::port;
 
 use crate::serve::Reflector;
 use crate::{document, printed, sonde_in};
@@ -145,8 +151,41 @@ fn who_is_of_no_allowed_network_is_not_heard() {
     let line = reflector.line_that("reason=");
     assert!(line.contains(" refused from=127.0.0.1:") && line.contains("its address is in no network"), "{line}");
     sonde_in(folder.path(), &["serve", "--allow", "10.0.0.0/33"]).assert().code(2).stderr(contains("is no network"));
-    let beside = ["serve", "--open", "--allow", "10.0.0.0/8", "--netperf"];
-    sonde_in(folder.path(), &beside).assert().code(2).stderr(contains("--allow does not hold for --netperf"));
+}
+
+#[test]
+fn the_servers_beside_are_there_for_the_allowed_networks_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let ports: Vec<u16> = (0..5).map(|_| port::free()).collect();
+    let [netperf, sockperf, iperf, iperf3, stamp] = ports[..].try_into().unwrap();
+    let numbers: Vec<String> = ports.iter().map(ToString::to_string).collect();
+    let options = ["--netperf", "--sockperf", "--iperf", "--iperf3", "--stamp-port"];
+    let mut words = vec!["--allow", "127.0.0.2", "--stamp"];
+    words.extend(options.iter().zip(&numbers).flat_map(|(option, port)| [*option, port]));
+    let _reflector = Reflector::start(folder.path(), &words);
+    for port in [netperf, sockperf, iperf, iperf3] {
+        let connect = |from: &str, patience| {
+            let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+            socket.bind(&SocketAddr::new(from.parse().unwrap(), 0).into()).unwrap();
+            socket.connect_timeout(&SocketAddr::from(([127, 0, 0, 1], port)).into(), patience)
+        };
+        connect("127.0.0.2", PATIENCE).unwrap();
+        // Not even refused: no patience is long enough.
+        assert_eq!(connect("127.0.0.1", Duration::from_millis(200)).unwrap_err().kind(), ErrorKind::TimedOut);
+    }
+    // A packet of STAMP (RFC 8762, section 4.2.1), and a message of sockperf that wants a reply.
+    for (port, message) in [(stamp, &[0; 44][..]), (sockperf, &[0, 0, 0, 0, 0, 0, 0, 1, 0, 3, 0, 0, 0, 14])] {
+        let senders = ["127.0.0.1", "127.0.0.2"].map(|from| {
+            let socket = UdpSocket::bind((from, 0)).unwrap();
+            socket.set_read_timeout(Some(PATIENCE)).unwrap();
+            socket.send_to(message, ("127.0.0.1", port)).unwrap();
+            socket
+        });
+        senders[1].recv(&mut [0; 64]).unwrap();
+        // It asked before, and would have been answered by now.
+        senders[0].set_nonblocking(true).unwrap();
+        assert_eq!(senders[0].recv(&mut [0; 64]).unwrap_err().kind(), ErrorKind::WouldBlock);
+    }
 }
 
 #[test]

@@ -166,8 +166,8 @@ fn open(place: &Place, settings: &Settings) -> Result<Bound, EndpointError> {
         Transport::Tcp => (Type::STREAM, "TCP"),
         Transport::Udp => (Type::DGRAM, "UDP"),
     };
-    let socket =
-        listen::unbound(address, kind).map_err(|cause| EndpointError::new(Step::OpenSocket(name), address, cause))?;
+    let socket = listen::unbound(address, kind, &settings.gate)
+        .map_err(|cause| EndpointError::new(Step::OpenSocket(name), address, cause))?;
     if let Some(bytes) = settings.buffer_bytes {
         let set = |cause| EndpointError::new(Step::Set("buffers"), address, cause);
         socket.set_recv_buffer_size(bytes as usize).map_err(set)?;

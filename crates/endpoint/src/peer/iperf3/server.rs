@@ -105,9 +105,9 @@ impl Shared {
 pub fn bind(settings: Settings, observer: Arc<dyn Observer>) -> Result<Server, EndpointError> {
     let (mut listeners, mut datagrams) = (Vec::new(), Vec::new());
     for address in &settings.listen {
-        let listener = listen::listener(*address)?;
+        let listener = listen::listener(*address, &settings.gate)?;
         let bound = listener.local_addr().map_err(|cause| EndpointError::new(Step::Listen, *address, cause))?;
-        datagrams.push(flows::bind(bound.as_socket().unwrap_or(*address))?);
+        datagrams.push(flows::bind(bound.as_socket().unwrap_or(*address), &settings.gate)?);
         listeners.push(listener);
     }
     let shared = Shared {

@@ -21,6 +21,7 @@ use protocol::netperf::passphrase::Passphrase;
 use socket2::Socket;
 
 use crate::error::EndpointError;
+use crate::serve::gate::Gate;
 use crate::serve::places::Places;
 use crate::serve::visits::Visit;
 use crate::serve::{Hall, listen};
@@ -34,6 +35,8 @@ const END: Nanos = Nanos::secs(1);
 pub struct Settings {
     /// Where to listen. The wildcard of IPv6 serves IPv4 too.
     pub listen: Vec<SocketAddr>,
+    /// From where it is served; what comes from elsewhere the kernel drops.
+    pub gate: Gate,
     /// What a client must say first; absent: nothing.
     pub passphrase: Option<Passphrase>,
     /// Its bounds.
@@ -47,7 +50,14 @@ pub struct Settings {
 impl Settings {
     /// Listening at `listen`, no passphrase, usual limits.
     pub fn at(listen: SocketAddr) -> Self {
-        Self { listen: vec![listen], passphrase: None, limits: Limits::default(), serial: false, log: None }
+        Self {
+            listen: vec![listen],
+            gate: Gate::default(),
+            passphrase: None,
+            limits: Limits::default(),
+            serial: false,
+            log: None,
+        }
     }
 }
 
@@ -108,7 +118,8 @@ impl Shared {
 /// Binds the sockets of a netserver; nothing is answered before [`Netserver::run`]. No thread is started: a process may
 /// still go into the background after this.
 pub fn bind(settings: Settings) -> Result<Netserver, EndpointError> {
-    let listeners = settings.listen.iter().map(|address| listen::listener(*address)).collect::<Result<_, _>>()?;
+    let listeners =
+        settings.listen.iter().map(|address| listen::listener(*address, &settings.gate)).collect::<Result<_, _>>()?;
     let hall = Hall::new(settings.limits.clients)?.one_by_one(settings.serial);
     let shared = Shared { memory: Places::new(settings.limits.all_bytes), settings, hall };
     Ok(Netserver { listeners, shared: Arc::new(shared) })

@@ -23,6 +23,7 @@ use crate::clock::{Monotonic, wall};
 use crate::environment::clock_state;
 use crate::error::hint::Hint;
 use crate::error::{EndpointError, Step};
+use crate::serve::gate::Gate;
 use crate::serve::{SHORTAGE, listen};
 use crate::socket::{option, queue};
 use crate::stop::{GLANCE, Stop};
@@ -41,6 +42,8 @@ const ARRIVALS: u32 = libc::SOF_TIMESTAMPING_SOFTWARE | libc::SOF_TIMESTAMPING_R
 pub struct Settings {
     /// Its addresses.
     pub listen: Vec<SocketAddr>,
+    /// From where it is served; what comes from elsewhere the kernel drops.
+    pub gate: Gate,
     /// The key of authenticated packets, where it answers such alone.
     pub key: Option<Key>,
     /// Whether it numbers its answers.
@@ -54,7 +57,14 @@ pub struct Settings {
 impl Settings {
     /// The usual ones at these addresses.
     pub fn at(listen: Vec<SocketAddr>) -> Self {
-        Self { listen, key: None, counts: true, per_second: PER_SECOND, clock: Pretence::default() }
+        Self {
+            listen,
+            gate: Gate::default(),
+            key: None,
+            counts: true,
+            per_second: PER_SECOND,
+            clock: Pretence::default(),
+        }
     }
 }
 
@@ -86,15 +96,15 @@ pub struct StampReflector {
 
 /// Binds the sockets; nothing is answered before [`StampReflector::run`].
 pub fn bind(settings: Settings) -> Result<StampReflector, EndpointError> {
-    let sockets = settings.listen.iter().map(|address| open(*address)).collect::<Result<_, _>>()?;
+    let sockets = settings.listen.iter().map(|address| open(*address, &settings.gate)).collect::<Result<_, _>>()?;
     let clock = Pretence { since: wall(), ..settings.clock };
     Ok(StampReflector { sockets, settings: Settings { clock, ..settings } })
 }
 
-fn open(address: SocketAddr) -> Result<(Socket, SocketAddr), EndpointError> {
+fn open(address: SocketAddr, gate: &Gate) -> Result<(Socket, SocketAddr), EndpointError> {
     let fail = |cause: io::Error| listening(address, cause);
     let ipv6 = address.is_ipv6();
-    let socket = listen::unbound(address, Type::DGRAM)
+    let socket = listen::unbound(address, Type::DGRAM, gate)
         .map_err(|cause| EndpointError::new(Step::OpenSocket("UDP"), address, cause))?;
     option::tell_destination(socket.as_fd(), ipv6).map_err(fail)?;
     option::tell_time_to_live(socket.as_fd(), ipv6).map_err(fail)?;

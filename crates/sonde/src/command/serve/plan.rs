@@ -70,14 +70,6 @@ impl Plan {
         let (listen, without_ipv6) = addresses(&options.door)?;
         let stamp = stamp(&options.door, &options.test)?;
         let DoorOptions { key, insecure_key_file, allow, no_facts, audit, open, beside, .. } = options.door;
-        if let Some((server, _)) = beside.chosen().next().filter(|_| !allow.is_empty()) {
-            let what = format!("--allow does not hold for --{}, which would answer every network", server.option);
-            return Err(Failure::usage(what).hint("let a firewall choose who comes to it, or start it without --allow"));
-        }
-        if stamp.is_some() && !allow.is_empty() {
-            return Err(Failure::usage("--allow does not hold for --stamp, which would answer every network")
-                .hint("let a firewall choose who comes to it, or start it without --allow"));
-        }
         Ok(Self {
             listen,
             without_ipv6,

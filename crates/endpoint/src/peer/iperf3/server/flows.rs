@@ -19,6 +19,7 @@ use socket2::{SockAddr, Socket, Type};
 use super::Shared;
 use super::event::Event;
 use crate::error::{EndpointError, Step};
+use crate::serve::gate::Gate;
 use crate::serve::listen;
 use crate::serve::mailbox::Slot;
 
@@ -85,9 +86,9 @@ impl Drop for Turn<'_> {
 }
 
 /// A socket for first datagrams at `address`.
-pub(super) fn bind(address: SocketAddr) -> Result<Socket, EndpointError> {
+pub(super) fn bind(address: SocketAddr, gate: &Gate) -> Result<Socket, EndpointError> {
     let fail = |cause: std::io::Error| EndpointError::new(Step::Listen, address, cause);
-    let socket = listen::unbound(address, Type::DGRAM).map_err(fail)?;
+    let socket = listen::unbound(address, Type::DGRAM, gate).map_err(fail)?;
     socket.set_reuse_address(true).map_err(fail)?;
     socket.bind(&SockAddr::from(address)).map_err(fail)?;
     Ok(socket)
@@ -100,7 +101,7 @@ pub(super) fn serve(mut socket: Socket, shared: &Shared) {
         let mut waiting = take_all(&socket);
         while let Some(from) = waiting.pop() {
             let Some(to) = shared.flows.claim(from) else { continue };
-            match take_over(&mut socket, from) {
+            match take_over(&mut socket, from, &shared.settings.gate) {
                 Ok((flow, others)) => {
                     waiting.extend(others);
                     answer(flow, from, &to, shared);
@@ -129,15 +130,17 @@ fn take_all(socket: &Socket) -> Vec<SocketAddr> {
 }
 
 /// Makes `socket` the flow of `from`, and a new one in its place; and whence other first datagrams came meanwhile.
-fn take_over(socket: &mut Socket, from: SocketAddr) -> Result<(Socket, Vec<SocketAddr>), EndpointError> {
+fn take_over(socket: &mut Socket, from: SocketAddr, gate: &Gate) -> Result<(Socket, Vec<SocketAddr>), EndpointError> {
     let fail = |cause: std::io::Error| EndpointError::new(Step::ConnectData, from, cause);
     let local = socket.local_addr().map_err(fail)?;
     let local = local.as_socket().ok_or_else(|| fail(std::io::ErrorKind::Unsupported.into()))?;
-    let fresh = bind(local)?;
+    let fresh = bind(local, gate)?;
     if let Err(error) = socket.connect(&SockAddr::from(from)) {
         return Err(fail(error));
     }
     let flow = std::mem::replace(socket, fresh);
+    // Nobody else is heard by it any more: its datagrams need no filter.
+    let _none = flow.detach_filter();
     let others = take_all(&flow).into_iter().filter(|other| *other != from).collect();
     Ok((flow, others))
 }

@@ -179,7 +179,7 @@ impl Attendant<'_> {
 
     fn prepare(&self, ask: &Ask) -> Result<Prepared, Refusal> {
         let local = self.connection.local_addr().ok().and_then(|address| address.as_socket());
-        prepare(ask, local, &self.shared.settings.limits, &self.shared.memory)
+        prepare(ask, local, &self.shared.settings, &self.shared.memory)
     }
 
     fn refuse(&mut self, refusal: Refusal) -> Result<(), Ended> {

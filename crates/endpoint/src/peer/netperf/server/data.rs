@@ -13,11 +13,12 @@ use protocol::netperf::ask::{Ask, Carrier, Family, Flags, Ring as Asked};
 use protocol::netperf::data::{BACKLOG, LARGEST_DATAGRAM};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
-use super::Limits;
+use super::{Limits, Settings};
 use crate::cpu_usage::{Snapshot, TICKS_PER_SECOND};
 use crate::error::{Cause, EndpointError};
 use crate::link::ring::Shape;
 use crate::link::stream::PIECE;
+use crate::serve::gate::Gate;
 use crate::serve::places::{Place, Places};
 use crate::socket::tuning::Tuning;
 use crate::socket::{self, option};
@@ -70,9 +71,15 @@ pub struct Prepared {
 }
 
 /// Sets up the data socket that `ask` wants, for a client whose control connection is at `control` here.
-pub fn prepare(ask: &Ask, control: Option<SocketAddr>, limits: &Limits, memory: &Places) -> Result<Prepared, Errno> {
+pub fn prepare(
+    ask: &Ask,
+    control: Option<SocketAddr>,
+    settings: &Settings,
+    memory: &Places,
+) -> Result<Prepared, Errno> {
+    let limits = &settings.limits;
     check(ask)?;
-    let socket = open(ask, control)?;
+    let socket = open(ask, control, &settings.gate)?;
     let sizes = Sizes::of(ask, &socket)?;
     let (sends, receives) = (ring(sizes.send, &ask.send_ring, limits), ring(sizes.receive, &ask.receive_ring, limits));
     let (sends, receives) =
@@ -115,7 +122,7 @@ fn check(ask: &Ask) -> Result<(), Errno> {
     Ok(())
 }
 
-fn open(ask: &Ask, control: Option<SocketAddr>) -> Result<Socket, Errno> {
+fn open(ask: &Ask, control: Option<SocketAddr>, gate: &Gate) -> Result<Socket, Errno> {
     let local = local_address(ask, control)?;
     let (kind, protocol) = match ask.carrier {
         Carrier::Udp => (Type::DGRAM, Protocol::UDP),
@@ -127,6 +134,7 @@ fn open(ask: &Ask, control: Option<SocketAddr>) -> Result<Socket, Errno> {
         socket.set_reuse_address(true)?;
     }
     set_options(&socket, ask, local)?;
+    gate.guard(&socket)?;
     socket.bind(&SockAddr::from(local))?;
     socket::set_glance(&socket)?;
     if kind == Type::STREAM {

@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use protocol::sockperf::server::Rules;
 
 use super::event::Tell;
+use crate::serve::gate::Gate;
 use crate::socket::multicast::{Interface, Outgoing};
 
 /// How a server is to be.
@@ -12,6 +13,8 @@ use crate::socket::multicast::{Interface, Outgoing};
 pub struct Settings {
     /// Where it listens.
     pub places: Vec<Place>,
+    /// From where it is served; what comes from elsewhere the kernel drops.
+    pub gate: Gate,
     /// What it does with each message.
     pub rules: Rules,
     /// Threads that the sockets are dealt out to, in rows of neighbours: 1 or more, and no more than there are sockets. A
@@ -44,6 +47,7 @@ impl Settings {
     pub fn at(places: Vec<Place>) -> Self {
         Self {
             places,
+            gate: Gate::default(),
             rules: Rules::default(),
             threads: 1,
             cpus: Vec::new(),
