@@ -142,20 +142,26 @@ fn strangers_are_not_served_where_one_is_awaited() {
     }
 }
 
-#[test]
-fn single_datagrams_of_forged_sources_keep_nobody_out_for_long() {
+#[test_case(1, "127.0.0.1", "nothing came for a while"; "one datagram each")]
+#[test_case(2, "127.0.0.1", "nothing came for a while"; "two datagrams each")]
+#[test_case(1, "127.0.0.2", "more than half of all flows"; "another address does not wait")]
+fn flows_that_are_none_keep_nobody_out_for_long(count: u8, from: &str, gone: &str) {
     let server = Ours::with(Transport::Udp, |settings| settings.limits.flows = 3);
     let mut datagram = [0; 100];
-    datagram[3] = 1;
     let sockets: Vec<UdpSocket> = (0..3).map(|_| UdpSocket::bind("127.0.0.1:0").unwrap()).collect();
     for socket in &sockets {
-        socket.send_to(&datagram, server.address()).unwrap();
+        for number in 1..=count {
+            datagram[3] = number;
+            socket.send_to(&datagram, server.address()).unwrap();
+        }
     }
-    let client = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let client = UdpSocket::bind((from, 0)).unwrap();
+    datagram[3] = 1;
     let port = client.local_addr().unwrap().port();
     until("its turn", || {
         client.send_to(&datagram, server.address()).unwrap();
         server.events().iter().any(|event| matches!(event, Event::Began(began) if began.peer.port() == port))
     });
-    assert!(server.ended()[0].cut_short.as_ref().is_some_and(|why| why.contains("its place was needed")));
+    let why = server.ended()[0].cut_short.clone();
+    assert!(why.as_ref().is_some_and(|why| why.contains(gone) && why.ends_with("its place was needed")), "{why:?}");
 }

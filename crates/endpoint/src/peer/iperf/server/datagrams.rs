@@ -1,7 +1,7 @@
 //! Flows of datagrams that come by one socket, told apart by their sources. One thread takes all of them.
 
 use std::collections::HashMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,6 +21,7 @@ use crate::clock::Monotonic;
 use crate::peer::iperf::datagram::Aim;
 use crate::peer::iperf::tcp::wall;
 use crate::serve::SHORTAGE;
+use crate::serve::sources::source;
 use crate::socket::envelope::Envelope;
 use crate::stop::GLANCE;
 
@@ -30,14 +31,25 @@ const LINGER: Nanos = Nanos::secs(3);
 /// A source that asks for datagrams repeats that until they come. What is repeated may come after a short stream has
 /// ended; what comes so long after its end asks for another.
 const REPEATED: Nanos = Nanos::secs(1);
-/// Where there is no room for another flow, one goes that has brought a single datagram and nothing for so long.
-const SINGLE: Nanos = Nanos::secs(2);
+/// Where there is no room for another flow, one goes that has brought nothing for so long: whoever forges its source can claim many
+/// flows, but has to go on with each.
+const STALLED: Nanos = Nanos::secs(2);
+/// For room is looked that often: each look goes through all flows, and strangers can ask for one by every datagram.
+const LOOK: Nanos = Nanos::millis(1);
 /// Octets of the largest datagram.
 const LARGEST: usize = 1 << 16;
 
 /// Takes the datagrams of `socket`, which is bound to `local`, until the server stops.
 pub(super) fn serve(socket: &Socket, local: SocketAddr, shared: &Arc<Shared>) {
-    let mut desk = Desk { shared, socket, local, flows: HashMap::new(), edge: Instant::NEVER, turned_away: 0 };
+    let mut desk = Desk {
+        shared,
+        socket,
+        local,
+        flows: HashMap::new(),
+        edge: Instant::NEVER,
+        look_at: Instant(0),
+        turned_away: 0,
+    };
     let (mut envelope, mut buffer) = (Envelope::default(), vec![0; LARGEST]);
     let mut glance = Monotonic::now();
     while !shared.hall.stop.requested() {
@@ -68,6 +80,8 @@ struct Desk<'a> {
     flows: HashMap<SocketAddr, Kept>,
     /// The earliest end of an interval.
     edge: Instant,
+    /// Before that no room is looked for.
+    look_at: Instant,
     /// Datagrams beyond the bound.
     turned_away: u64,
 }
@@ -80,8 +94,10 @@ struct Kept {
     /// Counts what comes; none where nothing of it counts, or it has ended.
     meter: Option<Meter>,
     edge: Instant,
-    /// Forgotten after so long a silence.
+    /// Forgotten after so long a silence …
     idle: Nanos,
+    /// … and after this one where another needs its place.
+    stalled: Nanos,
     /// What we send over it.
     sending: Arc<Sending>,
 }
@@ -162,7 +178,7 @@ impl Desk<'_> {
     fn begin(&mut self, from: SocketAddr, datagram: &[u8], envelope: &mut Envelope, now: Instant, arrived: Nanos) {
         let Some(flow) = Flow::begin(datagram, now, arrived) else { return };
         if self.flows.len() >= self.shared.settings.limits.flows {
-            self.make_room(now);
+            self.make_room(from, now);
         }
         if !self.shared.settings.serves(from.ip()) || self.flows.len() >= self.shared.settings.limits.flows {
             if self.turned_away == 0 {
@@ -206,6 +222,7 @@ impl Desk<'_> {
             edge: if receives { now.after(interval) } else { Instant::NEVER },
             meter,
             idle: self.shared.settings.limits.idle.max(Nanos(gap.0.saturating_mul(4))),
+            stalled: STALLED.max(Nanos(gap.0.saturating_mul(4))),
             sending: Arc::default(),
         }
     }
@@ -292,13 +309,29 @@ impl Desk<'_> {
         }
     }
 
-    /// Forgets the flow that is most likely none.
-    fn make_room(&mut self, now: Instant) {
-        let single = |kept: &Kept| kept.flow.total().received <= 1 && kept.silence(now) > SINGLE;
-        let longest = self.flows.iter().filter(|(_, kept)| single(kept)).max_by_key(|(_, kept)| kept.silence(now));
-        if let Some(from) = longest.map(|(from, _)| *from) {
-            self.ended(from, now, Some("it brought one datagram, and its place was needed".into()));
-            self.flows.remove(&from);
+    /// Forgets a flow for one from `from`: the one that has stalled longest, or else one of an address that has more than half of all
+    /// and is another.
+    fn make_room(&mut self, from: SocketAddr, now: Instant) {
+        if now < self.look_at {
+            return;
+        }
+        self.look_at = now.after(LOOK);
+        let quietest = |flows: &mut dyn Iterator<Item = (&SocketAddr, &Kept)>| {
+            flows.max_by_key(|(_, kept)| kept.silence(now)).map(|(from, _)| *from)
+        };
+        let stalled = quietest(&mut self.flows.iter().filter(|(_, kept)| kept.silence(now) > kept.stalled));
+        let why =
+            if stalled.is_some() { "nothing came for a while" } else { "its address had more than half of all flows" };
+        let gone = stalled.or_else(|| {
+            let mut counts: HashMap<IpAddr, usize> = HashMap::new();
+            self.flows.keys().for_each(|from| *counts.entry(source(from.ip())).or_default() += 1);
+            let (most, count) = counts.into_iter().max_by_key(|(_, count)| *count)?;
+            let is_too_many = count > self.shared.settings.limits.flows / 2 && most != source(from.ip());
+            is_too_many.then(|| quietest(&mut self.flows.iter().filter(|(from, _)| source(from.ip()) == most)))?
+        });
+        if let Some(gone) = gone {
+            self.ended(gone, now, Some(format!("{why}, and its place was needed")));
+            self.flows.remove(&gone);
         }
     }
 
