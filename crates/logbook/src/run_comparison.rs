@@ -32,7 +32,8 @@ pub struct RunComparisonDocument {
     pub second: ComparedRun,
     /// Cells that both have, in order.
     pub cells: Vec<ComparedCell>,
-    /// Figures of cells that were judged together (Holm), a count: the more, the more each takes to be called different.
+    /// Figures of cells that were judged together (Westfall and Young), a count: each is called different only where none of the others
+    /// would come to differ as much by chance.
     pub judged_together: u32,
     /// Repeats of each cell with which so many could show a difference at all, a count.
     pub fewest_repeats: u32,

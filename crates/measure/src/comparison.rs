@@ -10,6 +10,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::statistics::joint;
 use crate::statistics::paired::{self, Estimate};
 use crate::statistics::sides::{self, FEWEST, Sides};
 use crate::statistics::strata::{self, Block};
@@ -151,6 +152,29 @@ pub fn compare_by(figures: &[Runs], rule: Rule) -> Vec<Compared> {
     compared
 }
 
+/// Compares figures of cells that were all measured in the same rounds, each side by itself: the k-th run of one was made when the
+/// k-th of the others was. However many they are, each is called different by as few runs as one alone takes; `seed` says which ways
+/// to deal the rounds out are tried, where there are very many.
+pub fn compare_rounds(figures: &[Runs], seed: u64) -> Vec<Compared> {
+    let rule = Rule::once(Design::Apart);
+    let mut compared: Vec<Compared> = figures.iter().map(|runs| runs.compared(rule.design, rule.alarms)).collect();
+    let most = |side: fn(&Runs) -> &Vec<Option<f64>>| figures.iter().map(|runs| side(runs).len()).max().unwrap_or(0);
+    let (first, second) = (most(|runs| &runs.first), most(|runs| &runs.second));
+    let probabilities = if let [one] = &compared[..] {
+        one.p.into_iter().collect()
+    } else {
+        let judged = figures.iter().zip(&compared).filter(|(_, compared)| compared.p.is_some());
+        let rounds: Vec<joint::Rounds> = judged.map(|(runs, _)| runs.rounds(first, second)).collect();
+        joint::probabilities(&rounds, first, seed)
+    };
+    let mut probabilities = probabilities.into_iter();
+    for figure in &mut compared {
+        let p = figure.p.and_then(|_| probabilities.next());
+        figure.word = figure.judged(p, 1, rule);
+    }
+    compared
+}
+
 /// Fewest runs of each side, or pairs, with which one of so many figures can be called different at all; five at least.
 ///
 /// ```
@@ -236,6 +260,18 @@ impl Runs {
             delta: found.delta,
             word: Word::TooFewRuns,
         }
+    }
+
+    /// What so many rounds of each side have, as logarithms where there are: what disturbs a round moves all by a share.
+    fn rounds(&self, first: usize, second: usize) -> joint::Rounds {
+        let positive = self.first.iter().chain(&self.second).flatten().all(|value| *value > 0.0);
+        let side = |runs: &[Option<f64>], count: usize| {
+            let told = |round: usize| runs.get(round).copied().flatten();
+            (0..count)
+                .map(|round| told(round).map(|value| if positive { value.ln() } else { value }))
+                .collect::<Vec<_>>()
+        };
+        [side(&self.first, first), side(&self.second, second)].concat()
     }
 
     /// The runs of each block of [`STRETCH`].

@@ -7,6 +7,7 @@ pub mod dark;
 pub mod flows;
 pub mod groups;
 pub mod jitter;
+pub mod joint;
 pub mod loss;
 pub mod moments;
 pub mod paired;

@@ -1,6 +1,6 @@
 //! Two runs, compared: a row for each cell, with how much it moved and how surely.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use logbook::run_comparison::{ComparedCell, ComparedRun, RunComparisonDocument, Spot};
 use logbook::shelf::short;
@@ -28,8 +28,12 @@ pub fn render(found: &RunComparisonDocument, style: &Style) -> String {
         title(&mut page, format!("{method} · {} · {figure}", over(address)));
         let head = ["", "A", "B", "change", "95 % interval", "verdict"];
         let head = head.map(|cell| Piece::new(cell, Tone::Faint)).to_vec();
+        let share = shared(&rows);
         let rows: Vec<Vec<Piece>> = std::iter::once(head).chain(rows.into_iter().map(row)).collect();
         page.table(&rows);
+        if let Some(share) = share {
+            page.paragraph(INDENT, &Piece::from(String::new()), 0, &share);
+        }
     }
     page.gap();
     labelled(&mut page, "how", &how(found));
@@ -47,11 +51,6 @@ pub fn render(found: &RunComparisonDocument, style: &Style) -> String {
 fn answer(found: &RunComparisonDocument) -> String {
     let figures: Vec<&ComparedFigure> = found.cells.iter().flat_map(|cell| &cell.figures).collect();
     let count = |is: &dyn Fn(&ComparedFigure) -> bool| figures.iter().filter(|figure| is(figure)).count();
-    let better = |figure: &ComparedFigure| match figure.compared.word {
-        Word::More => Some(figure.figure.more_is_better()),
-        Word::Less => Some(!figure.figure.more_is_better()),
-        Word::NotShown | Word::TooFewRuns => None,
-    };
     let few = count(&|figure| figure.compared.word == Word::TooFewRuns);
     let all = figures.len();
     if all == 0 {
@@ -61,8 +60,8 @@ fn answer(found: &RunComparisonDocument) -> String {
         return format!("Too few repeats to show a difference in any of {all} values");
     }
     let parts = [
-        (count(&|figure| better(figure) == Some(false)), "worse"),
-        (count(&|figure| better(figure) == Some(true)), "better"),
+        (count(&|figure| is_better(figure) == Some(false)), "worse"),
+        (count(&|figure| is_better(figure) == Some(true)), "better"),
         (count(&|figure| figure.compared.word == Word::NotShown), "without significant difference"),
         (few, "with too few repeats"),
     ];
@@ -94,7 +93,43 @@ fn groups(found: &RunComparisonDocument) -> Groups<'_> {
             groups[place].1.push((&cell.spot, figure));
         }
     }
+    for (_, rows) in &mut groups {
+        rows.sort_by_key(|(_, figure)| rank(figure));
+    }
     groups
+}
+
+/// What is worse stands first, then what is better: a mesh has thousands of rows.
+fn rank(figure: &ComparedFigure) -> u8 {
+    match is_better(figure) {
+        Some(false) => 0,
+        Some(true) => 1,
+        None => 2,
+    }
+}
+
+/// Whether a significant difference is one for the better.
+fn is_better(figure: &ComparedFigure) -> Option<bool> {
+    match figure.compared.word {
+        Word::More => Some(figure.figure.more_is_better()),
+        Word::Less => Some(!figure.figure.more_is_better()),
+        Word::NotShown | Word::TooFewRuns => None,
+    }
+}
+
+/// The host that most of the rows that are worse have in common, where they are three at least and more than half.
+fn shared(rows: &[(&Spot, &ComparedFigure)]) -> Option<String> {
+    let worse: Vec<&Spot> =
+        rows.iter().filter(|(_, figure)| is_better(figure) == Some(false)).map(|(spot, _)| *spot).collect();
+    let of = |host: &str, spot: &Spot| spot.from == host || spot.to == host;
+    let count = |host: &str| worse.iter().filter(|spot| of(host, spot)).count();
+    let hosts: BTreeSet<&str> = worse.iter().flat_map(|spot| [spot.from.as_str(), spot.to.as_str()]).collect();
+    let most = hosts.iter().map(|host| count(host)).max().filter(|most| *most >= 3 && 2 * most > worse.len())?;
+    // Of two that have as many in common neither is the one.
+    let [host] = hosts.into_iter().filter(|host| count(host) == most).collect::<Vec<_>>().try_into().ok()?;
+    let (worse, all) = (worse.len(), rows.iter().filter(|(spot, _)| of(host, spot)).count());
+    let share = if most == worse { format!("All {worse} worse") } else { format!("{most} of the {worse} worse") };
+    Some(format!("{share} share {host}, which has {all} of the {} rows", rows.len()))
 }
 
 fn row((spot, figure): (&Spot, &ComparedFigure)) -> Vec<Piece> {
@@ -143,18 +178,13 @@ fn word(figure: &ComparedFigure) -> (&'static str, Tone) {
 /// How it was judged, and what more it would take.
 fn how(found: &RunComparisonDocument) -> String {
     let few = found.cells.iter().flat_map(|cell| &cell.figures).any(|figure| figure.compared.word == Word::TooFewRuns);
-    let together = match found.judged_together {
-        0 | 1 => String::new(),
-        many => format!(", {many} of them judged together (Holm), each interval by itself"),
+    let by = match found.judged_together {
+        0 | 1 => "Mann–Whitney over the repeats".to_owned(),
+        many => format!("{many} values judged together by their repeats (Westfall–Young), each interval by itself"),
     };
-    let more = if few {
-        format!("; a difference among so many takes {} repeats of each cell", found.fewest_repeats)
-    } else {
-        String::new()
-    };
-    format!(
-        "Mann–Whitney over the repeats of each cell{together}; anything that changed between the runs is part of the difference{more}"
-    )
+    let more =
+        if few { format!("; a difference takes {} repeats of each cell", found.fewest_repeats) } else { String::new() };
+    format!("{by}; anything that changed between the runs is part of the difference{more}")
 }
 
 fn labelled(page: &mut Page, label: &str, text: &str) {
@@ -192,6 +222,8 @@ fn limits(page: &mut Page, cells: &[ComparedCell]) {
 
 #[cfg(test)]
 mod tests {
+    use test_case::test_case;
+
     use super::*;
     use crate::fixture;
 
@@ -201,5 +233,40 @@ mod tests {
         let wide = |line: &&str| unicode_width::UnicodeWidthStr::width(*line) > 80;
         assert_eq!(text.lines().find(wide), None, "{text}");
         insta::assert_snapshot!(text);
+    }
+
+    /// Every host of four with every other; each cell that the predicate names is slower.
+    fn mesh(is_worse: impl Fn(&str, &str) -> bool) -> String {
+        let mut found = fixture::run_comparison();
+        let (worse, same) = (found.cells[0].clone(), found.cells[1].clone());
+        let hosts = ["h1", "h2", "h3", "h4"];
+        let pairs =
+            hosts.iter().flat_map(|from| hosts.iter().map(move |to| (*from, *to))).filter(|(from, to)| from != to);
+        let cell = |(from, to): (&str, &str)| {
+            let mut cell = if is_worse(from, to) { worse.clone() } else { same.clone() };
+            (cell.spot.from, cell.spot.to) = (from.to_owned(), to.to_owned());
+            cell.thresholds.clear();
+            cell
+        };
+        found.cells = pairs.map(cell).collect();
+        render(&found, &Style::default())
+    }
+
+    #[test]
+    fn what_is_worse_stands_first_and_the_host_it_has_in_common_is_named() {
+        let text = mesh(|from, to| from == "h3" || to == "h3");
+        assert!(text.contains("  All 6 worse share h3, which has 6 of the 12 rows\n"), "{text}");
+        let rows: Vec<&str> = text.lines().filter(|line| line.contains(" → ")).take(6).collect();
+        assert!(rows.iter().all(|row| row.contains("h3") && row.ends_with("slower")), "{text}");
+        let most = mesh(|from, to| from == "h3" || (from, to) == ("h1", "h2"));
+        assert!(most.contains("  3 of the 4 worse share h3, which has 6 of the 12 rows\n"), "{most}");
+    }
+
+    #[test_case(|from, to| (from, to) == ("h1", "h2") || (from, to) == ("h2", "h1"); "a link, both ways")]
+    #[test_case(|from, to| from < to; "half of all")]
+    #[test_case(|_, _| true; "everything")]
+    #[test_case(|_, _| false; "nothing")]
+    fn no_host_is_named_where_none_is_it(is_worse: fn(&str, &str) -> bool) {
+        assert!(!mesh(is_worse).contains(" share "), "{}", mesh(is_worse));
     }
 }

@@ -1,6 +1,7 @@
 //! Runs of the store as sides: compared cell by cell.
 //!
-//! A cell's repeats are its runs, made at the hours of the two, so that they are tested as groups; all cells are judged together.
+//! A cell's repeats are its runs, made at the hours of the two, so that they are tested as groups; all cells are judged together, by
+//! the rounds that they have in common.
 //! A repeat that failed, or that was cut short, has no number.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +14,7 @@ use logbook::run_comparison::{ComparedCell, MethodDifference, RunComparisonDocum
 use logbook::shelf::Shelf;
 use logbook::store;
 use logbook::study::{ComparedFigure, ThresholdHeld};
-use measure::comparison::{Design, Runs, compare, fewest};
+use measure::comparison::{Design, Runs, compare_rounds, fewest};
 use measure::study::figure::Figure;
 use measure::study::threshold::Held;
 
@@ -29,6 +30,9 @@ use crate::output::Output;
 use crate::program::tool;
 use crate::system::now;
 use clap::Parser;
+
+/// Of which dealings of the repeats are drawn where there are very many: two comparisons of the same runs are the same.
+const SEED: u64 = 1;
 
 /// Two runs that are to be compared.
 #[derive(Debug)]
@@ -130,7 +134,7 @@ impl Pair<'_> {
             }
         }
         let runs: Vec<Runs> = all.iter().map(|(_, _, runs)| runs.clone()).collect();
-        let compared = compare(&runs, Design::Apart);
+        let compared = compare_rounds(&runs, SEED);
         let judged = compared.iter().filter(|figure| figure.p.is_some()).count();
         let mut cells: Vec<ComparedCell> = Vec::new();
         for ((spot, figure, Runs { first, second }), compared) in all.into_iter().zip(compared) {
@@ -158,7 +162,7 @@ impl Pair<'_> {
             second: (&second).into(),
             cells,
             judged_together: judged as u32,
-            fewest_repeats: fewest(judged.max(1), Design::Apart) as u32,
+            fewest_repeats: fewest(1, Design::Apart) as u32,
             methods: methods(&first, &second),
             first_alone: alone(&one, &other),
             second_alone: alone(&other, &one),
