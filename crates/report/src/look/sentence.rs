@@ -10,7 +10,7 @@ use measure::unit::Nanos;
 use measure::verdict::Warning;
 
 use super::name;
-use crate::{number, words};
+use crate::{number, shell, words};
 
 /// The answer: the time that an application meets, or as near as the host lets it be measured, and what was lost.
 pub fn answer(found: &LookDocument) -> String {
@@ -147,7 +147,10 @@ pub(super) fn no_program(look: &Look) -> Option<String> {
             Some(format!("No program answered ({tcp}, {udp} ports) → run `sonde serve` there, or name a port (--port)"))
         }
         None if has_answered(look) => None,
-        None => Some(format!("Nothing answered → name an open port (--port), or run `sonde check {}`", look.host)),
+        None => Some(format!(
+            "Nothing answered → name an open port (--port), or run `sonde check {}`",
+            shell::word(&look.host)
+        )),
     }
 }
 

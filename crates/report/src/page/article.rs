@@ -14,6 +14,7 @@ use crate::moment::moment;
 use crate::number;
 use crate::picture;
 use crate::plot::Chart;
+use crate::shell;
 use crate::text;
 use crate::words::command::Command;
 use crate::words::warning;
@@ -290,43 +291,8 @@ pub(super) fn command(page: &mut Builder, id: &str, words: &[String]) {
     if words.is_empty() {
         return;
     }
-    let line: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    let line: Vec<String> = words.iter().map(|word| shell::word(word)).collect();
     let line = escaped(&line.join(" "));
     page.html.raw(&format!("<h3 id=\"{id}-command\">The command</h3>\n"));
     page.html.raw(&format!("<pre class=\"command\" tabindex=\"0\"><code>{line}</code></pre>\n"));
-}
-
-/// A word so that a shell takes it as it is.
-fn quoted(word: &str) -> String {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=+.,:/@%^±".contains(letter);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    if word.chars().any(char::is_control) {
-        let shown: String = word
-            .chars()
-            .flat_map(|letter| match letter {
-                '\'' | '\\' => format!("\\{letter}").chars().collect::<Vec<_>>(),
-                letter if letter.is_ascii_control() => format!("\\x{:02x}", u32::from(letter)).chars().collect(),
-                letter => vec![letter],
-            })
-            .collect();
-        return format!("$'{shown}'");
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use test_case::test_case;
-
-    #[test_case("db1:5432", "db1:5432"; "as it is")]
-    #[test_case("p99<1ms,loss<0.1%", "'p99<1ms,loss<0.1%'"; "what a shell would take for itself")]
-    #[test_case("it's", r"'it'\''s'"; "a quote")]
-    #[test_case("a\u{1b}b", r"$'a\x1bb'"; "a control character")]
-    #[test_case("", "''"; "nothing")]
-    fn a_command_is_as_a_shell_takes_it(word: &str, text: &str) {
-        assert_eq!(quoted(word), text);
-    }
 }

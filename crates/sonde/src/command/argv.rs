@@ -6,6 +6,7 @@ use std::ffi::{OsStr, OsString};
 use anstream::ColorChoice;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use report::shell;
 
 use crate::command::foreign;
 use crate::exit::Exit;
@@ -192,7 +193,7 @@ fn what_was_meant(error: &clap::Error) -> Option<String> {
         ErrorKind::ValueValidation => {
             let (option, value) = (told(ContextKind::InvalidArg)?, told(ContextKind::InvalidValue)?);
             (option.starts_with("--count") && looks_like_host(value))
-                .then(|| format!("sonde rtt {value} (-c is a count here; the host is an argument)"))
+                .then(|| format!("sonde rtt {} (-c is a count here; the host is an argument)", shell::word(value)))
         }
         _ => None,
     }

@@ -110,7 +110,7 @@ impl KeyFile {
             let what = format!("{name}: other users of this machine can read this key");
             let hint = format!(
                 "chmod 600 {}; or --insecure-key-file, where all who can read it may have it",
-                shlex::try_quote(&name).unwrap_or_default()
+                report::shell::word(&name)
             );
             return Err(Failure::usage(what).hint(hint).about(&name));
         }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use logbook::document::Head;
 use logbook::study::StudyDocument;
 use measure::unit::Nanos;
+use report::shell;
 use uuid::Uuid;
 
 use crate::command::deliver;
@@ -67,7 +68,8 @@ pub fn run(options: &SweepOptions, command: Vec<String>, output: &Arc<Output>) -
     let exit = make::make(study, &planned, &result, output, &mut |_| {})?;
     let kept = result.output.iter().find(|destination| destination.format == FileFormat::Json);
     if let (Exit::CutShort(_), Some(file)) = (exit, kept) {
-        output.note(&format!("`sonde sweep --resume {}` measures what is missing\n", file.path.display()));
+        let file = shell::word(&file.path.to_string_lossy());
+        output.note(&format!("`sonde sweep --resume {file}` measures what is missing\n"));
     }
     Ok(exit)
 }

@@ -5,6 +5,7 @@
 use logbook::failure::Side;
 use logbook::host;
 
+use super::word::quoted;
 use crate::child::Finished;
 use crate::transport::remote::{Fault, words_of};
 
@@ -146,7 +147,7 @@ fn wants_password(told: &host::Ssh, said: &str, last: &str) -> Option<Fault> {
 }
 
 fn filled(hint: &str, told: &host::Ssh) -> String {
-    hint.replace("{host}", &told.to)
+    hint.replace("{host}", &quoted(&told.to))
 }
 
 #[cfg(test)]
@@ -202,5 +203,11 @@ mod tests {
         assert!(fault.hint.contains("`sonde check db1`"), "{fault:?}");
         let fault = of(&told(), "Could not resolve hostname db1", "Could not resolve hostname db1");
         assert!(fault.hint.contains("HostName"), "{fault:?}");
+    }
+
+    #[test]
+    fn a_name_in_a_hint_is_one_word_of_a_shell() {
+        let told = host::Ssh { to: "db1; reboot".into(), ..told() };
+        assert_eq!(filled("`sonde check {host}` tells more", &told), "`sonde check 'db1; reboot'` tells more");
     }
 }
