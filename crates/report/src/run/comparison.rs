@@ -28,12 +28,11 @@ pub fn render(found: &RunComparisonDocument, style: &Style) -> String {
         title(&mut page, format!("{method} · {} · {figure}", over(address)));
         let head = ["", "A", "B", "change", "95 % interval", "verdict"];
         let head = head.map(|cell| Piece::new(cell, Tone::Faint)).to_vec();
-        let share = shared(&rows);
-        let rows: Vec<Vec<Piece>> = std::iter::once(head).chain(rows.into_iter().map(row)).collect();
-        page.table(&rows);
-        if let Some(share) = share {
+        if let Some(share) = shared(&rows) {
             page.paragraph(INDENT, &Piece::from(String::new()), 0, &share);
         }
+        let rows: Vec<Vec<Piece>> = std::iter::once(head).chain(rows.into_iter().map(row)).collect();
+        page.table(&rows);
     }
     page.gap();
     labelled(&mut page, "how", &how(found));
