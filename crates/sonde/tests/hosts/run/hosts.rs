@@ -260,7 +260,7 @@ fn a_host_that_is_killed_in_the_middle_is_marked_and_measured_when_it_is_back() 
     };
     wait::until("some cells are there", || done() >= 2);
     // The reflector of h2 tells which of the agents is h2's.
-    let agent = agent_of("127.0.0.2").expect("h2 serves");
+    let agent = agent_of("127.0.0.2", lab.port()).expect("h2 serves");
     kill_process(agent, Signal::KILL).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(3));
     let run: Value = serde_json::from_str(&std::fs::read_to_string(lab.path("run.json")).unwrap()).unwrap();
@@ -304,14 +304,15 @@ fn a_program_that_is_replaced_on_its_host_goes_on() {
     assert!(cells.len() == 6 && cells.iter().all(|(_, measured)| *measured), "{:#}", run["cells"]);
 }
 
-/// The process that started the reflector at this address.
-fn agent_of(address: &str) -> Option<Pid> {
+/// The process that started the reflector at this address and the port of this test: others have hosts at the same addresses.
+fn agent_of(address: &str, port: u16) -> Option<Pid> {
+    let port = port.to_string();
     let entries = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
     entries.map(|entry| entry.path()).find_map(|folder| {
         let line = std::fs::read_to_string(folder.join("cmdline")).ok()?.replace('\0', " ");
         let status = std::fs::read_to_string(folder.join("status")).ok()?;
         let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()?;
-        (line.contains(" serve ") && line.contains(address)).then(|| Pid::from_raw(parent))?
+        (line.contains(" serve ") && line.contains(address) && line.contains(&port)).then(|| Pid::from_raw(parent))?
     })
 }
 
