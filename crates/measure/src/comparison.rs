@@ -262,7 +262,7 @@ impl Runs {
         }
     }
 
-    /// What so many rounds of each side have, as logarithms where there are: what disturbs a round moves all by a share.
+    /// The numbers of so many rounds of each side, as logarithms where there are: a disturbance of a round moves all by a share.
     fn rounds(&self, first: usize, second: usize) -> joint::Rounds {
         let positive = self.first.iter().chain(&self.second).flatten().all(|value| *value > 0.0);
         let side = |runs: &[Option<f64>], count: usize| {

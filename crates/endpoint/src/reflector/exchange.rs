@@ -101,12 +101,12 @@ impl Drop for Held {
     }
 }
 
-/// What the scheduler gave the threads that answered one flow, one after the other: a flow at rest has none for a while.
+/// Scheduler time of the threads that answered one flow, one after the other: a flow at rest has none for a while.
 #[derive(Debug, Default)]
 struct Stints {
-    /// When the first began, and what all that have ended had.
+    /// The first stint's begin, and the time on a CPU and waiting for one of all that have ended.
     had: Option<(Instant, Nanos, Nanos)>,
-    /// What the present one's thread had had before it.
+    /// The facts of the present stint's thread when it began.
     before: Option<ThreadFacts>,
 }
 

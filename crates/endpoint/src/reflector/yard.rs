@@ -1,7 +1,7 @@
 //! The yard: flows that have a request now and then, or none, answered by one thread that waits for events of all of them. A
 //! flow that is silent costs a socket and its few buffers: no thread, no timer.
 //!
-//! What a request costs here beyond a thread of its own is one more call and a look into a table. A flow whose requests come close
+//! A request costs one call and a look into a table more here than with a thread of its own. A flow whose requests come close
 //! together, and which might make others wait, goes back to a thread.
 
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! What an ICMP socket tells beside an echo reply: who sent it, how far it came, when the kernel had it.
+//! Echo replies with what an ICMP socket tells beside them: who sent one, how far it came, when the kernel had it.
 
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};

@@ -55,14 +55,14 @@ pub fn probabilities(all: &[Rounds], first: usize, seed: u64) -> Vec<f64> {
     probabilities
 }
 
-/// Without its mean, which changes no difference and keeps sums of squares exact.
+/// The values of a comparison less their mean, which changes no difference and keeps sums of squares exact.
 fn centred(one: &[Option<f64>]) -> Rounds {
     let (count, sum) = one.iter().flatten().fold((0_u32, 0.0), |(count, sum), value| (count + 1, sum + value));
     let mean = sum / f64::from(count.max(1));
     one.iter().map(|value| value.map(|value| value - mean)).collect()
 }
 
-/// How far its values lie apart, as a standard deviation that few values cannot make large.
+/// The spread of all values of a comparison, as a standard deviation that few of them cannot make large.
 fn spread(one: &[Option<f64>]) -> Option<f64> {
     let values: Vec<f64> = one.iter().flatten().copied().collect();
     let middle = median(&values)?;
@@ -70,7 +70,7 @@ fn spread(one: &[Option<f64>]) -> Option<f64> {
     median(&deviations).map(|deviation| NORMAL * deviation)
 }
 
-/// How far the means of both sides lie apart, in standard errors; 0 where a side has fewer than two values.
+/// The distance of both sides' means, in standard errors; 0 where a side has fewer than two values.
 fn statistic(one: &[Option<f64>], is_second: &[bool], usual: f64) -> f64 {
     let (mut count, mut sum, mut squares) = ([0_u32; 2], [0.0; 2], [0.0; 2]);
     for (value, side) in one.iter().zip(is_second) {

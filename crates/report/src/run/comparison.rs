@@ -98,7 +98,7 @@ fn groups(found: &RunComparisonDocument) -> Groups<'_> {
     groups
 }
 
-/// What is worse stands first, then what is better: a mesh has thousands of rows.
+/// The place of a row among the thousands of a mesh: worse ones come first, then better ones.
 fn rank(figure: &ComparedFigure) -> u8 {
     match is_better(figure) {
         Some(false) => 0,

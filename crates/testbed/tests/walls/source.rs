@@ -84,7 +84,7 @@ fn empty_name(path: &str) -> Option<&str> {
 fn machine_paths(text: &str) -> Vec<(usize, String)> {
     let patterns = ["work", "root", "home", "Users", "tmp/wt"].map(|folder| format!("/{folder}/"));
     let within = |line: &str, pattern: &str| {
-        // Part of a longer path (`image/root/…`, a URL) is no such place.
+        // Part of a longer path, or of a URL, is no such place.
         line.match_indices(pattern)
             .any(|(at, _)| !line[..at].ends_with(|c: char| c.is_alphanumeric() || "._-/}".contains(c)))
     };
@@ -159,5 +159,6 @@ fn a_path_of_a_machine_is_a_complaint() {
     let path = |folder: &str| format!("see /{folder}/x");
     assert_eq!(machine_paths(&path("home")).len(), 1);
     assert_eq!(machine_paths(&format!("\n{}", path("root"))), [(2, format!("/{}/", "root"))]);
-    assert_eq!(machine_paths("https://example.org/home/x image/root/x $HOME/x"), []);
+    let within = format!("https://example.org/{}/x image/{}/x $HOME/x", "home", "root");
+    assert_eq!(machine_paths(&within), []);
 }
