@@ -243,6 +243,14 @@ pub enum Warning {
         /// not known.
         dropped_by_peer: Option<u64>,
     },
+    /// TCP sent segments again: they or what acknowledges them were lost, or came later than TCP waits. What waited for one counts
+    /// as answered.
+    Retransmitted {
+        /// Segments sent again by this host's sockets, a count; warm-up included.
+        segments: u64,
+        /// Requests, and messages without a reply, sent, a count.
+        requests: u64,
+    },
     /// Requests were refused: answered by a reset or an ICMP error instead of a reply.
     Refused {
         /// How many.

@@ -127,13 +127,13 @@ fn exchanges(record: &Record, outcome: &Outcome) -> String {
     if !is_load {
         let times = times(outcome, &record.method).replacen("response", "Response", 1);
         let one_way = one_way(outcome).unwrap_or_default();
-        return format!("{}{times}, {}: {subject}{one_way}", dark(outcome), losses(outcome));
+        return format!("{}{times}, {}: {subject}{one_way}", dark(outcome), losses(record, outcome));
     }
     let sent = match outcome.sent_per_s.and_then(per_second) {
         Some(rate) => format!("{rate} messages/s sent"),
         None => number::count(counts.messages_sent(), "message sent", "messages sent"),
     };
-    let lost = load_losses(outcome);
+    let lost = format!("{}{}", load_losses(outcome), retransmissions(record));
     let times =
         if outcome.response.count > 0 { format!(", {}", times(outcome, &record.method)) } else { String::new() };
     format!("{}{sent}, {lost}{times}: {subject}", dark(outcome))
@@ -202,7 +202,7 @@ fn rate_not_reached(record: &Record, outcome: &Outcome) -> Option<String> {
     } else {
         "This host was too slow"
     };
-    let lost = if record.method.traffic.load().is_some() { load_losses(outcome) } else { losses(outcome) };
+    let lost = if record.method.traffic.load().is_some() { load_losses(outcome) } else { losses(record, outcome) };
     let lost = if lost == NONE_LOST { String::new() } else { format!(" {}.", capitalised(&lost)) };
     let (sent, offered) = (per_second(sent)?, per_second(offered)?);
     // What crossed no network has another meaning; else whom it was sent to is said below.
@@ -260,15 +260,25 @@ fn quantile(distribution: &Distribution, q: f64) -> Option<String> {
 const NONE_LOST: &str = "0 lost";
 
 /// `0 lost`, `40 lost and 20 late of 10 000 (0.6 %)`, and requests with other results.
-fn losses(outcome: &Outcome) -> String {
+fn losses(record: &Record, outcome: &Outcome) -> String {
     let counts = &outcome.counts;
     let mut text = if all_in_the_dark(outcome) { NONE_LOST.to_owned() } else { losses_of_all(outcome) };
+    text.push_str(&retransmissions(record));
     for (count, name) in [(counts.refused, "refused"), (counts.corrupt, "corrupt"), (counts.send_failed, "not sent")] {
         if count > 0 {
             let _ = write!(text, ", {} {name}", grouped(count));
         }
     }
     text
+}
+
+/// `, 15 retransmissions`, where there are so many that "0 lost" would say too little of the path.
+fn retransmissions(record: &Record) -> String {
+    let told = record.warnings.iter().find_map(|warning| match warning {
+        Warning::Retransmitted { segments, .. } => Some(*segments),
+        _ => None,
+    });
+    told.map_or_else(String::new, |count| format!(", {}", number::count(count, "retransmission", "retransmissions")))
 }
 
 fn losses_of_all(outcome: &Outcome) -> String {

@@ -42,6 +42,7 @@ impl Warning {
             Self::Dark { .. } => "dark",
             Self::Lost { .. } => "lost",
             Self::LostOnTheWay { .. } => "lost-on-the-way",
+            Self::Retransmitted { .. } => "retransmitted",
             Self::Refused { .. } => "refused",
             Self::SendFailed { .. } => "send-failed",
             Self::Disturbed { .. } => "disturbed",

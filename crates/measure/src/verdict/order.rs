@@ -56,6 +56,7 @@ impl Warning {
             | Self::SystemClockStepped => Group::Missing,
             Self::Dark { .. }
             | Self::SendFailed { .. }
+            | Self::Retransmitted { .. }
             | Self::Refused { .. }
             | Self::Lost { .. }
             | Self::LostOnTheWay { .. } => Group::Fates,
@@ -97,6 +98,7 @@ impl Warning {
             Self::NoReport { .. } => &["peer-lost"],
             Self::BehindSchedule { .. } => &["rate-not-achieved"],
             Self::MeanMisleads { .. } => &["disturbed", "throttled"],
+            Self::Retransmitted { .. } => &["dark"],
             Self::NotSteady { .. } => &["dark", "changed"],
             Self::Correlated { .. } => &["rhythm", "not-steady", "dark", "changed"],
             Self::TooFewForQuantile { .. } => &["not-settled"],

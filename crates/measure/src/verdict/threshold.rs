@@ -16,6 +16,10 @@ pub const STEAL: f64 = 0.01;
 pub const THROTTLED: f64 = 0.001;
 /// From this share on `throttled` of a stream's end is told by what limits it.
 pub const THROTTLED_LIMITS: f64 = 0.1;
+/// Segments that TCP sent again are told from this share of the requests up: from there on their waits reach the 99.9th percentile.
+pub const RETRANSMITTED: f64 = 0.001;
+/// Fewer segments sent again are no news: one reply later than TCP's probe of the tail (RFC 8985) makes one.
+pub const FEWEST_RETRANSMITTED: u64 = 2;
 /// More than this share of requests behind schedule is told: the quantiles printed first, to the 99th, are of the others.
 pub const BEHIND: f64 = 0.01;
 /// From this share of ticks missed the interval was that of the replies and not the one that was asked for.

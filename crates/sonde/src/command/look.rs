@@ -146,7 +146,7 @@ impl<'a> Run<'a> {
         let judgement = judge(&Evidence { addresses: &addresses, legs: &legs, bursts: &bursts, resets: &resets });
         let took_ns = Monotonic::now().since(self.began).unwrap_or_default();
         let (host, interval_ns, length_ns) = (options.host.host.clone(), options.every, options.time);
-        let warnings = rounds.machines();
+        let warnings = rounds.warnings();
         let (dark, periodic) = rounds.together();
         let change = judgement.believed.and_then(|believed| rounds.change(believed.leg as usize));
         let look = Look {

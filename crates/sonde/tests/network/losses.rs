@@ -72,6 +72,25 @@ fn losses_on_the_way_back((sent, method): (u64, &[&str]), six: bool) {
     assert_eq!(number(&record, "/outcome/loss/peer_received"), sent, "all of them came there");
 }
 
+/// Over TCP nothing is lost, and replies are late: that the path loses is said all the same.
+#[test]
+fn what_tcp_sends_again_is_said_beside_none_lost() {
+    let Some(scene) = scene("segments sent again") else { return };
+    let _reflector = scene.reflector(&[]);
+    drop_each_tenth(scene.far(), "tcp dport 7663 tcp flags & psh == psh");
+    let words = ["--tcp", "-c", "100", "--connections", "1", "--warm-up", "0", "--timeout", "30s"];
+    let record = scene.record(&[&[scene.target(false).as_str()], &words[..]].concat());
+    let fates = counts(&record);
+    assert_eq!((fates.answered, fates.lost, fates.late), (100, 0, 0), "{fates:?}");
+    let warnings = record["warnings"].as_array().expect("warnings");
+    let told = warnings.iter().find(|warning| warning["kind"] == "retransmitted").expect("told");
+    let (segments, again) = (number(told, "/segments"), number(&record, "/ours/counters/Tcp.RetransSegs"));
+    // Some of the dropped ones were of the control connection.
+    let dropped = dropped(scene.far());
+    assert!(dropped >= 10 && segments >= dropped / 2, "{segments} sent again, {dropped} dropped");
+    assert!(segments <= again, "{segments} of the sockets, {again} of the host");
+}
+
 #[test_case(&["--window", "1"]; "a closed loop")]
 #[test_case(&["--every", "1ms"]; "an open loop")]
 fn a_path_that_goes_dark_is_no_success(method: &[&str]) {

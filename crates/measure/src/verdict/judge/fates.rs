@@ -7,6 +7,7 @@ use crate::statistics::loss::sent;
 use crate::verdict::Warning;
 use crate::verdict::lost::LeavesBy;
 use crate::verdict::refused::RefusedBy;
+use crate::verdict::threshold::{FEWEST_RETRANSMITTED, RETRANSMITTED};
 
 /// A time without replies explains the losses where at least this share of them left in it.
 const DARK_EXPLAINS: f64 = 0.9;
@@ -32,7 +33,19 @@ pub(super) fn fates(
         leaves_by: LeavesBy::of(method),
     });
     let dark = outcome.dark.map(|dark| Warning::Dark { dark });
-    [dark, failed, refused(outcome, method, ours), lost].into_iter().flatten()
+    let again = retransmitted(segments_again(&outcome.sockets), counts.messages_sent());
+    [dark, failed, refused(outcome, method, ours), lost, again].into_iter().flatten()
+}
+
+/// Segments that these sockets sent again; those that did not tell are not counted.
+pub fn segments_again(sockets: &[SocketFacts]) -> u64 {
+    sockets.iter().filter_map(|socket| socket.retransmitted).fold(0, u64::saturating_add)
+}
+
+/// What TCP hides of losses: so many `requests` are answered, and some late.
+pub fn retransmitted(segments: u64, requests: u64) -> Option<Warning> {
+    (segments >= FEWEST_RETRANSMITTED && segments as f64 >= RETRANSMITTED * requests as f64)
+        .then_some(Warning::Retransmitted { segments, requests })
 }
 
 /// What of a load did not come to the peer; `there` is the peer's environment, where it was read.
@@ -93,6 +106,7 @@ mod tests {
     use crate::statistics::summary::{Extra, summarise};
     use crate::trace::{Departure, Trace};
     use crate::unit::{Instant, Nanos};
+    use crate::verdict::order::settle;
     use test_case::test_case;
 
     fn run(counts: Counts, carrier: Carrier) -> (Outcome, Method) {
@@ -142,6 +156,38 @@ mod tests {
             let [Warning::Lost { dropped_by_peer: found, .. }] = told(&outcome)[..] else { panic!("told otherwise") };
             assert_eq!(found, dropped_by_peer);
         }
+    }
+
+    #[test]
+    fn segments_sent_again_are_told_where_they_reach_what_is_printed() {
+        let (mut outcome, method) =
+            run(Counts { scheduled: 2_000, answered: 2_000, ..Counts::default() }, Carrier::Tcp);
+        let socket = |retransmitted| SocketFacts { retransmitted, ..SocketFacts::default() };
+        let mut told = |sockets: &[Option<u64>], answered| {
+            outcome.sockets = sockets.iter().copied().map(socket).collect();
+            (outcome.counts.scheduled, outcome.counts.answered) = (answered, answered);
+            fates(&outcome, &method, None).collect::<Vec<_>>()
+        };
+        assert_eq!(told(&[None, Some(0)], 2_000), [], "nothing, or not known");
+        assert_eq!(told(&[Some(1)], 10), [], "one probe of the tail");
+        assert_eq!(told(&[Some(1), None, Some(1)], 2_001), [], "beyond the 99.9th percentile");
+        let again = |requests| Warning::Retransmitted { segments: 2, requests };
+        assert_eq!(told(&[Some(1), None, Some(1)], 2_000), [again(2_000)]);
+        assert_eq!(settle(vec![again(9), dark()]), [dark()], "the dark explains them");
+    }
+
+    fn dark() -> Warning {
+        let dark = crate::outcome::dark::Dark {
+            spells: 1,
+            total_ns: Nanos::secs(1),
+            share: 0.5,
+            longest_from_ns: Nanos::secs(1),
+            longest_to_ns: Nanos::secs(2),
+            to_the_end: true,
+            unanswered: 2,
+            due: None,
+        };
+        Warning::Dark { dark }
     }
 
     #[test_case(&Asked { pattern: Some(Pattern::Load), ..Asked::default() }, LeavesBy::Rate; "a load")]

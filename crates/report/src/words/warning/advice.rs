@@ -49,6 +49,7 @@ pub fn advice(warning: &Warning, command: Command) -> Option<String> {
             "a queue was full, or the path loses packets: it does not carry this trace"
         }
         Warning::LostOnTheWay { .. } => "a queue was full, or the path loses packets: lower --rate or --size",
+        Warning::Retransmitted { .. } => retransmitted(command),
         Warning::Refused { count, sent, carrier, by } => refused::advice(*by, *carrier, count >= sent),
         Warning::SendFailed { .. } => send_failed(command),
         Warning::RateNotAchieved { .. } | Warning::BehindSchedule { .. } | Warning::TicksMissed { .. } => {
@@ -85,6 +86,14 @@ pub fn advice(warning: &Warning, command: Command) -> Option<String> {
         }
     };
     Some(text.to_owned())
+}
+
+/// Over UDP a loss is a loss.
+fn retransmitted(command: Command) -> &'static str {
+    match command {
+        Command::Rtt => "--udp counts losses one by one; `sonde paths HOST` shows whether one path loses",
+        _ => "`sonde rtt HOST --udp` counts losses one by one",
+    }
 }
 
 fn keep_up(warning: &Warning, command: Command) -> &'static str {

@@ -6,9 +6,9 @@ use measure::statistics::{quantile, rhythm};
 use measure::throughput::detail::TELLING;
 use measure::verdict::Warning;
 use measure::verdict::threshold::{
-    AT_CAP, BEHIND, COARSE, CORRELATED, CPU_PRESSURE, FEWEST_FOR_MEAN, HELD, IDLE_GAP, INITIAL_SEGMENTS, LEAST_RTO,
-    LOWEST, MISLEADING, OUTSTANDING, POWER_SAVING, RESETS, RUN_QUEUE, SATURATED, SHORT_TRIP, SLOW_CLOCKS, START, STEAL,
-    THROTTLED,
+    AT_CAP, BEHIND, COARSE, CORRELATED, CPU_PRESSURE, FEWEST_FOR_MEAN, FEWEST_RETRANSMITTED, HELD, IDLE_GAP,
+    INITIAL_SEGMENTS, LEAST_RTO, LOWEST, MISLEADING, OUTSTANDING, POWER_SAVING, RESETS, RETRANSMITTED, RUN_QUEUE,
+    SATURATED, SHORT_TRIP, SLOW_CLOCKS, START, STEAL, THROTTLED,
 };
 
 /// When it is raised, in one sentence or two, with the threshold.
@@ -28,7 +28,7 @@ pub fn raised_when(warning: &Warning) -> String {
         Warning::WireContradicts { .. } => "With `--verify`: a count differs from what the capture saw by more than what the capture itself lost ([verify.md](verify.md)).".to_owned(),
         Warning::ClockStepped { .. } => "A reply is stamped before its request, on one clock. One is enough: it cannot be.".to_owned(),
         Warning::SystemClockStepped => "The system clock and the monotonic one moved against each other by more than 1 ms and 0.05 % of the run: the kernel does not slew faster.".to_owned(),
-        Warning::Dark { .. } | Warning::SendFailed { .. } | Warning::Lost { .. } | Warning::LostOnTheWay { .. } | Warning::Refused { .. } => of_fates(warning),
+        Warning::Dark { .. } | Warning::SendFailed { .. } | Warning::Lost { .. } | Warning::LostOnTheWay { .. } | Warning::Retransmitted { .. } | Warning::Refused { .. } => of_fates(warning),
         Warning::TicksMissed { .. } | Warning::RateNotAchieved { .. } | Warning::BehindSchedule { .. } => of_schedule(warning),
         Warning::Throttled { .. }
         | Warning::Disturbed { .. }
@@ -64,6 +64,12 @@ fn of_fates(warning: &Warning) -> String {
         Warning::Dark { .. } => "Times in which nothing came back make up at least 1 % of the run. In each of them two requests or more got no reply in time, sent over a quarter of it or longer, and the run's losses would stand so in a row by chance in less than one of two thousand runs. A single lost request and the wait for it is no such time.",
         Warning::SendFailed { .. } => "Our own kernel refused at least one message.",
         Warning::Lost { .. } => "At least one request got no reply before its timeout, late ones included. That is not yet much: the interval of the ratio stands beside it.",
+        Warning::Retransmitted { .. } => {
+            return format!(
+                "TCP of this host sent at least {FEWEST_RETRANSMITTED} segments again, and at least {} as many as requests. Each is a loss in one of the directions, or a reply later than TCP waits for: its counter does not tell which. Segments that the peer sent again are not in it.",
+                percent(RETRANSMITTED)
+            );
+        }
         Warning::LostOnTheWay { .. } => "The peer counted fewer messages of a load than were sent.",
         _ => "At least one request was answered by a reset or an ICMP error in place of a reply. By whom is told from what our kernel counted meanwhile.",
     }

@@ -47,6 +47,7 @@ impl fmt::Display for Line<'_> {
             Warning::Dark { .. }
             | Warning::Lost { .. }
             | Warning::LostOnTheWay { .. }
+            | Warning::Retransmitted { .. }
             | Warning::Refused { .. }
             | Warning::SendFailed { .. } => status(self.0, f),
             Warning::RateNotAchieved { .. } | Warning::BehindSchedule { .. } | Warning::TicksMissed { .. } => {
@@ -126,6 +127,10 @@ fn status(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             write!(f, "{lost} of {of} messages did not reach the peer ({})", share(*count, *sent))?;
             let dropped = dropped_by_peer.map(grouped);
             dropped.map_or(Ok(()), |dropped| write!(f, ". Its receive buffers had no room for {dropped}"))
+        }
+        Warning::Retransmitted { segments, requests } => {
+            let (again, of) = (several(*segments, "segment"), several(*requests, "request"));
+            write!(f, "TCP retransmitted {again} in {of}. Replies that waited for them count as answered")
         }
         Warning::Refused { count, sent, carrier, by } => {
             let what = if *carrier == Carrier::TcpConnect { "handshakes" } else { "requests" };

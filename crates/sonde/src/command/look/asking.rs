@@ -43,6 +43,8 @@ pub struct Told {
     pub ttl: Option<u8>,
     /// What the hosts did to it.
     pub machines: Vec<Warning>,
+    /// Segments that our TCP sent again.
+    pub segments_again: u64,
 }
 
 /// The method by which `way` is asked.
@@ -120,7 +122,12 @@ pub fn ask(
             let held = held.and_then(|held| u64::try_from(held).ok()).map(Nanos);
             let split = found.split.and_then(|split| split.peer_ns);
             let machines = judge::machines(method, Some(&found.ours), found.theirs.as_ref(), Some(way.to.ip()));
-            Ok(Told { peer: split.or(held), ttl: found.one_way.and_then(|one_way| one_way.time_to_live), machines })
+            Ok(Told {
+                peer: split.or(held),
+                ttl: found.one_way.and_then(|one_way| one_way.time_to_live),
+                machines,
+                segments_again: judge::segments_again(&found.sockets),
+            })
         }
     }
 }

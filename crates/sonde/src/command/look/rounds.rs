@@ -9,13 +9,13 @@ use endpoint::stop::Stop;
 use measure::event::Exchange;
 use measure::look::course::Course;
 use measure::look::{Leg, Sums, together};
-use measure::method::{Method, Stop as StopAt};
+use measure::method::{Carrier, Method, Stop as StopAt};
 use measure::outcome::change::Change;
 use measure::outcome::dark::Dark;
 use measure::outcome::periodic::Periodic;
 use measure::schedule;
 use measure::unit::Nanos;
-use measure::verdict::Warning;
+use measure::verdict::{Warning, judge};
 use protocol::native::key::Key;
 
 use crate::command::look::asking::{Pace, Told, ask, method};
@@ -134,8 +134,8 @@ impl Rounds {
         together::change(&lock(&self.live).courses, believed)
     }
 
-    /// What the hosts did to the rounds, each once for each reason.
-    pub fn machines(&self) -> Vec<Warning> {
+    /// What the hosts did to the rounds, each once for each reason, and what TCP hid of losses.
+    pub fn warnings(&self) -> Vec<Warning> {
         let mut machines: Vec<Warning> = Vec::new();
         for warning in self.tracks.iter().flat_map(|track| &track.told.machines) {
             let alike = |other: &Warning| (other.kind(), other.busy_end()) == (warning.kind(), warning.busy_end());
@@ -143,7 +143,17 @@ impl Rounds {
                 machines.push(warning.clone());
             }
         }
+        machines.extend(self.retransmitted());
         machines
+    }
+
+    fn retransmitted(&self) -> Option<Warning> {
+        let live = lock(&self.live);
+        let over_tcp = self.tracks.iter().zip(&live.courses).filter(|(track, _)| track.way.carrier == Carrier::Tcp);
+        let (again, asked) = over_tcp.fold((0, 0), |(again, asked), (track, course)| {
+            (again + track.told.segments_again, asked + course.ended())
+        });
+        judge::retransmitted(again, asked)
     }
 
     /// The way of a leg.
@@ -227,7 +237,8 @@ impl Track {
                 self.method.get_or_insert(method);
                 let (peer, ttl) = (told.peer.or(self.told.peer), told.ttl.or(self.told.ttl));
                 let machines = self.told.machines.drain(..).chain(told.machines).collect();
-                self.told = Told { peer, ttl, machines };
+                let segments_again = self.told.segments_again + told.segments_again;
+                self.told = Told { peer, ttl, machines, segments_again };
             }
             Err(why) => self.trouble = Some(why),
         }
