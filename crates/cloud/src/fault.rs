@@ -38,6 +38,30 @@ pub enum Kind {
 }
 
 impl Kind {
+    const ALL: [Self; 14] = [
+        Self::NotInstalled,
+        Self::NotLoggedIn,
+        Self::Quota,
+        Self::NoCapacity,
+        Self::Permission,
+        Self::AlreadyExists,
+        Self::NotFound,
+        Self::RateLimited,
+        Self::Busy,
+        Self::Passing,
+        Self::Rubbish,
+        Self::Hung,
+        Self::Stopped,
+        Self::Other,
+    ];
+
+    /// The kind of the fault that `failure` was made of ([`Fault::failure`]); absent where it is no call's.
+    pub fn of(failure: &Failure) -> Option<Self> {
+        let place = |kind: Self| failure.what.find(&format!(": {}: ", kind.words())).map(|place| (place, kind));
+        // What the vendor said comes after our words.
+        Self::ALL.into_iter().filter_map(place).min_by_key(|(place, _)| *place).map(|(_, kind)| kind)
+    }
+
     /// Whether the same call may do better in a while, and did nothing now.
     pub fn is_worth_another_try(self) -> bool {
         matches!(self, Self::RateLimited | Self::Passing)
@@ -140,5 +164,22 @@ impl Kind {
             Self::Hung => "run the same command by hand (--dry-run shows it); give it longer by --call-timeout".into(),
             Self::AlreadyExists | Self::NotFound | Self::Stopped | Self::Other => return None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kubernetes::TOOL;
+
+    #[test]
+    fn a_failure_tells_of_which_kind_it_was() {
+        for kind in Kind::ALL {
+            let failure = Fault::new(kind, "no such thing: not found: x").failure(&TOOL, "cannot make network x");
+            assert_eq!(Kind::of(&failure), Some(kind));
+        }
+        let other =
+            Failure { what: "the plan has no hosts".to_owned(), ..Fault::new(Kind::Other, "").failure(&TOOL, "") };
+        assert_eq!(Kind::of(&other), None);
     }
 }

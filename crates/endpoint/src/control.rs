@@ -2,7 +2,6 @@
 
 use std::io::Write;
 use std::net::SocketAddr;
-use std::os::fd::AsFd;
 
 use measure::method::SocketOptions;
 use measure::unit::{Instant, Nanos};
@@ -17,7 +16,6 @@ use socket2::{Domain, Protocol, Socket, Type};
 use crate::clock::Monotonic;
 use crate::error::hint::Hint;
 use crate::error::{Cause, EndpointError, Side, Step};
-use crate::link::clockwork::poll_one;
 use crate::random;
 use crate::socket;
 use crate::stop::{GLANCE, Stop};
@@ -65,7 +63,7 @@ impl Control {
         };
         let mut client = Client::new(open, secret, Monotonic::now());
         let opened = loop {
-            match turn(&socket, &mut client, peer, Step::Agree, GLANCE)? {
+            match turn(&socket, &mut client, peer, Step::Agree, (GLANCE, stop))? {
                 Some(ClientEvent::Opened(opened)) => break opened,
                 None if stop.requested() => return Err(EndpointError::new(Step::Agree, peer, Cause::Stopped)),
                 Some(_) | None => {}
@@ -80,18 +78,18 @@ impl Control {
         self.socket.local_addr().ok()?.as_socket()
     }
 
-    /// Waits up to `patience` for something from the reflector; tells when it is gone or gives up.
-    pub fn watch(&mut self, patience: Nanos) -> Result<(), EndpointError> {
+    /// Waits up to `patience` for something from the reflector, or until `done` asks; tells when it is gone or gives up.
+    pub fn watch(&mut self, patience: Nanos, done: &Stop) -> Result<(), EndpointError> {
         let fail = |error| refused(self.peer, Step::Measure, &error);
         self.client.keep_alive(Monotonic::now()).map_err(fail)?;
-        turn(&self.socket, &mut self.client, self.peer, Step::Measure, patience).map(drop)
+        turn(&self.socket, &mut self.client, self.peer, Step::Measure, (patience, done)).map(drop)
     }
 
     /// A data connection ended: what the reflector says of it, where it says anything in good time.
     pub fn reason(&mut self) -> Option<EndpointError> {
         let give_up = Monotonic::now().after(REASON);
         while let Some(left) = give_up.since(Monotonic::now()).filter(|left| *left > Nanos::ZERO) {
-            if let Err(said) = self.watch(left) {
+            if let Err(said) = self.watch(left, &Stop::default()) {
                 return Some(said);
             }
         }
@@ -103,12 +101,13 @@ impl Control {
         let asked = Monotonic::now();
         let fail = |error| refused(self.peer, Step::FetchReport, &error);
         self.client.close(asked).map_err(fail)?;
+        let never = Stop::default();
         loop {
             let patience = if stop.requested() { HASTE } else { REPORT };
             if Monotonic::now() >= asked.after(patience) {
                 return Err(EndpointError::new(Step::FetchReport, self.peer, Cause::Silence(patience)));
             }
-            let event = turn(&self.socket, &mut self.client, self.peer, Step::FetchReport, GLANCE)?;
+            let event = turn(&self.socket, &mut self.client, self.peer, Step::FetchReport, (GLANCE, &never))?;
             if let Some(ClientEvent::Report(report)) = event {
                 return Ok(*report);
             }
@@ -137,20 +136,20 @@ fn connect(peer: SocketAddr, options: &SocketOptions, stop: &Stop) -> Result<Soc
     Ok(socket)
 }
 
-/// Writes what is to be written, waits up to `patience` for something to read, and returns the next event.
+/// Writes what is to be written, waits up to `patience` for something to read or for the wish of `stop`, and returns the next event.
 fn turn(
     socket: &Socket,
     client: &mut Client,
     peer: SocketAddr,
     step: Step,
-    patience: Nanos,
+    (patience, stop): (Nanos, &Stop),
 ) -> Result<Option<ClientEvent>, EndpointError> {
     // What the peer said before it went away is still there to be read, and may be the reason.
     let unwritten = write_all(socket, &client.outgoing()).err();
     if let Some(event) = client.event() {
         return Ok(Some(event));
     }
-    poll_one(socket.as_fd(), false, Monotonic::now().after(patience));
+    stop.wait_or_input(socket, Monotonic::now().after(patience));
     let mut buffer = [0; 16 << 10];
     let now = Monotonic::now();
     let fed = match recv(socket, &mut buffer[..], RecvFlags::DONTWAIT) {

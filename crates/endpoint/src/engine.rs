@@ -104,8 +104,17 @@ impl Told<'_> {
         // A run by count needs no more room than its count.
         self.share_of_count().map_or(all, |count| usize::try_from(count).unwrap_or(all).clamp(16, all))
     }
+
+    /// The same where no exchange begins before the one before it has ended: of a short run fewer values can come, and room for a
+    /// million takes longer to make than a tenth of such a run.
+    fn exact_in_succession(&self) -> usize {
+        let most = |length: Nanos| usize::try_from(length.0 / QUICKEST.0).map_or(usize::MAX, |most| most.max(16));
+        self.exact().min(self.method.stop.after_ns.map_or(usize::MAX, most))
+    }
 }
 
+/// No exchange over sockets is quicker: each takes two system calls at either end. Were one, the values kept would be thinned.
+const QUICKEST: Nanos = Nanos(1_000);
 /// Turns of each connection in a run by time.
 const TURNS: u64 = 64;
 /// No turn is longer but by one exchange.

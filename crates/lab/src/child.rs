@@ -1,19 +1,18 @@
 //! Running a program to its end, but not for ever: what it printed, what it said, and how it ended.
 
-use std::io::{self, Read};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 
 use endpoint::clock::Monotonic;
 use endpoint::pace;
 use endpoint::stop::Stop;
 use measure::unit::Nanos;
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use rustix::io::{Errno, ioctl_fionbio};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process_group, pidfd_open, waitid};
 
-/// How often a program is looked after.
+/// How often a program that is to end is looked after.
 const LOOK: Nanos = Nanos::millis(5);
 /// How long a program that was told to end may take, before it is killed.
 const GRACE: Nanos = Nanos::millis(500);
@@ -21,6 +20,8 @@ const GRACE: Nanos = Nanos::millis(500);
 const TAIL: Nanos = Nanos::millis(250);
 /// Bytes that are kept of each pipe; what comes beyond is read and dropped, for the other end may never be quiet.
 const KEPT: usize = 1 << 20;
+/// Parts of a pipe that are read before anything else is looked at.
+const AT_A_TIME: usize = 64;
 
 /// A program that has ended.
 #[derive(Debug)]
@@ -72,11 +73,9 @@ pub(crate) fn run(
     // A group of its own: Ctrl-C at a terminal is ours to act on, and what it started ends with it.
     let spawned = command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn();
     let mut child = spawned.map_err(Unfinished::NotStarted)?;
-    let printed = child.stdout.take().map(Pipe::read);
-    let said = child.stderr.take().map(Pipe::read);
-    let ended = wait(&mut child, patience, stop);
-    let text = |pipe: Option<Pipe>| pipe.map(Pipe::text).unwrap_or_default();
-    let (printed, said) = (text(printed), text(said));
+    let mut pipes = [Pipe::of(child.stdout.take()), Pipe::of(child.stderr.take())];
+    let ended = wait(&mut child, &mut pipes, patience, stop);
+    let [printed, said] = pipes.map(Pipe::text);
     match ended {
         Ok(status) => Ok(Finished { status, printed, said }),
         Err(Waited::TooLong) => Err(Unfinished::TooLong(said)),
@@ -92,25 +91,49 @@ enum Waited {
     Unknown(io::Error),
 }
 
-fn wait(child: &mut Child, patience: Nanos, stop: &Stop) -> Result<ExitStatus, Waited> {
-    let started = Monotonic::now();
+/// Waits for its end and reads what it tells, both by events: on a busy machine no other thread has to come first.
+fn wait(child: &mut Child, pipes: &mut [Pipe; 2], patience: Nanos, stop: &Stop) -> Result<ExitStatus, Waited> {
+    let due = Monotonic::now().after(patience);
+    let number = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let ending = number.and_then(|number| pidfd_open(number, PidfdFlags::empty()).ok());
     loop {
+        pipes.iter_mut().for_each(Pipe::drain);
         match child.try_wait() {
-            Ok(Some(status)) => return Ok(status),
+            Ok(Some(status)) => {
+                last_words(pipes);
+                return Ok(status);
+            }
             Ok(None) => {}
             Err(error) => return Err(Waited::Unknown(error)),
         }
         let now = Monotonic::now();
         let why = if stop.requested() {
             Waited::Stopped
-        } else if now.since(started) > Some(patience) {
+        } else if now >= due {
             Waited::TooLong
         } else {
-            pace::sleep_until(now.after(LOOK));
+            // Where its end is no event it is looked after now and then.
+            let until = if ending.is_some() { due } else { due.min(now.after(LOOK)) };
+            let open = pipes.iter().filter_map(Pipe::open).chain(ending.as_ref().map(AsFd::as_fd));
+            stop.wait_or_inputs(&open.collect::<Vec<_>>(), until);
             continue;
         };
         end(child);
+        pipes.iter_mut().for_each(Pipe::drain);
         return Err(why);
+    }
+}
+
+/// Reads what a program that has ended left in its pipes, and for [`TAIL`] what comes of those who hold them open.
+fn last_words(pipes: &mut [Pipe; 2]) {
+    let (until, never) = (Monotonic::now().after(TAIL), Stop::default());
+    loop {
+        pipes.iter_mut().for_each(Pipe::drain);
+        let open: Vec<BorrowedFd<'_>> = pipes.iter().filter_map(Pipe::open).collect();
+        if open.is_empty() || Monotonic::now() >= until {
+            return;
+        }
+        never.wait_or_inputs(&open, until);
     }
 }
 
@@ -132,40 +155,50 @@ fn end(child: &mut Child) {
     }
 }
 
-/// A pipe that is read by a thread of its own, so that neither of two can fill while the other is read.
+/// A pipe that is read as far as there is something, and what came of it.
 struct Pipe {
-    bytes: Arc<Mutex<Vec<u8>>>,
-    closed: Arc<AtomicBool>,
+    /// Absent once its other end is closed.
+    from: Option<OwnedFd>,
+    bytes: Vec<u8>,
 }
 
 impl Pipe {
-    fn read(mut from: impl Read + Send + 'static) -> Self {
-        let pipe = Self { bytes: Arc::default(), closed: Arc::default() };
-        let (bytes, closed) = (Arc::clone(&pipe.bytes), Arc::clone(&pipe.closed));
-        thread::spawn(move || {
-            let mut part = [0; 4096];
-            while let Ok(length @ 1..) = from.read(&mut part) {
-                let mut bytes = bytes.lock().unwrap_or_else(PoisonError::into_inner);
-                let room = KEPT.saturating_sub(bytes.len());
-                bytes.extend_from_slice(&part[..length.min(room)]);
+    fn of(pipe: Option<impl Into<OwnedFd>>) -> Self {
+        let from = pipe.map(Into::into).filter(|from| ioctl_fionbio(from, true).is_ok());
+        Self { from, bytes: Vec::new() }
+    }
+
+    fn open(&self) -> Option<BorrowedFd<'_>> {
+        self.from.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Takes what is there, but not for ever.
+    fn drain(&mut self) {
+        let mut part = [0; 4096];
+        for _ in 0..AT_A_TIME {
+            let Some(from) = &self.from else { return };
+            match rustix::io::read(from, &mut part) {
+                Ok(length @ 1..) => {
+                    let room = KEPT.saturating_sub(self.bytes.len());
+                    self.bytes.extend_from_slice(&part[..length.min(room)]);
+                }
+                Err(Errno::AGAIN) => return,
+                Err(Errno::INTR) => {}
+                Ok(0) | Err(_) => self.from = None,
             }
-            closed.store(true, Ordering::Release);
-        });
-        pipe
+        }
     }
 
     /// What came of it.
     fn text(self) -> String {
-        let since = Monotonic::now();
-        while !self.closed.load(Ordering::Acquire) && Monotonic::now().since(since) < Some(TAIL) {
-            pace::sleep_until(Monotonic::now().after(Nanos::millis(1)));
-        }
-        String::from_utf8_lossy(&self.bytes.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+        String::from_utf8_lossy(&self.bytes).into_owned()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+
     use super::*;
 
     fn shell(script: &str) -> Command {
@@ -224,6 +257,20 @@ mod tests {
         let finished =
             run(&mut shell("head -c 3000000 /dev/zero"), Stdio::null(), Nanos::secs(300), &Stop::default()).unwrap();
         assert_eq!(finished.printed.len(), KEPT);
+    }
+
+    /// Far more than a pipe holds, from many at once, so that on a busy machine some of them are read late.
+    #[test]
+    fn all_that_was_printed_is_there_when_it_has_ended() {
+        thread::scope(|scope| {
+            for _ in 0..16 {
+                scope.spawn(|| {
+                    let mut command = shell("head -c 300000 /dev/zero; echo end");
+                    let finished = run(&mut command, Stdio::null(), Nanos::secs(300), &Stop::default()).unwrap();
+                    assert_eq!((finished.printed.len(), finished.printed.ends_with("end\n")), (300_004, true));
+                });
+            }
+        });
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod machines;
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 use logbook::host::{Address, Host};
 use logbook::plan::{Directions, MOST_HOSTS, Plan};
@@ -186,6 +187,18 @@ pub enum NoPairs {
     /// Nothing is left.
     #[error("the plan asks for no pair: {0}")]
     None(String),
+    /// A host that is on this machine alone, by its address, and one on another.
+    #[error(
+        "`{host}` has the loopback address {address}, at which `{from}` on another machine would measure itself: give `{host}` the address by which `{from}` reaches it"
+    )]
+    Loopback {
+        /// Whose address it is.
+        host: String,
+        /// The address.
+        address: IpAddr,
+        /// Who would measure.
+        from: String,
+    },
     /// There are pairs, and none has an address of the wanted kind.
     #[error("no pair can be measured: none of the hosts has an address of the kind that `addresses` wants ({0})")]
     NoAddresses(String),
@@ -232,12 +245,26 @@ pub fn of(plan: &Plan) -> Result<Chosen, NoPairs> {
         let kinds: Vec<_> = plan.addresses.each().iter().map(|&over| word(over)).collect();
         return Err(NoPairs::NoAddresses(kinds.join(" or ")));
     }
+    pairs.iter().try_for_each(|&pair| apart(plan, pair))?;
     for host in targets.into_iter().map(|place| &hosts[place]) {
         let lacks = plan.addresses.each().iter().filter(|&&over| host.address(over).is_none());
         left_out.extend(lacks.map(|&over| LeftOut::NoAddress { host: host.name.clone(), over }));
     }
     let pairs = PairList { hosts: hosts.len(), pairs };
     Ok(Chosen { pairs, left_out })
+}
+
+/// That neither host of a pair would measure itself in the place of the other.
+fn apart(plan: &Plan, pair: Pair) -> Result<(), NoPairs> {
+    let back = (plan.directions == Directions::Both).then_some((pair.second, pair.first));
+    for (from, to) in [Some((pair.first, pair.second)), back].into_iter().flatten() {
+        let (from, to) = (&plan.hosts[from], &plan.hosts[to]);
+        let wanted = to.loopback().filter(|(over, _)| plan.addresses.each().contains(over));
+        if let Some((_, address)) = wanted.filter(|_| from.is_elsewhere()) {
+            return Err(NoPairs::Loopback { host: to.name.clone(), address, from: from.name.clone() });
+        }
+    }
+    Ok(())
 }
 
 /// Whether anything of a pair can be measured.

@@ -113,9 +113,9 @@ impl Host {
         self.address(which)?.seen_from(near.address(which), family)
     }
 
-    /// An address of it that no other machine reaches it by: loopback, though a program leads to another machine.
-    pub fn unreachable(&self) -> Option<(Address, IpAddr)> {
-        let is_elsewhere = match &self.reach {
+    /// Whether it is known to be another machine than this one.
+    pub fn is_elsewhere(&self) -> bool {
+        match &self.reach {
             Reach::Local | Reach::Namespace(_) => false,
             Reach::Pod(_) => true,
             Reach::Ssh(ssh) => {
@@ -124,13 +124,21 @@ impl Host {
                 let is_own = at == "localhost" || at.parse::<IpAddr>().is_ok_and(|at| at.is_loopback());
                 ssh.through.is_empty() && !is_own
             }
-        };
+        }
+    }
+
+    /// An address of it that no other machine reaches it by.
+    pub fn loopback(&self) -> Option<(Address, IpAddr)> {
         let each = [Address::Internal, Address::External].into_iter();
         let mut all = each.flat_map(|kind| {
             self.address(kind).into_iter().flat_map(move |all| all.each().iter().map(move |one| (kind, one)))
         });
-        let loopback = all.find_map(|(kind, one)| one.ip().filter(IpAddr::is_loopback).map(|address| (kind, address)));
-        loopback.filter(|_| is_elsewhere)
+        all.find_map(|(kind, one)| one.ip().filter(IpAddr::is_loopback).map(|address| (kind, address)))
+    }
+
+    /// The same where a program leads to another machine.
+    pub fn unreachable(&self) -> Option<(Address, IpAddr)> {
+        self.loopback().filter(|_| self.is_elsewhere())
     }
 
     /// What is known of it under this name.

@@ -3,6 +3,8 @@
 //! A cell of one run belongs to that of the other with the same hosts, kind of address and method; the repeats of a cell are its
 //! runs, of which each gives one number. Not here: how two sets of numbers are judged (`measure::comparison`).
 
+use measure::comparison::common::{Labels, Row, Shared, common};
+use measure::study::figure::Figure;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -39,6 +41,9 @@ pub struct RunComparisonDocument {
     pub fewest_repeats: u32,
     /// Methods that have one name and two meanings.
     pub methods: Vec<MethodDifference>,
+    /// Hosts and groups of hosts that what is worse has in common.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shared: Vec<SharedBy>,
     /// Cells that the first run alone has.
     pub first_alone: Vec<Spot>,
     /// Cells that the second run alone has.
@@ -88,6 +93,45 @@ pub struct ComparedCell {
     /// The limits that were asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub thresholds: Vec<ThresholdHeld>,
+}
+
+/// What those values of one kind that are worse have in common.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SharedBy {
+    /// The method's name in the plan.
+    pub method: String,
+    /// Which of the addresses.
+    pub over: Address,
+    /// The figure that is worse.
+    pub figure: Figure,
+    /// What they have in common, and how many of them.
+    #[serde(flatten)]
+    pub shared: Shared,
+}
+
+impl RunComparisonDocument {
+    /// What the cells that are worse have in common, of each method, kind of address and figure, where the hosts have these labels.
+    pub fn shared_by(cells: &[ComparedCell], labels: &Labels<'_>) -> Vec<SharedBy> {
+        let mut groups: Vec<(&str, Address, Figure, Vec<Row<'_>>)> = Vec::new();
+        for ComparedCell { spot, figures, .. } in cells {
+            for figure in figures {
+                let row = Row { from: &spot.from, to: &spot.to, is_worse: figure.is_better() == Some(false) };
+                let is_its = |group: &&mut (&str, Address, Figure, _)| {
+                    (group.0, group.1, group.2) == (&spot.method, spot.over, figure.figure)
+                };
+                match groups.iter_mut().find(is_its) {
+                    Some(group) => group.3.push(row),
+                    None => groups.push((&spot.method, spot.over, figure.figure, vec![row])),
+                }
+            }
+        }
+        let told = |(method, over, figure, rows): (&str, Address, Figure, Vec<Row<'_>>)| -> Vec<SharedBy> {
+            let all = common(&rows, labels).into_iter();
+            all.map(|shared| SharedBy { method: method.to_owned(), over, figure, shared }).collect()
+        };
+        groups.into_iter().flat_map(told).collect()
+    }
 }
 
 /// A method that has one name and two meanings.

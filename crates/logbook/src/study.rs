@@ -4,7 +4,7 @@
 //! again from it alone. A study that was interrupted holds what it had, and says how it ended: the order of what is missing
 //! follows from its seed. Versions are kept as the record's are; the records within have versions of their own.
 
-use measure::comparison::{Compared, Design, Look, Rule};
+use measure::comparison::{Compared, Design, Look, Rule, Word};
 use measure::method::Method;
 use measure::study::figure::Figure;
 use measure::study::moves::Worth;
@@ -192,6 +192,17 @@ pub struct ComparedFigure {
     pub first: Vec<Option<f64>>,
     /// The same on the second side, in the unit of the figure.
     pub second: Vec<Option<f64>>,
+}
+
+impl ComparedFigure {
+    /// Whether a significant difference is one for the better; absent where none was shown.
+    pub fn is_better(&self) -> Option<bool> {
+        match self.compared.word {
+            Word::More => Some(self.figure.more_is_better()),
+            Word::Less => Some(!self.figure.more_is_better()),
+            Word::NotShown | Word::TooFewRuns => None,
+        }
+    }
 }
 
 /// How far a quantile of the second side lies above that of the first: the shift function (Doksum 1974).

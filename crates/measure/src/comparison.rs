@@ -8,6 +8,8 @@
 //! of them ends it, all of them together raise a false alarm no more often than one would, and the interval of the look that ended it
 //! holds the truth as often as it says (Bonferroni over the looks).
 
+pub mod common;
+
 use serde::{Deserialize, Serialize};
 
 use crate::statistics::joint;

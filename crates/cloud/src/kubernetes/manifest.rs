@@ -1,6 +1,8 @@
 //! Manifests: which pods are wanted, as what `kubectl` takes.
 
-use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
 
 use super::ZONE;
 use crate::wanted::{EXPIRES, MADE, OWNER, RUN};
@@ -20,12 +22,42 @@ pub struct Pods {
     pub per_zone: Option<u32>,
     /// Whether they are root and may send raw packets: for ICMP and SYN probes.
     pub raw: bool,
+    /// What they ask of the cluster.
+    pub demands: Demands,
     /// Who made it.
     pub owner: String,
     /// When it is made, in seconds since 1970.
     pub made: u64,
     /// When it may be removed by anybody, in seconds since 1970.
     pub expires: u64,
+}
+
+/// What pods ask of their cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Demands {
+    /// What a node has to have free for each pod: quantities by resource, as Kubernetes writes them.
+    pub requests: BTreeMap<String, String>,
+    /// What a pod may use at most, likewise.
+    pub limits: BTreeMap<String, String>,
+    /// Taints of nodes that do not keep pods away.
+    pub tolerations: Vec<Toleration>,
+    /// The architecture of the nodes, as Kubernetes calls it; absent: any.
+    pub architecture: Option<String>,
+    /// Names of secrets by which the image is pulled.
+    pub pull_secrets: Vec<String>,
+    /// Name of the priority class; absent: the cluster's default.
+    pub priority_class: Option<String>,
+}
+
+/// A taint that is tolerated; what is absent may be any.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Toleration {
+    /// The taint's key.
+    pub key: Option<String>,
+    /// Its value.
+    pub value: Option<String>,
+    /// Its effect.
+    pub effect: Option<String>,
 }
 
 /// Whose network a pod has.
@@ -143,10 +175,18 @@ impl Pods {
                 "securityContext": self.rights(),
             }],
         });
-        if network == Network::Host {
-            spec["hostNetwork"] = true.into();
-            spec["dnsPolicy"] = "ClusterFirstWithHostNet".into();
+        match network {
+            Network::Host => {
+                spec["hostNetwork"] = true.into();
+                spec["dnsPolicy"] = "ClusterFirstWithHostNet".into();
+            }
+            // Echo requests without a right: one of the settings that the restricted level lets a pod have in its own network.
+            Network::Pod => {
+                let range = json!({"name": "net.ipv4.ping_group_range", "value": "0 2147483647"});
+                spec["securityContext"] = json!({"sysctls": [range]});
+            }
         }
+        self.demands.add_to(&mut spec);
         if !zones.is_empty() {
             let here = json!({"key": ZONE, "operator": "In", "values": zones});
             spec["affinity"] = json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
@@ -167,6 +207,43 @@ impl Pods {
             "capabilities": {"drop": ["ALL"]},
             "seccompProfile": {"type": "RuntimeDefault"},
         })
+    }
+}
+
+impl Demands {
+    fn add_to(&self, spec: &mut Value) {
+        let quantities = |of: &BTreeMap<String, String>| Some(json!(of)).filter(|_| !of.is_empty());
+        let resources: Map<String, Value> = [("requests", &self.requests), ("limits", &self.limits)]
+            .into_iter()
+            .filter_map(|(name, of)| Some((name.to_owned(), quantities(of)?)))
+            .collect();
+        if !resources.is_empty() {
+            spec["containers"][0]["resources"] = resources.into();
+        }
+        if let Some(architecture) = &self.architecture {
+            spec["nodeSelector"] = json!({"kubernetes.io/arch": architecture});
+        }
+        if !self.tolerations.is_empty() {
+            spec["tolerations"] = self.tolerations.iter().map(Toleration::written).collect();
+        }
+        if !self.pull_secrets.is_empty() {
+            spec["imagePullSecrets"] = self.pull_secrets.iter().map(|name| json!({"name": name})).collect();
+        }
+        if let Some(class) = &self.priority_class {
+            spec["priorityClassName"] = class.as_str().into();
+        }
+    }
+}
+
+impl Toleration {
+    fn written(&self) -> Value {
+        let mut written = json!({"operator": if self.value.is_some() { "Equal" } else { "Exists" }});
+        for (name, part) in [("key", &self.key), ("value", &self.value), ("effect", &self.effect)] {
+            if let Some(part) = part {
+                written[name] = part.as_str().into();
+            }
+        }
+        written
     }
 }
 
@@ -191,6 +268,7 @@ mod tests {
             zones: Vec::new(),
             per_zone: None,
             raw: false,
+            demands: Demands::default(),
             owner: "me".into(),
             made: 1_000,
             expires: 2_000,
@@ -219,5 +297,47 @@ mod tests {
         );
         let affinity = &lists[1]["items"][0]["spec"]["template"]["spec"]["affinity"];
         assert!(affinity["nodeAffinity"].is_object() && affinity["podAntiAffinity"].is_object());
+    }
+
+    #[test]
+    fn what_is_asked_of_the_cluster_stands_in_every_pod() {
+        let quantities = |cpu: &str| [("cpu".to_owned(), cpu.to_owned())].into();
+        let demands = Demands {
+            requests: quantities("500m"),
+            limits: quantities("2"),
+            tolerations: vec![
+                Toleration { key: Some("gpu".into()), value: Some("a".into()), effect: Some("NoSchedule".into()) },
+                Toleration::default(),
+            ],
+            architecture: Some("arm64".into()),
+            pull_secrets: vec!["registry".into()],
+            priority_class: Some("low".into()),
+        };
+        let asking = Pods { zones: vec!["a".into()], per_zone: Some(1), demands, ..pods() };
+        let mut items = asking.manifests()["items"].as_array().unwrap().clone();
+        items.extend(asking.job(&["rtt".into()], 60)["items"].as_array().unwrap().clone());
+        assert_eq!(items.len(), 3);
+        for spec in items.iter().map(|item| &item["spec"]["template"]["spec"]) {
+            let resources = json!({"requests": {"cpu": "500m"}, "limits": {"cpu": "2"}});
+            assert_eq!(spec["containers"][0]["resources"], resources);
+            let tolerations = json!([
+                {"key": "gpu", "operator": "Equal", "value": "a", "effect": "NoSchedule"},
+                {"operator": "Exists"},
+            ]);
+            assert_eq!(spec["tolerations"], tolerations);
+            assert_eq!(spec["nodeSelector"], json!({"kubernetes.io/arch": "arm64"}));
+            assert_eq!(spec["imagePullSecrets"], json!([{"name": "registry"}]));
+            assert_eq!(spec["priorityClassName"], "low");
+        }
+    }
+
+    #[test]
+    fn a_pod_may_ping_in_its_own_network_without_a_right() {
+        let list = pods().manifests();
+        let spec = |item: usize| &list["items"][item]["spec"]["template"]["spec"];
+        assert_eq!(spec(0)["securityContext"]["sysctls"][0]["name"], "net.ipv4.ping_group_range");
+        assert_eq!(spec(0)["containers"][0]["securityContext"]["capabilities"], json!({"drop": ["ALL"]}));
+        // A node's own settings are not a pod's to change, and a cluster refuses one that asks.
+        assert_eq!(spec(1)["securityContext"], Value::Null);
     }
 }

@@ -71,7 +71,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             flow.wire.open(&mut flow.request);
         }
         let flow = flows.swap_remove(0);
-        let mut recorder = Recorder::new(told.method.loop_kind(), told.exact());
+        let mut recorder = Recorder::new(told.method.loop_kind(), told.exact_in_succession());
         recorder.over(flow.index);
         let turns = Turns::new(flow.index, flows, told.turn(), told.method.seed);
         let scheduled = told.method.schedule.has_instants();

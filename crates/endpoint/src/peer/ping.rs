@@ -6,7 +6,6 @@
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
 
 use measure::environment::Environment;
 use measure::method::{Method, Schedule};
@@ -15,6 +14,7 @@ use protocol::icmp::echo::Echo;
 use rtrb::{Consumer, RingBuffer};
 use socket2::{SockRef, Socket};
 
+use crate::clock::Monotonic;
 use crate::engine::{Ended, Flow};
 use crate::environment::Reader;
 use crate::environment::watch::Watch;
@@ -203,9 +203,9 @@ impl Listener<'_> {
 }
 
 impl FarEnd for Listener<'_> {
-    fn watch(&mut self, patience: Nanos) -> Result<(), EndpointError> {
+    fn watch(&mut self, patience: Nanos, done: &Stop) -> Result<(), EndpointError> {
         let pause = if self.empty() { BUSY } else { IDLE };
-        thread::park_timeout(pause.min(patience).into());
+        done.wait(Monotonic::now().after(pause.min(patience)));
         Ok(())
     }
 }

@@ -1,13 +1,13 @@
 //! What a measurement takes place in: whom it is made with, who listens, who may end it.
 
 use std::net::SocketAddr;
-use std::thread;
 
 use measure::event::Event;
 use measure::method::Method;
 use measure::trace::Trace;
 use measure::unit::Nanos;
 
+use crate::clock::Monotonic;
 use crate::control::Control;
 use crate::environment::watch::Watch;
 use crate::error::EndpointError;
@@ -40,8 +40,8 @@ pub struct Scene<'a> {
 
 /// The peer's control connection while the threads measure, in whichever protocol it speaks.
 pub trait FarEnd {
-    /// Waits up to `patience` for a word of the peer; an error says that it is gone or gives up.
-    fn watch(&mut self, patience: Nanos) -> Result<(), EndpointError>;
+    /// Waits up to `patience` for a word of the peer, or until `done` asks; an error says that it is gone or gives up.
+    fn watch(&mut self, patience: Nanos, done: &Stop) -> Result<(), EndpointError>;
 
     /// A data connection ended: what the peer says of it, where it says anything in good time.
     fn reason(&mut self) -> Option<EndpointError> {
@@ -54,15 +54,15 @@ pub trait FarEnd {
 pub struct Nobody;
 
 impl FarEnd for Nobody {
-    fn watch(&mut self, patience: Nanos) -> Result<(), EndpointError> {
-        thread::park_timeout(patience.into());
+    fn watch(&mut self, patience: Nanos, done: &Stop) -> Result<(), EndpointError> {
+        done.wait(Monotonic::now().after(patience));
         Ok(())
     }
 }
 
 impl FarEnd for Control {
-    fn watch(&mut self, patience: Nanos) -> Result<(), EndpointError> {
-        Self::watch(self, patience)
+    fn watch(&mut self, patience: Nanos, done: &Stop) -> Result<(), EndpointError> {
+        Self::watch(self, patience, done)
     }
 
     fn reason(&mut self) -> Option<EndpointError> {

@@ -1,5 +1,6 @@
 //! Threads that measure together: started at one moment, watched from outside, brought home.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 
@@ -9,7 +10,7 @@ use protocol::link::Fault;
 use rtrb::{Consumer, RingBuffer};
 
 use super::scene::{FarEnd, Scene};
-use crate::clock::wall;
+use crate::clock::{Monotonic, wall};
 use crate::engine::{Ended, Outlet};
 use crate::error::{Cause, EndpointError, Step};
 use crate::facts::thread::{ThreadFacts, ThreadSpan};
@@ -79,6 +80,20 @@ impl Gate {
     }
 }
 
+/// A thread that goes on: the last of all that ends says so, however it ends.
+struct Ongoing<'a> {
+    left: &'a AtomicU32,
+    done: &'a Stop,
+}
+
+impl Drop for Ongoing<'_> {
+    fn drop(&mut self) {
+        if self.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.done.request();
+        }
+    }
+}
+
 /// Does each of `works` on a thread of its own until all have ended; `ended` tells how one did.
 pub fn run<T, B>(works: Vec<B>, scene: &mut Scene<'_>, ended: fn(&T) -> Ended) -> Result<Brought<T>, EndpointError>
 where
@@ -87,6 +102,7 @@ where
 {
     let threads = works.len() as u32;
     let (start, settled) = (Gate::default(), Stop::default());
+    let (left, done) = (AtomicU32::new(threads), Stop::default());
     let (method, peer, samples, halt) = (scene.method, scene.peer, scene.samples, scene.halt);
     let mut trouble = None;
     let mut began_wall = 0;
@@ -96,7 +112,9 @@ where
             let (producer, consumer) = RingBuffer::new(if samples { RING } else { RING_OF_SECONDS });
             readers.push(consumer);
             let (start, settled) = (&start, &settled);
+            let ongoing = Ongoing { left: &left, done: &done };
             let body = move || {
+                let _ongoing = ongoing;
                 let pinned = settle(cpu_for(&method.spread.cpus, number), &peer.to_string());
                 if !start.arrive() {
                     return Err(EndpointError::new(Step::StartThread, peer, Cause::Stopped));
@@ -117,12 +135,12 @@ where
         scene.watch.begin();
         began_wall = wall();
         start.open(threads);
-        while running.iter().any(|thread| !thread.is_finished()) {
+        while !done.requested() {
             empty(&mut readers, scene.on_event);
             if scene.stop.requested() {
                 halt.request();
             }
-            if let Some(lost) = look_after(scene.far, trouble.is_some(), samples) {
+            if let Some(lost) = look_after(scene.far, trouble.is_some(), samples, &done) {
                 trouble = Some(lost);
                 halt.request();
             }
@@ -158,15 +176,15 @@ fn empty(readers: &mut [Consumer<Event>], on_event: &mut dyn FnMut(Event)) {
     }
 }
 
-/// Waits a little, looking after the control connection meanwhile: `Some` when the peer is lost. Samples fill their
-/// rings fast, so the waits are short then.
-fn look_after(far: &mut dyn FarEnd, lost_before: bool, samples: bool) -> Option<EndpointError> {
+/// Waits a little, or until all are `done`, looking after the control connection meanwhile: `Some` when the peer is lost. Samples
+/// fill their rings fast, so the waits are short then.
+fn look_after(far: &mut dyn FarEnd, lost_before: bool, samples: bool, done: &Stop) -> Option<EndpointError> {
     let pause = if samples { Nanos(GLANCE.0 / 50) } else { Nanos(GLANCE.0 / 4) };
     if lost_before {
-        thread::park_timeout(pause.into());
+        done.wait(Monotonic::now().after(pause));
         return None;
     }
-    far.watch(pause).err()
+    far.watch(pause, done).err()
 }
 
 /// The more telling of two ends: a broken thread says more than one that was stopped for it.

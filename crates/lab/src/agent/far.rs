@@ -12,7 +12,8 @@ use endpoint::clock::{self, Monotonic};
 use endpoint::environment::Reader;
 use endpoint::pace;
 use measure::unit::Nanos;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
 use super::{Ended, Hello, Order, Told, VERSION};
 use crate::own;
@@ -125,19 +126,14 @@ impl Start {
 
     /// Waits for its end, and takes it from the list in the same moment: its number may be another's from then on.
     fn reap(&self, child: &mut Child, jobs: &Jobs) -> Option<i32> {
-        loop {
-            {
-                let mut jobs = lock(jobs);
-                match child.try_wait() {
-                    Ok(None) => {}
-                    ended => {
-                        jobs.remove(&self.job);
-                        return ended.ok().flatten().as_ref().and_then(ExitStatus::code);
-                    }
-                }
-            }
-            pace::sleep_until(Monotonic::now().after(LOOK));
-        }
+        let number = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        // Its end is waited for without the list, and leaves it its number.
+        let ended = |number| waitid(WaitId::Pid(number), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
+        while number.map(ended).is_some_and(|ended| matches!(ended, Err(Errno::INTR))) {}
+        let mut jobs = lock(jobs);
+        let status = child.wait();
+        jobs.remove(&self.job);
+        status.ok().as_ref().and_then(ExitStatus::code)
     }
 
     /// Reads a standard error to its end; what stands there at last.

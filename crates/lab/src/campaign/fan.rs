@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// How many things are done at the same time.
+/// How many things are begun with: who is busy with these has no time for more.
+const FIRST: usize = 8;
+/// How many things are done at the same time; with each that ends one more, until they are so many.
 const FAN_OUT: usize = 32;
-/// After how long without the end of any of them as many more are begun: those that are there hang.
-const STALL: Duration = Duration::from_secs(1);
+/// After how long without the end of any of them twice as many are done: those that are there hang.
+const STALL: Duration = Duration::from_secs(3);
 
 /// Does `act` to each of `things`, [`FAN_OUT`] at a time and more where they hang. What came of each, in their order.
 pub(super) fn each<T: Sync, R: Send>(things: &[T], act: &(dyn Fn(usize, &T) -> R + Sync)) -> Vec<R> {
@@ -27,9 +29,13 @@ pub(super) fn each<T: Sync, R: Send>(things: &[T], act: &(dyn Fn(usize, &T) -> R
     let left = || things.len().saturating_sub(next.load(Ordering::Relaxed));
     let mut done: Vec<(usize, R)> = std::thread::scope(|scope| {
         let mut workers = Vec::new();
+        let mut more = FIRST;
         while left() > 0 {
-            workers.extend((0..FAN_OUT.min(left())).map(|_| scope.spawn(worker)));
-            while left() > 0 && ends.recv_timeout(STALL).is_ok() {}
+            workers.extend((0..more.min(left())).map(|_| scope.spawn(worker)));
+            more = match ends.recv_timeout(STALL) {
+                Ok(()) => usize::from(workers.len() < FAN_OUT),
+                Err(_) => workers.len(),
+            };
         }
         // One that panicked has no results, and places would no longer be those of the things.
         workers.into_iter().flat_map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
@@ -52,10 +58,31 @@ mod tests {
     }
 
     #[test]
+    fn few_are_begun_with_and_more_as_they_end() {
+        let (now, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let (first, gate) = (Mutex::new(0), Condvar::new());
+        let things = [(); 100];
+        each(&things, &|_, ()| {
+            let there = now.fetch_add(1, Ordering::SeqCst) + 1;
+            most.fetch_max(there, Ordering::SeqCst);
+            let mut begun = first.lock().unwrap();
+            *begun += 1;
+            gate.notify_all();
+            // The first ones end when all of them are there.
+            let waited = gate.wait_timeout_while(begun, Duration::from_mins(1), |begun| *begun < FIRST).unwrap();
+            assert!(!waited.1.timed_out());
+            drop(waited);
+            now.fetch_sub(1, Ordering::SeqCst);
+        });
+        let most = most.into_inner();
+        assert!((FIRST..=FAN_OUT).contains(&most), "{most} at once");
+    }
+
+    #[test]
     fn those_that_hang_do_not_keep_the_others_waiting() {
         // All but the last wait for the last, which is far beyond those that are begun first.
         let (last, bell) = (Mutex::new(false), Condvar::new());
-        let things = [(); 3 * FAN_OUT];
+        let things = [(); 3 * FIRST];
         let done = each(&things, &|at, ()| {
             if at + 1 == things.len() {
                 *last.lock().unwrap() = true;

@@ -41,7 +41,10 @@ fn group(groups: &mut Groups, name: &str, node: &Node) -> Result<(), Fault> {
             "children" => {
                 for (child, within) in map(part, "`children`", "groups by name")? {
                     groups.child(name, child, within.line)?;
-                    group(groups, child, within)?;
+                    // A name alone speaks of a group that stands elsewhere.
+                    if !matches!(within.value, Value::Null) {
+                        group(groups, child, within)?;
+                    }
                 }
             }
             other => {

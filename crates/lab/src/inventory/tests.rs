@@ -447,6 +447,7 @@ proptest! {
 #[test_case("hosts.ini", "[web:vars\nzone=a\n[web]\nweb-1\n", 1, "the section `[web:vars` is not closed", "close it: `[web:vars]`"; "a section that is not closed")]
 #[test_case("hosts", "[web:vars\nzone=a\n", 1, "the section `[web:vars` is not closed", "close it: `[web:vars]`"; "the same in a file without an ending")]
 #[test_case("hosts.ini", "[frontend]\nweb-1\n[all-of:children]\nfrontend\nfrontned\n", 5, "no group `frontned` is listed", "did you mean `frontend`?"; "a child that is not there")]
+#[test_case("hosts.yml", "all:\n  children:\n    east:\n      children:\n        frontned:\n    frontend:\n      hosts:\n        web-1:\n", 5, "no group `frontned` is listed", "did you mean `frontend`?"; "a child that is not there, in yaml")]
 #[test_case("hosts.ini", "[web]\nweb-1\n[databases:vars]\nzone=a\n", 3, "no group `databases` is listed", "list its hosts under `[databases]`, or take it away here"; "variables of a group that is not there")]
 #[test_case("hosts", "web-1\nweb-2 10.0.0.300\n", 2, "`10.0.0.300` is no address of `web-2`", "expected addresses or names, as 10.0.0.5, 2001:db8::5 or db-1.internal"; "an address beyond its range")]
 #[test_case("hosts", "10.0.0.300\n", 1, "`10.0.0.300` is no address of `10.0.0.300`", "expected addresses or names, as 10.0.0.5, 2001:db8::5 or db-1.internal"; "one in the place of a name")]

@@ -26,6 +26,22 @@ fn host(name: &str, zone: &str) -> Host {
     }
 }
 
+#[test]
+fn who_would_measure_itself_is_refused() {
+    let mut local = plan(Pairs::All);
+    let localhost = &mut local.hosts[2];
+    (localhost.reach, localhost.internal) = (Reach::Local, Some([127, 0, 0, 1].into()));
+    let refused = of(&local).unwrap_err();
+    let expected = NoPairs::Loopback { host: text("c"), address: IpAddr::from([127, 0, 0, 1]), from: text("a") };
+    assert_eq!(refused, expected);
+    local.directions = Directions::Forward;
+    local.pairs = Pairs::OneToAll(text("c"));
+    assert!(of(&local).is_ok(), "nothing is measured to it");
+    local.directions = Directions::Both;
+    local.hosts.iter_mut().for_each(|host| host.reach = Reach::Local);
+    assert!(of(&local).is_ok(), "all are this machine");
+}
+
 fn plan(pairs: Pairs) -> Plan {
     Plan {
         hosts: vec![host("a", "x"), host("b", "x"), host("c", "y"), host("d", "none")],

@@ -25,6 +25,9 @@ pub mod default {
     pub const TIMEOUT: Nanos = Nanos::secs(1);
     /// Warm-up: neighbour resolution, slow start, page faults, frequency ramp.
     pub const WARM_UP: Nanos = Nanos::millis(400);
+    /// No longer than this part of what is recorded, where that is short: two cells of 200 ms are worth more than one behind a
+    /// warm-up of twice its length.
+    pub const WARM_UP_PART: u64 = 4;
     /// Outstanding requests of an open loop: 65,536 hold a stall of 0.6 s at 100,000/s.
     pub const OPEN_CAP: u32 = 65_536;
     /// Bytes of one call of a TCP stream: large enough that the call itself costs little beside the copy.
@@ -168,18 +171,21 @@ impl Asked {
             response_bytes,
             stamps: self.resolve_stamps(carrier, pattern),
         })?;
+        let stop = self.resolve_stop(schedule)?;
         let method = Method {
             schedule,
             pacing: self.pacing.unwrap_or(Pacing::Hybrid),
             waiting: self.waiting.unwrap_or(Waiting::Block),
             peer_waiting: self.peer_waiting,
             spread: self.resolve_spread()?,
-            stop: self.resolve_stop(schedule)?,
             timeout_ns: self.timeout_ns.unwrap_or(default::TIMEOUT),
             warm_up_ns: self.warm_up_ns.unwrap_or(match (carrier, pattern) {
                 (_, Pattern::Stream) | (Carrier::TcpSyn, _) => Nanos::ZERO,
-                _ => default::WARM_UP,
+                _ => stop
+                    .after_ns
+                    .map_or(default::WARM_UP, |length| default::WARM_UP.min(Nanos(length.0 / default::WARM_UP_PART))),
             }),
+            stop,
             socket: SocketOptions { nodelay: !self.nagle, ..self.socket.clone() },
             seed: self.seed.unwrap_or(0),
             traffic,

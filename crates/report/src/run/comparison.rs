@@ -1,10 +1,12 @@
 //! Two runs, compared: a row for each cell, with how much it moved and how surely.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use logbook::run_comparison::{ComparedCell, ComparedRun, RunComparisonDocument, Spot};
+use logbook::host::Address;
+use logbook::run_comparison::{ComparedCell, ComparedRun, RunComparisonDocument, SharedBy, Spot};
 use logbook::shelf::short;
 use logbook::study::{ComparedFigure, ThresholdHeld};
+use measure::comparison::common::{Common, Shared};
 use measure::comparison::{Interval, Word};
 use measure::study::figure::Figure;
 use measure::study::threshold::Held;
@@ -24,11 +26,12 @@ pub fn render(found: &RunComparisonDocument, style: &Style) -> String {
     page.answer(&answer(found));
     side(&mut page, "A", &found.first);
     side(&mut page, "B", &found.second);
-    for ((method, address, figure), rows) in groups(found) {
-        title(&mut page, format!("{method} · {} · {figure}", over(address)));
+    for (of, rows) in groups(found) {
+        let (method, address, figure) = &of;
+        title(&mut page, format!("{method} · {} · {figure}", over(*address)));
         let head = ["", "A", "B", "change", "95 % interval", "verdict"];
         let head = head.map(|cell| Piece::new(cell, Tone::Faint)).to_vec();
-        if let Some(share) = shared(&rows) {
+        for share in shared(found, &of) {
             page.paragraph(INDENT, &Piece::from(String::new()), 0, &share);
         }
         let rows: Vec<Vec<Piece>> = std::iter::once(head).chain(rows.into_iter().map(row)).collect();
@@ -59,8 +62,8 @@ fn answer(found: &RunComparisonDocument) -> String {
         return format!("Too few repeats to show a difference in any of {all} values");
     }
     let parts = [
-        (count(&|figure| is_better(figure) == Some(false)), "worse"),
-        (count(&|figure| is_better(figure) == Some(true)), "better"),
+        (count(&|figure| figure.is_better() == Some(false)), "worse"),
+        (count(&|figure| figure.is_better() == Some(true)), "better"),
         (count(&|figure| figure.compared.word == Word::NotShown), "without significant difference"),
         (few, "with too few repeats"),
     ];
@@ -76,11 +79,11 @@ fn side(page: &mut Page, letter: &str, run: &ComparedRun) {
 }
 
 /// Rows by method, kind of address and figure, as they stand.
-type Groups<'a> = Vec<((&'a str, logbook::host::Address, String), Vec<(&'a Spot, &'a ComparedFigure)>)>;
+type Groups<'a> = Vec<((&'a str, Address, String), Vec<(&'a Spot, &'a ComparedFigure)>)>;
 
 fn groups(found: &RunComparisonDocument) -> Groups<'_> {
     let mut groups: Groups<'_> = Vec::new();
-    let mut places: BTreeMap<(String, logbook::host::Address, String), usize> = BTreeMap::new();
+    let mut places: BTreeMap<(String, Address, String), usize> = BTreeMap::new();
     for cell in &found.cells {
         for figure in &cell.figures {
             let name = figure.figure.to_string();
@@ -100,35 +103,38 @@ fn groups(found: &RunComparisonDocument) -> Groups<'_> {
 
 /// The place of a row among the thousands of a mesh: worse ones come first, then better ones.
 fn rank(figure: &ComparedFigure) -> u8 {
-    match is_better(figure) {
+    match figure.is_better() {
         Some(false) => 0,
         Some(true) => 1,
         None => 2,
     }
 }
 
-/// Whether a significant difference is one for the better.
-fn is_better(figure: &ComparedFigure) -> Option<bool> {
-    match figure.compared.word {
-        Word::More => Some(figure.figure.more_is_better()),
-        Word::Less => Some(!figure.figure.more_is_better()),
-        Word::NotShown | Word::TooFewRuns => None,
-    }
-}
-
-/// The host that most of the rows that are worse have in common, where they are three at least and more than half.
-fn shared(rows: &[(&Spot, &ComparedFigure)]) -> Option<String> {
-    let worse: Vec<&Spot> =
-        rows.iter().filter(|(_, figure)| is_better(figure) == Some(false)).map(|(spot, _)| *spot).collect();
-    let of = |host: &str, spot: &Spot| spot.from == host || spot.to == host;
-    let count = |host: &str| worse.iter().filter(|spot| of(host, spot)).count();
-    let hosts: BTreeSet<&str> = worse.iter().flat_map(|spot| [spot.from.as_str(), spot.to.as_str()]).collect();
-    let most = hosts.iter().map(|host| count(host)).max().filter(|most| *most >= 3 && 2 * most > worse.len())?;
-    // Of two that have as many in common neither is the one.
-    let [host] = hosts.into_iter().filter(|host| count(host) == most).collect::<Vec<_>>().try_into().ok()?;
-    let (worse, all) = (worse.len(), rows.iter().filter(|(spot, _)| of(host, spot)).count());
-    let share = if most == worse { format!("All {worse} worse") } else { format!("{most} of the {worse} worse") };
-    Some(format!("{share} share {host}, which has {all} of the {} rows", rows.len()))
+/// What `found` says that these rows have in common, a line each.
+fn shared(found: &RunComparisonDocument, (method, over, figure): &(&str, Address, String)) -> Vec<String> {
+    let is_its =
+        |by: &&SharedBy| (by.method.as_str(), by.over, by.figure.to_string()) == (*method, *over, figure.clone());
+    let each = found.shared.iter().filter(is_its).enumerate();
+    each.map(|(place, SharedBy { shared, .. })| {
+        let Shared { common, worse, of_worse, rows, of_rows } = shared;
+        let other = if place == 0 { "" } else { "other " };
+        let share = if worse == of_worse {
+            format!("All {other}{worse} worse")
+        } else {
+            format!("{worse} of the {other}{of_worse} worse")
+        };
+        let have = match common {
+            Common::Host { host } => format!("share {host}, which has"),
+            Common::Group { label, value } => format!("share {label} {value}, which has"),
+            Common::Inside { label, value } => format!("stay within {label} {value}, which has"),
+            Common::Between { label, values: [one, other] } => {
+                format!("lead between {label} {one} and {label} {other}, which have")
+            }
+            Common::Border { label, value } => format!("lead into or out of {label} {value}, which has"),
+        };
+        format!("{share} {have} {rows} of the {}{of_rows} rows", if place == 0 { "" } else { "remaining " })
+    })
+    .collect()
 }
 
 fn row((spot, figure): (&Spot, &ComparedFigure)) -> Vec<Piece> {
@@ -234,7 +240,7 @@ mod tests {
         insta::assert_snapshot!(text);
     }
 
-    /// Every host of four with every other; each cell that the predicate names is slower.
+    /// Every host of four with every other, two in each of two zones; each cell that the predicate names is slower.
     fn mesh(is_worse: impl Fn(&str, &str) -> bool) -> String {
         let mut found = fixture::run_comparison();
         let (worse, same) = (found.cells[0].clone(), found.cells[1].clone());
@@ -248,6 +254,10 @@ mod tests {
             cell
         };
         found.cells = pairs.map(cell).collect();
+        let zone = |zone: &str| BTreeMap::from([("zone".to_owned(), zone.to_owned())]);
+        let zones = [zone("a"), zone("b")];
+        let labels = hosts.iter().zip([0, 0, 1, 1]).map(|(host, place)| (*host, &zones[place])).collect();
+        found.shared = RunComparisonDocument::shared_by(&found.cells, &labels);
         render(&found, &Style::default())
     }
 
@@ -257,15 +267,21 @@ mod tests {
         assert!(text.contains("  All 6 worse share h3, which has 6 of the 12 rows\n"), "{text}");
         let rows: Vec<&str> = text.lines().filter(|line| line.contains(" → ")).take(6).collect();
         assert!(rows.iter().all(|row| row.contains("h3") && row.ends_with("slower")), "{text}");
-        let most = mesh(|from, to| from == "h3" || (from, to) == ("h1", "h2"));
-        assert!(most.contains("  3 of the 4 worse share h3, which has 6 of the 12 rows\n"), "{most}");
+    }
+
+    #[test]
+    fn zones_are_named_where_no_host_is_it() {
+        let text = mesh(|from, to| (from < "h3") != (to < "h3"));
+        assert!(text.contains("  All 8 worse lead between zone a and zone b, which have 8 of the 12 rows\n"), "{text}");
     }
 
     #[test_case(|from, to| (from, to) == ("h1", "h2") || (from, to) == ("h2", "h1"); "a link, both ways")]
     #[test_case(|from, to| from < to; "half of all")]
+    #[test_case(|from, to| from == "h3" || (from, to) == ("h1", "h2"); "what may be chance")]
     #[test_case(|_, _| true; "everything")]
     #[test_case(|_, _| false; "nothing")]
     fn no_host_is_named_where_none_is_it(is_worse: fn(&str, &str) -> bool) {
-        assert!(!mesh(is_worse).contains(" share "), "{}", mesh(is_worse));
+        let text = mesh(is_worse);
+        assert!(!text.contains(" worse share ") && !text.contains(" worse lead "), "{text}");
     }
 }

@@ -1,6 +1,7 @@
 //! `sonde lab`: hosts to measure between: on this machine, in a cloud, in a cluster.
 
 pub mod cloud;
+mod demands;
 pub mod kubernetes;
 pub mod place;
 mod remove;

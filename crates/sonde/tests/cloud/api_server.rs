@@ -272,7 +272,11 @@ fn node(name: &str, zone: &str) -> Value {
     let capacity = json!({"cpu": "4", "memory": "8Gi", "pods": "110"});
     json!({
         "apiVersion": "v1", "kind": "Node",
-        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, "topology.kubernetes.io/zone": zone}},
+        "metadata": {"name": name, "labels": {
+            "kubernetes.io/arch": if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" },
+            "kubernetes.io/hostname": name,
+            "topology.kubernetes.io/zone": zone,
+        }},
         "status": {
             "capacity": capacity, "allocatable": capacity,
             "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "it is"}],

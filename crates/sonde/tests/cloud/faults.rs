@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use serde_json::Value;
 use test_case::test_case;
 
 use crate::scene::{CLOUDS, RUN, Scene, moments, steps};
@@ -183,4 +184,23 @@ fn a_ledger_that_cannot_be_read_is_owed() {
     let down = scene.down(&["--by-tags", "--cloud", "gcp"]);
     assert_eq!((down.code, scene.things()), (Some(0), vec![]), "{}", down.told());
     fs::remove_file(scene.path(&format!("state/sonde/cloud/{RUN}.json"))).unwrap();
+}
+
+#[test_case(0, "GCP", "Quota 'CPUS' exceeded. Limit: 24.0 in region us-central1.", "QUOTA_EXCEEDED"; "gcp quota")]
+#[test_case(0, "GCP", "ZONE_RESOURCE_POOL_EXHAUSTED", "INSUFFICIENT_CAPACITY"; "gcp capacity")]
+#[test_case(1, "AWS", "An error occurred (VcpuLimitExceeded) when calling the RunInstances operation", "QUOTA_EXCEEDED"; "aws quota")]
+#[test_case(1, "AWS", "An error occurred (InsufficientInstanceCapacity) when calling", "INSUFFICIENT_CAPACITY"; "aws capacity")]
+#[test_case(2, "Azure", "(SkuNotAvailable) The requested VM size is currently not available", "INSUFFICIENT_CAPACITY"; "azure capacity")]
+#[test_case(1, "AWS", "An error occurred (UnauthorizedOperation) when calling", "UNCATEGORIZED"; "no right")]
+fn pkb_calls_a_failure_by_its_own_name(cloud: usize, name: &str, says: &str, substatus: &str) {
+    let scene = Scene::of(CLOUDS[cloud]);
+    scene.fault(4, "before", &format!("says:{says}"));
+    let cloud = format!("--cloud={name}");
+    let words = ["pkb", "--benchmarks=ping", &cloud, "--ssh_public_key=key.pub", "--run_uri=f1", "--temp_dir=pkb"];
+    let ended = scene.sonde(&words);
+    assert_eq!(ended.code, Some(1), "{}", ended.told());
+    assert!(ended.said(substatus), "{}", ended.told());
+    let statuses = fs::read_to_string(scene.path("pkb/runs/f1/completion_statuses.json")).unwrap();
+    let status: Value = serde_json::from_str(&statuses).unwrap();
+    assert_eq!((&status["status"], &status["failed_substatus"]), (&"FAILED".into(), &substatus.into()), "{statuses}");
 }

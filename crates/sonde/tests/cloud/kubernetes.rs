@@ -21,6 +21,7 @@ fn run(scene: &Scene, verb: &str, more: &[&str]) -> Ended {
 #[test_case(&["--network", "both", "--raw"]; "with both networks")]
 #[test_case(&["--network", "host", "--zone", "a,b", "--per-zone", "2"]; "by zone")]
 #[test_case(&["--zone", "a", "--once", "--", "rtt", "db1", "--json"]; "once")]
+#[test_case(&["--requests", "cpu=500m,memory=64Mi", "--limits", "cpu=1", "--toleration", "dedicated=bench:NoSchedule", "--toleration", "*", "--arch", "arm64", "--image-pull-secret", "registry", "--priority-class", "low"]; "with all that is asked of a cluster")]
 fn manifests_fit_the_schema(more: &[&str]) {
     let scene = Scene::of(CLOUDS[0]);
     let printed = run(&scene, "print", &[&IMAGE[..], more].concat());
@@ -41,6 +42,78 @@ fn manifests_fit_the_schema(more: &[&str]) {
         let checked = ended(Command::new(&validate).arg("--strict").arg(&file), LIMIT);
         assert_ne!(checked.code, Some(0), "{}", checked.told());
     }
+}
+
+#[test]
+fn pods_go_to_nodes_of_this_program_unless_others_are_named() {
+    let scene = Scene::of(CLOUDS[0]);
+    let selector = |more: &[&str]| {
+        let printed = run(&scene, "print", &[&IMAGE[..], more].concat());
+        let list: Value = serde_json::from_str(&printed.stdout).unwrap();
+        list["items"][0]["spec"]["template"]["spec"]["nodeSelector"]["kubernetes.io/arch"].clone()
+    };
+    let own = if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" };
+    assert_eq!((selector(&[]), selector(&["--arch", "any"])), (own.into(), Value::Null));
+    let refused = run(&scene, "print", &[&IMAGE[..], &["--requests", "memory=64MB"]].concat());
+    assert!(refused.code == Some(2) && refused.said("as cpu=500m or memory=64Mi"), "{}", refused.told());
+}
+
+/// The folder of packaging by kubectl itself, the pod in it by the program: what the one says of a pod the other says too.
+#[test]
+fn the_folder_for_kustomize_makes_the_pods_of_this_program() {
+    let Some(kubectl) = program("kubectl") else {
+        return skip::aloud("the folder for kustomize: no kubectl");
+    };
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/kubernetes");
+    let made = ended(Command::new(kubectl).args(["kustomize", folder]), LIMIT);
+    assert_eq!(made.code, Some(0), "{}", made.told());
+    assert!(made.stdout.contains("image: registry.example/sonde:1"), "{}", made.stdout);
+    let scene = Scene::of(CLOUDS[0]);
+    let words = ["--image", "registry.example/sonde:1", "--run", "fleet", "--arch", "amd64"];
+    let printed = run(&scene, "print", &words);
+    let list: Value =
+        serde_json::from_str(&printed.stdout).unwrap_or_else(|error| panic!("{error}: {}", printed.told()));
+    let mut item = list["items"][0].clone();
+    // When it was made and by whom is of a run alone.
+    for metadata in ["/metadata", "/spec/template/metadata"] {
+        item.pointer_mut(metadata).unwrap().as_object_mut().unwrap().remove("annotations");
+    }
+    let (mut own, mut theirs) = (Vec::new(), words_of_yaml(&made.stdout));
+    words_of_json(&item, &mut own);
+    own.sort();
+    theirs.sort();
+    assert_eq!(theirs, own);
+}
+
+/// The keys and values of a document, in any order.
+fn words_of_json(value: &Value, into: &mut Vec<String>) {
+    match value {
+        Value::Object(members) => {
+            for (key, value) in members {
+                into.push(format!("{key}:"));
+                words_of_json(value, into);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| words_of_json(item, into)),
+        Value::String(text) => into.push(text.clone()),
+        other => into.push(other.to_string()),
+    }
+}
+
+/// The same of a document in YAML that has one key or value a line, as kubectl writes it.
+fn words_of_yaml(text: &str) -> Vec<String> {
+    let bare = |word: &str| word.trim().trim_matches('"').to_owned();
+    let mut words = Vec::new();
+    for line in text.lines().map(|line| line.trim().trim_start_matches("- ")) {
+        match line.split_once(": ").or_else(|| line.strip_suffix(':').map(|key| (key, ""))) {
+            Some((key, value)) => {
+                words.push(format!("{key}:"));
+                words.extend(Some(bare(value)).filter(|value| !value.is_empty()));
+            }
+            None => words.push(bare(line)),
+        }
+    }
+    words
 }
 
 #[test]

@@ -14,6 +14,7 @@ use logbook::run_comparison::{ComparedCell, MethodDifference, RunComparisonDocum
 use logbook::shelf::Shelf;
 use logbook::store;
 use logbook::study::{ComparedFigure, ThresholdHeld};
+use measure::comparison::common::Labels;
 use measure::comparison::{Design, Runs, compare_rounds, fewest};
 use measure::study::figure::Figure;
 use measure::study::threshold::Held;
@@ -160,6 +161,7 @@ impl Pair<'_> {
             started: now(),
             first: (&first).into(),
             second: (&second).into(),
+            shared: RunComparisonDocument::shared_by(&cells, &labels(&second)),
             cells,
             judged_together: judged as u32,
             fewest_repeats: fewest(1, Design::Apart) as u32,
@@ -187,6 +189,11 @@ impl Pair<'_> {
         }
         Ok(numbers)
     }
+}
+
+/// The labels of a run's hosts, by name.
+fn labels(run: &RunDocument) -> Labels<'_> {
+    run.plan.hosts.iter().map(|host| (host.name.as_str(), &host.labels)).collect()
 }
 
 /// Cells by what they are repeats of.

@@ -21,6 +21,7 @@ use serde_json::Value;
 use crate::command::deliver;
 use crate::command::lab::cloud::up::owner;
 use crate::command::lab::cloud::{deliver_hosts, failure};
+use crate::command::lab::demands::DemandOptions;
 use crate::command::value;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -32,6 +33,7 @@ Examples:
   sonde lab kubernetes print --image registry.example/sonde:1 --run k1 | kubectl apply -f -
   sonde lab kubernetes up --image registry.example/sonde:1 --network both -o hosts.toml
   sonde lab kubernetes up --image … --zone europe-west4-a,europe-west4-b --per-zone 2
+  sonde lab kubernetes up --image … --requests cpu=1,memory=64Mi --toleration dedicated=bench:NoSchedule
   sonde lab kubernetes up --image … --once -- rtt db1 --duration 10s --json
   sonde lab kubernetes down --run k1
 ";
@@ -72,6 +74,8 @@ struct PodOptions {
     /// Root, with `NET_RAW`: for ICMP and SYN probes
     #[arg(long)]
     raw: bool,
+    #[command(flatten)]
+    demands: DemandOptions,
     /// Lifetime of the pods: after it they may be cleaned up
     #[arg(long, value_name = "TIME", value_parser = value::time, default_value = "4h")]
     lifetime: Nanos,
@@ -164,6 +168,7 @@ fn pods(options: &PodOptions) -> Pods {
         zones: options.zone.clone(),
         per_zone: options.per_zone,
         raw: options.raw,
+        demands: options.demands.demands(),
         owner: owner(options.owner.as_deref()),
         made,
         expires: made + options.lifetime.0 / 1_000_000_000,

@@ -223,7 +223,7 @@ pub struct StopOptions {
     /// A request without reply for TIME is lost; a later reply is late [default: 1s]
     #[arg(long, value_name = "TIME", value_parser = value::time)]
     pub timeout: Option<Nanos>,
-    /// Minimum warm-up before recording; 0: none [default: 400ms]
+    /// Minimum warm-up before recording; 0: none [default: a quarter of -t, at most 400ms]
     #[arg(long, value_name = "TIME", value_parser = value::time_or_none)]
     pub warm_up: Option<Nanos>,
 }

@@ -16,6 +16,8 @@ use super::announce::takes;
 use crate::command::study::trials::Span;
 use crate::failure::Failure;
 
+/// Head of the column of ways.
+const WAY: &str = "reached by";
 /// Narrowest column of a host's name.
 const NAME: usize = 4;
 
@@ -100,14 +102,15 @@ fn addresses(all: Option<&DataAddresses>) -> Vec<String> {
 impl fmt::Display for Foreseen<'_> {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.hosts.iter().map(|host| host.name.chars().count()).fold(NAME, usize::max);
-        writeln!(to, "{:name$}  reached by          addresses", "host")?;
+        let by = |host: &HostSeen<'_>| match host.reach {
+            Reach::Local => "this machine".to_owned(),
+            Reach::Namespace(at) => format!("namespace {at}"),
+            Reach::Ssh(ssh) => format!("ssh {}", ssh.to),
+            Reach::Pod(pod) => format!("pod {}", pod.pod),
+        };
+        let way = self.hosts.iter().map(|host| by(host).chars().count()).fold(WAY.len(), usize::max);
+        writeln!(to, "{:name$}  {WAY:way$}  addresses", "host")?;
         for host in &self.hosts {
-            let by = match host.reach {
-                Reach::Local => "this machine".to_owned(),
-                Reach::Namespace(at) => format!("namespace {at}"),
-                Reach::Ssh(ssh) => format!("ssh {}", ssh.to),
-                Reach::Pod(pod) => format!("pod {}", pod.pod),
-            };
             let kinds = [("", &host.internal), ("external ", &host.external)].into_iter();
             let addresses: Vec<String> = kinds
                 .filter(|(_, all)| !all.is_empty())
@@ -115,7 +118,7 @@ impl fmt::Display for Foreseen<'_> {
                 .collect();
             let addresses = if addresses.is_empty() { "none".to_owned() } else { addresses.join(", ") };
             let part = if host.takes_part { "" } else { "; in no pair, left alone" };
-            writeln!(to, "{:name$}  {by:18}  {addresses}{part}", host.name)?;
+            writeln!(to, "{:name$}  {:way$}  {addresses}{part}", host.name, by(host))?;
         }
         for (at, round) in self.rounds.iter().enumerate() {
             let pairs: Vec<String> = round.iter().map(|(one, other)| format!("{one} – {other}")).collect();

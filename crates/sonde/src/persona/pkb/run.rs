@@ -17,7 +17,7 @@ use crate::output::Output;
 use crate::persona::answer::Answer;
 use crate::persona::pkb::ask::{Ask, Row};
 use crate::persona::pkb::carry_out::{Carried, Order, Runner};
-use crate::persona::pkb::ending::{self, Ending, Status};
+use crate::persona::pkb::ending::{self, Ending, Status, Substatus};
 use crate::persona::pkb::flags::{Flags, complain};
 use crate::persona::pkb::folder::Folder;
 use crate::persona::pkb::job::{Job, Session};
@@ -66,7 +66,7 @@ pub fn run(
         folder.write_runs(&runs).map_err(unusable)?;
         let order = Order { id, resume, stages: &session.stages, plan: &job.plan, command };
         let (ending, stopped) = one(job, &order, samples.as_deref(), runner, &mut rows, output);
-        over = stopped || (ending.status == Status::Failed && flags.switch("stop_after_benchmark_failure", false));
+        over = stopped || (ending.status.is_failed() && flags.switch("stop_after_benchmark_failure", false));
         ended.push(ending);
     }
     output.result(&summary(&rows));
@@ -98,7 +98,8 @@ fn one<'a>(
         Ok(carried) => carried,
         Err(failure) => {
             tell(&failure);
-            let ending = Ending { job, status: Status::Failed, detail: vec![failure.text().trim_end().to_owned()] };
+            let status = Status::Failed(Substatus::of(&failure));
+            let ending = Ending { job, status, detail: vec![failure.text().trim_end().to_owned()] };
             return (ending, matches!(failure.exit, Exit::CutShort(_)));
         }
     };
@@ -113,7 +114,8 @@ fn one<'a>(
     for what in &trouble {
         output.aside(&format!("pkb: {}: {what}\n", job.uid));
     }
-    let status = if trouble.is_empty() && !stopped { Status::Succeeded } else { Status::Failed };
+    let is_done = trouble.is_empty() && !stopped;
+    let status = if is_done { Status::Succeeded } else { Status::Failed(Substatus::of_run(&carried.run)) };
     (Ending { job, status, detail: trouble }, stopped)
 }
 

@@ -11,6 +11,7 @@ use crate::error::hint::Hint;
 use crate::error::{Cause, EndpointError, Step};
 use crate::link::clockwork::poll_until;
 use crate::session::scene::FarEnd;
+use crate::stop::Stop;
 
 /// How long a server whose data connection ended may take to say why.
 const REASON: Nanos = Nanos::millis(300);
@@ -40,9 +41,9 @@ impl Keeper<'_> {
 }
 
 impl FarEnd for Keeper<'_> {
-    fn watch(&mut self, patience: Nanos) -> Result<(), EndpointError> {
-        let controls = self.sessions.iter().map(|session| (session.control.as_fd(), false));
-        poll_until(controls, Monotonic::now().after(patience));
+    fn watch(&mut self, patience: Nanos, done: &Stop) -> Result<(), EndpointError> {
+        let controls: Vec<_> = self.sessions.iter().map(|session| session.control.as_fd()).collect();
+        done.wait_or_inputs(&controls, Monotonic::now().after(patience));
         self.look()?;
         let now = Monotonic::now();
         match now.since(self.alive.get()) {

@@ -2,7 +2,6 @@
 
 use std::iter::Sum;
 use std::ops::Add;
-use std::thread;
 
 use measure::clock_offset::Gathered;
 use measure::outcome::one_way::ClockState;
@@ -12,8 +11,10 @@ use rtrb::{Consumer, Producer, RingBuffer};
 
 use super::opening::{Anchor, Opening};
 use super::{Exchanged, Fact};
+use crate::clock::Monotonic;
 use crate::error::EndpointError;
 use crate::session::scene::FarEnd;
+use crate::stop::Stop;
 
 /// Facts that a thread may be ahead: a tenth of a second of as many as a core can make.
 const RING: usize = 1 << 15;
@@ -166,8 +167,8 @@ fn later(one: u32, other: u32) -> u32 {
 }
 
 impl FarEnd for Gather {
-    fn watch(&mut self, patience: Nanos) -> Result<(), EndpointError> {
-        thread::park_timeout(patience.into());
+    fn watch(&mut self, patience: Nanos, done: &Stop) -> Result<(), EndpointError> {
+        done.wait(Monotonic::now().after(patience));
         self.empty();
         Ok(())
     }

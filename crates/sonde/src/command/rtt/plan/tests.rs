@@ -279,7 +279,7 @@ fn the_help_names_the_defaults_in_force() {
         ("flows", format!("{} where a request follows each reply, else 1", default::IN_TURN)),
         ("time", typed(default::DURATION)),
         ("timeout", typed(default::TIMEOUT)),
-        ("warm_up", typed(default::WARM_UP)),
+        ("warm_up", format!("a quarter of -t, at most {}", typed(default::WARM_UP))),
         ("port", PORT.to_string()),
     ];
     let command = Line::command();

@@ -1,0 +1,190 @@
+//! What the comparisons that came out worse have in common: a host, or a group of hosts such as a zone.
+//!
+//! Each host and each group stands for the rows that it takes part in. That one is named which agrees best with the rows that are
+//! worse; a group only where no host agrees as well. It is named where it has exactly those rows, or where so many of them would be
+//! among its own by chance in at most one of twenty cases, whatever the number of hosts and groups that were looked at. Both
+//! directions of a link count once there, for one cause makes both worse. What is left is looked at again without its rows.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use statrs::distribution::{DiscreteCDF, Hypergeometric};
+
+/// Fewer rows than these have nothing in common that could be told from chance.
+const FEWEST: usize = 3;
+/// How probable a name may be where there is nothing to be named.
+const ALARMS: f64 = 0.05;
+
+/// One comparison, of what two hosts measured between them.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'a> {
+    /// The host that measured.
+    pub from: &'a str,
+    /// The host that answered.
+    pub to: &'a str,
+    /// Whether it came out worse, significantly.
+    pub is_worse: bool,
+}
+
+/// The labels of each host, by its name: each label's name with its value.
+pub type Labels<'a> = BTreeMap<&'a str, &'a BTreeMap<String, String>>;
+
+/// What rows have in common.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Common {
+    /// One end is this host.
+    Host {
+        /// Its name.
+        host: String,
+    },
+    /// One end at least has this value of a label.
+    Group {
+        /// The label's name, as `zone`.
+        label: String,
+        /// Its value.
+        value: String,
+    },
+    /// Both ends have this value of a label.
+    Inside {
+        /// The label's name.
+        label: String,
+        /// Its value.
+        value: String,
+    },
+    /// One end has the first value of a label and the other the second.
+    Between {
+        /// The label's name.
+        label: String,
+        /// Both values, in order.
+        values: [String; 2],
+    },
+    /// One end has this value of a label, and the other has not.
+    Border {
+        /// The label's name.
+        label: String,
+        /// Its value.
+        value: String,
+    },
+}
+
+/// Something that rows which are worse have in common.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Shared {
+    /// What.
+    pub common: Common,
+    /// Rows that are worse and have it, a count.
+    pub worse: u32,
+    /// All that are worse, a count: without those of what was named before.
+    pub of_worse: u32,
+    /// Rows that have it, worse or not, a count.
+    pub rows: u32,
+    /// All rows, a count: without those of what was named before.
+    pub of_rows: u32,
+}
+
+/// What those of `rows` that are worse have in common, the most telling first; nothing where nothing can be told from chance.
+/// Hosts without a label are in no group of it.
+pub fn common(rows: &[Row<'_>], labels: &Labels<'_>) -> Vec<Shared> {
+    let mut left: Vec<Row<'_>> = rows.to_vec();
+    let mut found = Vec::new();
+    while let Some(shared) = best(&left, labels) {
+        left.retain(|row| !commons(row, labels).contains(&shared.common));
+        found.push(shared);
+    }
+    found
+}
+
+/// The host or group that agrees best with what is worse, where it may be named.
+fn best(rows: &[Row<'_>], labels: &Labels<'_>) -> Option<Shared> {
+    let worse = rows.iter().filter(|row| row.is_worse).count();
+    if worse < FEWEST {
+        return None;
+    }
+    let mut members: BTreeMap<Common, BTreeSet<usize>> = BTreeMap::new();
+    for (place, row) in rows.iter().enumerate() {
+        for common in commons(row, labels) {
+            members.entry(common).or_default().insert(place);
+        }
+    }
+    // What has all rows tells none from another, and of several with the same rows the first is named: a host before a group.
+    let mut candidates: Vec<(Common, BTreeSet<usize>)> = Vec::new();
+    for (common, own) in members {
+        let told_apart = own.len() < rows.len() && own.len() >= FEWEST;
+        if told_apart && !candidates.iter().any(|(_, other)| *other == own) {
+            candidates.push((common, own));
+        }
+    }
+    let agreement = |own: &BTreeSet<usize>| {
+        let hit = own.iter().filter(|place| rows[**place].is_worse).count();
+        (hit, hit as f64 / (own.len() + worse - hit) as f64)
+    };
+    let scored: Vec<(usize, f64)> = candidates.iter().map(|(_, own)| agreement(own)).collect();
+    let most = scored.iter().map(|(_, agreed)| *agreed).fold(0.0, f64::max);
+    let equal: Vec<usize> = (0..candidates.len()).filter(|place| scored[*place].1 >= most).collect();
+    let hosts: Vec<usize> =
+        equal.iter().copied().filter(|place| matches!(candidates[*place].0, Common::Host { .. })).collect();
+    // Of two that agree as well neither is the one.
+    let [place] = if hosts.is_empty() { equal } else { hosts }.try_into().ok()?;
+    let ((common, own), (hit, agreed)) = (&candidates[place], scored[place]);
+    let is_exact = agreed >= 1.0;
+    let is_told = 2 * hit > worse && (is_exact || chance(rows, own) * candidates.len() as f64 <= ALARMS);
+    (hit >= FEWEST && is_told).then(|| Shared {
+        common: common.clone(),
+        worse: hit as u32,
+        of_worse: worse as u32,
+        rows: own.len() as u32,
+        of_rows: rows.len() as u32,
+    })
+}
+
+/// How probable it is, 0 to 1, that as many of the links that are worse lie among `own` by chance.
+fn chance(rows: &[Row<'_>], own: &BTreeSet<usize>) -> f64 {
+    let mut links: BTreeMap<[&str; 2], (bool, bool)> = BTreeMap::new();
+    for (place, row) in rows.iter().enumerate() {
+        let (is_worse, is_own) = links.entry(sorted([row.from, row.to])).or_default();
+        *is_worse |= row.is_worse;
+        *is_own |= own.contains(&place);
+    }
+    let count = |is: &dyn Fn(&(bool, bool)) -> bool| links.values().filter(|link| is(link)).count() as u64;
+    let (worse, inside, both) = (count(&|link| link.0), count(&|link| link.1), count(&|link| link.0 && link.1));
+    Hypergeometric::new(links.len() as u64, inside, worse)
+        .map_or(1.0, |distribution| both.checked_sub(1).map_or(1.0, |fewer| distribution.sf(fewer)))
+}
+
+/// All that a row could have in common with others.
+fn commons(row: &Row<'_>, labels: &Labels<'_>) -> Vec<Common> {
+    let mut all: Vec<Common> = [row.from, row.to].map(|host| Common::Host { host: host.to_owned() }).to_vec();
+    let (from, to) = (labels.get(row.from), labels.get(row.to));
+    let names: BTreeSet<&String> = from.iter().chain(&to).flat_map(|labels| labels.keys()).collect();
+    for label in names {
+        let value = |labels: Option<&&BTreeMap<String, String>>| labels.and_then(|labels| labels.get(label)).cloned();
+        let label = || label.clone();
+        match (value(from), value(to)) {
+            (Some(value), Some(other)) if value == other => {
+                all.push(Common::Group { label: label(), value: value.clone() });
+                all.push(Common::Inside { label: label(), value });
+            }
+            (from, to) => {
+                for value in from.iter().chain(&to) {
+                    all.push(Common::Group { label: label(), value: value.clone() });
+                    all.push(Common::Border { label: label(), value: value.clone() });
+                }
+                if let (Some(from), Some(to)) = (from, to) {
+                    all.push(Common::Between { label: label(), values: sorted([from, to]) });
+                }
+            }
+        }
+    }
+    all
+}
+
+fn sorted<T: Ord>(mut pair: [T; 2]) -> [T; 2] {
+    pair.sort();
+    pair
+}
+
+#[cfg(test)]
+mod tests;
