@@ -1,7 +1,7 @@
 //! An iperf 2 server: any number of clients at once, over connections and by datagrams.
 //!
 //! There is no session: each connection, and each flow of datagrams, is a test of its own, which its first octets
-//! describe. A connection has a thread; the flows that come by one socket share one, and are told apart by their
+//! describe. A connection that has said something has a thread; the flows that come by one socket share one, and are told apart by their
 //! sources. What goes on is told to an observer as values. Nothing that comes by the network ends the server, and what a
 //! client can have it do is bounded: see [`settings::Limits`].
 //!
@@ -30,6 +30,7 @@ use socket2::{SockAddr, Socket, Type};
 
 use crate::clock::Monotonic;
 use crate::error::{EndpointError, Step};
+use crate::peer::iperf::tcp;
 use crate::serve::places::Places;
 use crate::serve::visits::Visit;
 use crate::serve::{Hall, listen};
@@ -102,7 +103,7 @@ impl Shared {
 /// Binds the sockets of a server; nothing is served before [`Server::run`]. No thread is started: a process may still go
 /// into the background after this.
 pub fn bind(settings: Settings) -> Result<Server, EndpointError> {
-    let hall = Hall::new(settings.limits.connections)?;
+    let hall = Hall::new(settings.limits.connections)?.served_once_they_speak(tcp::HEADER);
     let sockets = settings.places.iter().map(|place| open(place, &settings)).collect::<Result<_, _>>()?;
     let shared = Shared {
         hall,

@@ -111,7 +111,7 @@ pub fn bind(settings: Settings, observer: Arc<dyn Observer>) -> Result<Server, E
         listeners.push(listener);
     }
     let shared = Shared {
-        hall: Hall::new(settings.limits.connections)?,
+        hall: Hall::new(settings.limits.connections)?.served_once_they_speak(arrivals::COOKIE),
         tests: Visits::new(settings.limits.tests, PEACE),
         streams: Places::new(settings.limits.streams),
         memory: Places::new(settings.limits.buffer_bytes),

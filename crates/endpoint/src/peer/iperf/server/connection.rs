@@ -28,7 +28,7 @@ const LINGER: Nanos = Nanos::secs(5);
 
 /// Serves a connection to its end.
 pub(super) fn serve(socket: &Socket, peer: SocketAddr, shared: &Arc<Shared>, visit: &Visit) {
-    let (beginning, octets) = match tcp::beginning(socket, &shared.hall.stop) {
+    let (beginning, octets) = match tcp::beginning(socket, visit.since().after(HEADER), &shared.hall.stop) {
         Ok(begun) => begun,
         Err(why) => return shared.fail(Some(peer), &why),
     };

@@ -76,8 +76,8 @@ pub struct Place {
 /// What a server does not exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections at once; for one more a stranger gives way, or it is closed at once: see [`crate::serve::visits`]. Each has a
-    /// thread and a buffer.
+    /// Connections at once; for one more a stranger gives way, or it is closed at once: see [`crate::serve::visits`]. Each that
+    /// has said something has a thread and a buffer.
     pub connections: u32,
     /// Flows of datagrams at once, by a socket; what comes of one more is dropped.
     pub flows: usize,

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use measure::unit::Nanos;
+use measure::unit::{Instant, Nanos};
 use protocol::iperf3::cookie::{Cookie, LENGTH};
 use protocol::iperf3::server::DENIED;
 use rustix::io::Errno;
@@ -23,7 +23,7 @@ use crate::serve::visits::Visit;
 use crate::socket;
 
 /// How long a connection may take to say its cookie.
-const COOKIE: Nanos = Nanos::secs(10);
+pub(super) const COOKIE: Nanos = Nanos::secs(10);
 
 /// A data connection, and its place in the order of all that were accepted: the client's order, by which it is known what
 /// each is for.
@@ -97,7 +97,7 @@ fn deny(connection: &Socket) {
 
 /// Hears a connection's cookie and hands it to whom it belongs.
 pub(super) fn greet(connection: Arc<Socket>, from: SocketAddr, place: u64, shared: &Shared, visit: &Visit) {
-    let cookie = match hear_cookie(&connection, shared) {
+    let cookie = match hear_cookie(&connection, visit.since().after(COOKIE), shared) {
         Ok(cookie) => cookie,
         Err(why) => return shared.tell(&Event::TurnedAway { from: Some(from), why: &why }),
     };
@@ -144,10 +144,9 @@ fn begin(connection: &Arc<Socket>, from: SocketAddr, cookie: Cookie, shared: &Sh
     }
 }
 
-fn hear_cookie(connection: &Socket, shared: &Shared) -> Result<Cookie, String> {
+fn hear_cookie(connection: &Socket, give_up: Instant, shared: &Shared) -> Result<Cookie, String> {
     let gone = |error: io::Error| format!("gone before it said what it is for: {error}");
     socket::set_glance(connection).map_err(gone)?;
-    let give_up = Monotonic::now().after(COOKIE);
     let mut cookie = [0; LENGTH];
     let mut have = 0;
     while have < LENGTH {

@@ -25,18 +25,25 @@ use crate::thread::{Pinned, pin};
 /// A client that takes nothing of an answer for so long is gone.
 const ANSWER: Nanos = Nanos::secs(20);
 
-/// Serves one accepted connection to its end.
+/// Sets an accepted connection up; `false`: its client has gone again.
+pub fn greet(connection: &Socket, from: SocketAddr, shared: &Shared) -> bool {
+    match set_up(connection) {
+        Ok(()) => shared.log(from, "connected"),
+        Err(error) => {
+            shared.log(from, format!("gone before it was served: {error}"));
+            return false;
+        }
+    }
+    true
+}
+
+/// Serves one connection to its end.
 pub fn attend(connection: &Socket, from: SocketAddr, shared: &Shared, visit: &Visit) {
     pace::be_punctual();
-    if let Err(error) = set_up(connection) {
-        return shared.log(from, format!("gone before it was served: {error}"));
-    }
-    shared.log(from, "connected");
     let rate = Snapshot::take().map(|now| Calibration { rate: Some(TICKS_PER_SECOND as f32), count: now.cpus() });
     let calibration = rate.unwrap_or(Calibration { rate: None, count: 0 });
     let server = Server::new(shared.settings.passphrase.clone(), calibration);
-    let accepted = Monotonic::now();
-    Attendant { connection, from, shared, visit, server, accepted, partial_since: None, pinned: None }.run();
+    Attendant { connection, from, shared, visit, server, partial_since: None, pinned: None }.run();
 }
 
 fn set_up(connection: &Socket) -> std::io::Result<()> {
@@ -57,7 +64,6 @@ struct Attendant<'a> {
     shared: &'a Shared,
     visit: &'a Visit,
     server: Server,
-    accepted: Instant,
     /// Since when the rest of a message is due.
     partial_since: Option<Instant>,
     /// The client's thread, which runs its tests too, is bound until it goes, as a netserver's process is.
@@ -81,7 +87,7 @@ impl Attendant<'_> {
     fn hear(&mut self) -> Result<Vec<Action>, Ended> {
         let now = Monotonic::now();
         let rest = self.partial_since.map(|since| since.after(REST));
-        let word = self.server.awaits_passphrase().then(|| self.accepted.after(PASSPHRASE));
+        let word = self.server.awaits_passphrase().then(|| self.visit.since().after(PASSPHRASE));
         let due = [rest, word].into_iter().flatten().min();
         if due.is_some_and(|due| now >= due) {
             return Ok(self.impatient(rest.is_some_and(|rest| now >= rest)));

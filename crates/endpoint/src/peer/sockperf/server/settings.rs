@@ -139,8 +139,8 @@ impl Default for Multicast {
 /// What a server does not exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections at once; for one more a stranger gives way, or it is closed at once: see [`crate::serve::visits`]. Each has a
-    /// thread.
+    /// Connections at once; for one more a stranger gives way, or it is closed at once: see [`crate::serve::visits`]. Each that
+    /// has said something has a thread.
     pub connections: u32,
     /// Bytes of memory of all their buffers: of large messages, fewer connections fit.
     pub buffer_bytes: u64,

@@ -1,4 +1,4 @@
-//! Connections: accepted by one thread, and each served by a thread of its own.
+//! Connections: accepted by one thread, and each that has said something served by a thread of its own.
 //!
 //! Answers to messages that one read brought together leave together, in one call; who sends one message at a time has
 //! each answer as soon as it can be.
@@ -56,8 +56,9 @@ fn job(
         let shared = &*entered.shared;
         // Where it may run was seen to when the server began.
         let _pinned = settle(cpu_for(&shared.settings.cpus, entered.index as u32), "server");
-        let mut connection = Connection { socket: &socket, from, at, shared, count: Count::default() };
-        connection.serve(visit);
+        let stranger = Some(visit);
+        let mut connection = Connection { socket: &socket, from, at, shared, stranger, count: Count::default() };
+        connection.serve();
         shared.tally.add(connection.count);
         shared.tally.connection_served();
     })
@@ -92,6 +93,8 @@ struct Connection<'a> {
     from: SocketAddr,
     at: SocketAddr,
     shared: &'a Shared,
+    /// Its place, until it has sent a message.
+    stranger: Option<&'a Visit>,
     count: Count,
 }
 
@@ -104,19 +107,13 @@ enum Over {
 }
 
 impl Connection<'_> {
-    fn serve(&mut self, visit: &Visit) {
+    fn serve(&mut self) {
         let mut framer = Framer::new(self.shared.settings.rules.largest);
         let mut courtesy = Courtesy::default();
-        let mut stranger = Some(visit);
         let over = loop {
             courtesy.turn();
             if let Err(over) = self.take(&mut framer).and_then(|()| self.answer(&mut framer)) {
                 break over;
-            }
-            if self.count.messages > 0
-                && let Some(visit) = stranger.take()
-            {
-                visit.known();
             }
             if self.shared.given_up() {
                 break Over::Ended;
@@ -168,7 +165,7 @@ impl Connection<'_> {
     /// Handles every message that is whole.
     #[inline]
     fn answer(&mut self, framer: &mut Framer) -> Result<(), Over> {
-        let Self { socket, from, shared, count, .. } = self;
+        let Self { socket, from, shared, stranger, count, .. } = self;
         let watch = shared.tally.watch.as_ref();
         loop {
             let served = match watch {
@@ -179,6 +176,11 @@ impl Connection<'_> {
             };
             let Some(batch) = served.map_err(|error| Over::Malformed(error.into()))? else { return Ok(()) };
             count.messages += batch.counted;
+            if batch.counted > 0
+                && let Some(visit) = stranger.take()
+            {
+                visit.known();
+            }
             if let Some(watch) = watch {
                 shared.tally.more(watch, batch.counted);
             }
