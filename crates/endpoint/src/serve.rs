@@ -5,6 +5,8 @@
 //! matter of this room: a peer brings that, with its bounds and what it tells those who watch.
 
 mod accept;
+pub mod book;
+pub mod door;
 pub mod gate;
 pub mod listen;
 pub mod mailbox;
@@ -20,6 +22,7 @@ use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
+use measure::served::RefusalReason;
 use measure::unit::{Instant, Nanos};
 use socket2::Socket;
 
@@ -29,6 +32,7 @@ use crate::socket;
 use crate::stop::Stop;
 use crate::thread::share_memory;
 use accept::{Arrival, Reception};
+use book::Book;
 use pool::Pool;
 use silent::{Awaited, SilentConnections};
 use visits::{Gone, Visit, Visits};
@@ -53,6 +57,8 @@ pub struct Hall {
     one_by_one: bool,
     /// How long a client may say nothing, where it is the one to speak first.
     silence: Option<Nanos>,
+    /// Where it is kept who is turned away.
+    book: Book,
 }
 
 /// Why somebody is not served.
@@ -82,6 +88,16 @@ pub enum TurnedAway {
     NoThread(io::Error),
 }
 
+impl TurnedAway {
+    fn reason(&self) -> RefusalReason {
+        match self {
+            Self::NotAccepted(_) | Self::NoThread(_) => RefusalReason::Unable,
+            Self::Full { .. } => RefusalReason::Full,
+            Self::GaveWay { .. } => RefusalReason::GaveWay,
+        }
+    }
+}
+
 impl Hall {
     /// For `most` connections at once, of a server that does not run yet; no thread is started. This process may have as many
     /// descriptors as the system grants from here on: each client takes one.
@@ -91,13 +107,27 @@ impl Hall {
         share_memory();
         let stop = Stop::default();
         stop.event().map_err(no_event)?;
-        Ok(Self { stop, pool: Arc::default(), most, visits: Visits::new(most, Nanos::ZERO), one_by_one: false, silence: None })
+        Ok(Self {
+            stop,
+            pool: Arc::default(),
+            most,
+            visits: Visits::new(most, Nanos::ZERO),
+            one_by_one: false,
+            silence: None,
+            book: Book::default(),
+        })
     }
 
     /// One connection after the other, on the thread that accepts them: who comes meanwhile waits to be accepted.
     #[must_use]
     pub fn one_by_one(self, one_by_one: bool) -> Self {
         Self { one_by_one, ..self }
+    }
+
+    /// Who is turned away is kept in `book`.
+    #[must_use]
+    pub fn with_book(self, book: &Book) -> Self {
+        Self { book: book.clone(), ..self }
     }
 
     /// It is the client that speaks first: a connection is served once it does, ends, or has said nothing for `patience`. In the
@@ -125,8 +155,8 @@ impl Hall {
         let served = accept::accept(listeners, &self.stop, waiting, &mut desk).map_err(no_event);
         // Whoever waits for it beside this, however this came to its end.
         self.stop.request();
-        // Who has said something by then is heard.
-        desk.attend();
+        // All who have said something by then are heard.
+        while desk.attend_some() {}
         served
     }
 
@@ -181,11 +211,26 @@ where
     M: FnMut(usize, Arc<Socket>, SocketAddr) -> Option<J>,
     T: FnMut(Option<SocketAddr>, TurnedAway),
 {
+    fn turn_away(&mut self, from: Option<SocketAddr>, why: TurnedAway) {
+        self.hall.book.refuse(from, why.reason(), &why);
+        (self.turned_away)(from, why);
+    }
+
+    /// Some of those whose wait is over; whether there were any.
+    fn attend_some(&mut self) -> bool {
+        let awaited = self.silent.as_mut().map(SilentConnections::take).unwrap_or_default();
+        let were_any = !awaited.is_empty();
+        for Awaited { visit, job, has_spoken } in awaited {
+            if has_spoken { self.carry_out(visit, job) } else { job(&visit) }
+        }
+        were_any
+    }
+
     /// Without a thread the connection is closed, which tells the client as much as can be told.
     fn carry_out(&mut self, visit: Visit, job: J) {
         let from = visit.from();
         if let Err(error) = self.hall.carry_out(visit, job) {
-            (self.turned_away)(Some(from), TurnedAway::NoThread(error));
+            self.turn_away(Some(from), TurnedAway::NoThread(error));
         }
     }
 }
@@ -199,14 +244,14 @@ where
     fn arrived(&mut self, number: usize, arrival: Arrival) {
         let (connection, from) = match arrival {
             Ok(arrival) => arrival,
-            Err(error) => return (self.turned_away)(None, TurnedAway::NotAccepted(error)),
+            Err(error) => return self.turn_away(None, TurnedAway::NotAccepted(error)),
         };
         let (connection, most) = (Arc::new(connection), self.hall.most);
         let Some((visit, gone)) = self.hall.visits.enter(&connection, from) else {
-            return (self.turned_away)(Some(from), TurnedAway::Full { most, connection });
+            return self.turn_away(Some(from), TurnedAway::Full { most, connection });
         };
         if let Some(Gone { from, known }) = gone {
-            (self.turned_away)(Some(from), TurnedAway::GaveWay { most, known });
+            self.turn_away(Some(from), TurnedAway::GaveWay { most, known });
             // One that has said nothing is told here alone: its place has to be free for those who come next.
             self.attend();
         }
@@ -214,7 +259,7 @@ where
         match &mut self.silent {
             Some(silent) => {
                 if let Err(error) = silent.keep(connection, visit, job) {
-                    (self.turned_away)(Some(from), TurnedAway::NotAccepted(error));
+                    self.turn_away(Some(from), TurnedAway::NotAccepted(error));
                 }
             }
             None => {
@@ -225,10 +270,7 @@ where
     }
 
     fn attend(&mut self) {
-        let awaited = self.silent.as_mut().map(SilentConnections::take).unwrap_or_default();
-        for Awaited { visit, job, has_spoken } in awaited {
-            if has_spoken { self.carry_out(visit, job) } else { job(&visit) }
-        }
+        self.attend_some();
     }
 
     fn due(&self) -> Instant {

@@ -52,7 +52,9 @@ pub fn accept<'a>(
         // An interruption ends the wait early, which is allowed for.
         let _woken = poll(&mut set, timeout(reception.due()).as_ref());
         for (place, listener) in listeners.iter().enumerate() {
-            if !set[place].revents().is_empty() && !take(listener, TURN, stop, &mut |arrival| reception.arrived(place, arrival)) {
+            if !set[place].revents().is_empty()
+                && !take(listener, TURN, stop, &mut |arrival| reception.arrived(place, arrival))
+            {
                 stop.wait(Monotonic::now().after(SHORTAGE));
             }
         }

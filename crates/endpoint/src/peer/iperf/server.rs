@@ -25,6 +25,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
+use measure::served::RefusalReason;
 use measure::unit::Nanos;
 use socket2::{SockAddr, Socket, Type};
 
@@ -78,6 +79,12 @@ impl Shared {
         self.next.fetch_add(1, Ordering::Relaxed) + 1
     }
 
+    /// A client is not served, or not as it asks.
+    fn refuse(&self, peer: SocketAddr, reason: RefusalReason, why: &dyn fmt::Display) {
+        self.settings.door.book.refuse(Some(peer), reason, why);
+        self.fail(Some(peer), why);
+    }
+
     fn fail(&self, peer: Option<SocketAddr>, why: &dyn fmt::Display) {
         self.telling.tell(&Event::Failed { peer, why: why.to_string() });
     }
@@ -85,7 +92,8 @@ impl Shared {
     /// Has `job` done on a thread of its own, of which there is a bound for those that send.
     fn send_on_thread(self: &Arc<Self>, peer: SocketAddr, job: impl FnOnce(&Arc<Self>) + Send + 'static) -> bool {
         let Some(one) = self.senders.take() else {
-            self.fail(Some(peer), &format_args!("{} streams are sent already", self.settings.limits.senders));
+            let why = format_args!("{} streams are sent already", self.settings.limits.senders);
+            self.refuse(peer, RefusalReason::Limit, &why);
             return false;
         };
         let shared = Arc::clone(self);
@@ -103,7 +111,8 @@ impl Shared {
 /// Binds the sockets of a server; nothing is served before [`Server::run`]. No thread is started: a process may still go
 /// into the background after this.
 pub fn bind(settings: Settings) -> Result<Server, EndpointError> {
-    let hall = Hall::new(settings.limits.connections)?.served_once_they_speak(tcp::HEADER);
+    let hall =
+        Hall::new(settings.limits.connections)?.served_once_they_speak(tcp::HEADER).with_book(&settings.door.book);
     let sockets = settings.places.iter().map(|place| open(place, &settings)).collect::<Result<_, _>>()?;
     let shared = Shared {
         hall,
@@ -152,7 +161,7 @@ impl Server {
 /// What is done for a client; nothing where another is awaited.
 fn job(socket: Arc<Socket>, peer: SocketAddr, shared: &Arc<Shared>) -> Option<impl FnOnce(&Visit) + Send + 'static> {
     if !shared.settings.serves(peer.ip()) {
-        shared.fail(Some(peer), &"not from whom a connection is awaited");
+        shared.refuse(peer, RefusalReason::Network, &"not from whom a connection is awaited");
         return None;
     }
     socket::set_glance(&socket).ok()?;
@@ -167,7 +176,7 @@ fn open(place: &Place, settings: &Settings) -> Result<Bound, EndpointError> {
         Transport::Tcp => (Type::STREAM, "TCP"),
         Transport::Udp => (Type::DGRAM, "UDP"),
     };
-    let socket = listen::unbound(address, kind, &settings.gate)
+    let socket = listen::unbound(address, kind, &settings.door.gate)
         .map_err(|cause| EndpointError::new(Step::OpenSocket(name), address, cause))?;
     if let Some(bytes) = settings.buffer_bytes {
         let set = |cause| EndpointError::new(Step::Set("buffers"), address, cause);

@@ -226,11 +226,7 @@ pub enum NoBeginning {
 
 /// Reads the beginning of a connection, which has to be there by `give_up`, and no octet more: what it is, and the octets that were
 /// read.
-pub fn beginning(
-    socket: &Socket,
-    give_up: Instant,
-    stop: &Stop,
-) -> Result<(Beginning, Vec<u8>), NoBeginning> {
+pub fn beginning(socket: &Socket, give_up: Instant, stop: &Stop) -> Result<(Beginning, Vec<u8>), NoBeginning> {
     if !stop.wait_or_input(socket, give_up) && !stop.requested() && Monotonic::now() >= give_up {
         return Err(NoBeginning::Silent);
     }

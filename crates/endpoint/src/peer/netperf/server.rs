@@ -23,7 +23,7 @@ use protocol::netperf::server::PASSPHRASE;
 use socket2::Socket;
 
 use crate::error::EndpointError;
-use crate::serve::gate::Gate;
+use crate::serve::door::Door;
 use crate::serve::places::Places;
 use crate::serve::visits::Visit;
 use crate::serve::{FOR_EVER, Hall, listen};
@@ -37,8 +37,8 @@ const END: Nanos = Nanos::secs(1);
 pub struct Settings {
     /// Where to listen. The wildcard of IPv6 serves IPv4 too.
     pub listen: Vec<SocketAddr>,
-    /// From where it is served; what comes from elsewhere the kernel drops.
-    pub gate: Gate,
+    /// From where it is served, and where it is kept who came.
+    pub door: Door,
     /// What a client must say first; absent: nothing.
     pub passphrase: Option<Passphrase>,
     /// Its bounds.
@@ -54,7 +54,7 @@ impl Settings {
     pub fn at(listen: SocketAddr) -> Self {
         Self {
             listen: vec![listen],
-            gate: Gate::default(),
+            door: Door::default(),
             passphrase: None,
             limits: Limits::default(),
             serial: false,
@@ -120,10 +120,14 @@ impl Shared {
 /// Binds the sockets of a netserver; nothing is answered before [`Netserver::run`]. No thread is started: a process may
 /// still go into the background after this.
 pub fn bind(settings: Settings) -> Result<Netserver, EndpointError> {
-    let listeners =
-        settings.listen.iter().map(|address| listen::listener(*address, &settings.gate)).collect::<Result<_, _>>()?;
+    let listeners = settings
+        .listen
+        .iter()
+        .map(|address| listen::listener(*address, &settings.door.gate))
+        .collect::<Result<_, _>>()?;
     let patience = settings.passphrase.as_ref().map_or(FOR_EVER, |_| PASSPHRASE);
     let hall = Hall::new(settings.limits.clients)?.one_by_one(settings.serial).served_once_they_speak(patience);
+    let hall = hall.with_book(&settings.door.book);
     let shared = Shared { memory: Places::new(settings.limits.all_bytes), settings, hall };
     Ok(Netserver { listeners, shared: Arc::new(shared) })
 }

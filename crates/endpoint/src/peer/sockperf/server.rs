@@ -25,8 +25,8 @@ use rustix::thread::gettid;
 use crate::clock::Monotonic;
 use crate::error::{EndpointError, Step};
 use crate::pace;
-use crate::serve::{FOR_EVER, Hall};
 use crate::serve::open_sockets::OpenSockets;
+use crate::serve::{FOR_EVER, Hall};
 use crate::socket::option;
 use crate::stop::Stop;
 use crate::thread::{check_allowed, cpu_for, settle};
@@ -97,7 +97,7 @@ pub fn bind(settings: Settings) -> Result<Server, EndpointError> {
     check_allowed(&settings.cpus)?;
     let sockets = bound::open_all(&settings)?;
     let most = settings.limits.connections_of(settings.rules.largest);
-    let hall = Hall::new(most)?.served_once_they_speak(FOR_EVER);
+    let hall = Hall::new(most)?.served_once_they_speak(FOR_EVER).with_book(&settings.door.book);
     let shared = Shared {
         hall,
         open: OpenSockets::default(),

@@ -61,7 +61,8 @@ impl Askers {
     fn make_room(&mut self) {
         let mut counts: HashMap<IpAddr, usize> = HashMap::new();
         self.known.keys().for_each(|from| *counts.entry(source(from.ip())).or_default() += 1);
-        let first_to_go = self.known.iter().max_by_key(|(from, asker)| (counts[&source(from.ip())], Reverse(asker.asked)));
+        let first_to_go =
+            self.known.iter().max_by_key(|(from, asker)| (counts[&source(from.ip())], Reverse(asker.asked)));
         if let Some(gone) = first_to_go.map(|(from, _)| *from) {
             self.known.remove(&gone);
         }

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use protocol::sockperf::server::Rules;
 
 use super::event::Tell;
-use crate::serve::gate::Gate;
+use crate::serve::door::Door;
 use crate::socket::multicast::{Interface, Outgoing};
 
 /// How a server is to be.
@@ -13,8 +13,8 @@ use crate::socket::multicast::{Interface, Outgoing};
 pub struct Settings {
     /// Where it listens.
     pub places: Vec<Place>,
-    /// From where it is served; what comes from elsewhere the kernel drops.
-    pub gate: Gate,
+    /// From where it is served, and where it is kept who came.
+    pub door: Door,
     /// What it does with each message.
     pub rules: Rules,
     /// Threads that the sockets are dealt out to, in rows of neighbours: 1 or more, and no more than there are sockets. A
@@ -47,7 +47,7 @@ impl Settings {
     pub fn at(places: Vec<Place>) -> Self {
         Self {
             places,
-            gate: Gate::default(),
+            door: Door::default(),
             rules: Rules::default(),
             threads: 1,
             cpus: Vec::new(),
