@@ -256,16 +256,12 @@ where
             self.attend();
         }
         let Some(job) = (self.job)(number, Arc::clone(&connection), from) else { return };
-        match &mut self.silent {
-            Some(silent) => {
-                if let Err(error) = silent.keep(connection, visit, job) {
-                    self.turn_away(Some(from), TurnedAway::NotAccepted(error));
-                }
-            }
-            None => {
-                drop(connection);
-                self.carry_out(visit, job);
-            }
+        let Some(silent) = &mut self.silent else {
+            drop(connection);
+            return self.carry_out(visit, job);
+        };
+        if let Err(error) = silent.keep(connection, visit, job) {
+            self.turn_away(Some(from), TurnedAway::NotAccepted(error));
         }
     }
 

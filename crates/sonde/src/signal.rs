@@ -23,15 +23,18 @@ impl Interruption {
     }
 }
 
+/// What is done at a signal.
+type Answer = Box<dyn Fn() + Send>;
+
 /// Who is told of signals: whoever watched last, for a command may be made of several that watch one after the other.
 struct Watcher {
     seen: Interruption,
     end: Box<dyn Fn(Signal) + Send>,
-    interim: Box<dyn Fn() + Send>,
+    interim: Answer,
     /// Done at each SIGHUP, which then is no wish to end.
-    reload: Option<Box<dyn Fn() + Send>>,
+    reload: Option<Answer>,
     /// Done at each SIGUSR1, which else ends the process.
-    counts: Option<Box<dyn Fn() + Send>>,
+    counts: Option<Answer>,
 }
 
 #[derive(Default)]
@@ -61,7 +64,7 @@ pub fn watch(end: impl Fn() + Send + 'static, interim: impl Fn() + Send + 'stati
 pub fn watch_server(
     end: impl Fn() + Send + 'static,
     counts: impl Fn() + Send + 'static,
-    reload: Option<Box<dyn Fn() + Send>>,
+    reload: Option<Answer>,
 ) -> io::Result<Interruption> {
     replace(move |_| end(), || {}, (reload, Some(Box::new(counts))))
 }
@@ -81,7 +84,7 @@ pub fn stand_by(say: impl Fn(Signal) + Send + 'static) -> io::Result<()> {
 fn replace(
     end: impl Fn(Signal) + Send + 'static,
     interim: impl Fn() + Send + 'static,
-    (reload, counts): (Option<Box<dyn Fn() + Send>>, Option<Box<dyn Fn() + Send>>),
+    (reload, counts): (Option<Answer>, Option<Answer>),
 ) -> io::Result<Interruption> {
     let signals = Signals::block()?;
     let seen = Interruption::default();

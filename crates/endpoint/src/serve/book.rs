@@ -322,16 +322,18 @@ mod tests {
         let into = Arc::clone(&lines);
         let tell = Tell(Arc::new(move |entry| into.lock().unwrap().push(format!("{entry:?}"))));
         let book = Book::new("netperf", Some(tell));
-        for how in [Some(SessionEnd::Closed), None] {
+        for how in [SessionEnd::Closed, SessionEnd::Lost] {
             let session = book.begin(from(), false, || "a test".to_owned());
             session.moved(10, 3);
             session.answered(2);
-            how.into_iter().for_each(|how| session.ends(how));
-            session.ends(SessionEnd::Lost);
+            session.ends(how);
+            session.ends(SessionEnd::Fault);
         }
         book.refuse(Some(from()), RefusalReason::Full, &"no room");
         let meters = [book.meter().unwrap(), book.meter().unwrap()];
-        meters.iter().for_each(|meter| meter.received(5));
+        for meter in &meters {
+            meter.received(5);
+        }
         meters[0].answered(4);
         meters[1].malformed();
         let (server, counts) = book.counts().unwrap();

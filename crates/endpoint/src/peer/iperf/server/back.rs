@@ -119,7 +119,7 @@ pub(super) fn send_flow(
     }
     let Some(count) = metered.streams.into_iter().next() else { return };
     session.moved(0, count.carried.bytes.0);
-    session.ends(connection::end_of(&ended, shared));
+    session.ends(connection::end_of(ended, shared));
     let cut_short = connection::why(ended, shared);
     shared.telling.ended(Ended { test, sends: true, count, cut_short, latency: None, reads: None, report });
 }

@@ -139,7 +139,7 @@ impl Connection<'_> {
         let Streamed { way, metered, ended } = stream::run(reader, &plan, shared.telling.outlet(test, false));
         let Some(count) = metered.streams.into_iter().next() else { return };
         session.moved(count.carried.bytes.0, 0);
-        session.ends(end_of(&ended, shared));
+        session.ends(end_of(ended, shared));
         let cut_short = why(ended, shared);
         let (latency, reads) = (way.latency(), Some(way.reads()));
         shared.telling.ended(Ended { test, sends: false, count, cut_short, latency, reads, report: None });
@@ -165,7 +165,7 @@ pub(super) fn name_of(wish: &Wish) -> &'static str {
 }
 
 /// How a stream is over, for the book.
-pub(super) fn end_of(ended: &How, shared: &Shared) -> SessionEnd {
+pub(super) fn end_of(ended: How, shared: &Shared) -> SessionEnd {
     match ended {
         engine::Ended::Complete => SessionEnd::Closed,
         engine::Ended::Stopped if shared.hall.stop.requested() => SessionEnd::Stopping,
@@ -224,7 +224,7 @@ pub(super) fn stream_out(writer: Writer, wish: &Wish, (test, session): (u64, &Se
     let Some(mut count) = metered.streams.into_iter().next() else { return };
     count.carried.bytes.0 += rest;
     session.moved(0, count.carried.bytes.0);
-    session.ends(end_of(&ended, shared));
+    session.ends(end_of(ended, shared));
     let cut_short = why(ended, shared);
     shared.telling.ended(Ended { test, sends: true, count, cut_short, latency: None, reads: None, report: None });
 }

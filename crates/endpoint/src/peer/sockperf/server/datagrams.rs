@@ -273,7 +273,9 @@ impl Seen {
                 Err(what) => {
                     count.malformed += 1;
                     whole = Err(what);
-                    meter.iter().for_each(|meter| meter.malformed());
+                    if let Some(meter) = meter {
+                        meter.malformed();
+                    }
                     break;
                 }
             };
@@ -290,7 +292,9 @@ impl Seen {
                 Decision::Answer => {
                     count.messages += 1;
                     answer(handled.bytes, start);
-                    meter.iter().for_each(|meter| meter.answered(handled.bytes.len() as u64));
+                    if let Some(meter) = meter {
+                        meter.answered(handled.bytes.len() as u64);
+                    }
                 }
             }
             start += handled.bytes.len();
@@ -299,7 +303,9 @@ impl Seen {
             }
         }
         let messages = count.messages - before;
-        meter.iter().for_each(|meter| meter.received(length));
+        if let Some(meter) = meter {
+            meter.received(length);
+        }
         if !askers.is_empty()
             && let Some(from) = from()
         {
