@@ -23,6 +23,7 @@ use std::sync::Arc;
 use std::thread;
 
 use measure::method::{Batch, BatchBy, Carrier, Waiting};
+use measure::served::RefusalReason;
 use measure::unit::{Nanos, Rate};
 pub use protocol::native::PORT;
 use protocol::native::limits::Limits;
@@ -266,7 +267,8 @@ fn job(
     }
     if !shared.settings.gate.admits(from.ip()) {
         let client = Client { from, key: None };
-        shared.tell(&Event::Refused { client, why: "its address is in no network that is served here" });
+        let (reason, why) = (RefusalReason::Network, "its address is in no network that is served here");
+        shared.tell(&Event::Refused { client, reason, why });
         return None;
     }
     let guest = Box::new(Guest::new(connection, from, shared)?);

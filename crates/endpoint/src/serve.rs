@@ -1,23 +1,29 @@
-//! One way to be a server: sockets that listen, who is let in, how many at once, a thread for each, and the end.
+//! One way to be a server: sockets that listen, who is let in, how many at once, a thread for each that has said something, and
+//! the end.
 //!
 //! Whatever waits here waits for events: a server that nobody uses is not woken. What is said over a connection is no
 //! matter of this room: a peer brings that, with its bounds and what it tells those who watch.
 
 mod accept;
+pub mod book;
+pub mod door;
 pub mod gate;
 pub mod listen;
 pub mod mailbox;
 pub mod open_sockets;
 pub mod places;
 pub mod pool;
+mod silent;
 pub mod sources;
 pub mod visits;
 
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::AsFd;
 use std::sync::Arc;
 
-use measure::unit::Nanos;
+use measure::served::RefusalReason;
+use measure::unit::{Instant, Nanos};
 use socket2::Socket;
 
 use crate::clock::Monotonic;
@@ -25,14 +31,20 @@ use crate::error::{EndpointError, Step};
 use crate::socket;
 use crate::stop::Stop;
 use crate::thread::share_memory;
-use accept::Arrival;
+use accept::{Arrival, Reception};
+use book::Book;
 use pool::Pool;
+use silent::{Awaited, SilentConnections};
 use visits::{Gone, Visit, Visits};
 
 /// A shortage (of descriptors, of memory) is waited out in steps of this, instead of asking again and again.
 pub const SHORTAGE: Nanos = Nanos::millis(20);
 
-/// Where connections of one server are served: so many at once, each on a thread of its own, until the end of all. Who gives
+/// A patience without an end.
+pub const FOR_EVER: Nanos = Nanos(u64::MAX);
+
+/// Where connections of one server are served: so many at once, each on a thread of its own, until the end of all. In a protocol
+/// whose client speaks first they have none until it does. Who gives
 /// way where there is no room is said in [`visits`].
 #[derive(Debug)]
 pub struct Hall {
@@ -43,6 +55,10 @@ pub struct Hall {
     most: u32,
     visits: Visits,
     one_by_one: bool,
+    /// How long a client may say nothing, where it is the one to speak first.
+    silence: Option<Nanos>,
+    /// Where it is kept who is turned away.
+    book: Book,
 }
 
 /// Why somebody is not served.
@@ -72,6 +88,16 @@ pub enum TurnedAway {
     NoThread(io::Error),
 }
 
+impl TurnedAway {
+    fn reason(&self) -> RefusalReason {
+        match self {
+            Self::NotAccepted(_) | Self::NoThread(_) => RefusalReason::Unable,
+            Self::Full { .. } => RefusalReason::Full,
+            Self::GaveWay { .. } => RefusalReason::GaveWay,
+        }
+    }
+}
+
 impl Hall {
     /// For `most` connections at once, of a server that does not run yet; no thread is started. This process may have as many
     /// descriptors as the system grants from here on: each client takes one.
@@ -81,13 +107,34 @@ impl Hall {
         share_memory();
         let stop = Stop::default();
         stop.event().map_err(no_event)?;
-        Ok(Self { stop, pool: Arc::default(), most, visits: Visits::new(most, Nanos::ZERO), one_by_one: false })
+        Ok(Self {
+            stop,
+            pool: Arc::default(),
+            most,
+            visits: Visits::new(most, Nanos::ZERO),
+            one_by_one: false,
+            silence: None,
+            book: Book::default(),
+        })
     }
 
     /// One connection after the other, on the thread that accepts them: who comes meanwhile waits to be accepted.
     #[must_use]
     pub fn one_by_one(self, one_by_one: bool) -> Self {
         Self { one_by_one, ..self }
+    }
+
+    /// Who is turned away is kept in `book`.
+    #[must_use]
+    pub fn with_book(self, book: &Book) -> Self {
+        Self { book: book.clone(), ..self }
+    }
+
+    /// It is the client that speaks first: a connection is served once it does, ends, or has said nothing for `patience`. In the
+    /// latter two the job is done by the thread that accepts, and finds nothing that it would have to wait for.
+    #[must_use]
+    pub fn served_once_they_speak(self, patience: Nanos) -> Self {
+        Self { silence: Some(patience), ..self }
     }
 
     /// Has each connection to one of `listeners` served until the end, which comes with `stop` at the latest. `job` says what
@@ -97,14 +144,19 @@ impl Hall {
         &self,
         listeners: impl IntoIterator<Item = &'a Socket>,
         stop: &Stop,
-        mut job: impl FnMut(usize, Arc<Socket>, SocketAddr) -> Option<J>,
-        mut turned_away: impl FnMut(Option<SocketAddr>, TurnedAway),
+        job: impl FnMut(usize, Arc<Socket>, SocketAddr) -> Option<J>,
+        turned_away: impl FnMut(Option<SocketAddr>, TurnedAway),
     ) -> Result<(), EndpointError> {
         self.stop.follow(stop);
-        let arrived = |number, arrival| self.attend(number, arrival, &mut job, &mut turned_away);
-        let served = accept::accept(listeners, &self.stop, arrived).map_err(no_event);
+        let silent = self.silence.map(SilentConnections::new).transpose().map_err(no_event)?;
+        let waiting = silent.as_ref().map(SilentConnections::events);
+        let mut desk = Desk { hall: self, job, turned_away, silent };
+        let waiting = waiting.as_ref().map(|events| events.as_fd());
+        let served = accept::accept(listeners, &self.stop, waiting, &mut desk).map_err(no_event);
         // Whoever waits for it beside this, however this came to its end.
         self.stop.request();
+        // All who have said something by then are heard.
+        while desk.attend_some() {}
         served
     }
 
@@ -112,36 +164,12 @@ impl Hall {
     pub fn serve_rest<'a, J: FnOnce(&Visit) + Send + 'static>(
         &self,
         listeners: impl IntoIterator<Item = &'a Socket>,
-        mut job: impl FnMut(usize, Arc<Socket>, SocketAddr) -> Option<J>,
-        mut turned_away: impl FnMut(Option<SocketAddr>, TurnedAway),
+        job: impl FnMut(usize, Arc<Socket>, SocketAddr) -> Option<J>,
+        turned_away: impl FnMut(Option<SocketAddr>, TurnedAway),
     ) {
+        let mut desk = Desk { hall: self, job, turned_away, silent: None };
         for (number, listener) in listeners.into_iter().enumerate() {
-            accept::rest(listener, |arrival| self.attend(number, arrival, &mut job, &mut turned_away));
-        }
-    }
-
-    fn attend<J: FnOnce(&Visit) + Send + 'static>(
-        &self,
-        number: usize,
-        arrival: Arrival,
-        job: &mut impl FnMut(usize, Arc<Socket>, SocketAddr) -> Option<J>,
-        turned_away: &mut impl FnMut(Option<SocketAddr>, TurnedAway),
-    ) {
-        let (connection, from) = match arrival {
-            Ok(arrival) => arrival,
-            Err(error) => return turned_away(None, TurnedAway::NotAccepted(error)),
-        };
-        let connection = Arc::new(connection);
-        let Some((visit, gone)) = self.visits.enter(&connection, from) else {
-            return turned_away(Some(from), TurnedAway::Full { most: self.most, connection });
-        };
-        if let Some(Gone { from, known }) = gone {
-            turned_away(Some(from), TurnedAway::GaveWay { most: self.most, known });
-        }
-        let Some(job) = job(number, connection, from) else { return };
-        // Without a thread the connection is closed, which tells the client as much as can be told.
-        if let Err(error) = self.carry_out(visit, job) {
-            turned_away(Some(from), TurnedAway::NoThread(error));
+            accept::rest(listener, |arrival| desk.arrived(number, arrival));
         }
     }
 
@@ -165,6 +193,84 @@ impl Hall {
         self.stop.request();
         self.pool.close();
         self.visits.await_empty(Monotonic::now().after(patience));
+    }
+}
+
+/// Where those who come to a hall are let in.
+struct Desk<'a, J, M, T> {
+    hall: &'a Hall,
+    job: M,
+    turned_away: T,
+    /// Those who have to speak first, and have not.
+    silent: Option<SilentConnections<J>>,
+}
+
+impl<J, M, T> Desk<'_, J, M, T>
+where
+    J: FnOnce(&Visit) + Send + 'static,
+    M: FnMut(usize, Arc<Socket>, SocketAddr) -> Option<J>,
+    T: FnMut(Option<SocketAddr>, TurnedAway),
+{
+    fn turn_away(&mut self, from: Option<SocketAddr>, why: TurnedAway) {
+        self.hall.book.refuse(from, why.reason(), &why);
+        (self.turned_away)(from, why);
+    }
+
+    /// Some of those whose wait is over; whether there were any.
+    fn attend_some(&mut self) -> bool {
+        let awaited = self.silent.as_mut().map(SilentConnections::take).unwrap_or_default();
+        let were_any = !awaited.is_empty();
+        for Awaited { visit, job, has_spoken } in awaited {
+            if has_spoken { self.carry_out(visit, job) } else { job(&visit) }
+        }
+        were_any
+    }
+
+    /// Without a thread the connection is closed, which tells the client as much as can be told.
+    fn carry_out(&mut self, visit: Visit, job: J) {
+        let from = visit.from();
+        if let Err(error) = self.hall.carry_out(visit, job) {
+            self.turn_away(Some(from), TurnedAway::NoThread(error));
+        }
+    }
+}
+
+impl<J, M, T> Reception for Desk<'_, J, M, T>
+where
+    J: FnOnce(&Visit) + Send + 'static,
+    M: FnMut(usize, Arc<Socket>, SocketAddr) -> Option<J>,
+    T: FnMut(Option<SocketAddr>, TurnedAway),
+{
+    fn arrived(&mut self, number: usize, arrival: Arrival) {
+        let (connection, from) = match arrival {
+            Ok(arrival) => arrival,
+            Err(error) => return self.turn_away(None, TurnedAway::NotAccepted(error)),
+        };
+        let (connection, most) = (Arc::new(connection), self.hall.most);
+        let Some((visit, gone)) = self.hall.visits.enter(&connection, from) else {
+            return self.turn_away(Some(from), TurnedAway::Full { most, connection });
+        };
+        if let Some(Gone { from, known }) = gone {
+            self.turn_away(Some(from), TurnedAway::GaveWay { most, known });
+            // One that has said nothing is told here alone: its place has to be free for those who come next.
+            self.attend();
+        }
+        let Some(job) = (self.job)(number, Arc::clone(&connection), from) else { return };
+        let Some(silent) = &mut self.silent else {
+            drop(connection);
+            return self.carry_out(visit, job);
+        };
+        if let Err(error) = silent.keep(connection, visit, job) {
+            self.turn_away(Some(from), TurnedAway::NotAccepted(error));
+        }
+    }
+
+    fn attend(&mut self) {
+        self.attend_some();
+    }
+
+    fn due(&self) -> Instant {
+        self.silent.as_ref().map_or(Instant::NEVER, SilentConnections::due)
     }
 }
 

@@ -22,11 +22,13 @@ pub enum Signal {
     Hangup,
     /// `SIGQUIT`: Ctrl-\, "how is it going".
     Quit,
+    /// `SIGUSR1`: what a server has done so far.
+    User1,
 }
 
 impl Signal {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Interrupt, Self::Terminate, Self::Hangup, Self::Quit];
+    pub const ALL: [Self; 5] = [Self::Interrupt, Self::Terminate, Self::Hangup, Self::Quit, Self::User1];
 
     /// Its number on this system: what a shell adds to 128 for a process that it ended.
     pub fn number(self) -> i32 {
@@ -35,6 +37,7 @@ impl Signal {
             Self::Terminate => libc::SIGTERM,
             Self::Hangup => libc::SIGHUP,
             Self::Quit => libc::SIGQUIT,
+            Self::User1 => libc::SIGUSR1,
         }
     }
 
@@ -45,6 +48,7 @@ impl Signal {
             Self::Terminate => "SIGTERM",
             Self::Hangup => "SIGHUP",
             Self::Quit => "SIGQUIT",
+            Self::User1 => "SIGUSR1",
         }
     }
 
@@ -154,6 +158,6 @@ mod tests {
         for signal in Signal::ALL {
             assert_eq!(Signal::of(signal.number()), Some(signal));
         }
-        assert_eq!(Signal::of(libc::SIGUSR1), None);
+        assert_eq!(Signal::of(libc::SIGUSR2), None);
     }
 }

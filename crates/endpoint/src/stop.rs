@@ -99,7 +99,7 @@ impl Stop {
 }
 
 /// What is left until then, as the system takes it; `None`: for ever.
-fn timeout(until: Instant) -> Option<Timespec> {
+pub fn timeout(until: Instant) -> Option<Timespec> {
     let left = |until: Instant| until.since(Monotonic::now()).unwrap_or(Nanos::ZERO).0;
     (until != Instant::NEVER)
         .then(|| left(until))

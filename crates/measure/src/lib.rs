@@ -24,6 +24,7 @@ pub mod recorder;
 pub mod resolution;
 pub mod schedule;
 pub mod search;
+pub mod served;
 pub mod statistics;
 pub mod study;
 pub mod throughput;

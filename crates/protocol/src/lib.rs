@@ -18,6 +18,7 @@ pub mod link;
 pub mod native;
 pub mod netperf;
 pub mod sockperf;
+pub mod source;
 pub mod stamp;
 pub mod syn;
 pub mod wire;

@@ -26,6 +26,7 @@ pub mod run;
 pub mod samples;
 pub mod scaling;
 pub mod search;
+pub mod served;
 pub mod shell;
 mod source;
 pub mod study;

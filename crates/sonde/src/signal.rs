@@ -1,5 +1,5 @@
 //! What a signal means to a command: the first Ctrl-C, SIGTERM or SIGHUP asks for an orderly end, a further Ctrl-C or SIGTERM
-//! ends at once, SIGQUIT asks for the numbers so far.
+//! ends at once, SIGQUIT asks for the numbers so far, SIGUSR1 a server for what it has done.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -23,13 +23,18 @@ impl Interruption {
     }
 }
 
+/// What is done at a signal.
+type Answer = Box<dyn Fn() + Send>;
+
 /// Who is told of signals: whoever watched last, for a command may be made of several that watch one after the other.
 struct Watcher {
     seen: Interruption,
     end: Box<dyn Fn(Signal) + Send>,
-    interim: Box<dyn Fn() + Send>,
+    interim: Answer,
     /// Done at each SIGHUP, which then is no wish to end.
-    reload: Option<Box<dyn Fn() + Send>>,
+    reload: Option<Answer>,
+    /// Done at each SIGUSR1, which else ends the process.
+    counts: Option<Answer>,
 }
 
 #[derive(Default)]
@@ -49,18 +54,19 @@ static WATCHED: Mutex<Watched> = Mutex::new(Watched { watcher: None, asked: None
 /// # Errors
 /// What the system says where it grants no thread.
 pub fn watch(end: impl Fn() + Send + 'static, interim: impl Fn() + Send + 'static) -> io::Result<Interruption> {
-    replace(move |_| end(), interim, None)
+    replace(move |_| end(), interim, (None, None))
 }
 
-/// The same for a server that reads its files again at each SIGHUP.
+/// The same for a server, which tells what it has done at each SIGUSR1, and reads its files again at each SIGHUP where it has some.
 ///
 /// # Errors
 /// As [`watch`].
-pub fn watch_and_reload(
+pub fn watch_server(
     end: impl Fn() + Send + 'static,
-    reload: impl Fn() + Send + 'static,
+    counts: impl Fn() + Send + 'static,
+    reload: Option<Answer>,
 ) -> io::Result<Interruption> {
-    replace(move |_| end(), || {}, Some(Box::new(reload)))
+    replace(move |_| end(), || {}, (reload, Some(Box::new(counts))))
 }
 
 /// Until a command watches, and for those that never do: a signal that asks for the end is told to `say`, and ends the process.
@@ -72,13 +78,13 @@ pub fn stand_by(say: impl Fn(Signal) + Send + 'static) -> io::Result<()> {
         say(signal);
         end_by(signal)
     };
-    replace(end, || end_by(Signal::Quit), None).map(drop)
+    replace(end, || end_by(Signal::Quit), (None, None)).map(drop)
 }
 
 fn replace(
     end: impl Fn(Signal) + Send + 'static,
     interim: impl Fn() + Send + 'static,
-    reload: Option<Box<dyn Fn() + Send>>,
+    (reload, counts): (Option<Answer>, Option<Answer>),
 ) -> io::Result<Interruption> {
     let signals = Signals::block()?;
     let seen = Interruption::default();
@@ -88,7 +94,8 @@ fn replace(
     {
         end(signal);
     }
-    watched.watcher = Some(Watcher { seen: seen.clone(), end: Box::new(end), interim: Box::new(interim), reload });
+    let (end, interim) = (Box::new(end), Box::new(interim));
+    watched.watcher = Some(Watcher { seen: seen.clone(), end, interim, reload, counts });
     if !watched.begun {
         thread::Builder::new().name("signals".into()).spawn(move || {
             while let Ok(signal) = signals.wait() {
@@ -109,6 +116,7 @@ fn heed(signal: Signal) {
     let Some(watcher) = &watched.watcher else { return };
     match signal {
         Signal::Quit => (watcher.interim)(),
+        Signal::User1 => watcher.counts.as_ref().map_or_else(|| end_by(signal), |counts| counts()),
         Signal::Hangup if watcher.reload.is_some() => watcher.reload.iter().for_each(|reload| reload()),
         Signal::Interrupt | Signal::Terminate | Signal::Hangup if is_first => {
             // Nobody has set it: it is set here alone, and where a wish was met before this watcher came.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use measure::environment::Environment;
 use measure::method::{Carrier, Pattern, Waiting};
+use measure::served::RefusalReason;
 use measure::unit::{Instant, Nanos};
 use protocol::native::error::{SessionError, Step};
 use protocol::native::header::Token;
@@ -181,14 +182,14 @@ impl Guest {
         if let Err(error) = &fed {
             self.how = How::Fault;
             if self.session.is_none() && !matches!(error, SessionError::Closed { .. }) {
-                self.tell_refused(&error.to_string());
+                self.tell_refused(RefusalReason::Protocol, &error.to_string());
             }
         }
         self.go_on(fed.is_err())
     }
 
-    fn tell_refused(&self, why: &str) {
-        self.shared.tell(&Event::Refused { client: self.client(), why });
+    fn tell_refused(&self, reason: RefusalReason, why: &str) {
+        self.shared.tell(&Event::Refused { client: self.client(), reason, why });
     }
 
     fn client(&self) -> Client<'_> {
@@ -251,6 +252,8 @@ impl Guest {
 
     /// Others need the room. Who has not been answered yet is told so.
     pub fn turn_away(self: Box<Self>) {
+        let why = "others needed its room: it had opened no session yet";
+        self.tell_refused(RefusalReason::GaveWay, why);
         if self.server.step() == Step::Greet {
             super::turn_away(&self.connection, &self.shared);
         }
@@ -266,6 +269,7 @@ impl Guest {
             client: self.client(),
             how: self.how,
             lasted: session.lasted(Monotonic::now()),
+            answered: session.answered(),
             received,
             sent,
         });
@@ -331,7 +335,7 @@ impl Guest {
                 self.server.accept(token, got, Monotonic::now())
             }
             Err(refused) => {
-                self.tell_refused(&refused.to_string());
+                self.tell_refused(RefusalReason::Limit, &refused.to_string());
                 self.server.refuse(refused)
             }
         }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use measure::served::RefusalReason;
 use measure::unit::{Bytes, Nanos};
 use protocol::native::message::Open;
 
@@ -48,6 +49,8 @@ pub enum Event<'a> {
         how: How,
         /// How long it was open.
         lasted: Nanos,
+        /// Requests that were answered; absent where the session was of streams.
+        answered: Option<u64>,
         /// Octets of messages that came.
         received: Bytes,
         /// Octets of messages that were sent.
@@ -57,7 +60,9 @@ pub enum Event<'a> {
     Refused {
         /// Who.
         client: Client<'a>,
-        /// Why, in words. They may repeat what the client said.
+        /// Why.
+        reason: RefusalReason,
+        /// The same in words. They may repeat what the client said.
         why: &'a str,
     },
 }

@@ -218,6 +218,12 @@ impl Session {
         now.since(self.opened).unwrap_or_default()
     }
 
+    /// Requests that were answered; `None` where it is of streams.
+    pub fn answered(&self) -> Option<u64> {
+        let replied = |flow: &Arc<FlowCount>| flow.replied.load(Ordering::Relaxed);
+        self.streams.is_none().then(|| self.flows.iter().map(replied).sum())
+    }
+
     /// Octets of messages that came, and that were sent.
     pub fn octets(&self) -> (Bytes, Bytes) {
         if let (Some(streams), Some(ask)) = (&self.streams, &self.open.stream) {

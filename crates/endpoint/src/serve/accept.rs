@@ -1,11 +1,13 @@
 //! The loop that takes those who connect.
 //!
-//! One wait for all listeners and the wish to stop, without a time. What cannot be taken for want of something is told and
+//! One wait for all listeners, the wish to stop, and those who have come and said nothing yet. What cannot be taken for want of something is told and
 //! tried again a little later, not at once: the listener stays ready meanwhile.
 
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::BorrowedFd;
 
+use measure::unit::Instant;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use socket2::Socket;
@@ -13,7 +15,7 @@ use socket2::Socket;
 use super::SHORTAGE;
 use super::listen::BACKLOG;
 use crate::clock::Monotonic;
-use crate::stop::Stop;
+use crate::stop::{Stop, timeout};
 
 /// Of one listener so many are taken before the next has its turn.
 const TURN: usize = 64;
@@ -21,26 +23,42 @@ const TURN: usize = 64;
 /// Who has connected, and from where; or why nobody can be let in at the moment.
 pub type Arrival = io::Result<(Socket, SocketAddr)>;
 
-/// Takes those who connect to any of `listeners`, which it names by their places, until `stop`.
+/// What becomes of those who come.
+pub trait Reception {
+    /// Somebody has come to the listener of this number, or could not be let in.
+    fn arrived(&mut self, listener: usize, arrival: Arrival);
+    /// Looks after those who wait.
+    fn attend(&mut self);
+    /// When that is due though nothing has happened.
+    fn due(&self) -> Instant;
+}
+
+/// Takes those who connect to any of `listeners`, which it names by their places, until `stop`. Something at `waiting` is for those
+/// who have come already.
 ///
 /// # Errors
 /// A system that has no descriptor left for an event of `stop`, where that has none yet.
 pub fn accept<'a>(
     listeners: impl IntoIterator<Item = &'a Socket>,
     stop: &Stop,
-    mut arrived: impl FnMut(usize, Arrival),
+    waiting: Option<BorrowedFd<'_>>,
+    reception: &mut impl Reception,
 ) -> io::Result<()> {
     let listeners: Vec<&Socket> = listeners.into_iter().collect();
     let mut set: Vec<PollFd<'_>> = listeners.iter().map(|listener| PollFd::new(*listener, PollFlags::IN)).collect();
     set.push(PollFd::from_borrowed_fd(stop.event()?, PollFlags::IN));
+    set.extend(waiting.map(|waiting| PollFd::from_borrowed_fd(waiting, PollFlags::IN)));
     while !stop.requested() {
         // An interruption ends the wait early, which is allowed for.
-        let _woken = poll(&mut set, None);
+        let _woken = poll(&mut set, timeout(reception.due()).as_ref());
         for (place, listener) in listeners.iter().enumerate() {
-            if !set[place].revents().is_empty() && !take(listener, TURN, stop, &mut |arrival| arrived(place, arrival)) {
+            if !set[place].revents().is_empty()
+                && !take(listener, TURN, stop, &mut |arrival| reception.arrived(place, arrival))
+            {
                 stop.wait(Monotonic::now().after(SHORTAGE));
             }
         }
+        reception.attend();
     }
     Ok(())
 }

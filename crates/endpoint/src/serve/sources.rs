@@ -2,7 +2,9 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
+
+pub use protocol::source::source;
 
 /// Numbers that were given in order, by source.
 #[derive(Debug, Default)]
@@ -50,14 +52,6 @@ impl Sources {
     }
 }
 
-/// Addresses that are one client's for all that is known: of IPv6 a network of 64 bits, which any host has to itself.
-pub fn source(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from(u128::from(address) >> 64 << 64)),
-        address @ IpAddr::V4(_) => address,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,14 +82,5 @@ mod tests {
         sources.add(v4(2), 3);
         assert_eq!(sources.beyond(2, v4(2)), Some(2));
         assert_eq!((sources.beyond(2, v4(1)), sources.beyond(3, v4(2))), (None, None));
-    }
-
-    #[test]
-    fn a_network_of_ipv6_is_one_source_and_a_mapped_address_its_own() {
-        let of = |text: &str| source(text.parse().unwrap());
-        assert_eq!(of("2001:db8::1"), of("2001:db8::ffff:1"));
-        assert_ne!(of("2001:db8::1"), of("2001:db8:0:1::1"));
-        assert_eq!(of("::ffff:192.0.2.1"), v4(1));
-        assert_ne!(of("::ffff:192.0.2.2"), v4(1));
     }
 }

@@ -53,7 +53,8 @@ struct Entry {
 pub struct Visit {
     visits: Arc<Inner>,
     number: u64,
-    source: IpAddr,
+    from: SocketAddr,
+    since: Instant,
     _place: Place,
 }
 
@@ -84,7 +85,7 @@ impl Visits {
         book.next += 1;
         book.strangers.add(source, number);
         book.here.insert(number, Entry { connection: Arc::downgrade(connection), from, since });
-        Some((Visit { visits: Arc::clone(visits), number, source, _place: place }, gone))
+        Some((Visit { visits: Arc::clone(visits), number, from, since, _place: place }, gone))
     }
 
     /// How many there are, those included that are about to go.
@@ -126,11 +127,21 @@ impl Book {
 }
 
 impl Visit {
+    /// Whose it is.
+    pub fn from(&self) -> SocketAddr {
+        self.from
+    }
+
+    /// When the connection was accepted.
+    pub fn since(&self) -> Instant {
+        self.since
+    }
+
     /// Its client has asked for something in its own protocol.
     pub fn known(&self) {
-        let mut book = self.visits.book();
-        if book.strangers.remove(self.source, self.number) {
-            book.known.add(self.source, self.number);
+        let (mut book, source) = (self.visits.book(), source(self.from.ip()));
+        if book.strangers.remove(source, self.number) {
+            book.known.add(source, self.number);
         }
     }
 }

@@ -67,7 +67,7 @@ impl Framer {
     #[inline]
     pub fn serve(&mut self, rules: &Rules, mut each: impl FnMut(&Header)) -> Result<Option<Batch<'_>>, LengthError> {
         let Some((mut header, mut from)) = self.take()? else { return Ok(None) };
-        let (mut counted, mut answers) = (0, None);
+        let (mut counted, mut answered, mut answers) = (0, 0, None);
         loop {
             each(&header);
             match rules.handle(header, &mut self.buffer[from..self.start]) {
@@ -75,6 +75,7 @@ impl Framer {
                 Decision::Count => counted += 1,
                 Decision::Answer => {
                     counted += 1;
+                    answered += 1;
                     answers.get_or_insert(from);
                 }
             }
@@ -87,7 +88,7 @@ impl Framer {
                 _ => break,
             }
         }
-        Ok(Some(Batch { counted, answers: &self.buffer[answers.unwrap_or(self.start)..self.start] }))
+        Ok(Some(Batch { counted, answered, answers: &self.buffer[answers.unwrap_or(self.start)..self.start] }))
     }
 
     /// The header of the next message, if that is whole.
@@ -132,6 +133,8 @@ impl Framer {
 pub struct Batch<'a> {
     /// How many of them are counted, those answered among them.
     pub counted: u64,
+    /// How many are answered.
+    pub answered: u64,
     /// The answers, one after the other, ready to be sent; empty where nothing asked.
     pub answers: &'a [u8],
 }

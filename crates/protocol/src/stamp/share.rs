@@ -1,39 +1,73 @@
 //! What a reflector keeps of those it answers: how fast each may come, and how many answers a session has had.
 //!
-//! Both tables have a bound. Where one is full, what was silent for long goes; then whoever is new is turned away.
+//! Both tables have a bound, and no source has more than half of one. Where one is full, what has been silent for a while goes;
+//! then whoever is new is turned away.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::hash::Hash;
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
 
 use measure::unit::{Instant, Nanos};
 
+use crate::source::source;
+
 /// A table is looked through for what may go once in so long at the most: a flood of new names must not cost more than an
 /// answer each.
 const SWEEP: Nanos = Nanos::millis(100);
+
+/// Whose a name in a table is.
+trait Sourced {
+    /// Where it comes from.
+    fn source(&self) -> IpAddr;
+}
+
+impl Sourced for IpAddr {
+    fn source(&self) -> IpAddr {
+        source(*self)
+    }
+}
 
 /// A table with a bound, of what was heard of lately.
 #[derive(Debug)]
 struct Table<K, V> {
     entries: HashMap<K, (Instant, V)>,
+    /// How many of them each source has.
+    counts: HashMap<IpAddr, usize>,
     most: usize,
-    /// What was silent for so long may go.
+    /// What was silent for so long begins anew …
     idle: Nanos,
+    /// … and goes after so long where its place is needed.
+    stalled: Nanos,
+    /// Whether somebody found no room lately, and when it may next be looked for some.
+    crowded: bool,
     sweep: Instant,
 }
 
-impl<K: Eq + Hash, V: Default> Table<K, V> {
-    fn new(most: usize, idle: Nanos) -> Self {
-        Self { entries: HashMap::new(), most, idle, sweep: Instant(0) }
+impl<K: Copy + Eq + Hash + Sourced, V: Default> Table<K, V> {
+    fn new(most: usize, idle: Nanos, stalled: Nanos) -> Self {
+        Self { entries: HashMap::new(), counts: HashMap::new(), most, idle, stalled, crowded: false, sweep: Instant(0) }
     }
 
-    /// What is kept under this name, from now on at the latest; `None`: there is no room.
+    /// What is kept under this name, from now on at the latest; `None`: there is no room, or its source has its share.
     fn of(&mut self, name: K, now: Instant) -> Option<&mut V> {
-        if self.entries.len() >= self.most && !self.entries.contains_key(&name) {
-            self.make_room(now)?;
+        if self.crowded {
+            self.make_room(now);
         }
-        let (latest, value) = self.entries.entry(name).or_insert_with(|| (now, V::default()));
+        let (is_full, share) = (self.entries.len() >= self.most, (self.most / 2).max(1));
+        let (latest, value) = match self.entries.entry(name) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let source = name.source();
+                self.crowded = is_full || self.counts.get(&source).is_some_and(|count| *count >= share);
+                if self.crowded {
+                    return None;
+                }
+                *self.counts.entry(source).or_default() += 1;
+                new.insert((now, V::default()))
+            }
+        };
         if now.since(*latest).is_some_and(|silence| silence >= self.idle) {
             *value = V::default();
         }
@@ -41,18 +75,23 @@ impl<K: Eq + Hash, V: Default> Table<K, V> {
         Some(value)
     }
 
+    /// Somebody found no room: what has been silent goes.
     #[cold]
-    fn make_room(&mut self, now: Instant) -> Option<()> {
-        if now >= self.sweep {
-            self.sweep = now.after(SWEEP);
-            let idle = self.idle;
-            self.entries.retain(|_, (latest, _)| now.since(*latest).is_none_or(|silence| silence < idle));
+    fn make_room(&mut self, now: Instant) {
+        if now < self.sweep {
+            return;
         }
-        (self.entries.len() < self.most).then_some(())
+        (self.crowded, self.sweep) = (false, now.after(SWEEP));
+        let stalled = self.stalled;
+        self.entries.retain(|_, (latest, _)| now.since(*latest).is_none_or(|silence| silence < stalled));
+        self.counts.clear();
+        for name in self.entries.keys() {
+            *self.counts.entry(name.source()).or_default() += 1;
+        }
     }
 }
 
-/// How fast each address may come: so many packets a second, and as many at once as come in a tenth of one.
+/// How fast each source may come: so many packets a second, and as many at once as come in a tenth of one.
 #[derive(Debug)]
 pub struct Limiter {
     /// Time that a packet takes of its source's share.
@@ -67,16 +106,16 @@ pub struct Limiter {
 const SOURCES: usize = 16_384;
 
 impl Limiter {
-    /// At most so many packets a second from each address.
+    /// At most so many packets a second from each address, and from each network of 64 bits of IPv6.
     pub fn new(per_second: NonZeroU32) -> Self {
         let each = Nanos((1_000_000_000 / u64::from(per_second.get())).max(1));
         let ahead = Nanos(each.0.max(100_000_000));
-        Self { each, ahead, used: Table::new(SOURCES, Nanos(ahead.0 * 2)) }
+        Self { each, ahead, used: Table::new(SOURCES, Nanos(ahead.0 * 2), Nanos(ahead.0 * 2)) }
     }
 
-    /// Whether a packet of `source` that came at `now` is within its share.
-    pub fn admits(&mut self, source: IpAddr, now: Instant) -> bool {
-        let Some(used) = self.used.of(source.to_canonical(), now) else { return false };
+    /// Whether a packet from `address` that came at `now` is within its share.
+    pub fn admits(&mut self, address: IpAddr, now: Instant) -> bool {
+        let Some(used) = self.used.of(source(address), now) else { return false };
         let next = (*used).max(now).after(self.each);
         let within = next.since(now).is_none_or(|ahead| ahead <= self.ahead);
         if within {
@@ -95,6 +134,12 @@ pub struct Name {
     pub session: u16,
 }
 
+impl Sourced for Name {
+    fn source(&self) -> IpAddr {
+        source(self.from.ip())
+    }
+}
+
 /// How many answers each session has had.
 #[derive(Debug)]
 pub struct Sessions {
@@ -106,10 +151,13 @@ const SESSIONS: usize = 16_384;
 /// After so long a silence a session is over, and another may have its name: as long as a reflector of TWAMP waits
 /// (REFWAIT, RFC 5357 section 4.2).
 const IDLE: Nanos = Nanos::secs(900);
+/// After so long a silence it goes where there is no room for another: whoever forges its source can name many, but has to go on
+/// with each. One that comes again then is counted from 0, as after a restart of the reflector.
+const STALLED: Nanos = Nanos::secs(60);
 
 impl Default for Sessions {
     fn default() -> Self {
-        Self { answers: Table::new(SESSIONS, IDLE) }
+        Self { answers: Table::new(SESSIONS, IDLE, STALLED) }
     }
 }
 
@@ -166,13 +214,44 @@ mod tests {
 
     #[test]
     fn a_full_table_turns_newcomers_away_until_others_have_gone() {
-        let mut table: Table<u32, u32> = Table::new(2, Nanos::secs(1));
+        let mut table: Table<IpAddr, u32> = Table::new(2, Nanos::secs(9), Nanos::secs(1));
         let at = |millis| Instant(1_000_000_000).after(Nanos::millis(millis));
-        assert!(table.of(1, at(0)).is_some());
-        assert!(table.of(2, at(500)).is_some());
-        assert!(table.of(3, at(600)).is_none());
-        assert!(table.of(1, at(600)).is_some(), "who is known is not");
-        assert!(table.of(3, at(1_550)).is_some(), "the second was silent for long");
-        assert_eq!(table.entries.len(), 2);
+        assert!(table.of(address(1), at(0)).is_some());
+        assert!(table.of(address(2), at(500)).is_some());
+        assert!(table.of(address(3), at(600)).is_none());
+        assert!(table.of(address(1), at(600)).is_some(), "who is known is not");
+        assert!(table.of(address(3), at(1_550)).is_some(), "the second was silent for long");
+        assert_eq!((table.entries.len(), table.counts.len()), (2, 2));
+    }
+
+    #[test]
+    fn a_source_that_names_sessions_without_end_keeps_no_other_out() {
+        let mut sessions = Sessions::default();
+        let of = |source: &str, port, session, sessions: &mut Sessions| {
+            let from = SocketAddr::new(source.parse().unwrap(), port);
+            sessions.number(Name { from, session }, Instant(1))
+        };
+        let named = (0..2 * SESSIONS as u16).filter(|session| of("10.0.0.1", 7, *session, &mut sessions).is_some());
+        assert_eq!(named.count(), SESSIONS / 2);
+        assert_eq!(of("10.0.0.2", 7, 0, &mut sessions), Some(0));
+        // Of IPv6 all addresses of a network are one source.
+        let each = |number: u16| of(&format!("2001:db8::{number:x}"), 7, 0, &mut sessions);
+        assert_eq!((0..2 * SESSIONS as u16).filter_map(each).count(), SESSIONS / 2 - 1, "all that is left");
+        assert_eq!(of("10.0.0.1", 7, 0, &mut sessions), Some(1), "who was there goes on");
+        let later = Instant(1).after(STALLED);
+        let name = Name { from: "10.0.0.3:7".parse().unwrap(), session: 0 };
+        assert_eq!(sessions.number(name, later), Some(0), "who has been silent for a while gives way");
+    }
+
+    #[test]
+    fn a_network_of_ipv6_has_one_share_and_takes_no_room_of_others() {
+        let mut limiter = Limiter::new(NonZeroU32::new(10).unwrap());
+        let mut admitted = 0;
+        for number in 0..2 * SOURCES as u32 {
+            let address: IpAddr = format!("2001:db8::{:x}:{:x}", number >> 16, number & 0xffff).parse().unwrap();
+            admitted += u32::from(limiter.admits(address, Instant(1)));
+        }
+        assert_eq!(admitted, 1);
+        assert!(limiter.admits("2001:db8:0:1::1".parse().unwrap(), Instant(1)));
     }
 }

@@ -13,7 +13,7 @@ use std::net::{IpAddr, SocketAddr};
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches, value_parser};
 use endpoint::error::EndpointError;
 use endpoint::rtt::Protocol;
-use endpoint::serve::gate::Gate;
+use endpoint::serve::door::Door;
 use endpoint::stop::Stop;
 use measure::event::Event;
 use measure::method::{Carrier, Method};
@@ -85,8 +85,8 @@ pub struct Server {
     pub keyless: &'static str,
     /// What it is called where it says that it listens.
     pub name: &'static str,
-    /// Binds it at these hosts, on this port of its own, for those that the gate lets through.
-    pub bind: fn(&[IpAddr], u16, &Gate) -> Result<Bound, EndpointError>,
+    /// Binds it at these hosts, on this port of its own, for those who come by the door.
+    pub bind: fn(&[IpAddr], u16, &Door) -> Result<Bound, EndpointError>,
 }
 
 /// A server that is bound and does not answer yet.

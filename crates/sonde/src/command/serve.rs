@@ -1,6 +1,7 @@
 //! `sonde serve`: the far side, which answers what `sonde rtt` asks.
 
 mod audit;
+mod counters;
 pub mod options;
 pub mod plan;
 pub mod ready;
@@ -15,7 +16,8 @@ use endpoint::peer::stamp::reflector as stamp;
 use endpoint::reflector::event::Tell;
 use endpoint::reflector::permit::{Permit, Permits};
 use endpoint::reflector::{Reflector, Settings, bind};
-use endpoint::serve::gate::Gate;
+use endpoint::serve::book::Books;
+use endpoint::serve::door::Door;
 use endpoint::stop::Stop;
 use endpoint::thread::check_allowed;
 use protocol::native::key::Key;
@@ -24,6 +26,7 @@ use crate::command::key_file::KeyFile;
 use crate::command::key_list;
 use crate::command::peer::Bound;
 use crate::command::serve::audit::Audit;
+use crate::command::serve::counters::Counters;
 use crate::command::serve::options::ServeOptions;
 use crate::command::serve::plan::{Plan, StampPlan};
 use crate::command::serve::ready::Supervisor;
@@ -44,26 +47,29 @@ pub fn run(options: ServeOptions, output: &Arc<Output>) -> Result<Exit, Failure>
     let permits = permits(&plan)?;
     let stop = Stop::default();
     let asked = stop.clone();
-    let watched = match &plan.key {
-        Some(file) => {
-            let again =
-                Again { file: file.clone(), usual: plan.usual(), permits: permits.clone(), output: Arc::clone(output) };
-            signal::watch_and_reload(move || asked.request(), move || again.read())
-        }
-        None => signal::watch(move || asked.request(), || {}),
-    };
+    let books = Books::default();
+    let counters = Counters { books: books.clone(), file: plan.counters.clone(), output: Arc::clone(output) };
+    let reload = plan.key.as_ref().map(|file| {
+        let (usual, permits, output) = (plan.usual(), permits.clone(), Arc::clone(output));
+        let again = Again { file: file.clone(), usual, permits, output };
+        Box::new(move || again.read()) as Box<dyn Fn() + Send>
+    });
+    let watched = signal::watch_server(move || asked.request(), move || counters.tell(), reload);
     watched.map_err(|error| Failure::usage(format!("cannot wait for signals: {error}")))?;
     let audit = plan.audit.map(|format| audit::start(format, Arc::clone(output))).transpose();
     let audit = audit.map_err(|error| Failure::usage(format!("cannot start the thread of the audit: {error}")))?;
-    let reflector = bind_where_possible(&plan, permits, audit.as_ref().map(Audit::teller))?;
+    let tell = audit::native(books.begin("sonde", None), audit.as_ref());
+    let reflector = bind_where_possible(&plan, permits, Some(tell))?;
+    let door =
+        |server| Door { gate: plan.gate.clone(), book: books.begin(server, audit.as_ref().map(Audit::bookkeeper)) };
     let addresses = reflector.addresses();
     let mut beside = Vec::new();
     let hosts: Vec<IpAddr> = addresses.iter().map(SocketAddr::ip).collect();
     for (server, port) in plan.beside.chosen() {
-        beside.push((server.name, (server.bind)(&hosts, port, &plan.gate)?));
+        beside.push((server.name, (server.bind)(&hosts, port, &door(server.option))?));
     }
     if let Some(stamp) = &plan.stamp {
-        beside.push(("a session-reflector of STAMP", stamp_beside(&addresses, stamp, &plan.gate)?));
+        beside.push(("a session-reflector of STAMP", stamp_beside(&addresses, stamp, door("stamp"))?));
     }
     let status = status(&plan, &addresses);
     output.note(&format!("sonde serve: {status}\n"));
@@ -87,11 +93,11 @@ fn places(addresses: &[SocketAddr]) -> String {
 }
 
 /// A session-reflector of STAMP at the hosts of these addresses, over UDP.
-fn stamp_beside(addresses: &[SocketAddr], plan: &StampPlan, gate: &Gate) -> Result<Bound, Failure> {
+fn stamp_beside(addresses: &[SocketAddr], plan: &StampPlan, door: Door) -> Result<Bound, Failure> {
     let listen = addresses.iter().map(|address| SocketAddr::new(address.ip(), plan.port)).collect();
     let key = plan.key.as_ref().map(KeyFile::read_stamp).transpose()?;
-    let (gate, usual) = (gate.clone(), stamp::Settings::at(listen));
-    let settings = stamp::Settings { key, gate, counts: plan.counts, clock: plan.clock, ..usual };
+    let usual = stamp::Settings::at(listen);
+    let settings = stamp::Settings { key, door, counts: plan.counts, clock: plan.clock, ..usual };
     let reflector = stamp::bind(settings)?;
     Ok(Bound::new(reflector.addresses(), move |stop| reflector.run(stop)))
 }

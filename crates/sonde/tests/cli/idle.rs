@@ -127,6 +127,36 @@ fn connections_without_a_word_wake_nobody() {
     assert_eq!(woken_at_rest(running.id()), 0);
 }
 
+/// A server of iperf closes those that have said nothing for 4 seconds, one of iperf3 after 10: that too is an event for each.
+#[test_case(&["netserver", "-D", "-p"], 2_000; "netserver")]
+#[test_case(&["iperf3", "-s", "-p"], 2_000; "iperf3")]
+#[test_case(&["iperf", "-s", "-p"], 500; "iperf")]
+#[test_case(&["sockperf", "server", "--tcp", "-p"], 2_000; "sockperf over tcp")]
+fn thousands_without_a_word_have_no_thread_and_little_memory(words: &[&str], count: usize) {
+    let port = port::free();
+    let running = serving(words, Carrier::Tcp, port);
+    await_rest(running.id());
+    let (switches_empty, threads_empty, empty) =
+        (switches(running.id()), threads(running.id()), resident(running.id()));
+    let connect = |_| TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let clients: Vec<TcpStream> = (0..count).map(connect).collect();
+    let give_up = Monotonic::now().after(Nanos::secs(20));
+    let mut most = 0;
+    while most < count && Monotonic::now() < give_up {
+        most = most.max(descriptors(running.id()));
+        assert!(threads(running.id()) <= threads_empty, "none for those who say nothing");
+        pace::sleep_until(Monotonic::now().after(Nanos::millis(5)));
+    }
+    assert!(most >= count, "{most} descriptors: not all were accepted");
+    let full = resident(running.id());
+    assert!(full < empty + SILENT, "{full} kB, {empty} kB of an empty server");
+    drop(clients);
+    await_rest(running.id());
+    let woken = switches(running.id()) - switches_empty;
+    assert!(woken <= 4 * count as u64, "{woken} for {count} that came and went");
+    assert!(threads(running.id()) <= threads_empty);
+}
+
 #[test]
 fn strangers_and_sessions_in_a_pause_have_no_thread() {
     let folder = tempfile::tempdir().unwrap();
@@ -154,7 +184,7 @@ fn short_of_descriptors_it_waits_for_some_and_serves_again() {
     let connect = |_| TcpStream::connect(("127.0.0.1", port)).unwrap();
     let clients: Vec<TcpStream> = (0..60).map(connect).collect();
     let give_up = Monotonic::now().after(Nanos::secs(20));
-    while threads(running.id()) < 30 && Monotonic::now() < give_up {
+    while descriptors(running.id()) < 40 && Monotonic::now() < give_up {
         pace::sleep_until(Monotonic::now().after(Nanos::millis(5)));
     }
     // Some wait to be accepted. Who asked again and again for a descriptor would never be seen to wait itself.
@@ -220,8 +250,19 @@ pub fn resident(process: u32) -> u64 {
 }
 
 fn threads(process: u32) -> usize {
-    std::fs::read_dir(Path::new("/proc").join(process.to_string()).join("task")).unwrap().count()
+    entries(process, "task")
 }
+
+fn descriptors(process: u32) -> usize {
+    entries(process, "fd")
+}
+
+fn entries(process: u32, folder: &str) -> usize {
+    std::fs::read_dir(Path::new("/proc").join(process.to_string()).join(folder)).unwrap().count()
+}
+
+/// What thousands of connections without a word may add to an empty server, kB.
+const SILENT: u64 = 5_000;
 
 /// What thousands of clients that have a session and a flow of their own may add to an empty server, kB.
 const ROOM: u64 = 30_000;

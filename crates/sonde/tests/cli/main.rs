@@ -2,6 +2,7 @@
 
 mod agent;
 mod argv;
+mod audit;
 mod check;
 mod churn;
 mod compare;

@@ -1,7 +1,7 @@
 //! An iperf 2 server: any number of clients at once, over connections and by datagrams.
 //!
 //! There is no session: each connection, and each flow of datagrams, is a test of its own, which its first octets
-//! describe. A connection has a thread; the flows that come by one socket share one, and are told apart by their
+//! describe. A connection that has said something has a thread; the flows that come by one socket share one, and are told apart by their
 //! sources. What goes on is told to an observer as values. Nothing that comes by the network ends the server, and what a
 //! client can have it do is bounded: see [`settings::Limits`].
 //!
@@ -25,11 +25,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
+use measure::served::RefusalReason;
 use measure::unit::Nanos;
 use socket2::{SockAddr, Socket, Type};
 
 use crate::clock::Monotonic;
 use crate::error::{EndpointError, Step};
+use crate::peer::iperf::tcp;
 use crate::serve::places::Places;
 use crate::serve::visits::Visit;
 use crate::serve::{Hall, listen};
@@ -77,6 +79,12 @@ impl Shared {
         self.next.fetch_add(1, Ordering::Relaxed) + 1
     }
 
+    /// A client is not served, or not as it asks.
+    fn refuse(&self, peer: SocketAddr, reason: RefusalReason, why: &dyn fmt::Display) {
+        self.settings.door.book.refuse(Some(peer), reason, why);
+        self.fail(Some(peer), why);
+    }
+
     fn fail(&self, peer: Option<SocketAddr>, why: &dyn fmt::Display) {
         self.telling.tell(&Event::Failed { peer, why: why.to_string() });
     }
@@ -84,7 +92,8 @@ impl Shared {
     /// Has `job` done on a thread of its own, of which there is a bound for those that send.
     fn send_on_thread(self: &Arc<Self>, peer: SocketAddr, job: impl FnOnce(&Arc<Self>) + Send + 'static) -> bool {
         let Some(one) = self.senders.take() else {
-            self.fail(Some(peer), &format_args!("{} streams are sent already", self.settings.limits.senders));
+            let why = format_args!("{} streams are sent already", self.settings.limits.senders);
+            self.refuse(peer, RefusalReason::Limit, &why);
             return false;
         };
         let shared = Arc::clone(self);
@@ -102,7 +111,8 @@ impl Shared {
 /// Binds the sockets of a server; nothing is served before [`Server::run`]. No thread is started: a process may still go
 /// into the background after this.
 pub fn bind(settings: Settings) -> Result<Server, EndpointError> {
-    let hall = Hall::new(settings.limits.connections)?;
+    let hall =
+        Hall::new(settings.limits.connections)?.served_once_they_speak(tcp::HEADER).with_book(&settings.door.book);
     let sockets = settings.places.iter().map(|place| open(place, &settings)).collect::<Result<_, _>>()?;
     let shared = Shared {
         hall,
@@ -151,7 +161,7 @@ impl Server {
 /// What is done for a client; nothing where another is awaited.
 fn job(socket: Arc<Socket>, peer: SocketAddr, shared: &Arc<Shared>) -> Option<impl FnOnce(&Visit) + Send + 'static> {
     if !shared.settings.serves(peer.ip()) {
-        shared.fail(Some(peer), &"not from whom a connection is awaited");
+        shared.refuse(peer, RefusalReason::Network, &"not from whom a connection is awaited");
         return None;
     }
     socket::set_glance(&socket).ok()?;
@@ -166,7 +176,7 @@ fn open(place: &Place, settings: &Settings) -> Result<Bound, EndpointError> {
         Transport::Tcp => (Type::STREAM, "TCP"),
         Transport::Udp => (Type::DGRAM, "UDP"),
     };
-    let socket = listen::unbound(address, kind, &settings.gate)
+    let socket = listen::unbound(address, kind, &settings.door.gate)
         .map_err(|cause| EndpointError::new(Step::OpenSocket(name), address, cause))?;
     if let Some(bytes) = settings.buffer_bytes {
         let set = |cause| EndpointError::new(Step::Set("buffers"), address, cause);

@@ -224,9 +224,12 @@ pub enum NoBeginning {
     Stopped,
 }
 
-/// Reads the beginning of a connection and no octet more: what it is, and the octets that were read.
-pub fn beginning(socket: &Socket, stop: &Stop) -> Result<(Beginning, Vec<u8>), NoBeginning> {
-    let give_up = Monotonic::now().after(HEADER);
+/// Reads the beginning of a connection, which has to be there by `give_up`, and no octet more: what it is, and the octets that were
+/// read.
+pub fn beginning(socket: &Socket, give_up: Instant, stop: &Stop) -> Result<(Beginning, Vec<u8>), NoBeginning> {
+    if !stop.wait_or_input(socket, give_up) && !stop.requested() && Monotonic::now() >= give_up {
+        return Err(NoBeginning::Silent);
+    }
     let mut octets = Vec::new();
     loop {
         match first::read(&octets)? {
@@ -251,7 +254,7 @@ pub fn take(
             Ok((0, _)) => return Err(NoBeginning::Closed),
             Ok((count, _)) => had += count,
             Err(_) if stop.requested() => return Err(NoBeginning::Stopped),
-            Err(Errno::AGAIN | Errno::INTR) if Monotonic::now() < give_up => {}
+            Err(Errno::AGAIN | Errno::INTR) if Monotonic::now() < give_up => drop(stop.wait_or_input(socket, give_up)),
             Err(Errno::AGAIN | Errno::INTR) => return Err(NoBeginning::Silent),
             Err(_) => return Err(NoBeginning::Closed),
         }

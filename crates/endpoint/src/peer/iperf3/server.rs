@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use measure::served::RefusalReason;
 use measure::unit::{Instant, Nanos};
 use socket2::Socket;
 
@@ -73,6 +74,12 @@ impl Shared {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// A connection is closed at once.
+    fn refuse(&self, from: SocketAddr, reason: RefusalReason, why: &str) {
+        self.settings.door.book.refuse(Some(from), reason, &why);
+        self.tell(&Event::TurnedAway { from: Some(from), why });
+    }
+
     fn tell(&self, event: &Event<'_>) {
         self.observer.told(event);
     }
@@ -105,13 +112,15 @@ impl Shared {
 pub fn bind(settings: Settings, observer: Arc<dyn Observer>) -> Result<Server, EndpointError> {
     let (mut listeners, mut datagrams) = (Vec::new(), Vec::new());
     for address in &settings.listen {
-        let listener = listen::listener(*address, &settings.gate)?;
+        let listener = listen::listener(*address, &settings.door.gate)?;
         let bound = listener.local_addr().map_err(|cause| EndpointError::new(Step::Listen, *address, cause))?;
-        datagrams.push(flows::bind(bound.as_socket().unwrap_or(*address), &settings.gate)?);
+        datagrams.push(flows::bind(bound.as_socket().unwrap_or(*address), &settings.door.gate)?);
         listeners.push(listener);
     }
     let shared = Shared {
-        hall: Hall::new(settings.limits.connections)?,
+        hall: Hall::new(settings.limits.connections)?
+            .served_once_they_speak(arrivals::COOKIE)
+            .with_book(&settings.door.book),
         tests: Visits::new(settings.limits.tests, PEACE),
         streams: Places::new(settings.limits.streams),
         memory: Places::new(settings.limits.buffer_bytes),

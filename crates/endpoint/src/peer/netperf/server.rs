@@ -1,4 +1,5 @@
-//! A netserver: any number of netperfs at once, a thread for each control connection, which also runs its tests.
+//! A netserver: any number of netperfs at once, a thread for each control connection that has said something, which also runs
+//! its tests.
 //!
 //! What is asked is read by `protocol::netperf::server`; here are its sockets. A test that makes no sense, or that this host
 //! cannot do, is answered with the system's error number, and the client may ask again. No client is waited for without an
@@ -18,13 +19,14 @@ use std::sync::Arc;
 
 use measure::unit::Nanos;
 use protocol::netperf::passphrase::Passphrase;
+use protocol::netperf::server::PASSPHRASE;
 use socket2::Socket;
 
 use crate::error::EndpointError;
-use crate::serve::gate::Gate;
+use crate::serve::door::Door;
 use crate::serve::places::Places;
 use crate::serve::visits::Visit;
-use crate::serve::{Hall, listen};
+use crate::serve::{FOR_EVER, Hall, listen};
 use crate::stop::Stop;
 
 /// How long the end waits for its threads: each looks up every tenth of a second.
@@ -35,8 +37,8 @@ const END: Nanos = Nanos::secs(1);
 pub struct Settings {
     /// Where to listen. The wildcard of IPv6 serves IPv4 too.
     pub listen: Vec<SocketAddr>,
-    /// From where it is served; what comes from elsewhere the kernel drops.
-    pub gate: Gate,
+    /// From where it is served, and where it is kept who came.
+    pub door: Door,
     /// What a client must say first; absent: nothing.
     pub passphrase: Option<Passphrase>,
     /// Its bounds.
@@ -52,7 +54,7 @@ impl Settings {
     pub fn at(listen: SocketAddr) -> Self {
         Self {
             listen: vec![listen],
-            gate: Gate::default(),
+            door: Door::default(),
             passphrase: None,
             limits: Limits::default(),
             serial: false,
@@ -64,8 +66,8 @@ impl Settings {
 /// What a netserver does not exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Control connections at once; for one more a stranger gives way, or it is closed at once: see [`crate::serve::visits`]. Each has a
-    /// thread.
+    /// Control connections at once; for one more a stranger gives way, or it is closed at once: see [`crate::serve::visits`]. Each that
+    /// has said something has a thread.
     pub clients: u32,
     /// Bytes of memory of one test's buffers. What asks for more is answered `ENOMEM`.
     pub test_bytes: u64,
@@ -118,9 +120,14 @@ impl Shared {
 /// Binds the sockets of a netserver; nothing is answered before [`Netserver::run`]. No thread is started: a process may
 /// still go into the background after this.
 pub fn bind(settings: Settings) -> Result<Netserver, EndpointError> {
-    let listeners =
-        settings.listen.iter().map(|address| listen::listener(*address, &settings.gate)).collect::<Result<_, _>>()?;
-    let hall = Hall::new(settings.limits.clients)?.one_by_one(settings.serial);
+    let listeners = settings
+        .listen
+        .iter()
+        .map(|address| listen::listener(*address, &settings.door.gate))
+        .collect::<Result<_, _>>()?;
+    let patience = settings.passphrase.as_ref().map_or(FOR_EVER, |_| PASSPHRASE);
+    let hall = Hall::new(settings.limits.clients)?.one_by_one(settings.serial).served_once_they_speak(patience);
+    let hall = hall.with_book(&settings.door.book);
     let shared = Shared { memory: Places::new(settings.limits.all_bytes), settings, hall };
     Ok(Netserver { listeners, shared: Arc::new(shared) })
 }
@@ -137,6 +144,9 @@ impl Netserver {
         let at = listen::addresses(&listeners)[0];
         let attend = |_, connection: Arc<Socket>, from| {
             let shared = Arc::clone(&shared);
+            if !control::greet(&connection, from, &shared) {
+                return None;
+            }
             Some(move |visit: &Visit| control::attend(&connection, from, &shared, visit))
         };
         let turned_away = |from: Option<SocketAddr>, why| shared.log(from.unwrap_or(at), format!("turned away: {why}"));

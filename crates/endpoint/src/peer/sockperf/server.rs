@@ -1,8 +1,8 @@
 //! A sockperf server: any number of clients at once, by datagrams, connections and groups.
 //!
 //! What becomes of a message is decided by `protocol::sockperf::server`; here are its sockets and threads. Nothing is kept
-//! of a client between its datagrams, so one cannot disturb another; a connection has a thread and a buffer of its own,
-//! of which there is a bound. Nothing that comes by the network ends the server.
+//! of a client between its datagrams, so one cannot disturb another; a connection that has said something has a thread
+//! and a buffer of its own, of which there is a bound. Nothing that comes by the network ends the server.
 
 mod askers;
 pub mod bound;
@@ -25,8 +25,8 @@ use rustix::thread::gettid;
 use crate::clock::Monotonic;
 use crate::error::{EndpointError, Step};
 use crate::pace;
-use crate::serve::Hall;
 use crate::serve::open_sockets::OpenSockets;
+use crate::serve::{FOR_EVER, Hall};
 use crate::socket::option;
 use crate::stop::Stop;
 use crate::thread::{check_allowed, cpu_for, settle};
@@ -96,7 +96,8 @@ impl Shared {
 pub fn bind(settings: Settings) -> Result<Server, EndpointError> {
     check_allowed(&settings.cpus)?;
     let sockets = bound::open_all(&settings)?;
-    let hall = Hall::new(settings.limits.connections_of(settings.rules.largest))?;
+    let most = settings.limits.connections_of(settings.rules.largest);
+    let hall = Hall::new(most)?.served_once_they_speak(FOR_EVER).with_book(&settings.door.book);
     let shared = Shared {
         hall,
         open: OpenSockets::default(),

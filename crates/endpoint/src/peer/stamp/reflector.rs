@@ -11,10 +11,11 @@ use std::num::NonZeroU32;
 use std::os::fd::AsFd;
 use std::thread;
 
+use measure::served::RefusalReason;
 use measure::unit::{Instant, Nanos};
 use protocol::stamp::key::Key;
 use protocol::stamp::layout::LONGEST;
-use protocol::stamp::reflector::{Arrival, Manner, Reflector as Decider};
+use protocol::stamp::reflector::{Arrival, Manner, Reflector as Decider, Silence};
 use protocol::stamp::time::{ErrorEstimate, Format};
 use rustix::io::Errno;
 use socket2::{SockAddr, Socket, Type};
@@ -23,6 +24,8 @@ use crate::clock::{Monotonic, wall};
 use crate::environment::clock_state;
 use crate::error::hint::Hint;
 use crate::error::{EndpointError, Step};
+use crate::serve::book::{Book, Meter};
+use crate::serve::door::Door;
 use crate::serve::gate::Gate;
 use crate::serve::{SHORTAGE, listen};
 use crate::socket::{option, queue};
@@ -42,8 +45,8 @@ const ARRIVALS: u32 = libc::SOF_TIMESTAMPING_SOFTWARE | libc::SOF_TIMESTAMPING_R
 pub struct Settings {
     /// Its addresses.
     pub listen: Vec<SocketAddr>,
-    /// From where it is served; what comes from elsewhere the kernel drops.
-    pub gate: Gate,
+    /// From where it is served, and where it is kept who came.
+    pub door: Door,
     /// The key of authenticated packets, where it answers such alone.
     pub key: Option<Key>,
     /// Whether it numbers its answers.
@@ -59,7 +62,7 @@ impl Settings {
     pub fn at(listen: Vec<SocketAddr>) -> Self {
         Self {
             listen,
-            gate: Gate::default(),
+            door: Door::default(),
             key: None,
             counts: true,
             per_second: PER_SECOND,
@@ -96,7 +99,8 @@ pub struct StampReflector {
 
 /// Binds the sockets; nothing is answered before [`StampReflector::run`].
 pub fn bind(settings: Settings) -> Result<StampReflector, EndpointError> {
-    let sockets = settings.listen.iter().map(|address| open(*address, &settings.gate)).collect::<Result<_, _>>()?;
+    let sockets =
+        settings.listen.iter().map(|address| open(*address, &settings.door.gate)).collect::<Result<_, _>>()?;
     let clock = Pretence { since: wall(), ..settings.clock };
     Ok(StampReflector { sockets, settings: Settings { clock, ..settings } })
 }
@@ -147,7 +151,8 @@ impl StampReflector {
 
 /// Answers what comes to one address.
 fn serve(socket: &Socket, address: SocketAddr, settings: &Settings, stop: &Stop) {
-    let Settings { key, counts, per_second, clock, .. } = settings.clone();
+    let Settings { key, counts, per_second, clock, door, .. } = settings.clone();
+    let meter = door.book.meter();
     let mut decider = Decider::new(Manner { key, counts, per_second });
     let mut buffer = vec![0; LONGEST];
     let mut ours = (Instant(0), estimate());
@@ -177,10 +182,25 @@ fn serve(socket: &Socket, address: SocketAddr, settings: &Settings, stop: &Stop)
         }
         let arrival = Arrival { from, at: clock.shows(at), now, time_to_live: came.time_to_live };
         let packet = &mut buffer[..came.length];
-        if decider.answer(packet, arrival, ours.1, || clock.shows(wall())).is_ok() {
+        let answered = decider.answer(packet, arrival, ours.1, || clock.shows(wall()));
+        if answered.is_ok() {
             // Who cannot be answered asks again; an answer that does not fit the queue is lost as any packet.
             let _sent: Result<usize, Errno> = queue::send_from(socket.as_fd(), packet, from, to);
         }
+        if let Some(meter) = &meter {
+            count(&door.book, meter, packet.len() as u64, answered);
+        }
+    }
+}
+
+/// Counts a packet, of which there may be many: it is worth no line.
+fn count(book: &Book, meter: &Meter, octets: u64, answered: Result<(), Silence>) {
+    meter.received(octets);
+    match answered {
+        Ok(()) => meter.answered(octets),
+        Err(Silence::Short | Silence::Unsealed) => meter.malformed(),
+        Err(Silence::TooFast) => book.count_refused(RefusalReason::Limit),
+        Err(Silence::TooMany) => book.count_refused(RefusalReason::Full),
     }
 }
 

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use endpoint::error::EndpointError;
 use endpoint::peer::netperf::server::{Settings, bind as bind_server};
 use endpoint::rtt::Protocol;
-use endpoint::serve::gate::Gate;
+use endpoint::serve::door::Door;
 use measure::method::Carrier;
 use measure::reach::Service;
 
@@ -25,9 +25,9 @@ pub const PEER: Peer = Peer {
     asked: Asked::Exchanged { protocol: Protocol::Netperf { passphrase: None }, over: &[Carrier::Tcp, Carrier::Udp] },
 };
 
-fn bind(hosts: &[IpAddr], port: u16, gate: &Gate) -> Result<Bound, EndpointError> {
+fn bind(hosts: &[IpAddr], port: u16, door: &Door) -> Result<Bound, EndpointError> {
     let listen = hosts.iter().map(|host| SocketAddr::new(*host, port)).collect();
     let server =
-        bind_server(Settings { listen, gate: gate.clone(), ..Settings::at(SocketAddr::from(([0; 4], port))) })?;
+        bind_server(Settings { listen, door: door.clone(), ..Settings::at(SocketAddr::from(([0; 4], port))) })?;
     Ok(Bound::new(server.addresses(), move |stop| server.run(stop)))
 }

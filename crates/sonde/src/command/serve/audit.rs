@@ -12,7 +12,9 @@ use std::thread::{self, JoinHandle};
 
 use endpoint::clock::Monotonic;
 use endpoint::reflector::event::{Client, Event, How, Tell};
+use endpoint::serve::book::{self, Book, Whose};
 use jiff::Timestamp;
+use measure::served::SessionEnd;
 use measure::unit::{Bytes, Instant, Nanos};
 use serde::Serialize;
 
@@ -30,6 +32,9 @@ const EACH: Nanos = Nanos::millis(50);
 struct Entry {
     time: String,
     event: &'static str,
+    /// Which of the servers of other tools' protocols; absent: our own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -44,6 +49,7 @@ struct Entry {
 #[serde(untagged)]
 enum More {
     Began { protocol: String, pattern: String, connections: u32, request_bytes: Bytes, response_bytes: Bytes },
+    Test { protocol: &'static str, test: String },
     Ended { how: &'static str, duration_ns: Nanos, received_bytes: Bytes, sent_bytes: Bytes },
     Refused { reason: String },
     LeftOut { lines: u64 },
@@ -80,10 +86,14 @@ pub struct Audit {
 }
 
 impl Audit {
-    /// Who is told.
-    pub fn teller(&self) -> Tell {
-        let (sender, missed) = (self.sender.clone(), Arc::clone(&self.missed));
-        Tell(Arc::new(move |event| tell(&sender, &missed, event)))
+    /// Who is told by the servers of other tools' protocols.
+    pub fn bookkeeper(&self) -> book::Tell {
+        let audit = self.sender();
+        book::Tell(Arc::new(move |entry| audit.send(of_book(entry, Timestamp::now()))))
+    }
+
+    fn sender(&self) -> Sender {
+        Sender { to: self.sender.clone(), missed: Arc::clone(&self.missed) }
     }
 
     /// Writes what waits.
@@ -91,6 +101,49 @@ impl Audit {
         // Without a writer there is nothing that could be written any more.
         let _ended = self.sender.send(None);
         let _joined = self.writer.join();
+    }
+}
+
+/// Who sends lines, and never waits.
+#[derive(Clone, Debug)]
+struct Sender {
+    to: SyncSender<Option<Entry>>,
+    missed: Arc<AtomicU64>,
+}
+
+impl Sender {
+    fn send(&self, entry: Entry) {
+        if let Err(TrySendError::Full(_)) = self.to.try_send(Some(entry)) {
+            self.missed.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Who is told by our own server: what happens is counted in `book`, and written where there is an audit.
+pub fn native(book: Book, audit: Option<&Audit>) -> Tell {
+    let audit = audit.map(Audit::sender);
+    Tell(Arc::new(move |event| {
+        match event {
+            Event::Opened { .. } => book.count_opened(),
+            Event::Ended { how, answered, received, sent, .. } => {
+                book.count_ended(end(*how), *answered, (*received, *sent));
+            }
+            Event::Refused { reason, .. } => book.count_refused(*reason),
+        }
+        if let Some(audit) = &audit {
+            audit.send(entry(event, Timestamp::now()));
+        }
+    }))
+}
+
+fn end(how: How) -> SessionEnd {
+    match how {
+        How::Closed => SessionEnd::Closed,
+        How::Lost => SessionEnd::Lost,
+        How::Duration => SessionEnd::Duration,
+        How::Idle => SessionEnd::Idle,
+        How::Stopping => SessionEnd::Stopping,
+        How::Fault => SessionEnd::Fault,
     }
 }
 
@@ -111,10 +164,9 @@ pub fn start(format: AuditFormat, output: Arc<Output>) -> io::Result<Audit> {
                 if lines > 0 {
                     let time = entry.time.clone();
                     let more = More::LeftOut { lines };
-                    output.aside(&line(
-                        &Entry { time, event: "left-out", session: None, from: None, key: None, more },
-                        format,
-                    ));
+                    let left_out =
+                        Entry { time, event: "left-out", server: None, session: None, from: None, key: None, more };
+                    output.aside(&line(&left_out, format));
                 }
                 output.aside(&line(&entry, format));
             }
@@ -123,18 +175,13 @@ pub fn start(format: AuditFormat, output: Arc<Output>) -> io::Result<Audit> {
     Ok(Audit { sender, missed, writer })
 }
 
-fn tell(sender: &SyncSender<Option<Entry>>, missed: &AtomicU64, event: &Event<'_>) {
-    if let Err(TrySendError::Full(_)) = sender.try_send(Some(entry(event, Timestamp::now()))) {
-        missed.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
 fn entry(event: &Event<'_>, time: Timestamp) -> Entry {
     let of = |client: &Client<'_>, event: &'static str, session: Option<u64>, more: More| Entry {
         time: format!("{time:.3}"),
         event,
+        server: None,
         session,
-        from: Some(SocketAddr::new(client.from.ip().to_canonical(), client.from.port())),
+        from: Some(canonical(client.from)),
         key: client.key.map(str::to_owned),
         more,
     };
@@ -149,23 +196,65 @@ fn entry(event: &Event<'_>, time: Timestamp) -> Entry {
             };
             of(client, "began", Some(*session), more)
         }
-        Event::Ended { session, client, how, lasted, received, sent } => {
-            let more =
-                More::Ended { how: word(*how), duration_ns: *lasted, received_bytes: *received, sent_bytes: *sent };
+        Event::Ended { session, client, how, lasted, received, sent, .. } => {
+            let how = word(end(*how));
+            let more = More::Ended { how, duration_ns: *lasted, received_bytes: *received, sent_bytes: *sent };
             of(client, "ended", Some(*session), more)
         }
-        Event::Refused { client, why } => of(client, "refused", None, More::Refused { reason: (*why).to_owned() }),
+        Event::Refused { client, why, .. } => of(client, "refused", None, More::Refused { reason: (*why).to_owned() }),
     }
 }
 
-fn word(how: How) -> &'static str {
+fn of_book(entry: &book::Entry<'_>, time: Timestamp) -> Entry {
+    let time = format!("{time:.3}");
+    let of = |of: &Whose, time: String, event: &'static str, more: More| {
+        let Whose { server, session, from } = *of;
+        Entry {
+            time,
+            event,
+            server: Some(server),
+            session: Some(session),
+            from: Some(canonical(from)),
+            key: None,
+            more,
+        }
+    };
+    match entry {
+        book::Entry::Began { of: whose, datagrams, test } => {
+            let protocol = if *datagrams { "udp" } else { "tcp" };
+            of(whose, time, "began", More::Test { protocol, test: (*test).to_owned() })
+        }
+        book::Entry::Ended { of: whose, how, lasted, received, sent } => {
+            let how = word(*how);
+            let more = More::Ended { how, duration_ns: *lasted, received_bytes: *received, sent_bytes: *sent };
+            of(whose, time, "ended", more)
+        }
+        book::Entry::Refused { server, from, why } => Entry {
+            time,
+            event: "refused",
+            server: Some(server),
+            session: None,
+            from: from.map(canonical),
+            key: None,
+            more: More::Refused { reason: (*why).to_owned() },
+        },
+    }
+}
+
+/// An address of IPv4 as that, however it came.
+fn canonical(from: SocketAddr) -> SocketAddr {
+    SocketAddr::new(from.ip().to_canonical(), from.port())
+}
+
+fn word(how: SessionEnd) -> &'static str {
     match how {
-        How::Closed => "closed",
-        How::Lost => "connection lost",
-        How::Duration => "maximum duration",
-        How::Idle => "idle timeout",
-        How::Stopping => "server stopping",
-        How::Fault => "protocol error",
+        SessionEnd::Closed => "closed",
+        SessionEnd::Lost => "connection lost",
+        SessionEnd::Duration => "maximum duration",
+        SessionEnd::Idle => "idle timeout",
+        SessionEnd::GaveWay => "gave way to another",
+        SessionEnd::Stopping => "server stopping",
+        SessionEnd::Fault => "protocol error",
     }
 }
 
@@ -174,6 +263,7 @@ fn line(entry: &Entry, format: AuditFormat) -> String {
         // Numbers, words and times have a form in JSON.
         return serde_json::to_string(entry).unwrap_or_default() + "\n";
     }
+    let server = entry.server.map(|server| format!("server={server}"));
     let session = entry.session.map(|session| format!("session={session}"));
     let from = entry.from.map(|from| format!("from={from}"));
     let key = entry.key.as_ref().map(|key| format!("key={key:?}"));
@@ -182,6 +272,7 @@ fn line(entry: &Entry, format: AuditFormat) -> String {
             "protocol={protocol} pattern={pattern:?} connections={connections} request={} response={}",
             request_bytes.0, response_bytes.0
         ),
+        More::Test { protocol, test } => format!("protocol={protocol} test={test:?}"),
         More::Ended { how, duration_ns, received_bytes, sent_bytes } => format!(
             "how={how:?} seconds={:.3} received={} sent={}",
             duration_ns.0 as f64 / 1e9,
@@ -192,12 +283,15 @@ fn line(entry: &Entry, format: AuditFormat) -> String {
         More::LeftOut { lines } => format!("lines={lines}"),
     };
     let head = [entry.time.clone(), entry.event.to_owned()];
-    let words: Vec<String> = head.into_iter().chain(session).chain(from).chain(key).chain([more]).collect();
+    let words: Vec<String> =
+        head.into_iter().chain(server).chain(session).chain(from).chain(key).chain([more]).collect();
     words.join(" ") + "\n"
 }
 
 #[cfg(test)]
 mod tests {
+    use measure::served::RefusalReason;
+
     use super::*;
 
     #[test]
@@ -214,7 +308,7 @@ mod tests {
     #[test]
     fn what_a_stranger_says_stays_in_its_line() {
         let client = Client { from: "[::ffff:192.0.2.7]:40000".parse().unwrap(), key: Some("a \"b\"\n") };
-        let event = Event::Refused { client, why: "said \u{1b}[31m\nhello" };
+        let event = Event::Refused { client, reason: RefusalReason::Protocol, why: "said \u{1b}[31m\nhello" };
         let entry = entry(&event, Timestamp::UNIX_EPOCH);
         assert_eq!(
             line(&entry, AuditFormat::Text),

@@ -78,8 +78,16 @@ pub struct DoorOptions {
     #[arg(long)]
     pub no_facts: bool,
     /// Write a line on standard error for each measurement that begins or ends and each client that is refused: text or json
+    ///
+    /// Also for the servers beside (--netperf, --iperf, --iperf3, and connections to --sockperf). Single datagrams of --sockperf and
+    /// --stamp are no measurements: SIGUSR1 prints how many there were.
     #[arg(long, value_name = "FORMAT", value_enum, num_args = 0..=1, default_missing_value = "text", require_equals = true)]
     pub audit: Option<AuditFormat>,
+    /// On SIGUSR1, also write the counters to FILE, in the text format of Prometheus
+    ///
+    /// SIGUSR1 prints them on standard error: sessions, refusals, requests and bytes of each server. FILE is replaced as a whole.
+    #[arg(long, value_name = "FILE")]
+    pub counters: Option<PathBuf>,
     /// Answer every client without a key, also outside loopback: only for networks you trust
     #[arg(long, conflicts_with = "key")]
     pub open: bool,

@@ -1,6 +1,7 @@
 //! What `sonde serve` was asked for, as a plan: no I/O yet.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
 
 use endpoint::peer::stamp::reflector::Pretence;
 use endpoint::reflector::Behaviour;
@@ -34,6 +35,8 @@ pub struct Plan {
     pub facts: bool,
     /// How who comes is written down; absent: it is not.
     pub audit: Option<AuditFormat>,
+    /// Where its counters are written to when they are asked for; absent: nowhere.
+    pub counters: Option<PathBuf>,
     /// Whether anybody is answered without a key.
     pub open: bool,
     /// How it waits where a client does not say.
@@ -69,7 +72,7 @@ impl Plan {
     pub fn of(options: ServeOptions) -> Result<Self, Failure> {
         let (listen, without_ipv6) = addresses(&options.door)?;
         let stamp = stamp(&options.door, &options.test)?;
-        let DoorOptions { key, insecure_key_file, allow, no_facts, audit, open, beside, .. } = options.door;
+        let DoorOptions { key, insecure_key_file, allow, no_facts, audit, counters, open, beside, .. } = options.door;
         Ok(Self {
             listen,
             without_ipv6,
@@ -79,6 +82,7 @@ impl Plan {
             gate: Gate(allow),
             facts: !no_facts,
             audit,
+            counters,
             open,
             waiting: options.manner.wait.map_or(Waiting::Block, |word| word.0),
             cpus: options.manner.cpu.unwrap_or_default().0,

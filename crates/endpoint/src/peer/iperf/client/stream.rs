@@ -219,7 +219,7 @@ fn receive(
 /// A server that sends bursts begins with a header of its own: its octets.
 fn server_header(test: &Test, socket: &Socket, halt: &Stop) -> Result<usize, EndpointError> {
     let fail = |why: String| EndpointError::new(Step::Agree, test.server, Cause::Peer(why));
-    match tcp::beginning(socket, halt) {
+    match tcp::beginning(socket, Monotonic::now().after(tcp::HEADER), halt) {
         Ok((Beginning::Test(_), octets)) => Ok(octets.len()),
         Ok(_) => Err(fail("it sends no header before its traffic, as trip times need".into())),
         Err(error) => Err(fail(error.to_string())),

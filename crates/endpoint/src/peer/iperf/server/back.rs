@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use measure::method::SocketOptions;
+use measure::served::RefusalReason;
 use measure::throughput::Carried;
 use protocol::iperf::wish::{Pace, Way, Wish};
 use socket2::Socket;
@@ -17,12 +18,14 @@ use crate::peer::iperf::course::{self, Idle};
 use crate::peer::iperf::datagram::{Aim, Flowing};
 use crate::peer::iperf::tcp::{self, Writer};
 use crate::peer::iperf::usual;
+use crate::serve::book::Session;
 use crate::socket;
 
 /// Opens what `wish` of test `asked` asks for to `port` of the client, on a thread of its own.
 pub(super) fn open(shared: &Arc<Shared>, asked: u64, client: SocketAddr, port: u16, wish: Wish, transport: Transport) {
     if !shared.settings.connects_back {
-        return shared.fail(Some(client), &"asks for a connection back, which this server makes none of");
+        let why = "asks for a connection back, which this server makes none of";
+        return shared.refuse(client, RefusalReason::Unable, &why);
     }
     let mut to = client;
     to.set_port(port);
@@ -51,13 +54,21 @@ fn connect(shared: &Arc<Shared>, asked: u64, to: SocketAddr, wish: &Wish) -> Res
     }
     socket::set_glance(&socket).map_err(fail)?;
     let test = shared.number();
-    Connection { socket: &socket, peer: to, shared, test }.began(Kind::Back(asked));
+    let session = begin(shared, to, false);
+    let connection = Connection { socket: &socket, peer: to, shared, test, session };
+    connection.began(Kind::Back(asked));
+    let session = connection.session;
     let beside = socket.try_clone().map_err(fail)?;
     let quantity = wish.quantity;
     let writer = Writer::new(socket, connection::write_size(wish, shared), 0, course::bytes(quantity));
-    connection::stream_out(writer, &Wish { way: Way::Upload, ..*wish }, test, shared);
+    connection::stream_out(writer, &Wish { way: Way::Upload, ..*wish }, (test, &session), shared);
     tcp::drain(&beside, PATIENCE, &shared.hall.stop, |_| {});
     Ok(())
+}
+
+/// What is opened back is a session of its own.
+fn begin(shared: &Shared, to: SocketAddr, datagrams: bool) -> Arc<Session> {
+    Arc::new(shared.settings.door.book.begin(to, datagrams, || "a stream opened back to the client".to_owned()))
 }
 
 fn flow(shared: &Arc<Shared>, asked: u64, to: SocketAddr, wish: &Wish) -> Result<(), EndpointError> {
@@ -66,7 +77,8 @@ fn flow(shared: &Arc<Shared>, asked: u64, to: SocketAddr, wish: &Wish) -> Result
     let local = socket.local_addr().ok().and_then(|local| local.as_socket()).unwrap_or(to);
     let began = Began { test, transport: Transport::Udp, local, peer: to, kind: Kind::Back(asked), tcp: None };
     shared.telling.tell(&Event::Began(Box::new(began)));
-    send_flow(shared, test, socket, Aim::Connected, wish, to.is_ipv6(), true);
+    let session = begin(shared, to, true);
+    send_flow(shared, (test, &session), (socket, Aim::Connected), wish, to.is_ipv6(), true);
     Ok(())
 }
 
@@ -77,7 +89,14 @@ fn size(wish: &Wish, ipv6: bool) -> usize {
 }
 
 /// Sends datagrams as `wish` says; at the end a report is asked for, or it is said once.
-pub(super) fn send_flow(shared: &Shared, test: u64, socket: Socket, aim: Aim, wish: &Wish, ipv6: bool, reported: bool) {
+pub(super) fn send_flow(
+    shared: &Shared,
+    (test, session): (u64, &Session),
+    (socket, aim): (Socket, Aim),
+    wish: &Wish,
+    ipv6: bool,
+    reported: bool,
+) {
     let mut datagram = vec![0; size(wish, ipv6)];
     protocol::iperf::fill(&mut datagram, 0);
     let length = datagram.len();
@@ -99,6 +118,8 @@ pub(super) fn send_flow(shared: &Shared, test: u64, socket: Socket, aim: Aim, wi
         way.say_last();
     }
     let Some(count) = metered.streams.into_iter().next() else { return };
+    session.moved(0, count.carried.bytes.0);
+    session.ends(connection::end_of(ended, shared));
     let cut_short = connection::why(ended, shared);
     shared.telling.ended(Ended { test, sends: true, count, cut_short, latency: None, reads: None, report });
 }

@@ -3,6 +3,7 @@
 use std::net::Shutdown;
 use std::os::fd::AsFd;
 
+use measure::served::SessionEnd;
 use measure::unit::Nanos;
 use protocol::iperf::bounce::{self, Bounce, BounceFlags, HEADER};
 use protocol::iperf::time::Stamp;
@@ -23,11 +24,12 @@ pub(super) fn serve(connection: &Connection<'_>, mut octets: Vec<u8>, mut size: 
     let began = Monotonic::now();
     // Best effort: without it a reply may be late.
     let _nagle = connection.socket.set_tcp_nodelay(true);
-    let mut replies = 0;
+    let (mut replies, mut octets_moved) = (0, (0, 0));
     let over = loop {
         match exchange(connection, &mut octets, size, replies == 0) {
             Ok(header) => {
                 replies += 1;
+                octets_moved = (octets_moved.0 + size, octets_moved.1 + octets.len());
                 if header.flags.has(BounceFlags::STOP) {
                     break None;
                 }
@@ -44,6 +46,14 @@ pub(super) fn serve(connection: &Connection<'_>, mut octets: Vec<u8>, mut size: 
     };
     let _gone = connection.socket.shutdown(Shutdown::Write);
     let elapsed = Monotonic::now().since(began).unwrap_or_default();
+    let session = &connection.session;
+    session.moved(octets_moved.0 as u64, octets_moved.1 as u64);
+    session.answered(replies);
+    session.ends(match over {
+        None => SessionEnd::Closed,
+        Some(_) if shared.hall.stop.requested() => SessionEnd::Stopping,
+        Some(_) => SessionEnd::Fault,
+    });
     if replies > 0 {
         shared.telling.tell(&Event::Bounced { test: connection.test, replies, elapsed });
     }

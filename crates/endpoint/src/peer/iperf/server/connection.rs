@@ -3,6 +3,7 @@
 use std::net::{Shutdown, SocketAddr};
 use std::sync::Arc;
 
+use measure::served::{RefusalReason, SessionEnd};
 use measure::throughput::Carried;
 use measure::unit::Nanos;
 use protocol::iperf::ack::{Ack, Times};
@@ -18,8 +19,9 @@ use super::{Shared, back, bounce};
 use crate::engine::stream::{self, Halt, Plan, Streamed};
 use crate::engine::{self, Ended as How};
 use crate::peer::iperf::course::{self, Idle};
-use crate::peer::iperf::tcp::{self, HEADER, Reader, Writer, wall};
+use crate::peer::iperf::tcp::{self, HEADER, NoBeginning, Reader, Writer, wall};
 use crate::peer::iperf::usual;
+use crate::serve::book::Session;
 use crate::serve::visits::Visit;
 use crate::tcp_info::TcpInfo;
 
@@ -28,12 +30,14 @@ const LINGER: Nanos = Nanos::secs(5);
 
 /// Serves a connection to its end.
 pub(super) fn serve(socket: &Socket, peer: SocketAddr, shared: &Arc<Shared>, visit: &Visit) {
-    let (beginning, octets) = match tcp::beginning(socket, &shared.hall.stop) {
+    let (beginning, octets) = match tcp::beginning(socket, visit.since().after(HEADER), &shared.hall.stop) {
         Ok(begun) => begun,
-        Err(why) => return shared.fail(Some(peer), &why),
+        Err(NoBeginning::Stopped) => return shared.fail(Some(peer), &NoBeginning::Stopped),
+        Err(why) => return shared.refuse(peer, RefusalReason::Protocol, &why),
     };
     visit.known();
-    let connection = Connection { socket, peer, shared, test: shared.number() };
+    let session = Arc::new(shared.settings.door.book.begin(peer, false, || name(&beginning).to_owned()));
+    let connection = Connection { socket, peer, shared, test: shared.number(), session };
     match beginning {
         Beginning::Plain => {
             connection.began(Kind::Plain);
@@ -50,6 +54,7 @@ pub(super) struct Connection<'a> {
     pub peer: SocketAddr,
     pub shared: &'a Arc<Shared>,
     pub test: u64,
+    pub session: Arc<Session>,
 }
 
 impl Connection<'_> {
@@ -71,7 +76,7 @@ impl Connection<'_> {
         match wish.way {
             Way::Upload => self.receive(octets, wish.pace, wish.trip_times.is_some()),
             Way::Reverse => {
-                send(self.socket, self.peer, self.test, self.shared, &wish, first);
+                send(self.socket, self.peer, (self.test, &self.session), self.shared, &wish, first);
                 tcp::drain(self.socket, LINGER, &self.shared.hall.stop, |_| {});
             }
             Way::Duplex => self.both(&wish, first, octets),
@@ -100,9 +105,12 @@ impl Connection<'_> {
     fn both(&self, wish: &Wish, first: &First, octets: usize) {
         let sending = self.socket.try_clone();
         let (peer, test, wish_of_it, first) = (self.peer, self.test, *wish, first.clone());
+        let session = Arc::clone(&self.session);
         match sending {
             Ok(socket) => {
-                self.shared.send_on_thread(peer, move |shared| send(&socket, peer, test, shared, &wish_of_it, &first));
+                self.shared.send_on_thread(peer, move |shared| {
+                    send(&socket, peer, (test, &session), shared, &wish_of_it, &first);
+                });
             }
             Err(error) => return self.shared.fail(Some(peer), &format_args!("cannot send as well: {error}")),
         }
@@ -111,7 +119,7 @@ impl Connection<'_> {
 
     /// Takes what comes to its end.
     fn receive(&self, early: usize, pace: Option<Pace>, in_bursts: bool) {
-        let Self { socket, peer, shared, test } = *self;
+        let Self { socket, peer, shared, test, ref session } = *self;
         let size = shared.settings.read_bytes.map_or(usual::WRITE, |bytes| bytes as usize);
         let socket = match socket.try_clone() {
             Ok(socket) => socket,
@@ -130,9 +138,39 @@ impl Connection<'_> {
         };
         let Streamed { way, metered, ended } = stream::run(reader, &plan, shared.telling.outlet(test, false));
         let Some(count) = metered.streams.into_iter().next() else { return };
+        session.moved(count.carried.bytes.0, 0);
+        session.ends(end_of(ended, shared));
         let cut_short = why(ended, shared);
         let (latency, reads) = (way.latency(), Some(way.reads()));
         shared.telling.ended(Ended { test, sends: false, count, cut_short, latency, reads, report: None });
+    }
+}
+
+/// What a connection is, in words of its protocol.
+fn name(beginning: &Beginning) -> &'static str {
+    match beginning {
+        Beginning::Plain => "a stream from the client, without a header",
+        Beginning::Bounce { .. } => "requests and replies",
+        Beginning::Test(first) => name_of(&Wish::of_first(first)),
+    }
+}
+
+/// What a test is that a client asks for.
+pub(super) fn name_of(wish: &Wish) -> &'static str {
+    match wish.way {
+        Way::Upload => "a stream from the client",
+        Way::Reverse => "a stream to the client",
+        Way::Duplex => "streams both ways",
+    }
+}
+
+/// How a stream is over, for the book.
+pub(super) fn end_of(ended: How, shared: &Shared) -> SessionEnd {
+    match ended {
+        engine::Ended::Complete => SessionEnd::Closed,
+        engine::Ended::Stopped if shared.hall.stop.requested() => SessionEnd::Stopping,
+        engine::Ended::Stopped => SessionEnd::Idle,
+        engine::Ended::Broken(_) => SessionEnd::Fault,
     }
 }
 
@@ -147,7 +185,7 @@ pub(super) fn why(ended: How, shared: &Shared) -> Option<String> {
 }
 
 /// Sends what was asked for over the client's own connection, and ends our half of it.
-fn send(socket: &Socket, peer: SocketAddr, test: u64, shared: &Arc<Shared>, wish: &Wish, first: &First) {
+fn send(socket: &Socket, peer: SocketAddr, of: (u64, &Session), shared: &Arc<Shared>, wish: &Wish, first: &First) {
     let mut early = 0;
     if wish.trip_times.is_some() {
         let header = own_header(first).encode();
@@ -159,7 +197,7 @@ fn send(socket: &Socket, peer: SocketAddr, test: u64, shared: &Arc<Shared>, wish
     let Ok(socket) = socket.try_clone() else { return };
     let writer = Writer::new(socket, write_size(wish, shared), early, course::bytes(wish.quantity));
     let writer = if early > 0 { writer.in_bursts() } else { writer };
-    stream_out(writer, wish, test, shared);
+    stream_out(writer, wish, of, shared);
 }
 
 /// Octets of a write that a client asks for, as far as it may.
@@ -169,7 +207,7 @@ pub(super) fn write_size(wish: &Wish, shared: &Shared) -> usize {
 }
 
 /// Sends over a connection until the amount is reached, and ends our half of it.
-pub(super) fn stream_out(writer: Writer, wish: &Wish, test: u64, shared: &Shared) {
+pub(super) fn stream_out(writer: Writer, wish: &Wish, (test, session): (u64, &Session), shared: &Shared) {
     let size = write_size(wish, shared);
     let interval = shared.settings.interval();
     let idle = Idle::new(shared.settings.limits.idle.max(course_gap(wish.pace, size)));
@@ -185,6 +223,8 @@ pub(super) fn stream_out(writer: Writer, wish: &Wish, test: u64, shared: &Shared
     let _gone = way.socket().shutdown(Shutdown::Write);
     let Some(mut count) = metered.streams.into_iter().next() else { return };
     count.carried.bytes.0 += rest;
+    session.moved(0, count.carried.bytes.0);
+    session.ends(end_of(ended, shared));
     let cut_short = why(ended, shared);
     shared.telling.ended(Ended { test, sends: true, count, cut_short, latency: None, reads: None, report: None });
 }

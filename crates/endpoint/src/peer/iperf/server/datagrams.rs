@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use measure::served::{RefusalReason, SessionEnd};
 use measure::throughput::Sight;
 use measure::throughput::meter::Meter;
 use measure::unit::{Instant, Nanos};
@@ -16,11 +17,12 @@ use rustix::io::Errno;
 use socket2::Socket;
 
 use super::event::{Began, Ended, Event, Kind, Transport};
-use super::{Shared, back};
+use super::{Shared, back, connection};
 use crate::clock::Monotonic;
 use crate::peer::iperf::datagram::Aim;
 use crate::peer::iperf::tcp::wall;
 use crate::serve::SHORTAGE;
+use crate::serve::book::Session;
 use crate::serve::sources::source;
 use crate::socket::envelope::Envelope;
 use crate::stop::GLANCE;
@@ -100,6 +102,8 @@ struct Kept {
     stalled: Nanos,
     /// What we send over it.
     sending: Arc<Sending>,
+    /// In the book, until what the client sends is over; what we send holds it too.
+    session: Option<Arc<Session>>,
 }
 
 /// When what we send over a flow ended, an [`Instant`]; 0: nothing was sent.
@@ -181,8 +185,10 @@ impl Desk<'_> {
             self.make_room(from, now);
         }
         if !self.shared.settings.serves(from.ip()) || self.flows.len() >= self.shared.settings.limits.flows {
+            let why = "no more flows are served at once";
+            self.shared.settings.door.book.refuse(Some(from), RefusalReason::Full, &why);
             if self.turned_away == 0 {
-                self.shared.fail(Some(from), &"no more flows are served at once");
+                self.shared.fail(Some(from), &why);
             }
             self.turned_away += 1;
             return;
@@ -192,13 +198,16 @@ impl Desk<'_> {
         let kind = wish.map_or(Kind::Plain, Kind::Asked);
         let began = Began { test, transport: Transport::Udp, local: self.local, peer: from, kind, tcp: None };
         self.shared.telling.tell(&Event::Began(Box::new(began)));
-        let kept = self.keep(test, flow, wish, datagram.len(), now);
+        let name = wish.as_ref().map_or("a flow without a header", connection::name_of);
+        let session = Arc::new(self.shared.settings.door.book.begin(from, true, || name.to_owned()));
+        let mut kept = self.keep(test, flow, wish, datagram.len(), now);
+        kept.session = kept.receives().then(|| Arc::clone(&session));
         self.edge = self.edge.min(kept.edge);
         let sending = Arc::clone(&kept.sending);
         self.flows.insert(from, kept);
         let Some(wish) = wish else { return };
         if wish.way != Way::Upload {
-            self.send(test, from, wish, envelope, &sending);
+            self.send((test, session), from, wish, envelope, &sending);
         }
         if let Some(back) = wish.back.filter(|back| back.now) {
             back::open(self.shared, test, from, back.port, wish, Transport::Udp);
@@ -224,14 +233,24 @@ impl Desk<'_> {
             idle: self.shared.settings.limits.idle.max(Nanos(gap.0.saturating_mul(4))),
             stalled: STALLED.max(Nanos(gap.0.saturating_mul(4))),
             sending: Arc::default(),
+            session: None,
         }
     }
 
     /// Starts to send to the source of a flow. Its envelope goes along: it says from where to where.
-    fn send(&self, test: u64, to: SocketAddr, wish: Wish, envelope: &mut Envelope, sending: &Arc<Sending>) {
+    fn send(
+        &self,
+        (test, session): (u64, Arc<Session>),
+        to: SocketAddr,
+        wish: Wish,
+        envelope: &mut Envelope,
+        sending: &Arc<Sending>,
+    ) {
         let shared = self.shared;
         if !shared.settings.sends_datagrams {
-            return shared.fail(Some(to), &"asks for datagrams, which this server sends none of");
+            session.ends(SessionEnd::Fault);
+            let why = "asks for datagrams, which this server sends none of";
+            return shared.refuse(to, RefusalReason::Unable, &why);
         }
         let socket = match self.socket.try_clone() {
             Ok(socket) => socket,
@@ -241,7 +260,8 @@ impl Desk<'_> {
         sending.begins();
         let flag = Arc::clone(sending);
         let started = shared.send_on_thread(to, move |shared| {
-            back::send_flow(shared, test, socket, aim, &wish, to.is_ipv6() && !is_mapped(to), false);
+            let ipv6 = to.is_ipv6() && !is_mapped(to);
+            back::send_flow(shared, (test, &session), (socket, aim), &wish, ipv6, false);
             flag.ends();
         });
         if !started {
@@ -259,9 +279,11 @@ impl Desk<'_> {
     }
 
     /// A flow has ended: by its client's word, or cut short.
-    fn ended(&mut self, from: SocketAddr, now: Instant, cut_short: Option<String>) {
+    fn ended(&mut self, from: SocketAddr, now: Instant, cut: Option<(SessionEnd, String)>) {
         let Some(kept) = self.flows.get_mut(&from) else { return };
         let (test, wish, report) = (kept.test, kept.wish, kept.flow.report().copied());
+        let session = kept.session.take();
+        let (how, cut_short) = cut.map_or((SessionEnd::Closed, None), |(how, why)| (how, Some(why)));
         let tells = self.shared.settings.interval.is_some();
         let Some(mut meter) = kept.meter.take() else { return };
         kept.edge = Instant::NEVER;
@@ -272,6 +294,10 @@ impl Desk<'_> {
         }
         let total = Sight { datagrams: Some(kept.flow.total()), ..Sight::default() };
         if let Some(count) = meter.finish(end, total).streams.into_iter().next() {
+            if let Some(session) = session {
+                session.moved(count.carried.bytes.0, 0);
+                session.ends(how);
+            }
             let ended = Ended { test, sends: false, count, cut_short, latency: None, reads: None, report };
             self.shared.telling.ended(ended);
         }
@@ -304,7 +330,7 @@ impl Desk<'_> {
             }
         }
         for from in silent {
-            self.ended(from, now, Some("nothing came for too long".into()));
+            self.ended(from, now, Some((SessionEnd::Idle, "nothing came for too long".into())));
             self.flows.remove(&from);
         }
     }
@@ -330,7 +356,7 @@ impl Desk<'_> {
             is_too_many.then(|| quietest(&mut self.flows.iter().filter(|(from, _)| source(from.ip()) == most)))?
         });
         if let Some(gone) = gone {
-            self.ended(gone, now, Some(format!("{why}, and its place was needed")));
+            self.ended(gone, now, Some((SessionEnd::GaveWay, format!("{why}, and its place was needed"))));
             self.flows.remove(&gone);
         }
     }
@@ -338,7 +364,7 @@ impl Desk<'_> {
     fn end(&mut self, now: Instant) {
         let all: Vec<SocketAddr> = self.flows.keys().copied().collect();
         for from in all {
-            self.ended(from, now, Some("the server stops".into()));
+            self.ended(from, now, Some((SessionEnd::Stopping, "the server stops".into())));
         }
     }
 }

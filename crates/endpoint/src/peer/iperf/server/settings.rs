@@ -6,7 +6,7 @@ use measure::unit::Nanos;
 
 use super::event::{Tell, Transport};
 use crate::peer::iperf::course::NO_SERIES;
-use crate::serve::gate::Gate;
+use crate::serve::door::Door;
 
 /// No interval of a series is shorter: each costs an event.
 const SHORTEST: Nanos = Nanos::millis(1);
@@ -16,8 +16,8 @@ const SHORTEST: Nanos = Nanos::millis(1);
 pub struct Settings {
     /// Where it listens.
     pub places: Vec<Place>,
-    /// From where it is served; what comes from elsewhere the kernel drops.
-    pub gate: Gate,
+    /// From where it is served, and where it is kept who came.
+    pub door: Door,
     /// Length of an interval of the series that is told, at least a millisecond; absent: none is.
     pub interval: Option<Nanos>,
     /// Octets of a read (`-l`); absent: the usual.
@@ -42,7 +42,7 @@ impl Settings {
     pub fn at(places: Vec<Place>) -> Self {
         Self {
             places,
-            gate: Gate::default(),
+            door: Door::default(),
             interval: None,
             read_bytes: None,
             buffer_bytes: None,
@@ -76,8 +76,8 @@ pub struct Place {
 /// What a server does not exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections at once; for one more a stranger gives way, or it is closed at once: see [`crate::serve::visits`]. Each has a
-    /// thread and a buffer.
+    /// Connections at once; for one more a stranger gives way, or it is closed at once: see [`crate::serve::visits`]. Each that
+    /// has said something has a thread and a buffer.
     pub connections: u32,
     /// Flows of datagrams at once, by a socket; what comes of one more is dropped.
     pub flows: usize,

@@ -7,7 +7,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use measure::unit::Nanos;
+use measure::served::RefusalReason;
+use measure::unit::{Instant, Nanos};
 use protocol::iperf3::cookie::{Cookie, LENGTH};
 use protocol::iperf3::server::DENIED;
 use rustix::io::Errno;
@@ -23,7 +24,7 @@ use crate::serve::visits::Visit;
 use crate::socket;
 
 /// How long a connection may take to say its cookie.
-const COOKIE: Nanos = Nanos::secs(10);
+pub(super) const COOKIE: Nanos = Nanos::secs(10);
 
 /// A data connection, and its place in the order of all that were accepted: the client's order, by which it is known what
 /// each is for.
@@ -97,9 +98,9 @@ fn deny(connection: &Socket) {
 
 /// Hears a connection's cookie and hands it to whom it belongs.
 pub(super) fn greet(connection: Arc<Socket>, from: SocketAddr, place: u64, shared: &Shared, visit: &Visit) {
-    let cookie = match hear_cookie(&connection, shared) {
+    let cookie = match hear_cookie(&connection, visit.since().after(COOKIE), shared) {
         Ok(cookie) => cookie,
-        Err(why) => return shared.tell(&Event::TurnedAway { from: Some(from), why: &why }),
+        Err(why) => return shared.refuse(from, RefusalReason::Protocol, &why),
     };
     let known = {
         let mut waiting = shared.waiting();
@@ -118,7 +119,7 @@ pub(super) fn greet(connection: Arc<Socket>, from: SocketAddr, place: u64, share
         }
         Some(None) => {
             deny(&connection);
-            shared.tell(&Event::TurnedAway { from: Some(from), why: "its test has all its streams already" });
+            shared.refuse(from, RefusalReason::Protocol, "its test has all its streams already");
         }
         None => begin(&connection, from, cookie, shared, visit),
     }
@@ -127,12 +128,12 @@ pub(super) fn greet(connection: Arc<Socket>, from: SocketAddr, place: u64, share
 fn begin(connection: &Arc<Socket>, from: SocketAddr, cookie: Cookie, shared: &Shared, visit: &Visit) {
     let Some((one, gone)) = shared.tests.enter(connection, from) else {
         deny(connection);
-        return shared.tell(&Event::TurnedAway { from: Some(from), why: "the server is busy running a test" });
+        return shared.refuse(from, RefusalReason::Full, "the server is busy running a test");
     };
     if let Some(gone) = gone {
         let why =
             if gone.known { "its address had more than half of all tests" } else { "it had asked for no test yet" };
-        shared.tell(&Event::TurnedAway { from: Some(gone.from), why });
+        shared.refuse(gone.from, RefusalReason::GaveWay, why);
     }
     let test = shared.count.fetch_add(1, Ordering::AcqRel) + 1;
     shared.tell(&Event::Accepted { test, from, cookie: &cookie });
@@ -144,10 +145,9 @@ fn begin(connection: &Arc<Socket>, from: SocketAddr, cookie: Cookie, shared: &Sh
     }
 }
 
-fn hear_cookie(connection: &Socket, shared: &Shared) -> Result<Cookie, String> {
+fn hear_cookie(connection: &Socket, give_up: Instant, shared: &Shared) -> Result<Cookie, String> {
     let gone = |error: io::Error| format!("gone before it said what it is for: {error}");
     socket::set_glance(connection).map_err(gone)?;
-    let give_up = Monotonic::now().after(COOKIE);
     let mut cookie = [0; LENGTH];
     let mut have = 0;
     while have < LENGTH {

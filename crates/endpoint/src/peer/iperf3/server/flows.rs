@@ -10,6 +10,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use measure::served::RefusalReason;
 use measure::unit::Instant;
 use protocol::iperf3::datagram::REPLY;
 use rustix::io::Errno;
@@ -17,7 +18,6 @@ use rustix::net::{RecvFlags, SendFlags, recv, recvfrom, send};
 use socket2::{SockAddr, Socket, Type};
 
 use super::Shared;
-use super::event::Event;
 use crate::error::{EndpointError, Step};
 use crate::serve::gate::Gate;
 use crate::serve::listen;
@@ -101,13 +101,13 @@ pub(super) fn serve(mut socket: Socket, shared: &Shared) {
         let mut waiting = take_all(&socket);
         while let Some(from) = waiting.pop() {
             let Some(to) = shared.flows.claim(from) else { continue };
-            match take_over(&mut socket, from, &shared.settings.gate) {
+            match take_over(&mut socket, from, &shared.settings.door.gate) {
                 Ok((flow, others)) => {
                     waiting.extend(others);
                     answer(flow, from, &to, shared);
                 }
                 Err(error) => {
-                    shared.tell(&Event::TurnedAway { from: Some(from), why: &format!("no socket for it: {error}") });
+                    shared.refuse(from, RefusalReason::Unable, &format!("no socket for it: {error}"));
                 }
             }
         }
@@ -162,7 +162,7 @@ fn answer(flow: Socket, from: SocketAddr, to: &Slot<Socket>, shared: &Shared) {
         Ok(_) => to.send(flow),
         Err(error) => {
             let why = format!("cannot be answered: {}", std::io::Error::from(error));
-            shared.tell(&Event::TurnedAway { from: Some(from), why: &why });
+            shared.refuse(from, RefusalReason::Unable, &why);
         }
     }
 }

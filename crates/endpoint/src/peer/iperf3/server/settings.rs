@@ -7,15 +7,15 @@ use std::sync::Arc;
 use measure::unit::Nanos;
 use protocol::iperf3::login::Login;
 
-use crate::serve::gate::Gate;
+use crate::serve::door::Door;
 
 /// How an iperf3 server is to be.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Where to listen, for TCP and UDP alike. The wildcard of IPv6 serves IPv4 too.
     pub listen: Vec<SocketAddr>,
-    /// From where it is served; what comes from elsewhere the kernel drops.
-    pub gate: Gate,
+    /// From where it is served, and where it is kept who came.
+    pub door: Door,
     /// Its bounds.
     pub limits: Limits,
     /// Who may run a test; `None`: anyone.
@@ -39,7 +39,7 @@ impl Settings {
     pub fn at(listen: SocketAddr) -> Self {
         Self {
             listen: vec![listen],
-            gate: Gate::default(),
+            door: Door::default(),
             limits: Limits::default(),
             login: None,
             one_off: false,

@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use measure::event::Event as Engine;
 use measure::method::Pacing;
+use measure::served::{RefusalReason, SessionEnd};
 use measure::unit::{Instant, Nanos};
 use protocol::iperf3::code::Code;
 use protocol::iperf3::cookie::Cookie;
@@ -24,8 +25,9 @@ use crate::error::{Cause, EndpointError, Step};
 use crate::facts::socket::socket_facts;
 use crate::peer::iperf3::course::{Course, Limit};
 use crate::peer::iperf3::sockets::{self, Connection};
-use crate::peer::iperf3::streams::{self, Ready, Run};
+use crate::peer::iperf3::streams::{self, Ran, Ready, Run};
 use crate::peer::iperf3::tell;
+use crate::serve::book::Session;
 use crate::serve::mailbox::mailbox;
 use crate::serve::visits::Visit;
 use crate::thread::CpuTime;
@@ -49,14 +51,20 @@ pub(super) fn attend(
     shared: &Shared,
     visits: [&Visit; 2],
 ) -> bool {
-    let mut attendant = Attendant { control: Control::new(connection, shared), from, cookie, test, shared, visits };
+    let control = Control::new(connection, shared);
+    let mut attendant = Attendant { control, from, cookie, test, shared, visits, session: None };
     match attendant.serve() {
         Ok(()) => {
+            attendant.ends(SessionEnd::Closed);
             shared.tell(&Event::Done { test });
             true
         }
         Err(stopped) => {
+            let (end, reason) = of_book(&stopped);
             let (code, why) = attendant.control.conclude(stopped);
+            if !attendant.ends(end) {
+                shared.settings.door.book.refuse(Some(from), reason, &why);
+            }
             shared.tell(&Event::Failed { test, code, why: &why });
             false
         }
@@ -71,9 +79,16 @@ struct Attendant<'a> {
     shared: &'a Shared,
     /// Its place among connections, and among tests.
     visits: [&'a Visit; 2],
+    /// In the book, once it may have what it asks for.
+    session: Option<Session>,
 }
 
 impl Attendant<'_> {
+    /// Its session, where there was one, ends so.
+    fn ends(&self, how: SessionEnd) -> bool {
+        self.session.as_ref().inspect(|session| session.ends(how)).is_some()
+    }
+
     fn serve(&mut self) -> Result<(), Stopped> {
         let greeting = self.control.server.greet();
         self.control.say(&greeting)?;
@@ -91,6 +106,8 @@ impl Attendant<'_> {
         let full = || Stopped::Failed(Code::CREATE_STREAM, Some(libc::EAGAIN), "too many streams run already".into());
         let _streams = shared.streams.take_some(count).ok_or_else(full)?;
         let _memory = shared.memory.take_some(memory).ok_or_else(full)?;
+        let datagrams = parameters.protocol == Protocol::Udp;
+        self.session = Some(shared.settings.door.book.begin(self.from, datagrams, || name(&parameters)));
         shared.tell(&Event::Asked { test, parameters: &parameters, user: user.as_deref() });
         let (ready, no_congestion) = self.open(&parameters)?;
         let connections: Vec<Connection> = ready.iter().map(|stream| stream.connection.clone()).collect();
@@ -201,6 +218,7 @@ impl Attendant<'_> {
         for stream in &ran {
             let _closed = stream.way.socket().shutdown(std::net::Shutdown::Both);
         }
+        self.note(&ran);
         let elapsed = ran.iter().map(|stream| stream.elapsed).max().unwrap_or_default();
         let mut ours = tell::results(parameters, &ran, CpuTime::own().since(own), elapsed, None);
         let theirs = ended.and_then(|()| self.exchange());
@@ -213,6 +231,15 @@ impl Attendant<'_> {
         self.control.say(&told)?;
         drop(ran);
         self.await_content()
+    }
+
+    /// What the streams brought.
+    fn note(&self, ran: &[Ran]) {
+        let Some(session) = &self.session else { return };
+        for stream in ran {
+            let bytes = stream.count.carried.bytes.0;
+            if stream.connection.sends { session.moved(0, bytes) } else { session.moved(bytes, 0) }
+        }
     }
 
     fn exchange(&mut self) -> Result<Results, Stopped> {
@@ -231,6 +258,26 @@ impl Attendant<'_> {
             Ok(other) => Err(astray(&other)),
             Err(stopped) => Err(stopped),
         }
+    }
+}
+
+/// What a test is, in words of its protocol.
+fn name(parameters: &Parameters) -> String {
+    let way = match (parameters.uploads(), parameters.downloads()) {
+        (_, 0) => "from the client",
+        (0, _) => "to the client",
+        _ => "both ways",
+    };
+    format!("streams {way}: {}", parameters.uploads() + parameters.downloads())
+}
+
+/// How a session ends that was stopped, or why one is refused.
+fn of_book(stopped: &Stopped) -> (SessionEnd, RefusalReason) {
+    match stopped {
+        Stopped::Gone(..) => (SessionEnd::Lost, RefusalReason::Protocol),
+        Stopped::Failed(Code::AUTHORISATION, ..) => (SessionEnd::Fault, RefusalReason::Key),
+        Stopped::Failed(..) => (SessionEnd::Fault, RefusalReason::Limit),
+        Stopped::Stopping => (SessionEnd::Stopping, RefusalReason::Unable),
     }
 }
 

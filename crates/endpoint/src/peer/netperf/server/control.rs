@@ -1,12 +1,14 @@
 //! One control connection, to its end: hears what the client asks for, runs it, answers.
 
+use std::fmt::Display;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use measure::served::{RefusalReason, SessionEnd};
 use measure::unit::{Instant, Nanos};
-use protocol::netperf::answer::Calibration;
-use protocol::netperf::ask::Ask;
-use protocol::netperf::server::{Action, PASSPHRASE, Server};
+use protocol::netperf::answer::{Calibration, Results, Traffic};
+use protocol::netperf::ask::{Ask, Carrier};
+use protocol::netperf::server::{Action, PASSPHRASE, Reason, Server};
 use protocol::netperf::{MESSAGE, REST};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
@@ -18,6 +20,7 @@ use super::test::{self, Setting};
 use crate::clock::Monotonic;
 use crate::cpu_usage::{Snapshot, TICKS_PER_SECOND};
 use crate::pace;
+use crate::serve::book::Session;
 use crate::serve::visits::Visit;
 use crate::socket;
 use crate::thread::{Pinned, pin};
@@ -25,18 +28,25 @@ use crate::thread::{Pinned, pin};
 /// A client that takes nothing of an answer for so long is gone.
 const ANSWER: Nanos = Nanos::secs(20);
 
-/// Serves one accepted connection to its end.
+/// Sets an accepted connection up; `false`: its client has gone again.
+pub fn greet(connection: &Socket, from: SocketAddr, shared: &Shared) -> bool {
+    match set_up(connection) {
+        Ok(()) => shared.log(from, "connected"),
+        Err(error) => {
+            shared.log(from, format!("gone before it was served: {error}"));
+            return false;
+        }
+    }
+    true
+}
+
+/// Serves one connection to its end.
 pub fn attend(connection: &Socket, from: SocketAddr, shared: &Shared, visit: &Visit) {
     pace::be_punctual();
-    if let Err(error) = set_up(connection) {
-        return shared.log(from, format!("gone before it was served: {error}"));
-    }
-    shared.log(from, "connected");
     let rate = Snapshot::take().map(|now| Calibration { rate: Some(TICKS_PER_SECOND as f32), count: now.cpus() });
     let calibration = rate.unwrap_or(Calibration { rate: None, count: 0 });
     let server = Server::new(shared.settings.passphrase.clone(), calibration);
-    let accepted = Monotonic::now();
-    Attendant { connection, from, shared, visit, server, accepted, partial_since: None, pinned: None }.run();
+    Attendant { connection, from, shared, visit, server, partial_since: None, pinned: None }.run();
 }
 
 fn set_up(connection: &Socket) -> std::io::Result<()> {
@@ -48,6 +58,27 @@ fn set_up(connection: &Socket) -> std::io::Result<()> {
     connection.set_tcp_keepalive(&probing.with_retries(4))
 }
 
+/// What came of a test.
+fn note(session: &Session, ask: &Ask, results: &Results) {
+    let bytes = |traffic: Option<Traffic>| traffic.map_or(0, |traffic| traffic.bytes);
+    session.moved(bytes(results.received), bytes(results.sent));
+    if let Some(transactions) = results.transactions.filter(|_| ask.is_transactions()) {
+        session.answered(transactions);
+    }
+    session.ends(SessionEnd::Closed);
+}
+
+fn of_key_or_protocol(reason: Reason) -> RefusalReason {
+    match reason {
+        Reason::NoPassphrase | Reason::WrongPassphrase => RefusalReason::Key,
+        Reason::Flood | Reason::OldClient | Reason::Stalled { .. } => RefusalReason::Protocol,
+    }
+}
+
+fn of_limit_or_host(refusal: Refusal) -> RefusalReason {
+    if refusal.0 == libc::ENOMEM { RefusalReason::Limit } else { RefusalReason::Unable }
+}
+
 /// The connection is at its end.
 struct Ended;
 
@@ -57,7 +88,6 @@ struct Attendant<'a> {
     shared: &'a Shared,
     visit: &'a Visit,
     server: Server,
-    accepted: Instant,
     /// Since when the rest of a message is due.
     partial_since: Option<Instant>,
     /// The client's thread, which runs its tests too, is bound until it goes, as a netserver's process is.
@@ -81,7 +111,7 @@ impl Attendant<'_> {
     fn hear(&mut self) -> Result<Vec<Action>, Ended> {
         let now = Monotonic::now();
         let rest = self.partial_since.map(|since| since.after(REST));
-        let word = self.server.awaits_passphrase().then(|| self.accepted.after(PASSPHRASE));
+        let word = self.server.awaits_passphrase().then(|| self.visit.since().after(PASSPHRASE));
         let due = [rest, word].into_iter().flatten().min();
         if due.is_some_and(|due| now >= due) {
             return Ok(self.impatient(rest.is_some_and(|rest| now >= rest)));
@@ -109,7 +139,7 @@ impl Attendant<'_> {
             self.partial_since = None;
             return self.server.stale();
         }
-        vec![Action::Close(protocol::netperf::server::Reason::NoPassphrase)]
+        vec![Action::Close(Reason::NoPassphrase)]
     }
 
     /// A message whose first part is here is waited for from now on, if it was not before.
@@ -124,11 +154,13 @@ impl Attendant<'_> {
                 Action::Answer(answer) => {
                     if let Some(nonsense) = self.server.nonsense() {
                         self.shared.log(self.from, format!("asked for a test that makes no sense: {nonsense}"));
+                        self.book_refusal(RefusalReason::Protocol, &nonsense);
                     }
                     self.say(&answer)?;
                 }
                 Action::Close(reason) => {
                     self.shared.log(self.from, format!("the connection is closed: {reason}"));
+                    self.book_refusal(of_key_or_protocol(reason), &reason);
                     return Err(Ended);
                 }
                 Action::Run(ask) => {
@@ -150,22 +182,42 @@ impl Attendant<'_> {
         let prepared = self.bind_to(ask.server_cpu).and_then(|()| self.prepare(ask));
         let prepared = match prepared {
             Ok(prepared) => prepared,
-            Err(refusal) => return self.refuse(refusal),
+            Err(refusal) => {
+                self.book_refusal(of_limit_or_host(refusal), &refusal);
+                return self.refuse(refusal);
+            }
         };
+        let session = self.begin(ask);
         let ready = self.server.ready(&prepared.ready);
         self.say(&ready)?;
         let setting = Setting { ask, control: self.connection, from: self.from, stop: &self.shared.hall.stop };
         match test::run(prepared, &setting) {
             Ok(Some(results)) => {
+                note(&session, ask, &results);
                 let results = self.server.results(&results);
                 self.say(&results)
             }
             Ok(None) => {
+                if self.shared.hall.stop.requested() {
+                    session.ends(SessionEnd::Stopping);
+                }
                 self.shared.log(self.from, "gone while its test ran");
                 Err(Ended)
             }
-            Err(refusal) => self.refuse(refusal),
+            Err(refusal) => {
+                session.ends(SessionEnd::Fault);
+                self.refuse(refusal)
+            }
         }
+    }
+
+    /// A test is a session in the book.
+    fn begin(&self, ask: &Ask) -> Session {
+        self.shared.settings.door.book.begin(self.from, ask.carrier == Carrier::Udp, || test::name(ask))
+    }
+
+    fn book_refusal(&self, reason: RefusalReason, why: &dyn Display) {
+        self.shared.settings.door.book.refuse(Some(self.from), reason, why);
     }
 
     fn bind_to(&mut self, cpu: Option<u32>) -> Result<(), Refusal> {

@@ -79,7 +79,7 @@ pub fn prepare(
 ) -> Result<Prepared, Errno> {
     let limits = &settings.limits;
     check(ask)?;
-    let socket = open(ask, control, &settings.gate)?;
+    let socket = open(ask, control, &settings.door.gate)?;
     let sizes = Sizes::of(ask, &socket)?;
     let (sends, receives) = (ring(sizes.send, &ask.send_ring, limits), ring(sizes.receive, &ask.receive_ring, limits));
     let (sends, receives) =

@@ -1,39 +1,45 @@
 //! Who asked how many of its messages arrive, and how many have since. A server of ours alone tells that.
 
-use std::net::SocketAddr;
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
 
 use protocol::sockperf::count;
 
-/// Senders that are counted apart at once. One more may take the place of another, which then learns that its own are
-/// not known.
+use crate::serve::sources::source;
+
+/// Senders that are counted apart at once. One more takes the place of the one that has not asked for longest of the source with most,
+/// which then learns that its own are not known.
 const PLACES: usize = 256;
 
 /// Those of one thread.
 #[derive(Debug, Default)]
 pub(super) struct Askers {
-    /// Empty until somebody asks, so that nobody else pays for it; a sender's place is that of its port.
-    places: Vec<Option<Asker>>,
+    /// Empty until somebody asks, so that nobody else pays for it.
+    known: HashMap<SocketAddr, Asker>,
+    /// Questions so far.
+    questions: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Asker {
-    from: SocketAddr,
     /// The number of its first question.
     since: u64,
     arrived: u64,
+    /// Which of all questions was its last.
+    asked: u64,
 }
 
 impl Askers {
     /// Whether nobody has asked.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.known.is_empty()
     }
 
     /// So many messages of `from` have arrived.
     pub fn saw(&mut self, from: SocketAddr, messages: u64) {
-        let place = self.places.get_mut(place_of(from)).and_then(Option::as_mut);
-        if let Some(asker) = place.filter(|asker| asker.from == from) {
+        if let Some(asker) = self.known.get_mut(&from) {
             asker.arrived += messages;
         }
     }
@@ -42,19 +48,25 @@ impl Askers {
     #[cold]
     pub fn answer(&mut self, from: SocketAddr, message: &mut [u8]) -> bool {
         let Some(number) = count::question_in(message) else { return false };
-        if self.places.is_empty() {
-            self.places.resize(PLACES, None);
+        if self.known.len() >= PLACES && !self.known.contains_key(&from) {
+            self.make_room();
         }
-        let place = &mut self.places[place_of(from)];
-        let known = place.filter(|asker| asker.from == from);
-        let asker = *place.insert(known.unwrap_or(Asker { from, since: number, arrived: 0 }));
+        self.questions += 1;
+        let asker = self.known.entry(from).or_insert(Asker { since: number, arrived: 0, asked: 0 });
+        asker.asked = self.questions;
         count::answer(message, asker.since, asker.arrived);
         true
     }
-}
 
-fn place_of(from: SocketAddr) -> usize {
-    usize::from(from.port()) % PLACES
+    fn make_room(&mut self) {
+        let mut counts: HashMap<IpAddr, usize> = HashMap::new();
+        self.known.keys().for_each(|from| *counts.entry(source(from.ip())).or_default() += 1);
+        let first_to_go =
+            self.known.iter().max_by_key(|(from, asker)| (counts[&source(from.ip())], Reverse(asker.asked)));
+        if let Some(gone) = first_to_go.map(|(from, _)| *from) {
+            self.known.remove(&gone);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -88,12 +100,29 @@ mod tests {
 
     #[test]
     fn whose_place_was_taken_is_not_told_a_count_that_is_not_its_own() {
-        let [one, same_port]: [SocketAddr; 2] = ["10.0.0.1:1000", "10.0.0.2:1000"].map(|text| text.parse().unwrap());
+        let one = "10.0.0.1:1000".parse().unwrap();
         let mut askers = Askers::default();
         assert_eq!(asked(&mut askers, one, 40), (40, 0));
-        assert_eq!(asked(&mut askers, same_port, 90), (90, 0));
+        for last in 1..=PLACES as u32 {
+            let other = SocketAddr::new(IpAddr::from((0x0a01_0000 + last).to_be_bytes()), 1_000);
+            assert_eq!(asked(&mut askers, other, 90), (90, 0));
+        }
         askers.saw(one, 3);
         assert_eq!(asked(&mut askers, one, 41), (41, 0), "counted anew, and it says so");
+        assert_eq!(askers.known.len(), PLACES);
+    }
+
+    #[test]
+    fn a_source_that_asks_from_every_port_takes_no_place_of_another() {
+        let one = "10.0.0.1:1000".parse().unwrap();
+        let mut askers = Askers::default();
+        assert_eq!(asked(&mut askers, one, 40), (40, 0));
+        for number in 0..4 * PLACES as u64 {
+            let address: IpAddr = format!("2001:db8::{number:x}").parse().unwrap();
+            asked(&mut askers, SocketAddr::new(address, 1_000 + number as u16), number);
+            askers.saw(one, 1);
+        }
+        assert_eq!(asked(&mut askers, one, 41), (40, 4 * PLACES as u64));
     }
 
     #[test]

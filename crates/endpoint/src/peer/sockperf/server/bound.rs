@@ -178,7 +178,7 @@ fn join(socket: &Socket, place: &Place, settings: &Settings) -> Result<(), Endpo
 /// A socket that is not bound yet, with the options that both kinds have.
 fn prepared(address: SocketAddr, kind: Type, settings: &Settings) -> Result<Socket, EndpointError> {
     let name = if kind == Type::STREAM { "TCP" } else { "UDP" };
-    let socket = listen::unbound(address, kind, &settings.gate)
+    let socket = listen::unbound(address, kind, &settings.door.gate)
         .map_err(|cause| EndpointError::new(Step::OpenSocket(name), address, cause))?;
     let (ipv6, wildcard) = (address.is_ipv6(), address.ip().is_unspecified());
     let set = |name: &'static str, apply: &dyn Fn() -> io::Result<()>| {

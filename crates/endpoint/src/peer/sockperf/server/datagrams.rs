@@ -4,6 +4,7 @@
 //! datagrams wait, several are taken by one call and answered by another.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use measure::unit::{Instant, Nanos};
 use protocol::sockperf::count;
@@ -23,6 +24,7 @@ use crate::clock::Monotonic;
 use crate::error::{EndpointError, Step};
 use crate::pace::{self, Courtesy};
 use crate::serve;
+use crate::serve::book::Meter;
 use crate::socket::envelope::Envelope;
 use crate::socket::envelopes::{self, Answer, Envelopes};
 use crate::stop::Stop;
@@ -87,7 +89,7 @@ impl<'a> Server<'a> {
             answers: Vec::with_capacity(envelopes::MOST),
             backlog: Backlog::default(),
             courtesy: Courtesy::default(),
-            seen: Seen::default(),
+            seen: Seen { meter: shared.settings.door.book.meter(), ..Seen::default() },
         }
     }
 
@@ -246,6 +248,8 @@ impl<'a> Server<'a> {
 struct Seen {
     count: Count,
     askers: Askers,
+    /// Where this is read while it runs; absent: nobody does.
+    meter: Option<Arc<Meter>>,
 }
 
 impl Seen {
@@ -260,8 +264,8 @@ impl Seen {
         datagram: &mut [u8],
         mut answer: impl FnMut(&[u8], usize),
     ) -> Result<(), Malformed> {
-        let Self { count, askers } = self;
-        let (mut start, before) = (0, count.messages);
+        let Self { count, askers, meter } = self;
+        let (mut start, before, length) = (0, count.messages, datagram.len() as u64);
         let mut whole = Ok(());
         for item in shared.settings.rules.datagram(datagram) {
             let handled = match item {
@@ -269,6 +273,9 @@ impl Seen {
                 Err(what) => {
                     count.malformed += 1;
                     whole = Err(what);
+                    if let Some(meter) = meter {
+                        meter.malformed();
+                    }
                     break;
                 }
             };
@@ -285,6 +292,9 @@ impl Seen {
                 Decision::Answer => {
                     count.messages += 1;
                     answer(handled.bytes, start);
+                    if let Some(meter) = meter {
+                        meter.answered(handled.bytes.len() as u64);
+                    }
                 }
             }
             start += handled.bytes.len();
@@ -293,6 +303,9 @@ impl Seen {
             }
         }
         let messages = count.messages - before;
+        if let Some(meter) = meter {
+            meter.received(length);
+        }
         if !askers.is_empty()
             && let Some(from) = from()
         {

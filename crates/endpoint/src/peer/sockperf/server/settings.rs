@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use protocol::sockperf::server::Rules;
 
 use super::event::Tell;
-use crate::serve::gate::Gate;
+use crate::serve::door::Door;
 use crate::socket::multicast::{Interface, Outgoing};
 
 /// How a server is to be.
@@ -13,8 +13,8 @@ use crate::socket::multicast::{Interface, Outgoing};
 pub struct Settings {
     /// Where it listens.
     pub places: Vec<Place>,
-    /// From where it is served; what comes from elsewhere the kernel drops.
-    pub gate: Gate,
+    /// From where it is served, and where it is kept who came.
+    pub door: Door,
     /// What it does with each message.
     pub rules: Rules,
     /// Threads that the sockets are dealt out to, in rows of neighbours: 1 or more, and no more than there are sockets. A
@@ -47,7 +47,7 @@ impl Settings {
     pub fn at(places: Vec<Place>) -> Self {
         Self {
             places,
-            gate: Gate::default(),
+            door: Door::default(),
             rules: Rules::default(),
             threads: 1,
             cpus: Vec::new(),
@@ -139,8 +139,8 @@ impl Default for Multicast {
 /// What a server does not exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections at once; for one more a stranger gives way, or it is closed at once: see [`crate::serve::visits`]. Each has a
-    /// thread.
+    /// Connections at once; for one more a stranger gives way, or it is closed at once: see [`crate::serve::visits`]. Each that
+    /// has said something has a thread.
     pub connections: u32,
     /// Bytes of memory of all their buffers: of large messages, fewer connections fit.
     pub buffer_bytes: u64,

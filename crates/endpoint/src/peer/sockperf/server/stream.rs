@@ -1,4 +1,4 @@
-//! Connections: accepted by one thread, and each served by a thread of its own.
+//! Connections: accepted by one thread, and each that has said something served by a thread of its own.
 //!
 //! Answers to messages that one read brought together leave together, in one call; who sends one message at a time has
 //! each answer as soon as it can be.
@@ -8,6 +8,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
+use measure::served::{RefusalReason, SessionEnd};
 use measure::unit::{Instant, Nanos};
 use protocol::sockperf::message::Header;
 use protocol::sockperf::server::Malformed;
@@ -23,6 +24,7 @@ use super::tally::Count;
 use crate::clock::Monotonic;
 use crate::pace::Courtesy;
 use crate::serve::TurnedAway;
+use crate::serve::book::Session;
 use crate::serve::visits::Visit;
 use crate::thread::{cpu_for, settle};
 
@@ -56,8 +58,18 @@ fn job(
         let shared = &*entered.shared;
         // Where it may run was seen to when the server began.
         let _pinned = settle(cpu_for(&shared.settings.cpus, entered.index as u32), "server");
-        let mut connection = Connection { socket: &socket, from, at, shared, count: Count::default() };
-        connection.serve(visit);
+        let stranger = Some(visit);
+        let mut connection = Connection {
+            socket: &socket,
+            from,
+            at,
+            shared,
+            stranger,
+            session: None,
+            moved: Moved::default(),
+            count: Count::default(),
+        };
+        connection.serve();
         shared.tally.add(connection.count);
         shared.tally.connection_served();
     })
@@ -92,7 +104,20 @@ struct Connection<'a> {
     from: SocketAddr,
     at: SocketAddr,
     shared: &'a Shared,
+    /// Its place, until it has sent a message.
+    stranger: Option<&'a Visit>,
+    /// In the book, from then on.
+    session: Option<Session>,
+    moved: Moved,
     count: Count,
+}
+
+/// What has come and gone over one connection.
+#[derive(Default)]
+struct Moved {
+    answered: u64,
+    received: u64,
+    sent: u64,
 }
 
 /// Why a connection is over.
@@ -104,19 +129,13 @@ enum Over {
 }
 
 impl Connection<'_> {
-    fn serve(&mut self, visit: &Visit) {
+    fn serve(&mut self) {
         let mut framer = Framer::new(self.shared.settings.rules.largest);
         let mut courtesy = Courtesy::default();
-        let mut stranger = Some(visit);
         let over = loop {
             courtesy.turn();
             if let Err(over) = self.take(&mut framer).and_then(|()| self.answer(&mut framer)) {
                 break over;
-            }
-            if self.count.messages > 0
-                && let Some(visit) = stranger.take()
-            {
-                visit.known();
             }
             if self.shared.given_up() {
                 break Over::Ended;
@@ -126,15 +145,29 @@ impl Connection<'_> {
             self.count.malformed += 1;
             let (at, from) = (self.at, Some(self.from));
             self.shared.tally.complain(|| Event::Malformed { at, tcp: true, from, what });
+            if self.session.is_none() {
+                self.shared.settings.door.book.refuse(from, RefusalReason::Protocol, &what);
+            }
+            self.close_book(SessionEnd::Fault);
+        } else {
+            self.close_book(if self.shared.hall.stop.requested() { SessionEnd::Stopping } else { SessionEnd::Closed });
         }
         // What it has sent and was not read makes the kernel reset the connection once it is closed: so its client hears
         // first of the answers and the end.
         let _closed = self.socket.shutdown(Shutdown::Write);
     }
 
+    fn close_book(&mut self, how: SessionEnd) {
+        if let Some(session) = self.session.take() {
+            session.moved(self.moved.received, self.moved.sent);
+            session.answered(self.moved.answered);
+            session.ends(how);
+        }
+    }
+
     /// Reads what is there, or waits for it.
     #[inline]
-    fn take(&self, framer: &mut Framer) -> Result<(), Over> {
+    fn take(&mut self, framer: &mut Framer) -> Result<(), Over> {
         let first = if self.shared.settings.spin { RecvFlags::DONTWAIT } else { RecvFlags::empty() };
         let room = framer.room();
         let taken = match recv(self.socket.as_fd(), &mut *room, first) {
@@ -144,6 +177,7 @@ impl Connection<'_> {
         if taken == 0 {
             return Err(Over::Ended);
         }
+        self.moved.received += taken as u64;
         framer.filled(taken);
         Ok(())
     }
@@ -168,7 +202,7 @@ impl Connection<'_> {
     /// Handles every message that is whole.
     #[inline]
     fn answer(&mut self, framer: &mut Framer) -> Result<(), Over> {
-        let Self { socket, from, shared, count, .. } = self;
+        let Self { socket, from, shared, stranger, session, moved, count, .. } = self;
         let watch = shared.tally.watch.as_ref();
         loop {
             let served = match watch {
@@ -179,6 +213,13 @@ impl Connection<'_> {
             };
             let Some(batch) = served.map_err(|error| Over::Malformed(error.into()))? else { return Ok(()) };
             count.messages += batch.counted;
+            if batch.counted > 0
+                && let Some(visit) = stranger.take()
+            {
+                visit.known();
+                *session = Some(shared.settings.door.book.begin(*from, false, || "messages".to_owned()));
+            }
+            (moved.answered, moved.sent) = (moved.answered + batch.answered, moved.sent + batch.answers.len() as u64);
             if let Some(watch) = watch {
                 shared.tally.more(watch, batch.counted);
             }

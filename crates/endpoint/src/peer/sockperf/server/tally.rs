@@ -1,7 +1,7 @@
 //! What the threads of a server count, and what they tell.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -11,6 +11,7 @@ use protocol::sockperf::message::Header;
 use super::event::{Event, Tell, Totals};
 use super::settings::Settings;
 use crate::clock::Monotonic;
+use crate::serve::sources::source;
 
 /// Of what goes wrong so many are told; the rest is counted. Who sends garbage would fill the disk of who keeps what is
 /// told, or hold the server up where nobody reads it.
@@ -138,6 +139,8 @@ struct Gaps {
 #[derive(Debug, Default)]
 struct Senders {
     known: BTreeMap<SocketAddr, Sender>,
+    /// How many of them each source has: half of all at most.
+    counts: BTreeMap<IpAddr, usize>,
     unwatched: u64,
 }
 
@@ -153,10 +156,13 @@ impl Gaps {
         if seen != Seen::Started {
             return seen;
         }
-        if senders.known.len() >= self.most {
+        let (source, share) = (source(from.ip()), (self.most / 2).max(1));
+        let has_share = senders.counts.get(&source).is_some_and(|count| *count >= share);
+        if has_share || senders.known.len() >= self.most {
             senders.unwatched += 1;
             return Seen::Nothing;
         }
+        *senders.counts.entry(source).or_default() += 1;
         senders.known.insert(from, sender);
         seen
     }
@@ -215,7 +221,7 @@ mod tests {
     fn senders_beyond_the_bound_are_counted() {
         let (tally, lines) = telling(|settings| {
             settings.gaps = true;
-            settings.limits.senders = 2;
+            settings.limits.senders = 4;
         });
         let watch = tally.watch.as_ref().unwrap();
         let from = |port: u16| Some(SocketAddr::from(([192, 0, 2, 1], port)));
@@ -226,7 +232,7 @@ mod tests {
         tally.see(watch, from(9), &message(1, Flags::NONE));
         tally.see(watch, from(9), &message(0, Flags::CLIENT.with(Flags::WARMUP)));
         let totals = tally.end();
-        assert_eq!(totals.missing, [(from(1).unwrap(), 0), (from(2).unwrap(), 3)]);
+        assert_eq!(totals.missing, [(from(1).unwrap(), 0), (from(2).unwrap(), 3)], "half of all are for others");
         assert_eq!(totals.unwatched, 2);
         assert_eq!(lines.lock().unwrap().len(), 3, "two begin, one has a gap");
     }

@@ -102,6 +102,7 @@ pub fn words_of(signal: Signal) -> &'static str {
         Signal::Terminate => "Terminated",
         Signal::Hangup => "Hangup",
         Signal::Quit => "Quit",
+        Signal::User1 => "User defined signal 1",
     }
 }
 

@@ -1,0 +1,355 @@
+//! The book of a server: who used it and who was refused, counted, and told to whoever keeps an audit.
+//!
+//! It is written at the beginning and the end of a session, and where somebody is refused: never between two messages of a
+//! measurement. Servers that have no sessions count in a [`Meter`] of each of their threads, which is summed when somebody asks.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use measure::served::{RefusalReason, Served, ServerCounts, SessionEnd};
+use measure::unit::{Bytes, Instant, Nanos};
+
+use crate::clock::{Monotonic, wall};
+use crate::facts::process::ProcessFacts;
+
+/// Who is told. It is called by threads that attend to many clients: it must not wait.
+#[derive(Clone)]
+pub struct Tell(pub Arc<dyn Fn(&Entry<'_>) + Send + Sync>);
+
+impl fmt::Debug for Tell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Tell(…)")
+    }
+}
+
+/// Something that is worth a line.
+#[derive(Clone, Copy, Debug)]
+pub enum Entry<'a> {
+    /// A session began.
+    Began {
+        /// Which.
+        of: Whose,
+        /// Whether by datagrams; else over connections.
+        datagrams: bool,
+        /// What it is, in words of its protocol.
+        test: &'a str,
+    },
+    /// A session is over.
+    Ended {
+        /// Which.
+        of: Whose,
+        /// How.
+        how: SessionEnd,
+        /// How long it was.
+        lasted: Nanos,
+        /// Octets that came.
+        received: Bytes,
+        /// Octets that were sent.
+        sent: Bytes,
+    },
+    /// Somebody was refused.
+    Refused {
+        /// By which server.
+        server: &'static str,
+        /// Who; absent where nobody could be taken.
+        from: Option<SocketAddr>,
+        /// Why, in words. They may repeat what the client said.
+        why: &'a str,
+    },
+}
+
+/// One session.
+#[derive(Clone, Copy, Debug)]
+pub struct Whose {
+    /// The server's name.
+    pub server: &'static str,
+    /// A count of that server's sessions, from 1.
+    pub session: u64,
+    /// Where its client is.
+    pub from: SocketAddr,
+}
+
+/// The book of one server. The default one is not kept.
+#[derive(Clone, Debug, Default)]
+pub struct Book(Option<Arc<Kept>>);
+
+#[derive(Debug)]
+struct Kept {
+    server: &'static str,
+    tell: Option<Tell>,
+    counts: Mutex<ServerCounts>,
+    meters: Mutex<Vec<Arc<Meter>>>,
+}
+
+impl Book {
+    /// An empty one of `server`; `tell` is told of each entry.
+    pub fn new(server: &'static str, tell: Option<Tell>) -> Self {
+        Self(Some(Arc::new(Kept { server, tell, counts: Mutex::default(), meters: Mutex::default() })))
+    }
+
+    /// A session of a client at `from` begins: `test` says what it is.
+    pub fn begin(&self, from: SocketAddr, datagrams: bool, test: impl FnOnce() -> String) -> Session {
+        let number = self.0.as_ref().map_or(0, |kept| {
+            let session = kept.opened();
+            if kept.tell.is_some() {
+                let of = Whose { server: kept.server, session, from };
+                kept.tell(&Entry::Began { of, datagrams, test: &test() });
+            }
+            session
+        });
+        Session { book: self.clone(), from, number, since: Monotonic::now(), done: Mutex::default() }
+    }
+
+    /// Somebody is refused.
+    pub fn refuse(&self, from: Option<SocketAddr>, reason: RefusalReason, why: &dyn fmt::Display) {
+        let Some(kept) = &self.0 else { return };
+        self.count_refused(reason);
+        if kept.tell.is_some() {
+            kept.tell(&Entry::Refused { server: kept.server, from, why: &why.to_string() });
+        }
+    }
+
+    /// One more session of a server that tells of it itself.
+    pub fn count_opened(&self) {
+        let _number = self.0.as_ref().map(|kept| kept.opened());
+    }
+
+    /// The end of one, likewise.
+    pub fn count_ended(&self, how: SessionEnd, answered: Option<u64>, (received, sent): (Bytes, Bytes)) {
+        let Some(kept) = &self.0 else { return };
+        let mut counts = kept.counts();
+        *counts.ended.entry(how).or_default() += 1;
+        if let Some(answered) = answered {
+            *counts.answered.get_or_insert_default() += answered;
+        }
+        counts.received.0 += received.0;
+        counts.sent.0 += sent.0;
+    }
+
+    /// A refusal, likewise.
+    pub fn count_refused(&self, reason: RefusalReason) {
+        if let Some(kept) = &self.0 {
+            *kept.counts().refused.entry(reason).or_default() += 1;
+        }
+    }
+
+    /// A meter more, of a thread that has no sessions; absent where no book is kept.
+    pub fn meter(&self) -> Option<Arc<Meter>> {
+        let kept = self.0.as_ref()?;
+        let meter = Arc::new(Meter::default());
+        kept.meters.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&meter));
+        Some(meter)
+    }
+
+    /// What is in it so far; absent where none is kept.
+    pub fn counts(&self) -> Option<(&'static str, ServerCounts)> {
+        let kept = self.0.as_ref()?;
+        let mut counts = kept.counts().clone();
+        for meter in &*kept.meters.lock().unwrap_or_else(PoisonError::into_inner) {
+            let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
+            *counts.answered.get_or_insert_default() += read(&meter.answered);
+            *counts.malformed.get_or_insert_default() += read(&meter.malformed);
+            counts.received.0 += read(&meter.received);
+            counts.sent.0 += read(&meter.sent);
+        }
+        Some((kept.server, counts))
+    }
+}
+
+impl Kept {
+    fn opened(&self) -> u64 {
+        let mut counts = self.counts();
+        let opened = counts.opened.get_or_insert_default();
+        *opened += 1;
+        *opened
+    }
+
+    fn tell(&self, entry: &Entry<'_>) {
+        if let Some(Tell(tell)) = &self.tell {
+            tell(entry);
+        }
+    }
+
+    fn counts(&self) -> MutexGuard<'_, ServerCounts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A session in the book. It is over when this goes: lost, where nothing else was said by then.
+#[derive(Debug)]
+pub struct Session {
+    book: Book,
+    from: SocketAddr,
+    number: u64,
+    since: Instant,
+    done: Mutex<Done>,
+}
+
+#[derive(Debug, Default)]
+struct Done {
+    how: Option<SessionEnd>,
+    answered: Option<u64>,
+    received: u64,
+    sent: u64,
+}
+
+impl Session {
+    /// So many octets more came and went.
+    pub fn moved(&self, received: u64, sent: u64) {
+        let mut done = self.done();
+        done.received += received;
+        done.sent += sent;
+    }
+
+    /// So many requests more were answered.
+    pub fn answered(&self, count: u64) {
+        *self.done().answered.get_or_insert_default() += count;
+    }
+
+    /// How it ends. What was said of that first stands.
+    pub fn ends(&self, how: SessionEnd) {
+        self.done().how.get_or_insert(how);
+    }
+
+    fn done(&self) -> MutexGuard<'_, Done> {
+        self.done.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let Some(kept) = self.book.0.clone() else { return };
+        let Done { how, answered, received, sent } = std::mem::take(&mut *self.done());
+        let (how, received, sent) = (how.unwrap_or(SessionEnd::Lost), Bytes(received), Bytes(sent));
+        self.book.count_ended(how, answered, (received, sent));
+        let of = Whose { server: kept.server, session: self.number, from: self.from };
+        let lasted = Monotonic::now().since(self.since).unwrap_or_default();
+        kept.tell(&Entry::Ended { of, how, lasted, received, sent });
+    }
+}
+
+/// What one thread has done that has no sessions. It alone writes, so that a count costs no more than a store.
+#[derive(Debug, Default)]
+pub struct Meter {
+    answered: AtomicU64,
+    received: AtomicU64,
+    sent: AtomicU64,
+    malformed: AtomicU64,
+}
+
+impl Meter {
+    /// So many octets came as one datagram or several.
+    #[inline]
+    pub fn received(&self, octets: u64) {
+        add(&self.received, octets);
+    }
+
+    /// An answer of so many octets was made.
+    #[inline]
+    pub fn answered(&self, octets: u64) {
+        add(&self.answered, 1);
+        add(&self.sent, octets);
+    }
+
+    /// What came made no sense.
+    #[cold]
+    pub fn malformed(&self) {
+        add(&self.malformed, 1);
+    }
+}
+
+#[inline]
+fn add(count: &AtomicU64, more: u64) {
+    count.store(count.load(Ordering::Relaxed) + more, Ordering::Relaxed);
+}
+
+/// All books of a process, for whoever is to be told what is in them.
+#[derive(Clone, Debug)]
+pub struct Books(Arc<Shelf>);
+
+#[derive(Debug)]
+struct Shelf {
+    /// Since when, nanoseconds since 1970.
+    since: u64,
+    books: Mutex<Vec<Book>>,
+}
+
+impl Books {
+    /// None yet, from now on.
+    pub fn new() -> Self {
+        Self(Arc::new(Shelf { since: wall(), books: Mutex::default() }))
+    }
+
+    /// One more, of `server`, whose entries `tell` is told of.
+    pub fn begin(&self, server: &'static str, tell: Option<Tell>) -> Book {
+        let book = Book::new(server, tell);
+        self.0.books.lock().unwrap_or_else(PoisonError::into_inner).push(book.clone());
+        book
+    }
+
+    /// What is in all of them now.
+    pub fn served(&self) -> Served {
+        let process = ProcessFacts::own();
+        let books = self.0.books.lock().unwrap_or_else(PoisonError::into_inner);
+        Served {
+            since_ns: Nanos(self.0.since),
+            threads: process.map(|process| process.threads),
+            resident_bytes: process.map(|process| process.resident),
+            servers: books.iter().filter_map(Book::counts).collect(),
+        }
+    }
+}
+
+impl Default for Books {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn from() -> SocketAddr {
+        SocketAddr::from(([192, 0, 2, 7], 40_000))
+    }
+
+    #[test]
+    fn sessions_refusals_and_meters_are_summed() {
+        let lines: Arc<Mutex<Vec<String>>> = Arc::default();
+        let into = Arc::clone(&lines);
+        let tell = Tell(Arc::new(move |entry| into.lock().unwrap().push(format!("{entry:?}"))));
+        let book = Book::new("netperf", Some(tell));
+        for how in [SessionEnd::Closed, SessionEnd::Lost] {
+            let session = book.begin(from(), false, || "a test".to_owned());
+            session.moved(10, 3);
+            session.answered(2);
+            session.ends(how);
+            session.ends(SessionEnd::Fault);
+        }
+        book.refuse(Some(from()), RefusalReason::Full, &"no room");
+        let meters = [book.meter().unwrap(), book.meter().unwrap()];
+        for meter in &meters {
+            meter.received(5);
+        }
+        meters[0].answered(4);
+        meters[1].malformed();
+        let (server, counts) = book.counts().unwrap();
+        assert_eq!((server, counts.opened, counts.answered), ("netperf", Some(2), Some(5)));
+        assert_eq!((counts.received, counts.sent, counts.malformed), (Bytes(30), Bytes(10), Some(1)));
+        assert_eq!(counts.ended, [(SessionEnd::Closed, 1), (SessionEnd::Lost, 1)].into());
+        assert_eq!(counts.refused, [(RefusalReason::Full, 1)].into());
+        assert_eq!(lines.lock().unwrap().len(), 5);
+    }
+
+    #[test]
+    fn a_book_that_is_not_kept_costs_nothing_and_says_nothing() {
+        let book = Book::default();
+        let session = book.begin(from(), true, || panic!("nobody asks"));
+        session.moved(1, 1);
+        drop(session);
+        assert!(book.meter().is_none() && book.counts().is_none());
+    }
+}

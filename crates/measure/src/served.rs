@@ -1,0 +1,105 @@
+//! What servers have done so far, in numbers: for whoever watches a process that runs on.
+
+use std::collections::BTreeMap;
+
+use crate::unit::{Bytes, Nanos};
+
+/// All servers of one process.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Served {
+    /// When the process began to count, nanoseconds since 1970.
+    pub since_ns: Nanos,
+    /// Its threads now; absent where the system does not say.
+    pub threads: Option<u64>,
+    /// Its resident memory now; absent likewise.
+    pub resident_bytes: Option<Bytes>,
+    /// Each server, by its name.
+    pub servers: BTreeMap<&'static str, ServerCounts>,
+}
+
+/// What one server has done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServerCounts {
+    /// Sessions that began; absent where its protocol has none.
+    pub opened: Option<u64>,
+    /// Those that ended, by how: only ways that have occurred.
+    pub ended: BTreeMap<SessionEnd, u64>,
+    /// Clients that were refused, by why: only reasons that have occurred.
+    pub refused: BTreeMap<RefusalReason, u64>,
+    /// Requests answered; absent where it is not told.
+    pub answered: Option<u64>,
+    /// Octets of messages that came. Those of a session count from its end.
+    pub received: Bytes,
+    /// Octets of messages that were sent, likewise.
+    pub sent: Bytes,
+    /// Datagrams that made no sense; absent where they are not counted.
+    pub malformed: Option<u64>,
+}
+
+/// How a session ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SessionEnd {
+    /// As its client wanted.
+    Closed,
+    /// Its client was gone, or said nothing more.
+    Lost,
+    /// It lasted as long as it may.
+    Duration,
+    /// Nothing was heard of it for too long.
+    Idle,
+    /// Others needed its room.
+    GaveWay,
+    /// The server stopped.
+    Stopping,
+    /// Something went wrong.
+    Fault,
+}
+
+impl SessionEnd {
+    /// Its name where it is counted.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::Lost => "lost",
+            Self::Duration => "duration",
+            Self::Idle => "idle",
+            Self::GaveWay => "gave_way",
+            Self::Stopping => "stopping",
+            Self::Fault => "fault",
+        }
+    }
+}
+
+/// Why a client is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RefusalReason {
+    /// It comes from no network that is served.
+    Network,
+    /// Its key, passphrase or login is not right.
+    Key,
+    /// It may not have what it asks for.
+    Limit,
+    /// Others have all the room.
+    Full,
+    /// Others needed its room.
+    GaveWay,
+    /// It said what makes no sense, or nothing.
+    Protocol,
+    /// This host or server cannot do it.
+    Unable,
+}
+
+impl RefusalReason {
+    /// Its name where it is counted.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Network => "network",
+            Self::Key => "key",
+            Self::Limit => "limit",
+            Self::Full => "full",
+            Self::GaveWay => "gave_way",
+            Self::Protocol => "protocol",
+            Self::Unable => "unable",
+        }
+    }
+}
