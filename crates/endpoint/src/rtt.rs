@@ -20,13 +20,12 @@ use measure::statistics::loss::PeerCounts;
 use measure::trace::Trace;
 use measure::unit::{Bytes, Nanos};
 use protocol::link::Fault;
-use protocol::native::key::Key;
 use protocol::native::message::Report;
 use protocol::netperf::passphrase::Passphrase;
 use protocol::stamp::key::Key as StampKey;
 
 use crate::clock::wall_offset;
-use crate::control::Control;
+use crate::control::{Control, Credential};
 use crate::engine::warm_up::Warmed;
 use crate::engine::{Ended, MOST_REFUSED};
 use crate::environment::Reader;
@@ -53,7 +52,7 @@ pub struct Task {
     /// Whose protocol a peer over TCP or UDP speaks.
     pub protocol: Protocol,
     /// The key that the reflector wants.
-    pub key: Option<Key>,
+    pub key: Option<Credential>,
     /// True where one connection will do for the reflector: nobody said how many, and it admits no more, or spins, so that those of its
     /// threads that wait for their turn would take the processors from the one that answers.
     pub one_will_do: bool,
@@ -150,6 +149,8 @@ pub struct PeerFacts {
     pub batch: Option<Batch>,
     /// Receive buffer of its sockets of datagrams, as its kernel counts it, of several the smallest; where it said.
     pub receive_buffer: Option<Bytes>,
+    /// Whether each datagram was authenticated, where they were ours and there was a key.
+    pub authenticated: Option<bool>,
 }
 
 /// Measures. Blocks until it is over; `on_event` is called on this thread, never on a measuring one.
@@ -262,6 +263,7 @@ pub(crate) fn facts_of(control: &Control) -> PeerFacts {
         cpus: got.cpus.clone(),
         batch: got.batch,
         receive_buffer: None,
+        authenticated: control.authenticated,
     }
 }
 

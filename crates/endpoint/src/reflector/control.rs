@@ -10,6 +10,7 @@ use measure::method::{Carrier, Pattern, Waiting};
 use measure::unit::{Instant, Nanos};
 use protocol::native::error::{SessionError, Step};
 use protocol::native::header::Token;
+use protocol::native::mac::DatagramKey;
 use protocol::native::message::{Ending, Got, Open, Reason, Refused, capability};
 use protocol::native::preamble::{Data, DataAnswer, DataRefusal, Decline, Versions};
 use protocol::native::server::{OUTBOX, Server, ServerEvent, Terms};
@@ -89,7 +90,9 @@ fn terms(shared: &Shared, offered: &Offered) -> Option<Terms> {
     let full = shared.sessions.count() >= settings.limits.sessions;
     let decline = if shared.hall.stop.requested() { Some(Decline::Stopping) } else { full.then_some(Decline::Busy) };
     let mut capabilities: BTreeSet<String> =
-        [capability::STAMPS, capability::BUSY_POLL, capability::CPUS, capability::STREAMS].map(str::to_owned).into();
+        [capability::STAMPS, capability::BUSY_POLL, capability::CPUS, capability::STREAMS, capability::DATAGRAM_AUTH]
+            .map(str::to_owned)
+            .into();
     if shared.segments {
         capabilities.insert(capability::SEGMENTS.to_owned());
     }
@@ -343,7 +346,7 @@ impl Guest {
         let permit = self.offered.of(self.server.holder()).ok_or_else(|| other("no key was proved"))?;
         permit.check(&open, self.from.ip(), clock::wall())?;
         let got = self.offer(&open, permit)?;
-        let token = random::bytes().map(Token).map_err(|_| other("no random bytes to name a session"))?;
+        let token = random::bytes().map(Token).map_err(|_| no_random_bits())?;
         let version = self.server.version().unwrap_or(Versions::OURS.highest);
         let client = self.from.ip().to_canonical();
         let settings = &self.shared.settings;
@@ -374,7 +377,12 @@ impl Guest {
         stream::can_be_asked(open)?;
         let limits = permit.limits.within(&settings.limits);
         let batch = self.shared.batch(open);
+        let authentic = self.offered.is_keyed()
+            && open.carrier == Carrier::Udp
+            && open.capabilities.contains(capability::DATAGRAM_AUTH);
+        let datagram_key = authentic.then(random::bytes).transpose().map(|key| key.map(DatagramKey));
         Ok(Got {
+            datagram_key: datagram_key.map_err(|_| no_random_bits())?,
             waiting: match open.waiting {
                 Some(Waiting::Spin | Waiting::BusyPoll { .. }) if !permit.spin => Waiting::Block,
                 asked => asked.unwrap_or(settings.waiting),
@@ -419,6 +427,12 @@ impl Guest {
     }
 }
 
+/// No session without its secrets.
+fn no_random_bits() -> Refused {
+    let detail = "no random octets to name a session and to authenticate it".to_owned();
+    Refused { reason: Reason::Other, detail, hint: None }
+}
+
 impl Drop for Guest {
     fn drop(&mut self) {
         self.forget();
@@ -433,7 +447,7 @@ fn serve_data(
     shared: &Arc<Shared>,
     (before, here): (CpuTime, Option<Place>),
 ) {
-    let (session, (thread, running)) = match admit(data, shared) {
+    let (session, (thread, running)) = match admit(data, from, shared) {
         Ok(session) => {
             let thread = session.begin_thread();
             (session, thread)
@@ -457,8 +471,12 @@ fn serve_data(
     }
 }
 
-fn admit(data: Data, shared: &Shared) -> Result<Arc<Session>, DataRefusal> {
+/// The session of a data connection. A token is of use only where the session's control connection comes from.
+fn admit(data: Data, from: SocketAddr, shared: &Shared) -> Result<Arc<Session>, DataRefusal> {
     let session = shared.sessions.find(&data.token).ok_or(DataRefusal::UnknownToken)?;
+    if from.ip().to_canonical() != session.client {
+        return Err(DataRefusal::UnknownToken);
+    }
     if session.version != data.version {
         return Err(DataRefusal::Version);
     }

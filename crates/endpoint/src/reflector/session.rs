@@ -9,12 +9,13 @@ use measure::method::{Carrier, Waiting};
 use measure::unit::{Bytes, Instant, Nanos, Rate};
 use protocol::native::header::Token;
 use protocol::native::limits::{self, Limits};
+use protocol::native::mac::{Mac, NAME};
 use protocol::native::message::{Got, Open, Reason, Refused, Report};
 use protocol::native::stream::{Told as StreamTold, goes_there};
 
 use super::Behaviour;
 use super::permit::Permit;
-use super::seen::{Seen, number};
+use super::seen::{Seen, Sight, number};
 use super::stream::tally::Tally;
 use crate::clock::Monotonic;
 use crate::facts::thread::ThreadSpan;
@@ -43,9 +44,12 @@ pub struct Session {
     pub open: Open,
     /// What it gets.
     pub got: Got,
+    /// What authenticates its datagrams, where something does.
+    pub mac: Option<Mac>,
     /// Counts by flow.
     pub flows: Vec<Arc<FlowCount>>,
-    /// Messages with the session's token that made no sense.
+    /// Messages with the session's token that made no sense, or whose code was wrong, or which had come before where that is
+    /// not the path's doing.
     pub malformed: AtomicU64,
     /// Set when it is over, or the reflector stops: its threads end.
     pub over: Stop,
@@ -151,6 +155,15 @@ impl FlowCount {
         again
     }
 
+    /// As [`Self::noted`], of any authenticated message. By the flow's thread alone.
+    pub(super) fn sighted(&self, seen: &mut Seen, message: &[u8], recorded: bool) -> Sight {
+        let sight = seen.look(number(message));
+        if sight == Sight::Again && recorded {
+            self.again.fetch_add(1, Ordering::Relaxed);
+        }
+        sight
+    }
+
     /// One more reply was sent, to a copy where `again`; by the flow's thread alone.
     #[inline]
     pub fn another_replied(&self, again: bool) {
@@ -190,6 +203,7 @@ impl Session {
             client,
             permit: Arc::clone(permit),
             behaviour: Behaviour::default(),
+            mac: got.datagram_key.as_ref().map(Mac::new),
             open,
             got,
             flows,
@@ -400,7 +414,7 @@ impl Default for Together {
 #[derive(Debug, Default)]
 pub struct Sessions {
     opened: AtomicU64,
-    open: RwLock<HashMap<Token, Arc<Session>>>,
+    open: RwLock<HashMap<[u8; NAME], Arc<Session>>>,
 }
 
 impl Sessions {
@@ -435,7 +449,7 @@ impl Sessions {
         }
         session.number = self.opened.fetch_add(1, Ordering::Relaxed) + 1;
         let session = Arc::new(session);
-        open.insert(session.token, Arc::clone(&session));
+        open.insert(session.token.name(), Arc::clone(&session));
         Ok(session)
     }
 
@@ -450,14 +464,19 @@ impl Sessions {
         open.values().any(|session| sources::source(session.client) == source && session.open.carrier == Carrier::Tcp)
     }
 
-    /// The session of this name.
+    /// The session of this token.
     pub fn find(&self, token: &Token) -> Option<Arc<Session>> {
-        self.open.read().unwrap_or_else(PoisonError::into_inner).get(token).cloned()
+        self.named(token).filter(|session| session.token == *token)
+    }
+
+    /// The session whose token begins as this one, of which datagrams that are authenticated tell no more.
+    pub fn named(&self, token: &Token) -> Option<Arc<Session>> {
+        self.open.read().unwrap_or_else(PoisonError::into_inner).get(&token.name()).cloned()
     }
 
     /// Ends a session.
     pub fn remove(&self, token: &Token) {
-        if let Some(session) = self.open.write().unwrap_or_else(PoisonError::into_inner).remove(token) {
+        if let Some(session) = self.open.write().unwrap_or_else(PoisonError::into_inner).remove(&token.name()) {
             session.end();
         }
     }

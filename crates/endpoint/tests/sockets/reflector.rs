@@ -3,6 +3,7 @@
 //! Nothing of our own client's loops is used here: control connections by the protocol's machine, data by hand. Not
 //! here: what a measurement makes of it (`loopback.rs`), the process and its threads (the binary's tests).
 
+mod authentic;
 mod datagrams;
 mod ends;
 mod limits;

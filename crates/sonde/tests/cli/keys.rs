@@ -84,6 +84,24 @@ fn each_key_has_its_own_rights_and_each_use_of_it_is_told() {
 }
 
 #[test]
+fn datagrams_are_authenticated_unless_a_client_says_that_it_trusts_the_network() {
+    let folder = tempfile::tempdir().unwrap();
+    list(folder.path(), &["one"], "one", "");
+    let reflector = Reflector::start(folder.path(), &["--key", "keys.toml"]);
+    let address = reflector.address();
+    for (words, authenticated) in [
+        (&["--udp", "-c", "10"][..], Value::Bool(true)),
+        (&["--udp", "-c", "10", "--no-datagram-auth"], Value::Bool(false)),
+        (&["-c", "10"], Value::Null),
+    ] {
+        let record =
+            document(printed(&mut rtt(folder.path(), &address, &[&["--key", "one.key"], words].concat())).as_bytes());
+        assert_eq!(record["peer"]["datagrams_authenticated"], authenticated, "{words:?}");
+        assert_eq!(record["outcome"]["counts"]["answered"], 10);
+    }
+}
+
+#[test]
 fn a_key_that_is_taken_away_lets_nobody_in_and_ends_no_session() {
     let folder = tempfile::tempdir().unwrap();
     list(folder.path(), &["old"], "old", "");
