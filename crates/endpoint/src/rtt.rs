@@ -149,6 +149,8 @@ pub struct PeerFacts {
     pub batch: Option<Batch>,
     /// Receive buffer of its sockets of datagrams, as its kernel counts it, of several the smallest; where it said.
     pub receive_buffer: Option<Bytes>,
+    /// How long its threads waited because of a bound on rate or bandwidth that its owner has set, where it told.
+    pub limited: Option<Nanos>,
     /// Whether each datagram was authenticated, where they were ours and there was a key.
     pub authenticated: Option<bool>,
 }
@@ -224,6 +226,7 @@ fn against(
     let report = control.map(|control| control.close(stop)).transpose();
     if let Ok(Some(report)) = &report {
         peer_facts.receive_buffer = report.receive_buffer_bytes;
+        peer_facts.limited = report.limited_ns;
     }
     let peer_counts = report.as_ref().ok().and_then(|report| Some(recorded(report.as_ref()?, &method)));
     let finding = conclude(gathered, report, watch.finish(), peer_facts, peer, own, clock_stepped);
@@ -263,6 +266,7 @@ pub(crate) fn facts_of(control: &Control) -> PeerFacts {
         cpus: got.cpus.clone(),
         batch: got.batch,
         receive_buffer: None,
+        limited: None,
         authenticated: control.authenticated,
     }
 }

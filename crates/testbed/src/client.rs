@@ -63,7 +63,16 @@ impl Session {
 
     /// The same by a key, where there is one.
     pub fn by_key(address: SocketAddr, open: Open, key: Option<Key>) -> Result<Self, SessionError> {
-        let mut stream = connect(address);
+        Self::over(connect(address), address, open, key)
+    }
+
+    /// The same over this connection.
+    pub fn over(
+        mut stream: TcpStream,
+        address: SocketAddr,
+        open: Open,
+        key: Option<Key>,
+    ) -> Result<Self, SessionError> {
         // Of a session of a test nobody guesses anything.
         let mut machine = Client::new(open, key.map(|key| Secret { key, ephemeral: [0x11; 32] }), NOW);
         match next(&mut stream, &mut machine)? {

@@ -17,6 +17,7 @@ use protocol::native::mac::{Direction, Mac, NAME};
 use protocol::native::reply::Agreed;
 
 use super::Behaviour;
+use super::budget::Load;
 use super::seen::{Seen, Sight};
 use super::session::{FlowCount, Session};
 use super::yard::Turn;
@@ -111,8 +112,11 @@ impl<L: Link> Answerer<L> {
         let usual = usual_terms(agreed, flow);
         // What is authenticated is looked at closer than the loop of plain requests does.
         let mac = session.mac.filter(|_| datagrams);
-        let always_alike =
-            usual & NEVER_USUAL == 0 && request_head >= LENGTH && !behaviour.is_unusual() && mac.is_none();
+        let always_alike = usual & NEVER_USUAL == 0
+            && request_head >= LENGTH
+            && !behaviour.is_unusual()
+            && mac.is_none()
+            && !session.is_bounded();
         Self {
             link,
             flow,
@@ -330,6 +334,9 @@ impl<L: Link> Answerer<L> {
 
     #[inline]
     fn answer(&mut self, length: usize, arrival: Option<Stamped>) -> Result<(), Fault> {
+        if self.session.is_bounded() && !self.passes(length) {
+            return Ok(());
+        }
         if length < LENGTH || !self.is_usual(length) {
             return self.answer_unusual(length, arrival);
         }
@@ -338,6 +345,13 @@ impl<L: Link> Answerer<L> {
         }
         let reply = if self.agreed.datagrams { self.reply_head.min(length) } else { self.reply_head };
         self.reply(reply, arrival)
+    }
+
+    /// Waits until a request of `length` octets fits what all may send; `false`: the session was over before.
+    #[cold]
+    fn passes(&self, length: usize) -> bool {
+        let received = if self.agreed.datagrams { length } else { self.session.open.request_bytes.0 as usize };
+        self.session.pass(Load { received, messages: 1, sent: 0 })
     }
 
     /// Whether this request of a header at least is to be answered as the session agreed on.
@@ -396,6 +410,13 @@ impl<L: Link> Answerer<L> {
     fn reply(&mut self, length: usize, arrival: Option<Stamped>) -> Result<(), Fault> {
         if self.behaviour.is_unusual() && !self.behave() {
             return Ok(());
+        }
+        if self.session.is_bounded() {
+            let whole = self.session.open.response_bytes.0 as usize;
+            let sent = if self.agreed.datagrams || length < self.reply_head { length } else { whole };
+            if !self.session.pass(Load { sent, messages: 1, received: 0 }) {
+                return Ok(());
+            }
         }
         match arrival {
             None => {
@@ -521,6 +542,7 @@ impl<L: Link> Answerer<L> {
                 return false;
             }
             pace::sleep_until(due.min(now.after(GLANCE)));
+            self.session.held_back(Monotonic::now().since(now).unwrap_or_default());
         }
     }
 }

@@ -85,9 +85,9 @@ pub enum Work {
     Close,
 }
 
-fn terms(shared: &Shared, offered: &Offered) -> Option<Terms> {
+fn terms(shared: &Shared, offered: &Offered, from: SocketAddr) -> Option<Terms> {
     let settings = &shared.settings;
-    let full = shared.sessions.count() >= settings.limits.sessions;
+    let full = !shared.sessions.has_room(&settings.limits, from.ip(), !offered.is_keyed());
     let decline = if shared.hall.stop.requested() { Some(Decline::Stopping) } else { full.then_some(Decline::Busy) };
     let mut capabilities: BTreeSet<String> =
         [capability::STAMPS, capability::BUSY_POLL, capability::CPUS, capability::STREAMS, capability::DATAGRAM_AUTH]
@@ -112,7 +112,7 @@ impl Guest {
     pub fn new(connection: Arc<Socket>, from: SocketAddr, shared: &Arc<Shared>) -> Option<Self> {
         connection.set_write_timeout(Some(GLANCE.into())).ok()?;
         let offered = shared.settings.permits.offered();
-        let server = Server::new(terms(shared, &offered)?, Monotonic::now());
+        let server = Server::new(terms(shared, &offered, from)?, Monotonic::now());
         Some(Self {
             connection,
             from,
@@ -172,6 +172,8 @@ impl Guest {
     pub fn turn(&mut self) -> Turn {
         let mut buffer = [0; 16 << 10];
         let fed = match recv(&*self.connection, &mut buffer[..], RecvFlags::DONTWAIT) {
+            // Or ours has: nothing is heard of it any more, but it is told why.
+            Ok((0, _)) if self.session.as_ref().is_some_and(|session| session.gives_way()) => Ok(()),
             Ok((0, _)) => {
                 drop(self.server.ended());
                 return Turn::Over;
@@ -309,6 +311,11 @@ impl Guest {
             if let Some(overdue) = session.overdue(now) {
                 let (ending, words, how) = match overdue {
                     Overdue::Duration => (Ending::Duration, "the session lasted longer than agreed on", How::Duration),
+                    Overdue::Place => (
+                        Ending::Other,
+                        "the server is full, and another client needs this place: this address has most of them",
+                        How::Place,
+                    ),
                     Overdue::Idle => (Ending::Idle, "nothing was heard of the session for too long", How::Idle),
                 };
                 self.how = how;
@@ -351,6 +358,7 @@ impl Guest {
         let client = self.from.ip().to_canonical();
         let settings = &self.shared.settings;
         let session = Session::new(token, version, (open, got), client, permit).behaving(settings.behaviour);
+        let session = if self.offered.is_keyed() { session } else { session.giving_way(Arc::clone(&self.connection)) };
         session.over.follow(&self.shared.hall.stop);
         self.shared.sessions.add(session, &settings.limits, settings.together)
     }

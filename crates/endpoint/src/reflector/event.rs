@@ -73,6 +73,8 @@ pub enum How {
     Duration,
     /// Nothing was heard of it for too long.
     Idle,
+    /// Another client needed its place.
+    Place,
     /// The reflector ended.
     Stopping,
     /// Its client said what makes no sense.

@@ -11,6 +11,7 @@ mod replies;
 mod segments;
 mod strangers;
 mod threads;
+mod together;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::thread;

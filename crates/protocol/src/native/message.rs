@@ -247,6 +247,10 @@ pub struct Report {
     pub replied_again: Option<Vec<u64>>,
     /// Messages for this session that made no sense.
     pub malformed: u64,
+    /// How long its threads waited, one beside the other, because of a bound of the reflector's on rate or bandwidth,
+    /// nanoseconds. `None` where the peer does not tell.
+    #[serde(default)]
+    pub limited_ns: Option<Nanos>,
     /// Arrivals that the reflector's kernel dropped at the sockets of the UDP flows: a receive buffer was full, or a
     /// checksum wrong. What came in one buffer, as segments may, counts as one. `None` where the peer does not tell.
     #[serde(default)]

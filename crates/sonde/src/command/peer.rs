@@ -86,7 +86,16 @@ pub struct Server {
     /// What it is called where it says that it listens.
     pub name: &'static str,
     /// Binds it at these hosts, on this port of its own, for those that the gate lets through.
-    pub bind: fn(&[IpAddr], u16, &Gate) -> Result<Bound, EndpointError>,
+    pub bind: fn(&[IpAddr], u16, &Manner) -> Result<Bound, EndpointError>,
+}
+
+/// How the servers beside ours are to be.
+#[derive(Clone, Debug)]
+pub struct Manner {
+    /// From where they are used.
+    pub gate: Gate,
+    /// Whether they send datagrams to whoever asks by one, without having shown that it is there.
+    pub sends_datagrams: bool,
 }
 
 /// A server that is bound and does not answer yet.

@@ -210,6 +210,7 @@ impl Around {
             interrupted: self.ended == Ending::Stopped,
             peer_lost: peer_lost(&self.ended),
             no_report: self.report_missing.clone(),
+            server_limited: self.peer.limited.filter(|waited| *waited > Nanos::ZERO),
             samples_missing,
         }
     }

@@ -164,6 +164,7 @@ fn word(how: How) -> &'static str {
         How::Lost => "connection lost",
         How::Duration => "maximum duration",
         How::Idle => "idle timeout",
+        How::Place => "gave way",
         How::Stopping => "server stopping",
         How::Fault => "protocol error",
     }

@@ -24,6 +24,9 @@ pub(super) fn open(shared: &Arc<Shared>, asked: u64, client: SocketAddr, port: u
     if !shared.settings.connects_back {
         return shared.fail(Some(client), &"asks for a connection back, which this server makes none of");
     }
+    if transport == Transport::Udp && !shared.settings.sends_datagrams {
+        return shared.fail(Some(client), &"asks for datagrams back, and this server sends none");
+    }
     let mut to = client;
     to.set_port(port);
     shared.send_on_thread(to, move |shared| {

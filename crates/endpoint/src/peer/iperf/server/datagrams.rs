@@ -10,6 +10,7 @@ use measure::throughput::Sight;
 use measure::throughput::meter::Meter;
 use measure::unit::{Instant, Nanos};
 use protocol::iperf::datagram::Settings;
+use protocol::iperf::fin::AckFin;
 use protocol::iperf::flow::{Flow, Heard};
 use protocol::iperf::wish::{Pace, Way, Wish};
 use rustix::io::Errno;
@@ -100,6 +101,8 @@ struct Kept {
     stalled: Nanos,
     /// What we send over it.
     sending: Arc<Sending>,
+    /// Octets that came, less those of reports: nobody shows that the source is whose it says, so no more is sent than came.
+    credit: usize,
 }
 
 /// When what we send over a flow ended, an [`Instant`]; 0: nothing was sent.
@@ -146,6 +149,7 @@ impl Desk<'_> {
         let Some(from) = envelope.from() else { return };
         let arrived = wall();
         let Some(kept) = self.flows.get_mut(&from) else { return self.begin(from, datagram, envelope, now, arrived) };
+        kept.credit = kept.credit.saturating_add(datagram.len());
         if !kept.receives() {
             if kept.silence(now) > REPEATED && is_first(datagram) {
                 self.flows.remove(&from);
@@ -224,6 +228,7 @@ impl Desk<'_> {
             idle: self.shared.settings.limits.idle.max(Nanos(gap.0.saturating_mul(4))),
             stalled: STALLED.max(Nanos(gap.0.saturating_mul(4))),
             sending: Arc::default(),
+            credit: octets,
         }
     }
 
@@ -250,11 +255,13 @@ impl Desk<'_> {
     }
 
     /// Tells the source of an ended flow what came of it.
-    fn report(&self, from: SocketAddr, envelope: &mut Envelope) {
-        let Some(kept) = self.flows.get(&from).filter(|kept| kept.is_reported()) else { return };
-        if let Some(report) = kept.flow.report() {
+    fn report(&mut self, from: SocketAddr, envelope: &mut Envelope) {
+        let Some(kept) = self.flows.get_mut(&from).filter(|kept| kept.is_reported()) else { return };
+        let Some(report) = kept.flow.report().map(AckFin::encode) else { return };
+        if let Some(rest) = kept.credit.checked_sub(report.len()) {
+            kept.credit = rest;
             // One that does not leave is asked for again.
-            let _gone = envelope.answer(self.socket.as_fd(), &report.encode());
+            let _gone = envelope.answer(self.socket.as_fd(), &report);
         }
     }
 
