@@ -3,12 +3,13 @@
 use std::io::Write;
 use std::net::SocketAddr;
 
-use measure::method::SocketOptions;
+use measure::method::{Carrier, SocketOptions};
 use measure::unit::{Instant, Nanos};
 use protocol::native::client::{Client, ClientEvent};
 use protocol::native::error::{SessionError, Side as SessionSide};
 use protocol::native::key::{Key, Secret};
-use protocol::native::message::{Ending, Open, Opened, Report};
+use protocol::native::mac::Mac;
+use protocol::native::message::{Ending, Open, Opened, Report, capability};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use socket2::{Domain, Protocol, Socket, Type};
@@ -30,6 +31,21 @@ const HASTE: Nanos = Nanos::millis(500);
 /// How long a reflector whose data connection ended may take to say why.
 const REASON: Nanos = Nanos::millis(300);
 
+/// What a client has for a reflector that wants a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Credential {
+    /// The key.
+    pub key: Key,
+    /// Whether datagrams are to be authenticated, where the reflector can.
+    pub authenticate_datagrams: bool,
+}
+
+impl From<Key> for Credential {
+    fn from(key: Key) -> Self {
+        Self { key, authenticate_datagrams: true }
+    }
+}
+
 /// A session that is open.
 #[derive(Debug)]
 pub struct Control {
@@ -40,6 +56,15 @@ pub struct Control {
     pub opened: Opened,
     /// Version of the protocol agreed on.
     pub version: u16,
+    /// Whether each datagram is authenticated; absent without a key, and where none is sent.
+    pub authenticated: Option<bool>,
+}
+
+impl Control {
+    /// What authenticates the session's datagrams, where something does.
+    pub fn mac(&self) -> Option<Mac> {
+        self.opened.got.datagram_key.as_ref().map(Mac::new)
+    }
 }
 
 impl Control {
@@ -47,20 +72,24 @@ impl Control {
     /// interface: it takes the way that the data take.
     pub fn open(
         peer: SocketAddr,
-        open: Open,
-        key: Option<&Key>,
+        mut open: Open,
+        credential: Option<&Credential>,
         options: &SocketOptions,
         stop: &Stop,
     ) -> Result<Self, EndpointError> {
         let socket = connect(peer, options, stop)?;
-        let secret = match key {
-            Some(key) => Some(Secret {
-                key: key.clone(),
+        if credential.is_some_and(|credential| credential.authenticate_datagrams) {
+            open.capabilities.insert(capability::DATAGRAM_AUTH.to_owned());
+        }
+        let secret = match credential {
+            Some(credential) => Some(Secret {
+                key: credential.key.clone(),
                 ephemeral: random::bytes()
                     .map_err(|cause| EndpointError::new(Step::Agree, peer, cause).on(Side::Ours))?,
             }),
             None => None,
         };
+        let of_datagrams = secret.is_some() && open.carrier == Carrier::Udp;
         let mut client = Client::new(open, secret, Monotonic::now());
         let opened = loop {
             match turn(&socket, &mut client, peer, Step::Agree, (GLANCE, stop))? {
@@ -70,7 +99,8 @@ impl Control {
             }
         };
         let version = client.version().unwrap_or(protocol::native::preamble::Versions::OURS.highest);
-        Ok(Self { socket, client, peer, opened, version })
+        let authenticated = of_datagrams.then_some(opened.got.datagram_key.is_some());
+        Ok(Self { socket, client, peer, opened, version, authenticated })
     }
 
     /// Our end of the connection.

@@ -6,6 +6,7 @@
 //! nothing is answered there without a session's token.
 
 pub mod answer;
+pub mod budget;
 pub mod control;
 pub mod datagram;
 pub mod event;
@@ -171,6 +172,7 @@ pub fn bind(settings: Settings) -> Result<Reflector, EndpointError> {
     let doors = settings.listen.iter().map(|address| Door::open(*address)).collect::<Result<_, _>>()?;
     let mut settings = settings;
     settings.behaviour.rate = settings.behaviour.rate.or(settings.limits.rate_per_flow);
+    let together = settings.together;
     let shared = Shared {
         hall: Hall::new(u32::MAX)?,
         lobby: Lobby::new().map_err(|cause| EndpointError::new(Step::OpenSocket("event"), "this host", cause))?,
@@ -178,7 +180,7 @@ pub fn bind(settings: Settings) -> Result<Reflector, EndpointError> {
         expected: Places::new(EXPECTED),
         flows: Places::new(u32::MAX),
         settings,
-        sessions: Sessions::default(),
+        sessions: Sessions::new(together),
         segments: takes_segments(),
     };
     Ok(Reflector { doors, shared: Arc::new(shared) })

@@ -20,13 +20,12 @@ use measure::statistics::loss::PeerCounts;
 use measure::trace::Trace;
 use measure::unit::{Bytes, Nanos};
 use protocol::link::Fault;
-use protocol::native::key::Key;
 use protocol::native::message::Report;
 use protocol::netperf::passphrase::Passphrase;
 use protocol::stamp::key::Key as StampKey;
 
 use crate::clock::wall_offset;
-use crate::control::Control;
+use crate::control::{Control, Credential};
 use crate::engine::warm_up::Warmed;
 use crate::engine::{Ended, MOST_REFUSED};
 use crate::environment::Reader;
@@ -53,7 +52,7 @@ pub struct Task {
     /// Whose protocol a peer over TCP or UDP speaks.
     pub protocol: Protocol,
     /// The key that the reflector wants.
-    pub key: Option<Key>,
+    pub key: Option<Credential>,
     /// True where one connection will do for the reflector: nobody said how many, and it admits no more, or spins, so that those of its
     /// threads that wait for their turn would take the processors from the one that answers.
     pub one_will_do: bool,
@@ -150,6 +149,10 @@ pub struct PeerFacts {
     pub batch: Option<Batch>,
     /// Receive buffer of its sockets of datagrams, as its kernel counts it, of several the smallest; where it said.
     pub receive_buffer: Option<Bytes>,
+    /// How long its threads waited because of a bound on rate or bandwidth that its owner has set, where it told.
+    pub limited: Option<Nanos>,
+    /// Whether each datagram was authenticated, where they were ours and there was a key.
+    pub authenticated: Option<bool>,
 }
 
 /// Measures. Blocks until it is over; `on_event` is called on this thread, never on a measuring one.
@@ -223,6 +226,7 @@ fn against(
     let report = control.map(|control| control.close(stop)).transpose();
     if let Ok(Some(report)) = &report {
         peer_facts.receive_buffer = report.receive_buffer_bytes;
+        peer_facts.limited = report.limited_ns;
     }
     let peer_counts = report.as_ref().ok().and_then(|report| Some(recorded(report.as_ref()?, &method)));
     let finding = conclude(gathered, report, watch.finish(), peer_facts, peer, own, clock_stepped);
@@ -262,6 +266,8 @@ pub(crate) fn facts_of(control: &Control) -> PeerFacts {
         cpus: got.cpus.clone(),
         batch: got.batch,
         receive_buffer: None,
+        limited: None,
+        authenticated: control.authenticated,
     }
 }
 

@@ -13,7 +13,6 @@ use measure::event::Event;
 use measure::method::{Direction, Method, Schedule, Sending, StreamOver};
 use measure::throughput::meter::Metered;
 use measure::unit::{Bytes, Nanos, Rate};
-use protocol::native::key::Key;
 use protocol::native::message::Report;
 use protocol::native::stream::flows;
 
@@ -21,7 +20,7 @@ pub use finding::{Finding, Thread};
 pub use protocol::native::stream::{HostCpu, Told};
 
 use crate::clock::wall_offset;
-use crate::control::Control;
+use crate::control::{Control, Credential};
 use crate::cpu_usage::Snapshot;
 use crate::environment::Reader;
 use crate::environment::watch::Watch;
@@ -51,7 +50,7 @@ pub struct Task {
     /// Whom; absent: a reflector of our own, over loopback.
     pub target: Option<Target>,
     /// The key that the reflector wants.
-    pub key: Option<Key>,
+    pub key: Option<Credential>,
     /// Length of an interval of the series; usually [`measure::event::INTERVAL`].
     pub interval: Nanos,
     /// Name and version of the program, for the peer and the record.

@@ -122,6 +122,10 @@ pub struct Peer {
     pub batch: Option<Batch>,
     /// Receive buffer of its sockets of datagrams, bytes, as its kernel counts it, of several the smallest; where it said.
     pub receive_buffer_bytes: Option<Bytes>,
+    /// Whether each datagram carried a message authentication code, which both ends compute and check; where there was a key,
+    /// and our own protocol over UDP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub datagrams_authenticated: Option<bool>,
 }
 
 /// What kind of party answered.

@@ -319,6 +319,11 @@ pub enum Warning {
         /// Why.
         reason: String,
     },
+    /// Threads of the server waited because of a bound that its owner has set: what was measured is that bound, not the network.
+    ServerLimited {
+        /// How long, all threads together, nanoseconds.
+        waited_ns: Nanos,
+    },
     /// A socket got less than was asked.
     GotLess {
         /// Which option.

@@ -4,7 +4,7 @@
 //! where there is a [`key`], then with [`frame`]s that hold JSON [`message`]s; [`client`] and [`server`] are its two ends
 //! as machines without I/O, and [`limits`] says what the server end refuses. Data messages open with a [`header`], and
 //! [`reply`] decides how each is answered; a
-//! session of [`stream`]s has none. `docs/protocol/native.md` describes the same octet by octet.
+//! session of [`stream`]s has none. With a key each datagram is authenticated by a [`mac`]. `docs/protocol/native.md` describes the same octet by octet.
 
 mod channel;
 pub mod client;
@@ -14,6 +14,7 @@ pub mod frame;
 pub mod header;
 pub mod key;
 pub mod limits;
+pub mod mac;
 pub mod message;
 pub mod noise;
 pub mod preamble;

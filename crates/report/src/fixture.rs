@@ -94,6 +94,7 @@ fn record(asked: Asked, recording: &Recording, extra: Extra) -> Record {
             protocol_version: Some(1),
             batch: None,
             receive_buffer_bytes: None,
+            datagrams_authenticated: None,
         },
         outcome: Some(summarise(recording, &method, extra)),
         stream: None,
@@ -378,6 +379,7 @@ fn nobody() -> Peer {
         protocol_version: None,
         batch: None,
         receive_buffer_bytes: None,
+        datagrams_authenticated: None,
     }
 }
 

@@ -10,6 +10,8 @@ use measure::unit::{Bytes, Instant, Nanos};
 use protocol::native::client::{Client, ClientEvent};
 use protocol::native::error::SessionError;
 use protocol::native::header::{Flags, Header, Token};
+use protocol::native::key::{Key, Secret};
+use protocol::native::mac::{Direction, Mac};
 use protocol::native::message::{Open, Opened, Report};
 use protocol::native::preamble::{Data, DataAnswer};
 
@@ -56,8 +58,23 @@ pub struct Session {
 impl Session {
     /// Opens a session as `open` asks.
     pub fn open(address: SocketAddr, open: Open) -> Result<Self, SessionError> {
-        let mut stream = connect(address);
-        let mut machine = Client::new(open, None, NOW);
+        Self::by_key(address, open, None)
+    }
+
+    /// The same by a key, where there is one.
+    pub fn by_key(address: SocketAddr, open: Open, key: Option<Key>) -> Result<Self, SessionError> {
+        Self::over(connect(address), address, open, key)
+    }
+
+    /// The same over this connection.
+    pub fn over(
+        mut stream: TcpStream,
+        address: SocketAddr,
+        open: Open,
+        key: Option<Key>,
+    ) -> Result<Self, SessionError> {
+        // Of a session of a test nobody guesses anything.
+        let mut machine = Client::new(open, key.map(|key| Secret { key, ephemeral: [0x11; 32] }), NOW);
         match next(&mut stream, &mut machine)? {
             ClientEvent::Opened(opened) => Ok(Self { address, opened, stream, machine }),
             other => panic!("opened was expected: {other:?}"),
@@ -88,10 +105,18 @@ impl Session {
         data(self.address, Data { version: 1, token: self.token(), flow })
     }
 
-    /// A request of `length` octets on flow 0.
+    /// What authenticates its datagrams, where something does.
+    pub fn mac(&self) -> Option<Mac> {
+        self.opened.got.datagram_key.as_ref().map(Mac::new)
+    }
+
+    /// A request of `length` octets on flow 0, with its code where datagrams are authenticated.
     pub fn request(&self, seq: u64, flags: Flags, asked: u32, length: usize) -> Vec<u8> {
         let mut message = vec![0x5A; length];
         Header { token: self.token(), seq, flags, flow: 0, word: asked }.write(&mut message);
+        if let Some(mac) = self.mac() {
+            mac.seal(&mut message, Direction::There);
+        }
         message
     }
 }

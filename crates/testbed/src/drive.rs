@@ -14,9 +14,12 @@ use protocol::icmp::error::{EchoError, IcmpError};
 use protocol::native::client::{Client, ClientEvent};
 use protocol::native::error::{SessionError, Step};
 use protocol::native::frame::{self, Decoder, FrameError};
-use protocol::native::header::{Flags, Header, LENGTH, Native, PeerStamps, STAMPED_LENGTH, Token, VERSION};
+use protocol::native::header::{
+    Authenticated, Flags, Header, LENGTH, Native, PeerStamps, STAMPED_LENGTH, Token, VERSION,
+};
 use protocol::native::key::{Key, Secret};
 use protocol::native::limits::Limits;
+use protocol::native::mac::{DatagramKey, Direction as Way, Mac, NAME};
 use protocol::native::message::{Ending, FromClient, FromServer, Open, Opened, Reason, Received, Refused, Report};
 use protocol::native::noise::{Handshake, Prologue};
 use protocol::native::preamble::{Answer, Control, DATA_LENGTH, DataAnswer, Greeting, Versions};
@@ -131,7 +134,21 @@ pub fn native_header(data: &[u8]) {
         wire.peer_stamps(message).is_some(),
         header.flags.has(Flags::STAMPED) && message.len() >= STAMPED_LENGTH
     );
+    authenticated(&header, message);
     answer(&agreed, &header, message);
+}
+
+/// The same datagram under a key: nobody's before it has its code, then ours, and not the other way's.
+fn authenticated(header: &Header, message: &[u8]) {
+    let mac = Mac::new(&DatagramKey([7; 16]));
+    let mut wire = Authenticated::new(Native::new(header.token, header.flow, 64), mac);
+    let mut sealed = message.to_vec();
+    mac.seal(&mut sealed, Way::Back);
+    assert_eq!(wire.identify(&sealed, 0), Reading::Reply(header.seq));
+    assert!(!mac.holds(&sealed, Way::There), "a reply is no request");
+    assert_eq!(wire.identify(message, 0) == Reading::Reply(header.seq), sealed == message);
+    sealed[NAME] ^= 1;
+    assert_eq!(wire.identify(&sealed, 0), Reading::Stray);
 }
 
 /// The number of a datagram of a stream, taken for one of the flow that it names.

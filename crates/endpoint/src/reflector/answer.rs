@@ -13,10 +13,12 @@ use std::sync::atomic::Ordering;
 use measure::unit::{Instant, Nanos, Rate};
 use protocol::link::{Departure, Fault, Link, Stamped};
 use protocol::native::header::{Flags, Header, LENGTH, PeerStamps, VERSION};
+use protocol::native::mac::{Direction, Mac, NAME};
 use protocol::native::reply::Agreed;
 
 use super::Behaviour;
-use super::seen::Seen;
+use super::budget::Load;
+use super::seen::{Seen, Sight};
 use super::session::{FlowCount, Session};
 use super::yard::Turn;
 use crate::clock::{Monotonic, wall};
@@ -59,6 +61,8 @@ pub struct Answerer<L> {
     seen: Seen,
     /// Set where the request in hand came before.
     again: bool,
+    /// What authenticates its datagrams, where something does.
+    mac: Option<Mac>,
     buffer: Vec<u8>,
     request_head: usize,
     reply_head: usize,
@@ -106,7 +110,13 @@ impl<L: Link> Answerer<L> {
             datagrams,
         };
         let usual = usual_terms(agreed, flow);
-        let always_alike = usual & NEVER_USUAL == 0 && request_head >= LENGTH && !behaviour.is_unusual();
+        // What is authenticated is looked at closer than the loop of plain requests does.
+        let mac = session.mac.filter(|_| datagrams);
+        let always_alike = usual & NEVER_USUAL == 0
+            && request_head >= LENGTH
+            && !behaviour.is_unusual()
+            && mac.is_none()
+            && !session.is_bounded();
         Self {
             link,
             flow,
@@ -119,6 +129,7 @@ impl<L: Link> Answerer<L> {
             session,
             seen: Seen::new(),
             again: false,
+            mac,
             rests: false,
             announced: false,
             previous_sent: None,
@@ -323,12 +334,24 @@ impl<L: Link> Answerer<L> {
 
     #[inline]
     fn answer(&mut self, length: usize, arrival: Option<Stamped>) -> Result<(), Fault> {
+        if self.session.is_bounded() && !self.passes(length) {
+            return Ok(());
+        }
         if length < LENGTH || !self.is_usual(length) {
             return self.answer_unusual(length, arrival);
         }
-        self.take_note();
+        if !self.take_note() {
+            return Ok(());
+        }
         let reply = if self.agreed.datagrams { self.reply_head.min(length) } else { self.reply_head };
         self.reply(reply, arrival)
+    }
+
+    /// Waits until a request of `length` octets fits what all may send; `false`: the session was over before.
+    #[cold]
+    fn passes(&self, length: usize) -> bool {
+        let received = if self.agreed.datagrams { length } else { self.session.open.request_bytes.0 as usize };
+        self.session.pass(Load { received, messages: 1, sent: 0 })
     }
 
     /// Whether this request of a header at least is to be answered as the session agreed on.
@@ -341,12 +364,32 @@ impl<L: Link> Answerer<L> {
 
     #[inline]
     fn is_ours(&self, length: usize) -> bool {
-        length <= self.request_head && self.buffer[..16] == self.session.token.0
+        let token = &self.session.token.0;
+        length <= self.request_head
+            && match &self.mac {
+                None => self.buffer[..16] == *token,
+                Some(mac) => {
+                    self.buffer[..NAME] == token[..NAME] && mac.holds(&self.buffer[..length], Direction::There)
+                }
+            }
     }
 
-    /// Counts a request with a header, and puts the count into it.
+    /// Counts a request with a header, and puts the count into it. `false`: it had come before and is authenticated, so that it
+    /// may be what somebody kept, and is not answered.
     #[inline]
-    fn take_note(&mut self) {
+    fn take_note(&mut self) -> bool {
+        let mut known = false;
+        if self.mac.is_some() {
+            let recorded = !Flags(self.buffer[FLAGS]).has(Flags::WARM_UP);
+            match self.counts.sighted(&mut self.seen, &self.buffer, recorded) {
+                Sight::New => {}
+                Sight::Again if recorded => known = true,
+                Sight::Again | Sight::Old => {
+                    self.session.malformed.fetch_add(1, Ordering::Relaxed);
+                    return false;
+                }
+            }
+        }
         let flags = Flags(self.buffer[FLAGS]);
         self.announced = self.session.got.stamps && flags.has(Flags::ANNOUNCE);
         if self.announced {
@@ -355,11 +398,12 @@ impl<L: Link> Answerer<L> {
         self.again = false;
         if flags.has(Flags::WARM_UP) {
             self.counts.warm_up.fetch_add(1, Ordering::Relaxed);
-        } else if self.agreed.datagrams {
+        } else if self.agreed.datagrams && self.mac.is_none() {
             self.again = self.counts.noted(&mut self.seen, &self.buffer);
         }
         let received = self.counts.another_received();
         self.buffer[WORD].copy_from_slice(&(received as u32).to_be_bytes());
+        !known
     }
 
     #[inline]
@@ -367,12 +411,30 @@ impl<L: Link> Answerer<L> {
         if self.behaviour.is_unusual() && !self.behave() {
             return Ok(());
         }
+        if self.session.is_bounded() {
+            let whole = self.session.open.response_bytes.0 as usize;
+            let sent = if self.agreed.datagrams || length < self.reply_head { length } else { whole };
+            if !self.session.pass(Load { sent, messages: 1, received: 0 }) {
+                return Ok(());
+            }
+        }
         match arrival {
-            None => self.link.send(&self.buffer[..length])?,
+            None => {
+                self.seal(length);
+                self.link.send(&self.buffer[..length])?;
+            }
             Some(arrival) => self.send_with_stamps(length, arrival)?,
         }
         self.counts.another_replied(self.again);
         Ok(())
+    }
+
+    /// Puts its code into a reply of `length` octets, all of which is written.
+    #[inline]
+    fn seal(&mut self, length: usize) {
+        if let Some(mac) = &self.mac {
+            mac.seal(&mut self.buffer[..length], Direction::Back);
+        }
     }
 
     /// A message shorter than a header, one that asks for another reply than agreed on, or none of ours.
@@ -382,7 +444,9 @@ impl<L: Link> Answerer<L> {
             return self.answer_bare(arrival);
         }
         let Some(header) = self.sound(length) else { return Ok(()) };
-        self.take_note();
+        if !self.take_note() {
+            return Ok(());
+        }
         let Some(reply) = self.agreed.reply_length(&header, length) else { return Ok(()) };
         if self.agreed.datagrams {
             return self.reply(reply, arrival);
@@ -435,6 +499,7 @@ impl<L: Link> Answerer<L> {
             previous_driver: span(sched, driver),
         };
         stamps.write(&mut self.buffer[..reply]);
+        self.seal(reply);
         self.previous_sent = self.link.send_stamped(&self.buffer[..reply])?;
         Ok(())
     }
@@ -477,6 +542,7 @@ impl<L: Link> Answerer<L> {
                 return false;
             }
             pace::sleep_until(due.min(now.after(GLANCE)));
+            self.session.held_back(Monotonic::now().since(now).unwrap_or_default());
         }
     }
 }

@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use measure::environment::Environment;
 use measure::method::{Carrier, Pattern, Waiting};
-use measure::served::RefusalReason;
+use measure::served::{RefusalReason, SessionEnd};
 use measure::unit::{Instant, Nanos};
 use protocol::native::error::{SessionError, Step};
 use protocol::native::header::Token;
+use protocol::native::mac::DatagramKey;
 use protocol::native::message::{Ending, Got, Open, Reason, Refused, capability};
 use protocol::native::preamble::{Data, DataAnswer, DataRefusal, Decline, Versions};
 use protocol::native::server::{OUTBOX, Server, ServerEvent, Terms};
@@ -20,7 +21,7 @@ use rustix::thread::CpuSet;
 use socket2::Socket;
 
 use super::Shared;
-use super::event::{Client, Event, How};
+use super::event::{Client, Event};
 use super::exchange::{Exchange, Held};
 use super::permit::{Offered, Permit};
 use super::session::{Overdue, Session};
@@ -52,7 +53,7 @@ pub struct Guest {
     offered: Offered,
     session: Option<Arc<Session>>,
     /// How its session ends, where nothing else comes before.
-    how: How,
+    how: SessionEnd,
     watch: Option<Watch>,
     /// The time that the yard's thread had been given by the scheduler when the session began.
     yard: Option<ThreadFacts>,
@@ -85,12 +86,14 @@ pub enum Work {
     Close,
 }
 
-fn terms(shared: &Shared, offered: &Offered) -> Option<Terms> {
+fn terms(shared: &Shared, offered: &Offered, from: SocketAddr) -> Option<Terms> {
     let settings = &shared.settings;
-    let full = shared.sessions.count() >= settings.limits.sessions;
+    let full = !shared.sessions.has_room(&settings.limits, from.ip(), !offered.is_keyed());
     let decline = if shared.hall.stop.requested() { Some(Decline::Stopping) } else { full.then_some(Decline::Busy) };
     let mut capabilities: BTreeSet<String> =
-        [capability::STAMPS, capability::BUSY_POLL, capability::CPUS, capability::STREAMS].map(str::to_owned).into();
+        [capability::STAMPS, capability::BUSY_POLL, capability::CPUS, capability::STREAMS, capability::DATAGRAM_AUTH]
+            .map(str::to_owned)
+            .into();
     if shared.segments {
         capabilities.insert(capability::SEGMENTS.to_owned());
     }
@@ -110,7 +113,7 @@ impl Guest {
     pub fn new(connection: Arc<Socket>, from: SocketAddr, shared: &Arc<Shared>) -> Option<Self> {
         connection.set_write_timeout(Some(GLANCE.into())).ok()?;
         let offered = shared.settings.permits.offered();
-        let server = Server::new(terms(shared, &offered)?, Monotonic::now());
+        let server = Server::new(terms(shared, &offered, from)?, Monotonic::now());
         Some(Self {
             connection,
             from,
@@ -118,7 +121,7 @@ impl Guest {
             server,
             offered,
             session: None,
-            how: How::Lost,
+            how: SessionEnd::Lost,
             watch: None,
             yard: None,
             unwritten: Vec::new(),
@@ -170,6 +173,8 @@ impl Guest {
     pub fn turn(&mut self) -> Turn {
         let mut buffer = [0; 16 << 10];
         let fed = match recv(&*self.connection, &mut buffer[..], RecvFlags::DONTWAIT) {
+            // Or ours has: nothing is heard of it any more, but it is told why.
+            Ok((0, _)) if self.session.as_ref().is_some_and(|session| session.gives_way()) => Ok(()),
             Ok((0, _)) => {
                 drop(self.server.ended());
                 return Turn::Over;
@@ -180,7 +185,7 @@ impl Guest {
             Err(_) => return Turn::Over,
         };
         if let Err(error) = &fed {
-            self.how = How::Fault;
+            self.how = SessionEnd::Fault;
             if self.session.is_none() && !matches!(error, SessionError::Closed { .. }) {
                 self.tell_refused(RefusalReason::Protocol, &error.to_string());
             }
@@ -245,7 +250,7 @@ impl Guest {
     /// The reflector ends: the client is told, as far as it takes it at once.
     pub fn dismiss(mut self: Box<Self>) {
         self.server.stop(Ending::Stopping, "the reflector is shutting down");
-        self.how = How::Stopping;
+        self.how = SessionEnd::Stopping;
         self.forget();
         self.write();
     }
@@ -309,8 +314,15 @@ impl Guest {
             }
             if let Some(overdue) = session.overdue(now) {
                 let (ending, words, how) = match overdue {
-                    Overdue::Duration => (Ending::Duration, "the session lasted longer than agreed on", How::Duration),
-                    Overdue::Idle => (Ending::Idle, "nothing was heard of the session for too long", How::Idle),
+                    Overdue::Duration => {
+                        (Ending::Duration, "the session lasted longer than agreed on", SessionEnd::Duration)
+                    }
+                    Overdue::Place => (
+                        Ending::Other,
+                        "the server is full, and another client needs this place: this address has most of them",
+                        SessionEnd::GaveWay,
+                    ),
+                    Overdue::Idle => (Ending::Idle, "nothing was heard of the session for too long", SessionEnd::Idle),
                 };
                 self.how = how;
                 self.server.stop(ending, words);
@@ -347,11 +359,12 @@ impl Guest {
         let permit = self.offered.of(self.server.holder()).ok_or_else(|| other("no key was proved"))?;
         permit.check(&open, self.from.ip(), clock::wall())?;
         let got = self.offer(&open, permit)?;
-        let token = random::bytes().map(Token).map_err(|_| other("no random bytes to name a session"))?;
+        let token = random::bytes().map(Token).map_err(|_| no_random_bits())?;
         let version = self.server.version().unwrap_or(Versions::OURS.highest);
         let client = self.from.ip().to_canonical();
         let settings = &self.shared.settings;
         let session = Session::new(token, version, (open, got), client, permit).behaving(settings.behaviour);
+        let session = if self.offered.is_keyed() { session } else { session.giving_way(Arc::clone(&self.connection)) };
         session.over.follow(&self.shared.hall.stop);
         self.shared.sessions.add(session, &settings.limits, settings.together)
     }
@@ -378,7 +391,12 @@ impl Guest {
         stream::can_be_asked(open)?;
         let limits = permit.limits.within(&settings.limits);
         let batch = self.shared.batch(open);
+        let authentic = self.offered.is_keyed()
+            && open.carrier == Carrier::Udp
+            && open.capabilities.contains(capability::DATAGRAM_AUTH);
+        let datagram_key = authentic.then(random::bytes).transpose().map(|key| key.map(DatagramKey));
         Ok(Got {
+            datagram_key: datagram_key.map_err(|_| no_random_bits())?,
             waiting: match open.waiting {
                 Some(Waiting::Spin | Waiting::BusyPoll { .. }) if !permit.spin => Waiting::Block,
                 asked => asked.unwrap_or(settings.waiting),
@@ -418,9 +436,15 @@ impl Guest {
         let told = self.end_watch();
         let has_facts = self.session.as_ref().is_some_and(|session| session.permit.facts);
         report.environment = if has_facts { told } else { told.without_facts() };
-        self.how = How::Closed;
+        self.how = SessionEnd::Closed;
         self.server.report(report)
     }
+}
+
+/// No session without its secrets.
+fn no_random_bits() -> Refused {
+    let detail = "no random octets to name a session and to authenticate it".to_owned();
+    Refused { reason: Reason::Other, detail, hint: None }
 }
 
 impl Drop for Guest {
@@ -437,7 +461,7 @@ fn serve_data(
     shared: &Arc<Shared>,
     (before, here): (CpuTime, Option<Place>),
 ) {
-    let (session, (thread, running)) = match admit(data, shared) {
+    let (session, (thread, running)) = match admit(data, from, shared) {
         Ok(session) => {
             let thread = session.begin_thread();
             (session, thread)
@@ -461,8 +485,12 @@ fn serve_data(
     }
 }
 
-fn admit(data: Data, shared: &Shared) -> Result<Arc<Session>, DataRefusal> {
+/// The session of a data connection. A token is of use only where the session's control connection comes from.
+fn admit(data: Data, from: SocketAddr, shared: &Shared) -> Result<Arc<Session>, DataRefusal> {
     let session = shared.sessions.find(&data.token).ok_or(DataRefusal::UnknownToken)?;
+    if from.ip().to_canonical() != session.client {
+        return Err(DataRefusal::UnknownToken);
+    }
     if session.version != data.version {
         return Err(DataRefusal::Version);
     }

@@ -12,6 +12,7 @@ use std::sync::atomic::Ordering;
 use measure::method::{Carrier, Pattern};
 use measure::unit::{Bytes, Instant};
 use protocol::native::header::Header;
+use protocol::native::mac::Direction;
 use rustix::net::{RecvFlags, recv, recvfrom};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
@@ -70,8 +71,12 @@ fn admit(message: Vec<u8>, from: SocketAddr, local: SocketAddr, shared: &Arc<Sha
 /// control connection does, which has shown that whoever is there hears: nothing is sent to an address that a sender only claims.
 fn known(message: &[u8], from: SocketAddr, shared: &Shared) -> Option<(Arc<Session>, Header)> {
     let header = Header::read(message)?;
-    let session = shared.sessions.find(&header.token)?;
+    let session = shared.sessions.named(&header.token)?;
+    if session.mac.is_none() && session.token != header.token {
+        return None;
+    }
     let fits = session.open.carrier == Carrier::Udp
+        && header.is_of(&session.token, session.mac.as_ref(), (message, message.len()), Direction::There)
         && usize::from(header.flow) < session.flows.len()
         && from.ip().to_canonical() == session.client;
     if !fits {

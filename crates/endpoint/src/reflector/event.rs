@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use measure::served::RefusalReason;
+use measure::served::{RefusalReason, SessionEnd};
 use measure::unit::{Bytes, Nanos};
 use protocol::native::message::Open;
 
@@ -46,7 +46,7 @@ pub enum Event<'a> {
         /// Whose it was.
         client: Client<'a>,
         /// How it ended.
-        how: How,
+        how: SessionEnd,
         /// How long it was open.
         lasted: Nanos,
         /// Requests that were answered; absent where the session was of streams.
@@ -65,21 +65,4 @@ pub enum Event<'a> {
         /// The same in words. They may repeat what the client said.
         why: &'a str,
     },
-}
-
-/// How a session ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
-    /// Its client closed it.
-    Closed,
-    /// Its control connection broke, or was closed without a word.
-    Lost,
-    /// It lasted as long as it may.
-    Duration,
-    /// Nothing was heard of it for too long.
-    Idle,
-    /// The reflector ended.
-    Stopping,
-    /// Its client said what makes no sense.
-    Fault,
 }

@@ -174,6 +174,7 @@ impl<L: Link + Send + std::fmt::Debug + 'static> Exchange<L> {
             && got.cpus.is_empty()
             && open.request_bytes.max(open.response_bytes) <= SMALL
             && !behaviour.is_unusual()
+            && !self.held.session.is_bounded()
             && !many;
         let patience = rests.then_some(QUIET.into());
         let set = self.held.socket.as_ref().map(|socket| socket.set_read_timeout(patience));

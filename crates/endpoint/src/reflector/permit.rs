@@ -8,6 +8,7 @@ use protocol::native::key::{Key, Keyring};
 use protocol::native::limits::Limits;
 use protocol::native::message::{Open, Reason, Refused};
 
+use super::budget::Budget;
 use crate::random;
 use crate::serve::gate::Gate;
 
@@ -25,6 +26,8 @@ pub struct Permit {
     pub expires: Option<u64>,
     /// Bounds; its `sessions` are those of this key.
     pub limits: Limits,
+    /// What its holders may move a second, all sessions with this key together; absent: as all sessions may.
+    pub budget: Option<Arc<Budget>>,
     /// What may be measured; absent: everything.
     pub patterns: Option<Vec<Pattern>>,
     /// Whether threads may poll without blocking.
@@ -43,6 +46,7 @@ impl Permit {
             networks: Gate::default(),
             expires: None,
             limits,
+            budget: None,
             patterns: None,
             spin: true,
             pin: true,
@@ -72,6 +76,9 @@ impl Permit {
         if !self.pin && !open.cpus.is_empty() {
             let detail = format!("{key} does not give the right to choose CPUs");
             return Err(refuse(Reason::Cpus, detail, "measure without naming CPUs of the peer"));
+        }
+        if let Some(budget) = &self.budget {
+            budget.bounds().check(open)?;
         }
         self.limits.check(open)
     }

@@ -1,10 +1,25 @@
-//! Requests of a flow of datagrams that have come before: a path may double them, and a copy is no further request.
+//! Requests of a flow of datagrams that have come before: a path may double them, and a copy is no further request. Where
+//! datagrams are authenticated, a copy that somebody kept is none either.
 
 /// So far behind the newest number a copy is still known as one.
 const WINDOW: u64 = 1 << 16;
 const WORDS: u64 = WINDOW / 64;
 
 const SEQ: std::ops::Range<usize> = 16..24;
+
+/// So many numbers below the largest are those of what is sent before the first request, from the largest on.
+const HELLOS: u64 = 64;
+
+/// What is known of a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sight {
+    /// It had not come before.
+    New,
+    /// It had.
+    Again,
+    /// It is older than the window: nobody knows.
+    Old,
+}
 
 /// The number of a request.
 #[inline]
@@ -22,25 +37,43 @@ pub(super) struct Seen {
     /// A bit for each number, its place taken again a window later: cleared when the first number of its word is passed. As many
     /// as numbers have needed: a flow that is hardly used takes little memory.
     bits: Vec<u64>,
+    /// Of the numbers before the first request those that came, the largest in the lowest place.
+    hellos: u64,
 }
 
 impl Seen {
     pub(super) fn new() -> Self {
-        Self { next: 0, bits: Vec::new() }
+        Self { next: 0, bits: Vec::new(), hellos: 0 }
     }
 
     /// Number `seq` came; whether it had come before. What is older than the window counts as new.
     #[inline]
     pub(super) fn again(&mut self, seq: u64) -> bool {
+        self.look_back(seq) == Sight::Again
+    }
+
+    /// What is known of number `seq`, which came, of all that a client sends: the greetings of a flow count down.
+    pub(super) fn look(&mut self, seq: u64) -> Sight {
+        let hello = u64::MAX - seq;
+        if hello >= HELLOS {
+            return self.look_back(seq);
+        }
+        let again = self.hellos >> hello & 1 != 0;
+        self.hellos |= 1 << hello;
+        if again { Sight::Again } else { Sight::New }
+    }
+
+    #[inline]
+    fn look_back(&mut self, seq: u64) -> Sight {
         if seq >= self.next {
             self.pass(seq);
         } else if self.next - seq > WINDOW {
-            return false;
+            return Sight::Old;
         }
         let (word, bit) = (&mut self.bits[(seq / 64 % WORDS) as usize], 1 << (seq % 64));
         let again = *word & bit != 0;
         *word |= bit;
-        again
+        if again { Sight::Again } else { Sight::New }
     }
 
     #[inline]
@@ -78,6 +111,17 @@ mod tests {
                 assert_eq!(seen.again(seq), !truth.insert(seq), "{seq} below {newest}");
             }
         }
+    }
+
+    #[test]
+    fn of_all_that_a_client_sends_each_is_new_once() {
+        let mut seen = Seen::new();
+        let greetings = [u64::MAX, u64::MAX - 1, u64::MAX - (HELLOS - 1)];
+        assert_eq!(greetings.map(|seq| seen.look(seq)), [Sight::New; 3]);
+        assert!((0..2 * WINDOW).all(|seq| seen.look(seq) == Sight::New), "no greeting is the newest number");
+        assert_eq!(greetings.map(|seq| seen.look(seq)), [Sight::Again; 3]);
+        let looked = [0, WINDOW - 1, WINDOW, 2 * WINDOW - 1, 2 * WINDOW].map(|seq| seen.look(seq));
+        assert_eq!(looked, [Sight::Old, Sight::Old, Sight::Again, Sight::Again, Sight::New]);
     }
 
     #[test]

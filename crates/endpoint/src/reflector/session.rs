@@ -9,12 +9,15 @@ use measure::method::{Carrier, Waiting};
 use measure::unit::{Bytes, Instant, Nanos, Rate};
 use protocol::native::header::Token;
 use protocol::native::limits::{self, Limits};
+use protocol::native::mac::{Mac, NAME};
 use protocol::native::message::{Got, Open, Reason, Refused, Report};
 use protocol::native::stream::{Told as StreamTold, goes_there};
+use socket2::Socket;
 
 use super::Behaviour;
+use super::budget::{Bounds, Budget, Load};
 use super::permit::Permit;
-use super::seen::{Seen, number};
+use super::seen::{Seen, Sight, number};
 use super::stream::tally::Tally;
 use crate::clock::Monotonic;
 use crate::facts::thread::ThreadSpan;
@@ -43,12 +46,23 @@ pub struct Session {
     pub open: Open,
     /// What it gets.
     pub got: Got,
+    /// What authenticates its datagrams, where something does.
+    pub mac: Option<Mac>,
     /// Counts by flow.
     pub flows: Vec<Arc<FlowCount>>,
-    /// Messages with the session's token that made no sense.
+    /// Messages with the session's token that made no sense, or whose code was wrong, or which had come before where that is
+    /// not the path's doing.
     pub malformed: AtomicU64,
     /// Set when it is over, or the reflector stops: its threads end.
     pub over: Stop,
+    /// What it shares with others: with all, and with those of its key.
+    budgets: Vec<Arc<Budget>>,
+    /// How long its threads waited because of a bound of the reflector's, nanoseconds.
+    held_back: AtomicU64,
+    /// Its control connection, by which it can be told that others need its place; absent: it keeps it.
+    control: Option<Arc<Socket>>,
+    /// Others need its place.
+    gives_way: AtomicBool,
     /// Those of flows that are exchanges, whose threads wait for the next request as long as it takes.
     pub sockets: OpenSockets,
     /// When a message of it was last seen, at the grain of a thread's glance.
@@ -151,6 +165,15 @@ impl FlowCount {
         again
     }
 
+    /// As [`Self::noted`], of any authenticated message. By the flow's thread alone.
+    pub(super) fn sighted(&self, seen: &mut Seen, message: &[u8], recorded: bool) -> Sight {
+        let sight = seen.look(number(message));
+        if sight == Sight::Again && recorded {
+            self.again.fetch_add(1, Ordering::Relaxed);
+        }
+        sight
+    }
+
     /// One more reply was sent, to a copy where `again`; by the flow's thread alone.
     #[inline]
     pub fn another_replied(&self, again: bool) {
@@ -190,11 +213,16 @@ impl Session {
             client,
             permit: Arc::clone(permit),
             behaviour: Behaviour::default(),
+            mac: got.datagram_key.as_ref().map(Mac::new),
             open,
             got,
             flows,
             malformed: AtomicU64::new(0),
             over: Stop::default(),
+            budgets: permit.budget.iter().cloned().collect(),
+            held_back: AtomicU64::new(0),
+            control: None,
+            gives_way: AtomicBool::new(false),
             sockets: OpenSockets::default(),
             seen: AtomicU64::new(now.0),
             noted: AtomicU64::new(0),
@@ -211,6 +239,46 @@ impl Session {
     pub fn behaving(self, behaviour: Behaviour) -> Self {
         let rates = [behaviour.rate, self.permit.limits.rate_per_flow];
         Self { behaviour: Behaviour { rate: rates.into_iter().flatten().min(), ..behaviour }, ..self }
+    }
+
+    /// The same, of a client that showed no key: for one of another address it gives way, which it is told over `control`.
+    pub fn giving_way(self, control: Arc<Socket>) -> Self {
+        Self { control: Some(control), ..self }
+    }
+
+    /// Whether it shares a budget with others.
+    pub fn is_bounded(&self) -> bool {
+        !self.budgets.is_empty()
+    }
+
+    /// When `load` may pass, which is taken as passed then.
+    pub fn take(&self, load: Load, now: Instant) -> Instant {
+        self.budgets.iter().map(|budget| budget.take(load, now)).max().unwrap_or(now)
+    }
+
+    /// Whether another client needs its place.
+    pub fn gives_way(&self) -> bool {
+        self.gives_way.load(Ordering::Acquire)
+    }
+
+    /// Waits until `load` may pass; `false`: the session was over before.
+    pub fn pass(&self, load: Load) -> bool {
+        let now = Monotonic::now();
+        let due = self.take(load, now);
+        if now >= due {
+            return true;
+        }
+        let is_over = self.over.wait(due);
+        self.held_back(Monotonic::now().since(now).unwrap_or_default());
+        if is_over {
+            self.budgets.iter().for_each(|budget| budget.give_back(load));
+        }
+        !is_over
+    }
+
+    /// A thread of it waited for so long because of a bound of the reflector's.
+    pub fn held_back(&self, time: Nanos) {
+        self.held_back.fetch_add(time.0, Ordering::Relaxed);
     }
 
     /// How long it has been open at `now`.
@@ -261,6 +329,9 @@ impl Session {
 
     /// Why the session must end at `now`, if it must.
     pub fn overdue(&self, now: Instant) -> Option<Overdue> {
+        if self.gives_way.load(Ordering::Acquire) {
+            return Some(Overdue::Place);
+        }
         let seen = Instant(self.seen.load(Ordering::Relaxed));
         if now.since(self.opened).is_some_and(|age| age > self.got.duration_ns) {
             return Some(Overdue::Duration);
@@ -365,6 +436,7 @@ impl Session {
             replied: of(|flow| &flow.replied),
             replied_again: Some(of(|flow| &flow.replied_again)),
             malformed: self.malformed.load(Ordering::Relaxed),
+            limited_ns: Some(Nanos(self.held_back.load(Ordering::Relaxed))),
             user_ns: told.map(|told| told.cpu.user_ns),
             system_ns: told.map(|told| told.cpu.system_ns),
             dropped: sockets.and_then(|end| end.dropped),
@@ -383,6 +455,8 @@ pub enum Overdue {
     Duration,
     /// Nothing was heard for too long.
     Idle,
+    /// Another client needs its place.
+    Place,
 }
 
 /// Bounds of all sessions together, besides their number.
@@ -392,31 +466,97 @@ pub struct Together {
     pub memory: Bytes,
     /// Threads that poll without blocking because a client asked for it.
     pub spinning: u32,
+    /// What they move.
+    pub bounds: Bounds,
 }
 
 /// Memory of a small machine, and of its CPUs as many as there are.
 impl Default for Together {
     fn default() -> Self {
         let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u32);
-        Self { memory: Bytes(4 << 30), spinning: cpus }
+        Self { memory: Bytes(4 << 30), spinning: cpus, bounds: Bounds::default() }
     }
+}
+
+/// Ends sessions of whoever has more than half of all places, or of all memory, until one more fits: the newest first, and none for
+/// a client of the same source.
+fn make_room(open: &mut HashMap<[u8; NAME], Arc<Session>>, one: &Session, limits: &Limits, together: Together) {
+    while open.len() >= limits.sessions as usize {
+        let Some(name) = greediest(open, one.client, limits.sessions as usize) else { break };
+        give_way(open, name);
+    }
+    let memory = |session: &Session| limits::memory(&session.open).0;
+    let needed = memory(one);
+    while open.values().map(|other| memory(other)).fold(needed, u64::saturating_add) > together.memory.0 {
+        let mut of: HashMap<IpAddr, u64> = HashMap::new();
+        for other in open.values() {
+            let sum = of.entry(sources::source(other.client)).or_default();
+            *sum = sum.saturating_add(memory(other));
+        }
+        let Some((most, taken)) = of.into_iter().max_by_key(|(_, taken)| *taken) else { break };
+        if taken <= together.memory.0 / 2 || most == sources::source(one.client) || needed > together.memory.0 / 2 {
+            break;
+        }
+        let Some(name) = newest(open, most) else { break };
+        give_way(open, name);
+    }
+}
+
+fn give_way(open: &mut HashMap<[u8; NAME], Arc<Session>>, name: [u8; NAME]) {
+    let Some(session) = open.remove(&name) else { return };
+    session.gives_way.store(true, Ordering::Release);
+    session.end();
+    // Its control connection has something to look at then.
+    let _woken = session.control.as_ref().map(|control| control.shutdown(Shutdown::Read));
+}
+
+/// The newest session of the source that has more than half of `places`, unless `address` is of it.
+fn greediest(open: &HashMap<[u8; NAME], Arc<Session>>, address: IpAddr, places: usize) -> Option<[u8; NAME]> {
+    let mut of: HashMap<IpAddr, usize> = HashMap::new();
+    open.values().for_each(|session| *of.entry(sources::source(session.client)).or_default() += 1);
+    let (most, count) = of.into_iter().max_by_key(|(_, count)| *count)?;
+    (count > places / 2 && most != sources::source(address)).then(|| newest(open, most))?
+}
+
+fn newest(open: &HashMap<[u8; NAME], Arc<Session>>, source: IpAddr) -> Option<[u8; NAME]> {
+    let of_source =
+        open.values().filter(|session| session.control.is_some() && sources::source(session.client) == source);
+    of_source.max_by_key(|session| session.number).map(|session| session.token.name())
 }
 
 /// All open sessions.
 #[derive(Debug, Default)]
 pub struct Sessions {
     opened: AtomicU64,
-    open: RwLock<HashMap<Token, Arc<Session>>>,
+    budget: Option<Arc<Budget>>,
+    open: RwLock<HashMap<[u8; NAME], Arc<Session>>>,
 }
 
 impl Sessions {
+    /// None yet.
+    pub fn new(together: Together) -> Self {
+        Self { budget: Budget::of(together.bounds), ..Self::default() }
+    }
+
+    /// Whether one more of a client at `address` would have a place; `gives_way`: of one that shows no key.
+    pub fn has_room(&self, limits: &Limits, address: IpAddr, gives_way: bool) -> bool {
+        let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
+        open.len() < limits.sessions as usize
+            || gives_way && greediest(&open, address, limits.sessions as usize).is_some()
+    }
+
     /// Adds a session where there is room for it: among all, and among those of its key. Where no more threads may poll without
     /// blocking, its threads block.
     ///
     /// # Errors
     /// What there is no room for, in the words of a refusal.
     pub fn add(&self, mut session: Session, limits: &Limits, together: Together) -> Result<Arc<Session>, Refused> {
+        together.bounds.check(&session.open)?;
+        session.budgets.extend(self.budget.clone());
         let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
+        if session.control.is_some() {
+            make_room(&mut open, &session, limits, together);
+        }
         limits.check_sessions(open.len() as u32)?;
         if let Some(name) = &session.permit.name {
             let of_key = open.values().filter(|other| other.permit.name.as_ref() == Some(name)).count();
@@ -441,7 +581,7 @@ impl Sessions {
         }
         session.number = self.opened.fetch_add(1, Ordering::Relaxed) + 1;
         let session = Arc::new(session);
-        open.insert(session.token, Arc::clone(&session));
+        open.insert(session.token.name(), Arc::clone(&session));
         Ok(session)
     }
 
@@ -456,14 +596,19 @@ impl Sessions {
         open.values().any(|session| sources::source(session.client) == source && session.open.carrier == Carrier::Tcp)
     }
 
-    /// The session of this name.
+    /// The session of this token.
     pub fn find(&self, token: &Token) -> Option<Arc<Session>> {
-        self.open.read().unwrap_or_else(PoisonError::into_inner).get(token).cloned()
+        self.named(token).filter(|session| session.token == *token)
+    }
+
+    /// The session whose token begins as this one, of which datagrams that are authenticated tell no more.
+    pub fn named(&self, token: &Token) -> Option<Arc<Session>> {
+        self.open.read().unwrap_or_else(PoisonError::into_inner).get(&token.name()).cloned()
     }
 
     /// Ends a session.
     pub fn remove(&self, token: &Token) {
-        if let Some(session) = self.open.write().unwrap_or_else(PoisonError::into_inner).remove(token) {
+        if let Some(session) = self.open.write().unwrap_or_else(PoisonError::into_inner).remove(&token.name()) {
             session.end();
         }
     }

@@ -25,6 +25,7 @@ use rustix::net::{RecvFlags, SendFlags, recv, send};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::Shared;
+use super::budget::Limited;
 use super::session::Session;
 use crate::clock::Monotonic;
 use crate::engine::Ended;
@@ -116,7 +117,12 @@ impl<'a> Flow<'a> {
             plan.bytes = self.ask.bytes.map(|bytes| share(bytes, place, streams).0);
         }
         let (before, facts) = (CpuTime::own(), ThreadFacts::own());
-        let Streamed { mut way, metered, ended } = stream::run(way, &plan, None);
+        let Streamed { mut way, metered, ended } = if self.session.is_bounded() {
+            let Streamed { way, metered, ended } = stream::run(Limited::new(way, self.session, sends), &plan, None);
+            Streamed { way: way.way, metered, ended }
+        } else {
+            stream::run(way, &plan, None)
+        };
         let cpu = CpuTime::own().since(before);
         if let Some(span) = facts.and_then(|facts| ThreadFacts::own()?.since(&facts)) {
             self.session.had(span);

@@ -10,7 +10,8 @@ use measure::outcome::SocketFacts;
 use measure::unit::{Bytes, Instant, Nanos, Rate};
 use protocol::icmp::echo::Echo;
 use protocol::link::{Fault, Link};
-use protocol::native::header::{Apart, Flags, LENGTH, Native, Ordered, Token};
+use protocol::native::header::{Apart, Authenticated, Flags, LENGTH, Native, Ordered, Token};
+use protocol::native::mac::Mac;
 use protocol::native::message::{Open, capability};
 use protocol::native::preamble::{DATA_LENGTH, Data, DataAnswer};
 use protocol::wire::{Reading, Wire};
@@ -103,12 +104,13 @@ pub fn headed(method: &Method) -> bool {
 pub struct Admission {
     token: Token,
     version: u16,
+    mac: Option<Mac>,
 }
 
 impl Admission {
     /// That of an open session.
     pub fn of(control: &Control) -> Self {
-        Self { token: control.opened.token, version: control.version }
+        Self { token: control.opened.token, version: control.version, mac: control.mac() }
     }
 }
 
@@ -116,6 +118,11 @@ impl Admission {
     /// The name of the session.
     pub fn token(&self) -> Token {
         self.token
+    }
+
+    /// What authenticates its datagrams, where something does.
+    pub fn mac(&self) -> Option<Mac> {
+        self.mac
     }
 
     /// What a data connection of `flow` says first.
@@ -210,13 +217,20 @@ pub fn measure(admission: Option<Admission>, scene: &mut Scene<'_>) -> Result<Ga
             let opened = opening.each(|flow| opening.stream(flow, Ordered(opening.native(flow)?)))?;
             connections::measure(opened, scene, |link: &Stream| Some(link.socket()))
         }
-        (Carrier::Udp, _) => {
-            let opened = opening.each(|flow| opening.udp(flow))?;
-            connections::measure(opened, scene, |link: &Datagram| Some(link.socket()))
-        }
+        (Carrier::Udp, _) => match opening.admission()?.mac {
+            None => connections::measure(
+                opening.each(|flow| opening.udp(flow, opening.native(flow)?))?,
+                scene,
+                Opening::socket,
+            ),
+            Some(mac) => {
+                let wire = |flow| Ok(Authenticated::new(opening.native(flow)?, mac));
+                connections::measure(opening.each(|flow| opening.udp(flow, wire(flow)?))?, scene, Opening::socket)
+            }
+        },
         (Carrier::Icmp, _) => {
             let opened = opening.each(|flow| opening.icmp(flow))?;
-            connections::measure(opened, scene, |link: &Datagram| Some(link.socket()))
+            connections::measure(opened, scene, Opening::socket)
         }
     }
 }
@@ -252,13 +266,12 @@ impl Opening<'_> {
         Ok(self.admission()?.preamble(flow))
     }
 
-    fn udp(&self, flow: u16) -> Result<Connection<Datagram, Native>, EndpointError> {
+    fn udp<W: Wire>(&self, flow: u16, wire: W) -> Result<Connection<Datagram, W>, EndpointError> {
         let socket = socket::udp(self.peer, &self.method.options_of(u32::from(flow)))?;
         if let (Some(room), None) = (receive_room(self.method), self.method.socket.receive_buffer_bytes) {
             // Replies come faster than a sender that is behind looks at them. Less than that is told in the record.
             let _granted = socket.set_recv_buffer_size(room.0 as usize);
         }
-        let wire = self.native(flow)?;
         let mut connection =
             self.datagram(socket, wire, u32::from(flow), self.method.traffic.request_bytes().0 as usize)?;
         let expected = self.method.traffic.response_bytes().0 as usize;
@@ -267,6 +280,10 @@ impl Opening<'_> {
         connection.flow.reply.resize(expected + 1, 0);
         self.hello(&mut connection.flow)?;
         Ok(connection)
+    }
+
+    fn socket(link: &Datagram) -> Option<&Socket> {
+        Some(link.socket())
     }
 
     fn icmp(&self, flow: u16) -> Result<Connection<Datagram, Echo>, EndpointError> {

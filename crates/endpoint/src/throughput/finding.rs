@@ -136,6 +136,7 @@ pub(super) fn conclude(
         Err(why) => (protocol::native::message::Report::default(), Some(why)),
     };
     peer.receive_buffer = report.receive_buffer_bytes;
+    peer.limited = report.limited_ns;
     let told = told_by(task, report.streams.unwrap_or_default());
     // To us the end of a sender looks alike, whatever it is for.
     let broke = told.1.iter().find_map(|told| told.trouble.clone());

@@ -5,7 +5,8 @@ use std::os::fd::AsFd;
 
 use measure::method::{Pattern, Sending, SocketOptions, StreamOver};
 use measure::unit::{Bytes, Nanos};
-use protocol::native::header::{Flags, Header, LENGTH, Token};
+use protocol::native::header::{Flags, Header, LENGTH};
+use protocol::native::mac::Direction as MacDirection;
 use protocol::native::message::{Open, capability};
 use protocol::native::stream::{Ask, Numbers, goes_there, place};
 use rustix::io::Errno;
@@ -107,7 +108,8 @@ pub fn lanes(task: &Task, peer: SocketAddr, control: &Control, stop: &Stop) -> R
             let sends = goes_there(task.direction(), flow, flows);
             let place = place(task.direction(), flow, flows);
             let number = flow as u16;
-            let numbers = Numbers::new(&opening.admission.token(), number);
+            let numbers = Numbers::new(&opening.admission.token(), number)
+                .authenticated(opening.admission.mac(), MacDirection::There);
             let (way, start) = match task.over() {
                 StreamOver::Udp { .. } => opening.datagrams(number, numbers, sends),
                 StreamOver::Tcp { sending, .. } if sends => opening.tcp_sender(number, sending),
@@ -163,6 +165,9 @@ impl Opening<'_> {
             let go = Header { seq: drawn, flags: Flags::START, ..greeting };
             let mut datagram = [0; LENGTH];
             go.write(&mut datagram);
+            if let Some(mac) = self.admission.mac() {
+                mac.seal(&mut datagram, MacDirection::There);
+            }
             let way = NumberedReceiver::new(socket, numbers, method.waiting).stamped(task.even);
             return Ok((Any::ReceiveNumbered(way), Start::Datagram(datagram)));
         }
@@ -188,13 +193,17 @@ impl Opening<'_> {
     /// Greets until the reflector answers; the number that it drew for this flow.
     fn greet(&self, socket: &Socket, greeting: &Header, length: usize) -> Result<u64, EndpointError> {
         let mut message = vec![0; length];
-        greeting.write(&mut message);
-        for _ in 0..GREETINGS {
+        for attempt in 0..u64::from(GREETINGS) {
+            // Each has a number of its own, so that none is taken for a copy of another.
+            Header { seq: attempt, ..*greeting }.write(&mut message);
+            if let Some(mac) = self.admission.mac() {
+                mac.seal(&mut message, MacDirection::There);
+            }
             // Any other error is of an earlier one, told by ICMP: the next may get through.
             if let Err(Errno::MSGSIZE) = send(socket, &message, SendFlags::NOSIGNAL) {
                 return Err(EndpointError::new(Step::FirstExchange, self.peer, Errno::MSGSIZE));
             }
-            if let Some(drawn) = answer(socket, greeting.token, greeting.flow) {
+            if let Some(drawn) = answer(socket, &self.admission, greeting.flow) {
                 return Ok(drawn);
             }
             if self.stop.requested() {
@@ -209,14 +218,15 @@ impl Opening<'_> {
 }
 
 /// What the answer to a greeting carries; `None`: none came in time.
-fn answer(socket: &Socket, token: Token, flow: u16) -> Option<u64> {
+fn answer(socket: &Socket, admission: &Admission, flow: u16) -> Option<u64> {
     let until = Monotonic::now().after(GREETING);
     let mut buffer = [0_u8; LENGTH];
     while Monotonic::now() < until {
         poll_one(socket.as_fd(), false, until);
         let Ok((length, _)) = recv(socket, &mut buffer[..], RecvFlags::DONTWAIT) else { continue };
-        let header = Header::read(&buffer[..length]).filter(|header| header.token == token && header.flow == flow);
-        if let Some(header) = header {
+        let Some(header) = Header::read(&buffer[..length]).filter(|header| header.flow == flow) else { continue };
+        let (token, mac) = (admission.token(), admission.mac());
+        if header.is_of(&token, mac.as_ref(), (&buffer[..length], length), MacDirection::Back) {
             return Some(header.seq);
         }
     }

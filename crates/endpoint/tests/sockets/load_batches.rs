@@ -4,6 +4,8 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::thread;
 
+use endpoint::control::Credential;
+use endpoint::reflector::permit::{Permit, Permits};
 use endpoint::reflector::{self, Settings};
 use endpoint::rtt::{self, Ending, Finding, Protocol, Target, Task};
 use endpoint::stop::Stop;
@@ -11,6 +13,8 @@ use measure::event::INTERVAL;
 use measure::method::{Asked, Batch, BatchBy, Carrier, Pattern, Schedule, Stop as StopAt};
 use measure::outcome::Batched;
 use measure::unit::{Bytes, Nanos};
+use protocol::native::key::Key;
+use protocol::native::limits::Limits;
 use test_case::test_case;
 
 const PROGRAM: &str = "sonde test";
@@ -32,12 +36,16 @@ fn load(batch: Option<Batch>) -> Asked {
 }
 
 fn measured(asked: &Asked, address: SocketAddr) -> Finding {
+    by_key(asked, address, None)
+}
+
+fn by_key(asked: &Asked, address: SocketAddr, key: Option<Credential>) -> Finding {
     let task = Task {
         trace: None,
         method: asked.resolve().expect("a sensible method"),
         target: Some(Target { host: address.ip().to_string(), address }),
         protocol: Protocol::Native,
-        key: None,
+        key,
         one_will_do: false,
         samples: false,
         interval: INTERVAL,
@@ -57,7 +65,11 @@ impl Drop for Ends<'_> {
 }
 
 fn with_reflector(listen: IpAddr, body: impl FnOnce(SocketAddr)) {
-    let reflector = reflector::bind(Settings::at(SocketAddr::new(listen, 0), PROGRAM)).expect("bound");
+    with_settings(Settings::at(SocketAddr::new(listen, 0), PROGRAM), body);
+}
+
+fn with_settings(settings: Settings, body: impl FnOnce(SocketAddr)) {
+    let reflector = reflector::bind(settings).expect("bound");
     let address = reflector.addresses()[0];
     let stop = Stop::default();
     thread::scope(|scope| {
@@ -77,38 +89,49 @@ const V6: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);
 #[test_case(V4, Some(Batch { messages: 64, by: BatchBy::Segments }); "in segments")]
 #[test_case(V6, Some(Batch { messages: 64, by: BatchBy::Segments }); "in segments over IPv6")]
 fn what_left_is_what_came_and_what_was_dropped(listen: IpAddr, batch: Option<Batch>) {
-    with_reflector(listen, |address| {
-        let finding = measured(&load(batch), address);
-        let counts = &finding.recording.counts;
-        assert_eq!(finding.ended, Ending::Complete);
-        assert!(counts.balance(), "{counts:?}");
-        assert_eq!((counts.scheduled, counts.one_way, counts.one_way_failed), (COUNT / 100, COUNT / 100 * 99, 0));
-        let dropped = finding.peer_counts.dropped.expect("the reflector tells");
-        let received = finding.peer_counts.received.expect("the reflector tells");
-        let asked = batch.map(|batch| batch.by);
-        if asked == Some(BatchBy::Segments) {
-            // A buffer of segments is dropped whole and counts as one.
-            let missing = COUNT - received;
-            assert!(
-                (dropped == 0) == (missing == 0) && missing <= 64 * dropped,
-                "{missing} missing, {dropped} dropped"
-            );
-            assert_eq!(finding.peer.batch, batch);
-        } else {
-            assert_eq!(received + dropped, COUNT);
-            assert_eq!(finding.peer.batch, None);
-        }
-        // Linux doubles what it is asked for, up to the doubled bound of the system.
-        let most: u64 = std::fs::read_to_string("/proc/sys/net/core/rmem_max").unwrap().trim().parse().unwrap();
-        let room = Some(Bytes(2 * most.min(4 << 20)));
-        assert_eq!((finding.peer.receive_buffer, finding.sockets[0].receive_buffer_bytes), (room, room));
-        let batched = finding.sockets[0].batched.as_ref();
-        assert_eq!(batched.map(|batched| (batched.asked, batched.got)), asked.map(|by| (by, Some(by))));
-        if let Some(Batched { calls, messages, cut_short, .. }) = batched {
-            // A message that is alone in its batch leaves as if there were none.
-            assert!(*messages <= counts.one_way && *messages > counts.one_way / 2, "{messages}");
-            assert!(*calls < *messages / 10, "{calls} calls for {messages} messages");
-            assert_eq!(*cut_short, 0);
-        }
+    with_reflector(listen, |address| assert_told(&measured(&load(batch), address), batch));
+}
+
+#[test_case(None; "alone")]
+#[test_case(Some(Batch { messages: 64, by: BatchBy::Calls }); "in calls")]
+#[test_case(Some(Batch { messages: 64, by: BatchBy::Segments }); "in segments")]
+fn so_it_is_where_each_is_authenticated(batch: Option<Batch>) {
+    let key = Key([7; 32]);
+    let permits = Permits::keyed(vec![(key.clone(), Permit::within(Limits::default()))]);
+    with_settings(Settings { permits, ..Settings::loopback(PROGRAM) }, |address| {
+        let finding = by_key(&load(batch), address, Some(key.into()));
+        assert_eq!(finding.peer.authenticated, Some(true));
+        assert_told(&finding, batch);
     });
+}
+
+fn assert_told(finding: &Finding, batch: Option<Batch>) {
+    let counts = &finding.recording.counts;
+    assert_eq!(finding.ended, Ending::Complete);
+    assert!(counts.balance(), "{counts:?}");
+    assert_eq!((counts.scheduled, counts.one_way, counts.one_way_failed), (COUNT / 100, COUNT / 100 * 99, 0));
+    let dropped = finding.peer_counts.dropped.expect("the reflector tells");
+    let received = finding.peer_counts.received.expect("the reflector tells");
+    let asked = batch.map(|batch| batch.by);
+    if asked == Some(BatchBy::Segments) {
+        // A buffer of segments is dropped whole and counts as one.
+        let missing = COUNT - received;
+        assert!((dropped == 0) == (missing == 0) && missing <= 64 * dropped, "{missing} missing, {dropped} dropped");
+        assert_eq!(finding.peer.batch, batch);
+    } else {
+        assert_eq!(received + dropped, COUNT);
+        assert_eq!(finding.peer.batch, None);
+    }
+    // Linux doubles what it is asked for, up to the doubled bound of the system.
+    let most: u64 = std::fs::read_to_string("/proc/sys/net/core/rmem_max").unwrap().trim().parse().unwrap();
+    let room = Some(Bytes(2 * most.min(4 << 20)));
+    assert_eq!((finding.peer.receive_buffer, finding.sockets[0].receive_buffer_bytes), (room, room));
+    let batched = finding.sockets[0].batched.as_ref();
+    assert_eq!(batched.map(|batched| (batched.asked, batched.got)), asked.map(|by| (by, Some(by))));
+    if let Some(Batched { calls, messages, cut_short, .. }) = batched {
+        // A message that is alone in its batch leaves as if there were none.
+        assert!(*messages <= counts.one_way && *messages > counts.one_way / 2, "{messages}");
+        assert!(*calls < *messages / 10, "{calls} calls for {messages} messages");
+        assert_eq!(*cut_short, 0);
+    }
 }

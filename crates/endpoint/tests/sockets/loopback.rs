@@ -3,12 +3,15 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::thread;
 
+use endpoint::control::Credential;
+use endpoint::reflector::permit::{Permit, Permits};
 use endpoint::reflector::{self, Settings};
 use endpoint::rtt::{self, Ending, Finding, Protocol, Target, Task};
 use endpoint::stop::Stop;
 use measure::event::INTERVAL;
 use measure::method::{Asked, Carrier, Pattern, Schedule, Stop as StopAt, Waiting};
 use measure::unit::{Bytes, Nanos, Rate};
+use protocol::native::limits::Limits;
 use test_case::test_case;
 use testbed::port;
 
@@ -55,7 +58,12 @@ impl Drop for Ends<'_> {
 
 /// Runs `body` with a reflector that listens at `listen`.
 fn with_reflector(listen: IpAddr, body: impl FnOnce(SocketAddr)) {
-    let reflector = reflector::bind(Settings::at(SocketAddr::new(listen, 0), PROGRAM)).expect("bound");
+    with_settings(Settings::at(SocketAddr::new(listen, 0), PROGRAM), body);
+}
+
+/// The same with a reflector of any settings.
+fn with_settings(settings: Settings, body: impl FnOnce(SocketAddr)) {
+    let reflector = reflector::bind(settings).expect("bound");
     let address = reflector.addresses()[0];
     let stop = Stop::default();
     thread::scope(|scope| {
@@ -84,6 +92,34 @@ fn every_request_is_answered_and_the_peer_counts_the_same(carrier: Carrier, list
         all_answered(&finding, 300);
         assert!(finding.peer_counts.received.expect("the reflector reports") >= 300);
         assert_eq!(finding.peer.program.as_deref(), Some(PROGRAM));
+    });
+}
+
+#[test_case(Carrier::Udp, true, Some(true); "udp, authenticated")]
+#[test_case(Carrier::Udp, false, Some(false); "udp, as told not to")]
+#[test_case(Carrier::Tcp, true, None; "tcp, of connections")]
+fn with_a_key_every_request_is_answered_and_the_record_knows_whether_datagrams_had_codes(
+    carrier: Carrier,
+    authenticate_datagrams: bool,
+    authenticated: Option<bool>,
+) {
+    let key = protocol::native::key::Key([7; 32]);
+    let permits = Permits::keyed(vec![(key.clone(), Permit::within(Limits::default()))]);
+    with_settings(Settings { permits, ..Settings::loopback(PROGRAM) }, |address| {
+        for (window, request) in [(1, 64), (4, 64), (1, 32), (1, 1_400)] {
+            let asked = Asked {
+                window: Some(window),
+                request_bytes: Some(Bytes(request)),
+                response_bytes: Some(Bytes(request)),
+                ..asked(carrier, 300)
+            };
+            let key = Some(Credential { key: key.clone(), authenticate_datagrams });
+            let task = Task { key, ..task(&asked, Some(address)) };
+            let finding = rtt::run(&task, &Stop::default(), &mut |_| {}).expect("measured");
+            all_answered(&finding, 300);
+            assert_eq!(finding.peer.authenticated, authenticated);
+            assert_eq!((finding.peer_counts.received, finding.peer_counts.replied), (Some(300), Some(300)));
+        }
     });
 }
 

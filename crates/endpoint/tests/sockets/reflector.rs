@@ -3,6 +3,7 @@
 //! Nothing of our own client's loops is used here: control connections by the protocol's machine, data by hand. Not
 //! here: what a measurement makes of it (`loopback.rs`), the process and its threads (the binary's tests).
 
+mod authentic;
 mod datagrams;
 mod ends;
 mod limits;
@@ -10,6 +11,7 @@ mod replies;
 mod segments;
 mod strangers;
 mod threads;
+mod together;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::thread;

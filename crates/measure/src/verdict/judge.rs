@@ -44,6 +44,8 @@ pub struct Context {
     pub peer_lost: Option<String>,
     /// Why the peer did not report at the end, where it was to.
     pub no_report: Option<String>,
+    /// How long the server's threads waited because of a bound that its owner has set, where they did.
+    pub server_limited: Option<Nanos>,
     /// Samples missing from the file they were asked into, and why where it is known.
     pub samples_missing: Option<(u64, Option<String>)>,
     /// The smallest step of our clock, nanoseconds.
@@ -202,5 +204,6 @@ fn around(context: &Context) -> impl Iterator<Item = Warning> {
     let interrupted = context.interrupted.then_some(Warning::Interrupted);
     let missing = context.samples_missing.clone();
     let incomplete = missing.map(|(missing, reason)| Warning::SamplesIncomplete { missing, reason });
-    [lost, silent, interrupted, incomplete].into_iter().flatten()
+    let limited = context.server_limited.map(|waited_ns| Warning::ServerLimited { waited_ns });
+    [lost, silent, interrupted, incomplete, limited].into_iter().flatten()
 }

@@ -56,6 +56,7 @@ impl Warning {
             Self::Interrupted => "interrupted",
             Self::PeerLost { .. } => "peer-lost",
             Self::NoReport { .. } => "no-report",
+            Self::ServerLimited { .. } => "server-limited",
             Self::GotLess { .. } => "got-less",
             Self::NotBatched { .. } => "not-batched",
             Self::SamplesIncomplete { .. } => "samples-incomplete",

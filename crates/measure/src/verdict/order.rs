@@ -49,6 +49,7 @@ impl Warning {
             | Self::HandshakeIsNotTheApplication => Group::WhoAnswered,
             Self::PeerLost { .. }
             | Self::NoReport { .. }
+            | Self::ServerLimited { .. }
             | Self::Interrupted
             | Self::SamplesIncomplete { .. }
             | Self::WireContradicts { .. }

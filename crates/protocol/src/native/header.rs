@@ -2,7 +2,7 @@
 //!
 //! | octets | request | reply |
 //! |---|---|---|
-//! | 0-15 | session token | session token |
+//! | 0-15 | session token; with [`super::mac`] its first 8 octets and the code | likewise |
 //! | 16-23 | sequence number | sequence number of the request |
 //! | 24 | version of this layout, 1 | the same |
 //! | 25 | flags | flags of the request |
@@ -19,6 +19,7 @@
 //! | 48-51 | of the *previous* stamped reply: send call to packet scheduler, ns; all ones: none |
 //! | 52-55 | of the previous stamped reply: packet scheduler to driver, ns; all ones: none |
 
+use crate::native::mac::{Direction, Mac, NAME};
 use crate::wire::{Reading, Wire};
 
 /// Length of the header, and so of the smallest native datagram.
@@ -64,9 +65,19 @@ impl Flags {
     }
 }
 
-/// The random name of a session: who knows it may be answered.
+/// The random name of a session: who knows it may be answered, unless datagrams are authenticated besides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Token(pub [u8; 16]);
+
+impl Token {
+    /// The first octets, by which a session is known where the others are not said.
+    #[inline]
+    pub fn name(&self) -> [u8; NAME] {
+        let mut name = [0; NAME];
+        name.copy_from_slice(&self.0[..NAME]);
+        name
+    }
+}
 
 /// A header as read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +110,22 @@ impl Header {
             flow: u16::from_be_bytes([head[26], head[27]]),
             word: u32::from_be_bytes([head[28], head[29], head[30], head[31]]),
         })
+    }
+
+    /// Whether a datagram of this header is of the session of that name, and has its code where there is a `mac`: all of it
+    /// has so many octets, of which some at the front were kept.
+    #[inline]
+    pub fn is_of(
+        &self,
+        token: &Token,
+        mac: Option<&Mac>,
+        (front, length): (&[u8], usize),
+        direction: Direction,
+    ) -> bool {
+        match mac {
+            None => self.token == *token,
+            Some(mac) => self.token.name() == token.name() && mac.holds_of(front, length, direction),
+        }
     }
 
     /// Writes it to the front of `message`; a message shorter than a header stays as it is.
@@ -205,10 +232,25 @@ impl Wire for Native {
 
     #[inline]
     fn identify(&mut self, reply: &[u8], _oldest: u64) -> Reading {
-        let Some(head) = reply.first_chunk::<LENGTH>() else { return Reading::Stray };
-        if head[..16] != self.token.0 {
-            return Reading::Stray;
+        match reply.first_chunk::<LENGTH>() {
+            Some(head) if head[..16] == self.token.0 => self.number(head),
+            _ => Reading::Stray,
         }
+    }
+
+    fn peer_stamps(&self, reply: &[u8]) -> Option<PeerStamps> {
+        let flags = Flags(*reply.get(25)?);
+        if !flags.has(Flags::STAMPED) {
+            return None;
+        }
+        PeerStamps::read(reply)
+    }
+}
+
+impl Native {
+    /// Which request a reply of this session answers.
+    #[inline]
+    fn number(&self, head: &[u8; LENGTH]) -> Reading {
         let [version, _, high, low] = self.version_and_flow;
         let mut seq = [0; 8];
         seq.copy_from_slice(&head[SEQ..AFTER_SEQ]);
@@ -218,13 +260,57 @@ impl Wire for Native {
         }
         Reading::Reply(seq)
     }
+}
+
+/// The same over UDP where each datagram is authenticated: a reply without the right code is nobody's.
+#[derive(Clone, Debug)]
+pub struct Authenticated {
+    native: Native,
+    mac: Mac,
+}
+
+impl Authenticated {
+    /// Datagrams that carry what `native` puts into them, and the codes of `mac`.
+    pub fn new(native: Native, mac: Mac) -> Self {
+        Self { native, mac }
+    }
+}
+
+impl Wire for Authenticated {
+    const MARKS_WARM_UP: bool = true;
+
+    #[inline]
+    fn prepare(&mut self, message: &mut [u8], seq: u64, flags: Flags) {
+        self.native.prepare(message, seq, flags);
+        self.mac.seal(message, Direction::There);
+    }
+
+    fn open(&mut self, message: &mut [u8]) {
+        self.native.open(message);
+    }
+
+    #[inline]
+    fn answers(&self, request: &[u8], reply: &[u8]) -> bool {
+        // The code is each one's own, and so is the last word.
+        let alike = match (request.first_chunk::<28>(), reply.first_chunk::<28>()) {
+            (Some(request), Some(reply)) => request[..NAME] == reply[..NAME] && request[SEQ..] == reply[SEQ..],
+            _ => false,
+        };
+        alike && self.mac.holds(reply, Direction::Back)
+    }
+
+    #[inline]
+    fn identify(&mut self, reply: &[u8], _oldest: u64) -> Reading {
+        match reply.first_chunk::<LENGTH>() {
+            Some(head) if head[..NAME] == self.native.token.0[..NAME] && self.mac.holds(reply, Direction::Back) => {
+                self.native.number(head)
+            }
+            _ => Reading::Stray,
+        }
+    }
 
     fn peer_stamps(&self, reply: &[u8]) -> Option<PeerStamps> {
-        let flags = Flags(*reply.get(25)?);
-        if !flags.has(Flags::STAMPED) {
-            return None;
-        }
-        PeerStamps::read(reply)
+        self.native.peer_stamps(reply)
     }
 }
 
@@ -289,6 +375,7 @@ impl Wire for Apart {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::native::mac::DatagramKey;
 
     const TOKEN: Token = Token([7; 16]);
 
@@ -342,6 +429,31 @@ mod tests {
         let header = Header { token: TOKEN, seq: 9, flags: Flags::WARM_UP, flow: 3, word: 1 };
         assert_eq!(Header::read(&message), Some(header));
         assert_eq!(wire.identify(&[0], 9), Reading::Reply(9));
+    }
+
+    #[test]
+    fn an_authenticated_reply_is_known_by_its_code_and_nothing_else_is_one() {
+        let mac = Mac::new(&DatagramKey([3; 16]));
+        let mut wire = Authenticated::new(Native::new(TOKEN, 3, 64), mac);
+        let mut request = [0; 64];
+        wire.open(&mut request);
+        wire.prepare(&mut request, 41, Flags::STAMPED);
+        assert!(mac.holds(&request, Direction::There));
+        assert!(request[..NAME] == TOKEN.0[..NAME] && request[NAME..16] != TOKEN.0[NAME..], "the token is not told");
+        let mut reply = request;
+        reply[28..32].copy_from_slice(&[0, 0, 0, 42]);
+        assert!(!wire.answers(&request, &reply) && wire.identify(&reply, 0) == Reading::Stray, "no code of its own");
+        mac.seal(&mut reply, Direction::Back);
+        assert!(wire.answers(&request, &reply), "the peer's count is its own");
+        assert_eq!(wire.identify(&reply, 0), Reading::Reply(41));
+        for octet in 0..STAMPED_LENGTH {
+            let mut wrong = reply;
+            wrong[octet] ^= 1;
+            assert!(!wire.answers(&request, &wrong), "octet {octet}");
+            assert_eq!(wire.identify(&wrong, 0), Reading::Stray, "octet {octet}");
+        }
+        assert_eq!(wire.identify(&reply[..63], 0), Reading::Stray, "cut off");
+        assert_eq!(wire.identify(&reply[..31], 0), Reading::Stray);
     }
 
     #[test]

@@ -144,13 +144,14 @@ impl Limits {
     }
 
     /// What a reflector that can do all `open` asks for grants: the waiting, CPUs and stamps asked for (without a word on
-    /// waiting it blocks), and times within the bounds. A driver that can do less says so in its own [`Got`].
+    /// waiting it blocks), and times within the bounds. It draws no secret. A driver that can do less says so in its own [`Got`].
     pub fn grant(&self, open: &Open) -> Got {
         Got {
             waiting: open.waiting.unwrap_or(Waiting::Block),
             cpus: open.cpus.clone(),
             stamps: open.stamps,
             batch: open.batch.filter(|_| open.carrier == Carrier::Udp),
+            datagram_key: None,
             duration_ns: open.duration_ns.unwrap_or(self.duration_ns).min(self.duration_ns),
             idle_ns: open.idle_ns.min(self.idle_ns),
         }

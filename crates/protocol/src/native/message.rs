@@ -15,6 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::native::header::Token;
 use crate::native::limits::Limits;
+use crate::native::mac::DatagramKey;
 use crate::native::stream::{Ask, HostCpu, Told};
 
 /// What an end can do beyond the ground of version 1, by name; names that the other end does not know are skipped.
@@ -29,6 +30,8 @@ pub mod capability {
     pub const SEGMENTS: &str = "segments";
     /// The reflector takes and sends streams.
     pub const STREAMS: &str = "streams";
+    /// Datagrams carry a message authentication code: of a client, that it wants this; of a server, that it can.
+    pub const DATAGRAM_AUTH: &str = "datagram-auth";
 }
 
 /// From the client.
@@ -155,6 +158,9 @@ pub struct Got {
     /// does not know of them.
     #[serde(default)]
     pub batch: Option<Batch>,
+    /// The secret by which each datagram of the session is authenticated, told over a sealed connection alone; absent: none is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub datagram_key: Option<DatagramKey>,
     /// It ends the session after so many nanoseconds.
     pub duration_ns: Nanos,
     /// It ends the session after so many nanoseconds of silence.
@@ -241,6 +247,10 @@ pub struct Report {
     pub replied_again: Option<Vec<u64>>,
     /// Messages for this session that made no sense.
     pub malformed: u64,
+    /// How long its threads waited, one beside the other, because of a bound of the reflector's on rate or bandwidth,
+    /// nanoseconds. `None` where the peer does not tell.
+    #[serde(default)]
+    pub limited_ns: Option<Nanos>,
     /// Arrivals that the reflector's kernel dropped at the sockets of the UDP flows: a receive buffer was full, or a
     /// checksum wrong. What came in one buffer, as segments may, counts as one. `None` where the peer does not tell.
     #[serde(default)]

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bulk::{Mark, Numbering, StampClock};
 use crate::native::header::Token;
+use crate::native::mac::{Direction as Way, Mac};
 
 /// What a stream is like, beside what every [`super::message::Open`] says. There, `request_bytes` is the size of a call or
 /// datagram of the client, `response_bytes` of one of the reflector, and `rate_per_flow` is of calls that send: of
@@ -141,15 +142,17 @@ const LAST: u8 = 2;
 ///
 /// | octets | |
 /// |---|---|
-/// | 0-3 | the first octets of the session's token |
+/// | 0-3 | the first octets of the session's token, or the code of [`super::mac`] |
 /// | 4 | version of this layout, 1 |
 /// | 5 | 1: data; 2: the sender sent its last |
 /// | 6-7 | flow number |
 /// | 8-15 | number of the datagram, from 1; in a last one: how many there were |
 /// | 16-23 | when it was sent, nanoseconds of the sender's monotonic clock |
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Numbers {
     head: [u8; 8],
+    /// Where each is authenticated: by what, and which way go those that this end sends.
+    mac: Option<(Mac, Way)>,
 }
 
 impl Numbers {
@@ -157,15 +160,62 @@ impl Numbers {
     pub fn new(token: &Token, flow: u16) -> Self {
         let [a, b, c, d, ..] = token.0;
         let [high, low] = flow.to_be_bytes();
-        Self { head: [a, b, c, d, VERSION, DATA, high, low] }
+        Self { head: [a, b, c, d, VERSION, DATA, high, low], mac: None }
+    }
+
+    /// The same with codes of `mac`, where there is one, of the end whose datagrams go `way`.
+    #[must_use]
+    pub fn authenticated(self, mac: Option<Mac>, way: Way) -> Self {
+        Self { mac: mac.map(|mac| (mac, way)), ..self }
     }
 
     /// What says that `count` datagrams were the last.
     pub fn last(&self, count: u64, sent: Nanos) -> [u8; OCTETS] {
         let mut datagram = [0; OCTETS];
-        self.write(&mut datagram, count, sent);
-        datagram[5] = LAST;
+        self.write_as(LAST, &mut datagram, count, sent);
         datagram
+    }
+
+    #[inline]
+    fn write_as(&self, kind: u8, datagram: &mut [u8], number: u64, sent: Nanos) {
+        let length = datagram.len();
+        if let Some(head) = datagram.first_chunk_mut::<OCTETS>() {
+            head[..8].copy_from_slice(&self.head);
+            head[5] = kind;
+            head[8..16].copy_from_slice(&number.to_be_bytes());
+            head[16..].copy_from_slice(&sent.0.to_be_bytes());
+            if let Some((mac, way)) = &self.mac {
+                let code = mac.of_stream(head, length, *way);
+                head[..4].copy_from_slice(&code);
+            }
+        }
+    }
+
+    /// As [`Numbering::read`], of a datagram of `length` octets of which `front` was kept.
+    #[inline]
+    pub fn read_of(&self, front: &[u8], length: usize) -> Option<Mark> {
+        let octets = front.first_chunk::<OCTETS>()?;
+        let first = match &self.mac {
+            None => self.head,
+            Some((mac, way)) => {
+                let [a, b, c, d] = mac.of_stream(octets, length, way.reversed());
+                let [_, _, _, _, rest @ ..] = self.head;
+                let [version, kind, high, low] = rest;
+                [a, b, c, d, version, kind, high, low]
+            }
+        };
+        let (head, rest) = octets.split_first_chunk::<8>()?;
+        let (number, sent) = rest.split_first_chunk::<8>()?;
+        let (number, sent) = (u64::from_be_bytes(*number), Nanos(u64::from_be_bytes(*sent.first_chunk()?)));
+        let kind = head[5];
+        if [head[0], head[1], head[2], head[3], head[4], DATA, head[6], head[7]] != first {
+            return None;
+        }
+        match kind {
+            DATA if number > 0 => Some(Mark::Data { number, sent }),
+            LAST => Some(Mark::Last { count: number, sent }),
+            _ => None,
+        }
     }
 }
 
@@ -180,11 +230,7 @@ impl Numbering for Numbers {
 
     #[inline]
     fn write(&self, datagram: &mut [u8], number: u64, sent: Nanos) {
-        if let Some(head) = datagram.first_chunk_mut::<OCTETS>() {
-            head[..8].copy_from_slice(&self.head);
-            head[8..16].copy_from_slice(&number.to_be_bytes());
-            head[16..].copy_from_slice(&sent.0.to_be_bytes());
-        }
+        self.write_as(DATA, datagram, number, sent);
     }
 
     fn last_is_data(&self) -> bool {
@@ -193,19 +239,7 @@ impl Numbering for Numbers {
 
     #[inline]
     fn read(&self, datagram: &[u8]) -> Option<Mark> {
-        let octets = datagram.first_chunk::<OCTETS>()?;
-        let (head, rest) = octets.split_first_chunk::<8>()?;
-        let (number, sent) = rest.split_first_chunk::<8>()?;
-        let (number, sent) = (u64::from_be_bytes(*number), Nanos(u64::from_be_bytes(*sent.first_chunk()?)));
-        let kind = head[5];
-        if (Self { head: [head[0], head[1], head[2], head[3], head[4], DATA, head[6], head[7]] }) != *self {
-            return None;
-        }
-        match kind {
-            DATA if number > 0 => Some(Mark::Data { number, sent }),
-            LAST => Some(Mark::Last { count: number, sent }),
-            _ => None,
-        }
+        self.read_of(datagram, datagram.len())
     }
 }
 

@@ -5,6 +5,7 @@ use protocol::bulk::Numbering;
 use protocol::native::frame;
 use protocol::native::header::{Flags, Header, PeerStamps, STAMPED_LENGTH, Token};
 use protocol::native::key::{Key, Secret};
+use protocol::native::mac::{DatagramKey, Direction, Mac};
 use protocol::native::message::{Ending, FromClient, FromServer, Reason};
 use protocol::native::noise::{Handshake, Prologue};
 use protocol::native::preamble::{Answer, Control, Data, DataAnswer, DataRefusal, Decline, Versions};
@@ -78,6 +79,17 @@ fn its_octets_are_reproduced() {
         PeerStamps { received, wake_up: Some(5_880), hold: Some(1_030), previous_sched: None, previous_driver: None };
     stamps.write(&mut message);
     assert_shown("reply", &message);
+
+    let mac = Mac::new(&DatagramKey(std::array::from_fn(|index| 0xB0 + index as u8)));
+    mac.seal(&mut message, Direction::Back);
+    assert_shown("reply-with-code", &message);
+    Header { token, seq: 41, flags: Flags::STAMPED, flow: 3, word: 64 }.write(&mut message);
+    mac.seal(&mut message, Direction::There);
+    assert_shown("request-with-code", &message[..32]);
+    let numbers = Numbers::new(&token, 3).authenticated(Some(mac), Direction::There);
+    let mut datagram = [0; stream::OCTETS];
+    numbers.write(&mut datagram, 258, Nanos::secs(1));
+    assert_shown("datagram-with-code", &datagram);
 
     let numbers = Numbers::new(&token, 3);
     let mut datagram = [0; stream::OCTETS];

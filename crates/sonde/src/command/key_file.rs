@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 use clap::Args;
+use endpoint::control::Credential;
 use protocol::native::key::Key;
 use protocol::stamp::key::Key as StampKey;
 
@@ -25,12 +26,16 @@ pub struct KeyOptions {
     /// Use a key file that other users of this machine can read
     #[arg(long)]
     insecure_key_file: bool,
+    /// With a key: send UDP datagrams without a message authentication code, on a network that you trust
+    #[arg(long)]
+    no_datagram_auth: bool,
 }
 
 impl KeyOptions {
     /// The file that was named.
     pub fn file(&self) -> Option<KeyFile> {
-        self.another(self.key.as_ref())
+        let file = self.another(self.key.as_ref())?;
+        Some(KeyFile { authenticate_datagrams: !self.no_datagram_auth, ..file })
     }
 
     /// Another file than that of the key, which is read likewise.
@@ -45,12 +50,14 @@ pub struct KeyFile {
     path: PathBuf,
     /// Whether it is read though others can read it too.
     insecure: bool,
+    /// Whether its key is to authenticate datagrams too.
+    authenticate_datagrams: bool,
 }
 
 impl KeyFile {
     /// The file at `path`, taken though others can read it where `insecure`.
     pub fn new(path: PathBuf, insecure: bool) -> Self {
-        Self { path, insecure }
+        Self { path, insecure, authenticate_datagrams: true }
     }
 
     /// Its name.
@@ -64,6 +71,15 @@ impl KeyFile {
     /// A file that cannot be read, that others can read, or that holds no key. No error repeats what the file holds.
     pub fn read(&self) -> Result<Key, Failure> {
         self.parse(&self.text(HINT)?)
+    }
+
+    /// The key in it, and how a client uses it.
+    ///
+    /// # Errors
+    /// As [`KeyFile::read`].
+    pub fn credential(&self) -> Result<Credential, Failure> {
+        let credential = Credential::from(self.read()?);
+        Ok(Credential { authenticate_datagrams: self.authenticate_datagrams, ..credential })
     }
 
     /// The key in `text`, which was read from it: a pipe can be read once.

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
+use std::num::NonZeroU64;
 use std::str::FromStr;
 
+use endpoint::reflector::budget::{Bounds, Budget};
 use endpoint::reflector::permit::{MOST_KEYS, Permit};
 use endpoint::serve::gate::Gate;
 use ipnet::IpNet;
@@ -18,6 +20,7 @@ use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 use toml::value::Datetime;
 
+use crate::command::throughput::words::BitRate;
 use crate::failure::Failure;
 
 /// Letters of a name at most.
@@ -45,6 +48,10 @@ struct Entry {
     max_connections: Option<u32>,
     #[serde(default, deserialize_with = "parsed")]
     max_rate: Option<Rate>,
+    #[serde(default, deserialize_with = "parsed")]
+    max_total_rate: Option<Rate>,
+    #[serde(default, deserialize_with = "parsed")]
+    max_bandwidth: Option<BitRate>,
     #[serde(default, deserialize_with = "parsed")]
     max_duration: Option<Nanos>,
     #[serde(default, deserialize_with = "parsed")]
@@ -204,6 +211,10 @@ impl Entry {
                 name: Some(self.name),
                 networks: Gate(self.networks.into_iter().map(|network| network.0).collect()),
                 expires: self.expires.map(|end| u64::try_from(end.0.as_nanosecond()).unwrap_or(0)),
+                budget: Budget::of(Bounds {
+                    octets: self.max_bandwidth.and_then(|rate| NonZeroU64::new(rate.0 / 8)),
+                    messages: self.max_total_rate,
+                }),
                 patterns: self.patterns.map(|words| words.iter().map(pattern).collect()),
                 limits: Limits {
                     sessions: self.max_sessions.unwrap_or(limits.sessions),
@@ -248,10 +259,16 @@ fn rights(permit: &Permit, usual: &Permit) -> String {
         said.push(format!("patterns {}", words.join(", ")));
     }
     let (limits, most) = (&permit.limits, &usual.limits);
-    let bounds = [
+    let bounds = permit.budget.as_ref().map(|budget| budget.bounds()).unwrap_or_default();
+    let words = [
         (limits.sessions != most.sessions, format!("sessions {}", limits.sessions)),
         (limits.flows_per_session != most.flows_per_session, format!("connections {}", limits.flows_per_session)),
         (limits.rate_per_flow.is_some(), limits.rate_per_flow.map_or_else(String::new, |rate| format!("rate {rate}"))),
+        (bounds.messages.is_some(), bounds.messages.map_or_else(String::new, |rate| format!("total rate {rate}"))),
+        (
+            bounds.octets.is_some(),
+            bounds.octets.map_or_else(String::new, |octets| format!("bandwidth {}/s", Bytes(octets.get()))),
+        ),
         (limits.duration_ns != most.duration_ns, format!("duration {}", limits.duration_ns)),
         (limits.memory_bytes != most.memory_bytes, format!("memory {}", limits.memory_bytes)),
         (limits.largest_request != most.largest_request, format!("size {}", limits.largest_request)),
@@ -259,6 +276,6 @@ fn rights(permit: &Permit, usual: &Permit) -> String {
         (!permit.pin, "no pin".to_owned()),
         (!permit.facts, "no facts".to_owned()),
     ];
-    said.extend(bounds.into_iter().filter(|(is_less, _)| *is_less).map(|(_, words)| words));
+    said.extend(words.into_iter().filter(|(is_less, _)| *is_less).map(|(_, words)| words));
     if said.is_empty() { "all rights".to_owned() } else { said.join("; ") }
 }

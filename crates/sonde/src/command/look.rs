@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use endpoint::clock::Monotonic;
+use endpoint::control::Credential;
 use endpoint::name::{self, Family};
 use endpoint::reach::{self, Plan as Survey};
 use endpoint::stop::Stop;
@@ -28,7 +29,6 @@ use measure::look::{Asked, Burst, Leg, Look, Reset};
 use measure::method::{Asked as Wish, Carrier};
 use measure::reach::{AddressReach, PortFinding, Seen, Transport, Verdict};
 use measure::unit::{Instant, Nanos};
-use protocol::native::key::Key;
 use report::look::FirstLine;
 use uuid::Uuid;
 
@@ -57,7 +57,7 @@ const PATIENCE: Nanos = Nanos::millis(1_200);
 pub fn run(options: &LookOptions, command: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
     let (stop, live) = (Stop::default(), Live::nothing());
     let interruption = heed_signals(&stop, &live, output)?;
-    let key = options.key.file().map(|file| file.read()).transpose()?;
+    let key = options.key.file().map(|file| file.credential()).transpose()?;
     deliver::check(&options.result)?;
     let stream = Stream::open(&options.result, output)?;
     let (started, began) = (now(), Monotonic::now());
@@ -123,7 +123,7 @@ struct Run<'a> {
     options: &'a LookOptions,
     stop: Stop,
     live: Arc<Mutex<Live>>,
-    key: Option<Key>,
+    key: Option<Credential>,
     places: Vec<SocketAddr>,
     began: Instant,
     output: &'a Output,

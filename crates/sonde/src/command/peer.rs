@@ -86,7 +86,16 @@ pub struct Server {
     /// What it is called where it says that it listens.
     pub name: &'static str,
     /// Binds it at these hosts, on this port of its own, for those who come by the door.
-    pub bind: fn(&[IpAddr], u16, &Door) -> Result<Bound, EndpointError>,
+    pub bind: fn(&[IpAddr], u16, &Manner) -> Result<Bound, EndpointError>,
+}
+
+/// How the servers beside ours are to be.
+#[derive(Clone, Debug)]
+pub struct Manner {
+    /// How clients are met.
+    pub door: Door,
+    /// Whether they send datagrams to whoever asks by one, without having shown that it is there.
+    pub sends_datagrams: bool,
 }
 
 /// A server that is bound and does not answer yet.

@@ -146,7 +146,7 @@ pub fn method(plan: &Plan) -> Result<Method, Failure> {
 /// # Errors
 /// A key that cannot be read, a name that is none.
 pub fn task(plan: &Plan, method: Method, stop: &Stop, interruption: &Interruption) -> Result<Task, Failure> {
-    let key = plan.key.as_ref().map(KeyFile::read).transpose()?;
+    let key = plan.key.as_ref().map(KeyFile::credential).transpose()?;
     let target = plan.target.as_ref().map(|target| -> Result<Target, Failure> {
         let address = name::look_up(&target.host, target.port, target.family, stop)
             .map_err(|error| failure(error, plan, interruption))?;

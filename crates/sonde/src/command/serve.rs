@@ -66,7 +66,7 @@ pub fn run(options: ServeOptions, output: &Arc<Output>) -> Result<Exit, Failure>
     let mut beside = Vec::new();
     let hosts: Vec<IpAddr> = addresses.iter().map(SocketAddr::ip).collect();
     for (server, port) in plan.beside.chosen() {
-        beside.push((server.name, (server.bind)(&hosts, port, &door(server.option))?));
+        beside.push((server.name, (server.bind)(&hosts, port, &plan.manner(door(server.option)))?));
     }
     if let Some(stamp) = &plan.stamp {
         beside.push(("a session-reflector of STAMP", stamp_beside(&addresses, stamp, door("stamp"))?));

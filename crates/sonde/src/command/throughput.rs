@@ -8,6 +8,7 @@ pub mod words;
 
 use std::sync::{Arc, Mutex};
 
+use endpoint::control::Credential;
 use endpoint::resolution::clock_cost;
 use endpoint::rtt::Target;
 use endpoint::stop::Stop;
@@ -19,7 +20,6 @@ use measure::throughput::Throughput;
 use measure::throughput::limit::Untried;
 use measure::unit::Nanos;
 use measure::wire::judge::judge;
-use protocol::native::key::Key;
 
 use crate::command::deliver;
 use crate::command::rtt::conclude::{self, Around, Inquiry};
@@ -152,7 +152,7 @@ impl One<'_> {
 }
 
 /// What the far side is asked for by `method`.
-fn task_of(method: Method, target: Option<Target>, key: Option<Key>, interval: Nanos) -> Task {
+fn task_of(method: Method, target: Option<Target>, key: Option<Credential>, interval: Nanos) -> Task {
     Task { target, key, interval, ..Task::new(method, PROGRAM) }
 }
 

@@ -84,6 +84,43 @@ fn each_key_has_its_own_rights_and_each_use_of_it_is_told() {
 }
 
 #[test]
+fn datagrams_are_authenticated_unless_a_client_says_that_it_trusts_the_network() {
+    let folder = tempfile::tempdir().unwrap();
+    list(folder.path(), &["one"], "one", "");
+    let reflector = Reflector::start(folder.path(), &["--key", "keys.toml"]);
+    let address = reflector.address();
+    for (words, authenticated) in [
+        (&["--udp", "-c", "10"][..], Value::Bool(true)),
+        (&["--udp", "-c", "10", "--no-datagram-auth"], Value::Bool(false)),
+        (&["-c", "10"], Value::Null),
+    ] {
+        let record =
+            document(printed(&mut rtt(folder.path(), &address, &[&["--key", "one.key"], words].concat())).as_bytes());
+        assert_eq!(record["peer"]["datagrams_authenticated"], authenticated, "{words:?}");
+        assert_eq!(record["outcome"]["counts"]["answered"], 10);
+    }
+}
+
+#[test]
+fn a_bound_of_the_server_is_never_told_as_the_network_s() {
+    let folder = tempfile::tempdir().unwrap();
+    list(folder.path(), &["all", "slow"], "slow", "max_bandwidth = \"16k\"");
+    let reflector = Reflector::start(folder.path(), &["--key", "keys.toml", "--max-total-rate", "10k/s"]);
+    let address = reflector.address();
+    let warned = |key: &str, words: &[&str]| {
+        let record =
+            document(printed(&mut rtt(folder.path(), &address, &[&["--key", key], words].concat())).as_bytes());
+        record["warnings"].to_string().contains("server-limited")
+    };
+    // 64 octets each way: 31 a second of 2,000 octets.
+    assert!(warned("slow.key", &["-c", "20"]));
+    assert!(!warned("all.key", &["-c", "20", "--every", "10ms"]));
+    let assert = rtt(folder.path(), &address, &["--key", "slow.key", "-c", "20", "--every", "1ms"]).assert().code(1);
+    let error = document(&assert.get_output().stdout)["error"].clone();
+    assert!(error["what"].as_str().unwrap().contains("traffic of all sessions"), "{error}");
+}
+
+#[test]
 fn a_key_that_is_taken_away_lets_nobody_in_and_ends_no_session() {
     let folder = tempfile::tempdir().unwrap();
     list(folder.path(), &["old"], "old", "");

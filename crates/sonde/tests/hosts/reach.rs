@@ -2,6 +2,7 @@
 //! told by its name. Twice here, twenty times with `SONDE_PLANTED=20`.
 
 mod filters;
+mod forged_sources;
 mod hosts;
 mod mtu;
 mod scene;

@@ -28,7 +28,10 @@ const FOR_TESTS: &str = "testbed";
 /// Crates of others that each of ours may use, beside its tests. A crate that is in no line is in no crate.
 const OTHERS: [(&str, &[&str]); 10] = [
     ("measure", &["base64", "fastrand", "hdrhistogram", "jiff", "schemars", "serde", "statrs", "thiserror"]),
-    ("protocol", &["aws-lc-rs", "base64", "etherparse", "serde", "serde_json", "snow", "thiserror", "winnow"]),
+    (
+        "protocol",
+        &["aws-lc-rs", "base64", "etherparse", "serde", "serde_json", "siphasher", "snow", "thiserror", "winnow"],
+    ),
     ("endpoint", &["io-uring", "ipnet", "libc", "rtrb", "rustix", "serde", "serde_json", "socket2", "thiserror"]),
     (
         "logbook",

@@ -37,7 +37,7 @@ impl<L: Link> Answerer<L> {
     fn answer_many(&mut self, many: Many, buffer: &[u8]) -> Result<(), Fault> {
         let mut silent = 0;
         for message in many.messages(buffer) {
-            if self.is_silent(message) {
+            if self.mac.is_none() && !self.session.is_bounded() && self.is_silent(message) {
                 self.counts.noted(&mut self.seen, message);
                 silent += 1;
                 continue;

@@ -9,8 +9,8 @@ use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 
 use measure::unit::Bytes;
-use protocol::bulk::Numbering;
 use protocol::native::header::{Flags, Header, LENGTH};
+use protocol::native::mac::Direction;
 use protocol::native::stream::Numbers;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use socket2::Socket;
@@ -40,7 +40,7 @@ pub fn serve(
     if flow.prepare(&socket, from).is_err() {
         return;
     }
-    let numbers = Numbers::new(&session.token, number);
+    let numbers = Numbers::new(&session.token, number).authenticated(session.mac, Direction::Back);
     session.begin_stream();
     if !greet(&flow, &socket, numbers, drawn, first) {
         return;
@@ -81,18 +81,28 @@ fn answer_last(socket: &Socket, numbers: Numbers, last: u64) {
 /// Answers greetings until the stream may begin; `false`: the session is over before. The first datagram of a stream is
 /// left where it is.
 fn greet(flow: &Flow<'_>, socket: &Socket, numbers: Numbers, drawn: u64, first: &[u8]) -> bool {
-    let mut message = first[..first.len().min(LENGTH)].to_vec();
+    let (mut message, mut length) = (first[..first.len().min(LENGTH)].to_vec(), first.len());
     let mut buffer = [0_u8; LENGTH];
+    let mut greeted = 0_u64;
     loop {
-        match Header::read(&message).filter(|header| is_ours(flow, header)) {
+        match Header::read(&message).filter(|header| is_ours(flow, header, (&message, length))) {
             Some(header) if header.flags.has(Flags::START) && header.seq == drawn => {
                 if !flow.sinks() {
                     return true;
                 }
             }
+            Some(header) if flow.session.mac.is_some() && (header.seq > 63 || greeted >> header.seq & 1 != 0) => {
+                flow.session.malformed.fetch_add(1, Ordering::Relaxed);
+            }
             Some(header) => {
+                if flow.session.mac.is_some() {
+                    greeted |= 1 << header.seq;
+                }
                 let mut answer = [0; LENGTH];
                 Header { seq: drawn, word: 0, ..header }.write(&mut answer);
+                if let Some(mac) = &flow.session.mac {
+                    mac.seal(&mut answer, Direction::Back);
+                }
                 let _answered = send(socket, &answer, SendFlags::NOSIGNAL);
             }
             None => drop(flow.session.malformed.fetch_add(1, Ordering::Relaxed)),
@@ -101,22 +111,23 @@ fn greet(flow: &Flow<'_>, socket: &Socket, numbers: Numbers, drawn: u64, first: 
             if !flow.await_word(socket) {
                 return false;
             }
-            let Ok((_, length)) =
+            let Ok((_, whole)) =
                 recv(socket, &mut buffer[..], RecvFlags::PEEK | RecvFlags::TRUNC | RecvFlags::DONTWAIT)
             else {
                 // An ICMP error for an answer of ours, which is gone now.
                 continue;
             };
-            if flow.sinks() && numbers.read(&buffer[..length.min(LENGTH)]).is_some() {
+            if flow.sinks() && numbers.read_of(&buffer[..whole.min(LENGTH)], whole).is_some() {
                 return true;
             }
-            let Ok((length, _)) = recv(socket, &mut buffer[..], RecvFlags::DONTWAIT) else { continue };
-            message = buffer[..length].to_vec();
+            let Ok((kept, _)) = recv(socket, &mut buffer[..], RecvFlags::DONTWAIT) else { continue };
+            (message, length) = (buffer[..kept].to_vec(), whole);
             break;
         }
     }
 }
 
-fn is_ours(flow: &Flow<'_>, header: &Header) -> bool {
-    header.token == flow.session.token && header.flow == flow.number
+fn is_ours(flow: &Flow<'_>, header: &Header, datagram: (&[u8], usize)) -> bool {
+    let session = flow.session;
+    header.flow == flow.number && header.is_of(&session.token, session.mac.as_ref(), datagram, Direction::There)
 }

@@ -16,6 +16,8 @@ use protocol::iperf::settings::Amount;
 use protocol::iperf::time::Stamp;
 use protocol::iperf::wish::{Back, Pace, Way};
 
+use test_case::test_case;
+
 use crate::iperf_server::{Ours, until};
 
 /// Far longer than anything here takes.
@@ -249,10 +251,35 @@ fn datagrams_are_sent_once_however_often_they_are_asked_for() {
     assert_eq!(taken(&socket), 3);
 }
 
-#[test]
-fn no_datagrams_are_sent_where_that_is_not_allowed() {
+#[test_case(&Ask { way: Way::Reverse, ..Ask::default() }, "sends none of"; "in place of ours")]
+#[test_case(&Ask { back: Some(Back { now: true, port: 5_001 }), ..Ask::default() }, "sends none"; "back at once")]
+fn no_datagrams_are_sent_where_that_is_not_allowed(ask: &Ask, why: &str) {
     let server = Ours::with(Transport::Udp, |settings| settings.sends_datagrams = false);
-    let ask = Ask { way: Way::Reverse, ..Ask::default() };
-    udp(&server).send(&datagram(&ask, 1, 1)).unwrap();
-    until("a refusal", || server.failures().iter().any(|why| why.contains("sends none of")));
+    udp(&server).send(&datagram(ask, 1, 1)).unwrap();
+    until("a refusal", || server.failures().iter().any(|told| told.contains(why)));
+}
+
+#[test]
+fn no_report_is_longer_than_what_came() {
+    let server = Ours::start(Transport::Udp);
+    let socket = udp(&server);
+    // As somebody would who forges another's source: the least that begins a flow, and its end again and again.
+    let mut small = [0; 16];
+    small[3] = 1;
+    let numbering = IperfNumbering::of_first(&small).unwrap();
+    socket.send(&small).unwrap();
+    let mut came = small.len();
+    for turn in 0..100 {
+        numbering.write_last(&mut small, 1, turn, Nanos::micros(turn + 1));
+        socket.send(&small).unwrap();
+        came += small.len();
+    }
+    server.await_ended(1);
+    let mut buffer = [0; 2_000];
+    socket.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+    let (mut told, mut reports) = (0, 0);
+    while let Ok(length) = socket.recv(&mut buffer) {
+        (told, reports) = (told + length, reports + 1);
+    }
+    assert!(reports > 1 && told <= came, "{reports} reports, {told} octets for {came}");
 }

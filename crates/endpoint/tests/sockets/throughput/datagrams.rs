@@ -2,15 +2,19 @@
 
 use std::net::IpAddr;
 
+use endpoint::reflector::Settings;
+use endpoint::reflector::permit::{Permit, Permits};
 use endpoint::rtt::Ending;
 use endpoint::stop::Stop;
-use endpoint::throughput::{self, Finding};
+use endpoint::throughput::{self, Finding, Task};
 use measure::interval::arrivals::Datagrams;
 use measure::method::{Asked, Batch, BatchBy, Carrier, Direction, SocketOptions};
 use measure::unit::{Bytes, Nanos};
+use protocol::native::key::Key;
+use protocol::native::limits::Limits;
 use test_case::test_case;
 
-use crate::throughput::{V4, V6, asked, lasting, measured, rate, task, with_reflector};
+use crate::throughput::{PROGRAM, V4, V6, asked, lasting, measured, rate, task, with_reflector, with_settings};
 
 /// Of one stream, warm-up included: datagrams sent, and what its receiver knows of them and its kernel dropped.
 #[derive(Debug)]
@@ -94,6 +98,22 @@ fn in_segments_every_datagram_counts(direction: Direction) {
         let batch = Some(Batch { messages: 64, by: BatchBy::Segments });
         let found = measured(&task(&Asked { batch, ..asked }, address));
         assert_exact(&found, 500, true);
+    });
+}
+
+#[test_case(Direction::Send, 1; "sent")]
+#[test_case(Direction::Receive, 1; "received")]
+#[test_case(Direction::Both, 1; "both ways")]
+#[test_case(Direction::Both, 16; "both ways, in segments")]
+fn so_it_is_where_each_is_authenticated(direction: Direction, segments: u32) {
+    let key = Key([7; 32]);
+    let permits = Permits::keyed(vec![(key.clone(), Permit::within(Limits::default()))]);
+    with_settings(Settings { permits, ..Settings::loopback(PROGRAM) }, |address, _| {
+        let asked = asked(Carrier::Udp, direction, 2, 500, 6_400 * 500);
+        let batch = Some(Batch { messages: segments, by: BatchBy::Segments }).filter(|batch| batch.messages > 1);
+        let found = measured(&Task { key: Some(key.into()), ..task(&Asked { batch, ..asked }, address) });
+        assert_exact(&found, 500, segments > 1);
+        assert_eq!(found.peer.authenticated, Some(true));
     });
 }
 

@@ -213,7 +213,7 @@ fn a_key_is_asked_for_as_of_any_session() {
     crate::throughput::with_settings(settings, |address, _| {
         let task = task(&asked(Carrier::Tcp, Direction::Send, 1, 65_536, MIB), address);
         assert!(throughput::measure(&task, &Stop::default(), &mut |_| ()).is_err());
-        assert_exact(&measured(&Task { key: Some(key), ..task }));
+        assert_exact(&measured(&Task { key: Some(key.into()), ..task }));
     });
 }
 

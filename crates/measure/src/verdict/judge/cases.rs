@@ -52,6 +52,7 @@ const CASES: &[Pair] = &[
         |case| case.context.no_report = Some("silent".into()),
         |case| (case.context.no_report, case.context.peer_lost) = (Some("silent".into()), Some("reset".into())),
     ),
+    ("server-limited", |case| case.context.server_limited = Some(Nanos::secs(1)), |_| {}),
     ("interrupted", |case| case.context.interrupted = true, |_| {}),
     ("samples-incomplete", |case| case.context.samples_missing = Some((1, None)), |_| {}),
     (

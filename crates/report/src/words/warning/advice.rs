@@ -21,6 +21,7 @@ pub fn advice(warning: &Warning, command: Command) -> Option<String> {
         Warning::HandshakeIsNotTheApplication if command == Command::Rtt => "use --tcp with `sonde serve`",
         Warning::HandshakeIsNotTheApplication => "use `sonde rtt HOST` with `sonde serve`",
         Warning::Interrupted => return None,
+        Warning::ServerLimited { .. } => "measure below the server's limits, or ask its owner for higher ones",
         Warning::NoReport { .. } => "check whether the peer hangs; the direction of losses is not known",
         Warning::PeerLost { .. } => {
             "read the output of the program on the peer; if it runs on, a box on the path may cut connections"

@@ -58,6 +58,7 @@ fn missing() -> Part {
     vec![
         (Warning::PeerLost { reason: "connection reset by peer".to_owned() }, &[Rtt, Load, Replay, Throughput]),
         (Warning::NoReport { reason: "no answer within 5 s".to_owned() }, &[Rtt, Load, Replay, Throughput]),
+        (Warning::ServerLimited { waited_ns: Nanos::millis(1_300) }, &[Rtt, Load, Replay, Throughput]),
         (Warning::Interrupted, &Command::ALL),
         (Warning::SamplesIncomplete { missing: 4, reason: Some("no space left on device".to_owned()) }, EXCHANGES),
         (contradicts, &Command::ALL),

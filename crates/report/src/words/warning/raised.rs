@@ -23,6 +23,9 @@ pub fn raised_when(warning: &Warning) -> String {
         Warning::ResetsTimed { .. } => format!("At least {} of the answers to probes are resets.", percent(RESETS)),
         Warning::PeerLost { .. } => "The control connection, or that of the data, broke.".to_owned(),
         Warning::NoReport { .. } => "A far side that counts did not tell its counts in time.".to_owned(),
+        Warning::ServerLimited { .. } => {
+            "`sonde serve` reports that its threads waited because of a rate or bandwidth limit of the server or of the key.".to_owned()
+        }
         Warning::Interrupted => "A signal, or a reader that went away, ended the run.".to_owned(),
         Warning::SamplesIncomplete { .. } => "A row of `--samples` could not be written.".to_owned(),
         Warning::WireContradicts { .. } => "With `--verify`: a count differs from what the capture saw by more than what the capture itself lost ([verify.md](verify.md)).".to_owned(),

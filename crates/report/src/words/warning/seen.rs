@@ -72,6 +72,12 @@ impl fmt::Display for Line<'_> {
             Warning::NoReport { reason } => {
                 write!(f, "The peer sent no report at the end ({reason}). Its counts and host facts are missing")
             }
+            Warning::ServerLimited { waited_ns } => {
+                write!(
+                    f,
+                    "Limits of the server held this measurement back for {waited_ns} in all. The numbers show the limit, not the network"
+                )
+            }
             Warning::PeerLost { reason } => {
                 write!(f, "The run broke off ({reason}). The numbers cover the time before")
             }

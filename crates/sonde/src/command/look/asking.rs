@@ -1,5 +1,6 @@
 //! Exchanges by one way: which method it takes, and which engine's session.
 
+use endpoint::control::Credential;
 use endpoint::error::EndpointError;
 use endpoint::rtt::{self, Protocol, Target};
 use endpoint::stop::Stop;
@@ -9,7 +10,6 @@ use measure::method::{Asked, Carrier, Far, Method, Schedule, Stop as End};
 use measure::reach::Service;
 use measure::unit::{Bytes, Nanos};
 use measure::verdict::{Warning, judge};
-use protocol::native::key::Key;
 
 use crate::command::look::ways::Way;
 use crate::command::peer;
@@ -86,7 +86,7 @@ pub fn method(way: &Way, pace: &Pace) -> Result<Method, String> {
 pub fn ask(
     way: &Way,
     method: &Method,
-    key: Option<&Key>,
+    key: Option<&Credential>,
     stop: &Stop,
     hear: &mut dyn FnMut(Exchange),
 ) -> Result<Told, EndpointError> {

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use endpoint::control::Credential;
 use endpoint::stop::Stop;
 use measure::event::Exchange;
 use measure::look::course::Course;
@@ -16,7 +17,6 @@ use measure::outcome::periodic::Periodic;
 use measure::schedule;
 use measure::unit::Nanos;
 use measure::verdict::{Warning, judge};
-use protocol::native::key::Key;
 
 use crate::command::look::asking::{Pace, Told, ask, method};
 use crate::command::look::ways::Way;
@@ -58,7 +58,7 @@ pub struct Live {
 #[derive(Clone, Copy)]
 pub struct Means<'a> {
     /// The key of a reflector.
-    pub key: Option<&'a Key>,
+    pub key: Option<&'a Credential>,
     /// Whether the user wants the end.
     pub stop: &'a Stop,
     /// Where the line on the terminal stands.

@@ -8,7 +8,6 @@ use endpoint::peer::iperf::client::{Test, Told};
 use endpoint::peer::iperf::server::bind as bind_server;
 use endpoint::peer::iperf::server::event::Transport;
 use endpoint::peer::iperf::server::settings::{Place, Settings};
-use endpoint::serve::door::Door;
 use endpoint::stop::Stop;
 use measure::event::Event;
 use measure::method::Method;
@@ -16,7 +15,7 @@ use measure::reach::Service;
 use measure::unit::Bytes;
 use protocol::iperf::bounce;
 
-use crate::command::peer::{Asked, Bound, Peer, Server};
+use crate::command::peer::{Asked, Bound, Manner, Peer, Server};
 use crate::program::PROGRAM;
 
 /// Its row. A real server ends at messages shorter than its own client sends.
@@ -33,14 +32,17 @@ pub const PEER: Peer = Peer {
     asked: Asked::Own { size: Some(Bytes(bounce::USUAL as u64)), ask },
 };
 
-fn bind(hosts: &[IpAddr], port: u16, door: &Door) -> Result<Bound, EndpointError> {
+fn bind(hosts: &[IpAddr], port: u16, manner: &Manner) -> Result<Bound, EndpointError> {
     let both = [Transport::Tcp, Transport::Udp];
     let of_host = |host: &IpAddr| {
         let address = SocketAddr::new(*host, port);
         both.map(|transport| Place { address, transport })
     };
-    let server =
-        bind_server(Settings { door: door.clone(), ..Settings::at(hosts.iter().flat_map(of_host).collect()) })?;
+    let server = bind_server(Settings {
+        door: manner.door.clone(),
+        sends_datagrams: manner.sends_datagrams,
+        ..Settings::at(hosts.iter().flat_map(of_host).collect())
+    })?;
     let addresses = server.sockets().iter().map(|bound| bound.address).collect();
     Ok(Bound::new(addresses, move |stop| server.run(stop)))
 }

@@ -7,10 +7,9 @@ use endpoint::error::EndpointError;
 use endpoint::peer::iperf3::server::bind as bind_server;
 use endpoint::peer::iperf3::server::event::Nobody;
 use endpoint::peer::iperf3::server::settings::Settings;
-use endpoint::serve::door::Door;
 use measure::reach::Service;
 
-use crate::command::peer::{Asked, Bound, Peer, Server};
+use crate::command::peer::{Asked, Bound, Manner, Peer, Server};
 
 /// Its row.
 pub const PEER: Peer = Peer {
@@ -26,9 +25,9 @@ pub const PEER: Peer = Peer {
     asked: Asked::Not("an iperf3 server answers no requests: `sonde throughput` measures with it"),
 };
 
-fn bind(hosts: &[IpAddr], port: u16, door: &Door) -> Result<Bound, EndpointError> {
+fn bind(hosts: &[IpAddr], port: u16, manner: &Manner) -> Result<Bound, EndpointError> {
     let listen = hosts.iter().map(|host| SocketAddr::new(*host, port)).collect();
-    let settings = Settings { listen, door: door.clone(), ..Settings::at(SocketAddr::from(([0; 4], port))) };
+    let settings = Settings { listen, door: manner.door.clone(), ..Settings::at(SocketAddr::from(([0; 4], port))) };
     let server = bind_server(settings, Arc::new(Nobody))?;
     Ok(Bound::new(server.addresses(), move |stop| server.run(stop)))
 }

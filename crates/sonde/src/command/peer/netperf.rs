@@ -5,11 +5,10 @@ use std::net::{IpAddr, SocketAddr};
 use endpoint::error::EndpointError;
 use endpoint::peer::netperf::server::{Settings, bind as bind_server};
 use endpoint::rtt::Protocol;
-use endpoint::serve::door::Door;
 use measure::method::Carrier;
 use measure::reach::Service;
 
-use crate::command::peer::{Asked, Bound, Peer, Server};
+use crate::command::peer::{Asked, Bound, Manner, Peer, Server};
 
 /// Its row.
 pub const PEER: Peer = Peer {
@@ -25,9 +24,9 @@ pub const PEER: Peer = Peer {
     asked: Asked::Exchanged { protocol: Protocol::Netperf { passphrase: None }, over: &[Carrier::Tcp, Carrier::Udp] },
 };
 
-fn bind(hosts: &[IpAddr], port: u16, door: &Door) -> Result<Bound, EndpointError> {
+fn bind(hosts: &[IpAddr], port: u16, manner: &Manner) -> Result<Bound, EndpointError> {
     let listen = hosts.iter().map(|host| SocketAddr::new(*host, port)).collect();
     let server =
-        bind_server(Settings { listen, door: door.clone(), ..Settings::at(SocketAddr::from(([0; 4], port))) })?;
+        bind_server(Settings { listen, door: manner.door.clone(), ..Settings::at(SocketAddr::from(([0; 4], port))) })?;
     Ok(Bound::new(server.addresses(), move |stop| server.run(stop)))
 }

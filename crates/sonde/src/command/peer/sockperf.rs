@@ -6,13 +6,12 @@ use endpoint::error::EndpointError;
 use endpoint::peer::sockperf::client::{self, Test, prepare};
 use endpoint::peer::sockperf::server::bind as bind_server;
 use endpoint::peer::sockperf::server::settings::{Carriers, Place, Settings};
-use endpoint::serve::door::Door;
 use endpoint::stop::Stop;
 use measure::event::Event;
 use measure::method::Method;
 use measure::reach::Service;
 
-use crate::command::peer::{Asked, Bound, Peer, Server};
+use crate::command::peer::{Asked, Bound, Manner, Peer, Server};
 use crate::program::PROGRAM;
 
 /// Its row.
@@ -29,12 +28,12 @@ pub const PEER: Peer = Peer {
     asked: Asked::Own { size: None, ask },
 };
 
-fn bind(hosts: &[IpAddr], port: u16, door: &Door) -> Result<Bound, EndpointError> {
+fn bind(hosts: &[IpAddr], port: u16, manner: &Manner) -> Result<Bound, EndpointError> {
     let place = |host: &IpAddr| Place { address: SocketAddr::new(*host, port), carriers: Carriers::Both, source: None };
     let places: Vec<Place> = hosts.iter().map(place).collect();
     // A thread for each address and carrier: no client waits for another's.
     let server =
-        bind_server(Settings { threads: 2 * places.len() as u32, door: door.clone(), ..Settings::at(places) })?;
+        bind_server(Settings { threads: 2 * places.len() as u32, door: manner.door.clone(), ..Settings::at(places) })?;
     Ok(Bound::new(server.addresses(), move |stop| server.run(stop).map(drop)))
 }
 

@@ -210,6 +210,7 @@ impl Around {
             interrupted: self.ended == Ending::Stopped,
             peer_lost: peer_lost(&self.ended),
             no_report: self.report_missing.clone(),
+            server_limited: self.peer.limited.filter(|waited| *waited > Nanos::ZERO),
             samples_missing,
         }
     }
@@ -278,6 +279,7 @@ fn who(facts: &PeerFacts, spoken: Spoken, carrier: Carrier) -> Peer {
         protocol_version: facts.protocol.map(u32::from),
         batch: facts.batch,
         receive_buffer_bytes: facts.receive_buffer,
+        datagrams_authenticated: facts.authenticated,
     }
 }
 

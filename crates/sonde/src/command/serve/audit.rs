@@ -11,7 +11,7 @@ use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::thread::{self, JoinHandle};
 
 use endpoint::clock::Monotonic;
-use endpoint::reflector::event::{Client, Event, How, Tell};
+use endpoint::reflector::event::{Client, Event, Tell};
 use endpoint::serve::book::{self, Book, Whose};
 use jiff::Timestamp;
 use measure::served::SessionEnd;
@@ -126,7 +126,7 @@ pub fn native(book: Book, audit: Option<&Audit>) -> Tell {
         match event {
             Event::Opened { .. } => book.count_opened(),
             Event::Ended { how, answered, received, sent, .. } => {
-                book.count_ended(end(*how), *answered, (*received, *sent));
+                book.count_ended(*how, *answered, (*received, *sent));
             }
             Event::Refused { reason, .. } => book.count_refused(*reason),
         }
@@ -134,17 +134,6 @@ pub fn native(book: Book, audit: Option<&Audit>) -> Tell {
             audit.send(entry(event, Timestamp::now()));
         }
     }))
-}
-
-fn end(how: How) -> SessionEnd {
-    match how {
-        How::Closed => SessionEnd::Closed,
-        How::Lost => SessionEnd::Lost,
-        How::Duration => SessionEnd::Duration,
-        How::Idle => SessionEnd::Idle,
-        How::Stopping => SessionEnd::Stopping,
-        How::Fault => SessionEnd::Fault,
-    }
 }
 
 /// Writes what is told to `output`, as lines of this format.
@@ -197,7 +186,7 @@ fn entry(event: &Event<'_>, time: Timestamp) -> Entry {
             of(client, "began", Some(*session), more)
         }
         Event::Ended { session, client, how, lasted, received, sent, .. } => {
-            let how = word(end(*how));
+            let how = word(*how);
             let more = More::Ended { how, duration_ns: *lasted, received_bytes: *received, sent_bytes: *sent };
             of(client, "ended", Some(*session), more)
         }

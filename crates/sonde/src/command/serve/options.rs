@@ -11,6 +11,7 @@ use ipnet::IpNet;
 use measure::unit::{Bytes, Nanos, Rate};
 
 use crate::command::peer::ServerOptions;
+use crate::command::throughput::words::BitRate;
 use crate::command::value::{self, CpuList, Listen, WaitingWord};
 
 const EXAMPLES: &str = "\
@@ -94,6 +95,11 @@ pub struct DoorOptions {
     /// The servers of other tools' protocols beside it
     #[command(flatten)]
     pub beside: ServerOptions,
+    /// Have the iperf 2 server send datagrams to clients that request them over UDP (-R, -d, -r, --full-duplex)
+    ///
+    /// Its protocol does not show that such a client is at its address: whoever forges a source has the server flood it.
+    #[arg(long, requires = "iperf")]
+    pub iperf_udp_reverse: bool,
     /// Also run a session-reflector of STAMP (RFC 8762) and TWAMP Light, over UDP on --stamp-port of the same addresses
     ///
     /// It needs --stamp-key, unless it listens only on loopback or --open is given.
@@ -164,6 +170,13 @@ pub struct LimitOptions {
     /// Maximum memory for the messages of all measurements together [default: 4GiB]
     #[arg(long, value_name = "BYTES", value_parser = value::size)]
     pub max_total_memory: Option<Bytes>,
+    /// Maximum bandwidth of all measurements together, each way, in bits per second of payload, as in 500M; further traffic waits
+    /// [default: no limit]
+    #[arg(long, value_name = "BITRATE")]
+    pub max_total_bandwidth: Option<BitRate>,
+    /// Maximum messages per second of all measurements together, requests and replies, as in 100k/s; further ones wait [default: no limit]
+    #[arg(long, value_name = "RATE", value_parser = value::rate)]
+    pub max_total_rate: Option<Rate>,
     /// Maximum threads that wait by spin or busy-poll because a client requested it; further ones block [default: one per CPU]
     #[arg(long, value_name = "NUMBER")]
     pub max_spin: Option<u32>,

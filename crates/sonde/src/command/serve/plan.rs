@@ -1,18 +1,21 @@
 //! What `sonde serve` was asked for, as a plan: no I/O yet.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use endpoint::peer::stamp::reflector::Pretence;
 use endpoint::reflector::Behaviour;
+use endpoint::reflector::budget::Bounds;
 use endpoint::reflector::permit::Permit;
 use endpoint::reflector::session::Together;
+use endpoint::serve::door::Door;
 use endpoint::serve::gate::Gate;
 use measure::method::Waiting;
 use protocol::native::limits::Limits;
 
 use crate::command::key_file::KeyFile;
-use crate::command::peer::ServerOptions;
+use crate::command::peer::{Manner, ServerOptions};
 use crate::command::serve::options::{AuditFormat, DoorOptions, LimitOptions, ServeOptions, TestOptions};
 use crate::failure::Failure;
 
@@ -25,6 +28,8 @@ pub struct Plan {
     pub without_ipv6: Option<SocketAddr>,
     /// The servers of other tools' protocols beside it.
     pub beside: ServerOptions,
+    /// Whether the iperf 2 server of these sends datagrams to whoever asks by one.
+    pub iperf_udp_reverse: bool,
     /// The session-reflector of STAMP beside it; absent: none.
     pub stamp: Option<StampPlan>,
     /// The file of its keys.
@@ -72,11 +77,23 @@ impl Plan {
     pub fn of(options: ServeOptions) -> Result<Self, Failure> {
         let (listen, without_ipv6) = addresses(&options.door)?;
         let stamp = stamp(&options.door, &options.test)?;
-        let DoorOptions { key, insecure_key_file, allow, no_facts, audit, counters, open, beside, .. } = options.door;
+        let DoorOptions {
+            key,
+            insecure_key_file,
+            allow,
+            no_facts,
+            audit,
+            counters,
+            open,
+            beside,
+            iperf_udp_reverse,
+            ..
+        } = options.door;
         Ok(Self {
             listen,
             without_ipv6,
             beside,
+            iperf_udp_reverse,
             stamp,
             key: key.map(|path| KeyFile::new(path, insecure_key_file)),
             gate: Gate(allow),
@@ -94,6 +111,11 @@ impl Plan {
 }
 
 impl Plan {
+    /// How the servers beside are to be.
+    pub fn manner(&self, door: Door) -> Manner {
+        Manner { door, sends_datagrams: self.iperf_udp_reverse }
+    }
+
     /// The permit of whoever comes without a key, and of a key of which nothing else is said.
     pub fn usual(&self) -> Permit {
         Permit { facts: self.facts, ..Permit::within(self.limits) }
@@ -159,6 +181,10 @@ fn together(options: &LimitOptions) -> Together {
     Together {
         memory: options.max_total_memory.unwrap_or(default.memory),
         spinning: options.max_spin.unwrap_or(default.spinning),
+        bounds: Bounds {
+            octets: options.max_total_bandwidth.and_then(|rate| NonZeroU64::new(rate.0 / 8)),
+            messages: options.max_total_rate,
+        },
     }
 }
 

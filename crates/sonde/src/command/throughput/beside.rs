@@ -3,6 +3,7 @@
 
 use std::thread;
 
+use endpoint::control::Credential;
 use endpoint::error::EndpointError;
 use endpoint::rtt::{self, Target};
 use endpoint::stop::Stop;
@@ -15,7 +16,6 @@ use measure::throughput::limit::moved::Moved;
 use measure::throughput::limit::moved::course::{Course, Wanted};
 use measure::throughput::limit::moved::leg::Leg;
 use measure::unit::{Bytes, Nanos, Rate};
-use protocol::native::key::Key;
 
 use crate::command::throughput::evidence::{Way, middle_rtt};
 use crate::program::PROGRAM;
@@ -38,7 +38,7 @@ pub struct Beside {
     /// Whom; `None`: a reflector of our own.
     pub target: Option<Target>,
     /// The key that it wants.
-    pub key: Option<Key>,
+    pub key: Option<Credential>,
 }
 
 impl Beside {

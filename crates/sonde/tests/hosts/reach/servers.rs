@@ -13,7 +13,7 @@ fn named(found: &Found, port: &str) -> (Value, Value) {
     (service["service"].clone(), service["state"].clone())
 }
 
-fn installed(program: &str, package: &str) -> bool {
+pub(super) fn installed(program: &str, package: &str) -> bool {
     let there = Command::new(program).arg("--version").stdin(Stdio::null()).output().is_ok();
     if !there {
         testbed::skip::aloud(&format!("check of {program}: it is not installed ({package})"));
@@ -46,7 +46,7 @@ fn all_of_ours_are_named() {
     run(chain.near(), &[&program(), "rtt", &address(chain.far(), false), "-c", "3", "-q"]);
 }
 
-fn program() -> String {
+pub(super) fn program() -> String {
     assert_cmd::cargo::cargo_bin!("sonde").to_str().expect("a path in UTF-8").to_owned()
 }
 

@@ -27,6 +27,9 @@ pub(super) fn open(shared: &Arc<Shared>, asked: u64, client: SocketAddr, port: u
         let why = "asks for a connection back, which this server makes none of";
         return shared.refuse(client, RefusalReason::Unable, &why);
     }
+    if transport == Transport::Udp && !shared.settings.sends_datagrams {
+        return shared.fail(Some(client), &"asks for datagrams back, and this server sends none");
+    }
     let mut to = client;
     to.set_port(port);
     shared.send_on_thread(to, move |shared| {

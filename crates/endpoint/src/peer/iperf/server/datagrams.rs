@@ -11,6 +11,7 @@ use measure::throughput::Sight;
 use measure::throughput::meter::Meter;
 use measure::unit::{Instant, Nanos};
 use protocol::iperf::datagram::Settings;
+use protocol::iperf::fin::AckFin;
 use protocol::iperf::flow::{Flow, Heard};
 use protocol::iperf::wish::{Pace, Way, Wish};
 use rustix::io::Errno;
@@ -104,6 +105,8 @@ struct Kept {
     sending: Arc<Sending>,
     /// In the book, until what the client sends is over; what we send holds it too.
     session: Option<Arc<Session>>,
+    /// Octets that came, less those of reports: nobody shows that the source is whose it says, so no more is sent than came.
+    credit: usize,
 }
 
 /// When what we send over a flow ended, an [`Instant`]; 0: nothing was sent.
@@ -150,6 +153,7 @@ impl Desk<'_> {
         let Some(from) = envelope.from() else { return };
         let arrived = wall();
         let Some(kept) = self.flows.get_mut(&from) else { return self.begin(from, datagram, envelope, now, arrived) };
+        kept.credit = kept.credit.saturating_add(datagram.len());
         if !kept.receives() {
             if kept.silence(now) > REPEATED && is_first(datagram) {
                 self.flows.remove(&from);
@@ -234,6 +238,7 @@ impl Desk<'_> {
             stalled: STALLED.max(Nanos(gap.0.saturating_mul(4))),
             sending: Arc::default(),
             session: None,
+            credit: octets,
         }
     }
 
@@ -270,11 +275,13 @@ impl Desk<'_> {
     }
 
     /// Tells the source of an ended flow what came of it.
-    fn report(&self, from: SocketAddr, envelope: &mut Envelope) {
-        let Some(kept) = self.flows.get(&from).filter(|kept| kept.is_reported()) else { return };
-        if let Some(report) = kept.flow.report() {
+    fn report(&mut self, from: SocketAddr, envelope: &mut Envelope) {
+        let Some(kept) = self.flows.get_mut(&from).filter(|kept| kept.is_reported()) else { return };
+        let Some(report) = kept.flow.report().map(AckFin::encode) else { return };
+        if let Some(rest) = kept.credit.checked_sub(report.len()) {
+            kept.credit = rest;
             // One that does not leave is asked for again.
-            let _gone = envelope.answer(self.socket.as_fd(), &report.encode());
+            let _gone = envelope.answer(self.socket.as_fd(), &report);
         }
     }
 

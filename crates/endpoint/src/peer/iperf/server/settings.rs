@@ -27,7 +27,8 @@ pub struct Settings {
     /// Whether it opens a connection or flow back to a client that asks (`-d`, `-r`): to the client's own address alone,
     /// at a port of the client's choice.
     pub connects_back: bool,
-    /// Whether it sends datagrams to whoever asks by one (`-R`, `--full-duplex`).
+    /// Whether it sends datagrams to whoever asks by one (`-R`, `--full-duplex`, `-d`, `-r`), whose source may be forged. Reports
+    /// are sent all the same, to the flows that brought more than those have.
     pub sends_datagrams: bool,
     /// Whom it serves; absent: anybody.
     pub only: Option<IpAddr>,
