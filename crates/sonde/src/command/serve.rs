@@ -15,6 +15,7 @@ use endpoint::peer::stamp::reflector as stamp;
 use endpoint::reflector::event::Tell;
 use endpoint::reflector::permit::{Permit, Permits};
 use endpoint::reflector::{Reflector, Settings, bind};
+use endpoint::sandbox;
 use endpoint::serve::gate::Gate;
 use endpoint::stop::Stop;
 use endpoint::thread::check_allowed;
@@ -31,7 +32,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::program::PROGRAM;
-use crate::signal;
+use crate::{signal, words};
 
 /// Answers until a signal ends it.
 ///
@@ -42,20 +43,8 @@ pub fn run(options: ServeOptions, output: &Arc<Output>) -> Result<Exit, Failure>
     // Each session would be refused otherwise.
     check_allowed(&plan.cpus)?;
     let permits = permits(&plan)?;
-    let stop = Stop::default();
-    let asked = stop.clone();
-    let watched = match &plan.key {
-        Some(file) => {
-            let again =
-                Again { file: file.clone(), usual: plan.usual(), permits: permits.clone(), output: Arc::clone(output) };
-            signal::watch_and_reload(move || asked.request(), move || again.read())
-        }
-        None => signal::watch(move || asked.request(), || {}),
-    };
-    watched.map_err(|error| Failure::usage(format!("cannot wait for signals: {error}")))?;
-    let audit = plan.audit.map(|format| audit::start(format, Arc::clone(output))).transpose();
-    let audit = audit.map_err(|error| Failure::usage(format!("cannot start the thread of the audit: {error}")))?;
-    let reflector = bind_where_possible(&plan, permits, audit.as_ref().map(Audit::teller))?;
+    let audit = plan.audit.map(|format| (format, audit::Queue::new()));
+    let reflector = bind_where_possible(&plan, permits.clone(), audit.as_ref().map(|(_, queue)| queue.teller()))?;
     let addresses = reflector.addresses();
     let mut beside = Vec::new();
     let hosts: Vec<IpAddr> = addresses.iter().map(SocketAddr::ip).collect();
@@ -71,12 +60,40 @@ pub fn run(options: ServeOptions, output: &Arc<Output>) -> Result<Exit, Failure>
     for (name, bound) in &beside {
         output.note(&format!("sonde serve: {name} on {}\n", places(&bound.addresses)));
     }
+    // Before any thread is started, which would stay outside.
+    output.note(&format!("sonde serve: sandbox: {}\n", sandboxed(&plan)));
+    let stop = Stop::default();
+    watch(&plan, permits, &stop, output)?;
+    let audit = audit.map(|(format, queue)| queue.write(format, Arc::clone(output))).transpose();
+    let audit = audit.map_err(|error| Failure::usage(format!("cannot start the thread of the audit: {error}")))?;
     told(supervisor.ready(&status), output);
     let end = all(reflector, beside, &stop);
     audit.into_iter().for_each(Audit::finish);
     told(supervisor.stopping(), output);
     end?;
     Ok(Exit::Done)
+}
+
+/// A signal ends it, and SIGHUP has its keys read again.
+fn watch(plan: &Plan, permits: Permits, stop: &Stop, output: &Arc<Output>) -> Result<(), Failure> {
+    let asked = stop.clone();
+    let watched = match &plan.key {
+        Some(file) => {
+            let again = Again { file: file.clone(), usual: plan.usual(), permits, output: Arc::clone(output) };
+            signal::watch_and_reload(move || asked.request(), move || again.read())
+        }
+        None => signal::watch(move || asked.request(), || {}),
+    };
+    watched.map(drop).map_err(|error| Failure::usage(format!("cannot wait for signals: {error}")))
+}
+
+/// Gives up what is needed no more, unless that is not wanted; says what is in force.
+fn sandboxed(plan: &Plan) -> String {
+    if !plan.sandbox {
+        return "off".to_owned();
+    }
+    let needs = plan.needs();
+    words::sandbox(&sandbox::enter(&needs), &needs)
 }
 
 /// Addresses as they are said, each once.

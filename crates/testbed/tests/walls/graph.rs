@@ -29,7 +29,10 @@ const FOR_TESTS: &str = "testbed";
 const OTHERS: [(&str, &[&str]); 10] = [
     ("measure", &["base64", "fastrand", "hdrhistogram", "jiff", "schemars", "serde", "statrs", "thiserror"]),
     ("protocol", &["aws-lc-rs", "base64", "etherparse", "serde", "serde_json", "snow", "thiserror", "winnow"]),
-    ("endpoint", &["io-uring", "ipnet", "libc", "rtrb", "rustix", "serde", "serde_json", "socket2", "thiserror"]),
+    (
+        "endpoint",
+        &["io-uring", "ipnet", "landlock", "libc", "rtrb", "rustix", "serde", "serde_json", "socket2", "thiserror"],
+    ),
     (
         "logbook",
         &[

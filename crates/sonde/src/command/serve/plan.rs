@@ -6,6 +6,7 @@ use endpoint::peer::stamp::reflector::Pretence;
 use endpoint::reflector::Behaviour;
 use endpoint::reflector::permit::Permit;
 use endpoint::reflector::session::Together;
+use endpoint::sandbox::{Capability, Needs};
 use endpoint::serve::gate::Gate;
 use measure::method::Waiting;
 use protocol::native::limits::Limits;
@@ -36,6 +37,8 @@ pub struct Plan {
     pub audit: Option<AuditFormat>,
     /// Whether anybody is answered without a key.
     pub open: bool,
+    /// Whether it gives up what it needs no more once it listens.
+    pub sandbox: bool,
     /// How it waits where a client does not say.
     pub waiting: Waiting,
     /// CPUs of its threads where a client does not say; empty: the scheduler decides.
@@ -69,7 +72,7 @@ impl Plan {
     pub fn of(options: ServeOptions) -> Result<Self, Failure> {
         let (listen, without_ipv6) = addresses(&options.door)?;
         let stamp = stamp(&options.door, &options.test)?;
-        let DoorOptions { key, insecure_key_file, allow, no_facts, audit, open, beside, .. } = options.door;
+        let DoorOptions { key, insecure_key_file, allow, no_facts, audit, open, no_sandbox, beside, .. } = options.door;
         Ok(Self {
             listen,
             without_ipv6,
@@ -80,6 +83,7 @@ impl Plan {
             facts: !no_facts,
             audit,
             open,
+            sandbox: !no_sandbox,
             waiting: options.manner.wait.map_or(Waiting::Block, |word| word.0),
             cpus: options.manner.cpu.unwrap_or_default().0,
             limits: limits(&options.limits),
@@ -93,6 +97,23 @@ impl Plan {
     /// The permit of whoever comes without a key, and of a key of which nothing else is said.
     pub fn usual(&self) -> Permit {
         Permit { facts: self.facts, ..Permit::within(self.limits) }
+    }
+
+    /// What it still needs once it listens.
+    pub fn needs(&self) -> Needs {
+        let beside: Vec<u16> = self.beside.chosen().map(|(_, port)| port).collect();
+        let stamp = self.stamp.as_ref().map(|stamp| stamp.port);
+        let ports = self.listen.iter().map(SocketAddr::port).chain(beside.iter().copied()).chain(stamp);
+        // A client's UDP messages have a socket of their own on the same port.
+        let low = ports.filter(|port| (1..1024).contains(port)).map(|_| Capability::NetBindService).next();
+        let polls = matches!(self.waiting, Waiting::BusyPoll { .. }).then_some(Capability::NetAdmin);
+        let of_another = self.key.as_ref().filter(|key| key.is_of_another()).map(|_| Capability::DacReadSearch);
+        Needs {
+            read: self.key.as_ref().map(KeyFile::folders).unwrap_or_default(),
+            write: Vec::new(),
+            connections: !beside.is_empty(),
+            capabilities: low.into_iter().chain(polls).chain(of_another).collect(),
+        }
     }
 }
 
