@@ -5,12 +5,18 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 CARGO ?= cargo
 
-.PHONY: all build test bench fuzz docs transcripts planted image install coverage mutants clean help
+.PHONY: all build dist reproducible test bench fuzz docs transcripts planted image install coverage mutants clean help
 
 all: build ## the same as build
 
 build: ## the program as it is installed: target/dist/sonde
 	make/dist --package sonde
+
+dist: ## what is handed out, in dist/: archive, list of parts (CycloneDX), checksums; TARGET=triple for another machine
+	make/archive
+
+reproducible: ## whether two builds of the last commit, in two folders, are the same octets (takes two builds)
+	make/reproducible
 
 test: ## everything that can be checked here; says at the end what was not
 	make/test
@@ -44,7 +50,7 @@ mutants: ## which changes the tests of the science do not notice (needs cargo-mu
 
 clean: ## removes what was built
 	$(CARGO) clean
-	rm -rf bench/build fuzz/target image/out
+	rm -rf bench/build dist fuzz/target image/out
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile

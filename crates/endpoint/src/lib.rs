@@ -22,6 +22,7 @@ pub mod reach;
 pub mod reflector;
 pub mod resolution;
 pub mod rtt;
+pub mod sandbox;
 pub mod serve;
 pub mod session;
 pub mod signal;

@@ -132,10 +132,6 @@ pub fn run(argv: Vec<OsString>) -> Exit {
         return persona.play(&words);
     }
     let glance = Glance::at(&argv);
-    // Where no thread is granted, a signal ends the process without a word.
-    let _ = signal::stand_by(move |signal| {
-        Output::new(glance.color, false, false).aside(&format!("\ninterrupted by {}\n", signal.name()));
-    });
     let definition = definition();
     let plain = Output::new(glance.color, false, false);
     let (argv, told) = match profile::applied(argv, &definition, profile::file().as_deref()) {
@@ -154,6 +150,10 @@ pub fn run(argv: Vec<OsString>) -> Exit {
         Ok(cli) => {
             let Everywhere { color, quiet, verbose } = cli.everywhere;
             let output = Arc::new(Output::new(color, quiet, verbose));
+            // A server gives up rights before it starts a thread, and waits for signals itself.
+            if !matches!(cli.command, Some(Command::Serve(_))) {
+                stand_by(color);
+            }
             let end = cli.command.map_or_else(|| Ok(orientation::print(&output)), |it| act(it, words, &output));
             finish(end.map_err(|failure| with_command_meant(failure, bare.as_ref())), glance, &output)
         }
@@ -165,6 +165,14 @@ pub fn run(argv: Vec<OsString>) -> Exit {
             finish(end, glance, &plain)
         }
     }
+}
+
+/// Until the command watches for signals itself, they end the process, which is said.
+fn stand_by(color: anstream::ColorChoice) {
+    // Where no thread is granted, a signal ends the process without a word.
+    let _ = signal::stand_by(move |signal| {
+        Output::new(color, false, false).aside(&format!("\ninterrupted by {}\n", signal.name()));
+    });
 }
 
 /// Reads the words. Where a host stands in place of a command and they are none of a first look either, what is said is about the

@@ -8,10 +8,12 @@ mod hint;
 mod iperf3;
 mod netperf;
 mod refusal;
+mod sandbox;
 mod session;
 mod trace;
 
 pub use capture::capture;
 pub use hint::hint;
 pub use refusal::refusal;
+pub use sandbox::sandbox;
 pub use trace::trace;

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use endpoint::control::Credential;
@@ -106,6 +106,26 @@ impl KeyFile {
     /// a group that an access list names.
     fn is_credential(&self) -> bool {
         std::env::var_os("CREDENTIALS_DIRECTORY").is_some_and(|folder| self.path.starts_with(folder))
+    }
+
+    /// The folders in which it is looked for when it is read again: where it is named, and where that name leads. Whoever
+    /// replaces it makes another file there. None where it is no file, as a pipe, which can be read once.
+    pub fn folders(&self) -> Vec<PathBuf> {
+        let (Ok(named), Ok(found)) = (std::path::absolute(&self.path), self.path.canonicalize()) else {
+            return Vec::new();
+        };
+        if !found.is_file() {
+            return Vec::new();
+        }
+        let mut folders: Vec<PathBuf> =
+            [named, found].iter().filter_map(|path| path.parent()).map(Path::to_owned).collect();
+        folders.dedup();
+        folders
+    }
+
+    /// Whether it belongs to another user than the one that runs this program.
+    pub fn is_of_another(&self) -> bool {
+        self.path.metadata().is_ok_and(|facts| facts.uid() != rustix::process::geteuid().as_raw())
     }
 
     /// Everything in it, as it was when it was opened.

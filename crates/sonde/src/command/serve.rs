@@ -16,6 +16,7 @@ use endpoint::peer::stamp::reflector as stamp;
 use endpoint::reflector::event::Tell;
 use endpoint::reflector::permit::{Permit, Permits};
 use endpoint::reflector::{Reflector, Settings, bind};
+use endpoint::sandbox;
 use endpoint::serve::book::Books;
 use endpoint::serve::door::Door;
 use endpoint::stop::Stop;
@@ -34,7 +35,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::program::PROGRAM;
-use crate::signal;
+use crate::{signal, words};
 
 /// Answers until a signal ends it.
 ///
@@ -45,23 +46,13 @@ pub fn run(options: ServeOptions, output: &Arc<Output>) -> Result<Exit, Failure>
     // Each session would be refused otherwise.
     check_allowed(&plan.cpus)?;
     let permits = permits(&plan)?;
-    let stop = Stop::default();
-    let asked = stop.clone();
     let books = Books::default();
-    let counters = Counters { books: books.clone(), file: plan.counters.clone(), output: Arc::clone(output) };
-    let reload = plan.key.as_ref().map(|file| {
-        let (usual, permits, output) = (plan.usual(), permits.clone(), Arc::clone(output));
-        let again = Again { file: file.clone(), usual, permits, output };
-        Box::new(move || again.read()) as Box<dyn Fn() + Send>
-    });
-    let watched = signal::watch_server(move || asked.request(), move || counters.tell(), reload);
-    watched.map_err(|error| Failure::usage(format!("cannot wait for signals: {error}")))?;
-    let audit = plan.audit.map(|format| audit::start(format, Arc::clone(output))).transpose();
-    let audit = audit.map_err(|error| Failure::usage(format!("cannot start the thread of the audit: {error}")))?;
-    let tell = audit::native(books.begin("sonde", None), audit.as_ref());
-    let reflector = bind_where_possible(&plan, permits, Some(tell))?;
+    let audit = plan.audit.map(|format| (format, audit::Queue::new()));
+    let queue = audit.as_ref().map(|(_, queue)| queue);
+    let tell = audit::native(books.begin("sonde", None), queue);
+    let reflector = bind_where_possible(&plan, permits.clone(), Some(tell))?;
     let door =
-        |server| Door { gate: plan.gate.clone(), book: books.begin(server, audit.as_ref().map(Audit::bookkeeper)) };
+        |server| Door { gate: plan.gate.clone(), book: books.begin(server, queue.map(audit::Queue::bookkeeper)) };
     let addresses = reflector.addresses();
     let mut beside = Vec::new();
     let hosts: Vec<IpAddr> = addresses.iter().map(SocketAddr::ip).collect();
@@ -77,12 +68,39 @@ pub fn run(options: ServeOptions, output: &Arc<Output>) -> Result<Exit, Failure>
     for (name, bound) in &beside {
         output.note(&format!("sonde serve: {name} on {}\n", places(&bound.addresses)));
     }
+    // Before any thread is started, which would stay outside.
+    output.note(&format!("sonde serve: sandbox: {}\n", sandboxed(&plan)));
+    let stop = Stop::default();
+    watch(&plan, permits, books, &stop, output)?;
+    let audit = audit.map(|(format, queue)| queue.write(format, Arc::clone(output))).transpose();
+    let audit = audit.map_err(|error| Failure::usage(format!("cannot start the thread of the audit: {error}")))?;
     told(supervisor.ready(&status), output);
     let end = all(reflector, beside, &stop);
     audit.into_iter().for_each(Audit::finish);
     told(supervisor.stopping(), output);
     end?;
     Ok(Exit::Done)
+}
+
+/// A signal ends it, SIGUSR1 has its counters told, and SIGHUP its keys read again.
+fn watch(plan: &Plan, permits: Permits, books: Books, stop: &Stop, output: &Arc<Output>) -> Result<(), Failure> {
+    let asked = stop.clone();
+    let counters = Counters { books, file: plan.counters.clone(), output: Arc::clone(output) };
+    let reload = plan.key.as_ref().map(|file| {
+        let again = Again { file: file.clone(), usual: plan.usual(), permits, output: Arc::clone(output) };
+        Box::new(move || again.read()) as Box<dyn Fn() + Send>
+    });
+    let watched = signal::watch_server(move || asked.request(), move || counters.tell(), reload);
+    watched.map(drop).map_err(|error| Failure::usage(format!("cannot wait for signals: {error}")))
+}
+
+/// Gives up what is needed no more, unless that is not wanted; says what is in force.
+fn sandboxed(plan: &Plan) -> String {
+    if !plan.sandbox {
+        return "off".to_owned();
+    }
+    let needs = plan.needs();
+    words::sandbox(&sandbox::enter(&needs), &needs)
 }
 
 /// Addresses as they are said, each once.

@@ -25,6 +25,7 @@ mod replay;
 mod report;
 mod rtt;
 mod runs;
+mod sandbox;
 mod serve;
 mod sweep;
 mod terminal;

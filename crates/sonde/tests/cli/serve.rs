@@ -1,5 +1,6 @@
 //! The far side as a process of its own: it starts with a line, tells a supervisor, answers, and ends in order.
 
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpStream, UdpSocket};
 use std::os::unix::net::UnixDatagram;
@@ -22,9 +23,20 @@ pub struct Reflector {
 
 impl Reflector {
     pub fn start(folder: &Path, words: &[&str]) -> Self {
+        Self::start_by(&[], folder, words)
+    }
+
+    /// One that `starter`, a program with arguments, starts.
+    pub fn start_by(starter: &[&OsStr], folder: &Path, words: &[&str]) -> Self {
         let prepared = sonde_in(folder, &[&["serve", "--port", "0"], words].concat());
-        let mut command = Command::new(prepared.get_program());
-        command.args(prepared.get_args()).current_dir(folder).stdout(Stdio::null()).stderr(Stdio::piped());
+        let line: Vec<&OsStr> = starter.iter().copied().chain([prepared.get_program()]).collect();
+        let mut command = Command::new(line[0]);
+        command
+            .args(&line[1..])
+            .args(prepared.get_args())
+            .current_dir(folder)
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
         for (name, value) in prepared.get_envs() {
             match value {
                 Some(value) => command.env(name, value),
@@ -99,7 +111,9 @@ fn it_tells_its_supervisor_and_ends_in_order(signal: Signal) {
     assert!(reflector.status.starts_with("sonde serve: listening on 127.0.0.1:"), "{}", reflector.status);
     assert!(reflector.status.contains("loopback alone"), "{}", reflector.status);
     assert!(told(&supervisor).starts_with("READY=1\n"));
-    assert_eq!(reflector.end(signal), (Some(0), String::new()));
+    let (status, rest) = reflector.end(signal);
+    assert_eq!(status, Some(0));
+    assert!(rest.starts_with("sonde serve: sandbox: ") && rest.lines().count() == 1, "{rest}");
     assert_eq!(told(&supervisor), "STOPPING=1");
 }
 

@@ -32,7 +32,10 @@ const OTHERS: [(&str, &[&str]); 10] = [
         "protocol",
         &["aws-lc-rs", "base64", "etherparse", "serde", "serde_json", "siphasher", "snow", "thiserror", "winnow"],
     ),
-    ("endpoint", &["io-uring", "ipnet", "libc", "rtrb", "rustix", "serde", "serde_json", "socket2", "thiserror"]),
+    (
+        "endpoint",
+        &["io-uring", "ipnet", "landlock", "libc", "rtrb", "rustix", "serde", "serde_json", "socket2", "thiserror"],
+    ),
     (
         "logbook",
         &[

@@ -7,7 +7,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::{self, JoinHandle};
 
 use endpoint::clock::Monotonic;
@@ -76,16 +76,23 @@ impl Allowance {
     }
 }
 
-/// An audit that is being written.
+/// An audit that is not written yet: what is told waits.
 #[derive(Debug)]
-pub struct Audit {
+pub struct Queue {
     /// `None` is the end.
     sender: SyncSender<Option<Entry>>,
+    entries: Receiver<Option<Entry>>,
+    /// Those that found the queue full.
     missed: Arc<AtomicU64>,
-    writer: JoinHandle<()>,
 }
 
-impl Audit {
+impl Queue {
+    /// One with nothing in it.
+    pub fn new() -> Self {
+        let (sender, entries) = sync_channel(QUEUE);
+        Self { sender, entries, missed: Arc::default() }
+    }
+
     /// Who is told by the servers of other tools' protocols.
     pub fn bookkeeper(&self) -> book::Tell {
         let audit = self.sender();
@@ -96,6 +103,25 @@ impl Audit {
         Sender { to: self.sender.clone(), missed: Arc::clone(&self.missed) }
     }
 
+    /// Writes what is told to `output`, as lines of this format.
+    ///
+    /// # Errors
+    /// A system that grants no thread.
+    pub fn write(self, format: AuditFormat, output: Arc<Output>) -> io::Result<Audit> {
+        let Self { sender, entries, missed } = self;
+        let write = move || write(&entries, &missed, format, &output);
+        Ok(Audit { sender, writer: thread::Builder::new().name("audit".into()).spawn(write)? })
+    }
+}
+
+/// An audit that is being written.
+#[derive(Debug)]
+pub struct Audit {
+    sender: SyncSender<Option<Entry>>,
+    writer: JoinHandle<()>,
+}
+
+impl Audit {
     /// Writes what waits.
     pub fn finish(self) {
         // Without a writer there is nothing that could be written any more.
@@ -120,8 +146,8 @@ impl Sender {
 }
 
 /// Who is told by our own server: what happens is counted in `book`, and written where there is an audit.
-pub fn native(book: Book, audit: Option<&Audit>) -> Tell {
-    let audit = audit.map(Audit::sender);
+pub fn native(book: Book, audit: Option<&Queue>) -> Tell {
+    let audit = audit.map(Queue::sender);
     Tell(Arc::new(move |event| {
         match event {
             Event::Opened { .. } => book.count_opened(),
@@ -136,32 +162,21 @@ pub fn native(book: Book, audit: Option<&Audit>) -> Tell {
     }))
 }
 
-/// Writes what is told to `output`, as lines of this format.
-///
-/// # Errors
-/// A system that grants no thread.
-pub fn start(format: AuditFormat, output: Arc<Output>) -> io::Result<Audit> {
-    let (sender, entries) = sync_channel::<Option<Entry>>(QUEUE);
-    // Those that found the queue full.
-    let missed = Arc::new(AtomicU64::new(0));
-    let counted = Arc::clone(&missed);
-    let writer = thread::Builder::new().name("audit".into()).spawn(move || {
-        let mut allowance = Allowance { spent: Instant(0), left_out: 0 };
-        while let Ok(Some(entry)) = entries.recv() {
-            allowance.left_out += counted.swap(0, Ordering::Relaxed);
-            if let Some(lines) = allowance.take(Monotonic::now()) {
-                if lines > 0 {
-                    let time = entry.time.clone();
-                    let more = More::LeftOut { lines };
-                    let left_out =
-                        Entry { time, event: "left-out", server: None, session: None, from: None, key: None, more };
-                    output.aside(&line(&left_out, format));
-                }
-                output.aside(&line(&entry, format));
+fn write(entries: &Receiver<Option<Entry>>, missed: &AtomicU64, format: AuditFormat, output: &Output) {
+    let mut allowance = Allowance { spent: Instant(0), left_out: 0 };
+    while let Ok(Some(entry)) = entries.recv() {
+        allowance.left_out += missed.swap(0, Ordering::Relaxed);
+        if let Some(lines) = allowance.take(Monotonic::now()) {
+            if lines > 0 {
+                let time = entry.time.clone();
+                let more = More::LeftOut { lines };
+                let left_out =
+                    Entry { time, event: "left-out", server: None, session: None, from: None, key: None, more };
+                output.aside(&line(&left_out, format));
             }
+            output.aside(&line(&entry, format));
         }
-    })?;
-    Ok(Audit { sender, missed, writer })
+    }
 }
 
 fn entry(event: &Event<'_>, time: Timestamp) -> Entry {

@@ -92,6 +92,11 @@ pub struct DoorOptions {
     /// Answer every client without a key, also outside loopback: only for networks you trust
     #[arg(long, conflicts_with = "key")]
     pub open: bool,
+    /// Keep capabilities, files and system calls that the server does not need once it listens
+    ///
+    /// Needed for busy-poll or a restricted congestion control that a client requests, where the server runs as root.
+    #[arg(long)]
+    pub no_sandbox: bool,
     /// The servers of other tools' protocols beside it
     #[command(flatten)]
     pub beside: ServerOptions,

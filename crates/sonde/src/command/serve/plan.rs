@@ -2,13 +2,14 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroU64;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use endpoint::peer::stamp::reflector::Pretence;
 use endpoint::reflector::Behaviour;
 use endpoint::reflector::budget::Bounds;
 use endpoint::reflector::permit::Permit;
 use endpoint::reflector::session::Together;
+use endpoint::sandbox::{Capability, Needs};
 use endpoint::serve::door::Door;
 use endpoint::serve::gate::Gate;
 use measure::method::Waiting;
@@ -44,6 +45,8 @@ pub struct Plan {
     pub counters: Option<PathBuf>,
     /// Whether anybody is answered without a key.
     pub open: bool,
+    /// Whether it gives up what it needs no more once it listens.
+    pub sandbox: bool,
     /// How it waits where a client does not say.
     pub waiting: Waiting,
     /// CPUs of its threads where a client does not say; empty: the scheduler decides.
@@ -85,6 +88,7 @@ impl Plan {
             audit,
             counters,
             open,
+            no_sandbox,
             beside,
             iperf_udp_reverse,
             ..
@@ -101,6 +105,7 @@ impl Plan {
             audit,
             counters,
             open,
+            sandbox: !no_sandbox,
             waiting: options.manner.wait.map_or(Waiting::Block, |word| word.0),
             cpus: options.manner.cpu.unwrap_or_default().0,
             limits: limits(&options.limits),
@@ -120,6 +125,29 @@ impl Plan {
     pub fn usual(&self) -> Permit {
         Permit { facts: self.facts, ..Permit::within(self.limits) }
     }
+
+    /// What it still needs once it listens.
+    pub fn needs(&self) -> Needs {
+        let beside: Vec<u16> = self.beside.chosen().map(|(_, port)| port).collect();
+        let stamp = self.stamp.as_ref().map(|stamp| stamp.port);
+        let ports = self.listen.iter().map(SocketAddr::port).chain(beside.iter().copied()).chain(stamp);
+        // A client's UDP messages have a socket of their own on the same port.
+        let low = ports.filter(|port| (1..1024).contains(port)).map(|_| Capability::NetBindService).next();
+        let polls = matches!(self.waiting, Waiting::BusyPoll { .. }).then_some(Capability::NetAdmin);
+        let of_another = self.key.as_ref().filter(|key| key.is_of_another()).map(|_| Capability::DacReadSearch);
+        Needs {
+            read: self.key.as_ref().map(KeyFile::folders).unwrap_or_default(),
+            // The counters are written beside their file, and put into its place.
+            write: self.counters.as_deref().map(folder).into_iter().collect(),
+            connections: !beside.is_empty(),
+            capabilities: low.into_iter().chain(polls).chain(of_another).collect(),
+        }
+    }
+}
+
+/// The folder that a file is in.
+fn folder(file: &Path) -> PathBuf {
+    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new(".")).to_owned()
 }
 
 fn addresses(door: &DoorOptions) -> Result<(Vec<SocketAddr>, Option<SocketAddr>), Failure> {

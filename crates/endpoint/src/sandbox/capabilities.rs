@@ -1,0 +1,27 @@
+//! Capabilities: all are given up but those that are still needed, in every set of the thread.
+
+use std::io;
+
+use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
+
+use super::Capability;
+
+impl Capability {
+    fn bit(self) -> CapabilitySet {
+        match self {
+            Self::NetBindService => CapabilitySet::NET_BIND_SERVICE,
+            Self::NetAdmin => CapabilitySet::NET_ADMIN,
+            Self::DacReadSearch => CapabilitySet::DAC_READ_SEARCH,
+        }
+    }
+}
+
+/// Keeps those of `needed` that the thread has; returns them.
+pub(super) fn keep(needed: &[Capability]) -> io::Result<Vec<Capability>> {
+    let had = capabilities(None)?.permitted;
+    let kept: Vec<Capability> = needed.iter().copied().filter(|one| had.contains(one.bit())).collect();
+    let left = kept.iter().fold(CapabilitySet::empty(), |all, one| all | one.bit());
+    // What is permitted no more leaves the ambient set too.
+    set_capabilities(None, CapabilitySets { effective: left, permitted: left, inheritable: CapabilitySet::empty() })?;
+    Ok(kept)
+}
