@@ -28,6 +28,8 @@ pub mod scaling;
 pub mod search;
 pub mod shell;
 mod source;
+#[cfg(test)]
+mod strangers;
 pub mod study;
 pub mod text;
 pub mod words;
