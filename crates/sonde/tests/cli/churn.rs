@@ -63,9 +63,14 @@ fn visits(address: SocketAddr, number: usize) {
     });
 }
 
+#[expect(clippy::disallowed_methods, reason = "a test is told by its environment how much to try")]
+fn asked() -> Option<String> {
+    std::env::var("SONDE_CHURN").ok()
+}
+
 #[test]
 fn nothing_stays_of_thousands_of_sessions() {
-    let asked = std::env::var("SONDE_CHURN").ok();
+    let asked = asked();
     let then = asked.as_ref().map_or(THEN, |number| number.parse().expect("SONDE_CHURN is a number"));
     let folder = tempfile::tempdir().unwrap();
     let reflector = Reflector::start(folder.path(), &["--max-sessions", "3000"]);
@@ -83,7 +88,14 @@ fn nothing_stays_of_thousands_of_sessions() {
     assert_eq!(held(reflector.id()), empty, "descriptors and threads after {then} more");
     let last = resident(reflector.id());
     if asked.is_some() {
-        eprintln!("{then} sessions in {took}: {first} kB before them, {last} kB after; descriptors and threads {empty:?}");
+        // Past the harness, which keeps what a passed test prints to itself.
+        writeln!(
+            std::io::stderr(),
+            "{then} sessions in {took}: {first} kB before them, {last} kB after; descriptors and threads {empty:?}"
+        )
+        .unwrap();
+    } else {
+        testbed::skip::aloud("100,000 sessions that come and go: `make churn`; here some thousands");
     }
     assert!(last < first + ROOM, "{last} kB, {first} kB {then} sessions before");
 }
