@@ -7,6 +7,8 @@ use std::ops::Range;
 use anstyle::AnsiColor;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use crate::markup::sealed;
+
 /// How a screen is to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
@@ -361,7 +363,7 @@ impl Line {
         };
         // Spaces at the end stay outside the colour, so that those of a line can be taken off.
         let text = piece.text.trim_end();
-        let (on, off) = (style.render().to_string(), style.render_reset().to_string());
+        let (on, off) = (sealed(&style.render().to_string()), sealed(&style.render_reset().to_string()));
         let coloured = if text.is_empty() { [""; 3] } else { [on.as_str(), text, &off] };
         self.text.extend(coloured);
         self.text.push_str(&piece.text[text.len()..]);
@@ -390,7 +392,7 @@ pub(crate) mod tests {
         page.answer("p50 15.5 µs, p99 83.2 µs, 0 lost: TCP to 10.93.0.2:7663");
         page.warning("This host was busy. Compare only min and p50 → pin it with --cpu");
         let text = page.finish();
-        assert!(text.lines().take(2).all(|line| line.starts_with("\u{1b}[1m")), "{text}");
+        assert!(crate::markup::for_terminal(&text).lines().take(2).all(|line| line.starts_with("\u{1b}[1m")), "{text}");
         assert_eq!(
             without_colour(&text),
             "p50 15.5 µs, p99 83.2 µs, 0 lost: TCP to\n10.93.0.2:7663\n\n! This host was busy. Compare only min\n  and p50 → pin it with --cpu\n"
@@ -460,6 +462,7 @@ pub(crate) mod tests {
 
     /// Takes away what stands between ESC and `m`.
     pub(crate) fn without_colour(text: &str) -> String {
+        let text = crate::markup::for_terminal(text);
         let mut parts = text.split('\u{1b}');
         let first = parts.next().unwrap_or_default().to_owned();
         parts.fold(first, |whole, part| whole + part.split_once('m').map_or("", |(_, rest)| rest))

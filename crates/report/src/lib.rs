@@ -29,6 +29,8 @@ pub mod search;
 pub mod served;
 pub mod shell;
 mod source;
+#[cfg(test)]
+mod strangers;
 pub mod study;
 pub mod text;
 pub mod words;

@@ -50,7 +50,7 @@ Exit status:
     0  measured: at least one request was answered
     1  nothing answered, the peer refused, went away or fell silent (results so far are printed)
     2  error in usage, configuration or permission: nothing was measured
-    3  some cells of a plan failed: the output names them
+    3  some cells of a plan or trials of a study failed: the output names them
    99  a requested condition does not hold (--strict, --fail-if)
   129  ended early by SIGHUP (terminal closed); the partial result is printed
   130  the same by SIGINT (Ctrl-C)

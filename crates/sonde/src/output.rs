@@ -1,5 +1,5 @@
 //! The only room that prints: the result on standard output, everything else on standard error. Nothing that a terminal would obey
-//! passes but colours, wherever a text comes from: names, peers and files may hold anything.
+//! passes but colours of our own, wherever a text comes from: names, peers and files may hold anything.
 //!
 //! Colour and its absence (`NO_COLOR`, `CLICOLOR_FORCE`, `TERM=dumb`, no terminal) are anstream's affair. A reader that
 //! has gone (`| head`) is a quiet end, not an error; any other fault of standard output is told once, at the end.
@@ -9,7 +9,7 @@ use std::sync::Mutex;
 
 use anstream::ColorChoice;
 use report::layout::Style;
-use report::markup::for_terminal;
+use report::markup::{cut, for_terminal};
 
 use crate::failure::Failure;
 
@@ -152,7 +152,7 @@ impl Output {
             (rows, cells) => (usize::from(rows), usize::from(cells)),
         };
         // A line that filled its row would leave the cursor on one or on the next, as the terminal likes.
-        let cut = |line: &str| line.chars().take(cells - 1).collect::<String>();
+        let cut = |line| cut(line, cells - 1);
         self.draw(&text.lines().take(rows).map(cut).collect::<Vec<_>>().join("\n"));
     }
 
@@ -221,9 +221,9 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// The text without colours: for files.
+/// The text without colours, and without what a terminal would obey: for files.
 pub fn plain(text: &str) -> String {
-    anstream::adapter::strip_str(text).to_string()
+    anstream::adapter::strip_str(&for_terminal(text)).to_string()
 }
 
 #[cfg(test)]
@@ -244,6 +244,6 @@ mod tests {
 
     #[test]
     fn a_file_gets_no_colours() {
-        assert_eq!(plain("\u{1b}[1mbold\u{1b}[0m µs"), "bold µs");
+        assert_eq!(plain(&report::markup::sealed("\u{1b}[1mbold\u{1b}[0m µs")), "bold µs");
     }
 }

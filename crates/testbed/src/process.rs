@@ -180,6 +180,11 @@ impl Running {
         text(&self.watched.lock().stderr)
     }
 
+    /// Whether it has ended.
+    pub fn has_ended(&self) -> bool {
+        self.watched.lock().gone.is_some()
+    }
+
     /// Sends it a signal.
     ///
     /// # Panics

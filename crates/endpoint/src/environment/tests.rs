@@ -212,3 +212,14 @@ fn a_hog_is_seen_by_a_thread_that_lives_on_without_handing_over() {
     });
     assert!(disturbance.run_queue_share.unwrap() > 0.2, "{disturbance:?}");
 }
+
+#[test]
+fn many_that_ask_at_the_same_time_share_a_reading() {
+    let [one, other] = ["one", "other"].map(|program| Reader::host(program).shared());
+    // A machine that stands still between two of them reads anew.
+    let shares = |_| Arc::ptr_eq(&one.recent_host(), &other.recent_host());
+    assert!((0..20).any(shares));
+    let (shared, own) = (other.read(), Reader::host("other").read());
+    assert_eq!((shared.program.as_str(), &shared.host, &shared.kernel), ("other", &own.host, &own.kernel));
+    assert_eq!(shared.settings.keys().collect::<Vec<_>>(), own.settings.keys().collect::<Vec<_>>());
+}

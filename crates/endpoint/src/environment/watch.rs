@@ -232,6 +232,10 @@ const RESTLESS: &[&str] = &["adjtimex.", "/cpufreq/scaling_cur_freq", "neighbour
 
 /// What differs between two readings, as `name: before -> after`.
 fn changes(before: &Environment, after: &Environment) -> Vec<String> {
+    // Mostly so, and told at once.
+    if before == after {
+        return Vec::new();
+    }
     let (before, after) = (leaves(before), leaves(after));
     let names: std::collections::BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     let value =

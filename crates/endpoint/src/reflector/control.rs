@@ -372,7 +372,7 @@ impl Guest {
     /// Of this host, and of the interface by which the client is reached.
     fn reader(&self) -> Reader {
         let reader = Reader::host(self.shared.settings.program.clone());
-        reader.towards(self.from.ip().to_canonical())
+        reader.towards(self.from.ip().to_canonical()).shared()
     }
 
     /// What the client will really get.

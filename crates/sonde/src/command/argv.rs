@@ -150,7 +150,8 @@ fn distance(one: &str, other: &str) -> usize {
 /// The failure to tell, where it was no question for help.
 pub fn answer(error: &clap::Error, output: &Output) -> Result<Exit, Failure> {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        output.result(&error.render().ansi().to_string());
+        // Help is all ours: it repeats nothing of the command line.
+        output.result(&report::markup::sealed(&error.render().ansi().to_string()));
         return Ok(Exit::Done);
     }
     Err(failure(error))

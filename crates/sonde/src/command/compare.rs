@@ -338,5 +338,10 @@ fn status(study: &StudyDocument, strict: bool) -> Result<Exit, Failure> {
         return Err(failure);
     }
     let failed = held.any(|held| held == Held::Exceeded || strict && held != Held::Kept);
-    Ok(if failed { Exit::Threshold } else { Exit::Done })
+    let has_failures = study.trials.iter().any(|trial| trial.failure.is_some());
+    Ok(match (failed, has_failures) {
+        (true, _) => Exit::Threshold,
+        (_, true) => Exit::PartlyDone,
+        _ => Exit::Done,
+    })
 }

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::{Ended, sonde};
 
-/// Sets a terminal's title, clears its screen, turns letters around, and hides one.
-const HOSTILE: &str = "h\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}2J\u{202e}\u{2066}\u{200b}\r\u{8}z";
+/// Sets a colour that is none of ours, a terminal's title, clears its screen, turns letters around, and hides one.
+const HOSTILE: &str = "h\u{1b}[45m\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}2J\u{202e}\u{2066}\u{200b}\r\u{8}z";
 
 /// Every string in `value` that is a name, a sentence or a setting becomes a hostile one; words that choose a form stay.
 fn spoil(value: &mut Value, key: &str) {
@@ -54,6 +54,7 @@ fn assert_harmless(text: &str, of: &str) {
         letter.is_control() && *letter != '\n' && *letter != '\t' || "\u{202e}\u{2066}\u{200b}".contains(*letter)
     });
     assert_eq!(bad, None, "{of}: {rest:?}");
+    assert!(!text.contains("\u{1b}[45m"), "{of}: a colour of others: {text:?}");
 }
 
 fn colourless(text: &str) -> String {
@@ -91,8 +92,12 @@ fn a_record_of_strangers_is_shown_and_not_obeyed() {
             &["show", "--json", "bad.json"],
             &["compare", "good.json", "bad.json"],
             &["export", "bad.json"],
+            &["report", "bad.json", "-o", "bad.html"],
         ] {
             let ended = told(at, words);
+            if ended.code == Some(0) && words == ["report", "bad.json", "-o", "bad.html"] {
+                assert_harmless(&std::fs::read_to_string(at.join("bad.html")).unwrap(), "the page");
+            }
             shown += usize::from(ended.code == Some(0) && ended.stdout.contains("owned"));
         }
     }

@@ -8,6 +8,7 @@ mod capture;
 mod carriers;
 mod compare;
 mod crowd;
+mod faults;
 mod foreign;
 mod forward;
 mod hold;

@@ -79,7 +79,8 @@ fn refused(outcome: &Outcome, method: &Method, ours: Option<&Environment>) -> Op
     })
 }
 
-/// Each refusal that is no reset is an ICMP error, which the kernel counts; what it sends to itself it counts twice.
+/// Each refusal that is no reset is an ICMP error, which the kernel counts; what it sends to itself it counts twice. What it has no
+/// route for, as when the link is down, it counts too: nothing was sent then.
 fn refused_by(count: u64, carrier: Carrier, ours: Option<&Environment>) -> RefusedBy {
     // Some counter always changes: where there are none, they were not read.
     let Some(counters) = ours.map(|ours| &ours.counters).filter(|counters| !counters.is_empty()) else {
@@ -89,7 +90,11 @@ fn refused_by(count: u64, carrier: Carrier, ours: Option<&Environment>) -> Refus
         let of = |protocol: &str| counters.get(&format!("{protocol}.{way}DestUnreachs")).copied().unwrap_or(0);
         u64::try_from(of("Icmp") + of("Icmp6")).unwrap_or(0)
     };
+    let unrouted: i64 = ["Ip.OutNoRoutes", "Ip6.OutNoRoutes"].iter().filter_map(|name| counters.get(*name)).sum();
+    let unrouted = u64::try_from(unrouted).unwrap_or(0);
     match (errors("In"), errors("Out")) {
+        _ if unrouted >= count => RefusedBy::OurKernel,
+        (0, _) if unrouted > 0 => RefusedBy::Unknown,
         (0, _) if matches!(carrier, Carrier::Tcp | Carrier::TcpConnect) => RefusedBy::Reset,
         (received, _) if received < count => RefusedBy::Unknown,
         (received, own) if own >= received => RefusedBy::OurKernel,
@@ -239,6 +244,9 @@ mod tests {
     #[test_case(Carrier::Udp, &[("Icmp6.InDestUnreachs", 6), ("Icmp6.OutDestUnreachs", 1)], RefusedBy::IcmpError; "IPv6")]
     #[test_case(Carrier::Icmp, &[("Icmp.InDestUnreachs", 6), ("Icmp.OutDestUnreachs", 6)], RefusedBy::OurKernel; "from ourselves")]
     #[test_case(Carrier::TcpConnect, &[("Icmp.InDestUnreachs", 4)], RefusedBy::Unknown; "too few for all")]
+    #[test_case(Carrier::TcpConnect, &[("Ip.OutNoRoutes", 5)], RefusedBy::OurKernel; "no route")]
+    #[test_case(Carrier::Udp, &[("Ip.OutNoRoutes", 2), ("Ip6.OutNoRoutes", 3)], RefusedBy::OurKernel; "no route for datagrams")]
+    #[test_case(Carrier::TcpConnect, &[("Ip.OutNoRoutes", 4)], RefusedBy::Unknown; "no route, and something else")]
     #[test_case(Carrier::Udp, &[("stat.interrupts", 9)], RefusedBy::Unknown; "UDP knows no resets")]
     fn who_refused_is_told_by_the_kernels_counters(carrier: Carrier, counters: &[(&str, i64)], by: RefusedBy) {
         let counters = counters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();

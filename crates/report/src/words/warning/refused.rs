@@ -6,7 +6,9 @@ use measure::verdict::refused::RefusedBy;
 /// What it means, on whose side, and what to try. `all`: nothing was let through.
 pub fn advice(by: RefusedBy, carrier: Carrier, all: bool) -> &'static str {
     match (by, carrier) {
-        (RefusedBy::OurKernel, _) => "check the next hop (`ip neigh`) and the local firewall",
+        (RefusedBy::OurKernel, _) => {
+            "check that the link is up and leads there (`ip route get`, `ip neigh`), and the local firewall"
+        }
         (RefusedBy::IcmpError, _) => {
             "check reject rules and routes of the peer and of the hops; an ICMP capture names the sender"
         }

@@ -36,11 +36,11 @@ pub fn make(rounds: &Rounds, interval: Nanos, means: Means<'_>) -> Result<Vec<Bu
     }
     let echo = |leg: &Leg| leg.carrier == Carrier::Icmp && leg.address == legs[best].address && leg.answers();
     let echo = legs.iter().position(echo).filter(|place| *place != best);
-    let mut made: Vec<Volley> =
-        [Some(best), echo].into_iter().flatten().filter_map(|leg| Volley::of(leg, rounds)).collect();
+    let legs = [Some(best), echo].into_iter().flatten().filter(|leg| rounds.is_open(*leg));
+    let mut made: Vec<Volley> = legs.filter_map(|leg| Volley::of(leg, rounds)).collect();
     for _ in 0..RUNS {
         for volley in &mut made {
-            if !means.stop.requested() {
+            if !means.stop.requested() && !volley.failed {
                 volley.run(means);
             }
         }
@@ -57,6 +57,8 @@ struct Volley {
     times: Vec<u64>,
     counts: Counts,
     quartiles: Vec<Nanos>,
+    /// A run could not be made: no other is waited for.
+    failed: bool,
 }
 
 impl Volley {
@@ -64,7 +66,15 @@ impl Volley {
         let way = rounds.way(leg).clone();
         let end = End { count: Some(MOST), after_ns: Some(LONGEST), ..End::default() };
         let method = method(&way, &Pace { every: None, end, seed: drawn_seed(), flows: 1 }).ok()?;
-        Some(Self { leg, way, method, times: Vec::new(), counts: Counts::default(), quartiles: Vec::new() })
+        Some(Self {
+            leg,
+            way,
+            method,
+            times: Vec::new(),
+            counts: Counts::default(),
+            quartiles: Vec::new(),
+            failed: false,
+        })
     }
 
     fn run(&mut self, means: Means<'_>) {
@@ -76,7 +86,7 @@ impl Volley {
             times.extend(answered.and_then(|(received, sent)| received.since(sent)).map(|rtt| rtt.0));
         };
         // A run that could not be made is missing among the quartiles, and the rest stands.
-        let _ = ask(&self.way, &self.method, means.key, means.stop, &mut hear);
+        self.failed = ask(&self.way, &self.method, means.key, means.stop, &mut hear).is_err();
         if times.len() >= FEWEST {
             self.quartiles.extend(Ranked::exact(times.clone()).quantile(QUARTILE).map(Nanos));
         }

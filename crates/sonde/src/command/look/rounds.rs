@@ -78,9 +78,19 @@ impl Rounds {
         Self { interval, tracks, live }
     }
 
-    /// The ways that can be asked, by their places.
+    /// The ways that can be asked, by their places: one that fell silent is not waited for again.
     fn open(&self) -> Vec<usize> {
-        (0..self.tracks.len()).filter(|place| self.tracks[*place].trouble.is_none()).collect()
+        let live = lock(&self.live);
+        let answers = |place: usize| {
+            let course = std::slice::from_ref(&live.courses[place]);
+            !together::dark(course).is_some_and(|dark| dark.to_the_end)
+        };
+        (0..self.tracks.len()).filter(|place| self.tracks[*place].trouble.is_none() && answers(*place)).collect()
+    }
+
+    /// Whether the way of a leg can be asked.
+    pub fn is_open(&self, leg: usize) -> bool {
+        self.open().contains(&leg)
     }
 
     /// Asks by all ways that can be, for so long. Those of a further part have other phases, so that what comes with the clock

@@ -66,6 +66,7 @@ pub fn make(
         }
     };
     let complete = course.ended == Ended::Complete;
+    let has_failures = course.trials.iter().any(|trial| trial.failure.is_some());
     study.trials = course.trials;
     study.ended = Some(course.ended);
     judge(&mut study);
@@ -74,6 +75,7 @@ pub fn make(
     stream.faults().into_iter().next().map_or(delivered, Err)?;
     Ok(match campaign.interruption().signal() {
         Some(signal) if !complete => Exit::CutShort(signal),
+        _ if has_failures => Exit::PartlyDone,
         _ => Exit::Done,
     })
 }

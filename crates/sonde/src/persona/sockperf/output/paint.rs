@@ -1,5 +1,7 @@
 //! Colours: the original always writes them; here only a terminal gets them, so that a file is plain text.
 
+use report::markup::sealed;
+
 /// Whether colours are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paint {
@@ -22,7 +24,7 @@ impl Paint {
 
     fn with(self, code: &str, text: &str) -> String {
         match self {
-            Self::Coloured => format!("\x1b[{code}m{text}\x1b[0m"),
+            Self::Coloured => format!("{}{text}{}", sealed(&format!("\x1b[{code}m")), sealed("\x1b[0m")),
             Self::Plain => text.to_owned(),
         }
     }

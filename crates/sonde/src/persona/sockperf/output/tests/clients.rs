@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use report::markup::for_terminal;
+
 use crate::persona::sockperf::options::{CLIENT_HOST, Client, Histogram, Kind, Stop};
 use crate::persona::sockperf::output::end::{self, End};
 use crate::persona::sockperf::output::paint::Paint::{Coloured, Plain};
@@ -30,9 +32,8 @@ fn text(transcript: &Transcript, client: &Client) -> String {
     let head = if throughput { start::sender(&sockets) } else { start::client(place, &sockets) };
     let result = if throughput { sent(transcript, client) } else { measured(transcript, client) };
     let progress = progress(transcript, client.common.activity, transcript.number("SentMessages=").unwrap_or(0));
-    [buffers, start::version(Coloured), head, start::warm_up(), start::starting(), progress].concat()
-        + &ended(transcript, client)
-        + &result
+    let text = [buffers, start::version(Coloured), head, start::warm_up(), start::starting(), progress].concat();
+    for_terminal(&(text + &ended(transcript, client) + &result)).into_owned()
 }
 
 fn ended(transcript: &Transcript, client: &Client) -> String {

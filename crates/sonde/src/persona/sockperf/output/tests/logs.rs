@@ -1,5 +1,6 @@
 //! Full logs, row by row, and what their rows come to.
 
+use report::markup::for_terminal;
 use test_case::test_case;
 
 use crate::persona::sockperf::options::Client;
@@ -55,7 +56,7 @@ fn log_of(transcript: &Transcript, client: &Client, theirs: &str) -> String {
         panic!("{name:?} has observations", name = transcript.words)
     };
     full_log::head(client)
-        + &run.logged(Coloured)
+        + &for_terminal(&run.logged(Coloured))
         + &full_log::columns(client)
         + &rows
         + RULE

@@ -2,6 +2,8 @@
 
 use std::net::SocketAddr;
 
+use report::markup::for_terminal;
+
 use crate::persona::sockperf::options::{SERVER_HOST, Server};
 use crate::persona::sockperf::output::end::{self, End};
 use crate::persona::sockperf::output::paint::Paint::Coloured;
@@ -13,7 +15,7 @@ use crate::persona::sockperf::transcript::{Transcript, sockets};
 pub fn is_the_same(name: &str) -> bool {
     let transcript = Transcript::of(name);
     let server = transcript.server();
-    assert_eq!(text(&transcript, &server), expected(&transcript), "{name}");
+    assert_eq!(for_terminal(&text(&transcript, &server)), expected(&transcript), "{name}");
     transcript.status == 0
 }
 
