@@ -3,7 +3,7 @@
 //! A cell of one run belongs to that of the other with the same hosts, kind of address and method; the repeats of a cell are its
 //! runs, of which each gives one number. Not here: how two sets of numbers are judged (`measure::comparison`).
 
-use measure::comparison::common::{Labels, Row, Shared, common};
+use measure::comparison::attribution::{Labels, Row, Shared, common};
 use measure::study::figure::Figure;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;

@@ -8,7 +8,7 @@
 //! of them ends it, all of them together raise a false alarm no more often than one would, and the interval of the look that ended it
 //! holds the truth as often as it says (Bonferroni over the looks).
 
-pub mod common;
+pub mod attribution;
 
 use serde::{Deserialize, Serialize};
 

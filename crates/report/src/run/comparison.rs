@@ -6,7 +6,7 @@ use logbook::host::Address;
 use logbook::run_comparison::{ComparedCell, ComparedRun, RunComparisonDocument, SharedBy, Spot};
 use logbook::shelf::short;
 use logbook::study::{ComparedFigure, ThresholdHeld};
-use measure::comparison::common::{Common, Shared};
+use measure::comparison::attribution::{Common, Shared};
 use measure::comparison::{Interval, Word};
 use measure::study::figure::Figure;
 use measure::study::threshold::Held;

@@ -14,7 +14,7 @@ use logbook::run_comparison::{ComparedCell, MethodDifference, RunComparisonDocum
 use logbook::shelf::Shelf;
 use logbook::store;
 use logbook::study::{ComparedFigure, ThresholdHeld};
-use measure::comparison::common::Labels;
+use measure::comparison::attribution::Labels;
 use measure::comparison::{Design, Runs, compare_rounds, fewest};
 use measure::study::figure::Figure;
 use measure::study::threshold::Held;
