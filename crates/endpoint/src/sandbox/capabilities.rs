@@ -18,10 +18,13 @@ impl Capability {
 
 /// Keeps those of `needed` that the thread has; returns them.
 pub(super) fn keep(needed: &[Capability]) -> io::Result<Vec<Capability>> {
-    let had = capabilities(None)?.permitted;
-    let kept: Vec<Capability> = needed.iter().copied().filter(|one| had.contains(one.bit())).collect();
+    let had = capabilities(None)?;
+    let kept: Vec<Capability> = needed.iter().copied().filter(|one| had.permitted.contains(one.bit())).collect();
     let left = kept.iter().fold(CapabilitySet::empty(), |all, one| all | one.bit());
-    // What is permitted no more leaves the ambient set too.
-    set_capabilities(None, CapabilitySets { effective: left, permitted: left, inheritable: CapabilitySet::empty() })?;
+    let wanted = CapabilitySets { effective: left, permitted: left, inheritable: CapabilitySet::empty() };
+    // A unit that grants none may forbid the call as well. What is permitted no more leaves the ambient set too.
+    if had != wanted {
+        set_capabilities(None, wanted)?;
+    }
     Ok(kept)
 }
