@@ -12,7 +12,6 @@ use protocol::bulk::{Bulk, Call};
 use protocol::link::Fault;
 use protocol::native::message::{Open, Reason, Refused};
 
-use super::session::Session;
 use crate::clock::Monotonic;
 use crate::stop::GLANCE;
 
@@ -149,18 +148,28 @@ impl Budget {
     }
 }
 
+/// Whoever shares budgets with others.
+pub trait Shares {
+    /// When `load` may pass, which is taken as passed then.
+    fn take(&self, load: Load, now: Instant) -> Instant;
+
+    /// Waits until then, or until all is over, and counts how long.
+    fn hold_back(&self, until: Instant);
+}
+
 /// A way of a stream whose calls wait for their place.
-pub struct Limited<'a, B> {
+#[derive(Debug)]
+pub struct Limited<'a, B, S> {
     /// The way itself.
     pub way: B,
-    session: &'a Session,
+    session: &'a S,
     sends: bool,
     due: Instant,
 }
 
-impl<'a, B: Bulk> Limited<'a, B> {
+impl<'a, B: Bulk, S: Shares> Limited<'a, B, S> {
     /// `way`, of a stream of `session`.
-    pub fn new(way: B, session: &'a Session, sends: bool) -> Self {
+    pub fn new(way: B, session: &'a S, sends: bool) -> Self {
         Self { way, session, sends, due: Instant(0) }
     }
 
@@ -174,7 +183,7 @@ impl<'a, B: Bulk> Limited<'a, B> {
     }
 }
 
-impl<B: Bulk> Bulk for Limited<'_, B> {
+impl<B: Bulk, S: Shares> Bulk for Limited<'_, B, S> {
     fn now(&self) -> Instant {
         self.way.now()
     }
@@ -187,10 +196,8 @@ impl<B: Bulk> Bulk for Limited<'_, B> {
         let now = Monotonic::now();
         if now < self.due {
             // No longer than other calls wait.
-            self.session.over.wait(self.due.min(now.after(GLANCE)));
-            let after = Monotonic::now();
-            self.session.held_back(after.since(now).unwrap_or_default());
-            if after < self.due {
+            self.session.hold_back(self.due.min(now.after(GLANCE)));
+            if Monotonic::now() < self.due {
                 return Ok(Call::Nothing);
             }
         }

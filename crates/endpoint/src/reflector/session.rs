@@ -15,7 +15,7 @@ use protocol::native::stream::{Told as StreamTold, goes_there};
 use socket2::Socket;
 
 use super::Behaviour;
-use super::budget::{Bounds, Budget, Load};
+use super::budget::{Bounds, Budget, Load, Shares};
 use super::permit::Permit;
 use super::seen::{Seen, Sight, number};
 use super::stream::tally::Tally;
@@ -251,11 +251,6 @@ impl Session {
         !self.budgets.is_empty()
     }
 
-    /// When `load` may pass, which is taken as passed then.
-    pub fn take(&self, load: Load, now: Instant) -> Instant {
-        self.budgets.iter().map(|budget| budget.take(load, now)).max().unwrap_or(now)
-    }
-
     /// Whether another client needs its place.
     pub fn gives_way(&self) -> bool {
         self.gives_way.load(Ordering::Acquire)
@@ -268,8 +263,8 @@ impl Session {
         if now >= due {
             return true;
         }
-        let is_over = self.over.wait(due);
-        self.held_back(Monotonic::now().since(now).unwrap_or_default());
+        self.hold_back(due);
+        let is_over = self.over.requested();
         if is_over {
             self.budgets.iter().for_each(|budget| budget.give_back(load));
         }
@@ -448,6 +443,18 @@ impl Session {
     }
 }
 
+impl Shares for Session {
+    fn take(&self, load: Load, now: Instant) -> Instant {
+        self.budgets.iter().map(|budget| budget.take(load, now)).max().unwrap_or(now)
+    }
+
+    fn hold_back(&self, until: Instant) {
+        let now = Monotonic::now();
+        self.over.wait(until);
+        self.held_back(Monotonic::now().since(now).unwrap_or_default());
+    }
+}
+
 /// Why a session that nobody closed is ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overdue {
@@ -513,7 +520,9 @@ fn give_way(open: &mut HashMap<[u8; NAME], Arc<Session>>, name: [u8; NAME]) {
 /// The newest session of the source that has more than half of `places`, unless `address` is of it.
 fn greediest(open: &HashMap<[u8; NAME], Arc<Session>>, address: IpAddr, places: usize) -> Option<[u8; NAME]> {
     let mut of: HashMap<IpAddr, usize> = HashMap::new();
-    open.values().for_each(|session| *of.entry(sources::source(session.client)).or_default() += 1);
+    for session in open.values() {
+        *of.entry(sources::source(session.client)).or_default() += 1;
+    }
     let (most, count) = of.into_iter().max_by_key(|(_, count)| *count)?;
     (count > places / 2 && most != sources::source(address)).then(|| newest(open, most))?
 }

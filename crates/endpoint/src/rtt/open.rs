@@ -221,16 +221,18 @@ pub fn measure(admission: Option<Admission>, scene: &mut Scene<'_>) -> Result<Ga
             None => connections::measure(
                 opening.each(|flow| opening.udp(flow, opening.native(flow)?))?,
                 scene,
-                Opening::socket,
+                |link: &Datagram| Some(link.socket()),
             ),
             Some(mac) => {
                 let wire = |flow| Ok(Authenticated::new(opening.native(flow)?, mac));
-                connections::measure(opening.each(|flow| opening.udp(flow, wire(flow)?))?, scene, Opening::socket)
+                connections::measure(opening.each(|flow| opening.udp(flow, wire(flow)?))?, scene, |link: &Datagram| {
+                    Some(link.socket())
+                })
             }
         },
         (Carrier::Icmp, _) => {
             let opened = opening.each(|flow| opening.icmp(flow))?;
-            connections::measure(opened, scene, Opening::socket)
+            connections::measure(opened, scene, |link: &Datagram| Some(link.socket()))
         }
     }
 }
@@ -280,10 +282,6 @@ impl Opening<'_> {
         connection.flow.reply.resize(expected + 1, 0);
         self.hello(&mut connection.flow)?;
         Ok(connection)
-    }
-
-    fn socket(link: &Datagram) -> Option<&Socket> {
-        Some(link.socket())
     }
 
     fn icmp(&self, flow: u16) -> Result<Connection<Datagram, Echo>, EndpointError> {

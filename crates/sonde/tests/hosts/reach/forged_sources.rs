@@ -49,8 +49,10 @@ fn forge(chain: &Chain, port: &str, mode: &str, lines: &[Vec<u8>]) -> String {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("started");
     let mut input = child.stdin.take().expect("piped");
     for line in lines {
-        let digits: String = line.iter().map(|octet| format!("{octet:02x}")).collect();
-        writeln!(input, "{digits}").expect("read");
+        for octet in line {
+            write!(input, "{octet:02x}").expect("read");
+        }
+        writeln!(input).expect("read");
     }
     drop(input);
     let output = child.wait_with_output().expect("ended");
