@@ -52,7 +52,7 @@ impl<K: Copy + Eq + Hash + Sourced, V: Default> Table<K, V> {
 
     /// What is kept under this name, from now on at the latest; `None`: there is no room, or its source has its share.
     fn of(&mut self, name: K, now: Instant) -> Option<&mut V> {
-        if self.crowded {
+        if (self.crowded || self.entries.len() >= self.most) && !self.entries.contains_key(&name) {
             self.make_room(now);
         }
         let (is_full, share) = (self.entries.len() >= self.most, (self.most / 2).max(1));
