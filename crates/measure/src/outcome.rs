@@ -209,7 +209,8 @@ pub struct Slip {
     pub behind_share: f64,
     /// Whether the stated rate was offered: what was sent is within 1 % of what was due.
     pub rate_achieved: bool,
-    /// For how long the cap on outstanding requests held back what was due, nanoseconds, mean over threads; loads only.
+    /// For how long the cap on outstanding requests held back what was due, nanoseconds, mean over threads; only of loads, and of
+    /// new connections, each of which waits for the one before.
     pub held_by_cap_ns: Option<Nanos>,
     /// For how long a socket that took no more held back what was due, nanoseconds, mean over threads; loads only.
     pub held_by_socket_ns: Option<Nanos>,

@@ -195,7 +195,9 @@ fn rate_not_reached(record: &Record, outcome: &Outcome) -> Option<String> {
     })?;
     let (offered, sent, by_window, by_socket) = found;
     let what = if record.method.traffic.load().is_some() { "messages" } else { "requests" };
-    let why = if by_window {
+    let why = if by_window && record.method.traffic.connects() {
+        "Each connection makes one after the other"
+    } else if by_window {
         "The limit of requests in flight held them back"
     } else if by_socket {
         "The path or the peer accepted no more"

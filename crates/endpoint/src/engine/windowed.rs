@@ -153,6 +153,8 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         }
         loop {
             if let Err(ended) = self.turn(&mut edges) {
+                let over = self.links[0].now().min(edges.end());
+                self.release(over);
                 let ended = self.drain(&mut edges, ended);
                 self.close_schedule(&edges, ended);
                 return ended;
@@ -166,7 +168,10 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         // A trace has nothing behind its last message.
         let next = self.lanes.iter().filter_map(|lane| lane.due.peek()).min().filter(|next| *next != Instant::NEVER);
         if let (Ended::Complete, Some(next)) = (ended, next) {
-            self.latest = self.latest.max(next.min(edges.end()));
+            // What was due and had not left when the time was over does not make the time shorter.
+            let is_over = self.budget > 0 && self.links[0].now() >= edges.end();
+            let until = if is_over { edges.end() } else { next.min(edges.end()) };
+            self.latest = self.latest.max(until);
         }
     }
 

@@ -4,7 +4,8 @@ use endpoint::engine::{self, Ended, Flow, Outlet, Run, Told};
 use endpoint::stop::Stop;
 use measure::clock::Clock;
 use measure::event::{Event, Exchange, Fate, INTERVAL, Second};
-use measure::method::{Asked, Carrier, Method, Pacing, Schedule, Stop as StopAt};
+use measure::method::{Asked, Carrier, Method, Pacing, Pattern, Schedule, Stop as StopAt};
+use measure::statistics::summary::{Extra, summarise};
 use measure::unit::{Bytes, Instant, Nanos, Rate};
 use protocol::native::header::{Native, Token};
 use protocol::wire::{Bare, Unnumbered, Wire};
@@ -124,6 +125,32 @@ fn drive<W: Wire>(flows: Vec<Flow<VirtualLink, W>>, method: &Method, network: Ne
     assert!(run.recording.counts.balance(), "{:?}", run.recording.counts);
     assert_eq!(told.len() as u64, run.recording.counts.scheduled, "each scheduled request is told once");
     Seen { run, told, network }
+}
+
+/// A connection makes one handshake after the other: while one waits for its timeout, those that are due are held back. Their
+/// number is in no count, so the rate says it, and the time is not shorter by them.
+#[test]
+fn handshakes_that_were_due_and_never_left_are_a_rate_that_was_not_reached() {
+    let asked = Asked {
+        carrier: Some(Carrier::Tcp),
+        pattern: Some(Pattern::ConnectExchange),
+        stop: StopAt { after_ns: Some(Nanos::secs(3)), ..StopAt::default() },
+        timeout_ns: Some(Nanos::secs(1)),
+        ..every(Nanos::millis(10), count(1))
+    };
+    let method = asked.resolve().unwrap();
+    let seen = run(&asked, Path::seeded(7).delay(Nanos::millis(2)).lose(100..1_000));
+    let outcome = summarise(&seen.run.recording, &method, Extra::default());
+    assert_eq!((outcome.counts.answered, outcome.counts.lost), (100, 2), "one at 1 s, one at 2 s");
+    assert_eq!((outcome.offered_per_s, outcome.sent_per_s), (Some(100.0), Some(34.0)));
+    let slip = outcome.slip.unwrap();
+    assert!(!slip.rate_achieved, "{slip:?}");
+    let held = slip.held_by_cap_ns.unwrap();
+    assert!(held >= Nanos::millis(1_900) && held <= Nanos::secs(2), "{held}");
+    let kept =
+        summarise(&run(&asked, Path::seeded(7).delay(Nanos::millis(2))).run.recording, &method, Extra::default());
+    let slip = kept.slip.unwrap();
+    assert!(slip.rate_achieved && slip.held_by_cap_ns == Some(Nanos::ZERO), "{slip:?}");
 }
 
 #[test]

@@ -193,10 +193,12 @@ fn slip(recording: &Recording, method: &Method, series: &Series, rates: &Rates) 
     let values = recording.slip.as_ref().filter(|values| values.count() > 0)?;
     let sample = Sample::of(values, series, |kept| kept.slip);
     let behind = method.schedule.mean_gap().unwrap_or(Nanos::ZERO).max(SMALLEST_BEHIND);
-    let held = |span: Nanos| method.traffic.load().map(|_| Nanos(span.0 / u64::from(method.spread.threads.max(1))));
+    let is_load = method.traffic.load().is_some();
+    let held =
+        |span: Nanos, is_measured: bool| is_measured.then(|| Nanos(span.0 / u64::from(method.spread.threads.max(1))));
     Some(Slip {
-        held_by_cap_ns: held(recording.held_back.by_cap),
-        held_by_socket_ns: held(recording.held_back.by_socket),
+        held_by_cap_ns: held(recording.held_back.by_cap, is_load || method.traffic.connects()),
+        held_by_socket_ns: held(recording.held_back.by_socket, is_load),
         behind_share: sample.ranked.above(behind.0) as f64 / values.count() as f64,
         rate_achieved: rates.achieved?,
         distribution: sample.distribution(&LISTED),

@@ -1,6 +1,7 @@
 //! Departures: what is due and fits its window leaves, each not before its intended instant.
 
 use measure::event::Fate;
+use measure::recorder::Held;
 use measure::unit::Instant;
 use protocol::link::{Fault, Link};
 use protocol::native::header::Flags;
@@ -27,6 +28,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
                 let room = |out: u64| out < self.window;
                 let lets = |gap: Gap| gap.lets(room(lane.behind()), self.sent, *now);
                 if !self.gap.map_or(room(lane.requests.waiting()), lets) {
+                    self.hold_connecting(turn, *now, edges);
                     break;
                 }
                 let intended = if self.scheduled {
@@ -37,6 +39,9 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
                 } else {
                     None
                 };
+                if self.held.is_some() {
+                    self.release(*now);
+                }
                 *now = self.send(turn, intended)?;
                 if edges.due(*now) {
                     return Ok(false);
@@ -44,6 +49,16 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
             }
         }
         Ok(false)
+    }
+
+    /// In an open loop of handshakes a connection makes one after the other: what is due meanwhile is held back by that, and by
+    /// nothing of this host.
+    #[cold]
+    fn hold_connecting(&mut self, turn: usize, now: Instant, edges: &Edges) {
+        let is_due = |due: Instant| due <= now && due < edges.end();
+        if self.open && self.told.method.traffic.connects() && self.lanes[turn].due.peek().is_some_and(is_due) {
+            self.hold(Held::Cap, now);
+        }
     }
 
     /// Sends one request, not before its intended instant. All is ready before that comes, and the reading of the clock
