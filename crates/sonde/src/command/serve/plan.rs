@@ -22,6 +22,7 @@ use crate::failure::Failure;
 
 /// A reflector to be.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "one per switch of the command line")]
 pub struct Plan {
     /// Where it listens.
     pub listen: Vec<SocketAddr>,

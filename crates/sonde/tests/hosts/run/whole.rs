@@ -51,7 +51,7 @@ fn a_dry_run_says_how_much_and_touches_nothing() {
     assert!(said.starts_with("dry: 4 hosts, 6 pairs both ways, by tcp_rr: 12 cells in 6 rounds, about "), "{said}");
     let printed = String::from_utf8(output.stdout).unwrap();
     let lines: Vec<&str> = printed.lines().collect();
-    assert_eq!(lines[1], "h1    this machine        127.0.0.1", "{printed}");
+    assert_eq!(lines[1], "h1    this machine  127.0.0.1", "{printed}");
     assert_eq!(lines.iter().filter(|line| line.starts_with("round ")).count(), 6, "{printed}");
     assert!(lines[11].starts_with("12 cells in 6 rounds, about "), "{printed}");
     assert!(!lab.path("runs.db").exists());
