@@ -34,7 +34,7 @@ use crate::thread::share_memory;
 use accept::{Arrival, Reception};
 use book::Book;
 use pool::Pool;
-use silent::{Awaited, SilentConnections};
+use silent::{Awaited, Silence, SilentConnections};
 use visits::{Gone, Visit, Visits};
 
 /// A shortage (of descriptors, of memory) is waited out in steps of this, instead of asking again and again.
@@ -56,7 +56,7 @@ pub struct Hall {
     visits: Visits,
     one_by_one: bool,
     /// How long a client may say nothing, where it is the one to speak first.
-    silence: Option<Nanos>,
+    silence: Option<Silence>,
     /// Where it is kept who is turned away.
     book: Book,
 }
@@ -132,9 +132,11 @@ impl Hall {
 
     /// It is the client that speaks first: a connection is served once it does, ends, or has said nothing for `patience`. In the
     /// latter two the job is done by the thread that accepts, and finds nothing that it would have to wait for.
-    #[must_use]
-    pub fn served_once_they_speak(self, patience: Nanos) -> Self {
-        Self { silence: Some(patience), ..self }
+    ///
+    /// # Errors
+    /// A system that has no descriptor left to wait for them with.
+    pub fn served_once_they_speak(self, patience: Nanos) -> Result<Self, EndpointError> {
+        Ok(Self { silence: Some(Silence::new(patience).map_err(no_event)?), ..self })
     }
 
     /// Has each connection to one of `listeners` served until the end, which comes with `stop` at the latest. `job` says what
@@ -148,7 +150,7 @@ impl Hall {
         turned_away: impl FnMut(Option<SocketAddr>, TurnedAway),
     ) -> Result<(), EndpointError> {
         self.stop.follow(stop);
-        let silent = self.silence.map(SilentConnections::new).transpose().map_err(no_event)?;
+        let silent = self.silence.as_ref().map(SilentConnections::new);
         let waiting = silent.as_ref().map(SilentConnections::events);
         let mut desk = Desk { hall: self, job, turned_away, silent };
         let waiting = waiting.as_ref().map(|events| events.as_fd());

@@ -22,6 +22,23 @@ const TURN: usize = 64;
 /// What happens to a connection whose client has ended it, or is gone.
 const ENDS: EventFlags = EventFlags::RDHUP.union(EventFlags::HUP).union(EventFlags::ERR);
 
+/// How long a client may say nothing, and what all that do are waited for with.
+#[derive(Debug)]
+pub struct Silence {
+    patience: Nanos,
+    events: Arc<OwnedFd>,
+}
+
+impl Silence {
+    /// Each may say nothing for `patience`.
+    ///
+    /// # Errors
+    /// A system that has no descriptor left.
+    pub fn new(patience: Nanos) -> io::Result<Self> {
+        Ok(Self { patience, events: Arc::new(epoll::create(CreateFlags::CLOEXEC)?) })
+    }
+}
+
 /// All that wait, each with what is to be done with it.
 #[derive(Debug)]
 pub struct SilentConnections<J> {
@@ -51,13 +68,9 @@ pub struct Awaited<J> {
 }
 
 impl<J> SilentConnections<J> {
-    /// Nobody waits yet; each may for `patience`.
-    ///
-    /// # Errors
-    /// A system that has no descriptor left.
-    pub fn new(patience: Nanos) -> io::Result<Self> {
-        let events = Arc::new(epoll::create(CreateFlags::CLOEXEC)?);
-        Ok(Self { events, patience, next: 0, here: BTreeMap::new() })
+    /// Nobody waits yet.
+    pub fn new(silence: &Silence) -> Self {
+        Self { events: Arc::clone(&silence.events), patience: silence.patience, next: 0, here: BTreeMap::new() }
     }
 
     /// What is readable when the wait of one of them is over, for those who wait for other things too.

@@ -121,6 +121,11 @@ impl Browser {
         answer["result"]["value"].clone()
     }
 
+    /// Waits until the page has heard of what moved it: a scroll is told with the next frame, and hides what the pointer shows.
+    pub fn settle(&mut self) {
+        self.value("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))");
+    }
+
     pub fn number(&mut self, expression: &str) -> f64 {
         self.value(expression).as_f64().unwrap_or_else(|| panic!("no number: {expression}"))
     }

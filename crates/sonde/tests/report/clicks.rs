@@ -91,6 +91,7 @@ fn the_pointer_reads_out_what_is_under_it_beside_itself() {
     browser.size(400, 500);
     browser.open(&runs().page("pointer.html", &["tcp.json"]));
     browser.value("document.querySelector('[data-chart=r1-p] .plot').scrollIntoView({ block: 'end' })");
+    browser.settle();
     let place = browser.value(
         "(() => { const box = document.querySelector('[data-chart=r1-p] .plot').getBoundingClientRect();
         return [box.x, box.y, box.width, box.height]; })()",
@@ -124,6 +125,7 @@ fn a_map_tells_the_cell_under_the_pointer() {
         const at = svg.getBoundingClientRect();
         return [at.x + (first[0] + first[2] / 2) * scale, at.y + (first[1] + first[3] / 2) * scale]; })()",
     );
+    browser.settle();
     browser.point(place[0].as_f64().unwrap(), place[1].as_f64().unwrap());
     let text = browser.text("document.querySelector('.tip span').textContent");
     let told: f64 = text.rsplit(": ").next().and_then(|count| count.parse().ok()).expect("a count");

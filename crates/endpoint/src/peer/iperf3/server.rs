@@ -119,7 +119,7 @@ pub fn bind(settings: Settings, observer: Arc<dyn Observer>) -> Result<Server, E
     }
     let shared = Shared {
         hall: Hall::new(settings.limits.connections)?
-            .served_once_they_speak(arrivals::COOKIE)
+            .served_once_they_speak(arrivals::COOKIE)?
             .with_book(&settings.door.book),
         tests: Visits::new(settings.limits.tests, PEACE),
         streams: Places::new(settings.limits.streams),

@@ -97,7 +97,7 @@ pub fn bind(settings: Settings) -> Result<Server, EndpointError> {
     check_allowed(&settings.cpus)?;
     let sockets = bound::open_all(&settings)?;
     let most = settings.limits.connections_of(settings.rules.largest);
-    let hall = Hall::new(most)?.served_once_they_speak(FOR_EVER).with_book(&settings.door.book);
+    let hall = Hall::new(most)?.served_once_they_speak(FOR_EVER)?.with_book(&settings.door.book);
     let shared = Shared {
         hall,
         open: OpenSockets::default(),

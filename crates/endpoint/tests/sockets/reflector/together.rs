@@ -39,15 +39,15 @@ fn by_key(bounds: Bounds) -> Settings {
 /// 64 octets each way: 100 messages a second, or 3,200 octets.
 #[test_case(&together(bounded(u64::MAX, 100)), None; "messages of all")]
 #[test_case(&together(bounded(3_200, 1 << 40)), None; "octets of all")]
-#[test_case(&by_key(bounded(u64::MAX, 100)), Some(Key([7; 32])); "messages of a key")]
-#[test_case(&by_key(bounded(3_200, 1 << 40)), Some(Key([7; 32])); "octets of a key")]
-fn sessions_beside_each_other_share_what_is_allowed(settings: &Settings, key: Option<Key>) {
+#[test_case(&by_key(bounded(u64::MAX, 100)), Some(&Key([7; 32])); "messages of a key")]
+#[test_case(&by_key(bounded(3_200, 1 << 40)), Some(&Key([7; 32])); "octets of a key")]
+fn sessions_beside_each_other_share_what_is_allowed(settings: &Settings, key: Option<&Key>) {
     with_settings(settings.clone(), |address, _| {
         let began = Monotonic::now();
         thread::scope(|scope| {
             for _ in 0..2 {
                 scope.spawn(|| {
-                    let session = Session::by_key(address, open(Carrier::Udp), key.clone()).unwrap();
+                    let session = Session::by_key(address, open(Carrier::Udp), key.cloned()).unwrap();
                     let socket = udp(address);
                     for seq in 0..25 {
                         assert_eq!(asked(&socket, &session.request(seq, Flags::NONE, 64, 64)).len(), 64);

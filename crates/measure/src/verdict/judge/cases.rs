@@ -5,8 +5,8 @@ mod case;
 use std::collections::BTreeSet;
 
 use case::{
-    Case, batched, busy, check, dark, datagrams, detour, each_second, every, loopback, mean, nagle, resets, restart,
-    socket, stream, throttle, traffic, until, waits, window,
+    Case, again, batched, busy, check, dark, datagrams, detour, each_second, every, loopback, mean, nagle, resets,
+    restart, socket, stream, throttle, traffic, until, waits, window,
 };
 
 use super::tests::{exchange, open, quiet, told};
@@ -71,6 +71,7 @@ const CASES: &[Pair] = &[
     ("dark", |case| case.outcome.dark = Some(dark()), |case| case.outcome.loss.longest_period = 9),
     ("send-failed", |case| case.outcome.counts.send_failed = 1, |_| {}),
     ("refused", |case| case.outcome.counts.refused = 1, |case| case.outcome.counts.corrupt = 1),
+    ("retransmitted", |case| again(case, 2), |case| again(case, 1)),
     ("lost", |case| case.outcome.counts.late = 1, |case| case.outcome.counts.duplicated = 1),
     (
         "lost-on-the-way",
