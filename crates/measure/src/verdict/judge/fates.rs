@@ -70,7 +70,8 @@ fn dropped(sockets: &[SocketFacts]) -> Option<u64> {
 
 fn refused(outcome: &Outcome, method: &Method, ours: Option<&Environment>) -> Option<Warning> {
     let count = outcome.counts.refused;
-    let by = || refused_by(count, method.traffic.carrier(), ours);
+    let six = outcome.sockets.iter().any(|socket| socket.remote.starts_with('['));
+    let by = || refused_by(count, method.traffic.carrier(), six, ours);
     (count > 0).then(|| Warning::Refused {
         count,
         sent: sent(&outcome.counts),
@@ -80,8 +81,9 @@ fn refused(outcome: &Outcome, method: &Method, ours: Option<&Environment>) -> Op
 }
 
 /// Each refusal that is no reset is an ICMP error, which the kernel counts; what it sends to itself it counts twice. What it has no
-/// route for, as when the link is down, it counts too: nothing was sent then.
-fn refused_by(count: u64, carrier: Carrier, ours: Option<&Environment>) -> RefusedBy {
+/// route for, as when the link is down, it counts too: nothing was sent then. Over IPv6, `six`, other programs of a host without a
+/// route to everywhere make it count as well, so that nothing is told from it.
+fn refused_by(count: u64, carrier: Carrier, six: bool, ours: Option<&Environment>) -> RefusedBy {
     // Some counter always changes: where there are none, they were not read.
     let Some(counters) = ours.map(|ours| &ours.counters).filter(|counters| !counters.is_empty()) else {
         return RefusedBy::Unknown;
@@ -90,10 +92,10 @@ fn refused_by(count: u64, carrier: Carrier, ours: Option<&Environment>) -> Refus
         let of = |protocol: &str| counters.get(&format!("{protocol}.{way}DestUnreachs")).copied().unwrap_or(0);
         u64::try_from(of("Icmp") + of("Icmp6")).unwrap_or(0)
     };
-    let unrouted: i64 = ["Ip.OutNoRoutes", "Ip6.OutNoRoutes"].iter().filter_map(|name| counters.get(*name)).sum();
-    let unrouted = u64::try_from(unrouted).unwrap_or(0);
+    let unrouted = counters.get(if six { "Ip6.OutNoRoutes" } else { "Ip.OutNoRoutes" }).copied();
+    let unrouted = unrouted.and_then(|count| u64::try_from(count).ok()).unwrap_or(0);
     match (errors("In"), errors("Out")) {
-        _ if unrouted >= count => RefusedBy::OurKernel,
+        _ if !six && unrouted >= count => RefusedBy::OurKernel,
         (0, _) if unrouted > 0 => RefusedBy::Unknown,
         (0, _) if matches!(carrier, Carrier::Tcp | Carrier::TcpConnect) => RefusedBy::Reset,
         (received, _) if received < count => RefusedBy::Unknown,
@@ -245,12 +247,20 @@ mod tests {
     #[test_case(Carrier::Icmp, &[("Icmp.InDestUnreachs", 6), ("Icmp.OutDestUnreachs", 6)], RefusedBy::OurKernel; "from ourselves")]
     #[test_case(Carrier::TcpConnect, &[("Icmp.InDestUnreachs", 4)], RefusedBy::Unknown; "too few for all")]
     #[test_case(Carrier::TcpConnect, &[("Ip.OutNoRoutes", 5)], RefusedBy::OurKernel; "no route")]
-    #[test_case(Carrier::Udp, &[("Ip.OutNoRoutes", 2), ("Ip6.OutNoRoutes", 3)], RefusedBy::OurKernel; "no route for datagrams")]
+    #[test_case(Carrier::Udp, &[("Ip.OutNoRoutes", 5)], RefusedBy::OurKernel; "no route for datagrams")]
+    #[test_case(Carrier::TcpConnect, &[("Ip6.OutNoRoutes", 9)], RefusedBy::Reset; "another family has no route")]
     #[test_case(Carrier::TcpConnect, &[("Ip.OutNoRoutes", 4)], RefusedBy::Unknown; "no route, and something else")]
     #[test_case(Carrier::Udp, &[("stat.interrupts", 9)], RefusedBy::Unknown; "UDP knows no resets")]
     fn who_refused_is_told_by_the_kernels_counters(carrier: Carrier, counters: &[(&str, i64)], by: RefusedBy) {
         let counters = counters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
         let ours = Environment { counters, ..Environment::default() };
-        assert_eq!(refused_by(5, carrier, Some(&ours)), by);
+        assert_eq!(refused_by(5, carrier, false, Some(&ours)), by);
+    }
+
+    #[test]
+    fn a_route_of_ipv6_that_is_not_there_may_be_another_program_s() {
+        let counters = [("Ip6.OutNoRoutes".to_owned(), 9)].into();
+        let ours = Environment { counters, ..Environment::default() };
+        assert_eq!(refused_by(5, Carrier::TcpConnect, true, Some(&ours)), RefusedBy::Unknown);
     }
 }
