@@ -62,16 +62,17 @@ pub fn run(options: ServeOptions, output: &Arc<Output>) -> Result<Exit, Failure>
     if let Some(stamp) = &plan.stamp {
         beside.push(("a session-reflector of STAMP", stamp_beside(&addresses, stamp, door("stamp"))?));
     }
+    // Before any thread is started, which would stay outside; and whoever has read that it listens can signal it.
+    let sandbox = sandboxed(&plan);
+    let stop = Stop::default();
+    watch(&plan, permits, books, &stop, output)?;
     let status = status(&plan, &addresses);
     output.note(&format!("sonde serve: {status}\n"));
     let supervisor = Supervisor::of_environment();
     for (name, bound) in &beside {
         output.note(&format!("sonde serve: {name} on {}\n", places(&bound.addresses)));
     }
-    // Before any thread is started, which would stay outside.
-    output.note(&format!("sonde serve: sandbox: {}\n", sandboxed(&plan)));
-    let stop = Stop::default();
-    watch(&plan, permits, books, &stop, output)?;
+    output.note(&format!("sonde serve: sandbox: {sandbox}\n"));
     let audit = audit.map(|(format, queue)| queue.write(format, Arc::clone(output))).transpose();
     let audit = audit.map_err(|error| Failure::usage(format!("cannot start the thread of the audit: {error}")))?;
     told(supervisor.ready(&status), output);
