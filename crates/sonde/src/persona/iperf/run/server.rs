@@ -37,6 +37,12 @@ pub fn run(asked: &Server, output: &Arc<Output>) -> Result<Exit, Answer> {
         })?;
     }
     let stop = Stop::default();
+    let heed =
+        || process::heed(&stop).map_err(|error| failure::other(&format!("cannot wait for signals: {error}"))).map(drop);
+    // Whoever sees that it listens may end it. Blocked signals and threads do not follow into the background.
+    if !asked.daemon {
+        heed()?;
+    }
     let desk = Arc::new(Desk::new(asked, output, &stop));
     let server = bind(asked, &desk)?;
     let say = |text: &str| {
@@ -50,10 +56,12 @@ pub fn run(asked: &Server, output: &Arc<Output>) -> Result<Exit, Answer> {
         // A daemon's number is known behind the fork alone: what is said before is that of who started it.
         say(&banner::server(asked, bound.address.port(), window, std::process::id()));
     }
-    if asked.daemon && detach()? == Side::Foreground {
-        return Ok(Exit::Done);
+    if asked.daemon {
+        if detach()? == Side::Foreground {
+            return Ok(Exit::Done);
+        }
+        heed()?;
     }
-    process::heed(&stop).map_err(|error| failure::other(&format!("cannot wait for signals: {error}")))?;
     if let Some(time) = asked.time {
         end_after(time, &stop).map_err(|error| failure::other(&format!("cannot wait for the end: {error}")))?;
     }

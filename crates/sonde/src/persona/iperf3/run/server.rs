@@ -39,6 +39,13 @@ pub fn run(asked: &Asked, server: &Server, output: &Arc<Output>) -> Result<Exit,
     let pidfile = common.pidfile.as_ref().map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone()));
     let (settings, without_ipv6) = settings(common, server)?;
     let teller = Arc::new(Teller::new(common, server.one_off, Arc::clone(&printer)));
+    let stop = Stop::default();
+    let heed = || {
+        process::heed(&stop)
+            .map_err(|cause| Answer::complaint(failure::line(&format!("cannot wait for signals: {}", said(&cause)))))
+    };
+    // Whoever sees that it listens may end it. Blocked signals and threads do not follow into the background.
+    let heeded = (!server.daemon).then(heed).transpose()?;
     let bound = bind(settings, without_ipv6, &teller)?;
     if server.daemon {
         let side = daemon::detach(Streams::Null)
@@ -47,11 +54,8 @@ pub fn run(asked: &Asked, server: &Server, output: &Arc<Output>) -> Result<Exit,
             return Ok(Exit::Done);
         }
     }
-    // Signals are blocked and threads are started behind this: neither follows into the background.
     let _pidfile = Pidfile::write(pidfile.as_deref())?;
-    let stop = Stop::default();
-    let interruption = process::heed(&stop)
-        .map_err(|cause| Answer::complaint(failure::line(&format!("cannot wait for signals: {}", said(&cause)))))?;
+    let interruption = heeded.map_or_else(heed, Ok)?;
     teller.listening();
     bound.run(&stop).map_err(|error| unable(&error))?;
     if let Some(signal) = interruption.signal() {

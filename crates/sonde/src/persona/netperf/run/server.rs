@@ -29,19 +29,25 @@ pub fn run(options: &ServerOptions, output: &Output) -> Result<Exit, Answer> {
     let passphrase =
         word.map(Passphrase::new).transpose().map_err(|fault| Answer::complaint(format!("netserver: {fault}\n")))?;
     let settings = Settings { passphrase, serial: options.serial, ..Settings::at(place(options)?) };
+    let stop = Stop::default();
+    let heed = || {
+        let watched = process::heed(&stop).map(drop);
+        watched.map_err(|error| Answer::complaint(format!("netserver: cannot wait for signals: {error}\n")))
+    };
+    // Whoever sees that it listens may end it. Blocked signals and threads do not follow into the background.
+    if options.foreground {
+        heed()?;
+    }
     let netserver = server::bind(settings).map_err(|error| unable(options, error))?;
     output.result(&options.starting());
     if !options.foreground {
-        // Signals are blocked and threads are started behind this: neither follows into the background.
         let side = daemon::detach(Streams::Null)
             .map_err(|error| Answer::complaint(format!("netserver: cannot go into the background: {error}\n")))?;
         if side == Side::Foreground {
             return Ok(Exit::Done);
         }
+        heed()?;
     }
-    let stop = Stop::default();
-    process::heed(&stop)
-        .map_err(|error| Answer::complaint(format!("netserver: cannot wait for signals: {error}\n")))?;
     netserver.run(&stop).map_err(Failure::from)?;
     Ok(Exit::Done)
 }

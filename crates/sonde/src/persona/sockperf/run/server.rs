@@ -38,15 +38,17 @@ use crate::words;
 /// What is printed where it cannot.
 pub fn run(asked: &options::Server, output: &Arc<Output>) -> Result<Exit, Answer> {
     let teller = Arc::new(Teller::new(asked, output));
+    let stop = Stop::default();
+    let heed = || process::heed(&stop).map_err(|error| failure::other(&format!("cannot wait for signals: {error}")));
+    // Whoever sees that it listens may end it. Blocked signals and threads do not follow into the background.
+    let heeded = (!asked.common.daemonize).then(heed).transpose()?;
     let server = bind(asked, &teller)?;
     teller.bound(server.sockets());
     output.result(&beginning(asked, &server));
     if asked.common.daemonize && detach()? == Side::Foreground {
         return Ok(Exit::Done);
     }
-    let stop = Stop::default();
-    let interruption =
-        process::heed(&stop).map_err(|error| failure::other(&format!("cannot wait for signals: {error}")))?;
+    let interruption = heeded.map_or_else(heed, Ok)?;
     let totals = server.run(&stop).map_err(|error| failure::other(Failure::from(error).text().trim_end()))?;
     teller.end_dots(totals.messages);
     output.result(&ending(asked, &totals, interruption.signal().unwrap_or(Signal::Interrupt)));
