@@ -31,12 +31,12 @@ const HASTE: Nanos = Nanos::millis(500);
 /// How long a reflector whose data connection ended may take to say why.
 const REASON: Nanos = Nanos::millis(300);
 
-/// What a client has for a reflector that wants a key.
+/// Credential of a client for a reflector that wants a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Credential {
     /// The key.
     pub key: Key,
-    /// Whether datagrams are to be authenticated, where the reflector can.
+    /// True where datagrams are to be authenticated, if the reflector can.
     pub authenticate_datagrams: bool,
 }
 
@@ -56,12 +56,12 @@ pub struct Control {
     pub opened: Opened,
     /// Version of the protocol agreed on.
     pub version: u16,
-    /// Whether each datagram is authenticated; absent without a key, and where none is sent.
+    /// True where each datagram is authenticated; absent without a key, and where none is sent.
     pub authenticated: Option<bool>,
 }
 
 impl Control {
-    /// What authenticates the session's datagrams, where something does.
+    /// Authentication of the session's datagrams; absent where they have none.
     pub fn mac(&self) -> Option<Mac> {
         self.opened.got.datagram_key.as_ref().map(Mac::new)
     }

@@ -22,7 +22,7 @@ pub struct Pods {
     pub per_zone: Option<u32>,
     /// Whether they are root and may send raw packets: for ICMP and SYN probes.
     pub raw: bool,
-    /// What they ask of the cluster.
+    /// Their demands on the cluster.
     pub demands: Demands,
     /// Who made it.
     pub owner: String,
@@ -32,12 +32,12 @@ pub struct Pods {
     pub expires: u64,
 }
 
-/// What pods ask of their cluster.
+/// Demands of pods on their cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Demands {
-    /// What a node has to have free for each pod: quantities by resource, as Kubernetes writes them.
+    /// Resources that a node has to have free for each pod: quantities by name, as Kubernetes writes them.
     pub requests: BTreeMap<String, String>,
-    /// What a pod may use at most, likewise.
+    /// The most that a pod may use, likewise.
     pub limits: BTreeMap<String, String>,
     /// Taints of nodes that do not keep pods away.
     pub tolerations: Vec<Toleration>,

@@ -8,7 +8,7 @@ const SUFFIXES: [&str; 14] = ["", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi",
 /// What a taint may do.
 const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
-/// What pods ask of their cluster.
+/// Demands of pods on their cluster.
 #[derive(Debug, Args)]
 pub(super) struct DemandOptions {
     /// What a node must have free for each pod, as cpu=500m,memory=64Mi
