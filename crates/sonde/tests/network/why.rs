@@ -40,13 +40,17 @@ fn last_cpu(what: &str) -> Option<String> {
     Some((cpus - 1).to_string())
 }
 
-/// What `sonde why` finds in the near namespace with these words.
+/// What `sonde why` finds in the near namespace with these words. A trial that failed is named and has its status: where both ends spin
+/// beside others at real-time priority, the kernel may find no CPU for the packets of one.
 fn why(scene: &Scene, words: &str) -> Value {
     let target = scene.target(false);
     let words: Vec<&str> = SHORT.split(' ').chain(words.split_whitespace()).chain([target.as_str()]).collect();
     let output = sonde_in(scene.near()).args(&words).output().expect("started");
-    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
     let found = document(&output);
+    let failures: Vec<&Value> =
+        found["trials"].as_array().expect("trials").iter().map(|trial| &trial["failure"]).collect();
+    let partly = failures.iter().any(|failure| !failure.is_null());
+    assert_eq!(output.status.code(), Some(if partly { 3 } else { 0 }), "{words:?}: {failures:?}");
     jsonschema::validate(&logbook::schema::study_schema(), &found).expect("a study");
     found["explanation"].clone()
 }
