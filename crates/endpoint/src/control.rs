@@ -3,11 +3,12 @@
 use std::io::Write;
 use std::net::SocketAddr;
 
+use measure::authentication::Authentication;
 use measure::method::{Carrier, SocketOptions};
 use measure::unit::{Instant, Nanos};
 use protocol::native::client::{Client, ClientEvent};
 use protocol::native::error::{SessionError, Side as SessionSide};
-use protocol::native::key::{Key, Secret};
+use protocol::native::key::{Key, Proof, Secret};
 use protocol::native::mac::Mac;
 use protocol::native::message::{Ending, Open, Opened, Report, capability};
 use rustix::io::Errno;
@@ -34,15 +35,21 @@ const REASON: Nanos = Nanos::millis(300);
 /// Credential of a client for a reflector that wants a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Credential {
-    /// The key.
-    pub key: Key,
+    /// By what the client proves itself.
+    pub proof: Proof,
     /// True where datagrams are to be authenticated, if the reflector can.
     pub authenticate_datagrams: bool,
 }
 
 impl From<Key> for Credential {
     fn from(key: Key) -> Self {
-        Self { key, authenticate_datagrams: true }
+        Proof::from(key).into()
+    }
+}
+
+impl From<Proof> for Credential {
+    fn from(proof: Proof) -> Self {
+        Self { proof, authenticate_datagrams: true }
     }
 }
 
@@ -56,6 +63,8 @@ pub struct Control {
     pub opened: Opened,
     /// Version of the protocol agreed on.
     pub version: u16,
+    /// By what both ends know each other; absent without a key.
+    pub authentication: Option<Authentication>,
     /// True where each datagram is authenticated; absent without a key, and where none is sent.
     pub authenticated: Option<bool>,
 }
@@ -83,7 +92,7 @@ impl Control {
         }
         let secret = match credential {
             Some(credential) => Some(Secret {
-                key: credential.key.clone(),
+                proof: credential.proof.clone(),
                 ephemeral: random::bytes()
                     .map_err(|cause| EndpointError::new(Step::Agree, peer, cause).on(Side::Ours))?,
             }),
@@ -100,7 +109,8 @@ impl Control {
         };
         let version = client.version().unwrap_or(protocol::native::preamble::Versions::OURS.highest);
         let authenticated = of_datagrams.then_some(opened.got.datagram_key.is_some());
-        Ok(Self { socket, client, peer, opened, version, authenticated })
+        let authentication = credential.map(|credential| credential.proof.kind());
+        Ok(Self { socket, client, peer, opened, version, authentication, authenticated })
     }
 
     /// Our end of the connection.

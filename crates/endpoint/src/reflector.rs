@@ -23,6 +23,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::thread;
 
+use measure::authentication::Authentication;
 use measure::method::{Batch, BatchBy, Carrier, Waiting};
 use measure::served::RefusalReason;
 use measure::unit::{Nanos, Rate};
@@ -286,7 +287,7 @@ fn job(
 
 /// There is no room: said without waiting to be asked, since nothing more is read of this one.
 fn turn_away(connection: &Socket, shared: &Shared) {
-    let keyed = shared.settings.permits.offered().is_keyed();
+    let keyed = shared.settings.permits.offered().is_keyed().then_some(Authentication::PreShared);
     let answer = Answer { verdict: Err(Decline::Busy), keyed, versions: Versions::OURS };
     let _told = send(connection, &answer.encode(), SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
     let _closed = connection.shutdown(std::net::Shutdown::Write);

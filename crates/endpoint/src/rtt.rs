@@ -10,6 +10,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread;
 
+use measure::authentication::Authentication;
 use measure::environment::Environment;
 use measure::event::Event;
 use measure::method::{Batch, Carrier, Method, Traffic, Waiting};
@@ -151,6 +152,8 @@ pub struct PeerFacts {
     pub receive_buffer: Option<Bytes>,
     /// How long its threads waited because of a bound on rate or bandwidth that its owner has set, where it told.
     pub limited: Option<Nanos>,
+    /// By what it and we knew each other, where there was a key.
+    pub authentication: Option<Authentication>,
     /// Whether each datagram was authenticated, where they were ours and there was a key.
     pub authenticated: Option<bool>,
 }
@@ -267,6 +270,7 @@ pub(crate) fn facts_of(control: &Control) -> PeerFacts {
         batch: got.batch,
         receive_buffer: None,
         limited: None,
+        authentication: control.authentication,
         authenticated: control.authenticated,
     }
 }

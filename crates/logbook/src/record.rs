@@ -6,6 +6,7 @@
 
 use std::net::IpAddr;
 
+use measure::authentication::Authentication;
 use measure::environment::Environment;
 use measure::method::{Asked, Batch, Method};
 use measure::outcome::{Outcome, SocketFacts};
@@ -122,6 +123,10 @@ pub struct Peer {
     pub batch: Option<Batch>,
     /// Receive buffer of its sockets of datagrams, bytes, as its kernel counts it, of several the smallest; where it said.
     pub receive_buffer_bytes: Option<Bytes>,
+    /// By what it and the client knew each other: a secret key that both have, or an identity of each; absent where there was no
+    /// key, and where another protocol was spoken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authentication: Option<Authentication>,
     /// Whether each datagram carried a message authentication code, which both ends compute and check; where there was a key,
     /// and our own protocol over UDP.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -7,6 +7,7 @@
 //! so every number can be checked in virtual time.
 
 pub mod answer;
+pub mod authentication;
 pub mod clock;
 pub mod clock_offset;
 pub mod comparison;

@@ -83,7 +83,7 @@ pub const ANYBODY: [Service; 6] =
 /// What a connection is opened with to find `service`; `None` for one that has no TCP.
 pub fn over_tcp(service: Service, draw: Draw) -> Option<Vec<u8>> {
     Some(match service {
-        Service::Sonde => Control { versions: Versions::OURS, keyed: false }.encode().to_vec(),
+        Service::Sonde => Control { versions: Versions::OURS, keyed: None }.encode().to_vec(),
         Service::Netserver => system::question(),
         Service::Sockperf => over_udp(draw).to_vec(),
         Service::Iperf3 => Cookie::random(draw).octets().to_vec(),
@@ -187,6 +187,7 @@ pub fn read_udp(question: &[u8; DATAGRAM], answer: &[u8]) -> Reading {
 
 #[cfg(test)]
 mod tests {
+    use measure::authentication::Authentication;
     use proptest::prelude::*;
 
     use super::*;
@@ -209,13 +210,13 @@ mod tests {
     fn our_reflector_says_whether_it_wants_a_key() {
         let question = asked(Service::Sonde);
         let Ok(Some((Greeting::Control(control), _))) = Greeting::read(&question) else { panic!("a greeting") };
-        for (keyed, state) in [(false, None), (true, Some("wants a key"))] {
-            let answer = Answer::to(control, Versions::OURS, keyed).encode();
+        for (accepted, state) in [(&[][..], None), (&[Authentication::PreShared][..], Some("wants a key"))] {
+            let answer = Answer::to(control, Versions::OURS, accepted).encode();
             assert_eq!(read_tcp(Service::Sonde, &question, &answer[..9]), Reading::Unfinished);
             assert_eq!(read_tcp(Service::Sonde, &question, &answer), known(Service::Sonde, state));
         }
         let newer = Versions { lowest: 7, highest: 9 };
-        let answer = Answer::to(control, newer, false).encode();
+        let answer = Answer::to(control, newer, &[]).encode();
         assert_eq!(read_tcp(Service::Sonde, &question, &answer), known(Service::Sonde, Some("speaks versions 7 to 9")));
         assert_eq!(read_tcp(Service::Sonde, &question, b"SSH-2.0-any"), Reading::Other);
     }

@@ -94,6 +94,7 @@ fn record(asked: Asked, recording: &Recording, extra: Extra) -> Record {
             protocol_version: Some(1),
             batch: None,
             receive_buffer_bytes: None,
+            authentication: None,
             datagrams_authenticated: None,
         },
         outcome: Some(summarise(recording, &method, extra)),
@@ -379,6 +380,7 @@ fn nobody() -> Peer {
         protocol_version: None,
         batch: None,
         receive_buffer_bytes: None,
+        authentication: None,
         datagrams_authenticated: None,
     }
 }

@@ -10,7 +10,7 @@ use measure::unit::{Bytes, Instant, Nanos};
 use protocol::native::client::{Client, ClientEvent};
 use protocol::native::error::SessionError;
 use protocol::native::header::{Flags, Header, Token};
-use protocol::native::key::{Key, Secret};
+use protocol::native::key::{Key, Proof, Secret};
 use protocol::native::mac::{Direction, Mac};
 use protocol::native::message::{Open, Opened, Report};
 use protocol::native::preamble::{Data, DataAnswer};
@@ -63,7 +63,12 @@ impl Session {
 
     /// The same by a key, where there is one.
     pub fn by_key(address: SocketAddr, open: Open, key: Option<Key>) -> Result<Self, SessionError> {
-        Self::over(connect(address), address, open, key)
+        Self::proved(address, open, key.map(Proof::from))
+    }
+
+    /// The same by a key or an identity, where there is one.
+    pub fn proved(address: SocketAddr, open: Open, proof: Option<Proof>) -> Result<Self, SessionError> {
+        Self::over(connect(address), address, open, proof)
     }
 
     /// The same over this connection.
@@ -71,10 +76,10 @@ impl Session {
         mut stream: TcpStream,
         address: SocketAddr,
         open: Open,
-        key: Option<Key>,
+        proof: Option<Proof>,
     ) -> Result<Self, SessionError> {
         // Of a session of a test nobody guesses anything.
-        let mut machine = Client::new(open, key.map(|key| Secret { key, ephemeral: [0x11; 32] }), NOW);
+        let mut machine = Client::new(open, proof.map(|proof| Secret { proof, ephemeral: [0x11; 32] }), NOW);
         match next(&mut stream, &mut machine)? {
             ClientEvent::Opened(opened) => Ok(Self { address, opened, stream, machine }),
             other => panic!("opened was expected: {other:?}"),

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use measure::authentication::Authentication;
 use measure::method::{Carrier, Pattern, Waiting};
 use measure::unit::{Bytes, Instant, Nanos};
 
@@ -17,7 +18,8 @@ use protocol::native::frame::{self, Decoder, FrameError};
 use protocol::native::header::{
     Authenticated, Flags, Header, LENGTH, Native, PeerStamps, STAMPED_LENGTH, Token, VERSION,
 };
-use protocol::native::key::{Key, Secret};
+use protocol::native::identity::{Identity, Public};
+use protocol::native::key::{Key, KeyError, Keyring, Proof, Secret};
 use protocol::native::limits::Limits;
 use protocol::native::mac::{DatagramKey, Direction as Way, Mac, NAME};
 use protocol::native::message::{Ending, FromClient, FromServer, Open, Opened, Reason, Received, Refused, Report};
@@ -256,25 +258,47 @@ fn decode<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Frames {
     (messages, None)
 }
 
-fn secret(key: u8, ephemeral: u8) -> Secret {
-    Secret { key: Key([key; 32]), ephemeral: [ephemeral; 32] }
+/// How the ends of a drive know each other, by two bits of its first octet: every other time by a key, and of those every other
+/// time by identities.
+fn kind(start: u8) -> Option<Authentication> {
+    let by_identity = start & 32 != 0;
+    let kind = if by_identity { Authentication::Identity } else { Authentication::PreShared };
+    (start & 1 == 1).then_some(kind)
 }
 
-/// Without the key nobody gets through a handshake.
-fn handshake(stream: &[u8], piece: usize) {
-    let prologue = Prologue([0; 32]);
-    let mut out = Vec::new();
-    let mut shaking = Handshake::respond(secret(1, 2).into(), &prologue);
-    for part in stream.chunks(piece) {
-        match shaking.feed(part, &mut out) {
-            Ok(done) => assert!(!done, "let in without the key"),
-            Err(error) => {
-                assert_eq!((error, &out[..]), (SessionError::WrongKey, &[0, 0][..]));
-                return;
-            }
+/// The client's, whose server is [`keyring`]'s.
+fn secret(kind: Authentication) -> Secret {
+    let proof = match kind {
+        Authentication::PreShared => Proof::PreShared(Key([1; 32])),
+        Authentication::Identity => {
+            Proof::Identity { own: Identity::new([4; 32]), peer: *Identity::new([5; 32]).public() }
         }
+    };
+    Secret { proof, ephemeral: [3; 32] }
+}
+
+fn keyring() -> Keyring {
+    let holders = [Key([1; 32]).into(), (*Identity::new([4; 32]).public()).into()].into();
+    Keyring { holders, identity: Some(Identity::new([5; 32]).into()), ephemeral: [2; 32] }
+}
+
+/// Without a key, or an identity that is known, nobody gets through a handshake.
+fn handshake(stream: &[u8], piece: usize) {
+    let wrong =
+        [(Authentication::PreShared, SessionError::WrongKey), (Authentication::Identity, SessionError::WrongPeer)];
+    for (kind, wrong) in wrong {
+        let mut out = Vec::new();
+        let mut shaking = Handshake::respond(keyring(), kind, &Prologue([0; 32]));
+        let error = stream.chunks(piece).find_map(|part| match shaking.feed(part, &mut out) {
+            Ok(done) => {
+                assert!(!done, "let in without the key");
+                None
+            }
+            Err(error) => Some(error),
+        });
+        assert_eq!(out, if error.is_some() { &[0, 0][..] } else { &[] });
+        assert!(error.is_none_or(|error| error == wrong));
     }
-    assert!(out.is_empty());
 }
 
 fn open(flows: u32) -> Open {
@@ -299,14 +323,14 @@ fn open(flows: u32) -> Open {
     }
 }
 
-fn terms(secret: Option<Secret>) -> Terms {
+fn terms(keyring: Option<Keyring>) -> Terms {
     Terms {
         program: String::new(),
         versions: Versions::OURS,
         capabilities: BTreeSet::new(),
         limits: Limits::default(),
         udp: true,
-        keyring: secret.map(Into::into),
+        keyring,
         decline: None,
     }
 }
@@ -325,16 +349,16 @@ fn framed_json<M: serde::Serialize>(message: &M) -> Vec<u8> {
 pub fn native_client(data: &[u8]) {
     let mut input = Input(data);
     let start = input.byte();
-    let keyed = start & 1 == 1;
+    let keyed = kind(start);
     let flows = u32::from(start >> 6) + 1;
     let mut now = Instant(0);
-    let mut client = Client::new(open(flows), keyed.then(|| secret(1, 3)), now);
+    let mut client = Client::new(open(flows), keyed.map(secret), now);
     let mut failed = None;
     if start & 2 != 0 {
         let answer = Answer { verdict: Ok(1), keyed, versions: Versions::OURS };
         note(&mut failed, client.feed(&answer.encode(), now));
     }
-    if start & 4 != 0 && !keyed {
+    if start & 4 != 0 && keyed.is_none() {
         note(&mut failed, client.feed(&server_says(1, flows), now));
     }
     while let Some(what) = input.next() {
@@ -427,14 +451,14 @@ fn server_says(which: u8, flows: u32) -> Vec<u8> {
 pub fn native_server(data: &[u8]) {
     let mut input = Input(data);
     let start = input.byte();
-    let keyed = start & 1 == 1;
+    let keyed = kind(start);
     let mut now = Instant(0);
-    let mut server = Server::new(terms(keyed.then(|| secret(1, 2))), now);
+    let mut server = Server::new(terms(keyed.map(|_| keyring())), now);
     let mut failed = None;
     if start & 2 != 0 {
         note(&mut failed, server.feed(&Control { versions: Versions::OURS, keyed }.encode(), now));
     }
-    if start & 4 != 0 && !keyed {
+    if start & 4 != 0 && keyed.is_none() {
         note(&mut failed, server.feed(&client_says(0), now));
         note(&mut failed, decide(&mut server, start, now));
     }
@@ -541,11 +565,21 @@ pub fn icmp_echo(data: &[u8]) {
     }
 }
 
-/// Key files: what is read is written and read again as the same.
+/// Key files, those of identities and of their public parts: what is read is written and read again as the same.
 pub fn key_text(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
-    match Key::parse(&text) {
-        Ok(key) => assert_eq!(Key::parse(&format!("# again\n{}\n", key.to_text())), Ok(key)),
+    read_again(&text, Key::parse, Key::to_text);
+    read_again(&text, Identity::parse, Identity::to_text);
+    read_again(&text, Public::parse, Public::to_string);
+}
+
+fn read_again<T: PartialEq + std::fmt::Debug>(
+    text: &str,
+    parse: impl Fn(&str) -> Result<T, KeyError>,
+    write: impl Fn(&T) -> String,
+) {
+    match parse(text) {
+        Ok(key) => assert_eq!(parse(&format!("# again\n{}\n", write(&key))), Ok(key)),
         Err(error) => assert!(!error.to_string().is_empty()),
     }
 }

@@ -4,7 +4,8 @@ use std::net::IpAddr;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use measure::method::Pattern;
-use protocol::native::key::{Key, Keyring};
+use protocol::native::identity::Identity;
+use protocol::native::key::{Holder, Keyring};
 use protocol::native::limits::Limits;
 use protocol::native::message::{Open, Reason, Refused};
 
@@ -92,8 +93,17 @@ pub struct Permits(Arc<RwLock<Held>>);
 enum Held {
     /// No key is wanted.
     Open(Arc<Permit>),
-    /// A key is wanted, one of these.
-    Keyed(Arc<[Key]>, Arc<[Arc<Permit>]>),
+    /// A key or an identity is wanted, one of these.
+    Keyed(Keyed),
+}
+
+#[derive(Clone, Debug)]
+struct Keyed {
+    holders: Arc<[Holder]>,
+    /// In the same order.
+    permits: Arc<[Arc<Permit>]>,
+    /// The reflector's own.
+    identity: Option<Arc<Identity>>,
 }
 
 /// The permits as they were when a connection came: one of them is its client's once it has proved a key.
@@ -107,13 +117,24 @@ impl Permits {
     }
 
     /// Those of holders of these keys.
-    pub fn keyed(all: Vec<(Key, Permit)>) -> Self {
-        Self(Arc::new(RwLock::new(held(all))))
+    pub fn keyed(all: Vec<(impl Into<Holder>, Permit)>) -> Self {
+        Self::of(all, None)
     }
 
-    /// Others from here on, for holders of keys.
-    pub fn replace(&self, all: Vec<(Key, Permit)>) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = held(all);
+    /// Those of these holders, to some of whom the reflector proves this identity.
+    pub fn identified(all: Vec<(impl Into<Holder>, Permit)>, identity: Identity) -> Self {
+        Self::of(all, Some(Arc::new(identity)))
+    }
+
+    fn of(all: Vec<(impl Into<Holder>, Permit)>, identity: Option<Arc<Identity>>) -> Self {
+        Self(Arc::new(RwLock::new(held(all, identity))))
+    }
+
+    /// Others from here on, for holders of keys; the reflector's identity stays.
+    pub fn replace(&self, all: Vec<(Holder, Permit)>) {
+        let mut now = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let identity = if let Held::Keyed(keyed) = &*now { keyed.identity.clone() } else { None };
+        *now = held(all, identity);
     }
 
     /// As they are now.
@@ -122,10 +143,10 @@ impl Permits {
     }
 }
 
-fn held(all: Vec<(Key, Permit)>) -> Held {
-    let (keys, permits): (Vec<Key>, Vec<Arc<Permit>>) =
-        all.into_iter().map(|(key, permit)| (key, Arc::new(permit))).unzip();
-    Held::Keyed(keys.into(), permits.into())
+fn held(all: Vec<(impl Into<Holder>, Permit)>, identity: Option<Arc<Identity>>) -> Held {
+    let (holders, permits): (Vec<Holder>, Vec<Arc<Permit>>) =
+        all.into_iter().map(|(holder, permit)| (holder.into(), Arc::new(permit))).unzip();
+    Held::Keyed(Keyed { holders: holders.into(), permits: permits.into(), identity })
 }
 
 impl Offered {
@@ -141,7 +162,10 @@ impl Offered {
     pub fn keyring(&self) -> std::io::Result<Option<Keyring>> {
         match &self.0 {
             Held::Open(_) => Ok(None),
-            Held::Keyed(keys, _) => Ok(Some(Keyring { keys: Arc::clone(keys), ephemeral: random::bytes()? })),
+            Held::Keyed(Keyed { holders, identity, .. }) => {
+                let (holders, identity) = (Arc::clone(holders), identity.clone());
+                Ok(Some(Keyring { holders, identity, ephemeral: random::bytes()? }))
+            }
         }
     }
 
@@ -149,7 +173,7 @@ impl Offered {
     pub fn of(&self, holder: Option<usize>) -> Option<&Arc<Permit>> {
         match (&self.0, holder) {
             (Held::Open(permit), _) => Some(permit),
-            (Held::Keyed(_, permits), Some(number)) => permits.get(number),
+            (Held::Keyed(keyed), Some(number)) => keyed.permits.get(number),
             (Held::Keyed(..), None) => None,
         }
     }

@@ -113,7 +113,7 @@ fn with_a_key_every_request_is_answered_and_the_record_knows_whether_datagrams_h
                 response_bytes: Some(Bytes(request)),
                 ..asked(carrier, 300)
             };
-            let key = Some(Credential { key: key.clone(), authenticate_datagrams });
+            let key = Some(Credential { authenticate_datagrams, ..key.clone().into() });
             let task = Task { key, ..task(&asked, Some(address)) };
             let finding = rtt::run(&task, &Stop::default(), &mut |_| {}).expect("measured");
             all_answered(&finding, 300);

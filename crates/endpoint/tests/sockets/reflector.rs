@@ -6,6 +6,7 @@
 mod authentic;
 mod datagrams;
 mod ends;
+mod identities;
 mod limits;
 mod replies;
 mod segments;

@@ -5,6 +5,7 @@
 //! handshake where there is a key, open, then progress as often as wanted, close, report. An error is final: later calls
 //! return it again. No input makes it panic, and memory is bounded by one frame and what was fed.
 
+use measure::authentication::Authentication;
 use measure::unit::{Instant, Nanos};
 
 use crate::native::conversation::{self, Conversation, Fed};
@@ -12,7 +13,7 @@ use crate::native::error::{SessionError, Step};
 use crate::native::key::Secret;
 use crate::native::message::{Ending, FromClient, FromServer, Notice, Open, Opened, Received, Report};
 use crate::native::noise::{Handshake, Prologue};
-use crate::native::preamble::{Answer, Control, Versions};
+use crate::native::preamble::{Answer, Control, Decline, Versions};
 use crate::native::stranger::{NotSonde, Saw};
 
 /// How long the server has for each of its answers: far above any round trip, and a person still waits for it.
@@ -74,7 +75,7 @@ impl Client {
 
     /// As [`Client::new`], speaking other versions than ours: for tests of the agreement.
     pub fn with_versions(open: Open, secret: Option<Secret>, versions: Versions, now: Instant) -> Self {
-        let preamble = Control { versions, keyed: secret.is_some() };
+        let preamble = Control { versions, keyed: secret.as_ref().map(|secret| secret.proof.kind()) };
         Self {
             talk: Conversation::new(preamble.encode().to_vec()),
             open,
@@ -241,11 +242,18 @@ impl Client {
         if !ours.hold(version) {
             return Err(SessionError::Contradiction { detail: format!("version {version}, where we speak {ours}") });
         }
-        if answer.keyed != self.preamble.keyed {
-            let detail = if answer.keyed { "a key is wanted after all" } else { "our key is to be left aside" };
-            return Err(SessionError::Contradiction { detail: detail.to_owned() });
-        }
-        Ok(version)
+        let detail = match (self.preamble.keyed, answer.keyed) {
+            (wanted, agreed) if wanted == agreed => return Ok(version),
+            // A server of before identities takes one for a pre-shared key.
+            (Some(Authentication::Identity), Some(_)) => {
+                let decline = Decline::NoIdentityHere;
+                return Err(SessionError::Declined { decline, ours, theirs: answer.versions });
+            }
+            (Some(_), None) => "our key is to be left aside",
+            (Some(_), Some(_)) => "an identity is wanted after all",
+            (None, _) => "a key is wanted after all",
+        };
+        Err(SessionError::Contradiction { detail: detail.to_owned() })
     }
 
     fn ask(&mut self, now: Instant) -> Result<(), SessionError> {

@@ -26,6 +26,8 @@ pub(super) struct Conversation<P, E> {
     inbox: Vec<u8>,
     outbox: Vec<u8>,
     events: VecDeque<E>,
+    /// The number of the key by which the other end's handshake was made, which may be a copy of somebody else's.
+    claimed: Option<usize>,
     holder: Option<usize>,
 }
 
@@ -54,10 +56,10 @@ pub(super) enum Fed {
 impl<P: Phase, E> Conversation<P, E> {
     /// A connection that was just made, with what is to be written first.
     pub fn new(outbox: Vec<u8>) -> Self {
-        Self { state: State::Greeting, inbox: Vec::new(), outbox, events: VecDeque::new(), holder: None }
+        Self { state: State::Greeting, inbox: Vec::new(), outbox, events: VecDeque::new(), claimed: None, holder: None }
     }
 
-    /// The number of the key that the other end proved.
+    /// The number of the key that the other end proved: only who made the handshake can seal a message after it.
     pub fn holder(&self) -> Option<usize> {
         self.holder
     }
@@ -201,7 +203,7 @@ impl<P: Phase, E> Conversation<P, E> {
             return Ok(Fed::Nothing);
         };
         let (transport, rest, number) = handshake.finish()?;
-        self.holder = Some(number);
+        self.claimed = Some(number);
         self.begin(Channel::sealed(transport), &rest)
     }
 
@@ -213,10 +215,12 @@ impl<P: Phase, E> Conversation<P, E> {
 
     /// The next whole message, as it came.
     pub fn message(&mut self) -> Result<Option<Vec<u8>>, SessionError> {
-        match &mut self.state {
-            State::Talking(_, channel) => channel.message(),
-            _ => Ok(None),
+        let State::Talking(_, channel) = &mut self.state else { return Ok(None) };
+        let message = channel.message()?;
+        if message.is_some() {
+            self.holder = self.claimed;
         }
+        Ok(message)
     }
 
     /// Octets that came over the channel and are no message yet, or one that nobody took.

@@ -3,6 +3,7 @@
 use measure::unit::Nanos;
 
 use crate::native::frame::FrameError;
+use crate::native::identity::Public;
 use crate::native::message::{Notice, Refused};
 use crate::native::preamble::{Decline, Versions};
 use crate::native::stranger::NotSonde;
@@ -74,6 +75,18 @@ pub enum SessionError {
     /// The handshake failed: the keys differ, or someone changed the first octets on the way.
     #[error("the key is not the one at the other end (or the connection's first octets were changed on the way)")]
     WrongKey,
+    /// The handshake by identities failed at the server's: the client expects another than is there, or somebody who plays it
+    /// answered, or someone changed the first octets on the way.
+    #[error(
+        "the server's identity is not the one that the client expects (or the connection's first octets were changed on the way)"
+    )]
+    WrongPeer,
+    /// The server knows no client of this identity. What a client hears of it is as credible as its path.
+    #[error("the server does not know the client's identity {identity}")]
+    UnknownIdentity {
+        /// The client's.
+        identity: Public,
+    },
     /// A sealed message could not be opened: it was changed on the way.
     #[error("a sealed message could not be opened: it was damaged or changed on the way")]
     Tampered,
@@ -135,7 +148,9 @@ impl SessionError {
     /// On whose side it went wrong.
     pub fn side(&self) -> Side {
         match self {
-            Self::WrongKey | Self::Tampered | Self::Overdue { .. } | Self::Closed { .. } => Side::Path,
+            Self::WrongKey | Self::WrongPeer | Self::Tampered | Self::Overdue { .. } | Self::Closed { .. } => {
+                Side::Path
+            }
             Self::Crypto { .. }
             | Self::Outlived { .. }
             | Self::Declined { decline: Decline::KeyRequired | Decline::TooOld, .. } => Side::Ours,

@@ -1,11 +1,15 @@
-//! The key both ends share, and how it is written in a file.
+//! The key both ends share, how it is written in a file, and what either end needs of keys and identities for one connection.
 //!
 //! 256 random bits, never a passphrase. A key file is one line, `sonde-key-1:` and 64 hexadecimal digits; empty lines
 //! and lines that start with `#` are skipped. Neither `Debug` nor an error shows a key. Random octets come from the
-//! caller: nothing here asks the system.
+//! caller: nothing here asks the system. Not here: key pairs ([`super::identity`]).
 
 use std::fmt;
 use std::sync::Arc;
+
+use measure::authentication::Authentication;
+
+use crate::native::identity::{Identity, Public};
 
 /// What the line of a key file starts with.
 pub const PREFIX: &str = "sonde-key-1:";
@@ -17,38 +21,47 @@ pub struct Key(pub [u8; 32]);
 impl Key {
     /// Reads the text of a key file.
     pub fn parse(text: &str) -> Result<Self, KeyError> {
-        let mut lines = text
-            .trim_start_matches('\u{feff}')
-            .lines()
-            .enumerate()
-            .map(|(index, line)| (index + 1, line.trim()))
-            .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-        let (line, content) = lines.next().ok_or(KeyError::Empty)?;
-        if let Some((line, _)) = lines.next() {
-            return Err(KeyError::TwoLines { line });
-        }
-        let digits = content.strip_prefix(PREFIX).ok_or(KeyError::Prefix { line })?.trim().as_bytes();
-        if digits.len() != 64 {
-            return Err(KeyError::Length { line, digits: digits.len() });
-        }
-        let mut octets = [0; 32];
-        for (octet, pair) in octets.iter_mut().zip(digits.chunks_exact(2)) {
-            *octet = (digit(pair[0]).zip(digit(pair[1])))
-                .map(|(high, low)| high << 4 | low)
-                .ok_or(KeyError::Digit { line })?;
-        }
-        Ok(Self(octets))
+        read(text, PREFIX).map(|(octets, _)| Self(octets))
     }
 
     /// The line of a key file, without its line end. It is the secret: it goes into a file that only its owner reads.
     pub fn to_text(&self) -> String {
-        self.0.iter().fold(PREFIX.to_owned(), |mut text, octet| {
-            for nibble in [octet >> 4, octet & 15] {
-                text.push(char::from_digit(u32::from(nibble), 16).unwrap_or('0'));
-            }
-            text
-        })
+        write(&self.0, PREFIX)
     }
+}
+
+/// The 32 octets of the one line of `text` that starts with `prefix`, and that line's number.
+pub(super) fn read(text: &str, prefix: &'static str) -> Result<([u8; 32], usize), KeyError> {
+    let mut lines = text
+        .trim_start_matches('\u{feff}')
+        .lines()
+        .enumerate()
+        .map(|(index, line)| (index + 1, line.trim()))
+        .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    let (line, content) = lines.next().ok_or(KeyError::Empty { prefix })?;
+    if let Some((line, _)) = lines.next() {
+        return Err(KeyError::TwoLines { line });
+    }
+    let digits = content.strip_prefix(prefix).ok_or(KeyError::Prefix { line, prefix })?.trim().as_bytes();
+    if digits.len() != 64 {
+        return Err(KeyError::Length { line, prefix, digits: digits.len() });
+    }
+    let mut octets = [0; 32];
+    for (octet, pair) in octets.iter_mut().zip(digits.chunks_exact(2)) {
+        *octet =
+            (digit(pair[0]).zip(digit(pair[1]))).map(|(high, low)| high << 4 | low).ok_or(KeyError::Digit { line })?;
+    }
+    Ok((octets, line))
+}
+
+/// The line that [`read`] reads, without its line end.
+pub(super) fn write(octets: &[u8; 32], prefix: &str) -> String {
+    octets.iter().fold(prefix.to_owned(), |mut text, octet| {
+        for nibble in [octet >> 4, octet & 15] {
+            text.push(char::from_digit(u32::from(nibble), 16).unwrap_or('0'));
+        }
+        text
+    })
 }
 
 fn digit(character: u8) -> Option<u8> {
@@ -62,11 +75,62 @@ impl fmt::Debug for Key {
     }
 }
 
+/// By what a client proves that it may come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// The key both ends share.
+    PreShared(Key),
+    /// Its own identity, to the holder of another alone.
+    Identity {
+        /// Its own.
+        own: Identity,
+        /// The server's.
+        peer: Public,
+    },
+}
+
+impl Proof {
+    /// Which kind.
+    pub fn kind(&self) -> Authentication {
+        match self {
+            Self::PreShared(_) => Authentication::PreShared,
+            Self::Identity { .. } => Authentication::Identity,
+        }
+    }
+}
+
+impl From<Key> for Proof {
+    fn from(key: Key) -> Self {
+        Self::PreShared(key)
+    }
+}
+
+/// By what a server knows one of its clients.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// The key both ends share.
+    PreShared(Key),
+    /// The client's identity.
+    Identity(Public),
+}
+
+impl From<Key> for Holder {
+    fn from(key: Key) -> Self {
+        Self::PreShared(key)
+    }
+}
+
+impl From<Public> for Holder {
+    fn from(identity: Public) -> Self {
+        Self::Identity(identity)
+    }
+}
+
 /// What one keyed connection needs.
 #[derive(Clone)]
 pub struct Secret {
-    /// The key both ends share.
-    pub key: Key,
+    /// By what the client proves itself.
+    pub proof: Proof,
     /// 32 octets fresh from the system's random source, for this connection alone: its ephemeral private key.
     pub ephemeral: [u8; 32],
 }
@@ -74,15 +138,22 @@ pub struct Secret {
 /// What a server needs of all its keys for one connection: any of them lets in, and which one did is known.
 #[derive(Clone)]
 pub struct Keyring {
-    /// The keys, each tried in turn: a handshake says by its first message alone whether it was made with one.
-    pub keys: Arc<[Key]>,
+    /// Those who are let in. Pre-shared keys are tried in turn: a handshake says by its first message alone whether it was made
+    /// with one.
+    pub holders: Arc<[Holder]>,
+    /// The server's own identity; absent: clients are let in by pre-shared keys alone.
+    pub identity: Option<Arc<Identity>>,
     /// As in [`Secret`].
     pub ephemeral: [u8; 32],
 }
 
-impl From<Secret> for Keyring {
-    fn from(Secret { key, ephemeral }: Secret) -> Self {
-        Self { keys: [key].into(), ephemeral }
+impl Keyring {
+    /// By what clients can prove themselves.
+    pub fn accepted(&self) -> &'static [Authentication] {
+        match self.identity {
+            Some(_) => &[Authentication::PreShared, Authentication::Identity],
+            None => &[Authentication::PreShared],
+        }
     }
 }
 
@@ -104,8 +175,11 @@ impl fmt::Debug for Secret {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// Only comments and empty lines, or nothing.
-    #[error("holds no key: it should have one line, `{PREFIX}` and 64 hexadecimal digits")]
-    Empty,
+    #[error("holds no key: it should have one line, `{prefix}` and 64 hexadecimal digits")]
+    Empty {
+        /// What its line should start with.
+        prefix: &'static str,
+    },
     /// More than one line besides comments.
     #[error("line {line}: a second line; a key file holds one key")]
     TwoLines {
@@ -113,22 +187,32 @@ pub enum KeyError {
         line: usize,
     },
     /// The line starts with something else.
-    #[error("line {line}: does not start with `{PREFIX}`")]
+    #[error("line {line}: does not start with `{prefix}`")]
     Prefix {
         /// Which line.
         line: usize,
+        /// What it should start with.
+        prefix: &'static str,
     },
     /// Not 64 digits.
-    #[error("line {line}: {digits} octets after `{PREFIX}` where 64 hexadecimal digits belong")]
+    #[error("line {line}: {digits} octets after `{prefix}` where 64 hexadecimal digits belong")]
     Length {
         /// Which line.
         line: usize,
+        /// What it starts with.
+        prefix: &'static str,
         /// Octets found.
         digits: usize,
     },
     /// Something that is no hexadecimal digit.
     #[error("line {line}: not all of it is hexadecimal digits")]
     Digit {
+        /// Which line.
+        line: usize,
+    },
+    /// A public key of low order: what is agreed on with its holder is known to everybody.
+    #[error("line {line}: is the public part of no identity: everybody could play its holder")]
+    Everybodys {
         /// Which line.
         line: usize,
     },
@@ -156,12 +240,12 @@ mod tests {
         assert_eq!(Key::parse(text), Ok(key()));
     }
 
-    #[test_case("", KeyError::Empty; "nothing")]
-    #[test_case("# only a comment\n\n", KeyError::Empty; "a comment")]
-    #[test_case("hunter2", KeyError::Prefix { line: 1 }; "a passphrase")]
-    #[test_case("# a\nsonde-key-2:00", KeyError::Prefix { line: 2 }; "another version")]
-    #[test_case("sonde-key-1:00", KeyError::Length { line: 1, digits: 2 }; "too short")]
-    #[test_case(&format!("{TEXT}0"), KeyError::Length { line: 1, digits: 65 }; "too long")]
+    #[test_case("", KeyError::Empty { prefix: PREFIX }; "nothing")]
+    #[test_case("# only a comment\n\n", KeyError::Empty { prefix: PREFIX }; "a comment")]
+    #[test_case("hunter2", KeyError::Prefix { line: 1, prefix: PREFIX }; "a passphrase")]
+    #[test_case("# a\nsonde-key-2:00", KeyError::Prefix { line: 2, prefix: PREFIX }; "another version")]
+    #[test_case("sonde-key-1:00", KeyError::Length { line: 1, prefix: PREFIX, digits: 2 }; "too short")]
+    #[test_case(&format!("{TEXT}0"), KeyError::Length { line: 1, prefix: PREFIX, digits: 65 }; "too long")]
     #[test_case(&TEXT.replace("1f", "1g"), KeyError::Digit { line: 1 }; "no digit")]
     #[test_case(&TEXT.replace("1f", "é"), KeyError::Digit { line: 1 }; "no digit of one octet")]
     #[test_case(&format!("{TEXT}\n\n{TEXT}"), KeyError::TwoLines { line: 3 }; "two keys")]
@@ -171,7 +255,7 @@ mod tests {
 
     #[test]
     fn neither_a_key_nor_an_error_shows_itself() {
-        let secret = Secret { key: key(), ephemeral: [9; 32] };
+        let secret = Secret { proof: key().into(), ephemeral: [9; 32] };
         assert_eq!(format!("{:?} {secret:?}", key()), "Key(…) Secret(…)");
         let error = Key::parse("hunter2").unwrap_err();
         assert!(!format!("{error} {error:?}").contains("hunter2"));

@@ -7,7 +7,7 @@
 //! |---|---|---|---|
 //! | 0-7 | magic | magic | magic |
 //! | 8 | 1 | 0: agreed, else why not | 2 |
-//! | 9 | flags: 1 keyed | flags: 1 keyed | 0 |
+//! | 9 | flags: 1 keyed, 2 by identity | the same | 0 |
 //! | 10-11 | lowest version | version agreed on, or 0 | version agreed on |
 //! | 12-13 | highest version | lowest version | token: 12-27 |
 //! | 14-15 | 0 | highest version | |
@@ -18,6 +18,8 @@
 //! looked at. Not here: what follows the answer ([`super::noise`], [`super::frame`]).
 
 use std::fmt;
+
+use measure::authentication::Authentication;
 
 use crate::native::header::Token;
 use crate::native::stranger::{NotSonde, Saw};
@@ -35,6 +37,8 @@ const KIND: usize = 8;
 const KIND_CONTROL: u8 = 1;
 const KIND_DATA: u8 = 2;
 const FLAG_KEYED: u8 = 1;
+/// Means nothing without [`FLAG_KEYED`]. An end that does not know it takes the other for one with a pre-shared key.
+const FLAG_IDENTITY: u8 = 2;
 
 /// The session versions an end speaks, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,8 +87,8 @@ impl fmt::Display for Versions {
 pub struct Control {
     /// The versions it speaks.
     pub versions: Versions,
-    /// Whether it has a key and insists on it.
-    pub keyed: bool,
+    /// By what it wants to prove itself, and insists on it; absent: it has no key.
+    pub keyed: Option<Authentication>,
 }
 
 impl Control {
@@ -141,8 +145,7 @@ impl Greeting {
         match head[KIND] {
             KIND_CONTROL => {
                 let versions = Versions { lowest: word(head, 10), highest: word(head, 12) };
-                let keyed = head[9] & FLAG_KEYED != 0;
-                Ok(Some((Self::Control(Control { versions, keyed }), CONTROL_LENGTH)))
+                Ok(Some((Self::Control(Control { versions, keyed: keyed_by(head[9]) }), CONTROL_LENGTH)))
             }
             KIND_DATA => Ok(read_data(bytes).map(|data| (Self::Data(data), DATA_LENGTH))),
             kind => Ok(Some((Self::Unknown { kind }, CONTROL_LENGTH))),
@@ -161,18 +164,22 @@ fn read_data(bytes: &[u8]) -> Option<Data> {
 pub struct Answer {
     /// The version agreed on, or why there is none.
     pub verdict: Result<u16, Decline>,
-    /// Whether the server has a key and insists on it.
-    pub keyed: bool,
+    /// By what the client is to prove itself, on which the server insists; absent: it has no key.
+    pub keyed: Option<Authentication>,
     /// The versions the server speaks.
     pub versions: Versions,
 }
 
 impl Answer {
-    /// What a server of these `versions`, `keyed` or not, answers to `client`.
-    pub fn to(client: Control, versions: Versions, keyed: bool) -> Self {
+    /// What a server of these `versions` answers to `client`, who is let in by one of `accepted`; where that is empty, without a
+    /// key.
+    pub fn to(client: Control, versions: Versions, accepted: &[Authentication]) -> Self {
+        let agreed = client.keyed.filter(|kind| accepted.contains(kind));
+        let keyed = agreed.or(accepted.first().copied());
         let verdict = match (keyed, client.keyed) {
-            (true, false) => Err(Decline::KeyRequired),
-            (false, true) => Err(Decline::NoKeyHere),
+            (Some(_), None) => Err(Decline::KeyRequired),
+            (None, Some(_)) => Err(Decline::NoKeyHere),
+            (keyed, wanted) if keyed != wanted => Err(Decline::NoIdentityHere),
             _ => versions.agree(client.versions),
         };
         Self { verdict, keyed, versions }
@@ -191,7 +198,7 @@ impl Answer {
         let Some(octets) = bytes.first_chunk::<ANSWER_LENGTH>() else { return Ok(None) };
         let verdict = Decline::from_code(octets[KIND]).map_or(Ok(word(octets, 10)), Err);
         let versions = Versions { lowest: word(octets, 12), highest: word(octets, 14) };
-        Ok(Some((Self { verdict, keyed: octets[9] & FLAG_KEYED != 0, versions }, ANSWER_LENGTH)))
+        Ok(Some((Self { verdict, keyed: keyed_by(octets[9]), versions }, ANSWER_LENGTH)))
     }
 }
 
@@ -219,13 +226,16 @@ pub enum Decline {
     /// The kind of the preamble is neither control nor data.
     #[error("it does not know this kind of connection")]
     UnknownKind,
+    /// The client has an identity, and the server lets clients in by pre-shared keys alone.
+    #[error("an identity was given, and it lets in by pre-shared keys alone")]
+    NoIdentityHere,
     /// A reason that a newer server has and we do not know.
     #[error("it declines for a reason unknown to this version (code {0})")]
     Other(u8),
 }
 
 impl Decline {
-    const KNOWN: [(u8, Self); 7] = [
+    const KNOWN: [(u8, Self); 8] = [
         (1, Self::TooOld),
         (2, Self::TooNew),
         (3, Self::KeyRequired),
@@ -233,6 +243,7 @@ impl Decline {
         (5, Self::Busy),
         (6, Self::Stopping),
         (7, Self::UnknownKind),
+        (8, Self::NoIdentityHere),
     ];
 
     /// Its octet in an answer, never 0.
@@ -328,7 +339,7 @@ impl DataRefusal {
 /// The head that control preamble and answer share, and the three words after it.
 struct Words {
     code: u8,
-    keyed: bool,
+    keyed: Option<Authentication>,
 }
 
 impl Words {
@@ -336,12 +347,23 @@ impl Words {
         let mut octets = [0; 16];
         octets[..8].copy_from_slice(&MAGIC);
         octets[KIND] = self.code;
-        octets[9] = if self.keyed { FLAG_KEYED } else { 0 };
+        octets[9] = match self.keyed {
+            None => 0,
+            Some(Authentication::PreShared) => FLAG_KEYED,
+            Some(Authentication::Identity) => FLAG_KEYED | FLAG_IDENTITY,
+        };
         for (index, value) in words.into_iter().enumerate() {
             octets[10 + 2 * index..12 + 2 * index].copy_from_slice(&value.to_be_bytes());
         }
         octets
     }
+}
+
+/// What the flags of a control preamble, or of its answer, say.
+fn keyed_by(flags: u8) -> Option<Authentication> {
+    let by_identity = flags & FLAG_IDENTITY != 0;
+    let kind = if by_identity { Authentication::Identity } else { Authentication::PreShared };
+    (flags & FLAG_KEYED != 0).then_some(kind)
 }
 
 fn word(octets: &[u8], at: usize) -> u16 {
@@ -355,6 +377,7 @@ fn check_magic(bytes: &[u8]) -> Result<(), NotSonde> {
 
 #[cfg(test)]
 mod tests {
+    use measure::authentication::Authentication::{Identity, PreShared};
     use proptest::prelude::*;
     use test_case::test_case;
 
@@ -379,21 +402,31 @@ mod tests {
 
     #[test]
     fn the_octets_are_as_described() {
-        let control = Control { versions: versions(1, 0x0203), keyed: true };
+        let control = Control { versions: versions(1, 0x0203), keyed: Some(PreShared) };
         assert_eq!(&control.encode(), b"sonde\r\n\0\x01\x01\x00\x01\x02\x03\x00\x00");
-        let answer = Answer { verdict: Ok(1), keyed: false, versions: versions(1, 2) };
+        let answer = Answer { verdict: Ok(1), keyed: None, versions: versions(1, 2) };
         assert_eq!(&answer.encode(), b"sonde\r\n\0\x00\x00\x00\x01\x00\x01\x00\x02");
         let data = Data { version: 1, token: Token(*b"0123456789abcdef"), flow: 0x0405 };
         assert_eq!(&data.encode(), b"sonde\r\n\0\x02\x00\x00\x010123456789abcdef\x04\x05\x00\x00");
     }
 
-    #[test_case(true, true, None; "both keyed")]
-    #[test_case(false, false, None; "neither keyed")]
-    #[test_case(true, false, Some(Decline::KeyRequired); "a key is required")]
-    #[test_case(false, true, Some(Decline::NoKeyHere); "there is no key here")]
-    fn a_key_at_one_end_alone_is_declined(server: bool, client: bool, decline: Option<Decline>) {
+    #[test_case(&[PreShared], Some(PreShared), None, 1; "both keyed")]
+    #[test_case(&[PreShared, Identity], Some(PreShared), None, 1; "a client of before identities reads what it knows")]
+    #[test_case(&[PreShared, Identity], Some(Identity), None, 3; "both have an identity")]
+    #[test_case(&[], None, None, 0; "neither keyed")]
+    #[test_case(&[PreShared], None, Some(Decline::KeyRequired), 1; "a key is required")]
+    #[test_case(&[PreShared, Identity], None, Some(Decline::KeyRequired), 1; "a key or an identity is required")]
+    #[test_case(&[], Some(PreShared), Some(Decline::NoKeyHere), 0; "there is no key here")]
+    #[test_case(&[], Some(Identity), Some(Decline::NoKeyHere), 0; "there is neither key nor identity here")]
+    #[test_case(&[PreShared], Some(Identity), Some(Decline::NoIdentityHere), 1; "there is no identity here")]
+    fn a_key_at_one_end_alone_is_declined(
+        server: &[Authentication],
+        client: Option<Authentication>,
+        decline: Option<Decline>,
+        flags: u8,
+    ) {
         let answer = Answer::to(Control { versions: Versions::OURS, keyed: client }, Versions::OURS, server);
-        assert_eq!((answer.verdict.err(), answer.keyed), (decline, server));
+        assert_eq!((answer.verdict.err(), answer.encode()[9]), (decline, flags));
         assert_eq!(Answer::read(&answer.encode()), Ok(Some((answer, ANSWER_LENGTH))));
     }
 
@@ -412,8 +445,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_preamble_is_read_as_written(lowest: u16, highest: u16, keyed: bool, flow: u16, token: [u8; 16]) {
-            let control = Control { versions: Versions { lowest, highest }, keyed };
+        fn a_preamble_is_read_as_written(lowest: u16, highest: u16, flags: u8, flow: u16, token: [u8; 16]) {
+            let control = Control { versions: Versions { lowest, highest }, keyed: keyed_by(flags) };
             prop_assert_eq!(Greeting::read(&control.encode()), Ok(Some((Greeting::Control(control), CONTROL_LENGTH))));
             let data = Data { version: lowest, token: Token(token), flow };
             let octets = data.encode();

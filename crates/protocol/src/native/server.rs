@@ -139,7 +139,8 @@ impl Server {
         self.agreed
     }
 
-    /// The number of the key that the client proved, in the keyring's order; `None` before, and where none is wanted.
+    /// The number of the key that the client proved by its first sealed message, in the keyring's order; `None` before, and where
+    /// none is wanted.
     pub fn holder(&self) -> Option<usize> {
         self.talk.holder()
     }
@@ -309,17 +310,17 @@ impl Server {
             }
             Greeting::Unknown { .. } => {
                 let nothing = Versions { lowest: 0, highest: 0 };
-                return self.answer(Control { versions: nothing, keyed: false }, Some(Decline::UnknownKind)).map(drop);
+                return self.answer(Control { versions: nothing, keyed: None }, Some(Decline::UnknownKind)).map(drop);
             }
         };
         let answer = self.answer(control, self.terms.decline)?;
         let octets = self.talk.take_inbox();
         let (preamble, rest) = octets.split_at(length);
         self.due = Some(now.after(STEP));
-        let fed = match (self.terms.keyring.take(), preamble.first_chunk()) {
-            (Some(keyring), Some(preamble)) => {
+        let fed = match (self.terms.keyring.take(), control.keyed, preamble.first_chunk()) {
+            (Some(keyring), Some(kind), Some(preamble)) => {
                 let prologue = Prologue::new(*preamble, answer.encode());
-                self.talk.shake(|_| Ok(Handshake::respond(keyring, &prologue)), rest)?
+                self.talk.shake(|_| Ok(Handshake::respond(keyring, kind, &prologue)), rest)?
             }
             _ => self.talk.open(rest)?,
         };
@@ -328,7 +329,8 @@ impl Server {
 
     fn answer(&mut self, control: Control, decline: Option<Decline>) -> Result<Answer, SessionError> {
         let ours = self.terms.versions;
-        let mut answer = Answer::to(control, ours, self.terms.keyring.is_some());
+        let accepted = self.terms.keyring.as_ref().map_or(&[][..], Keyring::accepted);
+        let mut answer = Answer::to(control, ours, accepted);
         if let Some(decline) = decline {
             answer.verdict = Err(decline);
         }

@@ -1,10 +1,12 @@
 //! What `docs/protocol/native.md` shows is what the code does: its messages are read, its octets are reproduced.
 
+use measure::authentication::Authentication;
 use measure::unit::Nanos;
 use protocol::bulk::Numbering;
 use protocol::native::frame;
 use protocol::native::header::{Flags, Header, PeerStamps, STAMPED_LENGTH, Token};
-use protocol::native::key::{Key, Secret};
+use protocol::native::identity::Identity;
+use protocol::native::key::{Key, Keyring, Proof, Secret};
 use protocol::native::mac::{DatagramKey, Direction, Mac};
 use protocol::native::message::{Ending, FromClient, FromServer, Reason};
 use protocol::native::noise::{Handshake, Prologue};
@@ -47,28 +49,21 @@ fn its_messages_are_read() {
 #[test]
 fn its_octets_are_reproduced() {
     let versions = Versions::OURS;
-    let preamble = Control { versions, keyed: true }.encode();
-    let answer = Answer { verdict: Ok(1), keyed: true, versions }.encode();
+    let preamble = Control { versions, keyed: Some(Authentication::PreShared) }.encode();
+    let answer = Answer { verdict: Ok(1), keyed: Some(Authentication::PreShared), versions }.encode();
     assert_shown("preamble", &preamble);
     assert_shown("answer", &answer);
     let token = Token(std::array::from_fn(|index| 0xA0 + index as u8));
     assert_shown("data", &Data { version: 1, token, flow: 3 }.encode());
 
-    let secret = |ephemeral| Secret { key: Key(std::array::from_fn(|index| index as u8)), ephemeral: [ephemeral; 32] };
-    let prologue = Prologue::new(preamble, answer);
-    let (mut first, mut second) = (Vec::new(), Vec::new());
-    let mut client = Handshake::initiate(&secret(0x11), &prologue, &mut first).unwrap();
-    let mut server = Handshake::respond(secret(0x22).into(), &prologue);
-    assert_eq!(server.feed(&first, &mut second), Ok(true));
-    assert_eq!(client.feed(&second, &mut Vec::new()), Ok(true));
-    let (mut seal, _, _) = client.finish().unwrap();
-    let (mut framed, mut sealed) = (Vec::new(), Vec::new());
-    frame::write(br#"{"type":"progress"}"#, &mut framed).unwrap();
-    seal.seal(&framed, &mut sealed).unwrap();
-    assert_shown("first", &first);
-    assert_shown("second", &second);
-    assert_shown("frame", &framed);
-    assert_shown("sealed", &sealed);
+    let key = Key(std::array::from_fn(|index| index as u8));
+    let secret = Secret { proof: key.clone().into(), ephemeral: [0x11; 32] };
+    let keyring = Keyring { holders: [key.into()].into(), identity: None, ephemeral: [0x22; 32] };
+    let shaken = shaken(&secret, keyring, &Prologue::new(preamble, answer));
+    for (name, octets) in ["first", "second", "frame", "sealed"].iter().zip(&shaken) {
+        assert_shown(name, octets);
+    }
+    by_identity();
 
     let mut message = [0; STAMPED_LENGTH];
     Header { token, seq: 41, flags: Flags::STAMPED, flow: 3, word: 64 }.write(&mut message);
@@ -98,6 +93,40 @@ fn its_octets_are_reproduced() {
     assert_shown("last", &numbers.last(258, Nanos::secs(1)));
 }
 
+/// The same with identities.
+fn by_identity() {
+    let versions = Versions::OURS;
+    let keyed = Some(Authentication::Identity);
+    let preamble = Control { versions, keyed }.encode();
+    let answer = Answer { verdict: Ok(1), keyed, versions }.encode();
+    assert_shown("identity-preamble", &preamble);
+    assert_shown("identity-answer", &answer);
+    let [own, server] = [0x33, 0x44].map(|octet| Identity::new([octet; 32]));
+    assert_shown("client-public", own.public().octets());
+    assert_shown("server-public", server.public().octets());
+    let secret = Secret { proof: Proof::Identity { own: own.clone(), peer: *server.public() }, ephemeral: [0x11; 32] };
+    let holders = [(*own.public()).into()].into();
+    let keyring = Keyring { holders, identity: Some(server.into()), ephemeral: [0x22; 32] };
+    let [first, second, _, sealed] = shaken(&secret, keyring, &Prologue::new(preamble, answer));
+    assert_shown("identity-first", &first);
+    assert_shown("identity-second", &second);
+    assert_shown("identity-sealed", &sealed);
+}
+
+/// Both messages of a handshake, and the client's first frame, plain and sealed.
+fn shaken(secret: &Secret, keyring: Keyring, prologue: &Prologue) -> [Vec<u8>; 4] {
+    let (mut first, mut second) = (Vec::new(), Vec::new());
+    let mut client = Handshake::initiate(secret, prologue, &mut first).unwrap();
+    let mut server = Handshake::respond(keyring, secret.proof.kind(), prologue);
+    assert_eq!(server.feed(&first, &mut second), Ok(true));
+    assert_eq!(client.feed(&second, &mut Vec::new()), Ok(true));
+    let (mut seal, _, _) = client.finish().unwrap();
+    let (mut framed, mut sealed) = (Vec::new(), Vec::new());
+    frame::write(br#"{"type":"progress"}"#, &mut framed).unwrap();
+    seal.seal(&framed, &mut sealed).unwrap();
+    [first, second, framed, sealed]
+}
+
 #[test]
 fn its_codes_are_all_there_are() {
     let row = |code: u8, words: &str| format!("| {code} | {words} |");
@@ -109,6 +138,7 @@ fn its_codes_are_all_there_are() {
         Decline::Busy,
         Decline::Stopping,
         Decline::UnknownKind,
+        Decline::NoIdentityHere,
     ] {
         let wanted = row(decline.code(), &decline.to_string());
         assert!(DOCUMENT.contains(&wanted), "{wanted}");

@@ -1,7 +1,10 @@
 //! The client's machine against the server's, in memory: whole sessions, every refusal, and what happens on a bad path.
 
+mod identity;
+
 use std::collections::BTreeSet;
 
+use measure::authentication::Authentication;
 use measure::environment::Environment;
 use measure::interval::glance::TcpGlance;
 use measure::method::{Carrier, Pattern, Waiting};
@@ -60,7 +63,15 @@ fn terms() -> Terms {
 }
 
 fn secret(key: u8, ephemeral: u8) -> Secret {
-    Secret { key: Key([key; 32]), ephemeral: [ephemeral; 32] }
+    Secret { proof: Key([key; 32]).into(), ephemeral: [ephemeral; 32] }
+}
+
+fn keyring(key: u8) -> Keyring {
+    of_keys(&[Key([key; 32])])
+}
+
+fn of_keys(keys: &[Key]) -> Keyring {
+    Keyring { holders: keys.iter().cloned().map(Into::into).collect(), identity: None, ephemeral: [2; 32] }
 }
 
 /// Both ends, and the path between them.
@@ -85,7 +96,7 @@ impl Pair {
     }
 
     fn keyed(client: u8, server: u8) -> Self {
-        let terms = Terms { keyring: Some(secret(server, 2).into()), ..terms() };
+        let terms = Terms { keyring: Some(keyring(server)), ..terms() };
         Self::new(Client::new(open(), Some(secret(client, 3)), NOW), terms)
     }
 
@@ -162,7 +173,7 @@ fn is_whole(events: &[ClientEvent]) -> bool {
 #[test_case(7)]
 #[test_case(usize::MAX)]
 fn a_session_goes_from_preamble_to_report_in_any_pieces(piece: usize) {
-    for pair in [Pair::plain(terms()), Pair::keyed(1, 1)] {
+    for pair in [Pair::plain(terms()), Pair::keyed(1, 1), Pair::identified()] {
         let mut pair = Pair { piece, ..pair };
         let events = pair.run();
         assert!(is_whole(&events), "{events:?} {:?}", pair.ends);
@@ -176,7 +187,7 @@ fn a_session_goes_from_preamble_to_report_in_any_pieces(piece: usize) {
 fn a_keyed_conversation_shows_nothing_but_the_preambles() {
     let mut pair = Pair::keyed(1, 1);
     let hello = pair.client.outgoing();
-    assert_eq!(hello, Control { versions: Versions::OURS, keyed: true }.encode());
+    assert_eq!(hello, Control { versions: Versions::OURS, keyed: Some(Authentication::PreShared) }.encode());
     pair.server.feed(&hello, NOW).unwrap();
     pair.client.feed(&pair.server.outgoing(), NOW).unwrap();
     pair.server.feed(&pair.client.outgoing(), NOW).unwrap();
@@ -185,16 +196,17 @@ fn a_keyed_conversation_shows_nothing_but_the_preambles() {
     assert!(open.len() > 100 && !open.windows(4).any(|window| window == b"open"), "the request is sealed");
 }
 
-#[test]
-fn any_octet_changed_on_the_way_is_seen_where_there_is_a_key() {
-    let mut whole = Pair::keyed(1, 1);
+#[test_case(|| Pair::keyed(1, 1); "a pre-shared key")]
+#[test_case(Pair::identified; "identities")]
+fn any_octet_changed_on_the_way_is_seen_where_there_is_a_key(pair: fn() -> Pair) {
+    let mut whole = pair();
     assert!(is_whole(&whole.run()));
     let octets = 2 * whole.carried[0].max(whole.carried[1]);
     assert!(octets > 1_000, "{octets}");
     // Each octet of the preambles and the handshake, then one of each few: unoptimised cryptography takes its time.
-    let tried = |flip: &usize| flip / 2 < whole.carried[flip % 2] && (*flip < 200 || flip.is_multiple_of(97));
+    let tried = |flip: &usize| flip / 2 < whole.carried[flip % 2] && (*flip < 280 || flip.is_multiple_of(97));
     for flip in (0..octets).filter(tried) {
-        let mut pair = Pair { flip: Some(flip), ..Pair::keyed(1, 1) };
+        let mut pair = Pair { flip: Some(flip), ..pair() };
         let events = pair.run();
         assert!(!is_whole(&events), "octet {} of way {} was changed, and nobody saw it", flip / 2, flip % 2);
     }
@@ -212,8 +224,9 @@ fn a_wrong_key_is_named_at_both_ends() {
 #[test_case(2)]
 fn any_key_of_several_lets_in_and_which_is_known(which: u8) {
     let keys = [4, 5, 6].map(|octet| Key([octet; 32]));
-    let keyring = Keyring { keys: keys.clone().into(), ephemeral: [2; 32] };
-    let client = Client::new(open(), Some(Secret { key: keys[usize::from(which)].clone(), ephemeral: [3; 32] }), NOW);
+    let keyring = of_keys(&keys);
+    let client =
+        Client::new(open(), Some(Secret { proof: keys[usize::from(which)].clone().into(), ephemeral: [3; 32] }), NOW);
     let mut pair = Pair::new(client, Terms { keyring: Some(keyring), ..terms() });
     assert_eq!(pair.server.holder(), None);
     pair.opened();
@@ -222,7 +235,7 @@ fn any_key_of_several_lets_in_and_which_is_known(which: u8) {
 
 #[test]
 fn with_no_key_at_all_nobody_is_let_in() {
-    let keyring = Keyring { keys: [].into(), ephemeral: [2; 32] };
+    let keyring = of_keys(&[]);
     let mut pair = Pair::new(Client::new(open(), Some(secret(1, 3)), NOW), Terms { keyring: Some(keyring), ..terms() });
     pair.carry();
     assert_eq!(pair.ends, [Err(SessionError::WrongKey), Err(SessionError::WrongKey)]);
@@ -232,7 +245,7 @@ fn with_no_key_at_all_nobody_is_let_in() {
 fn a_downgrade_of_the_versions_fails_the_handshake() {
     let versions = Versions { lowest: 1, highest: 2 };
     let mut client = Client::with_versions(open(), Some(secret(1, 3)), versions, NOW);
-    let mut server = Server::new(Terms { keyring: Some(secret(1, 2).into()), versions, ..terms() }, NOW);
+    let mut server = Server::new(Terms { keyring: Some(keyring(1)), versions, ..terms() }, NOW);
     let mut hello = client.outgoing();
     hello[13] = 1; // as if the client spoke version 1 alone
     server.feed(&hello, NOW).unwrap();
@@ -241,8 +254,8 @@ fn a_downgrade_of_the_versions_fails_the_handshake() {
     assert_eq!(server.feed(&client.outgoing(), NOW), Err(SessionError::WrongKey));
 }
 
-#[test_case(Answer { verdict: Ok(1), keyed: false, versions: Versions::OURS }; "the key left aside")]
-#[test_case(Answer { verdict: Ok(2), keyed: true, versions: Versions::OURS }; "a version nobody offered")]
+#[test_case(Answer { verdict: Ok(1), keyed: None, versions: Versions::OURS }; "the key left aside")]
+#[test_case(Answer { verdict: Ok(2), keyed: Some(Authentication::PreShared), versions: Versions::OURS }; "a version nobody offered")]
 fn an_answer_that_contradicts_the_question_is_refused(answer: Answer) {
     let mut client = Client::new(open(), Some(secret(1, 3)), NOW);
     let error = client.feed(&answer.encode(), NOW).unwrap_err();
@@ -255,7 +268,7 @@ fn an_answer_that_contradicts_the_question_is_refused(answer: Answer) {
 #[test_case(None, None, Some(Decline::Busy), Decline::Busy)]
 #[test_case(Some(1), Some(1), Some(Decline::Stopping), Decline::Stopping)]
 fn a_declined_preamble_says_why(client: Option<u8>, server: Option<u8>, decline: Option<Decline>, said: Decline) {
-    let terms = Terms { keyring: server.map(|key| secret(key, 2).into()), decline, ..terms() };
+    let terms = Terms { keyring: server.map(keyring), decline, ..terms() };
     let mut pair = Pair::new(Client::new(open(), client.map(|key| secret(key, 3)), NOW), terms);
     pair.carry();
     let error = Err(SessionError::Declined { decline: said, ours: Versions::OURS, theirs: Versions::OURS });
@@ -283,7 +296,7 @@ fn versions_agree_or_say_who_is_behind(client: Versions, server: Versions, agree
 #[test]
 fn a_kind_of_connection_from_the_future_is_answered() {
     let mut server = Server::new(terms(), NOW);
-    let mut hello = Control { versions: Versions::OURS, keyed: false }.encode();
+    let mut hello = Control { versions: Versions::OURS, keyed: None }.encode();
     hello[8] = 3;
     assert!(server.feed(&hello, NOW).is_err());
     let (answer, _) = Answer::read(&server.outgoing()).unwrap().unwrap();
@@ -322,7 +335,7 @@ fn a_data_connection_leaves_with_what_came_behind_its_preamble() {
     let data = Data { version: 1, token: TOKEN, flow: 3 };
     let octets = [&data.encode()[..], b"request"].concat();
     for piece in [1, octets.len()] {
-        let mut server = Server::new(Terms { keyring: Some(secret(1, 2).into()), ..terms() }, NOW);
+        let mut server = Server::new(Terms { keyring: Some(keyring(1)), ..terms() }, NOW);
         let (preamble, request) = octets.split_at(if piece == 1 { 32 } else { octets.len() });
         for part in preamble.chunks(piece) {
             server.feed(part, NOW).unwrap();

@@ -1,4 +1,5 @@
-//! `sonde key`: a new pre-shared key, 256 random bits in a file that only its owner reads; and the list of a server's keys.
+//! `sonde key`: a new pre-shared key or identity, 256 random bits in a file that only its owner reads; and the list of a server's
+//! keys.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -7,10 +8,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use endpoint::reflector::permit::Permit;
-use protocol::native::key::Key;
+use protocol::native::identity::Identity;
+use protocol::native::key::{Holder, Key};
 use protocol::native::limits::Limits;
 
-use crate::command::key_file::KeyFile;
+use crate::command::key_file::{self, KeyFile};
 use crate::command::key_list::{self, Listed, TABLE};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -24,6 +26,9 @@ Examples:
   sonde rtt db1 --key fleet.key                here (or SONDE_KEY_FILE=fleet.key)
   sonde key keys.toml --add alice              several keys: alice's is written to alice.key, for her
   sonde key keys.toml --list                   names and rights, never a key
+  sonde key alice.identity --identity          an identity, for this host alone; prints its public part
+  sonde key keys.toml --add alice --peer-identity sonde-public-1:...
+                                               let it in, where the server has an identity too
   sonde key keys.toml --revoke alice           take it away; then kill -HUP the server
 
 docs/howto/keys.md says which rights a key can have.
@@ -32,16 +37,26 @@ docs/howto/keys.md says which rights a key can have.
 /// What `sonde key` takes.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "one per switch of the command line")]
 pub struct KeyOptions {
     /// The key file to create, which is never overwritten; with --add, --list and --revoke the server's list of keys
     #[arg(value_name = "FILE")]
     file: PathBuf,
+    /// Create an identity in place of a pre-shared key, and print its public part
+    #[arg(long, conflicts_with_all = ["public", "add", "list", "revoke"])]
+    identity: bool,
+    /// Print the public part of the identity in FILE
+    #[arg(long, conflicts_with_all = ["add", "list", "revoke"])]
+    public: bool,
     /// Add a new key of this name to the list, and write it to NAME.key for whoever will use it
     #[arg(long, value_name = "NAME", conflicts_with_all = ["list", "revoke"])]
     add: Option<String>,
     /// With --add: write the new key to this file
-    #[arg(short = 'o', long = "output", value_name = "FILE", requires = "add")]
+    #[arg(short = 'o', long = "output", value_name = "FILE", requires = "add", conflicts_with = "peer_identity")]
     output: Option<PathBuf>,
+    /// With --add: no new key, but the identity with this public part, or with that in this file
+    #[arg(long, value_name = "PUBLIC", requires = "add")]
+    peer_identity: Option<String>,
     /// Print the keys of the list by their names, with their rights
     #[arg(long, conflicts_with = "revoke")]
     list: bool,
@@ -60,8 +75,10 @@ pub struct KeyOptions {
 pub fn run(options: &KeyOptions, output: &Output) -> Result<Exit, Failure> {
     let list = || List::read(&options.file, options.insecure_key_file);
     if let Some(name) = &options.add {
-        let own = options.output.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.key")));
-        return add(name, &own, options, output);
+        return match &options.peer_identity {
+            Some(public) => add_identity(name, public, options, output),
+            None => add(name, options, output),
+        };
     }
     if let Some(name) = &options.revoke {
         list()?.without(name)?.write()?;
@@ -77,7 +94,19 @@ pub fn run(options: &KeyOptions, output: &Output) -> Result<Exit, Failure> {
         return Ok(Exit::Done);
     }
     let file = &options.file;
-    create(file, &new()?)?;
+    if options.public {
+        let identity = KeyFile::new(file.clone(), options.insecure_key_file).identity()?;
+        output.result(&format!("{}\n", identity.public()));
+        return Ok(Exit::Done);
+    }
+    if options.identity {
+        let identity = Identity::new(new()?.0);
+        create(file, &identity.to_text())?;
+        output.note(&format!("{}: a new identity, readable by you alone; its public part is:\n", file.display()));
+        output.result(&format!("{}\n", identity.public()));
+        return Ok(Exit::Done);
+    }
+    create(file, &new()?.to_text())?;
     output.note(&format!("{}: a new key of 256 bits, readable by you alone\n", file.display()));
     Ok(Exit::Done)
 }
@@ -87,9 +116,9 @@ fn new() -> Result<Key, Failure> {
     random_bits().map(Key).map_err(|error| Failure::usage(format!("/dev/urandom: cannot draw a key: {error}")))
 }
 
-/// Writes the key to a new file.
-fn create(file: &Path, key: &Key) -> Result<(), Failure> {
-    write_new(file, &format!("{}\n", key.to_text())).map_err(|error| match error.kind() {
+/// Writes the line of a key or an identity to a new file.
+fn create(file: &Path, line: &str) -> Result<(), Failure> {
+    write_new(file, &format!("{line}\n")).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => Failure::usage(format!("{}: exists already", file.display()))
             .hint("a key in use is never overwritten: choose another name, or remove the file first")
             .about(file.display().to_string()),
@@ -98,16 +127,30 @@ fn create(file: &Path, key: &Key) -> Result<(), Failure> {
     })
 }
 
-/// Adds a key of this name to the list, which is made where there is none, and writes it to `own`.
-fn add(name: &str, own: &Path, options: &KeyOptions, output: &Output) -> Result<Exit, Failure> {
-    let list = match List::read(&options.file, options.insecure_key_file) {
-        Err(_) if !options.file.exists() => List::new(&options.file),
-        list => list?,
-    };
+/// The list, to which something is to be added: a new one where there is none.
+fn list_to_be(options: &KeyOptions) -> Result<List, Failure> {
+    match List::read(&options.file, options.insecure_key_file) {
+        Err(_) if !options.file.exists() => Ok(List::new(&options.file)),
+        list => list,
+    }
+}
+
+/// Adds an identity by this name to the list.
+fn add_identity(name: &str, public: &str, options: &KeyOptions, output: &Output) -> Result<Exit, Failure> {
+    let public = key_file::public(public)?;
+    list_to_be(options)?.with(name, &public.into())?.write()?;
+    output.note(&format!("{}: identity {name:?} added, with all rights\n", options.file.display()));
+    Ok(Exit::Done)
+}
+
+/// Adds a key of this name to the list, and writes it to a file of its own.
+fn add(name: &str, options: &KeyOptions, output: &Output) -> Result<Exit, Failure> {
+    let own = &options.output.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.key")));
+    let list = list_to_be(options)?;
     let key = new()?;
-    let list = list.with(name, &key)?;
+    let list = list.with(name, &key.clone().into())?;
     // First what can fail without harm: a key that nobody has may be in a list.
-    create(own, &key)?;
+    create(own, &key.to_text())?;
     list.write().inspect_err(|_| drop(std::fs::remove_file(own)))?;
     output.note(&format!(
         "{}: key {name:?} added, with all rights; it is in {}\n",
@@ -146,10 +189,14 @@ impl List {
     }
 
     /// The same with one key more, behind the others.
-    fn with(self, name: &str, key: &Key) -> Result<Self, Failure> {
+    fn with(self, name: &str, holder: &Holder) -> Result<Self, Failure> {
+        let (word, value) = match holder {
+            Holder::PreShared(key) => ("key", key.to_text()),
+            Holder::Identity(public) => ("public", public.to_string()),
+        };
         let quoted = toml::Value::String(name.to_owned());
         let gap = if self.text.is_empty() || self.text.ends_with('\n') { "" } else { "\n" };
-        let text = format!("{}{gap}\n{TABLE}\nname = {quoted}\nkey = \"{}\"\n", self.text, key.to_text());
+        let text = format!("{}{gap}\n{TABLE}\nname = {quoted}\n{word} = \"{value}\"\n", self.text);
         let list = Self { text, ..self };
         list.keys().map(|_| list)
     }

@@ -1,4 +1,4 @@
-//! Reading a pre-shared key from its file.
+//! Reading a pre-shared key or an identity from its file.
 
 use std::fs::File;
 use std::io::Read;
@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use endpoint::control::Credential;
-use protocol::native::key::Key;
+use protocol::native::identity::{Identity, PUBLIC_PREFIX, Public};
+use protocol::native::key::{Key, KeyError, Proof};
 use protocol::stamp::key::Key as StampKey;
 
 use crate::failure::Failure;
@@ -16,13 +17,18 @@ use crate::failure::Failure;
 const LONGEST: u64 = 1 << 20;
 /// How one is made.
 const HINT: &str = "create one: `sonde key FILE`";
+/// How the public part of an identity is found.
+const PUBLIC_HINT: &str = "`sonde key FILE --public` prints it where the identity is";
 
 /// The key of the far side.
 #[derive(Clone, Debug, Default, PartialEq, Args)]
 pub struct KeyOptions {
-    /// Pre-shared key of the peer's `sonde serve`: a file made by `sonde key`
+    /// Pre-shared key of the peer's `sonde serve`, or your own identity: a file made by `sonde key`
     #[arg(long, value_name = "FILE", env = "SONDE_KEY_FILE")]
     key: Option<PathBuf>,
+    /// With an identity: the public part of the peer's, or a file that holds it; sonde measures with no other server
+    #[arg(long, value_name = "PUBLIC", requires = "key")]
+    peer_identity: Option<String>,
     /// Use a key file that other users of this machine can read
     #[arg(long)]
     insecure_key_file: bool,
@@ -35,7 +41,7 @@ impl KeyOptions {
     /// The file that was named.
     pub fn file(&self) -> Option<KeyFile> {
         let file = self.another(self.key.as_ref())?;
-        Some(KeyFile { authenticate_datagrams: !self.no_datagram_auth, ..file })
+        Some(KeyFile { peer: self.peer_identity.clone(), authenticate_datagrams: !self.no_datagram_auth, ..file })
     }
 
     /// Another file than that of the key, which is read likewise.
@@ -48,6 +54,8 @@ impl KeyOptions {
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyFile {
     path: PathBuf,
+    /// The public part of the peer's identity, or its file, where the secret is an identity.
+    peer: Option<String>,
     /// Whether it is read though others can read it too.
     insecure: bool,
     /// Whether its key is to authenticate datagrams too.
@@ -57,7 +65,7 @@ pub struct KeyFile {
 impl KeyFile {
     /// The file at `path`, taken though others can read it where `insecure`.
     pub fn new(path: PathBuf, insecure: bool) -> Self {
-        Self { path, insecure, authenticate_datagrams: true }
+        Self { path, peer: None, insecure, authenticate_datagrams: true }
     }
 
     /// Its name.
@@ -65,36 +73,65 @@ impl KeyFile {
         self.path.display().to_string()
     }
 
-    /// The key in it.
+    /// The identity in it.
     ///
     /// # Errors
-    /// A file that cannot be read, that others can read, or that holds no key. No error repeats what the file holds.
-    pub fn read(&self) -> Result<Key, Failure> {
-        self.parse(&self.text(HINT)?)
+    /// A file that cannot be read, that others can read, or that holds none. No error repeats what the file holds.
+    pub fn identity(&self) -> Result<Identity, Failure> {
+        const HINT: &str = "create one: `sonde key FILE --identity`";
+        Identity::parse(&self.text(HINT)?).map_err(|fault| self.holds_none(fault, HINT))
     }
 
-    /// The key in it, and how a client uses it.
+    /// The key or the identity in it, and how a client uses it.
     ///
     /// # Errors
-    /// As [`KeyFile::read`].
+    /// A file that cannot be read, that others can read, or that holds neither; an identity without that of the peer, or a key
+    /// with one. No error repeats what the file holds.
     pub fn credential(&self) -> Result<Credential, Failure> {
-        let credential = Credential::from(self.read()?);
-        Ok(Credential { authenticate_datagrams: self.authenticate_datagrams, ..credential })
+        let text = self.text(HINT)?;
+        let proof = if Identity::is_in(&text) {
+            let own = Identity::parse(&text).map_err(|fault| self.holds_none(fault, HINT))?;
+            Proof::Identity { own, peer: self.peer()? }
+        } else {
+            Proof::PreShared(self.parse(&text)?)
+        };
+        if self.peer.is_some() && matches!(proof, Proof::PreShared(_)) {
+            let what = format!("{}: a pre-shared key, by which no server shows an identity", self.name());
+            return Err(Failure::usage(what)
+                .hint("name a file of `sonde key FILE --identity` as --key, or remove --peer-identity")
+                .about(self.name()));
+        }
+        Ok(Credential { authenticate_datagrams: self.authenticate_datagrams, ..proof.into() })
+    }
+
+    /// The identity of the peer.
+    fn peer(&self) -> Result<Public, Failure> {
+        let peer = self.peer.as_ref().ok_or_else(|| {
+            let what = format!("{}: holds an identity, and that of the server is not given", self.name());
+            Failure::usage(what)
+                .hint(format!("give the server's: --peer-identity PUBLIC; {PUBLIC_HINT}"))
+                .about(self.name())
+        })?;
+        public(peer)
     }
 
     /// The key in `text`, which was read from it: a pipe can be read once.
     ///
     /// # Errors
-    /// As [`KeyFile::read`].
+    /// A text that holds no key.
     pub fn parse(&self, text: &str) -> Result<Key, Failure> {
+        Key::parse(text).map_err(|fault| self.holds_none(fault, HINT))
+    }
+
+    fn holds_none(&self, fault: KeyError, hint: &str) -> Failure {
         let name = self.name();
-        Key::parse(text).map_err(|fault| Failure::usage(format!("{name}: {fault}")).hint(HINT).about(&name))
+        Failure::usage(format!("{name}: {fault}")).hint(hint).about(&name)
     }
 
     /// The key of STAMP's authenticated packets in it, likewise.
     ///
     /// # Errors
-    /// As [`KeyFile::read`].
+    /// As [`KeyFile::identity`].
     pub fn read_stamp(&self) -> Result<StampKey, Failure> {
         const HINT: &str = "create one: `sonde key FILE` or `(umask 077; openssl rand -hex 32 > FILE)`";
         let text = self.text(HINT)?;
@@ -159,4 +196,20 @@ impl KeyFile {
         }
         Ok(text)
     }
+}
+
+/// The public part of an identity: `said` itself, or what stands in the file of this name.
+///
+/// # Errors
+/// A file that cannot be read, or what is no public part.
+pub fn public(said: &str) -> Result<Public, Failure> {
+    if said.starts_with(PUBLIC_PREFIX) {
+        return Public::parse(said)
+            .map_err(|fault| Failure::usage(format!("the public part of an identity: {fault}")).hint(PUBLIC_HINT));
+    }
+    let cannot = |fault: String| Failure::usage(format!("{said}: {fault}")).hint(PUBLIC_HINT).about(said);
+    let mut text = String::new();
+    let read = File::open(said).and_then(|file| file.take(LONGEST).read_to_string(&mut text));
+    read.map_err(|error| cannot(format!("cannot read the public part of an identity: {error}")))?;
+    Public::parse(&text).map_err(|fault| cannot(fault.to_string()))
 }

@@ -14,7 +14,8 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use measure::method::Pattern;
 use measure::unit::{Bytes, Nanos, Rate};
-use protocol::native::key::{Key, PREFIX};
+use protocol::native::identity::{self, Public};
+use protocol::native::key::{Holder, Key, PREFIX};
 use protocol::native::limits::Limits;
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
@@ -39,7 +40,8 @@ struct Document {
 #[serde(deny_unknown_fields)]
 struct Entry {
     name: String,
-    key: Secret,
+    key: Option<Secret>,
+    public: Option<PublicPart>,
     patterns: Option<Vec<PatternWord>>,
     #[serde(default)]
     networks: Vec<Network>,
@@ -77,6 +79,16 @@ impl<'de> Deserialize<'de> for Secret {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from)?;
         Key::parse(&text).map(Self).map_err(serde::de::Error::custom)
+    }
+}
+
+#[derive(Debug)]
+struct PublicPart(Public);
+
+impl<'de> Deserialize<'de> for PublicPart {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        Public::parse(&text).map(Self).map_err(serde::de::Error::custom)
     }
 }
 
@@ -126,8 +138,8 @@ fn parsed<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(from: D) -> Resul
 /// One key of a list.
 #[derive(Debug)]
 pub struct Listed {
-    /// The key.
-    pub key: Key,
+    /// By what its holder is known.
+    pub holder: Holder,
     /// Its name and its rights, within those of all.
     pub permit: Permit,
 }
@@ -166,8 +178,11 @@ pub fn read(text: &str, name: &str, usual: &Permit) -> Result<Vec<Listed>, Failu
     };
     let document: Document = toml::from_str(text).map_err(|error| {
         // What stands in a wrong place may be a key.
-        let what =
-            if error.message().contains(PREFIX) { "a key in the place of something else" } else { error.message() };
+        let what = if [PREFIX, identity::PREFIX].iter().any(|secret| error.message().contains(secret)) {
+            "a key in the place of something else"
+        } else {
+            error.message()
+        };
         fault(error.span().map_or(0, |span| span.start), what.to_owned())
     })?;
     if document.keys.len() > MOST_KEYS {
@@ -188,16 +203,21 @@ pub fn read(text: &str, name: &str, usual: &Permit) -> Result<Vec<Listed>, Failu
         if !names.insert(entry.name.clone()) {
             return Err(fault(at, format!("a second key `{}`", entry.name)));
         }
-        if let Some(other) = listed.iter().find(|other| other.key == entry.key.0) {
+        let holder = match (&entry.key, &entry.public) {
+            (Some(key), None) => Holder::PreShared(key.0.clone()),
+            (None, Some(public)) => Holder::Identity(public.0),
+            _ => return Err(fault(at, format!("key `{}` has either `key` or `public`", entry.name))),
+        };
+        if let Some(other) = listed.iter().find(|other| other.holder == holder) {
             return Err(fault(at, format!("key `{}` is the key of `{}` again", entry.name, other.name())));
         }
-        listed.push(entry.listed(usual));
+        listed.push(entry.listed(holder, usual));
     }
     Ok(listed)
 }
 
 impl Entry {
-    fn listed(self, usual: &Permit) -> Listed {
+    fn listed(self, holder: Holder, usual: &Permit) -> Listed {
         let limits = &usual.limits;
         let pattern = |word: &PatternWord| match word {
             PatternWord::Exchange => Pattern::Exchange,
@@ -206,7 +226,7 @@ impl Entry {
         };
         let size = self.max_size;
         Listed {
-            key: self.key.0,
+            holder,
             permit: Permit {
                 name: Some(self.name),
                 networks: Gate(self.networks.into_iter().map(|network| network.0).collect()),
@@ -234,13 +254,18 @@ impl Entry {
     }
 }
 
-/// The keys by their names, with what each may do; never a key itself.
+/// The keys by their names, with what each may do; never a secret.
 pub fn table(keys: &[Listed]) -> String {
     let usual = Permit::within(Limits::default());
     let width = keys.iter().map(|key| key.name().chars().count()).max().unwrap_or_default();
-    let lines: Vec<String> =
-        keys.iter().map(|key| format!("{:width$}  {}\n", key.name(), rights(&key.permit, &usual))).collect();
+    let lines: Vec<String> = keys.iter().map(|key| format!("{:width$}  {}\n", key.name(), told(key, &usual))).collect();
     lines.concat()
+}
+
+/// An identity is told as one, since its name says nothing of it.
+fn told(key: &Listed, usual: &Permit) -> String {
+    let rights = rights(&key.permit, usual);
+    if matches!(key.holder, Holder::Identity(_)) { format!("identity; {rights}") } else { rights }
 }
 
 /// Only what is less than everything.

@@ -21,7 +21,7 @@ use endpoint::serve::book::Books;
 use endpoint::serve::door::Door;
 use endpoint::stop::Stop;
 use endpoint::thread::check_allowed;
-use protocol::native::key::Key;
+use protocol::native::key::Holder;
 
 use crate::command::key_file::KeyFile;
 use crate::command::key_list;
@@ -88,7 +88,8 @@ fn watch(plan: &Plan, permits: Permits, books: Books, stop: &Stop, output: &Arc<
     let asked = stop.clone();
     let counters = Counters { books, file: plan.counters.clone(), output: Arc::clone(output) };
     let reload = plan.key.as_ref().map(|file| {
-        let again = Again { file: file.clone(), usual: plan.usual(), permits, output: Arc::clone(output) };
+        let identified = plan.identity.is_some();
+        let again = Again { file: file.clone(), identified, usual: plan.usual(), permits, output: Arc::clone(output) };
         Box::new(move || again.read()) as Box<dyn Fn() + Send>
     });
     let watched = signal::watch_server(move || asked.request(), move || counters.tell(), reload);
@@ -151,26 +152,42 @@ fn told(telling: io::Result<()>, output: &Output) {
 fn permits(plan: &Plan) -> Result<Permits, Failure> {
     let usual = plan.usual();
     match &plan.key {
-        Some(file) => Ok(Permits::keyed(holders(file, &usual, false)?)),
+        Some(file) => {
+            let all = holders(file, plan.identity.is_some(), &usual, false)?;
+            let identity = plan.identity.as_ref().map(KeyFile::identity).transpose()?;
+            Ok(match identity {
+                Some(identity) => Permits::identified(all, identity),
+                None => Permits::keyed(all),
+            })
+        }
         None => Ok(Permits::open(usual)),
     }
 }
 
 /// The holders of the keys in `file`: one key without a name, or a list. Where it is read again, nothing in it lets nobody in: its
-/// last key was taken away.
-fn holders(file: &KeyFile, usual: &Permit, again: bool) -> Result<Vec<(Key, Permit)>, Failure> {
+/// last key was taken away. A list that names identities is for a server that has one too.
+fn holders(file: &KeyFile, identified: bool, usual: &Permit, again: bool) -> Result<Vec<(Holder, Permit)>, Failure> {
     let text = file.text("create one: `sonde key FILE`")?;
     let is_list = key_list::is_list(&text) || again && key_list::is_bare(&text);
     if !is_list {
-        return Ok(vec![(file.parse(&text)?, usual.clone())]);
+        return Ok(vec![(file.parse(&text)?.into(), usual.clone())]);
     }
     let listed = key_list::read(&text, &file.name(), usual)?;
-    Ok(listed.into_iter().map(|one| (one.key, one.permit)).collect())
+    let of_identity = |one: &&key_list::Listed| matches!(one.holder, Holder::Identity(_));
+    if let Some(one) = listed.iter().find(of_identity).filter(|_| !identified) {
+        let what = format!("{}: key {:?} is an identity, and this server has none to show it", file.name(), one.name());
+        return Err(Failure::usage(what)
+            .hint("make one, `sonde key FILE --identity`, and start with --identity FILE")
+            .about(file.name()));
+    }
+    Ok(listed.into_iter().map(|one| (one.holder, one.permit)).collect())
 }
 
 /// The keys, read again while it runs: sessions that are open go on.
 struct Again {
     file: KeyFile,
+    /// Whether the server has an identity.
+    identified: bool,
     usual: Permit,
     permits: Permits,
     output: Arc<Output>,
@@ -179,7 +196,7 @@ struct Again {
 impl Again {
     /// Where they cannot be read, those that were read before stay.
     fn read(&self) {
-        match holders(&self.file, &self.usual, true) {
+        match holders(&self.file, self.identified, &self.usual, true) {
             Ok(all) => {
                 let count = report::number::count(all.len() as u64, "key", "keys");
                 self.permits.replace(all);

@@ -10,6 +10,14 @@ pub fn session(error: &SessionError) -> Option<String> {
         SessionError::NotSonde(_) => "correct the port: no `sonde serve` answers at this one",
         SessionError::Declined { decline, .. } => declined(*decline),
         SessionError::WrongKey => "use the same key file at both ends",
+        SessionError::WrongPeer => {
+            "compare --peer-identity with what `sonde key FILE --public` prints for the server's identity: another server may answer here"
+        }
+        SessionError::UnknownIdentity { identity } => {
+            return Some(format!(
+                "at the server: `sonde key LIST --add NAME --peer-identity {identity}`, then send it SIGHUP"
+            ));
+        }
         SessionError::Refused(refused) => return refusal(refused),
         SessionError::Overdue { .. } => {
             "check that the host is not overloaded and that no firewall drops the connection's packets"
@@ -47,7 +55,10 @@ fn declined(decline: Decline) -> &'static str {
     match decline {
         Decline::TooOld => "update this end",
         Decline::TooNew => "update the other end",
-        Decline::KeyRequired => "give the server's key: --key FILE",
+        Decline::KeyRequired => "give the server's key, or an identity that it knows: --key FILE",
+        Decline::NoIdentityHere => {
+            "start the server with --identity FILE, in a version that knows identities; or give a pre-shared key of it"
+        }
         Decline::NoKeyHere => "start the server with the key file, or measure without a key",
         Decline::Busy => "try again when another measurement has ended",
         Decline::Stopping => "start it again there, then measure",

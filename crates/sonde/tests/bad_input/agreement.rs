@@ -76,7 +76,7 @@ fn answering(answer: Answer) -> String {
 #[test_case(Err(Decline::Stopping), "it is shutting down"; "one that goes down")]
 #[test_case(Err(Decline::Other(99)), "a reason unknown to this version (code 99)"; "a reason of the future")]
 fn an_answer_out_of_the_ordinary_is_said_in_words(verdict: Result<u16, Decline>, said: &str) {
-    let address = answering(Answer { verdict, keyed: false, versions: Versions { lowest: 1, highest: 9 } });
+    let address = answering(Answer { verdict, keyed: None, versions: Versions { lowest: 1, highest: 9 } });
     let (ended, error) = crate::error(&address, &["-c", "5"]);
     assert_eq!((ended.code, error["side"].as_str()), (Some(1), Some("theirs")), "{error:#}");
     assert!(ended.stderr.contains(said) && ended.stderr.contains("\ntry:   "), "{}", ended.stderr);
@@ -87,9 +87,9 @@ fn an_answer_out_of_the_ordinary_is_said_in_words(verdict: Result<u16, Decline>,
 fn a_client_of_the_future_is_answered_by_the_versions_we_speak(versions: Versions, verdict: Result<u16, Decline>) {
     let serve = Serve::start(&[]);
     let mut connection = TcpStream::connect(&serve.address).unwrap();
-    connection.write_all(&Control { versions, keyed: false }.encode()).unwrap();
+    connection.write_all(&Control { versions, keyed: None }.encode()).unwrap();
     let mut answer = [0; 16];
     connection.read_exact(&mut answer).unwrap();
-    let wanted = Answer { verdict, keyed: false, versions: Versions::OURS };
+    let wanted = Answer { verdict, keyed: None, versions: Versions::OURS };
     assert_eq!(Answer::read(&answer).unwrap(), Some((wanted, 16)));
 }

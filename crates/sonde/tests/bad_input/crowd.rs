@@ -31,7 +31,7 @@ fn is_closed(mut stream: &TcpStream) -> bool {
 fn a_thousand_silent_connections_hold_up_nobody_and_are_closed() {
     let serve = Serve::start(&[]);
     let before = serve.descriptors();
-    let preamble = Control { versions: Versions::OURS, keyed: false }.encode();
+    let preamble = Control { versions: Versions::OURS, keyed: None }.encode();
     let mut crowd = Vec::new();
     for number in 0..1_000 {
         let mut stream = TcpStream::connect(&serve.address).unwrap();

@@ -29,12 +29,12 @@ fn list(folder: &Path, names: &[&str], limited: &str, rights: &str) {
     std::fs::write(path, text.replace(&head, &format!("{head}{rights}\n"))).unwrap();
 }
 
-fn rtt(folder: &Path, address: &str, words: &[&str]) -> assert_cmd::Command {
+pub fn rtt(folder: &Path, address: &str, words: &[&str]) -> assert_cmd::Command {
     sonde_in(folder, &[&["rtt", address, "-q", "--json", "--warm-up", "0"], words].concat())
 }
 
 /// The next line of the audit.
-fn entry(reflector: &mut Reflector) -> Value {
+pub fn entry(reflector: &mut Reflector) -> Value {
     document(reflector.line_that("{\"time\":").as_bytes())
 }
 

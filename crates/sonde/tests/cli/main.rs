@@ -10,6 +10,7 @@ mod completions;
 mod documents;
 mod find;
 mod help;
+mod identities;
 mod idle;
 mod key;
 mod keys;

@@ -133,6 +133,7 @@ const OTHERS_IN_TESTS: &[&str] = &[
     "proptest",
     "serde",
     "serde_json",
+    "snow",
     "socket2",
     "tempfile",
     "test-case",

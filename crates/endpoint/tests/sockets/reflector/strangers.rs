@@ -15,7 +15,7 @@ use crate::reflector::with_reflector;
 /// A connection that opens as ours do, and says no more.
 fn half_open(address: SocketAddr) -> TcpStream {
     let mut stream = connect(address);
-    stream.write_all(&Control { versions: Versions::OURS, keyed: false }.encode()).unwrap();
+    stream.write_all(&Control { versions: Versions::OURS, keyed: None }.encode()).unwrap();
     stream
 }
 

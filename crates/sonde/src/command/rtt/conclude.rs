@@ -279,6 +279,7 @@ fn who(facts: &PeerFacts, spoken: Spoken, carrier: Carrier) -> Peer {
         protocol_version: facts.protocol.map(u32::from),
         batch: facts.batch,
         receive_buffer_bytes: facts.receive_buffer,
+        authentication: facts.authentication,
         datagrams_authenticated: facts.authenticated,
     }
 }

@@ -19,6 +19,7 @@ Examples:
   sonde serve                                   loopback only, for trying it out
   sonde serve --key fleet.key                   all addresses, only for clients with the key
   sonde serve --key keys.toml --audit           keys with rights, and a line for each use of them
+  sonde serve --key keys.toml --identity db1.identity  clients with identities, too
   sonde serve --open --listen 10.0.0.2          one address of a network you trust
   sonde serve --open --netperf                  also a netserver, on port 12865
   sonde serve --open --sockperf                 also a sockperf server, on port 11111
@@ -64,6 +65,10 @@ pub struct DoorOptions {
     /// `sonde key FILE --add NAME`, read again on SIGHUP
     #[arg(long, value_name = "FILE", env = "SONDE_KEY_FILE")]
     pub key: Option<PathBuf>,
+    /// Identity of this server, made by `sonde key FILE --identity`: clients whose public part is in the list of --key are let in
+    /// by theirs, and know this one
+    #[arg(long, value_name = "FILE", requires = "key")]
+    pub identity: Option<PathBuf>,
     /// Use key files that other users of this machine can read
     #[arg(long)]
     pub insecure_key_file: bool,

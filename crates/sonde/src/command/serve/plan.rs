@@ -36,6 +36,8 @@ pub struct Plan {
     pub stamp: Option<StampPlan>,
     /// The file of its keys.
     pub key: Option<KeyFile>,
+    /// The file of the server's identity; absent: none.
+    pub identity: Option<KeyFile>,
     /// Networks whose hosts are answered; none: all.
     pub gate: Gate,
     /// Whether clients are told of this host.
@@ -83,6 +85,7 @@ impl Plan {
         let stamp = stamp(&options.door, &options.test)?;
         let DoorOptions {
             key,
+            identity,
             insecure_key_file,
             allow,
             no_facts,
@@ -101,6 +104,7 @@ impl Plan {
             iperf_udp_reverse,
             stamp,
             key: key.map(|path| KeyFile::new(path, insecure_key_file)),
+            identity: identity.map(|path| KeyFile::new(path, insecure_key_file)),
             gate: Gate(allow),
             facts: !no_facts,
             audit,

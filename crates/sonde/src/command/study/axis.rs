@@ -28,7 +28,7 @@ const fn axis(
 }
 
 /// The far side: no option, but the word that names it.
-pub const ADDRESS: Axis = axis("address", &["--port", "-4", "-6", "--key"], None, Values::Words);
+pub const ADDRESS: Axis = axis("address", &["--port", "-4", "-6", "--key", "--peer-identity"], None, Values::Words);
 
 /// How often, as a rate: the interval by its other word.
 pub const RATE: Axis = axis("rate", &["--every", "--rate", "--poisson"], Some("--rate"), Values::Rates);
