@@ -1,6 +1,6 @@
 //! The sessions a reflector has open: who may be answered, how, and what was counted.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::net::{IpAddr, Shutdown};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -311,6 +311,11 @@ impl Session {
         if asked && self.got.waiting != Waiting::Block { self.open.flows } else { 0 }
     }
 
+    /// CPUs that its threads are pinned to because the client asked for it.
+    fn pinned_to(&self) -> impl Iterator<Item = u32> + '_ {
+        self.open.cpus.iter().copied().take(self.open.flows as usize)
+    }
+
     /// Something of this session was seen at `now`.
     pub fn touch(&self, now: Instant) {
         self.seen.fetch_max(now.0, Ordering::Relaxed);
@@ -473,6 +478,8 @@ pub struct Together {
     pub memory: Bytes,
     /// Threads that poll without blocking because a client asked for it.
     pub spinning: u32,
+    /// CPUs that threads are pinned to because a client asked for it; absent: any number.
+    pub pinned: Option<u32>,
     /// What they move.
     pub bounds: Bounds,
 }
@@ -481,8 +488,28 @@ pub struct Together {
 impl Default for Together {
     fn default() -> Self {
         let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u32);
-        Self { memory: Bytes(4 << 30), spinning: cpus, bounds: Bounds::default() }
+        Self { memory: Bytes(4 << 30), spinning: cpus, pinned: None, bounds: Bounds::default() }
     }
+}
+
+/// Whether threads of `one` may be pinned beside those of `others`: to no more than `most` CPUs in all.
+fn check_pinned<'a>(
+    one: &Session,
+    others: impl Iterator<Item = &'a Arc<Session>>,
+    most: Option<u32>,
+    whose: &str,
+) -> Result<(), Refused> {
+    let Some(most) = most.filter(|_| !one.open.cpus.is_empty()) else { return Ok(()) };
+    let others = others.flat_map(|other| other.pinned_to());
+    let count = one.pinned_to().chain(others).collect::<BTreeSet<u32>>().len();
+    if count <= most as usize {
+        return Ok(());
+    }
+    Err(Refused {
+        reason: Reason::Cpus,
+        detail: format!("CPUs that clients choose: it would be {count} of {whose}, and {most} are allowed together"),
+        hint: Some("name CPUs that other measurements have chosen, or none, or try again when they have ended".into()),
+    })
 }
 
 /// Ends sessions of whoever has more than half of all places, or of all memory, until one more fits: the newest first, and none for
@@ -567,9 +594,11 @@ impl Sessions {
             make_room(&mut open, &session, limits, together);
         }
         limits.check_sessions(open.len() as u32)?;
+        check_pinned(&session, open.values(), together.pinned, "all sessions")?;
         if let Some(name) = &session.permit.name {
-            let of_key = open.values().filter(|other| other.permit.name.as_ref() == Some(name)).count();
-            session.permit.limits.check_sessions(of_key as u32)?;
+            let of_key = || open.values().filter(|other| other.permit.name.as_ref() == Some(name));
+            session.permit.limits.check_sessions(of_key().count() as u32)?;
+            check_pinned(&session, of_key(), session.permit.pinned, &format!("key `{name}`"))?;
         }
         let memory = limits::memory(&session.open).0;
         let taken = open.values().map(|other| limits::memory(&other.open).0).fold(memory, u64::saturating_add);
