@@ -21,6 +21,7 @@ use super::seen::{Seen, Sight, number};
 use super::stream::tally::Tally;
 use crate::clock::Monotonic;
 use crate::facts::thread::ThreadSpan;
+use crate::serve::book::Gauge;
 use crate::serve::open_sockets::OpenSockets;
 use crate::serve::places::{Place, Places};
 use crate::serve::sources;
@@ -276,11 +277,6 @@ impl Session {
         self.held_back.fetch_add(time.0, Ordering::Relaxed);
     }
 
-    /// How long it has been open at `now`.
-    pub fn lasted(&self, now: Instant) -> Nanos {
-        now.since(self.opened).unwrap_or_default()
-    }
-
     /// Requests that were answered; `None` where it is of streams.
     pub fn answered(&self) -> Option<u64> {
         let replied = |flow: &Arc<FlowCount>| flow.replied.load(Ordering::Relaxed);
@@ -492,6 +488,11 @@ impl Default for Together {
     }
 }
 
+/// What messages of these sessions may take, octets.
+fn memory_of<'a>(sessions: impl Iterator<Item = &'a Arc<Session>>) -> u64 {
+    sessions.map(|session| limits::memory(&session.open).0).fold(0, u64::saturating_add)
+}
+
 /// Whether threads of `one` may be pinned beside those of `others`: to no more than `most` CPUs in all.
 fn check_pinned<'a>(
     one: &Session,
@@ -521,7 +522,7 @@ fn make_room(open: &mut HashMap<[u8; NAME], Arc<Session>>, one: &Session, limits
     }
     let memory = |session: &Session| limits::memory(&session.open).0;
     let needed = memory(one);
-    while open.values().map(|other| memory(other)).fold(needed, u64::saturating_add) > together.memory.0 {
+    while memory_of(open.values()).saturating_add(needed) > together.memory.0 {
         let mut of: HashMap<IpAddr, u64> = HashMap::new();
         for other in open.values() {
             let sum = of.entry(sources::source(other.client)).or_default();
@@ -565,13 +566,22 @@ fn newest(open: &HashMap<[u8; NAME], Arc<Session>>, source: IpAddr) -> Option<[u
 pub struct Sessions {
     opened: AtomicU64,
     budget: Option<Arc<Budget>>,
+    /// Where their memory is told.
+    memory: Option<Arc<Gauge>>,
     open: RwLock<HashMap<[u8; NAME], Arc<Session>>>,
 }
 
 impl Sessions {
-    /// None yet.
-    pub fn new(together: Together) -> Self {
-        Self { budget: Budget::of(together.bounds), ..Self::default() }
+    /// None yet; their memory is told at `memory`.
+    pub fn new(together: Together, memory: Option<Arc<Gauge>>) -> Self {
+        Self { budget: Budget::of(together.bounds), memory, ..Self::default() }
+    }
+
+    /// While it cannot change.
+    fn tell_memory(&self, open: &HashMap<[u8; NAME], Arc<Session>>) {
+        if let Some(gauge) = &self.memory {
+            gauge.set(memory_of(open.values()));
+        }
     }
 
     /// Whether one more of a client at `address` would have a place; `gives_way`: of one that shows no key.
@@ -586,13 +596,26 @@ impl Sessions {
     ///
     /// # Errors
     /// What there is no room for, in the words of a refusal.
-    pub fn add(&self, mut session: Session, limits: &Limits, together: Together) -> Result<Arc<Session>, Refused> {
+    pub fn add(&self, session: Session, limits: &Limits, together: Together) -> Result<Arc<Session>, Refused> {
         together.bounds.check(&session.open)?;
-        session.budgets.extend(self.budget.clone());
         let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
         if session.control.is_some() {
             make_room(&mut open, &session, limits, together);
         }
+        let added = self.add_to(&mut open, session, limits, together);
+        // Some may have made room, whatever came of it.
+        self.tell_memory(&open);
+        added
+    }
+
+    fn add_to(
+        &self,
+        open: &mut HashMap<[u8; NAME], Arc<Session>>,
+        mut session: Session,
+        limits: &Limits,
+        together: Together,
+    ) -> Result<Arc<Session>, Refused> {
+        session.budgets.extend(self.budget.clone());
         limits.check_sessions(open.len() as u32)?;
         check_pinned(&session, open.values(), together.pinned, "all sessions")?;
         if let Some(name) = &session.permit.name {
@@ -601,7 +624,7 @@ impl Sessions {
             check_pinned(&session, of_key(), session.permit.pinned, &format!("key `{name}`"))?;
         }
         let memory = limits::memory(&session.open).0;
-        let taken = open.values().map(|other| limits::memory(&other.open).0).fold(memory, u64::saturating_add);
+        let taken = memory_of(open.values()).saturating_add(memory);
         if taken > together.memory.0 {
             return Err(Refused {
                 reason: Reason::Memory,
@@ -646,7 +669,10 @@ impl Sessions {
 
     /// Ends a session.
     pub fn remove(&self, token: &Token) {
-        if let Some(session) = self.open.write().unwrap_or_else(PoisonError::into_inner).remove(&token.name()) {
+        let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(session) = open.remove(&token.name()) {
+            self.tell_memory(&open);
+            drop(open);
             session.end();
         }
     }

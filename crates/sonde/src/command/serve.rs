@@ -13,11 +13,10 @@ use std::thread;
 
 use endpoint::error::EndpointError;
 use endpoint::peer::stamp::reflector as stamp;
-use endpoint::reflector::event::Tell;
 use endpoint::reflector::permit::{Permit, Permits};
 use endpoint::reflector::{Reflector, Settings, bind};
 use endpoint::sandbox;
-use endpoint::serve::book::Books;
+use endpoint::serve::book::{Book, Books};
 use endpoint::serve::door::Door;
 use endpoint::stop::Stop;
 use endpoint::thread::check_allowed;
@@ -37,6 +36,9 @@ use crate::output::Output;
 use crate::program::PROGRAM;
 use crate::{signal, words};
 
+/// The server of our own protocol, where it is counted.
+pub const OWN: &str = "sonde";
+
 /// Answers until a signal ends it.
 ///
 /// # Errors
@@ -49,10 +51,9 @@ pub fn run(options: ServeOptions, output: &Arc<Output>) -> Result<Exit, Failure>
     let books = Books::default();
     let audit = plan.audit.map(|format| (format, audit::Queue::new()));
     let queue = audit.as_ref().map(|(_, queue)| queue);
-    let tell = audit::native(books.begin("sonde", None), queue);
-    let reflector = bind_where_possible(&plan, permits.clone(), Some(tell))?;
-    let door =
-        |server| Door { gate: plan.gate.clone(), book: books.begin(server, queue.map(audit::Queue::bookkeeper)) };
+    let book = |server| books.begin(server, queue.map(audit::Queue::bookkeeper));
+    let reflector = bind_where_possible(&plan, permits.clone(), book(OWN))?;
+    let door = |server| Door { gate: plan.gate.clone(), book: book(server) };
     let addresses = reflector.addresses();
     let mut beside = Vec::new();
     let hosts: Vec<IpAddr> = addresses.iter().map(SocketAddr::ip).collect();
@@ -193,12 +194,12 @@ impl Again {
     }
 }
 
-fn bind_where_possible(plan: &Plan, permits: Permits, tell: Option<Tell>) -> Result<Reflector, EndpointError> {
+fn bind_where_possible(plan: &Plan, permits: Permits, book: Book) -> Result<Reflector, EndpointError> {
     let settings = Settings {
         listen: plan.listen.clone(),
         gate: plan.gate.clone(),
         permits,
-        tell,
+        book,
         waiting: plan.waiting,
         cpus: plan.cpus.clone(),
         limits: plan.limits,
