@@ -422,7 +422,9 @@ mod tests {
         meters[1].malformed(9);
         book.count_senseless(3);
         let memory = book.memory().unwrap();
-        [5, 8, 2].into_iter().for_each(|octets| memory.set(octets));
+        for octets in [5, 8, 2] {
+            memory.set(octets);
+        }
         let (server, counts) = book.counts().unwrap();
         assert_eq!((server, counts.opened, counts.answered), ("netperf", Some(2), Some(5)));
         assert_eq!((counts.received, counts.sent, counts.malformed), (Bytes(30), Bytes(10), Some(1)));

@@ -15,13 +15,13 @@ use endpoint::error::EndpointError;
 use endpoint::peer::stamp::reflector as stamp;
 use endpoint::reflector::permit::{Permit, Permits};
 use endpoint::reflector::{Reflector, Settings, bind};
-use endpoint::sandbox;
 use endpoint::serve::book::{Book, Books};
 use endpoint::serve::door::Door;
 use endpoint::stop::Stop;
 use endpoint::thread::check_allowed;
 use protocol::native::key::Key;
 
+use crate::beginning::{Beginning, Confined};
 use crate::command::key_file::KeyFile;
 use crate::command::key_list;
 use crate::command::peer::Bound;
@@ -45,6 +45,7 @@ pub const OWN: &str = "sonde";
 /// An address that cannot be listened at, a key that cannot be read, an open door without `--open`.
 pub fn run(options: ServeOptions, output: &Arc<Output>) -> Result<Exit, Failure> {
     let plan = Plan::of(options)?;
+    let beginning = Beginning::new().map_err(|error| Failure::usage(format!("cannot wait for signals: {error}")))?;
     // Each session would be refused otherwise.
     check_allowed(&plan.cpus)?;
     let permits = permits(&plan)?;
@@ -63,10 +64,9 @@ pub fn run(options: ServeOptions, output: &Arc<Output>) -> Result<Exit, Failure>
     if let Some(stamp) = &plan.stamp {
         beside.push(("a session-reflector of STAMP", stamp_beside(&addresses, stamp, door("stamp"))?));
     }
-    // Before any thread is started, which would stay outside; and whoever has read that it listens can signal it.
-    let sandbox = sandboxed(&plan);
+    let (confined, sandbox) = sandboxed(&plan, beginning);
     let stop = Stop::default();
-    watch(&plan, permits, books, &stop, output)?;
+    watch(&confined, &plan, permits, (books, &stop), output)?;
     let status = status(&plan, &addresses);
     output.note(&format!("sonde serve: {status}\n"));
     let supervisor = Supervisor::of_environment();
@@ -85,24 +85,31 @@ pub fn run(options: ServeOptions, output: &Arc<Output>) -> Result<Exit, Failure>
 }
 
 /// A signal ends it, SIGUSR1 has its counters told, and SIGHUP its keys read again.
-fn watch(plan: &Plan, permits: Permits, books: Books, stop: &Stop, output: &Arc<Output>) -> Result<(), Failure> {
+fn watch(
+    confined: &Confined,
+    plan: &Plan,
+    permits: Permits,
+    (books, stop): (Books, &Stop),
+    output: &Arc<Output>,
+) -> Result<(), Failure> {
     let asked = stop.clone();
     let counters = Counters { books, file: plan.counters.clone(), output: Arc::clone(output) };
     let reload = plan.key.as_ref().map(|file| {
         let again = Again { file: file.clone(), usual: plan.usual(), permits, output: Arc::clone(output) };
         Box::new(move || again.read()) as Box<dyn Fn() + Send>
     });
-    let watched = signal::watch_server(move || asked.request(), move || counters.tell(), reload);
+    let watched = signal::watch_server(confined, move || asked.request(), move || counters.tell(), reload);
     watched.map(drop).map_err(|error| Failure::usage(format!("cannot wait for signals: {error}")))
 }
 
 /// Gives up what is needed no more, unless that is not wanted; says what is in force.
-fn sandboxed(plan: &Plan) -> String {
+fn sandboxed(plan: &Plan, beginning: Beginning) -> (Confined, String) {
     if !plan.sandbox {
-        return "off".to_owned();
+        return (beginning.keep_all(), "off".to_owned());
     }
     let needs = plan.needs();
-    words::sandbox(&sandbox::enter(&needs), &needs)
+    let (confined, sandbox) = beginning.confine(&needs);
+    (confined, words::sandbox(&sandbox, &needs))
 }
 
 /// Addresses as they are said, each once.
