@@ -187,7 +187,7 @@ mod tests {
             text(&served()),
             "served so far: 9 threads\n  \
              sonde  12 sessions opened, 11 ended (10 closed, 1 gave_way), 2 000 refused (2 000 key), 12 345 requests \
-             answered, 0 malformed (20 B), 0 B of memory granted, at most 4.10 kB, 640 B received, 1.50 MB sent\n  \
+             answered, 0 malformed (20 B), 0 B of memory granted, at most 4096 B, 640 B received, 1.50 MB sent\n  \
              stamp  7 requests answered, 1 malformed (9 B), 0 B received, 0 B sent\n"
         );
     }
