@@ -9,7 +9,6 @@ pub mod answer;
 pub mod budget;
 pub mod control;
 pub mod datagram;
-pub mod event;
 pub mod exchange;
 pub mod lobby;
 pub mod permit;
@@ -36,6 +35,7 @@ use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use crate::clock::Monotonic;
 use crate::error::{EndpointError, Step};
+use crate::serve::book::Book;
 use crate::serve::gate::Gate;
 use crate::serve::places::Places;
 use crate::serve::visits::Visit;
@@ -43,7 +43,6 @@ use crate::serve::{Hall, listen};
 use crate::socket::many;
 use crate::stop::Stop;
 use control::Guest;
-use event::{Client, Event, Tell};
 use lobby::Lobby;
 use permit::{Permit, Permits};
 use session::{Sessions, Together};
@@ -71,8 +70,8 @@ pub struct Settings {
     pub limits: Limits,
     /// Those of all sessions together.
     pub together: Together,
-    /// Who is told of sessions and refusals; absent: nobody.
-    pub tell: Option<Tell>,
+    /// Where sessions and refusals are kept.
+    pub book: Book,
     /// What tests ask of it.
     pub behaviour: Behaviour,
     /// Name and version of the program.
@@ -90,7 +89,7 @@ impl Settings {
             cpus: Vec::new(),
             limits: Limits::default(),
             together: Together::default(),
-            tell: None,
+            book: Book::default(),
             behaviour: Behaviour::default(),
             program: program.to_owned(),
         }
@@ -154,12 +153,6 @@ pub struct Shared {
 }
 
 impl Shared {
-    fn tell(&self, event: &Event<'_>) {
-        if let Some(Tell(tell)) = &self.settings.tell {
-            tell(event);
-        }
-    }
-
     /// How a client that wants to send many messages in one call is met: segments are taken as they come, where the
     /// kernel can; what left in one call but in buffers of its own comes one by one.
     fn batch(&self, open: &Open) -> Option<Batch> {
@@ -180,8 +173,8 @@ pub fn bind(settings: Settings) -> Result<Reflector, EndpointError> {
         yard: Yard::new().map_err(|cause| EndpointError::new(Step::OpenSocket("event"), "this host", cause))?,
         expected: Places::new(EXPECTED),
         flows: Places::new(u32::MAX),
+        sessions: Sessions::new(together, settings.book.memory()),
         settings,
-        sessions: Sessions::new(together),
         segments: takes_segments(),
     };
     Ok(Reflector { doors, shared: Arc::new(shared) })
@@ -269,9 +262,8 @@ fn job(
         return None;
     }
     if !shared.settings.gate.admits(from.ip()) {
-        let client = Client { from, key: None };
-        let (reason, why) = (RefusalReason::Network, "its address is in no network that is served here");
-        shared.tell(&Event::Refused { client, reason, why });
+        let why = "its address is in no network that is served here";
+        shared.settings.book.refuse(Some(from), RefusalReason::Network, &why);
         return None;
     }
     let guest = Box::new(Guest::new(connection, from, shared)?);

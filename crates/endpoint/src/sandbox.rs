@@ -34,6 +34,8 @@ pub enum Capability {
     NetAdmin,
     /// To read files of other users.
     DacReadSearch,
+    /// To remove files from folders of other users.
+    DacOverride,
 }
 
 /// What is in force, or why it is not.

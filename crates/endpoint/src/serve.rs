@@ -130,13 +130,14 @@ impl Hall {
         Self { book: book.clone(), ..self }
     }
 
-    /// It is the client that speaks first: a connection is served once it does, ends, or has said nothing for `patience`. In the
-    /// latter two the job is done by the thread that accepts, and finds nothing that it would have to wait for.
+    /// It is the client that speaks first: a connection is served once the first `octets` have come, it ends, or `patience` is over.
+    /// Where nothing has come in the latter two the job is done by the thread that accepts, and finds nothing that it would have to
+    /// wait for.
     ///
     /// # Errors
     /// A system that has no descriptor left to wait for them with.
-    pub fn served_once_they_speak(self, patience: Nanos) -> Result<Self, EndpointError> {
-        Ok(Self { silence: Some(Silence::new(patience).map_err(no_event)?), ..self })
+    pub fn served_once_they_speak(self, patience: Nanos, octets: u16) -> Result<Self, EndpointError> {
+        Ok(Self { silence: Some(Silence::new(patience, octets).map_err(no_event)?), ..self })
     }
 
     /// Has each connection to one of `listeners` served until the end, which comes with `stop` at the latest. `job` says what

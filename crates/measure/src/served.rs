@@ -32,8 +32,22 @@ pub struct ServerCounts {
     pub received: Bytes,
     /// Octets of messages that were sent, likewise.
     pub sent: Bytes,
-    /// Datagrams that made no sense; absent where they are not counted.
+    /// Messages that made no sense, and datagrams that belong to no session; absent where they are not counted.
     pub malformed: Option<u64>,
+    /// Octets of such datagrams, and of clients that were refused for what they said; absent likewise. What makes no sense within a
+    /// session is counted by messages alone.
+    pub malformed_bytes: Option<Bytes>,
+    /// Memory for the messages of sessions; absent where it is not granted by session.
+    pub memory: Option<Memory>,
+}
+
+/// Memory that sessions may take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// Those that are open.
+    pub now: Bytes,
+    /// The most so far.
+    pub most: Bytes,
 }
 
 /// How a session ends.

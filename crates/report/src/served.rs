@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Write as _};
 
-use measure::served::{Served, ServerCounts};
+use measure::served::{Memory, Served, ServerCounts};
 use measure::unit::{Bytes, grouped};
 
 use crate::number;
@@ -27,10 +27,22 @@ fn line(counts: &ServerCounts) -> String {
         counts.opened.map(|_| with_parts("ended", &ended)),
         (!refused.is_empty()).then(|| with_parts("refused", &refused)),
         counts.answered.map(|answered| format!("{} answered", number::count(answered, "request", "requests"))),
-        counts.malformed.map(|malformed| format!("{} malformed", grouped(malformed))),
+        malformed(counts),
+        counts.memory.map(|memory| {
+            format!("{} of memory granted, at most {}", number::size(memory.now), number::size(memory.most))
+        }),
         Some(format!("{} received, {} sent", number::size(counts.received), number::size(counts.sent))),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// `3 malformed (90 B)`.
+fn malformed(counts: &ServerCounts) -> Option<String> {
+    if counts.malformed.is_none() && counts.malformed_bytes.is_none() {
+        return None;
+    }
+    let bytes = counts.malformed_bytes.map_or_else(String::new, |bytes| format!(" ({})", number::size(bytes)));
+    Some(format!("{} malformed{bytes}", grouped(counts.malformed.unwrap_or_default())))
 }
 
 /// `3 ended (2 closed, 1 lost)`.
@@ -59,18 +71,35 @@ pub fn prometheus(served: &Served) -> String {
     for (name, help, rows) in counters(served) {
         family(&mut text, name, "counter", help, rows.iter().map(|(labels, value)| (labels.as_str(), value)));
     }
+    for (name, help, rows) in gauges(served) {
+        family(&mut text, name, "gauge", help, rows.iter().map(|(labels, value)| (labels.as_str(), value)));
+    }
     text
 }
 
 /// A value with its labels.
 type Row = (String, u64);
 
-/// Each counter with its help and its rows.
-fn counters(served: &Served) -> [(&'static str, &'static str, Vec<Row>); 7] {
-    let each = |value: &dyn Fn(&ServerCounts) -> Option<u64>| -> Vec<Row> {
-        let row = |(name, counts): (&&str, &ServerCounts)| Some((format!("server=\"{name}\""), value(counts)?));
-        served.servers.iter().filter_map(row).collect()
-    };
+/// A family's name, help and rows.
+type Family = (&'static str, &'static str, Vec<Row>);
+
+/// A row for each server that has the value.
+fn each(served: &Served, value: impl Fn(&ServerCounts) -> Option<u64>) -> Vec<Row> {
+    let row = |(name, counts): (&&str, &ServerCounts)| Some((format!("server=\"{name}\""), value(counts)?));
+    served.servers.iter().filter_map(row).collect()
+}
+
+fn gauges(served: &Served) -> [Family; 2] {
+    let memory =
+        |which: fn(&Memory) -> Bytes| each(served, |counts| counts.memory.as_ref().map(|memory| which(memory).0));
+    [
+        ("sonde_granted_memory_bytes", "Memory that open sessions may take.", memory(|memory| memory.now)),
+        ("sonde_granted_memory_peak_bytes", "The most of it so far.", memory(|memory| memory.most)),
+    ]
+}
+
+fn counters(served: &Served) -> [Family; 8] {
+    let each = |value: &dyn Fn(&ServerCounts) -> Option<u64>| each(served, value);
     let by = |label: &str, parts: &dyn Fn(&ServerCounts) -> Vec<(&'static str, u64)>| -> Vec<Row> {
         let rows = |(name, counts): (&&str, &ServerCounts)| {
             let row = |(part, count): (&str, u64)| (format!("server=\"{name}\",{label}=\"{part}\""), count);
@@ -85,7 +114,16 @@ fn counters(served: &Served) -> [(&'static str, &'static str, Vec<Row>); 7] {
         ("sonde_sessions_ended_total", "Sessions that ended, by how.", by("how", &ended)),
         ("sonde_clients_refused_total", "Clients that were refused, by why.", by("reason", &refused)),
         ("sonde_requests_answered_total", "Requests that were answered.", each(&|counts| counts.answered)),
-        ("sonde_malformed_datagrams_total", "Datagrams that made no sense.", each(&|counts| counts.malformed)),
+        (
+            "sonde_malformed_messages_total",
+            "Messages that made no sense, and datagrams that belong to no session.",
+            each(&|counts| counts.malformed),
+        ),
+        (
+            "sonde_malformed_bytes_total",
+            "Bytes of such datagrams, and of clients that were refused for what they said.",
+            each(&|counts| counts.malformed_bytes.map(|bytes| bytes.0)),
+        ),
         ("sonde_received_bytes_total", "Bytes of messages received.", each(&|counts| Some(counts.received.0))),
         ("sonde_sent_bytes_total", "Bytes of messages sent.", each(&|counts| Some(counts.sent.0))),
     ]
@@ -126,8 +164,15 @@ mod tests {
             received: Bytes(640),
             sent: Bytes(1_500_000),
             malformed: None,
+            malformed_bytes: Some(Bytes(20)),
+            memory: Some(Memory { now: Bytes(0), most: Bytes(4_096) }),
         };
-        let stamp = ServerCounts { answered: Some(7), malformed: Some(1), ..ServerCounts::default() };
+        let stamp = ServerCounts {
+            answered: Some(7),
+            malformed: Some(1),
+            malformed_bytes: Some(Bytes(9)),
+            ..ServerCounts::default()
+        };
         Served {
             since_ns: Nanos(1_764_000_000_500_000_000),
             threads: Some(9),
@@ -142,8 +187,8 @@ mod tests {
             text(&served()),
             "served so far: 9 threads\n  \
              sonde  12 sessions opened, 11 ended (10 closed, 1 gave_way), 2 000 refused (2 000 key), 12 345 requests \
-             answered, 640 B received, 1.50 MB sent\n  \
-             stamp  7 requests answered, 1 malformed, 0 B received, 0 B sent\n"
+             answered, 0 malformed (20 B), 0 B of memory granted, at most 4096 B, 640 B received, 1.50 MB sent\n  \
+             stamp  7 requests answered, 1 malformed (9 B), 0 B received, 0 B sent\n"
         );
     }
 
@@ -162,11 +207,15 @@ mod tests {
                 "sonde_clients_refused_total{server=\"sonde\",reason=\"key\"} 2000",
                 "sonde_requests_answered_total{server=\"sonde\"} 12345",
                 "sonde_requests_answered_total{server=\"stamp\"} 7",
-                "sonde_malformed_datagrams_total{server=\"stamp\"} 1",
+                "sonde_malformed_messages_total{server=\"stamp\"} 1",
+                "sonde_malformed_bytes_total{server=\"sonde\"} 20",
+                "sonde_malformed_bytes_total{server=\"stamp\"} 9",
                 "sonde_received_bytes_total{server=\"sonde\"} 640",
                 "sonde_received_bytes_total{server=\"stamp\"} 0",
                 "sonde_sent_bytes_total{server=\"sonde\"} 1500000",
                 "sonde_sent_bytes_total{server=\"stamp\"} 0",
+                "sonde_granted_memory_bytes{server=\"sonde\"} 0",
+                "sonde_granted_memory_peak_bytes{server=\"sonde\"} 4096",
             ]
         );
         for family in text.lines().filter_map(|line| line.strip_prefix("# TYPE ")) {

@@ -3,6 +3,7 @@
 //! The one binary: it alone reads argv and the environment, prints and exits. A command is a file in [`command`]; the
 //! words go out through [`output`] alone.
 
+mod beginning;
 mod cli;
 mod command;
 mod exit;

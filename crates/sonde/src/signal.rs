@@ -9,6 +9,8 @@ use endpoint::clock::Monotonic;
 use endpoint::signal::{Signal, Signals, end_by};
 use measure::unit::{Instant, Nanos};
 
+use crate::beginning::Confined;
+
 /// Signals within so long of the first are the same wish: no person is faster.
 const ONE_WISH: Nanos = Nanos::millis(50);
 
@@ -54,19 +56,28 @@ static WATCHED: Mutex<Watched> = Mutex::new(Watched { watcher: None, asked: None
 /// # Errors
 /// What the system says where it grants no thread.
 pub fn watch(end: impl Fn() + Send + 'static, interim: impl Fn() + Send + 'static) -> io::Result<Interruption> {
-    replace(move |_| end(), interim, (None, None))
+    replace(Signals::block()?, move |_| end(), interim, (None, None))
 }
 
-/// The same for a server, which tells what it has done at each SIGUSR1, and reads its files again at each SIGHUP where it has some.
+/// The same for a server that is confined, and to which SIGQUIT means nothing.
+///
+/// # Errors
+/// As [`watch`].
+pub fn watch_confined(confined: &Confined, end: impl Fn() + Send + 'static) -> io::Result<Interruption> {
+    replace(confined.signals(), move |_| end(), || {}, (None, None))
+}
+
+/// The same for one that tells what it has done at each SIGUSR1, and reads its files again at each SIGHUP where it has some.
 ///
 /// # Errors
 /// As [`watch`].
 pub fn watch_server(
+    confined: &Confined,
     end: impl Fn() + Send + 'static,
     counts: impl Fn() + Send + 'static,
     reload: Option<Answer>,
 ) -> io::Result<Interruption> {
-    replace(move |_| end(), || {}, (reload, Some(Box::new(counts))))
+    replace(confined.signals(), move |_| end(), || {}, (reload, Some(Box::new(counts))))
 }
 
 /// Until a command watches, and for those that never do: a signal that asks for the end is told to `say`, and ends the process.
@@ -78,15 +89,15 @@ pub fn stand_by(say: impl Fn(Signal) + Send + 'static) -> io::Result<()> {
         say(signal);
         end_by(signal)
     };
-    replace(end, || end_by(Signal::Quit), (None, None)).map(drop)
+    replace(Signals::block()?, end, || end_by(Signal::Quit), (None, None)).map(drop)
 }
 
 fn replace(
+    signals: Signals,
     end: impl Fn(Signal) + Send + 'static,
     interim: impl Fn() + Send + 'static,
     (reload, counts): (Option<Answer>, Option<Answer>),
 ) -> io::Result<Interruption> {
-    let signals = Signals::block()?;
     let seen = Interruption::default();
     let mut watched = watched();
     if let Some((signal, _)) = watched.asked

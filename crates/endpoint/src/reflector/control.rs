@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use measure::environment::Environment;
 use measure::method::{Carrier, Pattern, Waiting};
@@ -21,7 +22,6 @@ use rustix::thread::CpuSet;
 use socket2::Socket;
 
 use super::Shared;
-use super::event::{Client, Event};
 use super::exchange::{Exchange, Held};
 use super::permit::{Offered, Permit};
 use super::session::{Overdue, Session};
@@ -33,6 +33,7 @@ use crate::facts::thread::ThreadFacts;
 use crate::link::stamping::Stamping;
 use crate::link::stream::Stream;
 use crate::random;
+use crate::serve::book::{self, Client};
 use crate::serve::places::Place;
 use crate::serve::sources::source;
 use crate::socket;
@@ -52,6 +53,10 @@ pub struct Guest {
     server: Server,
     offered: Offered,
     session: Option<Arc<Session>>,
+    /// The same in the book.
+    entry: Option<book::Session>,
+    /// Octets that came of it.
+    heard: u64,
     /// How its session ends, where nothing else comes before.
     how: SessionEnd,
     watch: Option<Watch>,
@@ -121,6 +126,8 @@ impl Guest {
             server,
             offered,
             session: None,
+            entry: None,
+            heard: 0,
             how: SessionEnd::Lost,
             watch: None,
             yard: None,
@@ -180,7 +187,10 @@ impl Guest {
                 return Turn::Over;
             }
             Ok(_) if self.ending => Ok(()),
-            Ok((count, _)) => self.server.feed(&buffer[..count], Monotonic::now()),
+            Ok((count, _)) => {
+                self.heard += count as u64;
+                self.server.feed(&buffer[..count], Monotonic::now())
+            }
             Err(Errno::AGAIN | Errno::INTR) => Ok(()),
             Err(_) => return Turn::Over,
         };
@@ -188,13 +198,14 @@ impl Guest {
             self.how = SessionEnd::Fault;
             if self.session.is_none() && !matches!(error, SessionError::Closed { .. }) {
                 self.tell_refused(RefusalReason::Protocol, &error.to_string());
+                self.shared.settings.book.count_senseless(self.heard);
             }
         }
         self.go_on(fed.is_err())
     }
 
     fn tell_refused(&self, reason: RefusalReason, why: &str) {
-        self.shared.tell(&Event::Refused { client: self.client(), reason, why });
+        self.shared.settings.book.refuse(Some(self.client()), reason, &why);
     }
 
     fn client(&self) -> Client<'_> {
@@ -268,16 +279,14 @@ impl Guest {
     fn forget(&mut self) {
         let Some(session) = self.session.take() else { return };
         self.shared.sessions.remove(&session.token);
+        let Some(entry) = self.entry.take() else { return };
         let (received, sent) = session.octets();
-        self.shared.tell(&Event::Ended {
-            session: session.number,
-            client: self.client(),
-            how: self.how,
-            lasted: session.lasted(Monotonic::now()),
-            answered: session.answered(),
-            received,
-            sent,
-        });
+        entry.moved(received.0, sent.0);
+        if let Some(answered) = session.answered() {
+            entry.answered(answered);
+        }
+        entry.malformed(session.malformed.load(Ordering::Relaxed));
+        entry.ends(self.how);
     }
 
     /// Writes what the client takes at once; `false`: it takes nothing any more.
@@ -336,11 +345,7 @@ impl Guest {
         match self.admitted(open) {
             Ok(session) => {
                 let (token, got, limits) = (session.token, session.got.clone(), session.permit.limits);
-                self.shared.tell(&Event::Opened {
-                    session: session.number,
-                    client: self.client(),
-                    open: &session.open,
-                });
+                self.entry = Some(self.shared.settings.book.begin_own(self.client(), &session.open));
                 self.begin_watch(session.open.pattern);
                 self.session = Some(session);
                 self.server.narrow(limits.within(&self.shared.settings.limits));

@@ -22,6 +22,7 @@ use super::session::Session;
 use super::stream;
 use crate::link::datagram::Datagram;
 use crate::link::stamping::Stamping;
+use crate::serve::book::Meter;
 use crate::serve::places::Place;
 use crate::socket::{self, option, queue};
 use crate::thread::{CpuTime, cpu_for, settle};
@@ -41,6 +42,7 @@ pub fn prepare(socket: &Socket, ipv6: bool) -> std::io::Result<()> {
 
 /// Takes first datagrams until the reflector stops.
 pub fn serve(shared_socket: &Socket, address: SocketAddr, shared: &Arc<Shared>) {
+    let meter = shared.settings.book.meter();
     let mut buffer = vec![0; 65_536];
     while !shared.hall.stop.requested() {
         let Ok(first) = queue::receive_from(shared_socket.as_fd(), &mut buffer) else {
@@ -51,14 +53,28 @@ pub fn serve(shared_socket: &Socket, address: SocketAddr, shared: &Arc<Shared>) 
         let local = SocketAddr::new(first.to.unwrap_or(address.ip()), address.port());
         let mut waiting = vec![(buffer[..first.length].to_vec(), from)];
         while let Some((message, from)) = waiting.pop() {
-            waiting.extend(admit(message, from, local, shared));
+            waiting.extend(admit(message, from, local, (shared, meter.as_deref())));
         }
     }
 }
 
 /// Takes the first datagram of a flow, sent to `local`; those of others that went astray meanwhile.
-fn admit(message: Vec<u8>, from: SocketAddr, local: SocketAddr, shared: &Arc<Shared>) -> Vec<(Vec<u8>, SocketAddr)> {
-    let Some((session, header)) = known(&message, from, shared) else { return Vec::new() };
+fn admit(
+    message: Vec<u8>,
+    from: SocketAddr,
+    local: SocketAddr,
+    (shared, meter): (&Arc<Shared>, Option<&Meter>),
+) -> Vec<(Vec<u8>, SocketAddr)> {
+    let Some((session, header)) = named(&message, shared) else {
+        if let Some(meter) = meter {
+            meter.malformed(message.len() as u64);
+        }
+        return Vec::new();
+    };
+    if !fits(&session, &header, &message, from) {
+        session.malformed.fetch_add(1, Ordering::Relaxed);
+        return Vec::new();
+    }
     // A sender that claims to be us would have us answer ourselves for ever.
     if as_family_of(from.ip(), local) == as_family_of(local.ip(), from) && from.port() == local.port() {
         return Vec::new();
@@ -67,23 +83,20 @@ fn admit(message: Vec<u8>, from: SocketAddr, local: SocketAddr, shared: &Arc<Sha
     start(&session, header.flow, local, from, message, shared).unwrap_or_default()
 }
 
-/// The session and flow a datagram belongs to; nobody else is answered, or even told so. It must come from where the session's
-/// control connection does, which has shown that whoever is there hears: nothing is sent to an address that a sender only claims.
-fn known(message: &[u8], from: SocketAddr, shared: &Shared) -> Option<(Arc<Session>, Header)> {
+/// The session that a datagram names; nobody else is answered, or even told so.
+fn named(message: &[u8], shared: &Shared) -> Option<(Arc<Session>, Header)> {
     let header = Header::read(message)?;
     let session = shared.sessions.named(&header.token)?;
-    if session.mac.is_none() && session.token != header.token {
-        return None;
-    }
-    let fits = session.open.carrier == Carrier::Udp
+    (session.mac.is_some() || session.token == header.token).then_some((session, header))
+}
+
+/// Whether a datagram belongs to the session that it names. It must come from where the session's control connection does, which has
+/// shown that whoever is there hears: nothing is sent to an address that a sender only claims.
+fn fits(session: &Session, header: &Header, message: &[u8], from: SocketAddr) -> bool {
+    session.open.carrier == Carrier::Udp
         && header.is_of(&session.token, session.mac.as_ref(), (message, message.len()), Direction::There)
         && usize::from(header.flow) < session.flows.len()
-        && from.ip().to_canonical() == session.client;
-    if !fits {
-        session.malformed.fetch_add(1, Ordering::Relaxed);
-        return None;
-    }
-    Some((session, header))
+        && from.ip().to_canonical() == session.client
 }
 
 /// Starts the thread of a flow, unless it runs already: datagrams that were queued meanwhile come here too. Gives those of

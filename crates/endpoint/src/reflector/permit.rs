@@ -35,6 +35,8 @@ pub struct Permit {
     pub spin: bool,
     /// Whether the client may choose CPUs.
     pub pin: bool,
+    /// CPUs that its holders may choose, all sessions with this key together; absent: any number.
+    pub pinned: Option<u32>,
     /// Whether facts of this host are told: its name, kernel, processor and their state.
     pub facts: bool,
 }
@@ -51,6 +53,7 @@ impl Permit {
             patterns: None,
             spin: true,
             pin: true,
+            pinned: None,
             facts: true,
         }
     }

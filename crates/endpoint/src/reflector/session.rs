@@ -1,6 +1,6 @@
 //! The sessions a reflector has open: who may be answered, how, and what was counted.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::net::{IpAddr, Shutdown};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -21,6 +21,7 @@ use super::seen::{Seen, Sight, number};
 use super::stream::tally::Tally;
 use crate::clock::Monotonic;
 use crate::facts::thread::ThreadSpan;
+use crate::serve::book::Gauge;
 use crate::serve::open_sockets::OpenSockets;
 use crate::serve::places::{Place, Places};
 use crate::serve::sources;
@@ -276,11 +277,6 @@ impl Session {
         self.held_back.fetch_add(time.0, Ordering::Relaxed);
     }
 
-    /// How long it has been open at `now`.
-    pub fn lasted(&self, now: Instant) -> Nanos {
-        now.since(self.opened).unwrap_or_default()
-    }
-
     /// Requests that were answered; `None` where it is of streams.
     pub fn answered(&self) -> Option<u64> {
         let replied = |flow: &Arc<FlowCount>| flow.replied.load(Ordering::Relaxed);
@@ -309,6 +305,11 @@ impl Session {
     fn spinning(&self) -> u32 {
         let asked = matches!(self.open.waiting, Some(Waiting::Spin | Waiting::BusyPoll { .. }));
         if asked && self.got.waiting != Waiting::Block { self.open.flows } else { 0 }
+    }
+
+    /// CPUs that its threads are pinned to because the client asked for it.
+    fn pinned_to(&self) -> impl Iterator<Item = u32> + '_ {
+        self.open.cpus.iter().copied().take(self.open.flows as usize)
     }
 
     /// Something of this session was seen at `now`.
@@ -473,6 +474,8 @@ pub struct Together {
     pub memory: Bytes,
     /// Threads that poll without blocking because a client asked for it.
     pub spinning: u32,
+    /// CPUs that threads are pinned to because a client asked for it; absent: any number.
+    pub pinned: Option<u32>,
     /// What they move.
     pub bounds: Bounds,
 }
@@ -481,8 +484,33 @@ pub struct Together {
 impl Default for Together {
     fn default() -> Self {
         let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u32);
-        Self { memory: Bytes(4 << 30), spinning: cpus, bounds: Bounds::default() }
+        Self { memory: Bytes(4 << 30), spinning: cpus, pinned: None, bounds: Bounds::default() }
     }
+}
+
+/// What messages of these sessions may take, octets.
+fn memory_of<'a>(sessions: impl Iterator<Item = &'a Arc<Session>>) -> u64 {
+    sessions.map(|session| limits::memory(&session.open).0).fold(0, u64::saturating_add)
+}
+
+/// Whether threads of `one` may be pinned beside those of `others`: to no more than `most` CPUs in all.
+fn check_pinned<'a>(
+    one: &Session,
+    others: impl Iterator<Item = &'a Arc<Session>>,
+    most: Option<u32>,
+    whose: &str,
+) -> Result<(), Refused> {
+    let Some(most) = most.filter(|_| !one.open.cpus.is_empty()) else { return Ok(()) };
+    let others = others.flat_map(|other| other.pinned_to());
+    let count = one.pinned_to().chain(others).collect::<BTreeSet<u32>>().len();
+    if count <= most as usize {
+        return Ok(());
+    }
+    Err(Refused {
+        reason: Reason::Cpus,
+        detail: format!("CPUs that clients choose: it would be {count} of {whose}, and {most} are allowed together"),
+        hint: Some("name CPUs that other measurements have chosen, or none, or try again when they have ended".into()),
+    })
 }
 
 /// Ends sessions of whoever has more than half of all places, or of all memory, until one more fits: the newest first, and none for
@@ -494,7 +522,7 @@ fn make_room(open: &mut HashMap<[u8; NAME], Arc<Session>>, one: &Session, limits
     }
     let memory = |session: &Session| limits::memory(&session.open).0;
     let needed = memory(one);
-    while open.values().map(|other| memory(other)).fold(needed, u64::saturating_add) > together.memory.0 {
+    while memory_of(open.values()).saturating_add(needed) > together.memory.0 {
         let mut of: HashMap<IpAddr, u64> = HashMap::new();
         for other in open.values() {
             let sum = of.entry(sources::source(other.client)).or_default();
@@ -538,13 +566,22 @@ fn newest(open: &HashMap<[u8; NAME], Arc<Session>>, source: IpAddr) -> Option<[u
 pub struct Sessions {
     opened: AtomicU64,
     budget: Option<Arc<Budget>>,
+    /// Where their memory is told.
+    memory: Option<Arc<Gauge>>,
     open: RwLock<HashMap<[u8; NAME], Arc<Session>>>,
 }
 
 impl Sessions {
-    /// None yet.
-    pub fn new(together: Together) -> Self {
-        Self { budget: Budget::of(together.bounds), ..Self::default() }
+    /// None yet; their memory is told at `memory`.
+    pub fn new(together: Together, memory: Option<Arc<Gauge>>) -> Self {
+        Self { budget: Budget::of(together.bounds), memory, ..Self::default() }
+    }
+
+    /// While it cannot change.
+    fn tell_memory(&self, open: &HashMap<[u8; NAME], Arc<Session>>) {
+        if let Some(gauge) = &self.memory {
+            gauge.set(memory_of(open.values()));
+        }
     }
 
     /// Whether one more of a client at `address` would have a place; `gives_way`: of one that shows no key.
@@ -559,20 +596,35 @@ impl Sessions {
     ///
     /// # Errors
     /// What there is no room for, in the words of a refusal.
-    pub fn add(&self, mut session: Session, limits: &Limits, together: Together) -> Result<Arc<Session>, Refused> {
+    pub fn add(&self, session: Session, limits: &Limits, together: Together) -> Result<Arc<Session>, Refused> {
         together.bounds.check(&session.open)?;
-        session.budgets.extend(self.budget.clone());
         let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
         if session.control.is_some() {
             make_room(&mut open, &session, limits, together);
         }
+        let added = self.add_to(&mut open, session, limits, together);
+        // Some may have made room, whatever came of it.
+        self.tell_memory(&open);
+        added
+    }
+
+    fn add_to(
+        &self,
+        open: &mut HashMap<[u8; NAME], Arc<Session>>,
+        mut session: Session,
+        limits: &Limits,
+        together: Together,
+    ) -> Result<Arc<Session>, Refused> {
+        session.budgets.extend(self.budget.clone());
         limits.check_sessions(open.len() as u32)?;
+        check_pinned(&session, open.values(), together.pinned, "all sessions")?;
         if let Some(name) = &session.permit.name {
-            let of_key = open.values().filter(|other| other.permit.name.as_ref() == Some(name)).count();
-            session.permit.limits.check_sessions(of_key as u32)?;
+            let of_key = || open.values().filter(|other| other.permit.name.as_ref() == Some(name));
+            session.permit.limits.check_sessions(of_key().count() as u32)?;
+            check_pinned(&session, of_key(), session.permit.pinned, &format!("key `{name}`"))?;
         }
         let memory = limits::memory(&session.open).0;
-        let taken = open.values().map(|other| limits::memory(&other.open).0).fold(memory, u64::saturating_add);
+        let taken = memory_of(open.values()).saturating_add(memory);
         if taken > together.memory.0 {
             return Err(Refused {
                 reason: Reason::Memory,
@@ -617,7 +669,10 @@ impl Sessions {
 
     /// Ends a session.
     pub fn remove(&self, token: &Token) {
-        if let Some(session) = self.open.write().unwrap_or_else(PoisonError::into_inner).remove(&token.name()) {
+        let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(session) = open.remove(&token.name()) {
+            self.tell_memory(&open);
+            drop(open);
             session.end();
         }
     }

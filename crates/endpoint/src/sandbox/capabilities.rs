@@ -12,6 +12,7 @@ impl Capability {
             Self::NetBindService => CapabilitySet::NET_BIND_SERVICE,
             Self::NetAdmin => CapabilitySet::NET_ADMIN,
             Self::DacReadSearch => CapabilitySet::DAC_READ_SEARCH,
+            Self::DacOverride => CapabilitySet::DAC_OVERRIDE,
         }
     }
 }

@@ -6,10 +6,11 @@
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use measure::served::{RefusalReason, Served, ServerCounts, SessionEnd};
+use measure::served::{Memory, RefusalReason, Served, ServerCounts, SessionEnd};
 use measure::unit::{Bytes, Instant, Nanos};
+use protocol::native::message::Open;
 
 use crate::clock::{Monotonic, wall};
 use crate::facts::process::ProcessFacts;
@@ -30,16 +31,14 @@ pub enum Entry<'a> {
     /// A session began.
     Began {
         /// Which.
-        of: Whose,
-        /// Whether by datagrams; else over connections.
-        datagrams: bool,
-        /// What it is, in words of its protocol.
-        test: &'a str,
+        of: Whose<'a>,
+        /// What it is.
+        test: Test<'a>,
     },
     /// A session is over.
     Ended {
         /// Which.
-        of: Whose,
+        of: Whose<'a>,
         /// How.
         how: SessionEnd,
         /// How long it was.
@@ -54,21 +53,50 @@ pub enum Entry<'a> {
         /// By which server.
         server: &'static str,
         /// Who; absent where nobody could be taken.
-        from: Option<SocketAddr>,
+        client: Option<Client<'a>>,
         /// Why, in words. They may repeat what the client said.
         why: &'a str,
     },
 }
 
+/// What a session is.
+#[derive(Clone, Copy, Debug)]
+pub enum Test<'a> {
+    /// Of our own protocol: what was asked for.
+    Own(&'a Open),
+    /// Of another tool's.
+    Foreign {
+        /// Whether by datagrams; else over connections.
+        datagrams: bool,
+        /// Its name, in words of its protocol.
+        name: &'a str,
+    },
+}
+
+/// Somebody who came.
+#[derive(Clone, Copy, Debug)]
+pub struct Client<'a> {
+    /// From where.
+    pub from: SocketAddr,
+    /// The name of the key that was proved; absent without one.
+    pub key: Option<&'a str>,
+}
+
+impl From<SocketAddr> for Client<'_> {
+    fn from(from: SocketAddr) -> Self {
+        Self { from, key: None }
+    }
+}
+
 /// One session.
 #[derive(Clone, Copy, Debug)]
-pub struct Whose {
+pub struct Whose<'a> {
     /// The server's name.
     pub server: &'static str,
     /// A count of that server's sessions, from 1.
     pub session: u64,
-    /// Where its client is.
-    pub from: SocketAddr,
+    /// Its client.
+    pub client: Client<'a>,
 }
 
 /// The book of one server. The default one is not kept.
@@ -81,58 +109,68 @@ struct Kept {
     tell: Option<Tell>,
     counts: Mutex<ServerCounts>,
     meters: Mutex<Vec<Arc<Meter>>>,
+    memory: OnceLock<Arc<Gauge>>,
 }
 
 impl Book {
     /// An empty one of `server`; `tell` is told of each entry.
     pub fn new(server: &'static str, tell: Option<Tell>) -> Self {
-        Self(Some(Arc::new(Kept { server, tell, counts: Mutex::default(), meters: Mutex::default() })))
+        let (counts, meters, memory) = (Mutex::default(), Mutex::default(), OnceLock::new());
+        Self(Some(Arc::new(Kept { server, tell, counts, meters, memory })))
     }
 
-    /// A session of a client at `from` begins: `test` says what it is.
-    pub fn begin(&self, from: SocketAddr, datagrams: bool, test: impl FnOnce() -> String) -> Session {
+    /// A session of a client at `from` begins: `name` says what it is, in words of its protocol.
+    pub fn begin(&self, from: SocketAddr, datagrams: bool, name: impl FnOnce() -> String) -> Session {
+        self.enter(from.into(), |tell| tell(Test::Foreign { datagrams, name: &name() }))
+    }
+
+    /// A session of our own protocol begins, as `open` asks.
+    pub fn begin_own(&self, client: Client<'_>, open: &Open) -> Session {
+        self.enter(client, |tell| tell(Test::Own(open)))
+    }
+
+    /// `describe` is asked only where somebody is told.
+    fn enter(&self, client: Client<'_>, describe: impl FnOnce(&dyn Fn(Test<'_>))) -> Session {
         let number = self.0.as_ref().map_or(0, |kept| {
             let session = kept.opened();
             if kept.tell.is_some() {
-                let of = Whose { server: kept.server, session, from };
-                kept.tell(&Entry::Began { of, datagrams, test: &test() });
+                let of = Whose { server: kept.server, session, client };
+                describe(&|test| kept.tell(&Entry::Began { of, test }));
             }
             session
         });
-        Session { book: self.clone(), from, number, since: Monotonic::now(), done: Mutex::default() }
+        let (from, key) = (client.from, client.key.map(str::to_owned));
+        Session { book: self.clone(), from, key, number, since: Monotonic::now(), done: Mutex::default() }
     }
 
     /// Somebody is refused.
-    pub fn refuse(&self, from: Option<SocketAddr>, reason: RefusalReason, why: &dyn fmt::Display) {
+    pub fn refuse<'a>(&self, client: Option<impl Into<Client<'a>>>, reason: RefusalReason, why: &dyn fmt::Display) {
         let Some(kept) = &self.0 else { return };
         self.count_refused(reason);
         if kept.tell.is_some() {
-            kept.tell(&Entry::Refused { server: kept.server, from, why: &why.to_string() });
+            let (server, client) = (kept.server, client.map(Into::into));
+            kept.tell(&Entry::Refused { server, client, why: &why.to_string() });
         }
     }
 
-    /// One more session of a server that tells of it itself.
-    pub fn count_opened(&self) {
-        let _number = self.0.as_ref().map(|kept| kept.opened());
-    }
-
-    /// The end of one, likewise.
-    pub fn count_ended(&self, how: SessionEnd, answered: Option<u64>, (received, sent): (Bytes, Bytes)) {
-        let Some(kept) = &self.0 else { return };
-        let mut counts = kept.counts();
-        *counts.ended.entry(how).or_default() += 1;
-        if let Some(answered) = answered {
-            *counts.answered.get_or_insert_default() += answered;
-        }
-        counts.received.0 += received.0;
-        counts.sent.0 += sent.0;
-    }
-
-    /// A refusal, likewise.
+    /// A refusal that is worth no line.
     pub fn count_refused(&self, reason: RefusalReason) {
         if let Some(kept) = &self.0 {
             *kept.counts().refused.entry(reason).or_default() += 1;
         }
+    }
+
+    /// So many octets came from a client that was refused for what it said.
+    pub fn count_senseless(&self, octets: u64) {
+        if let Some(kept) = &self.0 {
+            kept.counts().malformed_bytes.get_or_insert_default().0 += octets;
+        }
+    }
+
+    /// Where the memory is told that sessions may take; absent where no book is kept.
+    pub fn memory(&self) -> Option<Arc<Gauge>> {
+        let kept = self.0.as_ref()?;
+        Some(Arc::clone(kept.memory.get_or_init(Arc::default)))
     }
 
     /// A meter more, of a thread that has no sessions; absent where no book is kept.
@@ -151,9 +189,11 @@ impl Book {
             let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
             *counts.answered.get_or_insert_default() += read(&meter.answered);
             *counts.malformed.get_or_insert_default() += read(&meter.malformed);
+            counts.malformed_bytes.get_or_insert_default().0 += read(&meter.malformed_octets);
             counts.received.0 += read(&meter.received);
             counts.sent.0 += read(&meter.sent);
         }
+        counts.memory = kept.memory.get().map(|memory| memory.read());
         Some((kept.server, counts))
     }
 }
@@ -164,6 +204,19 @@ impl Kept {
         let opened = counts.opened.get_or_insert_default();
         *opened += 1;
         *opened
+    }
+
+    fn ended(&self, how: SessionEnd, done: &Done) {
+        let mut counts = self.counts();
+        *counts.ended.entry(how).or_default() += 1;
+        if let Some(answered) = done.answered {
+            *counts.answered.get_or_insert_default() += answered;
+        }
+        if let Some(malformed) = done.malformed {
+            *counts.malformed.get_or_insert_default() += malformed;
+        }
+        counts.received.0 += done.received;
+        counts.sent.0 += done.sent;
     }
 
     fn tell(&self, entry: &Entry<'_>) {
@@ -182,6 +235,7 @@ impl Kept {
 pub struct Session {
     book: Book,
     from: SocketAddr,
+    key: Option<String>,
     number: u64,
     since: Instant,
     done: Mutex<Done>,
@@ -191,6 +245,7 @@ pub struct Session {
 struct Done {
     how: Option<SessionEnd>,
     answered: Option<u64>,
+    malformed: Option<u64>,
     received: u64,
     sent: u64,
 }
@@ -208,6 +263,11 @@ impl Session {
         *self.done().answered.get_or_insert_default() += count;
     }
 
+    /// So many messages more made no sense.
+    pub fn malformed(&self, count: u64) {
+        *self.done().malformed.get_or_insert_default() += count;
+    }
+
     /// How it ends. What was said of that first stands.
     pub fn ends(&self, how: SessionEnd) {
         self.done().how.get_or_insert(how);
@@ -221,12 +281,34 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         let Some(kept) = self.book.0.clone() else { return };
-        let Done { how, answered, received, sent } = std::mem::take(&mut *self.done());
-        let (how, received, sent) = (how.unwrap_or(SessionEnd::Lost), Bytes(received), Bytes(sent));
-        self.book.count_ended(how, answered, (received, sent));
-        let of = Whose { server: kept.server, session: self.number, from: self.from };
+        let done = std::mem::take(&mut *self.done());
+        let how = done.how.unwrap_or(SessionEnd::Lost);
+        let (received, sent) = (Bytes(done.received), Bytes(done.sent));
+        kept.ended(how, &done);
+        let client = Client { from: self.from, key: self.key.as_deref() };
+        let of = Whose { server: kept.server, session: self.number, client };
         let lasted = Monotonic::now().since(self.since).unwrap_or_default();
         kept.tell(&Entry::Ended { of, how, lasted, received, sent });
+    }
+}
+
+/// Memory that sessions may take by what they were granted.
+#[derive(Debug, Default)]
+pub struct Gauge {
+    now: AtomicU64,
+    most: AtomicU64,
+}
+
+impl Gauge {
+    /// So many octets from here on.
+    pub fn set(&self, octets: u64) {
+        self.now.store(octets, Ordering::Relaxed);
+        self.most.fetch_max(octets, Ordering::Relaxed);
+    }
+
+    fn read(&self) -> Memory {
+        let [now, most] = [&self.now, &self.most].map(|octets| Bytes(octets.load(Ordering::Relaxed)));
+        Memory { now, most }
     }
 }
 
@@ -237,6 +319,7 @@ pub struct Meter {
     received: AtomicU64,
     sent: AtomicU64,
     malformed: AtomicU64,
+    malformed_octets: AtomicU64,
 }
 
 impl Meter {
@@ -253,10 +336,11 @@ impl Meter {
         add(&self.sent, octets);
     }
 
-    /// What came made no sense.
+    /// A datagram of so many octets made no sense, or belongs to nobody.
     #[cold]
-    pub fn malformed(&self) {
+    pub fn malformed(&self, octets: u64) {
         add(&self.malformed, 1);
+        add(&self.malformed_octets, octets);
     }
 }
 
@@ -335,10 +419,17 @@ mod tests {
             meter.received(5);
         }
         meters[0].answered(4);
-        meters[1].malformed();
+        meters[1].malformed(9);
+        book.count_senseless(3);
+        let memory = book.memory().unwrap();
+        for octets in [5, 8, 2] {
+            memory.set(octets);
+        }
         let (server, counts) = book.counts().unwrap();
         assert_eq!((server, counts.opened, counts.answered), ("netperf", Some(2), Some(5)));
         assert_eq!((counts.received, counts.sent, counts.malformed), (Bytes(30), Bytes(10), Some(1)));
+        assert_eq!(counts.malformed_bytes, Some(Bytes(12)));
+        assert_eq!(counts.memory, Some(Memory { now: Bytes(2), most: Bytes(8) }));
         assert_eq!(counts.ended, [(SessionEnd::Closed, 1), (SessionEnd::Lost, 1)].into());
         assert_eq!(counts.refused, [(RefusalReason::Full, 1)].into());
         assert_eq!(lines.lock().unwrap().len(), 5);
@@ -350,6 +441,6 @@ mod tests {
         let session = book.begin(from(), true, || panic!("nobody asks"));
         session.moved(1, 1);
         drop(session);
-        assert!(book.meter().is_none() && book.counts().is_none());
+        assert!(book.meter().is_none() && book.memory().is_none() && book.counts().is_none());
     }
 }

@@ -1,5 +1,5 @@
-//! Connections that have said nothing yet: all of them wait by events, at the thread that accepts, for their client's first
-//! octet, for its end, or for the end of our patience. Such a connection costs a socket and an entry here, but no thread and no
+//! Connections that have not said their first message yet: all of them wait by events, at the thread that accepts, until so much of
+//! it is there as their server wants to see, for their client's end, or for the end of our patience. Such a connection costs a socket and an entry here, but no thread and no
 //! timer of its own.
 
 use std::collections::BTreeMap;
@@ -16,6 +16,7 @@ use socket2::Socket;
 
 use super::visits::Visit;
 use crate::clock::Monotonic;
+use crate::socket::option;
 
 /// Events taken by one call.
 const TURN: usize = 64;
@@ -26,16 +27,17 @@ const ENDS: EventFlags = EventFlags::RDHUP.union(EventFlags::HUP).union(EventFla
 #[derive(Debug)]
 pub struct Silence {
     patience: Nanos,
+    octets: u16,
     events: Arc<OwnedFd>,
 }
 
 impl Silence {
-    /// Each may say nothing for `patience`.
+    /// Each may take `patience` to say its first `octets`.
     ///
     /// # Errors
     /// A system that has no descriptor left.
-    pub fn new(patience: Nanos) -> io::Result<Self> {
-        Ok(Self { patience, events: Arc::new(epoll::create(CreateFlags::CLOEXEC)?) })
+    pub fn new(patience: Nanos, octets: u16) -> io::Result<Self> {
+        Ok(Self { patience, octets, events: Arc::new(epoll::create(CreateFlags::CLOEXEC)?) })
     }
 }
 
@@ -44,6 +46,7 @@ impl Silence {
 pub struct SilentConnections<J> {
     events: Arc<OwnedFd>,
     patience: Nanos,
+    octets: u16,
     next: u64,
     /// By numbers that were given in order: the first is the oldest.
     here: BTreeMap<u64, Silent<J>>,
@@ -63,14 +66,15 @@ pub struct Awaited<J> {
     pub visit: Visit,
     /// What is to be done with it.
     pub job: J,
-    /// Whether its client has said something; else it has ended it, or has taken too long: nothing is to be waited for.
+    /// Whether its client has said something, be it a part of it; else it has ended it, or has taken too long: nothing is to be waited for.
     pub has_spoken: bool,
 }
 
 impl<J> SilentConnections<J> {
     /// Nobody waits yet.
     pub fn new(silence: &Silence) -> Self {
-        Self { events: Arc::clone(&silence.events), patience: silence.patience, next: 0, here: BTreeMap::new() }
+        let Silence { patience, octets, events } = silence;
+        Self { events: Arc::clone(events), patience: *patience, octets: *octets, next: 0, here: BTreeMap::new() }
     }
 
     /// What is readable when the wait of one of them is over, for those who wait for other things too.
@@ -92,6 +96,9 @@ impl<J> SilentConnections<J> {
     /// # Errors
     /// A system that cannot wait for one more, which is closed.
     pub fn keep(&mut self, connection: Arc<Socket>, visit: Visit, job: J) -> io::Result<()> {
+        if self.octets > 1 {
+            option::set_least_received(&connection, self.octets)?;
+        }
         let data = EventData::new_u64(self.next);
         epoll::add(&*self.events, &*connection, data, EventFlags::IN | EventFlags::RDHUP)?;
         self.here.insert(self.next, Silent { connection, visit, job });
@@ -120,6 +127,10 @@ impl<J> SilentConnections<J> {
     fn out(&mut self, number: u64, happened: EventFlags) -> Option<Awaited<J>> {
         let Silent { connection, visit, job } = self.here.remove(&number)?;
         let _out = epoll::delete(&*self.events, &*connection);
+        if self.octets > 1 {
+            // It was set before, so that it can be set again.
+            let _set = option::set_least_received(&connection, 1);
+        }
         let waiting = || ioctl_fionread(&*connection).is_ok_and(|octets| octets > 0);
         let has_spoken = !happened.intersects(ENDS) || waiting();
         Some(Awaited { visit, job, has_spoken })

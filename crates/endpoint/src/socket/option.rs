@@ -152,6 +152,11 @@ pub fn set_timestamping(socket: BorrowedFd<'_>, flags: c_uint) -> io::Result<()>
     set_int(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, flags as c_int)
 }
 
+/// `SO_RCVLOWAT`: a connection is readable once so many octets are there, or none will follow.
+pub fn set_least_received(socket: &Socket, octets: u16) -> io::Result<()> {
+    set_int(socket.as_fd(), libc::SOL_SOCKET, libc::SO_RCVLOWAT, octets.into())
+}
+
 /// `SO_PRIORITY`: the packet's priority within this host; above 6 it needs `CAP_NET_ADMIN`.
 pub fn set_priority(socket: &Socket, priority: u32) -> io::Result<()> {
     set_int(socket.as_fd(), libc::SOL_SOCKET, libc::SO_PRIORITY, priority.cast_signed())

@@ -64,6 +64,7 @@ struct Entry {
     spin: bool,
     #[serde(default = "granted")]
     pin: bool,
+    max_pin: Option<u32>,
     facts: Option<bool>,
 }
 
@@ -248,6 +249,7 @@ impl Entry {
                 },
                 spin: self.spin,
                 pin: self.pin,
+                pinned: self.max_pin,
                 facts: self.facts.unwrap_or(usual.facts),
             },
         }
@@ -299,6 +301,7 @@ fn rights(permit: &Permit, usual: &Permit) -> String {
         (limits.largest_request != most.largest_request, format!("size {}", limits.largest_request)),
         (!permit.spin, "no spin".to_owned()),
         (!permit.pin, "no pin".to_owned()),
+        (permit.pinned.is_some(), permit.pinned.map_or_else(String::new, |most| format!("pin {most}"))),
         (!permit.facts, "no facts".to_owned()),
     ];
     said.extend(words.into_iter().filter(|(is_less, _)| *is_less).map(|(_, words)| words));

@@ -13,16 +13,15 @@ use std::thread;
 
 use endpoint::error::EndpointError;
 use endpoint::peer::stamp::reflector as stamp;
-use endpoint::reflector::event::Tell;
 use endpoint::reflector::permit::{Permit, Permits};
 use endpoint::reflector::{Reflector, Settings, bind};
-use endpoint::sandbox;
-use endpoint::serve::book::Books;
+use endpoint::serve::book::{Book, Books};
 use endpoint::serve::door::Door;
 use endpoint::stop::Stop;
 use endpoint::thread::check_allowed;
 use protocol::native::key::Holder;
 
+use crate::beginning::{Beginning, Confined};
 use crate::command::key_file::KeyFile;
 use crate::command::key_list;
 use crate::command::peer::Bound;
@@ -37,22 +36,25 @@ use crate::output::Output;
 use crate::program::PROGRAM;
 use crate::{signal, words};
 
+/// The server of our own protocol, where it is counted.
+pub const OWN: &str = "sonde";
+
 /// Answers until a signal ends it.
 ///
 /// # Errors
 /// An address that cannot be listened at, a key that cannot be read, an open door without `--open`.
 pub fn run(options: ServeOptions, output: &Arc<Output>) -> Result<Exit, Failure> {
     let plan = Plan::of(options)?;
+    let beginning = Beginning::new().map_err(|error| Failure::usage(format!("cannot wait for signals: {error}")))?;
     // Each session would be refused otherwise.
     check_allowed(&plan.cpus)?;
     let permits = permits(&plan)?;
     let books = Books::default();
     let audit = plan.audit.map(|format| (format, audit::Queue::new()));
     let queue = audit.as_ref().map(|(_, queue)| queue);
-    let tell = audit::native(books.begin("sonde", None), queue);
-    let reflector = bind_where_possible(&plan, permits.clone(), Some(tell))?;
-    let door =
-        |server| Door { gate: plan.gate.clone(), book: books.begin(server, queue.map(audit::Queue::bookkeeper)) };
+    let book = |server| books.begin(server, queue.map(audit::Queue::bookkeeper));
+    let reflector = bind_where_possible(&plan, permits.clone(), book(OWN))?;
+    let door = |server| Door { gate: plan.gate.clone(), book: book(server) };
     let addresses = reflector.addresses();
     let mut beside = Vec::new();
     let hosts: Vec<IpAddr> = addresses.iter().map(SocketAddr::ip).collect();
@@ -62,10 +64,9 @@ pub fn run(options: ServeOptions, output: &Arc<Output>) -> Result<Exit, Failure>
     if let Some(stamp) = &plan.stamp {
         beside.push(("a session-reflector of STAMP", stamp_beside(&addresses, stamp, door("stamp"))?));
     }
-    // Before any thread is started, which would stay outside; and whoever has read that it listens can signal it.
-    let sandbox = sandboxed(&plan);
+    let (confined, sandbox) = sandboxed(&plan, beginning);
     let stop = Stop::default();
-    watch(&plan, permits, books, &stop, output)?;
+    watch(&confined, &plan, permits, (books, &stop), output)?;
     let status = status(&plan, &addresses);
     output.note(&format!("sonde serve: {status}\n"));
     let supervisor = Supervisor::of_environment();
@@ -84,7 +85,13 @@ pub fn run(options: ServeOptions, output: &Arc<Output>) -> Result<Exit, Failure>
 }
 
 /// A signal ends it, SIGUSR1 has its counters told, and SIGHUP its keys read again.
-fn watch(plan: &Plan, permits: Permits, books: Books, stop: &Stop, output: &Arc<Output>) -> Result<(), Failure> {
+fn watch(
+    confined: &Confined,
+    plan: &Plan,
+    permits: Permits,
+    (books, stop): (Books, &Stop),
+    output: &Arc<Output>,
+) -> Result<(), Failure> {
     let asked = stop.clone();
     let counters = Counters { books, file: plan.counters.clone(), output: Arc::clone(output) };
     let reload = plan.key.as_ref().map(|file| {
@@ -92,17 +99,18 @@ fn watch(plan: &Plan, permits: Permits, books: Books, stop: &Stop, output: &Arc<
         let again = Again { file: file.clone(), identified, usual: plan.usual(), permits, output: Arc::clone(output) };
         Box::new(move || again.read()) as Box<dyn Fn() + Send>
     });
-    let watched = signal::watch_server(move || asked.request(), move || counters.tell(), reload);
+    let watched = signal::watch_server(confined, move || asked.request(), move || counters.tell(), reload);
     watched.map(drop).map_err(|error| Failure::usage(format!("cannot wait for signals: {error}")))
 }
 
 /// Gives up what is needed no more, unless that is not wanted; says what is in force.
-fn sandboxed(plan: &Plan) -> String {
+fn sandboxed(plan: &Plan, beginning: Beginning) -> (Confined, String) {
     if !plan.sandbox {
-        return "off".to_owned();
+        return (beginning.keep_all(), "off".to_owned());
     }
     let needs = plan.needs();
-    words::sandbox(&sandbox::enter(&needs), &needs)
+    let (confined, sandbox) = beginning.confine(&needs);
+    (confined, words::sandbox(&sandbox, &needs))
 }
 
 /// Addresses as they are said, each once.
@@ -210,12 +218,12 @@ impl Again {
     }
 }
 
-fn bind_where_possible(plan: &Plan, permits: Permits, tell: Option<Tell>) -> Result<Reflector, EndpointError> {
+fn bind_where_possible(plan: &Plan, permits: Permits, book: Book) -> Result<Reflector, EndpointError> {
     let settings = Settings {
         listen: plan.listen.clone(),
         gate: plan.gate.clone(),
         permits,
-        tell,
+        book,
         waiting: plan.waiting,
         cpus: plan.cpus.clone(),
         limits: plan.limits,

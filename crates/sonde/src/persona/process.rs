@@ -1,10 +1,17 @@
-//! What a persona and its process say to each other: wishes to end, and faults in the system's words.
+//! What a persona and its process say to each other: wishes to end, what a server gives up, and faults in the system's words.
 
 use std::io;
 
+use endpoint::sandbox::{Capability, Needs};
 use endpoint::stop::Stop;
 
+use crate::beginning::Beginning;
 use crate::signal::{self, Interruption};
+
+/// `off`: a server keeps all that it may do.
+const SANDBOX: &str = "SONDE_SANDBOX";
+/// What tells the local time, which may be asked for late.
+const LOCAL_TIME: [&str; 2] = ["/etc/localtime", "/usr/share/zoneinfo"];
 
 /// Has `stop` requested by the first signal that asks for an end. Call it before any thread is started, and behind the
 /// way into the background: neither a thread nor what signals do follows there.
@@ -14,6 +21,25 @@ use crate::signal::{self, Interruption};
 pub fn heed(stop: &Stop) -> io::Result<Interruption> {
     let stop = stop.clone();
     signal::watch(move || stop.request(), || {})
+}
+
+/// The same for a server whose sockets are bound: behind the way into the background it gives up what is no part of `needs`, or of what
+/// every such server needs for whatever its clients may ask. Not a word is said of it: the originals have none.
+///
+/// # Errors
+/// As [`heed`].
+pub fn confine(beginning: Beginning, needs: Needs, stop: &Stop) -> io::Result<Interruption> {
+    let is_off = std::env::var_os(SANDBOX).is_some_and(|value| value == "off");
+    let confined = if is_off { beginning.keep_all() } else { beginning.confine(&with_usual(needs)).0 };
+    let stop = stop.clone();
+    signal::watch_confined(&confined, move || stop.request())
+}
+
+/// Ports below 1024, and congestion controls and priorities that the system grants to few.
+fn with_usual(mut needs: Needs) -> Needs {
+    needs.capabilities.extend([Capability::NetBindService, Capability::NetAdmin]);
+    needs.read.extend(LOCAL_TIME.map(Into::into));
+    needs
 }
 
 /// The system's own words without Rust's "(os error n)".

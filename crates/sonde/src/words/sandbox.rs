@@ -29,6 +29,7 @@ fn capabilities(kept: &[Capability]) -> String {
             Capability::NetBindService => "CAP_NET_BIND_SERVICE",
             Capability::NetAdmin => "CAP_NET_ADMIN",
             Capability::DacReadSearch => "CAP_DAC_READ_SEARCH",
+            Capability::DacOverride => "CAP_DAC_OVERRIDE",
         })
         .collect();
     if names.is_empty() { "no capabilities".to_owned() } else { format!("no capability but {}", names.join(" and ")) }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::net::TcpStream;
+use std::net::{TcpStream, UdpSocket};
 use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
@@ -85,8 +85,23 @@ fn each_server_beside_writes_down_who_used_it_and_counts() {
     reflector.signal(Signal::USR1);
     let told: Vec<String> = (0..6).map(|_| reflector.line_that(" received, ")).collect();
     assert!(told.iter().all(|line| line.starts_with("  ")) && told[0].contains("iperf "), "{told:?}");
-    let counters = std::fs::read_to_string(folder.path().join("sonde.prom")).unwrap();
+    // Somebody's datagram that belongs to no session is taken whenever its thread comes to it.
+    UdpSocket::bind("127.0.0.1:0").unwrap().send_to(&[7; 50], reflector.address()).unwrap();
+    let file = folder.path().join("sonde.prom");
+    let mut counters = String::new();
+    testbed::wait::until("a datagram that makes no sense", || {
+        std::fs::remove_file(&file).unwrap();
+        reflector.signal(Signal::USR1);
+        testbed::wait::until("the counters", || file.exists());
+        counters = std::fs::read_to_string(&file).unwrap();
+        counters.contains("sonde_malformed_messages_total{server=\"sonde\"} 1\n")
+    });
+    let peak =
+        counters.lines().find_map(|line| line.strip_prefix("sonde_granted_memory_peak_bytes{server=\"sonde\"} "));
+    assert!(peak.unwrap().parse::<u64>().unwrap() > 0, "{counters}");
     for line in [
+        "sonde_malformed_bytes_total{server=\"sonde\"} 50",
+        "sonde_granted_memory_bytes{server=\"sonde\"} 0",
         "sonde_sessions_opened_total{server=\"netperf\"} 1",
         "sonde_sessions_ended_total{server=\"sonde\",how=\"closed\"} 1",
         "sonde_clients_refused_total{server=\"iperf3\",reason=\"protocol\"} 1",

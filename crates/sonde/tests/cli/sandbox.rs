@@ -7,9 +7,12 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use measure::method::Carrier;
 use rustix::process::Signal;
 use serde_json::Value;
-use testbed::skip;
+use test_case::test_case;
+use testbed::process::{self, LIMIT, Running};
+use testbed::{port, skip};
 
 use crate::serve::Reflector;
 use crate::{document, printed, sonde_in};
@@ -51,12 +54,18 @@ impl Scene {
 
     /// Each attempt that was made, and what it came to; `None` where no process may be traced.
     fn intrude(&self, reflector: &Reflector) -> Option<BTreeSet<(String, String)>> {
+        let address = reflector.address();
+        // The one that listens, those that wait for connections and sessions, for signals, and of the audit.
+        self.intrude_into(reflector.id(), address.rsplit(':').next().unwrap(), 5)
+    }
+
+    /// The same for any process, which serves at this port and has so many threads at least.
+    fn intrude_into(&self, process: u32, port: &str, threads: usize) -> Option<BTreeSet<(String, String)>> {
         let at = |name: &str| self.path().join(name);
         let mut command = Command::new("python3");
-        command.arg(intruder("intruder.py")).arg(reflector.id().to_string());
+        command.arg(intruder("intruder.py")).arg(process.to_string());
         command.args([at("secret"), at("new"), at("secret")]);
-        let address = reflector.address();
-        let output = command.arg(address.rsplit(':').next().unwrap()).output().unwrap();
+        let output = command.arg(port).output().unwrap();
         if output.status.code() == Some(77) {
             skip::aloud("the server's sandbox: this user may not trace processes");
             return None;
@@ -64,8 +73,7 @@ impl Scene {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let text = String::from_utf8(output.stdout).unwrap();
         let lines = text.lines().map(|line| line.split(' ').collect::<Vec<_>>());
-        // The one that listens, those that wait for connections and sessions, for signals, and of the audit.
-        assert!(lines.clone().filter(|words| words[1] == "read").count() >= 5, "{text}");
+        assert!(lines.clone().filter(|words| words[1] == "read").count() >= threads, "{text}");
         Some(lines.map(|words| (words[1].to_owned(), words[2].to_owned())).collect())
     }
 }
@@ -95,6 +103,50 @@ fn whoever_takes_a_thread_over_gets_nothing() {
     }
     // It was taken over, and serves on.
     scene.measure(&reflector);
+}
+
+/// A server of another tool's name, in a folder.
+fn started(scene: &Scene, words: &[&str], carrier: Carrier, port: u16, sandbox: &str) -> Running {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("sonde"));
+    command.args(words).arg(port.to_string()).env("SONDE_SANDBOX", sandbox).current_dir(scene.path());
+    let running = process::started(&mut command);
+    running.until_listening(carrier, port);
+    running
+}
+
+/// What it says is compared elsewhere; here what it may do, and that it serves behind that.
+#[test_case(&["netserver", "-D", "-p"], Carrier::Tcp, &["rtt", "--peer", "netperf", "-c", "5", "-q", "127.0.0.1", "--port"]; "netserver")]
+#[test_case(&["iperf3", "-s", "-p"], Carrier::Tcp, &["iperf3", "-c", "127.0.0.1", "-R", "-n", "1M", "-p"]; "iperf3")]
+#[test_case(&["iperf", "-s", "-p"], Carrier::Tcp, &["iperf", "-c", "127.0.0.1", "-r", "-L", "OTHER", "-n", "1M", "-p"]; "iperf")]
+#[test_case(&["sockperf", "server", "-p"], Carrier::Udp, &["sockperf", "ping-pong", "-i", "127.0.0.1", "-t", "1", "-p"]; "sockperf")]
+fn whoever_takes_a_server_of_another_tool_over_gets_nothing(words: &[&str], carrier: Carrier, client: &[&str]) {
+    if cfg!(not(target_arch = "x86_64")) {
+        return skip::aloud("the server's sandbox: the intruder is written for x86-64");
+    }
+    let (scene, port) = (Scene::new(), port::free());
+    let open = started(&scene, words, carrier, port, "off");
+    let Some(got) = scene.intrude_into(open.id(), &port.to_string(), 2) else { return };
+    assert!(got.contains(&("read".to_owned(), "done".to_owned())), "{got:?}");
+    drop(open);
+    if scene.serve(&[]).line_that("sonde serve: sandbox: ").contains("not limited here") {
+        return skip::aloud("the server's sandbox: this kernel or container forbids it");
+    }
+    let server = started(&scene, words, carrier, port, "");
+    // A server of iperf connects back there.
+    let other = port::free().to_string();
+    let client: Vec<String> =
+        client.iter().map(|word| word.replace("OTHER", &other)).chain([port.to_string()]).collect();
+    let client: Vec<&str> = client.iter().map(String::as_str).collect();
+    let measure = || sonde_in(scene.path(), &client).assert().success();
+    measure();
+    let got = scene.intrude_into(server.id(), &port.to_string(), 2).unwrap();
+    // Some of them listen and connect as their clients ask.
+    for (attempt, result) in got.iter().filter(|(attempt, _)| attempt != "connect") {
+        assert!(["EPERM", "EACCES"].contains(&&**result), "{attempt}: {result}");
+    }
+    measure();
+    server.signal(Signal::TERM);
+    assert!(!server.end(LIMIT).overdue);
 }
 
 #[test]

@@ -112,7 +112,7 @@ impl Shared {
 /// into the background after this.
 pub fn bind(settings: Settings) -> Result<Server, EndpointError> {
     let hall =
-        Hall::new(settings.limits.connections)?.served_once_they_speak(tcp::HEADER)?.with_book(&settings.door.book);
+        Hall::new(settings.limits.connections)?.served_once_they_speak(tcp::HEADER, 1)?.with_book(&settings.door.book);
     let sockets = settings.places.iter().map(|place| open(place, &settings)).collect::<Result<_, _>>()?;
     let shared = Shared {
         hall,

@@ -126,7 +126,7 @@ pub fn bind(settings: Settings) -> Result<Netserver, EndpointError> {
         .map(|address| listen::listener(*address, &settings.door.gate))
         .collect::<Result<_, _>>()?;
     let patience = settings.passphrase.as_ref().map_or(FOR_EVER, |_| PASSPHRASE);
-    let hall = Hall::new(settings.limits.clients)?.one_by_one(settings.serial).served_once_they_speak(patience)?;
+    let hall = Hall::new(settings.limits.clients)?.one_by_one(settings.serial).served_once_they_speak(patience, 1)?;
     let hall = hall.with_book(&settings.door.book);
     let shared = Shared { memory: Places::new(settings.limits.all_bytes), settings, hall };
     Ok(Netserver { listeners, shared: Arc::new(shared) })

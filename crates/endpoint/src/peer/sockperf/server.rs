@@ -20,6 +20,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
 use measure::unit::{Instant, Nanos};
+use protocol::sockperf::message::HEADER;
 use rustix::thread::gettid;
 
 use crate::clock::Monotonic;
@@ -97,7 +98,7 @@ pub fn bind(settings: Settings) -> Result<Server, EndpointError> {
     check_allowed(&settings.cpus)?;
     let sockets = bound::open_all(&settings)?;
     let most = settings.limits.connections_of(settings.rules.largest);
-    let hall = Hall::new(most)?.served_once_they_speak(FOR_EVER)?.with_book(&settings.door.book);
+    let hall = Hall::new(most)?.served_once_they_speak(FOR_EVER, HEADER as u16)?.with_book(&settings.door.book);
     let shared = Shared {
         hall,
         open: OpenSockets::default(),

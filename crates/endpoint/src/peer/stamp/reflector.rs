@@ -198,7 +198,7 @@ fn count(book: &Book, meter: &Meter, octets: u64, answered: Result<(), Silence>)
     meter.received(octets);
     match answered {
         Ok(()) => meter.answered(octets),
-        Err(Silence::Short | Silence::Unsealed) => meter.malformed(),
+        Err(Silence::Short | Silence::Unsealed) => meter.malformed(octets),
         Err(Silence::TooFast) => book.count_refused(RefusalReason::Limit),
         Err(Silence::TooMany) => book.count_refused(RefusalReason::Full),
     }

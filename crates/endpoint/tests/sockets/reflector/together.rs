@@ -168,6 +168,42 @@ fn one_address_leaves_half_of_all_memory_to_others() {
     });
 }
 
+/// Settings under which clients may choose one CPU.
+fn pinned_by(all: bool) -> Settings {
+    let together = Together { pinned: all.then_some(1), ..Together::default() };
+    let pinned = (!all).then_some(1);
+    let permit = Permit { name: Some("a".to_owned()), pinned, ..Permit::within(Limits::default()) };
+    let other = Permit { name: Some("b".to_owned()), ..Permit::within(Limits::default()) };
+    let permits = Permits::keyed(vec![(Key([7; 32]), permit), (Key([8; 32]), other)]);
+    Settings { together, permits, ..settings() }
+}
+
+#[test_case(true; "all sessions")]
+#[test_case(false; "those of a key")]
+fn cpus_that_clients_choose_are_bounded_for(all: bool) {
+    let allowed = rustix::thread::sched_getaffinity(None).unwrap();
+    let cpus: Vec<u32> = (0..1_024).filter(|cpu| allowed.is_set(*cpu as usize)).take(2).collect();
+    let [first, second] = cpus[..] else {
+        return testbed::skip::aloud("a bound of CPUs that clients choose: one CPU is allowed here");
+    };
+    with_settings(pinned_by(all), |address, _| {
+        let on = |key: u8, flows: u32, cpus: &[u32]| {
+            let wanted = Open { cpus: cpus.to_vec(), flows, ..open(Carrier::Udp) };
+            Session::by_key(address, wanted, Some(Key([key; 32])))
+        };
+        let refused = |session: Result<Session, SessionError>| matches!(session, Err(SessionError::Refused(refused)) if refused.reason == Reason::Cpus);
+        assert!(refused(on(7, 2, &[first, second])), "two at once");
+        assert!(on(7, 1, &[first, second]).is_ok(), "its one thread has the first");
+        let kept = on(7, 1, &[first]).unwrap();
+        assert!(on(7, 1, &[first]).is_ok(), "the same again");
+        assert!(on(7, 1, &[]).is_ok(), "none is chosen");
+        assert!(refused(on(7, 1, &[second])));
+        assert_eq!(refused(on(8, 1, &[second])), all, "by another key");
+        kept.close();
+        testbed::wait::until("a CPU in its place", || on(7, 1, &[second]).is_ok());
+    });
+}
+
 #[test]
 fn who_showed_a_key_gives_way_to_nobody() {
     let permits = Permits::keyed(vec![(Key([7; 32]), Permit::within(Limits::default()))]);

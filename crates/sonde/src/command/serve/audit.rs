@@ -11,13 +11,13 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::{self, JoinHandle};
 
 use endpoint::clock::Monotonic;
-use endpoint::reflector::event::{Client, Event, Tell};
-use endpoint::serve::book::{self, Book, Whose};
+use endpoint::serve::book::{self, Client, Tell, Test};
 use jiff::Timestamp;
 use measure::served::SessionEnd;
 use measure::unit::{Bytes, Instant, Nanos};
 use serde::Serialize;
 
+use crate::command::serve::OWN;
 use crate::command::serve::options::AuditFormat;
 use crate::output::Output;
 
@@ -93,14 +93,10 @@ impl Queue {
         Self { sender, entries, missed: Arc::default() }
     }
 
-    /// Who is told by the servers of other tools' protocols.
-    pub fn bookkeeper(&self) -> book::Tell {
-        let audit = self.sender();
-        book::Tell(Arc::new(move |entry| audit.send(of_book(entry, Timestamp::now()))))
-    }
-
-    fn sender(&self) -> Sender {
-        Sender { to: self.sender.clone(), missed: Arc::clone(&self.missed) }
+    /// Who is told by the servers.
+    pub fn bookkeeper(&self) -> Tell {
+        let audit = Sender { to: self.sender.clone(), missed: Arc::clone(&self.missed) };
+        Tell(Arc::new(move |entry| audit.send(of_book(entry, Timestamp::now()))))
     }
 
     /// Writes what is told to `output`, as lines of this format.
@@ -145,23 +141,6 @@ impl Sender {
     }
 }
 
-/// Who is told by our own server: what happens is counted in `book`, and written where there is an audit.
-pub fn native(book: Book, audit: Option<&Queue>) -> Tell {
-    let audit = audit.map(Queue::sender);
-    Tell(Arc::new(move |event| {
-        match event {
-            Event::Opened { .. } => book.count_opened(),
-            Event::Ended { how, answered, received, sent, .. } => {
-                book.count_ended(*how, *answered, (*received, *sent));
-            }
-            Event::Refused { reason, .. } => book.count_refused(*reason),
-        }
-        if let Some(audit) = &audit {
-            audit.send(entry(event, Timestamp::now()));
-        }
-    }))
-}
-
 fn write(entries: &Receiver<Option<Entry>>, missed: &AtomicU64, format: AuditFormat, output: &Output) {
     let mut allowance = Allowance { spent: Instant(0), left_out: 0 };
     while let Ok(Some(entry)) = entries.recv() {
@@ -179,69 +158,43 @@ fn write(entries: &Receiver<Option<Entry>>, missed: &AtomicU64, format: AuditFor
     }
 }
 
-fn entry(event: &Event<'_>, time: Timestamp) -> Entry {
-    let of = |client: &Client<'_>, event: &'static str, session: Option<u64>, more: More| Entry {
+fn of_book(entry: &book::Entry<'_>, time: Timestamp) -> Entry {
+    let of = |server: &'static str, session: Option<u64>, client: Option<Client<'_>>, (event, more)| Entry {
         time: format!("{time:.3}"),
         event,
-        server: None,
+        server: (server != OWN).then_some(server),
         session,
-        from: Some(canonical(client.from)),
-        key: client.key.map(str::to_owned),
+        from: client.map(|client| canonical(client.from)),
+        key: client.and_then(|client| client.key.map(str::to_owned)),
         more,
     };
-    match event {
-        Event::Opened { session, client, open } => {
-            let more = More::Began {
-                protocol: open.carrier.to_string(),
-                pattern: open.pattern.to_string(),
-                connections: open.flows,
-                request_bytes: open.request_bytes,
-                response_bytes: open.response_bytes,
-            };
-            of(client, "began", Some(*session), more)
-        }
-        Event::Ended { session, client, how, lasted, received, sent, .. } => {
-            let how = word(*how);
-            let more = More::Ended { how, duration_ns: *lasted, received_bytes: *received, sent_bytes: *sent };
-            of(client, "ended", Some(*session), more)
-        }
-        Event::Refused { client, why, .. } => of(client, "refused", None, More::Refused { reason: (*why).to_owned() }),
-    }
-}
-
-fn of_book(entry: &book::Entry<'_>, time: Timestamp) -> Entry {
-    let time = format!("{time:.3}");
-    let of = |of: &Whose, time: String, event: &'static str, more: More| {
-        let Whose { server, session, from } = *of;
-        Entry {
-            time,
-            event,
-            server: Some(server),
-            session: Some(session),
-            from: Some(canonical(from)),
-            key: None,
-            more,
-        }
-    };
     match entry {
-        book::Entry::Began { of: whose, datagrams, test } => {
-            let protocol = if *datagrams { "udp" } else { "tcp" };
-            of(whose, time, "began", More::Test { protocol, test: (*test).to_owned() })
+        book::Entry::Began { of: whose, test } => {
+            of(whose.server, Some(whose.session), Some(whose.client), ("began", began(test)))
         }
         book::Entry::Ended { of: whose, how, lasted, received, sent } => {
             let how = word(*how);
             let more = More::Ended { how, duration_ns: *lasted, received_bytes: *received, sent_bytes: *sent };
-            of(whose, time, "ended", more)
+            of(whose.server, Some(whose.session), Some(whose.client), ("ended", more))
         }
-        book::Entry::Refused { server, from, why } => Entry {
-            time,
-            event: "refused",
-            server: Some(server),
-            session: None,
-            from: from.map(canonical),
-            key: None,
-            more: More::Refused { reason: (*why).to_owned() },
+        book::Entry::Refused { server, client, why } => {
+            of(server, None, *client, ("refused", More::Refused { reason: (*why).to_owned() }))
+        }
+    }
+}
+
+fn began(test: &Test<'_>) -> More {
+    match test {
+        Test::Own(open) => More::Began {
+            protocol: open.carrier.to_string(),
+            pattern: open.pattern.to_string(),
+            connections: open.flows,
+            request_bytes: open.request_bytes,
+            response_bytes: open.response_bytes,
         },
+        Test::Foreign { datagrams, name } => {
+            More::Test { protocol: if *datagrams { "udp" } else { "tcp" }, test: (*name).to_owned() }
+        }
     }
 }
 
@@ -294,8 +247,6 @@ fn line(entry: &Entry, format: AuditFormat) -> String {
 
 #[cfg(test)]
 mod tests {
-    use measure::served::RefusalReason;
-
     use super::*;
 
     #[test]
@@ -312,8 +263,8 @@ mod tests {
     #[test]
     fn what_a_stranger_says_stays_in_its_line() {
         let client = Client { from: "[::ffff:192.0.2.7]:40000".parse().unwrap(), key: Some("a \"b\"\n") };
-        let event = Event::Refused { client, reason: RefusalReason::Protocol, why: "said \u{1b}[31m\nhello" };
-        let entry = entry(&event, Timestamp::UNIX_EPOCH);
+        let refused = book::Entry::Refused { server: OWN, client: Some(client), why: "said \u{1b}[31m\nhello" };
+        let entry = of_book(&refused, Timestamp::UNIX_EPOCH);
         assert_eq!(
             line(&entry, AuditFormat::Text),
             "1970-01-01T00:00:00.000Z refused from=192.0.2.7:40000 key=\"a \\\"b\\\"\\n\" reason=\"said \\u{1b}[31m\\nhello\"\n"

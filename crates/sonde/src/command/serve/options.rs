@@ -190,6 +190,9 @@ pub struct LimitOptions {
     /// Maximum threads that wait by spin or busy-poll because a client requested it; further ones block [default: one per CPU]
     #[arg(long, value_name = "NUMBER")]
     pub max_spin: Option<u32>,
+    /// Maximum CPUs that clients choose for the server's threads, all measurements together [default: no limit]
+    #[arg(long, value_name = "NUMBER")]
+    pub max_pin: Option<u32>,
     /// Maximum size of a request and a reply [default: 1GiB]
     #[arg(long, value_name = "BYTES", value_parser = value::size)]
     pub max_size: Option<Bytes>,

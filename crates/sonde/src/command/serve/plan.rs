@@ -214,6 +214,7 @@ fn together(options: &LimitOptions) -> Together {
     Together {
         memory: options.max_total_memory.unwrap_or(default.memory),
         spinning: options.max_spin.unwrap_or(default.spinning),
+        pinned: options.max_pin,
         bounds: Bounds {
             octets: options.max_total_bandwidth.and_then(|rate| NonZeroU64::new(rate.0 / 8)),
             messages: options.max_total_rate,

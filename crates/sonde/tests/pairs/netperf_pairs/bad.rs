@@ -11,6 +11,8 @@ mod servers;
 
 use std::path::Path;
 
+use testbed::wait;
+
 use crate::netperf_pairs::ends::{End, Server};
 
 /// Whether `server` still serves somebody who does it right.
@@ -22,6 +24,13 @@ fn serves(server: &Server) {
 /// Entries of a folder of this process below `/proc`.
 fn entries(pid: u32, what: &str) -> usize {
     std::fs::read_dir(Path::new("/proc").join(pid.to_string()).join(what)).map_or(0, Iterator::count)
+}
+
+/// Descriptors of a server of ours that has just started. It listens before it has given up what it does not need, for which it opens
+/// much for a moment; only then it has threads.
+fn descriptors_at_start(server: &Server) -> usize {
+    wait::until("its threads", || entries(server.id(), "task") > 1);
+    entries(server.id(), "fd")
 }
 
 /// The most memory it has had resident, KiB.

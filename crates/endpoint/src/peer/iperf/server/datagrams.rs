@@ -1,6 +1,6 @@
 //! Flows of datagrams that come by one socket, told apart by their sources. One thread takes all of them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -49,6 +49,7 @@ pub(super) fn serve(socket: &Socket, local: SocketAddr, shared: &Arc<Shared>) {
         socket,
         local,
         flows: HashMap::new(),
+        newcomers: VecDeque::new(),
         edge: Instant::NEVER,
         look_at: Instant(0),
         turned_away: 0,
@@ -81,6 +82,8 @@ struct Desk<'a> {
     socket: &'a Socket,
     local: SocketAddr,
     flows: HashMap<SocketAddr, Kept>,
+    /// Flows by their tests in the order in which they began: those of one datagram give way first. Never more than flows.
+    newcomers: VecDeque<(SocketAddr, u64)>,
     /// The earliest end of an interval.
     edge: Instant,
     /// Before that no room is looked for.
@@ -93,6 +96,8 @@ struct Desk<'a> {
 struct Kept {
     test: u64,
     flow: Flow,
+    /// Whether it has brought more than one datagram.
+    goes_on: bool,
     wish: Option<Wish>,
     /// Counts what comes; none where nothing of it counts, or it has ended.
     meter: Option<Meter>,
@@ -154,6 +159,7 @@ impl Desk<'_> {
         let arrived = wall();
         let Some(kept) = self.flows.get_mut(&from) else { return self.begin(from, datagram, envelope, now, arrived) };
         kept.credit = kept.credit.saturating_add(datagram.len());
+        kept.goes_on = true;
         if !kept.receives() {
             if kept.silence(now) > REPEATED && is_first(datagram) {
                 self.flows.remove(&from);
@@ -209,6 +215,10 @@ impl Desk<'_> {
         self.edge = self.edge.min(kept.edge);
         let sending = Arc::clone(&kept.sending);
         self.flows.insert(from, kept);
+        if self.newcomers.len() >= self.shared.settings.limits.flows {
+            self.newcomers.pop_front();
+        }
+        self.newcomers.push_back((from, test));
         let Some(wish) = wish else { return };
         if wish.way != Way::Upload {
             self.send((test, session), from, wish, envelope, &sending);
@@ -231,6 +241,8 @@ impl Desk<'_> {
         Kept {
             test,
             flow,
+            // One that is sent datagrams need bring no more.
+            goes_on: !receives && self.shared.settings.sends_datagrams,
             wish,
             edge: if receives { now.after(interval) } else { Instant::NEVER },
             meter,
@@ -342,9 +354,14 @@ impl Desk<'_> {
         }
     }
 
-    /// Forgets a flow for one from `from`: the one that has stalled longest, or else one of an address that has more than half of all
-    /// and is another.
+    /// Forgets a flow for one from `from`: the oldest that has brought one datagram and no more; where there is none the one that has
+    /// stalled longest, or else one of an address that has more than half of all and is another.
     fn make_room(&mut self, from: SocketAddr, now: Instant) {
+        while let Some((newcomer, test)) = self.newcomers.pop_front() {
+            if self.flows.get(&newcomer).is_some_and(|kept| kept.test == test && !kept.goes_on) {
+                return self.give_way(newcomer, now, "it did not go on");
+            }
+        }
         if now < self.look_at {
             return;
         }
@@ -363,9 +380,13 @@ impl Desk<'_> {
             is_too_many.then(|| quietest(&mut self.flows.iter().filter(|(from, _)| source(from.ip()) == most)))?
         });
         if let Some(gone) = gone {
-            self.ended(gone, now, Some((SessionEnd::GaveWay, format!("{why}, and its place was needed"))));
-            self.flows.remove(&gone);
+            self.give_way(gone, now, why);
         }
+    }
+
+    fn give_way(&mut self, from: SocketAddr, now: Instant, why: &str) {
+        self.ended(from, now, Some((SessionEnd::GaveWay, format!("{why}, and its place was needed"))));
+        self.flows.remove(&from);
     }
 
     fn end(&mut self, now: Instant) {

@@ -274,7 +274,7 @@ impl Seen {
                     count.malformed += 1;
                     whole = Err(what);
                     if let Some(meter) = meter {
-                        meter.malformed();
+                        meter.malformed(datagram.len() as u64);
                     }
                     break;
                 }

@@ -12,9 +12,11 @@ use endpoint::error::{Cause, EndpointError, Step};
 use endpoint::peer::iperf::server as peer;
 use endpoint::peer::iperf::server::event::{Tell, Transport as Over};
 use endpoint::peer::iperf::server::settings::{Place, Settings};
+use endpoint::sandbox::Needs;
 use endpoint::stop::Stop;
 use measure::unit::Nanos;
 
+use crate::beginning::Beginning;
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::persona::answer::Answer;
@@ -37,12 +39,8 @@ pub fn run(asked: &Server, output: &Arc<Output>) -> Result<Exit, Answer> {
         })?;
     }
     let stop = Stop::default();
-    let heed =
-        || process::heed(&stop).map_err(|error| failure::other(&format!("cannot wait for signals: {error}"))).map(drop);
-    // Whoever sees that it listens may end it. Blocked signals and threads do not follow into the background.
-    if !asked.daemon {
-        heed()?;
-    }
+    let deaf = |error| failure::other(&format!("cannot wait for signals: {error}"));
+    let beginning = Beginning::new().map_err(deaf)?;
     let desk = Arc::new(Desk::new(asked, output, &stop));
     let server = bind(asked, &desk)?;
     let say = |text: &str| {
@@ -56,12 +54,12 @@ pub fn run(asked: &Server, output: &Arc<Output>) -> Result<Exit, Answer> {
         // A daemon's number is known behind the fork alone: what is said before is that of who started it.
         say(&banner::server(asked, bound.address.port(), window, std::process::id()));
     }
-    if asked.daemon {
-        if detach()? == Side::Foreground {
-            return Ok(Exit::Done);
-        }
-        heed()?;
+    if asked.daemon && detach()? == Side::Foreground {
+        return Ok(Exit::Done);
     }
+    // It connects back where a client asks for that.
+    let needs = Needs { connections: true, ..Needs::default() };
+    let _interruption = process::confine(beginning, needs, &stop).map_err(deaf)?;
     if let Some(time) = asked.time {
         end_after(time, &stop).map_err(|error| failure::other(&format!("cannot wait for the end: {error}")))?;
     }

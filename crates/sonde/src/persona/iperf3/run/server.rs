@@ -4,6 +4,7 @@ mod login;
 mod teller;
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::Path;
 use std::sync::Arc;
 
 use endpoint::daemon::{self, Side, Streams};
@@ -11,10 +12,12 @@ use endpoint::error::{Cause, EndpointError};
 use endpoint::name::{self, Family};
 use endpoint::peer::iperf3::server::settings::{Limits, RateLimit, Settings};
 use endpoint::peer::iperf3::server::{self as peer, Server as Bound};
+use endpoint::sandbox::{Capability, Needs};
 use endpoint::stop::Stop;
 use measure::unit::Nanos;
 use protocol::iperf3::code::Code;
 
+use crate::beginning::Beginning;
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::persona::answer::Answer;
@@ -40,12 +43,8 @@ pub fn run(asked: &Asked, server: &Server, output: &Arc<Output>) -> Result<Exit,
     let (settings, without_ipv6) = settings(common, server)?;
     let teller = Arc::new(Teller::new(common, server.one_off, Arc::clone(&printer)));
     let stop = Stop::default();
-    let heed = || {
-        process::heed(&stop)
-            .map_err(|cause| Answer::complaint(failure::line(&format!("cannot wait for signals: {}", said(&cause)))))
-    };
-    // Whoever sees that it listens may end it. Blocked signals and threads do not follow into the background.
-    let heeded = (!server.daemon).then(heed).transpose()?;
+    let deaf = |cause| Answer::complaint(failure::line(&format!("cannot wait for signals: {}", said(&cause))));
+    let beginning = Beginning::new().map_err(deaf)?;
     let bound = bind(settings, without_ipv6, &teller)?;
     if server.daemon {
         let side = daemon::detach(Streams::Null)
@@ -55,7 +54,7 @@ pub fn run(asked: &Asked, server: &Server, output: &Arc<Output>) -> Result<Exit,
         }
     }
     let _pidfile = Pidfile::write(pidfile.as_deref())?;
-    let interruption = heeded.map_or_else(heed, Ok)?;
+    let interruption = process::confine(beginning, needs(common, pidfile.as_deref()), &stop).map_err(deaf)?;
     teller.listening();
     bound.run(&stop).map_err(|error| unable(&error))?;
     if let Some(signal) = interruption.signal() {
@@ -67,6 +66,17 @@ pub fn run(asked: &Asked, server: &Server, output: &Arc<Output>) -> Result<Exit,
         }
     }
     Ok(if server.one_off && teller.failed() { Exit::Persona(1) } else { Exit::Done })
+}
+
+/// What it still needs: the file of `-F`, and the folder that its number is removed from at the end, whosever that is.
+fn needs(common: &Common, pidfile: Option<&Path>) -> Needs {
+    let rights = [common.file.as_ref().map(|_| Capability::DacReadSearch), pidfile.map(|_| Capability::DacOverride)];
+    Needs {
+        read: common.file.iter().cloned().collect(),
+        write: pidfile.and_then(Path::parent).map(Path::to_owned).into_iter().collect(),
+        capabilities: rights.into_iter().flatten().collect(),
+        ..Needs::default()
+    }
 }
 
 fn bind(settings: Settings, without_ipv6: Option<SocketAddr>, teller: &Arc<Teller>) -> Result<Bound, Answer> {

@@ -7,10 +7,11 @@ use endpoint::daemon::{self, Side, Streams};
 use endpoint::error::EndpointError;
 use endpoint::name::{self, Family};
 use endpoint::peer::netperf::server::{self, Settings};
+use endpoint::sandbox::Needs;
 use endpoint::stop::Stop;
-
 use protocol::netperf::passphrase::Passphrase;
 
+use crate::beginning::Beginning;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -30,14 +31,8 @@ pub fn run(options: &ServerOptions, output: &Output) -> Result<Exit, Answer> {
         word.map(Passphrase::new).transpose().map_err(|fault| Answer::complaint(format!("netserver: {fault}\n")))?;
     let settings = Settings { passphrase, serial: options.serial, ..Settings::at(place(options)?) };
     let stop = Stop::default();
-    let heed = || {
-        let watched = process::heed(&stop).map(drop);
-        watched.map_err(|error| Answer::complaint(format!("netserver: cannot wait for signals: {error}\n")))
-    };
-    // Whoever sees that it listens may end it. Blocked signals and threads do not follow into the background.
-    if options.foreground {
-        heed()?;
-    }
+    let deaf = |error| Answer::complaint(format!("netserver: cannot wait for signals: {error}\n"));
+    let beginning = Beginning::new().map_err(deaf)?;
     let netserver = server::bind(settings).map_err(|error| unable(options, error))?;
     output.result(&options.starting());
     if !options.foreground {
@@ -46,8 +41,10 @@ pub fn run(options: &ServerOptions, output: &Output) -> Result<Exit, Answer> {
         if side == Side::Foreground {
             return Ok(Exit::Done);
         }
-        heed()?;
     }
+    // Each test has a socket of its own.
+    let needs = Needs { connections: true, ..Needs::default() };
+    let _interruption = process::confine(beginning, needs, &stop).map_err(deaf)?;
     netserver.run(&stop).map_err(Failure::from)?;
     Ok(Exit::Done)
 }

@@ -13,12 +13,14 @@ use endpoint::name::{self, Family};
 use endpoint::peer::sockperf::server::event::{Tell, Totals};
 use endpoint::peer::sockperf::server::settings::{Carriers, Multicast, Options, Place, Settings};
 use endpoint::peer::sockperf::server::{self, Server};
+use endpoint::sandbox::Needs;
 use endpoint::signal::Signal;
 use endpoint::socket::multicast::{Interface, Outgoing};
 use endpoint::stop::Stop;
 use protocol::sockperf::feed;
 use protocol::sockperf::server::Rules;
 
+use crate::beginning::Beginning;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -39,16 +41,15 @@ use crate::words;
 pub fn run(asked: &options::Server, output: &Arc<Output>) -> Result<Exit, Answer> {
     let teller = Arc::new(Teller::new(asked, output));
     let stop = Stop::default();
-    let heed = || process::heed(&stop).map_err(|error| failure::other(&format!("cannot wait for signals: {error}")));
-    // Whoever sees that it listens may end it. Blocked signals and threads do not follow into the background.
-    let heeded = (!asked.common.daemonize).then(heed).transpose()?;
+    let deaf = |error| failure::other(&format!("cannot wait for signals: {error}"));
+    let beginning = Beginning::new().map_err(deaf)?;
     let server = bind(asked, &teller)?;
     teller.bound(server.sockets());
-    output.result(&beginning(asked, &server));
+    output.result(&opening(asked, &server));
     if asked.common.daemonize && detach()? == Side::Foreground {
         return Ok(Exit::Done);
     }
-    let interruption = heeded.map_or_else(heed, Ok)?;
+    let interruption = process::confine(beginning, Needs::default(), &stop).map_err(deaf)?;
     let totals = server.run(&stop).map_err(|error| failure::other(Failure::from(error).text().trim_end()))?;
     teller.end_dots(totals.messages);
     output.result(&ending(asked, &totals, interruption.signal().unwrap_or(Signal::Interrupt)));
@@ -56,7 +57,7 @@ pub fn run(asked: &options::Server, output: &Arc<Output>) -> Result<Exit, Answer
     Ok(Exit::Done)
 }
 
-/// Signals are blocked and threads are started behind this: neither follows into the background. What it says there goes
+/// Threads are started behind this: none follows into the background. What it says there goes
 /// where it went before.
 fn detach() -> Result<Side, Answer> {
     daemon::detach(Streams::OutputKept)
@@ -64,7 +65,7 @@ fn detach() -> Result<Side, Answer> {
 }
 
 /// All that is said before it serves.
-fn beginning(asked: &options::Server, server: &Server) -> String {
+fn opening(asked: &options::Server, server: &Server) -> String {
     let sockets = server.sockets();
     let mut text = if asked.common.daemonize { start::daemon() } else { String::new() };
     for socket in sockets {

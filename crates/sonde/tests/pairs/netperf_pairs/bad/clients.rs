@@ -10,7 +10,7 @@ use testbed::process::LIMIT;
 use testbed::wait;
 
 use super::message::{Message, SIZE};
-use super::{entries, peak_kib, serves};
+use super::{descriptors_at_start, entries, peak_kib, serves};
 use crate::netperf_pairs::ends::{End, Server};
 
 fn connect(server: &Server) -> TcpStream {
@@ -249,7 +249,7 @@ fn a_client_that_is_stopped_mid_test_holds_up_nobody(client: End) {
         return;
     }
     let server = Server::start(End::Ours, &[]);
-    let before = entries(server.id(), "fd");
+    let before = descriptors_at_start(&server);
     // Its interim results tell when its test is under way.
     let running = client.running(server.port, &["-H", "127.0.0.1", "-t", "TCP_RR", "-l", "2"]);
     wait::until("the test begins", || entries(server.id(), "fd") > before + 1);

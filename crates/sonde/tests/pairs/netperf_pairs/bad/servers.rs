@@ -296,7 +296,7 @@ fn ticks(process: u32) -> u64 {
 /// A server of ours that is stopped when the test of `words` is under way.
 fn against_one_that_stops(words: &[&str], limit: Duration) -> Ended {
     let server = Server::start(End::Ours, &[]);
-    let before = super::entries(server.id(), "fd");
+    let before = super::descriptors_at_start(&server);
     let running = End::Ours.running(server.port, &[&["-H", "127.0.0.1"], words].concat());
     wait::until("the test begins", || super::entries(server.id(), "fd") > before + 1);
     // With its socket open it may not have said so yet: one that is stopped there may still answer. Data flow once it works.

@@ -1,0 +1,357 @@
+//! Servers under strangers: from 200 addresses a thousand connections or datagrams a second begin something and do not go on.
+//! Sessions that run lose nothing, all that come meanwhile are served, and the server's memory stays bounded.
+//!
+//! How long the native server takes to open a session is compared in pairs, with the strangers and without them, in one run.
+
+mod attack;
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+
+use endpoint::clock::Monotonic;
+use endpoint::pace;
+use measure::event::Counts;
+use measure::method::Carrier;
+use measure::unit::Nanos;
+use protocol::bulk::Numbering;
+use protocol::iperf::ask::Ask;
+use protocol::iperf::datagram::IperfNumbering;
+use protocol::iperf::time::Stamp;
+use protocol::native::header::Flags;
+use protocol::native::key::Key;
+use protocol::native::preamble::{Control, Versions};
+use protocol::sockperf::message::{Flags as Kind, HEADER, Header};
+use test_case::test_case;
+use testbed::client::{self, Session, open};
+use testbed::process::{self, Ended, LIMIT, Running};
+
+use crate::scene::{Scene, key_in, sonde_in, tell};
+use attack::{Attack, Beginning, inside};
+
+/// Most that thousands of strangers may add to a server's memory, kB: some 4,096 half-open connections of ours, the 2,048 connections
+/// of another tool's server, or 1,024 flows that are counted each.
+const ROOM: u64 = 50_000;
+
+/// A server of ours in the far namespace, with what it takes.
+struct Server {
+    running: Running,
+    before: u64,
+}
+
+impl Server {
+    fn start(scene: &Scene, words: &[&str], port: u16) -> Self {
+        let mut command = sonde_in(scene.far());
+        let running = process::started(command.args(words));
+        let table = format!("cat /proc/net/*p /proc/net/*p6 | grep -i ':{port:04X} '");
+        testbed::wait::until("a server that listens", || {
+            assert!(!running.has_ended(), "{}", running.told());
+            scene.far().command("sh").args(["-c", &table]).output().is_ok_and(|output| output.status.success())
+        });
+        let before = resident(running.id());
+        Self { running, before }
+    }
+
+    /// What it takes more than at its start, kB.
+    fn grown(&self) -> u64 {
+        resident(self.running.id()).saturating_sub(self.before)
+    }
+}
+
+/// The resident memory of a process, kB.
+fn resident(process: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("a process that runs");
+    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB"));
+    resident.expect("told").parse().expect("a number")
+}
+
+fn scene(what: &str) -> Option<Scene> {
+    if !rustix::process::geteuid().is_root() {
+        testbed::skip::aloud(&format!("{what}: only root can enter a namespace by its name"));
+        return None;
+    }
+    let scene = Scene::undisturbed(what)?;
+    attack::add_sources(scene.near());
+    Some(scene)
+}
+
+/// Sessions that are opened in each half of a pair, and pairs.
+const STARTS: u64 = 20;
+const PAIRS: u64 = 3;
+/// Strangers before the first of them: more than there is room for.
+const CROWD: u64 = 4_200;
+/// Strangers, or as much time as they take, between two.
+const BETWEEN: u64 = 20;
+
+#[test]
+fn sessions_by_key_start_and_run_on_under_half_open_connections() {
+    let what = "sessions by key under half-open connections from 200 addresses";
+    let Some(scene) = scene(what) else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = key_in(folder.path());
+    let key = || Key::parse(std::fs::read_to_string(&file).expect("a key").trim()).expect("a key");
+    let server = Server::start(&scene, &["serve", "--key", &file], protocol::native::PORT);
+    let address = (scene.far().v4(), protocol::native::PORT).into();
+    let started = |carrier| {
+        let began = Monotonic::now();
+        let session = Session::by_key(address, open(carrier), Some(key())).expect("let in");
+        let took = Monotonic::now().since(began).unwrap_or_default();
+        assert_eq!(session.close().received, [0]);
+        took
+    };
+    let half = Control { versions: Versions::OURS, keyed: true }.encode();
+    let (usual, attacked, memory) = inside(scene.near(), || {
+        let [tcp, udp] =
+            [Carrier::Tcp, Carrier::Udp].map(|carrier| Session::by_key(address, open(carrier), Some(key())));
+        let (tcp, udp) = (tcp.expect("let in"), udp.expect("let in"));
+        let running = Exchanges::over(&tcp, &udp, (scene.near().v4(), 0).into());
+        let (mut usual, mut attacked, mut memory) = (Vec::new(), Vec::new(), 0);
+        for _ in 0..PAIRS {
+            let began = Monotonic::now();
+            for number in 0..STARTS {
+                pace::sleep_until(began.after(Nanos(number * BETWEEN * attack::EVERY.0)));
+                usual.push(started(Carrier::Tcp));
+            }
+            let attack = Attack::start(address, CROWD + STARTS * BETWEEN, Beginning::Connections(&half));
+            for number in 0..STARTS {
+                attack.await_count(CROWD + number * BETWEEN);
+                attacked.push(started(Carrier::Tcp));
+            }
+            memory = memory.max(server.grown());
+            attack.end(what);
+        }
+        let asked = running.end();
+        // Whatever was asked was answered, or this would not have come back; and the server has counted the same.
+        assert_eq!((tcp.close().received, udp.close().received), (vec![asked], vec![asked]));
+        tell(&format!("{what}: {asked} exchanges over TCP and UDP each, none lost"));
+        (usual, attacked, memory)
+    });
+    assert!(memory < ROOM, "{memory} kB more than at the start");
+    tell(&format!("{what}: {memory} kB more than at the start"));
+    judge(what, usual, attacked);
+}
+
+/// Sessions start in at most twice their usual time. Where the usual time itself varies by more than that within this run, the
+/// machine has other work, and nothing can be said.
+fn judge(what: &str, mut usual: Vec<Nanos>, mut attacked: Vec<Nanos>) {
+    usual.sort_unstable();
+    attacked.sort_unstable();
+    let [median, ninth] = [usual.len() / 2, usual.len() * 9 / 10].map(|place| usual[place]);
+    let under_attack = attacked[attacked.len() / 2];
+    let ratio = under_attack.0 as f64 / median.0 as f64;
+    let told = format!(
+        "{what}: a session opens in {under_attack} (median of {}), usually in {median}: {ratio:.2} times; a tenth of the usual take {ninth} or more",
+        attacked.len()
+    );
+    tell(&told);
+    if ratio > 2.0 && ninth.0 > 2 * median.0 {
+        return testbed::skip::aloud(&format!("{told}: this machine has other work, so that is not judged"));
+    }
+    assert!(ratio <= 2.0, "{told}");
+}
+
+/// A session over each carrier whose client asks again and again, until it is told to end.
+struct Exchanges {
+    ends: Arc<AtomicBool>,
+    thread: JoinHandle<u64>,
+}
+
+impl Exchanges {
+    fn over(tcp: &Session, udp: &Session, from: SocketAddr) -> Self {
+        let mut stream = tcp.data(0).expect("a connection of the session");
+        let socket = UdpSocket::bind(from).expect("an address of this host");
+        socket.connect(udp.address).expect("a way there");
+        socket.set_read_timeout(Some(client::PATIENCE)).expect("a socket that does what it is asked for");
+        let requests = |session: &Session| -> Vec<Vec<u8>> {
+            (0..MOST).map(|seq| session.request(seq, Flags::NONE, 64, 64)).collect()
+        };
+        let requests: Vec<_> = requests(tcp).into_iter().zip(requests(udp)).collect();
+        let ends = Arc::<AtomicBool>::default();
+        let ended = Arc::clone(&ends);
+        let thread = thread::spawn(move || {
+            let began = Monotonic::now();
+            for (number, (over_tcp, over_udp)) in (0..).zip(&requests) {
+                if ended.load(Ordering::Relaxed) {
+                    return number;
+                }
+                pace::sleep_until(began.after(Nanos(number * ASKED_EVERY.0)));
+                stream.write_all(over_tcp).expect("a session that runs");
+                stream.read_exact(&mut [0; 64]).expect("an answer");
+                assert_eq!(client::asked(&socket, over_udp).len(), 64);
+            }
+            panic!("the attack never ends")
+        });
+        Self { ends, thread }
+    }
+
+    /// How many there were over each.
+    fn end(self) -> u64 {
+        self.ends.store(true, Ordering::Relaxed);
+        self.thread.join().expect("each was answered")
+    }
+}
+
+/// From one request of theirs to the next, and how many there may be.
+const ASKED_EVERY: Nanos = Nanos::millis(5);
+const MOST: u64 = 50_000;
+
+/// A server of another tool's protocol, how its strangers begin, and a client that counts what it lost.
+struct Foreign {
+    what: &'static str,
+    server: &'static [&'static str],
+    port: u16,
+    /// By datagrams; else by connections.
+    datagrams: bool,
+    word: Vec<u8>,
+    client: &'static [&'static str],
+    /// Whether all that this client asked was answered.
+    whole: fn(&Ended) -> bool,
+}
+
+impl Foreign {
+    /// The client's words, to measure so many seconds.
+    fn words(&self, host: &str, seconds: &str) -> Vec<String> {
+        let word = |word: &&str| word.replace("HOST", host).replace("SECONDS", seconds);
+        self.client.iter().map(word).collect()
+    }
+
+    fn beginning(&self) -> Beginning<'_> {
+        if self.datagrams { Beginning::Datagrams(&self.word) } else { Beginning::Connections(&self.word) }
+    }
+
+    fn judge(&self, ended: &Ended) {
+        assert!(ended.code == Some(0) && (self.whole)(ended), "{}: {}", self.what, ended.told());
+    }
+}
+
+/// By the record, whose counts always add up.
+fn all_answered(ended: &Ended) -> bool {
+    let record: serde_json::Value = serde_json::from_str(&ended.stdout).expect("a record");
+    let counts: Counts = serde_json::from_value(record["outcome"]["counts"].clone()).expect("counts");
+    assert!(counts.balance(), "{counts:?}");
+    counts.answered > 0 && counts.answered == counts.scheduled
+}
+
+fn none_dropped(ended: &Ended) -> bool {
+    ended.said("# dropped messages = 0;")
+}
+
+/// Of datagrams, by what the server reports.
+fn none_lost(ended: &Ended) -> bool {
+    ended.stdout.lines().rfind(|line| line.contains('%')).is_some_and(|line| line.contains("(0%)"))
+}
+
+fn sockperf_question() -> Vec<u8> {
+    let mut message = vec![0; HEADER];
+    let flags = Kind::CLIENT.with(Kind::PONG_REQUEST);
+    Header { sequence: 1, flags, length: HEADER as u32 }.write(&mut message);
+    message
+}
+
+fn first_of_an_iperf_flow() -> Vec<u8> {
+    let mut first = vec![0; 500];
+    Ask::default().opening(Stamp::default()).write(&mut first);
+    IperfNumbering::CURRENT.write(&mut first, 1, Nanos::micros(1));
+    first
+}
+
+fn foreign(what: &'static str) -> Foreign {
+    let connections = |server, port, word: &[u8], client, whole| Foreign {
+        what,
+        server,
+        port,
+        datagrams: false,
+        word: word.to_vec(),
+        client,
+        whole,
+    };
+    let datagrams =
+        |server, port, word, client, whole| Foreign { what, server, port, datagrams: true, word, client, whole };
+    match what {
+        "netserver" => connections(&["netserver", "-D"], 12_865, &[0; 10], &NETPERF, all_answered),
+        "iperf3" => connections(&["iperf3", "-s"], 5_201, &[b'a'; 20], &IPERF3, none_lost),
+        "iperf" => connections(
+            &["iperf", "-s"],
+            5_001,
+            &[0x40, 1, 0],
+            &["iperf", "-c", "HOST", "-b", "1M", "-t", "SECONDS"],
+            |_| true,
+        ),
+        "iperf over UDP" => datagrams(
+            &["iperf", "-s", "-u"],
+            5_001,
+            first_of_an_iperf_flow(),
+            &["iperf", "-c", "HOST", "-u", "-b", "1M", "-t", "SECONDS"],
+            none_lost,
+        ),
+        "sockperf over TCP" => connections(
+            &["sockperf", "server", "--tcp"],
+            11_111,
+            &sockperf_question()[..10],
+            &["sockperf", "ping-pong", "--tcp", "-i", "HOST", "--mps", "200", "-t", "SECONDS"],
+            none_dropped,
+        ),
+        "sockperf" => datagrams(
+            &["sockperf", "server"],
+            11_111,
+            sockperf_question(),
+            &["sockperf", "ping-pong", "-i", "HOST", "--mps", "200", "-t", "SECONDS"],
+            none_dropped,
+        ),
+        "STAMP" => datagrams(&["serve", "--open", "--stamp"], 862, vec![0; 44], &STAMP, all_answered),
+        other => panic!("{other}"),
+    }
+}
+
+const NETPERF: [&str; 12] =
+    ["rtt", "HOST", "--peer", "netperf", "--every", "5ms", "--warm-up", "0", "--timeout", "20s", "--json", "-tSECONDS"];
+const STAMP: [&str; 12] =
+    ["rtt", "HOST", "--peer", "stamp", "--every", "5ms", "--warm-up", "0", "--timeout", "20s", "--json", "-tSECONDS"];
+const IPERF3: [&str; 8] = ["iperf3", "-c", "HOST", "-u", "-b", "1M", "-t", "SECONDS"];
+
+/// Strangers of each attack; a client comes when so many have come.
+const STRANGERS: u64 = 3_000;
+const FIRST: u64 = 2_500;
+
+#[test_case("netserver"; "netserver")]
+#[test_case("iperf3"; "iperf3")]
+#[test_case("iperf"; "iperf")]
+#[test_case("iperf over UDP"; "iperf over udp")]
+#[test_case("sockperf over TCP"; "sockperf over tcp")]
+#[test_case("sockperf"; "sockperf")]
+#[test_case("STAMP"; "stamp")]
+fn clients_of_other_tools_start_and_run_on_under_those_who_begin_and_do_not_go_on(what: &'static str) {
+    let Some(scene) = scene(&format!("clients of a server of {what} under strangers from 200 addresses")) else {
+        return;
+    };
+    let foreign = foreign(what);
+    let server = Server::start(&scene, foreign.server, foreign.port);
+    let (host, address) = (scene.target(false), SocketAddr::from((scene.far().v4(), foreign.port)));
+    let client = |seconds: &str| process::started(sonde_in(scene.near()).args(foreign.words(&host, seconds)));
+    let memory = inside(scene.near(), || {
+        let running = client("5");
+        let attack = Attack::start(address, STRANGERS, foreign.beginning());
+        attack.await_count(STRANGERS);
+        let (beside, mut memory) = (!running.has_ended(), server.grown());
+        foreign.judge(&running.end(LIMIT));
+        attack.end(what);
+        if !beside {
+            tell(&format!("{what}: the client had ended before all strangers had come"));
+        }
+        let attack = Attack::start(address, 2 * STRANGERS, foreign.beginning());
+        attack.await_count(FIRST);
+        let mut clients = 0;
+        while attack.count() < 2 * STRANGERS {
+            foreign.judge(&client("1").end(LIMIT));
+            memory = memory.max(server.grown());
+            clients += 1;
+        }
+        attack.end(what);
+        tell(&format!("{what}: {clients} clients began meanwhile, all were served"));
+        memory
+    });
+    tell(&format!("{what}: {memory} kB more than at the start"));
+    assert!(memory < ROOM, "{memory} kB more than at the start");
+}

@@ -1,0 +1,126 @@
+//! Strangers from 200 addresses of one namespace, a thousand a second by their schedule and as many as they are told to be.
+
+use std::fs::File;
+use std::io::Write;
+use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::{self, JoinHandle};
+
+use endpoint::clock::Monotonic;
+use endpoint::pace;
+use lab::namespace::Namespace;
+use measure::unit::{Instant, Nanos};
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use socket2::{Domain, SockAddr, Socket, Type};
+
+use crate::scene::{run, tell};
+
+/// From one stranger to the next.
+pub const EVERY: Nanos = Nanos::millis(1);
+/// Threads that take turns: one that has to wait for a connection holds the others up no more.
+const THREADS: u64 = 4;
+const SOURCES: u64 = 200;
+
+fn source(number: u64) -> Ipv4Addr {
+    Ipv4Addr::new(10, 181, 7, 20 + (number % SOURCES) as u8)
+}
+
+/// Gives a namespace the addresses of all strangers.
+pub fn add_sources(near: &Namespace) {
+    let add = |number| format!("address add {}/24 dev {}", source(number), near.interface());
+    let lines = (0..SOURCES).map(add).collect::<Vec<_>>().join("\n");
+    run(near, &["sh", "-c", &format!("echo '{lines}' | ip -batch -")]);
+}
+
+/// Does `body` on a thread within `namespace`, as all threads and programs that it starts are.
+pub fn inside<T: Send>(namespace: &Namespace, body: impl FnOnce() -> T + Send) -> T {
+    let path = Path::new("/run/netns").join(namespace.name());
+    thread::scope(|scope| {
+        let within = || {
+            let file = File::open(path).expect("a namespace with a name");
+            move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network)).expect("root");
+            body()
+        };
+        scope.spawn(within).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+/// How a stranger begins.
+#[derive(Clone, Copy, Debug)]
+pub enum Beginning<'a> {
+    /// By a connection; every other one says this as well, and all stay.
+    Connections(&'a [u8]),
+    /// By a datagram from a port of its own.
+    Datagrams(&'a [u8]),
+}
+
+/// Strangers who are on their way.
+pub struct Attack {
+    began: Instant,
+    most: u64,
+    come: Arc<(Mutex<u64>, Condvar)>,
+    threads: Vec<JoinHandle<Vec<TcpStream>>>,
+}
+
+impl Attack {
+    /// `most` of them to `to`, from here on.
+    pub fn start(to: SocketAddr, most: u64, beginning: Beginning<'_>) -> Self {
+        endpoint::socket::raise_descriptor_limit();
+        let (began, come) = (Monotonic::now(), Arc::<(Mutex<u64>, Condvar)>::default());
+        let (word, connects) = match beginning {
+            Beginning::Connections(word) => (word.to_vec(), true),
+            Beginning::Datagrams(word) => (word.to_vec(), false),
+        };
+        let attack = |thread: u64| {
+            let (come, word) = (Arc::clone(&come), word.clone());
+            thread::spawn(move || {
+                let mut here = Vec::new();
+                for number in (thread..most).step_by(THREADS as usize) {
+                    pace::sleep_until(began.after(Nanos(number * EVERY.0)));
+                    if connects {
+                        here.push(connect(number, to, &word));
+                    } else {
+                        let socket = UdpSocket::bind((source(number), 0)).expect("a port");
+                        socket.send_to(&word, to).expect("sent");
+                    }
+                    *come.0.lock().expect("whole") += 1;
+                    come.1.notify_all();
+                }
+                here
+            })
+        };
+        Self { began, most, threads: (0..THREADS).map(attack).collect(), come }
+    }
+
+    /// How many have come.
+    pub fn count(&self) -> u64 {
+        *self.come.0.lock().expect("whole")
+    }
+
+    /// Waits until so many have come.
+    pub fn await_count(&self, count: u64) {
+        let _come = self.come.1.wait_while(self.come.0.lock().expect("whole"), |come| *come < count).expect("whole");
+    }
+
+    /// Waits for the last of them; then all go.
+    pub fn end(self, what: &str) {
+        let here: Vec<_> = self.threads.into_iter().map(|thread| thread.join().expect("each has come")).collect();
+        let took = Monotonic::now().since(self.began).unwrap_or_default();
+        tell(&format!("{what}: {} strangers within {took}", self.most));
+        drop(here);
+    }
+}
+
+fn connect(number: u64, to: SocketAddr, word: &[u8]) -> TcpStream {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a descriptor");
+    socket.bind(&SockAddr::from(SocketAddr::from((source(number), 0)))).expect("an address of this host");
+    socket.connect(&SockAddr::from(to)).expect("accepted");
+    let mut stream = TcpStream::from(socket);
+    if number.is_multiple_of(2) {
+        // The server may have had it give way by now.
+        let _told = stream.write_all(word);
+    }
+    stream
+}
