@@ -9,8 +9,8 @@ CARGO ?= cargo
 
 all: build ## the same as build
 
-build: ## the program as it is installed: target/dist/sonde
-	make/dist --package sonde
+build: ## the programs as they are installed: target/dist/sonde and sonde-monitor
+	make/dist --package sonde --package sonde-monitor
 
 dist: ## what is handed out, in dist/: archive, list of parts (CycloneDX), checksums; TARGET=triple for another machine
 	make/archive

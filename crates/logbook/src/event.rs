@@ -96,7 +96,7 @@ pub struct Start {
 }
 
 /// A second as one thread of ours saw it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadSecond {
     /// The thread's number, from 0.
@@ -104,6 +104,11 @@ pub struct ThreadSecond {
     /// What it held.
     #[serde(flatten)]
     pub second: Second,
+    /// Histogram of the response times of the requests that were answered since the second before it in this stream, of whichever
+    /// thread, in nanoseconds: `HdrHistogram` V2 with three digits, in base64. Histograms add up. It holds fewer values than were answered
+    /// where its writer fell behind. Absent unless it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub histogram: Option<String>,
 }
 
 /// An interval of a stream as one thread of ours saw it.

@@ -344,7 +344,7 @@ mod tests {
             target: record.target.clone(),
             method: record.method.clone(),
         };
-        let second = ThreadSecond { thread: 0, second: record.outcome.as_ref().unwrap().seconds[0] };
+        let second = ThreadSecond { thread: 0, second: record.outcome.as_ref().unwrap().seconds[0], histogram: None };
         [Line::Start(Box::new(start)), Line::Second(second), Line::End(Box::new(record))]
     }
 

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::interval::Interval;
+use crate::method::LoopKind;
 use crate::unit::{Instant, Nanos};
 
 /// How long an interval of the series is where nobody chose another.
@@ -42,6 +43,17 @@ pub struct Exchange {
     pub received: Option<Instant>,
     /// What became of it.
     pub fate: Fate,
+}
+
+impl Exchange {
+    /// When its response time begins, as the recorder takes it: a closed loop's request was not due while the one before was out.
+    /// `None` where it was neither due nor sent.
+    pub fn begins(&self, kind: LoopKind) -> Option<Instant> {
+        match kind {
+            LoopKind::Open => self.intended.or(self.sent),
+            LoopKind::Closed => self.sent,
+        }
+    }
 }
 
 /// Counts of fates and of what stands beside them. `scheduled` is the sum of the six fates.

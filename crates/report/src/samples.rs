@@ -100,18 +100,13 @@ impl Row {
         let at = |instant: Option<Instant>| instant.map(|instant| instant.signed_since(origin));
         let between = |from: Option<Instant>, to: Option<Instant>| Some(to?.signed_since(from?));
         let Exchange { flow, seq, intended, sent, received, fate } = *exchange;
-        // As the recorder takes it: a closed loop's request was not due while the one before was out.
-        let begins = match kind {
-            LoopKind::Open => intended.or(sent),
-            LoopKind::Closed => sent,
-        };
         Self {
             flow,
             seq,
             intended: at(intended),
             sent: at(sent),
             received: at(received),
-            response: between(begins, received),
+            response: between(exchange.begins(kind), received),
             service: between(sent, received),
             slip: between(intended, sent),
             fate: name(fate),

@@ -11,7 +11,7 @@ use crate::command::measuring::Measuring;
 use crate::command::{
     agent, argv, check, compare, completions, explain, export, forward, help, key, lab, load, look, machine, man,
     matrix, orientation, pages, paths, profile, reference, replay, rtt, run, runs, serve, show, study, sweep, syn,
-    throughput, why,
+    throughput, watch, why,
 };
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -80,6 +80,10 @@ enum Command {
     /// never uses a host or machine twice. It prints the expected duration before it starts. SIGINT, SIGTERM and SIGHUP end it with the
     /// results so far; --resume completes it.
     Run(run::options::RunOptions),
+    /// Watch hosts live on one screen: latency and loss of each, over time, with marks for what you change
+    ///
+    /// Starts sonde-monitor, a program of its own, which draws what measuring processes of sonde tell.
+    Watch(watch::WatchOptions),
     /// Run the server for rtt, load and throughput
     Serve(serve::options::ServeOptions),
     /// Emulate a slow or lossy link between two network namespaces
@@ -132,6 +136,9 @@ pub fn run(argv: Vec<OsString>) -> Exit {
         return persona.play(&words);
     }
     let glance = Glance::at(&argv);
+    if let Some(words) = watch::asked(&argv) {
+        return finish(Err(watch::become_it(words)), glance, &Output::new(glance.color, false, false));
+    }
     let definition = definition();
     let plain = Output::new(glance.color, false, false);
     let (argv, told) = match profile::applied(argv, &definition, profile::file().as_deref()) {
@@ -211,6 +218,7 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Replay(options) => replay::run(options, words, output),
         Command::Check(options) => check::run(&options, output),
         Command::Run(options) => run::run(&options, words, output),
+        Command::Watch(options) => Err(watch::become_it(&options.words)),
         Command::Serve(options) => serve::run(options, output),
         Command::Forward(options) => forward::run(&options, output),
         Command::Lab(options) => lab::run(options, output),

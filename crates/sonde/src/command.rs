@@ -43,4 +43,5 @@ pub mod syn;
 pub mod throughput;
 pub mod value;
 pub mod verify;
+pub mod watch;
 pub mod why;

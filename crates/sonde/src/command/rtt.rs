@@ -153,7 +153,7 @@ pub fn task(plan: &Plan, method: Method, stop: &Stop, interruption: &Interruptio
         check_host(address.ip())?;
         Ok(Target { host: target.host.clone(), address })
     });
-    let samples = plan.samples.is_some();
+    let samples = plan.samples.is_some() || plan.histograms;
     Ok(Task {
         trace: plan.trace.clone(),
         method,

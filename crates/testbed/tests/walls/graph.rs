@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::tree;
 
 /// Our crates and what each imports. docs/architecture.md draws the same.
-const DRAWN: [(&str, &[&str]); 11] = [
+const DRAWN: [(&str, &[&str]); 12] = [
     ("measure", &[]),
     ("protocol", &["measure"]),
     ("endpoint", &["measure", "protocol"]),
@@ -17,6 +17,7 @@ const DRAWN: [(&str, &[&str]); 11] = [
     ("lab", &["endpoint", "logbook", "measure"]),
     ("cloud", &["endpoint", "logbook", "measure"]),
     ("sonde", &["cloud", "endpoint", "lab", "logbook", "measure", "protocol", "report"]),
+    ("sonde-monitor", &["logbook", "measure", "report"]),
     ("testbed", &["measure", "protocol"]),
     ("bench", &["lab", "measure", "testbed"]),
     ("record-loop", &["measure"]),
@@ -26,7 +27,7 @@ const DRAWN: [(&str, &[&str]); 11] = [
 const FOR_TESTS: &str = "testbed";
 
 /// Crates of others that each of ours may use, beside its tests. A crate that is in no line is in no crate.
-const OTHERS: [(&str, &[&str]); 10] = [
+const OTHERS: [(&str, &[&str]); 11] = [
     ("measure", &["base64", "fastrand", "hdrhistogram", "jiff", "schemars", "serde", "statrs", "thiserror"]),
     (
         "protocol",
@@ -97,12 +98,10 @@ const OTHERS: [(&str, &[&str]); 10] = [
             "clap",
             "clap_complete",
             "clap_mangen",
-            "crossterm",
             "etcetera",
             "indicatif",
             "ipnet",
             "jiff",
-            "ratatui",
             "rustix",
             "serde",
             "serde_json",
@@ -115,6 +114,7 @@ const OTHERS: [(&str, &[&str]); 10] = [
             "uuid",
         ],
     ),
+    ("sonde-monitor", &["anyhow", "clap", "jiff", "ratatui", "rustix", "serde", "serde_json", "signal-hook"]),
     ("testbed", &["fastrand", "rustix", "serde", "serde_json", "socket2"]),
     ("bench", &["anyhow", "clap", "fastrand", "jiff", "serde", "serde_json"]),
 ];

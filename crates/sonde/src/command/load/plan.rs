@@ -24,10 +24,22 @@ pub fn of(options: LoadOptions) -> Result<Plan, Failure> {
     let asked = asked(&options);
     let target = options.host.map(|far| target(far, &options.reach, &Protocol::Native)).transpose()?;
     let key = options.reach.key.file().filter(|_| target.is_some());
-    let KeptOptions { strict, samples, .. } = options.kept;
+    let KeptOptions { strict, samples, histograms, .. } = options.kept;
     let (trace, protocol) = (None, Protocol::Native);
     let verify = Verify::of(options.verify)?;
-    Ok(Plan { asked, trace, target, protocol, key, stamp_key: None, strict, samples, verify, result: options.result })
+    Ok(Plan {
+        asked,
+        trace,
+        target,
+        protocol,
+        key,
+        stamp_key: None,
+        strict,
+        samples,
+        histograms,
+        verify,
+        result: options.result,
+    })
 }
 
 fn asked(options: &LoadOptions) -> Asked {

@@ -20,7 +20,7 @@ use crate::failure::Failure;
 pub fn of(options: ReplayOptions, trace: Trace) -> Result<Plan, Failure> {
     let asked = asked(&options, &trace);
     let target = Some(target(options.host, &options.reach, &Protocol::Native)?);
-    let KeptOptions { strict, samples, .. } = options.kept;
+    let KeptOptions { strict, samples, histograms, .. } = options.kept;
     Ok(Plan {
         asked,
         trace: Some(Arc::new(trace)),
@@ -30,6 +30,7 @@ pub fn of(options: ReplayOptions, trace: Trace) -> Result<Plan, Failure> {
         stamp_key: None,
         strict,
         samples,
+        histograms,
         verify: Verify::of(options.verify)?,
         result: options.result,
     })

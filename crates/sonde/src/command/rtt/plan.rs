@@ -43,6 +43,8 @@ pub struct Plan {
     pub strict: bool,
     /// The file of every exchange.
     pub samples: Option<SampleFile>,
+    /// Whether each second that is told has a histogram.
+    pub histograms: bool,
     /// Whether the wire is watched, and how.
     pub verify: Option<Verify>,
     /// Where the result goes.
@@ -73,10 +75,10 @@ impl Plan {
         let native = protocol == Protocol::Native;
         let key = options.path.reach.key.file().filter(|_| native && target.is_some());
         let stamp_key = options.path.reach.key.another(options.path.stamp_key.as_ref());
-        let KeptOptions { strict, samples, .. } = options.recording.kept;
+        let KeptOptions { strict, samples, histograms, .. } = options.recording.kept;
         let verify = Verify::of(options.verify)?;
         let result = options.result;
-        Ok(Self { asked, trace: None, target, protocol, key, stamp_key, strict, samples, verify, result })
+        Ok(Self { asked, trace: None, target, protocol, key, stamp_key, strict, samples, histograms, verify, result })
     }
 
     /// What can be asked of the far side.

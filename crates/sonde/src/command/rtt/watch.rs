@@ -4,8 +4,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use endpoint::stop::Stop;
 use logbook::event::{Line, Start, ThreadInterval, ThreadSecond};
-use measure::event::Event;
-use measure::method::Method;
+use measure::event::{Event, Exchange, Fate};
+use measure::method::{LoopKind, Method};
+use measure::recorder::Values;
+use measure::statistics::payload::encode;
+use measure::unit::Nanos;
 use report::layout::Style;
 
 use crate::command::rtt::conclude::SamplesMissing;
@@ -22,6 +25,7 @@ pub struct Watch<'a> {
     tally: Arc<Mutex<Tally>>,
     stream: Stream<'a>,
     samples: Option<Samples>,
+    histograms: Option<Histograms>,
     shows_progress: bool,
     style: Style,
 }
@@ -38,6 +42,7 @@ impl<'a> Watch<'a> {
             tally,
             stream: Stream::open(&plan.result, output)?,
             samples: plan.samples.as_ref().map(|file| Samples::create(file, method.loop_kind())).transpose()?,
+            histograms: plan.histograms.then(|| Histograms::new(method.loop_kind())),
             shows_progress: output.shows_progress(),
             // Two cells before it, and one after it: a full line would wrap on some terminals.
             style: Style { width: output.style().width.saturating_sub(3), ..*output.style() },
@@ -54,11 +59,17 @@ impl<'a> Watch<'a> {
     pub fn take(&mut self, event: &Event, stop: &Stop) {
         let news = lock(&self.tally).take(event);
         match *event {
-            Event::Second { thread, second } => self.tell(&Line::Second(ThreadSecond { thread, second }), stop),
+            Event::Second { thread, second } => {
+                let histogram = self.histograms.as_mut().map(Histograms::end);
+                self.tell(&Line::Second(ThreadSecond { thread, second, histogram }), stop);
+            }
             Event::Carried { thread, ref interval } => {
                 self.tell(&Line::Carried(ThreadInterval { thread, interval: interval.clone() }), stop);
             }
             Event::Exchange(exchange) => {
+                if let Some(histograms) = &mut self.histograms {
+                    histograms.take(&exchange);
+                }
                 if let Some(samples) = &mut self.samples {
                     samples.write(&exchange);
                 }
@@ -95,6 +106,30 @@ impl<'a> Watch<'a> {
         if self.shows_progress {
             self.output.progress(&lock(&self.tally).line(&self.style));
         }
+    }
+}
+
+/// Response times since the last second that was told.
+struct Histograms {
+    kind: LoopKind,
+    values: Values,
+}
+
+impl Histograms {
+    fn new(kind: LoopKind) -> Self {
+        Self { kind, values: Values::new() }
+    }
+
+    /// Those that the recorder takes: a clock that stepped back between begin and end makes none.
+    fn take(&mut self, exchange: &Exchange) {
+        let took = exchange.received.zip(exchange.begins(self.kind)).and_then(|(to, from)| to.since(from));
+        if let Some(Nanos(nanos)) = took.filter(|_| exchange.fate == Fate::Answered) {
+            self.values.record(nanos);
+        }
+    }
+
+    fn end(&mut self) -> String {
+        encode(&std::mem::replace(&mut self.values, Values::new()).histogram())
     }
 }
 

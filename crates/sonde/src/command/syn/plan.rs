@@ -48,7 +48,7 @@ impl Plan {
             _ => Family::Any,
         };
         let target = Some(Target { host: host.host, port, family });
-        let KeptOptions { strict, samples, .. } = recording.kept;
+        let KeptOptions { strict, samples, histograms, .. } = recording.kept;
         let inner = rtt::Plan {
             asked,
             trace: None,
@@ -58,6 +58,7 @@ impl Plan {
             stamp_key: None,
             strict,
             samples,
+            histograms,
             verify: Verify::of(verify)?,
             result,
         };

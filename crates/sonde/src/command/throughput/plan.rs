@@ -53,6 +53,7 @@ pub fn of(options: ThroughputOptions, cpus_here: u32) -> Result<Plan, Failure> {
         stamp_key: None,
         strict: false,
         samples: None,
+        histograms: false,
         verify: Verify::of(options.verify)?,
         result: options.result,
     };

@@ -1,0 +1,99 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// What sonde measures, live.
+#[derive(Debug, Parser)]
+#[command(name = "sonde-monitor", bin_name = "sonde-monitor", version)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Latency and loss of hosts, live on one screen
+    #[command(bin_name = "sonde watch", after_help = EXAMPLES)]
+    Watch(Options),
+}
+
+const EXAMPLES: &str = "\
+Keys: up, down: host; space: freeze; m: mark what you do now; p: percentile; + and -: time per column;
+h: histogram; enter: larger; s: order; ?: help; q: end, with a summary.
+
+Examples:
+  sonde watch db1 db2                 by every way that answers: TCP, UDP and ICMP
+  sonde watch db1 --protocol tcp      by one
+  sonde watch db1 -o records          and keep the record of each way, for `sonde show`
+  sonde watch db1 --json-lines        without a screen, for machines
+
+Exit status: 0 where every way was answered at least once; 1 where one was not; 2 for an error in usage.";
+
+/// Whom to watch, and how.
+#[derive(Clone, Debug, Args)]
+pub struct Options {
+    /// Hosts: names or addresses, with :PORT if `sonde serve` is not at 7663
+    #[arg(required = true, value_name = "HOST")]
+    pub hosts: Vec<String>,
+    /// By these protocols alone; repeatable [default: TCP and UDP where `sonde serve` answers, ICMP where the host does, else a handshake]
+    #[arg(long, value_name = "PROTOCOL")]
+    pub protocol: Vec<Protocol>,
+    /// Interval between requests of one way, as in 100ms or 1s
+    #[arg(long, value_name = "TIME", default_value = "100ms")]
+    pub every: String,
+    /// End after TIME [default: when you end it]
+    #[arg(short = 't', long, value_name = "TIME")]
+    pub time: Option<String>,
+    /// Key file of `sonde serve`
+    #[arg(long, value_name = "FILE")]
+    pub key: Option<PathBuf>,
+    /// Print events as they happen, one JSON object per line, and no screen
+    #[arg(long)]
+    pub json_lines: bool,
+    /// Keep the record of each way in FOLDER, as HOST-PROTOCOL.json; without -t one each hour
+    #[arg(short = 'o', long = "output", value_name = "FOLDER")]
+    pub output: Option<PathBuf>,
+    /// Draw with ASCII letters alone [default: where the locale has no UTF-8]
+    #[arg(long)]
+    pub ascii: bool,
+    /// The program that measures [default: the one beside this, else from PATH]
+    #[arg(long, value_name = "FILE", hide = true)]
+    pub sonde: Option<PathBuf>,
+}
+
+/// A way of asking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Protocol {
+    /// A request and a reply over TCP
+    Tcp,
+    /// The same over UDP
+    Udp,
+    /// ICMP echo
+    Icmp,
+    /// The TCP handshake alone
+    TcpConnect,
+}
+
+impl Protocol {
+    /// As `sonde rtt --protocol` has it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::Udp => "udp",
+            Self::Icmp => "icmp",
+            Self::TcpConnect => "tcp-connect",
+        }
+    }
+
+    /// The same in at most four letters, for a table.
+    pub fn short(self) -> &'static str {
+        match self {
+            Self::TcpConnect => "conn",
+            other => other.word(),
+        }
+    }
+}

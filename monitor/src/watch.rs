@@ -1,0 +1,438 @@
+//! A watch from its start to its end: who is waited for, and what is done at what comes.
+//!
+//! Everything that happens comes as an event through one channel: what measuring processes say, keys, signals. The one thing that is
+//! waited for by time is the next try of a way that failed.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use logbook::document::Form;
+use logbook::event::Line;
+use logbook::record::Record;
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{self, Event as TerminalEvent, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::options::Options;
+use crate::probe::{News, Probe};
+use crate::screen::{Look, draw};
+use crate::view::{NOW, Standing, View};
+use crate::way::{self, Way};
+use crate::{line, summary};
+
+/// Between two pictures, at the least.
+const FRAME: Duration = Duration::from_millis(200);
+/// From the end of a way that failed to the next try.
+const AGAIN: Duration = Duration::from_secs(5);
+
+/// Something that happened.
+#[derive(Debug)]
+enum Event {
+    /// These ways of a host answer, or why it is not known.
+    Found(Result<Vec<Way>>),
+    /// Of a way by its number.
+    News(usize, News),
+    /// A key.
+    Key(KeyEvent),
+    /// The size of the terminal changed.
+    Resized,
+    /// A signal asks for the end.
+    End,
+}
+
+/// Carries out a watch.
+///
+/// # Errors
+/// The measuring program is not there, a folder cannot be made, no host answers; the terminal cannot be drawn on.
+pub fn run(options: &Options) -> Result<ExitCode> {
+    let sonde = program(options.sonde.as_deref())?;
+    if let Some(folder) = &options.output {
+        fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    }
+    let (sender, receiver) = channel();
+    let signals = sender.clone();
+    let mut asked = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    spawn("signals", move || {
+        for _ in asked.forever() {
+            let _gone = signals.send(Event::End);
+        }
+    })?;
+    let look = Look { colour: wants_colour(), ascii: options.ascii || !has_utf8() };
+    let mut watch = Watch {
+        view: View::new(&options.hosts, Timestamp::now(), TimeZone::system()),
+        options,
+        sonde,
+        sender,
+        probes: Vec::new(),
+        pieces: Vec::new(),
+        again: Vec::new(),
+        searching: 0,
+        over: false,
+        face: Face::of(options, look),
+    };
+    let found = watch.course(&receiver);
+    watch.face.leave();
+    found?;
+    watch.finish(&receiver)
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<()> {
+    thread::Builder::new().name(name.to_owned()).spawn(work).with_context(|| format!("no thread for {name}"))?;
+    Ok(())
+}
+
+/// The program that measures: the one named, the one beside this, or the one on the path.
+fn program(named: Option<&Path>) -> Result<PathBuf> {
+    if let Some(named) = named {
+        return Ok(named.to_owned());
+    }
+    let beside = std::env::current_exe().context("cannot tell where this program is")?.with_file_name("sonde");
+    Ok(if beside.exists() { beside } else { PathBuf::from("sonde") })
+}
+
+#[expect(clippy::disallowed_methods, reason = "this program's room that reads the environment")]
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+fn wants_colour() -> bool {
+    variable("NO_COLOR").is_none()
+}
+
+fn has_utf8() -> bool {
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable).unwrap_or_default().to_lowercase();
+    locale.contains("utf-8") || locale.contains("utf8")
+}
+
+#[expect(clippy::disallowed_methods, reason = "this program's room that reads the clock: nothing is measured by it")]
+fn clock() -> Instant {
+    Instant::now()
+}
+
+/// Where it is told.
+enum Face {
+    /// On a screen.
+    Screen(Box<DefaultTerminal>, Look),
+    /// A line for each way every ten seconds.
+    Lines,
+    /// Events for machines.
+    Events,
+}
+
+impl Face {
+    fn of(options: &Options, look: Look) -> Self {
+        if options.json_lines {
+            return Self::Events;
+        }
+        let is_dumb = variable("TERM").is_none_or(|terminal| terminal == "dumb");
+        if is_dumb || !io::stdout().is_terminal() || !io::stdin().is_terminal() {
+            return Self::Lines;
+        }
+        ratatui::try_init().map_or(Self::Lines, |terminal| Self::Screen(Box::new(terminal), look))
+    }
+
+    /// Gives the terminal back.
+    fn leave(&mut self) {
+        if matches!(self, Self::Screen(..)) {
+            ratatui::restore();
+            *self = Self::Lines;
+        }
+    }
+}
+
+struct Watch<'a> {
+    view: View,
+    options: &'a Options,
+    sonde: PathBuf,
+    sender: Sender<Event>,
+    /// Of each way, by its number.
+    probes: Vec<Option<Probe>>,
+    /// Records kept of each.
+    pieces: Vec<u32>,
+    /// Ways that are tried again, and when.
+    again: Vec<(Instant, usize)>,
+    /// Hosts whose ways are being looked for.
+    searching: usize,
+    /// Whether somebody asked for the end.
+    over: bool,
+    face: Face,
+}
+
+impl Watch<'_> {
+    fn course(&mut self, receiver: &Receiver<Event>) -> Result<()> {
+        self.begin()?;
+        let mut drawn = clock();
+        let mut is_stale = true;
+        let mut faults = Vec::new();
+        while !self.over && !self.is_done() {
+            if is_stale && drawn.elapsed() >= FRAME {
+                self.draw()?;
+                (drawn, is_stale) = (clock(), false);
+            }
+            let picture = is_stale.then(|| FRAME.saturating_sub(drawn.elapsed()));
+            let next = self.again.iter().map(|(at, _)| at.saturating_duration_since(clock())).chain(picture).min();
+            match next.map_or_else(
+                || receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                |next| receiver.recv_timeout(next),
+            ) {
+                Ok(event) => {
+                    is_stale = true;
+                    if let Err(fault) = self.take(event) {
+                        self.view.notice = Some(format!("{fault:#}"));
+                        faults.push(fault);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => self.try_again(),
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        // Where nothing could be watched at all, that is why.
+        match faults.into_iter().next() {
+            Some(fault) if self.view.rows.is_empty() => Err(fault),
+            _ => Ok(()),
+        }
+    }
+
+    /// Starts what was asked for, or looks for the ways.
+    fn begin(&mut self) -> Result<()> {
+        if matches!(self.face, Face::Screen(..)) {
+            let keys = self.sender.clone();
+            spawn("keys", move || listen(&keys))?;
+        }
+        let mut known = BTreeSet::new();
+        for host in self.options.hosts.iter().filter(|host| known.insert(host.as_str())) {
+            if self.options.protocol.is_empty() {
+                let (sender, host, sonde) = (self.sender.clone(), host.clone(), self.sonde.clone());
+                self.searching += 1;
+                spawn("ways", move || {
+                    let _gone = sender.send(Event::Found(way::of(&host, &sonde)));
+                })?;
+                continue;
+            }
+            for protocol in &self.options.protocol {
+                self.start(Way { host: host.clone(), protocol: *protocol })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether all ways came to their end, where there is one.
+    fn is_done(&self) -> bool {
+        self.searching == 0 && self.again.is_empty() && self.probes.iter().all(Option::is_none)
+    }
+
+    fn start(&mut self, way: Way) -> Result<()> {
+        let number = self.view.add(way);
+        self.probes.push(None);
+        self.pieces.push(0);
+        self.measure(number)
+    }
+
+    fn measure(&mut self, number: usize) -> Result<()> {
+        let sender = self.sender.clone();
+        let way = &self.view.rows[number].way;
+        let tell = move |news| Event::News(number, news);
+        self.probes[number] = Some(Probe::start(way, self.options, &self.sonde, sender, tell)?);
+        Ok(())
+    }
+
+    fn try_again(&mut self) {
+        let now = clock();
+        let due: Vec<usize> = self.again.iter().filter(|(at, _)| *at <= now).map(|(_, number)| *number).collect();
+        self.again.retain(|(at, _)| *at > now);
+        for number in due {
+            if let Err(fault) = self.measure(number) {
+                self.view.rows[number].standing = Standing::Failed(format!("{fault:#}"));
+                self.again.push((now + AGAIN, number));
+            }
+        }
+    }
+
+    fn take(&mut self, event: Event) -> Result<()> {
+        match event {
+            Event::Found(ways) => {
+                self.searching -= 1;
+                ways?.into_iter().try_for_each(|way| self.start(way))
+            }
+            Event::News(number, news) => self.news(number, news),
+            Event::Key(key) => {
+                self.key(key);
+                Ok(())
+            }
+            Event::Resized => Ok(()),
+            Event::End => {
+                self.over = true;
+                Ok(())
+            }
+        }
+    }
+
+    fn news(&mut self, number: usize, news: News) -> Result<()> {
+        match news {
+            News::Said(line) => {
+                self.pass(number, &line)?;
+                if let Line::End(record) = &*line {
+                    self.keep(number, record)?;
+                }
+                self.view.take(number, *line);
+            }
+            News::Ended => {
+                self.probes[number] = None;
+                let standing = &mut self.view.rows[number].standing;
+                let wait = match standing {
+                    Standing::Over => Duration::ZERO,
+                    Standing::Failed(_) => AGAIN,
+                    _ => {
+                        *standing = Standing::Failed("the measuring process ended without a word".to_owned());
+                        AGAIN
+                    }
+                };
+                // What has a time is over after it, whatever became of it.
+                if self.options.time.is_none() && !self.over {
+                    self.again.push((clock() + wait, number));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes an event on to whoever reads them. Where nobody does any more, the watch is over.
+    fn pass(&mut self, number: usize, said: &Line) -> Result<()> {
+        if matches!(self.face, Face::Events) {
+            let text = line::passed(&self.view.rows[number].way, said);
+            return self.print(&text);
+        }
+        let Some(latest) = self.view.rows[number].history.latest().filter(|_| !self.over) else { return Ok(()) };
+        if matches!(self.face, Face::Lines) && matches!(said, Line::Second(_)) && latest % NOW == NOW - 1 {
+            let text = summary::now(&self.view.rows[number], &self.view);
+            return self.print(&format!("{text}\n"));
+        }
+        Ok(())
+    }
+
+    fn print(&mut self, text: &str) -> Result<()> {
+        match io::stdout().write_all(text.as_bytes()) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.over = true;
+                Ok(())
+            }
+            other => other.context("cannot write to standard output"),
+        }
+    }
+
+    fn draw(&mut self) -> Result<()> {
+        if let Face::Screen(terminal, look) = &mut self.face {
+            let (view, look) = (&self.view, *look);
+            terminal.draw(|frame| draw(frame, view, look)).context("cannot draw on the terminal")?;
+        }
+        Ok(())
+    }
+
+    fn key(&mut self, key: KeyEvent) {
+        if key.kind == KeyEventKind::Release {
+            return;
+        }
+        let is_end = key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c');
+        if is_end {
+            self.over = true;
+        } else if self.view.typing.is_some() {
+            self.typed(key.code);
+        } else {
+            self.pressed(key.code);
+        }
+    }
+
+    fn typed(&mut self, key: KeyCode) {
+        let Some(mark) = &mut self.view.typing else { return };
+        match key {
+            KeyCode::Enter => self.view.keep_mark(),
+            KeyCode::Esc => self.view.typing = None,
+            KeyCode::Backspace => {
+                mark.text.pop();
+            }
+            KeyCode::Char(letter) => mark.text.push(letter),
+            _ => {}
+        }
+    }
+
+    fn pressed(&mut self, key: KeyCode) {
+        let view = &mut self.view;
+        view.notice = None;
+        match key {
+            KeyCode::Up | KeyCode::Char('k') => view.move_by(-1),
+            KeyCode::Down | KeyCode::Char('j') => view.move_by(1),
+            KeyCode::Enter => view.is_large = !view.is_large,
+            KeyCode::Char(' ') => view.freeze(),
+            KeyCode::Char('m') => view.begin_mark(Timestamp::now()),
+            KeyCode::Char('p') => view.next_percentile(),
+            KeyCode::Char('+' | '=') => view.zoom(-1),
+            KeyCode::Char('-') => view.zoom(1),
+            KeyCode::Char('h') => view.shows_histogram = !view.shows_histogram,
+            KeyCode::Char('s') => view.next_order(),
+            KeyCode::Char('?') => view.shows_help = !view.shows_help,
+            KeyCode::Char('q') => self.over = true,
+            _ => {}
+        }
+    }
+
+    /// Ends the measuring processes, hears their last words, and says what there was.
+    fn finish(mut self, receiver: &Receiver<Event>) -> Result<ExitCode> {
+        self.over = true;
+        self.probes.iter().flatten().for_each(Probe::end);
+        while self.probes.iter().any(Option::is_some) {
+            match receiver.recv() {
+                Ok(Event::News(number, news)) => self.news(number, news)?,
+                // A second wish to end is for those who do not want to wait.
+                Ok(Event::End) | Err(_) => break,
+                Ok(_) => {}
+            }
+        }
+        if !matches!(self.face, Face::Events) {
+            let text = summary::text(&self.view);
+            self.print(&text)?;
+        }
+        let answered = self.view.rows.iter().all(|row| row.history.whole().counts.answered > 0);
+        Ok(ExitCode::from(u8::from(!answered)))
+    }
+
+    /// Writes the record of a process into the folder, where there is one.
+    fn keep(&mut self, number: usize, record: &Record) -> Result<()> {
+        let Some(folder) = &self.options.output else { return Ok(()) };
+        self.pieces[number] += 1;
+        let path = folder.join(file_name(&self.view.rows[number].way, self.pieces[number]));
+        let text = record.to_json().with_context(|| format!("no record for {}", path.display()))?;
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+    }
+}
+
+/// `db1-tcp.json`; the second record of a way is `db1-tcp-2.json`.
+fn file_name(way: &Way, number: u32) -> String {
+    let plain = |letter: char| if letter.is_ascii_alphanumeric() || "._".contains(letter) { letter } else { '-' };
+    let host: String = way.host.chars().map(plain).collect();
+    let which = if number == 1 { String::new() } else { format!("-{number}") };
+    format!("{}-{}{which}.json", host.trim_start_matches('.'), way.protocol.word())
+}
+
+/// Sends keys on until nobody wants them.
+fn listen(sender: &Sender<Event>) {
+    while let Ok(event) = event::read() {
+        let event = match event {
+            TerminalEvent::Key(key) => Event::Key(key),
+            TerminalEvent::Resize(..) => Event::Resized,
+            _ => continue,
+        };
+        if sender.send(event).is_err() {
+            break;
+        }
+    }
+}

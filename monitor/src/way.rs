@@ -1,0 +1,96 @@
+//! The ways by which a host is asked: those named, or those that answer.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use measure::reach::{AddressReach, PortFinding, Reach, Seen, Service, ServiceFinding, Transport, Verdict};
+use serde::Deserialize;
+
+use crate::options::Protocol;
+
+/// The port of `sonde serve` where none is named.
+const PORT: u16 = 7663;
+
+/// One way of asking one host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// The host as it was typed.
+    pub host: String,
+    /// How it is asked.
+    pub protocol: Protocol,
+}
+
+/// What `sonde check --json` prints, as far as it is read here.
+#[derive(Debug, Deserialize)]
+struct Checked {
+    check: Reach,
+}
+
+/// The ways by which `host` answers, in the order they are shown. Asks with `sonde check`.
+///
+/// # Errors
+/// The program cannot be run, or says that the host cannot be asked; nothing answers.
+pub fn of(host: &str, sonde: &Path) -> Result<Vec<Way>> {
+    let (name, port) = parted(host);
+    let ports = format!("{port}=sonde");
+    let output = Command::new(sonde)
+        .args(["check", name, "--tcp", &ports, "--json", "--quiet", "--timeout", "500ms"])
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("cannot run {}", sonde.display()))?;
+    let Ok(Checked { check }) = serde_json::from_slice::<Checked>(&output.stdout) else {
+        bail!("cannot ask {host}: {}", String::from_utf8_lossy(&output.stderr).trim());
+    };
+    let ways: Vec<Way> = check.addresses.first().map_or_else(Vec::new, |address| {
+        answering(address).into_iter().map(|protocol| Way { host: host.to_owned(), protocol }).collect()
+    });
+    if ways.is_empty() {
+        bail!("{host} answers neither ICMP echo nor at TCP port {port}; name a way by --protocol to watch for it");
+    }
+    Ok(ways)
+}
+
+/// By what an address answers. Where `sonde` serves there is no need of a handshake.
+fn answering(address: &AddressReach) -> Vec<Protocol> {
+    let served =
+        |port: &PortFinding| matches!(port.service, Some(ServiceFinding::Known { service: Service::Sonde, .. }));
+    let tcp = || address.ports.iter().filter(|port| port.transport == Transport::Tcp);
+    let mut found = Vec::new();
+    if tcp().any(served) {
+        found.extend([Protocol::Tcp, Protocol::Udp]);
+    } else if tcp().any(|port| port.verdict == Verdict::Open) {
+        found.push(Protocol::TcpConnect);
+    }
+    if matches!(address.echo, Seen::Answer { .. }) {
+        found.push(Protocol::Icmp);
+    }
+    found
+}
+
+/// A host and its port, as `db1:7800`, `[::1]:7800` or without.
+pub fn parted(host: &str) -> (&str, u16) {
+    let of = |name, port: &str| port.parse().ok().map(|port| (name, port));
+    let bracketed =
+        host.strip_prefix('[').and_then(|rest| rest.split_once("]:")).and_then(|(name, port)| of(name, port));
+    let plain =
+        || host.rsplit_once(':').filter(|(name, _)| !name.contains(':')).and_then(|(name, port)| of(name, port));
+    let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
+    bracketed.or_else(plain).unwrap_or((bare, PORT))
+}
+
+#[cfg(test)]
+mod tests {
+    use test_case::test_case;
+
+    use super::*;
+
+    #[test_case("db1", "db1", 7_663)]
+    #[test_case("db1:7800", "db1", 7_800)]
+    #[test_case("[fe80::1%eth0]:7800", "fe80::1%eth0", 7_800)]
+    #[test_case("[::1]", "::1", 7_663)]
+    #[test_case("2001:db8::1", "2001:db8::1", 7_663; "an address alone")]
+    fn a_host_and_its_port(host: &str, name: &str, port: u16) {
+        assert_eq!(parted(host), (name, port));
+    }
+}
