@@ -167,15 +167,13 @@ impl Trial {
         matches!(self.program.name, "compare" | "sweep") && self.fault != Fault::Stop
     }
 
-    /// Whether a session, or the server's own protocol, hears nothing any more. Single handshakes, sockperf's datagrams and messages
-    /// that are not sent at all are counted, and the status says that some were answered.
+    /// Whether nothing is heard any more until the end: the peer stands still, or nothing leaves or arrives. A server that stands still has a kernel
+    /// that makes handshakes for it. sockperf's datagrams are counted as the original counts them, and the status says that some were answered.
     fn cuts(&self) -> bool {
-        let counted = self.end == End::Near && matches!(self.fault, Fault::LinkDown | Fault::DropOut);
+        let stands = self.fault == Fault::Stop;
         match self.program.name {
-            "rtt tcp" | "netperf" | "iperf3" => self.fault != Fault::Stop || self.end == End::Far,
-            "rtt udp" | "load" => {
-                self.end == End::Far || self.fault == Fault::DropIn || self.fault != Fault::Stop && !counted
-            }
+            "rtt tcp" | "rtt udp" | "load" | "netperf" | "iperf3" | "throughput" => !stands || self.end == End::Far,
+            "rtt --connect" | "rtt --crr" => !stands,
             _ => false,
         }
     }

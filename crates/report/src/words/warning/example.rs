@@ -92,6 +92,7 @@ fn fates() -> Part {
         longest_to_ns: if spells == 1 { Nanos::secs(5) } else { Nanos::millis(2_500) },
         to_the_end: spells == 1,
         unanswered: 3,
+        refused_or_not_sent: 0,
         due,
     };
     vec![
