@@ -141,7 +141,8 @@ pub(super) fn conclude(
     // To us the end of a sender looks alike, whatever it is for.
     let broke = told.1.iter().find_map(|told| told.trouble.clone());
     // What arrived is the receiver's to say: where the far side fell silent before its counts, the result is not whole.
-    let ended = match broke.or_else(|| report_missing.clone()) {
+    let silent = report_missing.as_ref().map(|why| format!("it sent no report at the end: {why}"));
+    let ended = match broke.or(silent) {
         Some(reason) if ended == Ending::Complete => Ending::PeerLost { reason },
         _ => ended,
     };
