@@ -6,7 +6,7 @@
 
 pub mod answer;
 pub mod curve;
-#[cfg(test)]
+#[cfg(any(test, feature = "fuzz"))]
 mod fixture;
 pub mod flat;
 pub mod histogram;
@@ -29,8 +29,8 @@ pub mod search;
 pub mod served;
 pub mod shell;
 mod source;
-#[cfg(test)]
-mod strangers;
+#[cfg(any(test, feature = "fuzz"))]
+pub mod strangers;
 pub mod study;
 pub mod text;
 pub mod words;
