@@ -7,6 +7,7 @@
 pub mod answer;
 pub mod curve;
 #[cfg(any(test, feature = "fuzz"))]
+#[cfg_attr(not(test), expect(dead_code, unused_imports, reason = "tests use all of them, the fuzz target some"))]
 mod fixture;
 pub mod flat;
 pub mod histogram;
