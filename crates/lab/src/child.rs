@@ -1,5 +1,9 @@
 //! Running a program to its end, but not for ever: what it printed, what it said, and how it ended.
+//!
+//! Where it leads to another host it is waited for by silence: one that goes on telling, or reading, is only slow.
 
+use std::fmt;
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
@@ -23,6 +27,39 @@ const KEPT: usize = 1 << 20;
 /// Parts of a pipe that are read before anything else is looked at.
 const AT_A_TIME: usize = 64;
 
+/// How long a program is waited for.
+#[derive(Debug)]
+pub(crate) struct Patience {
+    /// Since anything came of it last, or since it read anything.
+    silence: Nanos,
+    /// In all.
+    whole: Nanos,
+    /// What it reads: the place in it, which it moves, is a sign of life.
+    input: Option<File>,
+}
+
+/// Who is slow, and not silent, is waited for so many times as long.
+const SLOW: u64 = 4;
+
+impl Patience {
+    /// For so long without a sign of life, and in all for four times as long. `input` is what it reads, if that is a file.
+    pub(crate) fn of_silence(silence: Nanos, input: Option<File>) -> Self {
+        Self { silence, whole: Nanos(silence.0.saturating_mul(SLOW)), input }
+    }
+
+    /// How far it has read.
+    fn place(&self) -> Option<u64> {
+        self.input.as_ref().and_then(|input| rustix::fs::tell(input).ok())
+    }
+}
+
+impl From<Nanos> for Patience {
+    /// For so long in all, whatever it tells meanwhile.
+    fn from(whole: Nanos) -> Self {
+        Self { silence: whole, whole, input: None }
+    }
+}
+
 /// A program that has ended.
 #[derive(Debug)]
 pub(crate) struct Finished {
@@ -39,10 +76,28 @@ pub(crate) struct Finished {
 pub(crate) enum Unfinished {
     /// It could not be started.
     NotStarted(io::Error),
-    /// It took too long and was killed; what it had said.
-    TooLong(String),
+    /// It took too long and was killed; what it had said, and how long it took.
+    TooLong(String, Took),
     /// It was asked to stop and was killed.
     Stopped,
+}
+
+/// How a program took too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Took {
+    /// No sign of life for so long.
+    Silent(Nanos),
+    /// No end for so long.
+    Whole(Nanos),
+}
+
+impl fmt::Display for Took {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Silent(time) => write!(f, "nothing came of it for {time}"),
+            Self::Whole(time) => write!(f, "no end of it within {time}"),
+        }
+    }
 }
 
 impl Finished {
@@ -64,7 +119,7 @@ pub(crate) fn last_line(text: &str) -> Option<&str> {
 pub(crate) fn run(
     command: &mut Command,
     input: impl Into<Stdio>,
-    patience: Nanos,
+    patience: impl Into<Patience>,
     stop: &Stop,
 ) -> Result<Finished, Unfinished> {
     if stop.requested() {
@@ -74,11 +129,11 @@ pub(crate) fn run(
     let spawned = command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn();
     let mut child = spawned.map_err(Unfinished::NotStarted)?;
     let mut pipes = [Pipe::of(child.stdout.take()), Pipe::of(child.stderr.take())];
-    let ended = wait(&mut child, &mut pipes, patience, stop);
+    let ended = wait(&mut child, &mut pipes, &patience.into(), stop);
     let [printed, said] = pipes.map(Pipe::text);
     match ended {
         Ok(status) => Ok(Finished { status, printed, said }),
-        Err(Waited::TooLong) => Err(Unfinished::TooLong(said)),
+        Err(Waited::TooLong(took)) => Err(Unfinished::TooLong(said, took)),
         Err(Waited::Stopped) => Err(Unfinished::Stopped),
         Err(Waited::Unknown(error)) => Err(Unfinished::NotStarted(error)),
     }
@@ -86,18 +141,21 @@ pub(crate) fn run(
 
 /// Why the waiting ended before the program.
 enum Waited {
-    TooLong,
+    TooLong(Took),
     Stopped,
     Unknown(io::Error),
 }
 
 /// Waits for its end and reads what it tells, both by events: on a busy machine no other thread has to come first.
-fn wait(child: &mut Child, pipes: &mut [Pipe; 2], patience: Nanos, stop: &Stop) -> Result<ExitStatus, Waited> {
-    let due = Monotonic::now().after(patience);
+fn wait(child: &mut Child, pipes: &mut [Pipe; 2], patience: &Patience, stop: &Stop) -> Result<ExitStatus, Waited> {
+    let end_of_all = Monotonic::now().after(patience.whole);
+    let (mut due, mut place) = (Monotonic::now().after(patience.silence), patience.place());
     let number = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let ending = number.and_then(|number| pidfd_open(number, PidfdFlags::empty()).ok());
     loop {
-        pipes.iter_mut().for_each(Pipe::drain);
+        if drain(pipes) {
+            due = Monotonic::now().after(patience.silence);
+        }
         match child.try_wait() {
             Ok(Some(status)) => {
                 last_words(pipes);
@@ -109,9 +167,15 @@ fn wait(child: &mut Child, pipes: &mut [Pipe; 2], patience: Nanos, stop: &Stop) 
         let now = Monotonic::now();
         let why = if stop.requested() {
             Waited::Stopped
-        } else if now >= due {
-            Waited::TooLong
+        } else if now >= end_of_all {
+            Waited::TooLong(Took::Whole(patience.whole))
+        } else if now >= due && patience.place() == place {
+            Waited::TooLong(Took::Silent(patience.silence))
         } else {
+            if now >= due {
+                (due, place) = (now.after(patience.silence), patience.place());
+            }
+            let due = due.min(end_of_all);
             // Where its end is no event it is looked after now and then.
             let until = if ending.is_some() { due } else { due.min(now.after(LOOK)) };
             let open = pipes.iter().filter_map(Pipe::open).chain(ending.as_ref().map(AsFd::as_fd));
@@ -119,16 +183,21 @@ fn wait(child: &mut Child, pipes: &mut [Pipe; 2], patience: Nanos, stop: &Stop) 
             continue;
         };
         end(child);
-        pipes.iter_mut().for_each(Pipe::drain);
+        drain(pipes);
         return Err(why);
     }
+}
+
+/// Takes what is there in both. Whether there was anything to keep.
+fn drain(pipes: &mut [Pipe; 2]) -> bool {
+    pipes.iter_mut().fold(false, |heard, pipe| pipe.drain() | heard)
 }
 
 /// Reads what a program that has ended left in its pipes, and for [`TAIL`] what comes of those who hold them open.
 fn last_words(pipes: &mut [Pipe; 2]) {
     let (until, never) = (Monotonic::now().after(TAIL), Stop::default());
     loop {
-        pipes.iter_mut().for_each(Pipe::drain);
+        drain(pipes);
         let open: Vec<BorrowedFd<'_>> = pipes.iter().filter_map(Pipe::open).collect();
         if open.is_empty() || Monotonic::now() >= until {
             return;
@@ -172,21 +241,23 @@ impl Pipe {
         self.from.as_ref().map(AsFd::as_fd)
     }
 
-    /// Takes what is there, but not for ever.
-    fn drain(&mut self) {
-        let mut part = [0; 4096];
+    /// Takes what is there, but not for ever. Whether there was anything to keep: who babbles without end is not alive for it.
+    fn drain(&mut self) -> bool {
+        let (mut part, mut heard) = ([0; 4096], false);
         for _ in 0..AT_A_TIME {
-            let Some(from) = &self.from else { return };
+            let Some(from) = &self.from else { break };
             match rustix::io::read(from, &mut part) {
                 Ok(length @ 1..) => {
                     let room = KEPT.saturating_sub(self.bytes.len());
+                    heard |= room > 0;
                     self.bytes.extend_from_slice(&part[..length.min(room)]);
                 }
-                Err(Errno::AGAIN) => return,
+                Err(Errno::AGAIN) => break,
                 Err(Errno::INTR) => {}
                 Ok(0) | Err(_) => self.from = None,
             }
         }
+        heard
     }
 
     /// What came of it.
@@ -197,7 +268,10 @@ impl Pipe {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Seek, Write};
     use std::thread;
+
+    use test_case::test_case;
 
     use super::*;
 
@@ -222,10 +296,31 @@ mod tests {
         let file = folder.path().join("pid");
         let script = format!("trap '' TERM; sleep 600 & echo $! > {}; wait", file.display());
         let ended = run(&mut shell(&script), Stdio::null(), Nanos::millis(300), &Stop::default());
-        assert!(matches!(ended, Err(Unfinished::TooLong(_))), "{ended:?}");
+        assert!(matches!(ended, Err(Unfinished::TooLong(..))), "{ended:?}");
         let pid: u32 = std::fs::read_to_string(file).unwrap().trim().parse().unwrap();
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         assert!(stat.is_empty() || stat.contains(") Z") || !stat.contains("(sleep)"), "{stat}");
+    }
+
+    /// It takes longer than it may be silent, and is never silent for nearly as long.
+    #[test_case("for n in 1 2 3 4 5 6 7 8; do echo $n; sleep 0.4; done"; "it tells")]
+    #[test_case("for n in 1 2 3 4 5 6 7 8; do head -c 9 >/dev/null; sleep 0.4; done"; "it reads")]
+    fn one_that_is_slow_and_not_silent_is_waited_for(script: &str) {
+        let mut input = tempfile::tempfile().unwrap();
+        input.write_all(&[b'-'; 4096]).unwrap();
+        input.rewind().unwrap();
+        let patience = Patience::of_silence(Nanos::secs(2), Some(input.try_clone().unwrap()));
+        let ended = run(&mut shell(script), input, patience, &Stop::default());
+        assert!(ended.is_ok_and(|finished| finished.status.success()));
+    }
+
+    #[test_case("echo once; exec sleep 600", Took::Silent(Nanos::millis(300)); "it falls silent")]
+    #[test_case("exec yes", Took::Silent(Nanos::millis(300)); "it babbles without a pause")]
+    #[test_case("while :; do echo; sleep 0.02; done", Took::Whole(Nanos::millis(1_200)); "it tells for ever")]
+    fn one_that_is_silent_or_never_ends_is_given_up(script: &str, took: Took) {
+        let patience = Patience::of_silence(Nanos::millis(300), None);
+        let ended = run(&mut shell(script), Stdio::null(), patience, &Stop::default());
+        assert!(matches!(&ended, Err(Unfinished::TooLong(_, how)) if *how == took), "{ended:?}");
     }
 
     #[test]

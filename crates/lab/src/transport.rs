@@ -26,7 +26,8 @@ pub trait Transport: Send + Sync + fmt::Debug {
     /// Puts `program` there, unless it is there already, and tells by which name it is called there.
     ///
     /// # Errors
-    /// What did not work, on whose side, and what to try; at the latest after `patience`, or when `stop` asks.
+    /// What did not work, on whose side, and what to try: after `patience` without a sign of life from there, at the latest after a few times as
+    /// long, or when `stop` asks.
     fn put(&self, program: &Program, patience: Nanos, stop: &Stop) -> Result<String, Failure>;
 
     /// A command that runs `words` there, the first of which [`Transport::put`] told, with its standard streams and its end

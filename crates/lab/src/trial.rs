@@ -88,6 +88,9 @@ fn conclude(mut child: Child, most: Nanos, stop: &Stop) -> Run {
 
 /// What a measuring command made that printed and said this; `overdue`, where it had to be killed after that time.
 pub(crate) fn outcome(printed: &str, said: &str, overdue: Option<Nanos>) -> Run {
+    if let Err(error) = whole::check(printed.len() as u64, whole::RECORD) {
+        return Run::Failed(failure(format!("the run told too much: {error}")));
+    }
     match (Record::read(printed), overdue) {
         (Ok(record), _) => Run::Measured(Box::new(record)),
         (Err(ReadError::Failure(document)), _) => Run::Failed(document.error),
@@ -105,7 +108,7 @@ fn read_apart(pipe: impl Read + Send + 'static) -> thread::JoinHandle<String> {
         let mut bytes = Vec::new();
         // What was read before an error is all there is; who says on and on is heard to no end, and not kept.
         let mut pipe = pipe;
-        let _ = pipe.by_ref().take(whole::LONGEST).read_to_end(&mut bytes);
+        let _ = pipe.by_ref().take(whole::RECORD + 1).read_to_end(&mut bytes);
         let _ = io::copy(&mut pipe, &mut io::sink());
         String::from_utf8_lossy(&bytes).into_owned()
     })

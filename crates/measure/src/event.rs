@@ -28,6 +28,14 @@ pub enum Fate {
     SendFailed,
 }
 
+impl Fate {
+    /// Whether something came from the peer, or from somebody in its name: a sound reply, a late one or a spoiled one. A refusal is none, whoever
+    /// told of it.
+    pub fn is_reply(self) -> bool {
+        matches!(self, Self::Answered | Self::Late | Self::Corrupt)
+    }
+}
+
 /// One scheduled request and what became of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exchange {

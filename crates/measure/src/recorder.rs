@@ -173,9 +173,14 @@ impl Recorder {
         self.gaps.heard_until(at);
     }
 
-    /// The request that left at `sent` was given up, or its reply came too late.
-    pub fn unanswered(&mut self, sent: Instant) {
-        self.gaps.unanswered(sent);
+    /// The request that left at `sent`, or was to, ended by `fate` and so without a timely reply: it was given up, refused, not sent, or its reply
+    /// came too late. A spoiled reply is one.
+    pub fn unanswered(&mut self, fate: Fate, sent: Instant) {
+        match fate {
+            Fate::Answered | Fate::Corrupt => {}
+            Fate::Late | Fate::Lost => self.gaps.unanswered(sent, true),
+            Fate::Refused | Fate::SendFailed => self.gaps.unanswered(sent, false),
+        }
     }
 
     /// Something came at `now`: the peer, or somebody in its name, is heard. Replies of an open loop need no such note; a closed one notes them

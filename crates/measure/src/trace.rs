@@ -24,6 +24,9 @@ pub struct Trace {
     bytes: u64,
 }
 
+/// The most messages of a trace that is read out of a file: with their places, a quarter of a gigabyte.
+pub const MOST: usize = 10_000_000;
+
 /// Why departures make no trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TraceError {

@@ -199,6 +199,9 @@ pub enum Warning {
         held_back_by_window: bool,
         /// Whether a socket that took no more held them back (the path's side, or the peer's).
         held_back_by_socket: bool,
+        /// Whether that cap is one by nature: each connection makes one handshake after the other. Absent: it is not.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        in_turn: bool,
     },
     /// Requests were sent behind schedule by our own side.
     BehindSchedule {

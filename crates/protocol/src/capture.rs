@@ -8,7 +8,7 @@
 //! For captures of our own: [`filter`] says which packets the kernel is to hand over, [`watch`] what each says of a
 //! measurement, and a [`writer`] keeps some of them in a file.
 
-use measure::trace::{Departure, Trace, TraceError};
+use measure::trace::{Departure, MOST, Trace, TraceError};
 
 use crate::capture::file::File;
 use crate::capture::flow::{Flow, FlowPattern, Seen};
@@ -66,7 +66,7 @@ impl Survey {
         let mut broken_off = None;
         for record in file.records() {
             match record {
-                Ok(record) => found.take(packet::read(file.link(), &record)),
+                Ok(record) => found.take(packet::read(file.link(), &record))?,
                 Err(CaptureError::BrokenOff { packet }) => broken_off = Some(packet),
                 Err(other) => return Err(other),
             }
@@ -93,6 +93,9 @@ fn messages(file: &File<'_>, flow: Flow) -> Result<(Trace, u64), CaptureError> {
     for record in file.records().map_while(Result::ok) {
         let Some(segment) = packet::read(file.link(), &record).filter(|segment| segment.flow == flow) else { continue };
         let Some(bytes) = progress.message(&segment) else { continue };
+        if departures.len() == MOST {
+            return Err(CaptureError::TooMany { most: MOST, what: "messages" });
+        }
         departures.push(Departure { at: record.at, bytes });
         packets.push(record.number);
     }

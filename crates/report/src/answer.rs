@@ -187,23 +187,10 @@ fn no_reply(outcome: &Outcome) -> String {
 
 /// `Rate not reached: 148 365 of 500 000 messages/s sent. This host was too slow.`
 fn rate_not_reached(record: &Record, outcome: &Outcome) -> Option<String> {
-    let found = record.warnings.iter().find_map(|warning| match warning {
-        Warning::RateNotAchieved { offered_per_s, sent_per_s, held_back_by_window, held_back_by_socket } => {
-            Some((*offered_per_s, *sent_per_s, *held_back_by_window, *held_back_by_socket))
-        }
-        _ => None,
-    })?;
-    let (offered, sent, by_window, by_socket) = found;
+    let found = record.warnings.iter().find(|warning| matches!(warning, Warning::RateNotAchieved { .. }))?;
+    let Warning::RateNotAchieved { offered_per_s: offered, sent_per_s: sent, .. } = *found else { return None };
     let what = if record.method.traffic.load().is_some() { "messages" } else { "requests" };
-    let why = if by_window && record.method.traffic.connects() {
-        "Each connection makes one after the other"
-    } else if by_window {
-        "The limit of requests in flight held them back"
-    } else if by_socket {
-        "The path or the peer accepted no more"
-    } else {
-        "This host was too slow"
-    };
+    let why = warning::held_back(found);
     let lost = if record.method.traffic.load().is_some() { load_losses(outcome) } else { losses(record, outcome) };
     let lost = if lost == NONE_LOST { String::new() } else { format!(" {}.", capitalised(&lost)) };
     let (sent, offered) = (per_second(sent)?, per_second(offered)?);

@@ -470,6 +470,7 @@ pub(crate) fn load() -> Record {
             sent_per_s: 9_665.0,
             held_back_by_window: false,
             held_back_by_socket: false,
+            in_turn: false,
         },
     ];
     Record {

@@ -6,7 +6,8 @@
 
 pub mod answer;
 pub mod curve;
-#[cfg(test)]
+#[cfg(any(test, feature = "fuzz"))]
+#[cfg_attr(not(test), expect(dead_code, unused_imports, reason = "tests use all of them, the fuzz target some"))]
 mod fixture;
 pub mod flat;
 pub mod histogram;
@@ -29,8 +30,8 @@ pub mod search;
 pub mod served;
 pub mod shell;
 mod source;
-#[cfg(test)]
-mod strangers;
+#[cfg(any(test, feature = "fuzz"))]
+pub mod strangers;
 pub mod study;
 pub mod text;
 pub mod words;

@@ -1,5 +1,7 @@
 //! Documents whose strings strangers wrote, told as text and as a page: nothing of theirs is obeyed, wherever it stands.
 
+use std::sync::LazyLock;
+
 use logbook::read::Document;
 use serde_json::Value;
 
@@ -8,19 +10,41 @@ use crate::layout::Style;
 use crate::markup::for_terminal;
 use crate::page::{self, Source};
 
-/// What terminals obey, each within words; the colour is none of ours.
-const HOSTILE: [&str; 7] = [
-    "a\u{1b}[45mb\u{1b}[0mc",
-    "a\u{1b}]0;title\u{7}b",
-    "a\u{9b}45m\u{85}b",
-    "a\u{202e}\u{2066}b\u{200f}",
-    "a\r\u{8}\u{7f}\0b",
-    "a\u{fdd0}\u{fdd1}\u{fdd2}\u{fdd3}\u{fdd4}\u{fdd5}\u{1b}[45mb",
-    "\u{feff}\u{2028}\u{1b}[45",
-];
+/// One of each kind of document, and how many strings it has.
+static GOOD: LazyLock<Vec<(Value, usize)>> = LazyLock::new(|| {
+    let documents = [
+        serde_json::to_value(fixture::closed()),
+        serde_json::to_value(fixture::stream()),
+        serde_json::to_value(fixture::comparison()),
+        serde_json::to_value(fixture::search()),
+        serde_json::to_value(fixture::look()),
+        serde_json::to_value(fixture::run()),
+    ];
+    let counted = |mut document: Value| {
+        let mut strings_there = 0;
+        strings(&mut document, &mut |_| strings_there += 1);
+        (document, strings_there)
+    };
+    documents.into_iter().flatten().map(counted).collect()
+});
 
-/// Strings of a document that are spoilt, one at a time: those of a large one are alike.
-const TRIES: usize = 150;
+/// Spoils one string of a good document, as `octets` say, and tells it by every view of text: the first octet chooses the document, the
+/// next two its string, and the rest is put there. Octets that are a document themselves are told as they are.
+///
+/// # Panics
+/// Where a control of a stranger's would reach a terminal or a page.
+pub fn document(octets: &[u8]) {
+    let whole = str::from_utf8(octets).ok().and_then(|text| Document::read(text).ok());
+    if let Some(document) = whole {
+        assert_harmless(document);
+    }
+    let &[which, high, low, ref hostile @ ..] = octets else { return };
+    let (good, strings_there) = &GOOD[usize::from(which) % GOOD.len()];
+    let place = usize::from(u16::from_be_bytes([high, low])) % strings_there;
+    if let Ok(document) = Document::read(&spoilt(good, place, &String::from_utf8_lossy(hostile)).to_string()) {
+        assert_harmless(document);
+    }
+}
 
 /// Visits each string of a document, keys of objects among them.
 fn strings(value: &mut Value, visit: &mut dyn FnMut(&mut String)) {
@@ -40,11 +64,11 @@ fn strings(value: &mut Value, visit: &mut dyn FnMut(&mut String)) {
 }
 
 /// The document with its string number `place` spoilt.
-fn spoilt(good: &Value, place: usize) -> Value {
+fn spoilt(good: &Value, place: usize, hostile: &str) -> Value {
     let (mut bad, mut at) = (good.clone(), 0);
     strings(&mut bad, &mut |text| {
         if at == place {
-            HOSTILE[place % HOSTILE.len()].clone_into(text);
+            hostile.clone_into(text);
         }
         at += 1;
     });
@@ -72,7 +96,7 @@ fn assert_harmless(document: Document) {
         let bad = rest.chars().find(|letter| is_obeyed(*letter));
         assert_eq!(bad, None, "{rest:?}");
     }
-    let source = Source { name: HOSTILE[0].to_owned(), document };
+    let source = Source { name: "a\u{1b}[45mb\u{1b}[0mc".to_owned(), document };
     let page = page::render(&[source], &[], None);
     assert_eq!(page.chars().find(|letter| is_obeyed(*letter)), None);
 }
@@ -82,27 +106,51 @@ fn is_obeyed(letter: char) -> bool {
         || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
-#[test]
-fn no_string_of_a_document_is_obeyed() {
-    let documents = [
-        serde_json::to_value(fixture::closed()).unwrap(),
-        serde_json::to_value(fixture::stream()).unwrap(),
-        serde_json::to_value(fixture::comparison()).unwrap(),
-        serde_json::to_value(fixture::search()).unwrap(),
-        serde_json::to_value(fixture::look()).unwrap(),
-        serde_json::to_value(fixture::run()).unwrap(),
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    /// What terminals obey, each within words; the colour is none of ours.
+    const HOSTILE: [&str; 7] = [
+        "a\u{1b}[45mb\u{1b}[0mc",
+        "a\u{1b}]0;title\u{7}b",
+        "a\u{9b}45m\u{85}b",
+        "a\u{202e}\u{2066}b\u{200f}",
+        "a\r\u{8}\u{7f}\0b",
+        "a\u{fdd0}\u{fdd1}\u{fdd2}\u{fdd3}\u{fdd4}\u{fdd5}\u{1b}[45mb",
+        "\u{feff}\u{2028}\u{1b}[45",
     ];
-    for good in documents {
-        let (mut told, mut tried, mut all) = (0, 0, 0);
-        strings(&mut good.clone(), &mut |_| all += 1);
-        for place in (0..all).step_by((all / TRIES).max(1)) {
-            // Where the string chooses a form it is no document any more.
-            if let Ok(document) = Document::read(&spoilt(&good, place).to_string()) {
-                assert_harmless(document);
-                told += 1;
+
+    /// Strings of a document that are spoilt, one at a time: those of a large one are alike.
+    const TRIES: usize = 150;
+
+    #[test]
+    fn no_string_of_a_document_is_obeyed() {
+        for (good, all) in GOOD.iter() {
+            let (mut told, mut tried) = (0, 0);
+            for place in (0..*all).step_by((all / TRIES).max(1)) {
+                // Where the string chooses a form it is no document any more.
+                let bad = spoilt(good, place, HOSTILE[place % HOSTILE.len()]);
+                if let Ok(document) = Document::read(&bad.to_string()) {
+                    assert_harmless(document);
+                    told += 1;
+                }
+                tried += 1;
             }
-            tried += 1;
+            assert!(told * 4 > tried, "{told} of {tried} strings could be spoilt: {}", good["format"]);
         }
-        assert!(told * 4 > tried, "{told} of {tried} strings could be spoilt: {}", good["format"]);
+    }
+
+    #[test]
+    fn the_inputs_of_the_fuzzer_are_harmless() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/inputs/report_text.tar");
+        let archive = std::fs::read(path).expect("the archive of the target");
+        let inputs = testbed::corpus::files(&archive).expect("a whole archive");
+        assert!(inputs.len() >= 100, "{} inputs", inputs.len());
+        for (name, octets) in inputs {
+            assert!(std::panic::catch_unwind(|| document(octets)).is_ok(), "{name} reaches a terminal");
+        }
     }
 }

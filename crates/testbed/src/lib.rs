@@ -9,6 +9,7 @@ pub mod bulk;
 pub mod client;
 pub mod clock;
 pub mod console;
+pub mod corpus;
 pub mod drive;
 pub mod form;
 pub mod link;

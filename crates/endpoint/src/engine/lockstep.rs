@@ -343,12 +343,10 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             self.forget(seq);
         }
         self.recorder.ended(fate, &mut self.sequence, seq - self.base, super::slip(intended, sent));
-        if matches!(answer, Answer::Nothing | Answer::Late) {
-            self.recorder.heard_until(sent);
-            self.recorder.unanswered(sent);
-            self.silent = true;
-        }
-        if !matches!(answer, Answer::Nothing) {
+        self.recorder.heard_until(sent);
+        self.recorder.unanswered(fate, sent);
+        self.silent = true;
+        if fate.is_reply() {
             self.recorder.heard(self.flow.link.now());
         }
         if self.told.samples {

@@ -140,7 +140,9 @@ pub(super) fn conclude(
     let told = told_by(task, report.streams.unwrap_or_default());
     // To us the end of a sender looks alike, whatever it is for.
     let broke = told.1.iter().find_map(|told| told.trouble.clone());
-    let ended = match broke {
+    // What arrived is the receiver's to say: where the far side fell silent before its counts, the result is not whole.
+    let silent = report_missing.as_ref().map(|why| format!("it sent no report at the end: {why}"));
+    let ended = match broke.or(silent) {
         Some(reason) if ended == Ending::Complete => Ending::PeerLost { reason },
         _ => ended,
     };

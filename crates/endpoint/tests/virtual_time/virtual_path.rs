@@ -333,6 +333,19 @@ fn a_path_that_goes_dark_for_three_seconds_is_told_so(
     assert_eq!((found.spells, found.to_the_end, found.unanswered), (1, to_the_end, unanswered));
 }
 
+#[test_case(&Asked { window: Some(1), ..every(MS, count(5_000)) }; "one at a time")]
+#[test_case(&every(MS, count(5_000)); "whatever the replies do")]
+fn an_end_that_can_send_no_more_is_told_to_be_dark_to_the_end(asked: &Asked) {
+    for path in [Path::seeded(5).send_fail(2_000..=5_000), Path::seeded(5).refuse(2_000..=5_000)] {
+        let seen = run(asked, path.delay(Nanos(MS.0 / 4)));
+        let found = measure::statistics::dark::dark(&seen.run.recording).expect("dark");
+        assert!(found.to_the_end && found.spells == 1, "{found:?}");
+        let counted = (found.unanswered, found.refused_or_not_sent);
+        assert!(counted.0 == 0 && (2_999..=3_000).contains(&counted.1), "{found:?}");
+        assert!(found.longest_from_ns.0.abs_diff(2_000_000_000) < 10_000_000, "{found:?}");
+    }
+}
+
 #[test]
 fn each_tenth_lost_is_no_dark_time() {
     let seen =

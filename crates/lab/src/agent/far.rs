@@ -11,6 +11,7 @@ use std::thread;
 use endpoint::clock::{self, Monotonic};
 use endpoint::environment::Reader;
 use endpoint::pace;
+use logbook::whole;
 use measure::unit::Nanos;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
@@ -25,8 +26,8 @@ pub const CHILD: &str = "SONDE_AGENT";
 const GRACE: Nanos = Nanos::secs(5);
 /// How often what was asked to end is looked after.
 const LOOK: Nanos = Nanos::millis(10);
-/// The most that is kept of what is printed: records are smaller by far.
-const MOST_PRINTED: u64 = 256 << 20;
+/// The most that is kept of what is printed: one octet more than a record may have, so that the near end sees that it was too much.
+const MOST_PRINTED: u64 = whole::RECORD + 1;
 /// How much is kept of the end of a standard error, bytes.
 const MOST_SAID: usize = 4 << 10;
 

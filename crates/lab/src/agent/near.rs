@@ -179,6 +179,7 @@ impl Agent {
     /// The agent is gone.
     pub fn begin(&self, words: &[String], input: Option<&str>, watch: bool) -> Result<Job<'_>, Failure> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
+        lock(&self.state.seen).running.insert(number);
         let order = Order::Start { job: number, words: words.to_vec(), input: input.map(str::to_owned), watch };
         self.order(&order)?;
         Ok(Job { agent: self, number })

@@ -151,17 +151,19 @@ impl Member {
         let due = Monotonic::now().after(patience);
         let transport = campaign.ways.to(&self.host)?;
         let transport = self.transport.insert(transport);
-        let (mut left, mut pause) = (patience, Pause::default());
+        let mut pause = Pause::default();
         loop {
-            let program = transport.put(campaign.program, left, stop)?;
+            let program = transport.put(campaign.program, patience, stop)?;
             let due = due.after(campaign.program.packing());
-            match Agent::start(&self.host.name, transport.as_ref(), &program, (due, patience), stop) {
+            // What came before was no silence of the agent's.
+            let hello = Monotonic::now().after(patience);
+            match Agent::start(&self.host.name, transport.as_ref(), &program, (hello, patience), stop) {
                 Ok(agent) => {
                     self.agent = Some(agent);
                     return Ok(());
                 }
                 Err(unstarted) if !unstarted.is_cut || !pause.rest(due, stop) => return Err(unstarted.failure),
-                Err(_) => left = due.since(Monotonic::now()).unwrap_or_default(),
+                Err(_) => {}
             }
         }
     }

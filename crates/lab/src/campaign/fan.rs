@@ -1,4 +1,5 @@
-//! Many hosts at the same time, but not all of them: and those that hang do not keep the others waiting.
+//! Many hosts at the same time, but not all of them: no more than this machine keeps up with, and those that hang do not keep the others
+//! waiting.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,11 +10,35 @@ use std::time::Duration;
 const FIRST: usize = 8;
 /// How many things are done at the same time; with each that ends one more, until they are so many.
 const FAN_OUT: usize = 32;
-/// After how long without the end of any of them twice as many are done: those that are there hang.
+/// After how long without the end of any of them twice as many are done: those that are there hang, unless this machine is what they wait for.
 const STALL: Duration = Duration::from_secs(3);
+
+/// Where more threads than this for each CPU want to run, those that are there wait for one another.
+const CROWDED: usize = 3;
 
 /// Does `act` to each of `things`, [`FAN_OUT`] at a time and more where they hang. What came of each, in their order.
 pub(super) fn each<T: Sync, R: Send>(things: &[T], act: &(dyn Fn(usize, &T) -> R + Sync)) -> Vec<R> {
+    each_unless(&is_crowded, things, act)
+}
+
+/// Whether more wants to run on this machine than it has CPUs for; `false` where that cannot be read.
+fn is_crowded() -> bool {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let told = std::fs::read_to_string("/proc/loadavg").ok();
+    told.as_deref().and_then(running).is_some_and(|running| running > CROWDED * cpus)
+}
+
+/// The threads that run or want to, from `0.20 0.18 0.12 1/80 11206`.
+fn running(loadavg: &str) -> Option<usize> {
+    loadavg.split_whitespace().nth(3)?.split_once('/')?.0.parse().ok()
+}
+
+/// The same; as long as this machine `is_crowded` no more are begun with than there are, but one for each that ends.
+fn each_unless<T: Sync, R: Send>(
+    is_crowded: &dyn Fn() -> bool,
+    things: &[T],
+    act: &(dyn Fn(usize, &T) -> R + Sync),
+) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let (ended, ends) = mpsc::channel();
     let worker = || {
@@ -33,6 +58,7 @@ pub(super) fn each<T: Sync, R: Send>(things: &[T], act: &(dyn Fn(usize, &T) -> R
         while left() > 0 {
             workers.extend((0..more.min(left())).map(|_| scope.spawn(worker)));
             more = match ends.recv_timeout(STALL) {
+                _ if is_crowded() => 0,
                 Ok(()) => usize::from(workers.len() < FAN_OUT),
                 Err(_) => workers.len(),
             };
@@ -62,7 +88,7 @@ mod tests {
         let (now, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let (first, gate) = (Mutex::new(0), Condvar::new());
         let things = [(); 100];
-        each(&things, &|_, ()| {
+        each_unless(&|| false, &things, &|_, ()| {
             let there = now.fetch_add(1, Ordering::SeqCst) + 1;
             most.fetch_max(there, Ordering::SeqCst);
             let mut begun = first.lock().unwrap();
@@ -79,11 +105,25 @@ mod tests {
     }
 
     #[test]
+    fn no_more_are_begun_with_than_a_crowded_machine_keeps_up_with() {
+        let (now, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let things = [(); 100];
+        let done = each_unless(&|| true, &things, &|_, ()| {
+            most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            std::thread::yield_now();
+            now.fetch_sub(1, Ordering::SeqCst);
+        });
+        assert_eq!(done.len(), things.len());
+        assert!(most.into_inner() <= FIRST);
+        assert_eq!((running("0.20 0.18 0.12 17/80 11206\n"), running("what is this")), (Some(17), None));
+    }
+
+    #[test]
     fn those_that_hang_do_not_keep_the_others_waiting() {
         // All but the last wait for the last, which is far beyond those that are begun first.
         let (last, bell) = (Mutex::new(false), Condvar::new());
         let things = [(); 3 * FIRST];
-        let done = each(&things, &|at, ()| {
+        let done = each_unless(&|| false, &things, &|at, ()| {
             if at + 1 == things.len() {
                 *last.lock().unwrap() = true;
                 bell.notify_all();

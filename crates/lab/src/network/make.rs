@@ -174,7 +174,7 @@ impl Maker<'_> {
                     format!("install {}", package(&all[0])),
                 ));
             }
-            Err(Unfinished::TooLong(_)) => format!("no end of it within {PATIENCE}"),
+            Err(Unfinished::TooLong(_, took)) => took.to_string(),
             Err(Unfinished::Stopped) => return Err(self.stopped()),
         };
         Err(ours(

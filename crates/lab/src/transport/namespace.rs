@@ -57,7 +57,7 @@ impl Transport for Namespace {
             Err(Unfinished::NotStarted(error)) => {
                 Err(self.failure(&format!("`ip`: {error}"), "install iproute2".to_owned()))
             }
-            Err(Unfinished::TooLong(_)) => Err(self.failure(&format!("no answer within {patience}"), self.hint())),
+            Err(Unfinished::TooLong(..)) => Err(self.failure(&format!("no answer within {patience}"), self.hint())),
             Err(Unfinished::Stopped) => Err(self.failure("it was asked to stop", "start it again".to_owned())),
         }
     }

@@ -5,6 +5,7 @@
 
 mod script;
 
+use std::fs::File;
 use std::process::{Command, Stdio};
 
 use endpoint::clock::Monotonic;
@@ -12,7 +13,7 @@ use endpoint::stop::Stop;
 use logbook::failure::{Failure, Side};
 use measure::unit::Nanos;
 
-use crate::child::{self, Finished, Unfinished};
+use crate::child::{self, Finished, Patience, Unfinished};
 use crate::transport::{Pause, Program, pod};
 
 /// Digits of the checksum that the folder in the cache is named by.
@@ -71,12 +72,13 @@ impl Fault {
 }
 
 /// Puts `program` there unless it is there; the name by which it is called. What may pass, as a connection that was cut or a file that
-/// another run took away in this moment, is tried again for `patience`.
+/// another run took away in this moment, is tried again for `patience`. What is asked there is waited for as long as something comes of it: it may
+/// be silent for `patience`.
 pub(super) fn put(way: &dyn Remote, program: &Program, patience: Nanos, stop: &Stop) -> Result<String, Failure> {
     let due = Monotonic::now().after(patience);
-    let (mut left, mut tries, mut pause) = (patience, 1, Pause::default());
+    let (mut tries, mut pause) = (1, Pause::default());
     loop {
-        let (step, mut fault) = match try_to_put(way, program, left, stop) {
+        let (step, mut fault) = match try_to_put(way, program, patience, stop) {
             Ok(file) => return Ok(file),
             Err(missed) => missed,
         };
@@ -88,7 +90,6 @@ pub(super) fn put(way: &dyn Remote, program: &Program, patience: Nanos, stop: &S
             return Err(fault.of(way.whom(), step));
         }
         tries += 1;
-        left = due.since(Monotonic::now()).unwrap_or_default();
     }
 }
 
@@ -104,10 +105,8 @@ fn try_to_put(
     let Some(short) = program.sha256.get(..DIGITS) else {
         return Err((LOOK, Fault::new("its checksum is none", Side::Ours, "this is a defect: please report it")));
     };
-    let mut begun = Monotonic::now();
     let arguments = [short, &program.sha256];
-    let finished =
-        ask(way, &script::look(), &arguments, Stdio::null(), patience, stop).map_err(|fault| (LOOK, fault))?;
+    let finished = ask(way, &script::look(), &arguments, None, patience, stop).map_err(|fault| (LOOK, fault))?;
     let seen = Seen::of(&finished.printed);
     let file = seen.file.clone().ok_or_else(|| (LOOK, no_answer(&finished)))?;
     if let Some(fault) = seen.unfit(&ours()) {
@@ -116,15 +115,13 @@ fn try_to_put(
     if seen.sum.as_deref() == Some(&*program.sha256) {
         return seen.runs(&finished).map_or(Ok(file), |fault| Err((RUN, fault)));
     }
-    let ready = Monotonic::now();
     let input = program.input(seen.gzip).map_err(|error| {
         let what = format!("no memory for what is sent: {error}");
         (UPLOAD, Fault::new(what, Side::Ours, "end what takes the memory of this machine"))
     })?;
-    begun = begun.after(Monotonic::now().since(ready).unwrap_or_default());
-    let left = Nanos(patience.0.saturating_sub(Monotonic::now().since(begun).unwrap_or_default().0));
     let arguments = [short, &program.sha256, if seen.gzip { "gzip" } else { "plain" }];
-    let finished = ask(way, &script::put(), &arguments, input.into(), left, stop).map_err(|fault| (UPLOAD, fault))?;
+    let finished =
+        ask(way, &script::put(), &arguments, Some(input), patience, stop).map_err(|fault| (UPLOAD, fault))?;
     let seen = Seen::of(&finished.printed);
     if let Some(fault) = seen.not_put(&finished) {
         return Err((UPLOAD, fault));
@@ -135,7 +132,7 @@ fn try_to_put(
 /// Takes away what [`put`] put there. No program of ours is there any more when this returns well.
 pub(super) fn clean(way: &dyn Remote, short: &str, patience: Nanos, stop: &Stop) -> Result<(), Failure> {
     let fail = |fault: Fault| fault.of(way.whom(), "take the program away");
-    let finished = ask(way, &script::clean(), &[short], Stdio::null(), patience, stop).map_err(fail)?;
+    let finished = ask(way, &script::clean(), &[short], None, patience, stop).map_err(fail)?;
     if finished.status.success() {
         return Ok(());
     }
@@ -152,11 +149,14 @@ fn ask(
     way: &dyn Remote,
     script: &str,
     arguments: &[&str],
-    input: Stdio,
+    input: Option<File>,
     patience: Nanos,
     stop: &Stop,
 ) -> Result<Finished, Fault> {
-    let finished = child::run(&mut way.shell(script, arguments, patience), input, patience, stop);
+    let watched = input.as_ref().and_then(|input| input.try_clone().ok());
+    let input = input.map_or_else(Stdio::null, Stdio::from);
+    let within = Patience::of_silence(patience, watched);
+    let finished = child::run(&mut way.shell(script, arguments, patience), input, within, stop);
     let (program, package) = way.program();
     let fault = match finished {
         Ok(finished) => match way.fault(&finished) {
@@ -168,10 +168,10 @@ fn ask(
             Side::Ours,
             format!("install {package}, or look at what stands in front of `{program}`"),
         ),
-        Err(Unfinished::TooLong(said)) => {
+        Err(Unfinished::TooLong(said, took)) => {
             let said = child::last_line(&said).map_or_else(String::new, |line| format!("; the last it said: {line}"));
             Fault::new(
-                format!("no end of it within {patience}, so it was given up{said}"),
+                format!("{took}, so it was given up{said}"),
                 None,
                 format!("try the same by hand, with `{program}`, and see where it hangs"),
             )

@@ -1,6 +1,7 @@
 //! Files that are no store, or no longer one: said by name, with what to try, and left as they are.
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
@@ -45,6 +46,26 @@ fn what_is_something_else_is_told_and_left() {
     assert!(matches!(refused(&path("folder")).fault, Fault::NotOurs(_)));
     fs::write(path("file"), "").unwrap();
     assert!(matches!(refused(&path("file/runs.db")).fault, Fault::System(_)), "a file in place of the folder");
+}
+
+/// A record that was put in place of one that is kept: a few kilobytes that stand for far more than a record may have.
+#[test]
+fn a_record_that_unpacks_to_more_than_one_may_have_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("runs.db");
+    filled(&file, 1);
+    let mut packer = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+    let part = vec![b' '; 1 << 20];
+    (0..300).for_each(|_| packer.write_all(&part).unwrap());
+    let bomb = packer.finish().unwrap();
+    assert!(bomb.len() < 1 << 20);
+    let other = Connection::open(&file).unwrap();
+    let id: String = other.query_row("SELECT id FROM records", [], |row| row.get(0)).unwrap();
+    assert_eq!(other.execute("UPDATE records SET document = ?1", [&bomb]).unwrap(), 1);
+    drop(other);
+    let shelf = SqliteShelf::open_existing(&file).unwrap();
+    let error = shelf.record(id.parse().unwrap()).unwrap_err();
+    assert!(matches!(&error.fault, Fault::Damaged(what) if what.contains("longer than 64 MiB")), "{error}");
 }
 
 #[test]

@@ -3,7 +3,8 @@
 //! Each host and each group stands for the rows that it takes part in. That one is named which agrees best with the rows that are
 //! worse; a group only where no host agrees as well. It is named where it has exactly those rows, or where so many of them would be
 //! among its own by chance in at most one of twenty cases, whatever the number of hosts and groups that were looked at. Both
-//! directions of a link count once there, for one cause makes both worse. What is left is looked at again without its rows.
+//! directions of a link count once there, for one cause makes both worse; a host or group of a single link is not named, for that link may be the
+//! cause as well. What is left is looked at again without its rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,6 +13,8 @@ use statrs::distribution::{DiscreteCDF, Hypergeometric};
 
 /// Fewer rows than these have nothing in common that could be told from chance.
 const FEWEST: usize = 3;
+/// Fewer links than these tell a host from no link of its.
+const FEWEST_LINKS: usize = 2;
 /// How probable a name may be where there is nothing to be named.
 const ALARMS: f64 = 0.05;
 
@@ -112,7 +115,8 @@ fn best(rows: &[Row<'_>], labels: &Labels<'_>) -> Option<Shared> {
     // What has all rows tells none from another, and of several with the same rows the first is named: a host before a group.
     let mut candidates: Vec<(Common, BTreeSet<usize>)> = Vec::new();
     for (common, own) in members {
-        let told_apart = own.len() < rows.len() && own.len() >= FEWEST;
+        let links: BTreeSet<[&str; 2]> = own.iter().map(|place| sorted([rows[*place].from, rows[*place].to])).collect();
+        let told_apart = own.len() < rows.len() && own.len() >= FEWEST && links.len() >= FEWEST_LINKS;
         if told_apart && !candidates.iter().any(|(_, other)| *other == own) {
             candidates.push((common, own));
         }

@@ -22,8 +22,7 @@ pub(super) struct Exchanged {
     pub(super) sent: Instant,
     /// From the send to the reply, where there was one in time.
     pub(super) rtt: Option<Nanos>,
-    /// True where there was none of any kind.
-    pub(super) lost: bool,
+    pub(super) fate: Fate,
 }
 
 impl Exchanged {
@@ -45,8 +44,7 @@ impl Course {
         let answered = exchange.fate == Fate::Answered;
         let times = exchange.received.zip(exchange.sent).filter(|_| answered);
         let rtt = times.and_then(|(received, sent)| received.since(sent));
-        let lost = matches!(exchange.fate, Fate::Lost | Fate::Late);
-        let exchanged = Exchanged { flow, sent: exchange.sent.unwrap_or(due), rtt, lost };
+        let exchanged = Exchanged { flow, sent: exchange.sent.unwrap_or(due), rtt, fate: exchange.fate };
         self.rounds.insert(due.0 / self.interval.0, exchanged);
     }
 

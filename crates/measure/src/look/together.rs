@@ -29,10 +29,10 @@ pub fn dark(courses: &[Course]) -> Option<Dark> {
         recorder.answered_as_scheduled(sent, sent, received);
     }
     // What was asked in a gap is counted there once the gap is known.
-    let (lost, mut sequence) = (asked.iter().filter(|asked| asked.lost), Sequence::default());
-    for (seq, asked) in (0..).zip(lost) {
-        recorder.ended(Fate::Lost, &mut sequence, seq, None);
-        recorder.unanswered(asked.sent);
+    let (missed, mut sequence) = (asked.iter().filter(|asked| asked.fate != Fate::Answered), Sequence::default());
+    for (seq, asked) in (0..).zip(missed) {
+        recorder.ended(asked.fate, &mut sequence, seq, None);
+        recorder.unanswered(asked.fate, asked.sent);
     }
     dark::dark(&recorder.finish(end))
 }

@@ -12,26 +12,29 @@ pub struct Gap {
     pub from: Instant,
     /// The instant at which it was heard again.
     pub to: Instant,
-    /// Requests that left in it and got no reply in time.
+    /// Requests of it that got no reply in time.
     pub asked: Asked,
 }
 
-/// Requests of a gap that got no reply in time.
+/// Requests of a gap that got no reply in time: lost, late, refused or not sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
     /// Their number.
     pub count: u64,
-    /// The instant at which the first of them left; without meaning where there is none.
+    /// Those of them that left and were not refused.
+    pub left: u64,
+    /// The instant at which the first of them left, or was to; without meaning where there is none.
     pub first: Instant,
     /// The instant at which the last of them left, likewise.
     pub last: Instant,
 }
 
 impl Asked {
-    fn add(&mut self, sent: Instant) {
+    fn add(&mut self, sent: Instant, left: bool) {
         (self.first, self.last) =
             if self.count == 0 { (sent, sent) } else { (self.first.min(sent), self.last.max(sent)) };
         self.count += 1;
+        self.left += u64::from(left);
     }
 }
 
@@ -85,16 +88,16 @@ impl Gaps {
         self.pending = false;
     }
 
-    /// A request that left at `sent` got no reply in time.
-    pub(super) fn unanswered(&mut self, sent: Instant) {
+    /// A request that was sent at `sent` got no reply in time. `left`: it left and nobody refused it.
+    pub(super) fn unanswered(&mut self, sent: Instant, left: bool) {
         if sent >= self.heard {
             if self.asked_since != self.heard {
                 (self.asked, self.asked_since) = (Asked::default(), self.heard);
             }
-            self.asked.add(sent);
+            self.asked.add(sent, left);
             self.pending = true;
         } else if let Some(gap) = self.longest.iter_mut().find(|gap| gap.from <= sent && sent <= gap.to) {
-            gap.asked.add(sent);
+            gap.asked.add(sent, left);
         }
     }
 
@@ -133,7 +136,7 @@ mod tests {
     fn gap(from: u64, to: u64, asked: &[u64]) -> Gap {
         let mut of = Asked::default();
         for sent in asked {
-            of.add(Instant(*sent));
+            of.add(Instant(*sent), *sent != 130);
         }
         Gap { from: Instant(from), to: Instant(to), asked: of }
     }
@@ -143,12 +146,12 @@ mod tests {
         let mut gaps = Gaps::new();
         gaps.begin(Instant(100));
         gaps.heard(Instant(110));
-        gaps.unanswered(Instant(120));
+        gaps.unanswered(Instant(120), true);
         gaps.heard(Instant(150));
-        gaps.unanswered(Instant(130));
+        gaps.unanswered(Instant(130), false);
         gaps.heard(Instant(155));
-        gaps.unanswered(Instant(160));
-        gaps.unanswered(Instant(190));
+        gaps.unanswered(Instant(160), true);
+        gaps.unanswered(Instant(190), true);
         let wanted = [gap(100, 110, &[]), gap(110, 150, &[120, 130]), gap(150, 155, &[]), gap(155, 190, &[160, 190])];
         assert_eq!(gaps.finish(Instant(155)), wanted);
     }

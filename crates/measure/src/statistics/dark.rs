@@ -2,10 +2,10 @@
 //!
 //! A gap between two replies is dark where
 //!
-//! - **it was asked, and asked again**: at least two requests that left in it got no reply in time, and from the first of them to
-//!   the last lies a quarter of the gap or more. One request, or one full window, that is lost and then waited for is a loss: in the
+//! - **it was asked, and asked again**: at least two requests of it got no reply in time, whether they were lost, refused or could not
+//!   be sent, and from the first of them to the last lies a quarter of the gap or more. One request, or one full window, that is lost and then waited for is a loss: in the
 //!   rest of its timeout nobody asked. A reply that took long is no gap either, for its time is in the distribution.
-//! - **chance does not explain it**: were the requests that this run lost dealt out among all of them by chance, so many in a row
+//! - **chance does not explain it**: were the requests that this run got no answer to dealt out among all of them by chance, so many in a row
 //!   would come up less than once in two thousand runs.
 //!
 //! All of them together are told from one hundredth of the run's time on. So the rule follows the timeout, the schedule and the
@@ -14,7 +14,6 @@
 use crate::method::LoopKind;
 use crate::outcome::dark::Dark;
 use crate::recorder::{Asked, Gap, Recording};
-use crate::statistics::loss::sent;
 use crate::unit::{Instant, Nanos};
 
 /// Requests of a gap leave over at least this share of it.
@@ -27,7 +26,7 @@ const NOTABLE: f64 = 0.01;
 /// The dark time of `recording`. `None` where there is none, and where nothing answered at all.
 pub fn dark(recording: &Recording) -> Option<Dark> {
     let counts = &recording.counts;
-    let (gone, all) = (counts.lost + counts.late, sent(counts));
+    let (gone, all) = (counts.lost + counts.late + counts.refused + counts.send_failed, counts.scheduled);
     if counts.answered == 0 || gone < 2 {
         return None;
     }
@@ -50,12 +49,14 @@ pub fn dark(recording: &Recording) -> Option<Dark> {
         longest_from_ns: since(longest.from),
         longest_to_ns: since(longest.to),
         to_the_end: spells.last().is_some_and(|gap| gap.to == end),
-        unanswered: spells.iter().map(|gap| gap.asked.count).sum(),
+        unanswered: spells.iter().map(|gap| gap.asked.left).sum(),
+        refused_or_not_sent: spells.iter().map(|gap| gap.asked.count - gap.asked.left).sum(),
         due,
     })
 }
 
-/// At most how probable it is that of `gone` losses among `all` requests `run` stand in a row: the sum over all places.
+/// At most how probable it is that of `gone` requests without an answer, among `all`, `run` stand in a row: the sum over all
+/// places.
 fn by_chance(run: u64, gone: u64, all: u64) -> f64 {
     let (run, places) = (run.min(gone), all.saturating_sub(run) + 1);
     let mut probability = places as f64;
@@ -92,7 +93,8 @@ fn together(a: Asked, b: Asked, from: Instant, to: Instant) -> Asked {
     let within = |asked: Asked| (asked.count > 0 && asked.first <= to && asked.last >= from).then_some(asked);
     match (within(a), within(b)) {
         (Some(a), Some(b)) => {
-            Asked { count: a.count + b.count, first: a.first.min(b.first).max(from), last: a.last.max(b.last).min(to) }
+            let (first, last) = (a.first.min(b.first).max(from), a.last.max(b.last).min(to));
+            Asked { count: a.count + b.count, left: a.left + b.left, first, last }
         }
         // A thread that did not ask, or not then, shows nothing.
         _ => Asked::default(),
@@ -126,7 +128,7 @@ mod tests {
             } else {
                 now = now.after(TIMEOUT).min(end);
                 recorder.ended(Fate::Lost, &mut sequence, seq, None);
-                recorder.unanswered(sent);
+                recorder.unanswered(Fate::Lost, sent);
             }
             now = now.max(sent.after(pause));
             seq += 1;
@@ -151,7 +153,7 @@ mod tests {
                 recorder.answered_as_scheduled(sent, sent, at);
             } else {
                 recorder.ended(Fate::Lost, &mut sequence, seq, None);
-                recorder.unanswered(sent);
+                recorder.unanswered(Fate::Lost, sent);
             }
         }
         recorder.finish(start.after(length))
@@ -188,6 +190,41 @@ mod tests {
         assert!(close(found.longest_from_ns, from) && close(found.longest_to_ns, last), "{found:?}");
         assert_eq!((found.due, found.to_the_end), (None, ends));
         assert!(found.unanswered.abs_diff(((last - from) * 1_000.0) as u64) <= 1);
+    }
+
+    /// Answered each millisecond for two seconds, and for three more each ends by what `fates` says in turn.
+    fn then(fates: &[Fate]) -> Option<Dark> {
+        let (mut recorder, mut sequence) = (Recorder::new(LoopKind::Open, 1_000), Sequence::default());
+        recorder.begin(Instant(0), None);
+        for n in 0..5_000 {
+            let sent = Instant(n * 1_000_000);
+            if n < 2_000 {
+                recorder.answered_as_scheduled(sent, sent, sent.after(TRIP));
+            } else {
+                let fate = fates[n as usize % fates.len()];
+                recorder.ended(fate, &mut sequence, n, None);
+                recorder.unanswered(fate, sent);
+                if fate.is_reply() {
+                    recorder.heard(sent.after(TRIP));
+                }
+            }
+        }
+        dark(&recorder.finish(Instant(5_000_000_000)))
+    }
+
+    #[test_case(&[Fate::SendFailed], (0, 3_000); "nothing could be sent")]
+    #[test_case(&[Fate::Refused], (0, 3_000); "all were refused")]
+    #[test_case(&[Fate::Lost, Fate::SendFailed, Fate::Refused], (1_000, 2_000); "of each some")]
+    fn time_without_an_answer_is_dark_whatever_kept_the_requests_from_it(fates: &[Fate], counts: (u64, u64)) {
+        let found = then(fates).expect("dark");
+        assert!(close(found.longest_from_ns, 2.0) && close(found.longest_to_ns, 5.0), "{found:?}");
+        assert!(found.to_the_end && (found.share - 0.6).abs() < 0.01, "{found:?}");
+        assert_eq!((found.unanswered, found.refused_or_not_sent), counts);
+    }
+
+    #[test]
+    fn spoiled_replies_are_no_dark_time() {
+        assert_eq!(then(&[Fate::Corrupt]), None);
     }
 
     #[test]
@@ -228,7 +265,7 @@ mod tests {
         }
         for n in 0..16 {
             recorder.ended(Fate::Lost, &mut sequence, 100 + n, None);
-            recorder.unanswered(Instant(100_000 + n));
+            recorder.unanswered(Fate::Lost, Instant(100_000 + n));
         }
         for n in 0..100 {
             recorder.heard(Instant(1_000_000_900 + n));

@@ -7,8 +7,8 @@
 //! time, so `1.0, 14` starts a second in. What sockperf asks beyond it (times above 0 that increase, 14 to 64,000 bytes)
 //! is asked in its own reader.
 
-use crate::trace::{Departure, Trace, TraceError};
-use crate::unit::{Bytes, Nanos, UnitError};
+use crate::trace::{Departure, MOST, Trace, TraceError};
+use crate::unit::{Bytes, Nanos, UnitError, grouped};
 
 /// What a column of times may be called, in lower case.
 const TIME: [&str; 6] = ["time", "t", "at", "seconds", "timestamp", "frame.time_relative"];
@@ -70,6 +70,12 @@ pub enum TextError {
         /// What stands there.
         found: String,
     },
+    /// More messages than are read.
+    #[error("there are more than {} messages in it", grouped(*most as u64))]
+    TooMany {
+        /// As many are read.
+        most: usize,
+    },
     /// Time runs backwards.
     #[error("line {line}: time runs backwards by {back}")]
     Backwards {
@@ -90,6 +96,9 @@ pub fn read(text: &[u8]) -> Result<Trace, TextError> {
     let (mut departures, mut lines) = (Vec::new(), Vec::new());
     for (index, bytes) in text.split(|&byte| byte == b'\n').enumerate() {
         let line = index + 1;
+        if departures.len() > MOST {
+            return Err(TextError::TooMany { most: MOST });
+        }
         let content = std::str::from_utf8(bytes).map_err(|_| TextError::NotText { line })?.trim();
         if content.is_empty() || content.starts_with('#') {
             continue;

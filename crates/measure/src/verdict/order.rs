@@ -131,6 +131,7 @@ mod tests {
             sent_per_s: 1.0,
             held_back_by_window: false,
             held_back_by_socket: false,
+            in_turn: false,
         };
         let found = vec![Warning::Nagle { request_bytes: Bytes(1), segment_bytes: Bytes(2) }, behind.clone()];
         assert_eq!(settle(found.clone())[0], behind);

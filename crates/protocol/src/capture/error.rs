@@ -65,6 +65,14 @@ pub enum CaptureError {
         /// Those that may have been meant, the largest first.
         flows: Vec<Seen>,
     },
+    /// More flows, or more messages of one, than are told apart.
+    #[error("there are more than {} {what} in it", grouped(*.most as u64))]
+    TooMany {
+        /// As many are.
+        most: usize,
+        /// Of what.
+        what: &'static str,
+    },
     /// Time runs backwards within the flow.
     #[error("packet {packet}: time runs backwards by {back}")]
     Backwards {

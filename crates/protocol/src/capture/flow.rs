@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 use measure::unit::Bytes;
 
+use crate::capture::error::CaptureError;
 use crate::capture::packet::Segment;
 
 /// What carries a flow.
@@ -104,18 +105,26 @@ pub struct Seen {
     pub bytes: Bytes,
 }
 
+/// The most flows of a capture that are told apart: more are made to fill the memory, or are cut by a filter first.
+const MOST: usize = 1_000_000;
+
 /// Finds the flows of a capture.
 #[derive(Debug, Default)]
 pub(super) struct Finder(BTreeMap<Flow, (Progress, u64, u64)>);
 
 impl Finder {
-    pub(super) fn take(&mut self, segment: Option<Segment>) {
-        let Some(segment) = segment else { return };
+    /// Takes a segment in; refuses one of a flow too many.
+    pub(super) fn take(&mut self, segment: Option<Segment>) -> Result<(), CaptureError> {
+        let Some(segment) = segment else { return Ok(()) };
+        if self.0.len() == MOST && !self.0.contains_key(&segment.flow) {
+            return Err(CaptureError::TooMany { most: MOST, what: "flows" });
+        }
         let (progress, messages, bytes) = self.0.entry(segment.flow).or_default();
         if let Some(length) = progress.message(&segment) {
             *messages += 1;
             *bytes += u64::from(length);
         }
+        Ok(())
     }
 
     /// Those with messages, most messages first.

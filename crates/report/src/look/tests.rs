@@ -83,6 +83,7 @@ fn a_time_without_replies_is_the_answer_and_no_share_of_loss() {
         longest_to_ns: Nanos::secs(5),
         to_the_end: true,
         unanswered: gone,
+        refused_or_not_sent: 0,
         due: None,
     });
     let text = quiet(&found);

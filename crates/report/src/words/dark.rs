@@ -33,6 +33,7 @@ mod tests {
             longest_to_ns: Nanos::secs(5),
             to_the_end: true,
             unanswered: 3,
+            refused_or_not_sent: 0,
             due: Some(123_000),
         };
         outcome.dark = Some(dark);

@@ -14,7 +14,7 @@ use crate::words::command::Command;
 
 pub use advice::advice;
 pub use raised::raised_when;
-pub use seen::seen;
+pub use seen::{held_back, seen};
 
 /// One line for two busy hosts, with the first figure of each; `None` where not both were. Alone each has its own line.
 pub fn busy_hosts(warnings: &[Warning], command: Command) -> Option<String> {

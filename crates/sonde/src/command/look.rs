@@ -89,7 +89,9 @@ fn ended(interruption: &Interruption) -> Ended {
 fn exit(look: &Look, interruption: &Interruption) -> Exit {
     match interruption.signal() {
         Some(signal) => Exit::CutShort(signal),
-        None if look.judgement.believed.is_none() => Exit::NothingAnswered,
+        None if look.judgement.believed.is_none() || look.dark.is_some_and(|dark| dark.to_the_end) => {
+            Exit::NothingAnswered
+        }
         None => Exit::Done,
     }
 }
@@ -257,7 +259,8 @@ fn asked(reach: AddressReach) -> Asked {
 
 #[cfg(test)]
 mod tests {
-    use measure::look::Judgement;
+    use measure::look::{Believed, Judgement, Stands};
+    use measure::outcome::dark::Dark;
 
     use super::*;
 
@@ -280,6 +283,23 @@ mod tests {
             took_ns: Nanos(1),
         };
         assert_eq!(exit(&look, &Interruption::default()), Exit::NothingAnswered);
+        let judgement = Judgement { believed: Some(Believed { leg: 0, stands: Stands::Echo }), ..Judgement::default() };
+        let dark = |to_the_end| Dark {
+            spells: 1,
+            total_ns: Nanos::secs(2),
+            share: 0.4,
+            longest_from_ns: Nanos::secs(3),
+            longest_to_ns: Nanos::secs(5),
+            to_the_end,
+            unanswered: 80,
+            refused_or_not_sent: 0,
+            due: None,
+        };
+        let status =
+            |dark| exit(&Look { judgement: judgement.clone(), dark, ..look.clone() }, &Interruption::default());
+        assert_eq!(status(None), Exit::Done);
+        assert_eq!(status(Some(dark(false))), Exit::Done);
+        assert_eq!(status(Some(dark(true))), Exit::NothingAnswered, "as of `sonde rtt`");
         assert_eq!(ended(&Interruption::default()), Ended::Complete);
     }
 }

@@ -22,6 +22,7 @@ pub fn capture(error: &CaptureError) -> String {
         }
         CaptureError::NoFlow { .. } => "look at it with `tcpdump -n -r FILE`",
         CaptureError::NotThere { flows, .. } | CaptureError::WhichFlow { flows } => return list(flows),
+        CaptureError::TooMany { .. } => "cut it: `tcpdump -r FILE -w OTHER.pcap` with a filter, or `editcap`",
         CaptureError::Backwards { .. } => "sort its packets by time: `reordercap`",
     };
     text.to_owned()

@@ -12,6 +12,7 @@ pub fn trace(error: &TextError) -> &'static str {
         TextError::Size { .. } | TextError::TooLong { .. } => {
             "write bytes, as in 200, or with a unit, as in 1kB or 1KiB"
         }
+        TextError::TooMany { .. } => "cut it into several recordings, as with `split -l`",
         TextError::Backwards { .. } => "put the lines in the order of their times, or look where the recording broke",
     }
 }

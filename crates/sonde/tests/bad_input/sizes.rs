@@ -95,3 +95,31 @@ fn more_connections_than_descriptors_is_our_side() {
     assert_eq!((ended.code, error["side"].as_str()), (Some(2), Some("ours")), "{error:#}");
     assert!(ended.stderr.contains("too many open files"), "{}", ended.stderr);
 }
+
+/// Recordings that are small for a disk and large for a memory: messages of four octets, and packets each of a flow of its own.
+#[test_case(&|| b"0,1\n".repeat(10_000_002), "there are more than 10 000 000 messages in it", "split -l"; "messages")]
+#[test_case(&|| many_flows(1_000_001), "there are more than 1 000 000 flows in it", "with a filter"; "flows")]
+fn a_recording_with_more_in_it_than_is_told_apart_is_refused(content: &dyn Fn() -> Vec<u8>, what: &str, try_it: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("recording");
+    std::fs::write(&file, content()).unwrap();
+    let mut child = sonde(&["replay", "127.0.0.1:9", file.to_str().unwrap()]).spawn().unwrap();
+    let ours = peak_of(&mut child);
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains(what) && said.contains(try_it), "{said}");
+    assert!(ours > 0 && ours < 768 << 10, "{ours} KiB");
+}
+
+/// A capture of datagrams over bare IP, each between ports and addresses of its own.
+fn many_flows(count: u32) -> Vec<u8> {
+    let mut capture: Vec<u8> = [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 101].map(u32::to_le_bytes).concat();
+    for number in 0..count {
+        capture.extend([0, 0, 29, 29].map(u32::to_le_bytes).concat());
+        capture.extend([0x45, 0, 0, 29, 0, 0, 0, 0, 64, 17, 0, 0]);
+        capture.extend((0x0a00_0000 + number).to_be_bytes());
+        capture.extend([10, 255, 255, 1, 0, 7, 0, 7, 0, 9, 0, 0, b'x']);
+    }
+    capture
+}

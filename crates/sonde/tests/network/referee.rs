@@ -76,10 +76,23 @@ fn one_stream_that_fills_a_cpu_is_told_and_two_are_not() {
         let mut command = crate::scene::sonde_in(scene.near());
         let record =
             document(&command.args(["throughput", "--json", "-q", "--no-test"]).args(words).output().expect("started"));
-        let limiter = record["stream"]["detail"]["limit"]["limiter"].as_str().expect("a limiter").to_owned();
-        (kinds(&record).contains(&"one-stream-one-cpu"), limiter)
+        (kinds(&record).contains(&"one-stream-one-cpu"), record["stream"]["detail"].clone())
     };
-    let (told, limiter) = stream("1");
-    assert_eq!(told, cpus > 1 && limiter.ends_with("-cpu"), "{limiter}");
     assert!(!stream("2").0);
+    let (told, detail) = stream("1");
+    let end = match detail["limit"]["limiter"].as_str().expect("a limiter") {
+        "sender-cpu" => &detail["sender"],
+        "receiver-cpu" => &detail["receiver"],
+        // Something else was slower in this run, and then no CPU is accused.
+        _ => return assert!(!told, "{detail}"),
+    };
+    // Where other programs had the CPU too, or soft interrupts took it, how much of it the stream filled is not known.
+    let share = |name: &str| end[name].as_f64().unwrap_or(0.0);
+    let (busy, waiting) = (share("busiest_thread_share"), share("waiting_thread_share"));
+    if busy < 0.95 || waiting > 0.05 {
+        return testbed::skip::aloud(&format!(
+            "{what}: the busiest thread had a CPU for {busy:.2} of the time and waited for it for {waiting:.2}"
+        ));
+    }
+    assert_eq!(told, cpus > 1, "{detail}");
 }

@@ -3,12 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use testbed::corpus::{BLOCK, files};
 use testbed::drive;
 
 /// How many inputs there were when they were last counted. The fuzzer finds more, and none is thrown away.
 const INPUTS: usize = 6_188;
-/// A tar archive is made of blocks of this many octets.
-const BLOCK: usize = 512;
+/// Targets that drive what stands above this crate, and replay their inputs there.
+const ELSEWHERE: [&str; 1] = ["report_text"];
 
 #[test]
 fn every_input_that_taught_the_fuzzer_something_still_passes() {
@@ -39,6 +40,7 @@ fn a_damaged_archive_is_not_a_shorter_one() {
 #[test]
 fn every_target_is_in_the_fuzz_crate_and_the_other_way_round() {
     let mut driven: Vec<_> = drive::ALL.iter().map(|(name, _)| (*name).to_owned()).collect();
+    driven.extend(ELSEWHERE.map(str::to_owned));
     driven.sort();
     assert_eq!(stems("fuzz_targets"), driven);
     assert_eq!(stems("inputs"), driven);
@@ -55,21 +57,4 @@ fn stems(folder: &str) -> Vec<String> {
     let mut stems: Vec<_> = entries.map(|entry| stem(entry.expect("a readable folder").path())).collect();
     stems.sort();
     stems
-}
-
-/// The files of a tar archive as `make/fuzz` packs it, each with its name; none where it is cut off.
-fn files(mut archive: &[u8]) -> Option<Vec<(&str, &[u8])>> {
-    let mut files = Vec::new();
-    loop {
-        let (head, rest) = archive.split_at_checked(BLOCK)?;
-        if head.iter().all(|octet| *octet == 0) {
-            return Some(files);
-        }
-        let name = str::from_utf8(&head[..100]).ok()?.trim_end_matches('\0');
-        let size = usize::from_str_radix(str::from_utf8(&head[124..135]).ok()?, 8).ok()?;
-        if head[156] == b'0' {
-            files.push((name, rest.get(..size)?));
-        }
-        archive = rest.get(size.next_multiple_of(BLOCK)..)?;
-    }
 }

@@ -225,10 +225,8 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         lane.settle(request.ordinal);
         let ordinal = request.ordinal - lane.first;
         self.recorder.ended(fate, &mut lane.sequence, ordinal, slip(request.intended, request.sent));
-        if matches!(fate, Fate::Lost | Fate::Late) {
-            self.recorder.unanswered(request.sent);
-        }
-        if fate != Fate::Lost {
+        self.recorder.unanswered(fate, request.sent);
+        if fate.is_reply() {
             self.recorder.heard(now);
         }
         if matches!(self.stamp, Stamp::Await { lane, seq, .. } if lane == turn && seq == request.seq) {

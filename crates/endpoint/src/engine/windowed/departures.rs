@@ -133,6 +133,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         let (seq, ordinal) = (seq - lane.base, lane.requests.requests() - 1 - lane.first);
         let (index, fate) = (lane.index, fate_of(fault));
         self.recorder.ended(fate, &mut lane.sequence, ordinal, slip(intended, sent));
+        self.recorder.unanswered(fate, sent);
         if self.told.samples {
             let sent = (fate != Fate::SendFailed).then_some(sent);
             self.outlet.push(sample(index, seq, intended, sent, None, fate));

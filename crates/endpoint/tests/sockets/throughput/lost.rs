@@ -158,6 +158,27 @@ fn a_reflector_that_hangs_is_given_up(direction: Direction) {
     });
 }
 
+/// As where the path lets nothing through any more when all has been sent: the reflector took it all, and what it counted is not heard.
+#[test]
+fn a_reflector_whose_report_does_not_come_is_lost_though_all_was_sent() {
+    let (rogue, address) = Rogue::new();
+    thread::scope(|scope| {
+        let silent = scope.spawn(move || {
+            let control = rogue.control(accept);
+            for mut flow in [rogue.data(), rogue.data()] {
+                std::io::copy(&mut flow, &mut std::io::sink()).unwrap();
+            }
+            control
+        });
+        let asked = lasting(Carrier::Tcp, Direction::Send, 2, 1_200, Nanos::millis(50));
+        let found = throughput::measure(&task(&asked, address), &Stop::default(), &mut |_| ()).expect("a session");
+        let Ending::PeerLost { reason } = &found.ended else { panic!("{:?}", found.ended) };
+        assert!(reason.contains("no answer within"), "{reason}");
+        assert!(found.report_missing.is_some() && found.sent.unwrap().carried.bytes.0 > 0);
+        drop(silent.join().unwrap());
+    });
+}
+
 /// As one that lost its power and came back: every connection is reset.
 #[test]
 fn a_reflector_that_goes_in_the_middle_leaves_what_was_measured() {

@@ -1,13 +1,15 @@
 //! What comes from a host: what its agent tells, and what the way to it says.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 use std::io::{self, BufRead, BufReader, Read};
 use std::process::ChildStdout;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Receiver;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use endpoint::clock::{self, Monotonic};
+use logbook::whole;
 use measure::unit::{Instant, Nanos};
 
 use crate::agent::{Ended, Hello, Told};
@@ -16,8 +18,14 @@ use crate::agent::{Ended, Hello, Told};
 const MOST_GREETINGS: usize = 100;
 /// The longest line of what the way to it says, bytes.
 const LONGEST_SAID: u64 = 4 << 10;
-/// The longest line that is read, bytes: a record's, and far more than that.
-const LONGEST: u64 = 512 << 20;
+/// The longest line that is read, bytes: that of the largest record, each second letter of which is escaped.
+const LONGEST: u64 = 3 * whole::RECORD / 2;
+/// The most of the lines of all agents together that are being read at a moment, bytes.
+const TOGETHER: u64 = 4 * whole::RECORD;
+/// Lines of one that is watched that are kept: the first ones, for one of them says that it is ready.
+const MOST_SAID: usize = 1_000;
+/// Bytes of lines that are being read.
+static HELD: AtomicU64 = AtomicU64::new(0);
 /// How long the last words of the way to a host are waited for once its agent is gone; what it started may hold the pipe open.
 const LAST_WORDS: Nanos = Nanos::secs(2);
 /// What is said of an agent whose way has ended.
@@ -36,6 +44,8 @@ pub(super) struct State {
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     pub(super) hello: Option<(Hello, u64)>,
+    /// Those that were begun and have not ended: of others nothing is heard.
+    pub(super) running: HashSet<u64>,
     pub(super) ended: HashMap<u64, Ended>,
     pub(super) said: HashMap<u64, Vec<String>>,
     /// It tells nothing any more, and why.
@@ -50,12 +60,33 @@ pub(super) struct Seen {
 struct Signs<'a> {
     pipe: ChildStdout,
     state: &'a State,
+    /// What of it is in the line that is being read.
+    held: u64,
+}
+
+impl Signs<'_> {
+    /// The line was read and is not kept.
+    fn release(&mut self) {
+        HELD.fetch_sub(std::mem::take(&mut self.held), Ordering::Relaxed);
+    }
+}
+
+impl Drop for Signs<'_> {
+    fn drop(&mut self) {
+        self.release();
+    }
 }
 
 impl Read for Signs<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let length = self.pipe.read(into)?;
         lock(&self.state.seen).heard = Some(Monotonic::now());
+        let more = length as u64;
+        if HELD.load(Ordering::Relaxed) + more > TOGETHER {
+            return Err(io::ErrorKind::OutOfMemory.into());
+        }
+        HELD.fetch_add(more, Ordering::Relaxed);
+        self.held += more;
         Ok(length)
     }
 }
@@ -65,17 +96,36 @@ impl Read for Signs<'_> {
 pub(super) fn listen(pipe: ChildStdout, state: &State, said_all: &Receiver<Infallible>) {
     let mut greetings = 0;
     let mut nonsense = None;
-    let (mut stdout, mut line) = (BufReader::new(Signs { pipe, state }), Vec::new());
-    while let Ok(1..) = stdout.by_ref().take(LONGEST).read_until(b'\n', &mut line) {
+    let (mut stdout, mut line) = (BufReader::new(Signs { pipe, state, held: 0 }), Vec::new());
+    loop {
+        match stdout.by_ref().take(LONGEST).read_until(b'\n', &mut line) {
+            Ok(1..) if line.len() as u64 == LONGEST && line.last() != Some(&b'\n') => {
+                nonsense = Some(format!("tells a line of more than {} MiB", LONGEST >> 20));
+                break;
+            }
+            Ok(1..) => {}
+            Err(error) if error.kind() == io::ErrorKind::OutOfMemory => {
+                let most = TOGETHER >> 20;
+                nonsense = Some(format!("tells more than there is room for: {most} MiB, of all hosts at a time"));
+                break;
+            }
+            Ok(0) | Err(_) => break,
+        }
         let told = serde_json::from_slice::<Told>(&line);
         let shown = String::from_utf8_lossy(&line[..line.len().min(60)]).into_owned();
-        line.clear();
+        line = Vec::new();
+        stdout.get_mut().release();
         let mut seen = lock(&state.seen);
         match told {
             Ok(Told::Hello(hello)) => seen.hello = Some((hello, clock::wall())),
-            Ok(Told::Said { job, line }) => seen.said.entry(job).or_default().push(line),
-            Ok(Told::Here) => {}
-            Ok(Told::Ended(ended)) => drop(seen.ended.insert(ended.job, ended)),
+            Ok(Told::Said { job, line }) if seen.running.contains(&job) => {
+                let said = seen.said.entry(job).or_default();
+                if said.len() < MOST_SAID {
+                    said.push(line);
+                }
+            }
+            Ok(Told::Ended(ended)) if seen.running.remove(&ended.job) => drop(seen.ended.insert(ended.job, ended)),
+            Ok(Told::Here | Told::Said { .. } | Told::Ended(_)) => {}
             Err(_) if seen.hello.is_none() && greetings < MOST_GREETINGS => greetings += 1,
             Err(_) => {
                 let shown: String = shown.chars().filter(|letter| !letter.is_control()).collect();

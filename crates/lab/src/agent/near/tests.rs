@@ -171,3 +171,28 @@ fn who_is_asked_answers_or_is_gone() {
     assert!(told.starts_with("b: its agent "), "{told}");
     assert_eq!(silent.gone().map(|failure| failure.what), Some(told));
 }
+
+/// A line that has no end: as much is read as the largest record takes, and not held in memory beyond that.
+#[test]
+fn a_line_without_an_end_is_given_up() {
+    let agent = agent("read a; tr '\\0' a </dev/zero");
+    let job = agent.begin(&words("rtt x"), None, false).unwrap();
+    let failure = job.wait(Nanos::secs(600), &Stop::default()).unwrap_err();
+    assert!(failure.what.contains("tells a line of more than 96 MiB"), "{}", failure.what);
+}
+
+/// Ends of jobs that nobody began, and more words of one than anybody reads.
+#[test]
+fn what_nobody_asked_for_is_not_kept() {
+    let agent = agent(
+        r#"read a; for n in 7 8 9; do echo '{"told":"ended","job":'$n'7,"printed":"x","said":"","status":0,"not_started":null}'; done
+        yes '{"told":"said","job":1,"line":"and on"}' | head -n 5000
+        yes '{"told":"said","job":99,"line":"and on"}' | head -n 5000
+        echo '{"told":"ended","job":1,"printed":"one","said":"","status":0,"not_started":null}'; cat >/dev/null"#,
+    );
+    let job = agent.begin(&words("rtt x"), None, true).unwrap();
+    assert_eq!(job.wait(Nanos::secs(600), &Stop::default()).unwrap().printed, "one");
+    let seen = lock(&agent.state.seen);
+    assert!(seen.ended.is_empty() && seen.running.is_empty());
+    assert_eq!((seen.said.len(), seen.said[&1].len()), (1, 1_000));
+}

@@ -16,12 +16,10 @@ use crate::record::Record;
 use crate::run::{Cell, RunDocument};
 use crate::shelf::error::Fault;
 use crate::shelf::{CellFilter, EachRecord, Found, LAST, RecordFilter, RecordSummary, RunFilter, RunSummary, digits};
+use crate::whole;
 
 /// Names that are listed where a word starts several.
 const LISTED: usize = 5;
-
-/// Octets of a document, unpressed: a thousand times what a run of a thousand hosts writes. A file that says more is damaged, or made to fill the memory.
-const LARGEST: u64 = 1 << 30;
 
 pub(super) fn runs(at: &Connection, filter: &RunFilter) -> Result<Vec<RunSummary>, Fault> {
     // Of several cells at one place the last kept counts.
@@ -172,11 +170,10 @@ fn as_record(document: &[u8], what: &str) -> Result<Record, Fault> {
 fn unpressed(document: &[u8], what: &str) -> Result<String, Fault> {
     let damaged = |why: &str| Fault::Damaged(format!("{what} {why}"));
     let mut text = String::new();
-    let read = ZlibDecoder::new(document).take(LARGEST + 1).read_to_string(&mut text);
+    let read = ZlibDecoder::new(document).take(whole::RECORD + 1).read_to_string(&mut text);
     read.map_err(|_| damaged("is not as it was compressed"))?;
-    if text.len() as u64 > LARGEST {
-        return Err(damaged("says to be larger than any that is written"));
-    }
+    // A file that holds more is damaged, or made to fill the memory.
+    whole::check(text.len() as u64, whole::RECORD).map_err(|error| damaged(&format!("cannot be read: {error}")))?;
     Ok(text)
 }
 

@@ -112,3 +112,14 @@ fn a_host_that_is_a_zone_of_its_own_is_called_by_its_name() {
         Shared { common: Common::Host { host: "a".to_owned() }, worse: 6, of_worse: 6, rows: 6, of_rows: 12 };
     assert_eq!(named, [expected]);
 }
+
+/// A star: each leaf has one link, measured both ways by two methods. That the link is worse says nothing of the leaf.
+#[test]
+fn the_only_link_of_a_host_is_not_laid_at_its_door() {
+    let ways = [("hub", "a"), ("a", "hub"), ("hub", "b"), ("b", "hub"), ("hub", "c"), ("c", "hub")];
+    let row = |(from, to): &(&'static str, &'static str)| Row { from, to, is_worse: *from == "a" || *to == "a" };
+    let rows: Vec<Row<'_>> = ways.iter().chain(&ways).map(row).collect();
+    assert_eq!(common(&rows, &Labels::new()), []);
+    let rows: Vec<Row<'_>> = ways.iter().map(|way| Row { is_worse: true, ..row(way) }).collect();
+    assert_eq!(common(&rows, &Labels::new()), [], "the hub has all of them");
+}

@@ -192,6 +192,7 @@ mod tests {
             longest_to_ns: Nanos::secs(2),
             to_the_end: true,
             unanswered: 2,
+            refused_or_not_sent: 0,
             due: None,
         };
         Warning::Dark { dark }

@@ -27,7 +27,14 @@ pub(super) fn rate(outcome: &Outcome, method: &Method) -> Vec<Warning> {
     if let (false, Some(offered_per_s), Some(sent_per_s)) =
         (slip.rate_achieved, outcome.offered_per_s, outcome.sent_per_s)
     {
-        warnings.push(Warning::RateNotAchieved { offered_per_s, sent_per_s, held_back_by_window, held_back_by_socket });
+        let in_turn = held_back_by_window && method.traffic.connects();
+        warnings.push(Warning::RateNotAchieved {
+            offered_per_s,
+            sent_per_s,
+            held_back_by_window,
+            held_back_by_socket,
+            in_turn,
+        });
     }
     if slip.behind_share > BEHIND && !held_back_by_window && !held_back_by_socket {
         warnings.push(Warning::BehindSchedule { share: slip.behind_share });

@@ -148,7 +148,13 @@ pub(super) fn open(count: u64, late: impl Fn(u64) -> u64, service: Nanos, cap: u
 fn a_generator_too_slow_for_its_rate_is_told_as_such() {
     let (outcome, method) = open(1_000, |n| n * 1_000_000, Nanos::micros(50), 100);
     let [
-        Warning::RateNotAchieved { offered_per_s, sent_per_s, held_back_by_window, held_back_by_socket },
+        Warning::RateNotAchieved {
+            offered_per_s,
+            sent_per_s,
+            held_back_by_window,
+            held_back_by_socket,
+            in_turn: false,
+        },
         Warning::BehindSchedule { share },
     ] = rate(&outcome, &method)[..]
     else {

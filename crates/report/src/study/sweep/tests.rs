@@ -76,6 +76,7 @@ fn a_sweep_is_a_plot_a_table_and_its_notes() {
             sent_per_s: 40_000.0,
             held_back_by_window: true,
             held_back_by_socket: false,
+            in_turn: false,
         };
         trial.record.as_mut().unwrap().warnings = vec![missed, Warning::IcmpIsNotTheApplication];
     }

@@ -36,7 +36,9 @@ pub fn advice(warning: &Warning, command: Command) -> Option<String> {
         Warning::ClockStepped { .. } => "pin with --cpu, and check the clock source (`sonde self`)",
         Warning::SystemClockStepped => "run again while the time service does not correct the clock",
         Warning::NoStamps { .. } => "turn them off (--no-stamps), or see `sonde self` for what this host can stamp",
-        Warning::Dark { .. } => "look for a route change, a firewall or a stopped program at that time",
+        Warning::Dark { .. } => {
+            "look for a link that was down, a route change, a firewall or a stopped program at that time"
+        }
         Warning::Lost { count, dropped_by_peer: Some(dropped), .. } if dropped.saturating_mul(2) >= *count => {
             "raise net.core.rmem_max on the peer, or lower --window, --rate or --burst"
         }

@@ -92,6 +92,7 @@ fn fates() -> Part {
         longest_to_ns: if spells == 1 { Nanos::secs(5) } else { Nanos::millis(2_500) },
         to_the_end: spells == 1,
         unanswered: 3,
+        refused_or_not_sent: 0,
         due,
     };
     vec![
@@ -121,18 +122,20 @@ fn fates() -> Part {
 }
 
 fn schedule() -> Part {
-    let slow = |held_back_by_window, held_back_by_socket| Warning::RateNotAchieved {
+    let slow = |held_back_by_window, held_back_by_socket, in_turn| Warning::RateNotAchieved {
         offered_per_s: 100_000.0,
         sent_per_s: 81_000.0,
         held_back_by_window,
         held_back_by_socket,
+        in_turn,
     };
     vec![
         (Warning::TicksMissed { count: 7, due: 1_000 }, &[Rtt, Syn]),
         (Warning::TicksMissed { count: 900, due: 1_000 }, &[Rtt, Syn]),
-        (slow(false, false), EXCHANGES),
-        (slow(true, false), EXCHANGES),
-        (slow(false, true), LOADS),
+        (slow(false, false, false), EXCHANGES),
+        (slow(true, false, false), EXCHANGES),
+        (slow(true, false, true), &[Rtt]),
+        (slow(false, true, false), LOADS),
         (Warning::BehindSchedule { share: 0.021 }, EXCHANGES),
     ]
 }

@@ -153,15 +153,21 @@ fn status(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     }
 }
 
+/// What kept a rate from being reached: `This host was too slow`.
+pub fn held_back(warning: &Warning) -> &'static str {
+    match warning {
+        Warning::RateNotAchieved { in_turn: true, .. } => "Each connection makes one after the other",
+        Warning::RateNotAchieved { held_back_by_window: true, .. } => "The limit of requests in flight held them back",
+        Warning::RateNotAchieved { held_back_by_socket: true, .. } => "The path or the peer accepted no more",
+        _ => "This host was too slow",
+    }
+}
+
 fn schedule(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match warning {
-        Warning::RateNotAchieved { offered_per_s, sent_per_s, held_back_by_window, held_back_by_socket } => {
-            let cause = match (held_back_by_window, held_back_by_socket) {
-                (true, _) => "The limit of requests in flight held them back",
-                (_, true) => "The path or the peer accepted no more",
-                _ => "This host was too slow",
-            };
-            write!(f, "{} of {} messages/s were sent. {cause}", PerSecond(*sent_per_s), PerSecond(*offered_per_s))
+        Warning::RateNotAchieved { offered_per_s, sent_per_s, .. } => {
+            let (sent, offered) = (PerSecond(*sent_per_s), PerSecond(*offered_per_s));
+            write!(f, "{sent} of {offered} messages/s were sent. {}", held_back(warning))
         }
         Warning::BehindSchedule { share } => {
             write!(f, "{} of the requests were sent more than an interval late by this host", Percent(*share))

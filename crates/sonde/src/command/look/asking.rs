@@ -1,7 +1,10 @@
 //! Exchanges by one way: which method it takes, and which engine's session.
 
+use std::thread;
+
+use endpoint::clock::Monotonic;
 use endpoint::control::Credential;
-use endpoint::error::EndpointError;
+use endpoint::error::{Cause, EndpointError, Step};
 use endpoint::rtt::{self, Protocol, Target};
 use endpoint::stop::Stop;
 use measure::event::{Event, Exchange};
@@ -20,6 +23,9 @@ use crate::words;
 const SIZE: Bytes = Bytes(64);
 /// A request without an answer for so long is lost.
 const PATIENCE: Nanos = Nanos::secs(1);
+/// A way may take so much longer than it is asked for: to connect, to agree, to wait for the last replies and for a report. One that fell
+/// silent would otherwise be waited for as a measurement of its own is, for half a minute.
+const SILENCE: Nanos = Nanos::secs(6);
 
 /// When requests are due, and when that ends.
 #[derive(Clone, Debug)]
@@ -79,11 +85,40 @@ pub fn method(way: &Way, pace: &Pace) -> Result<Method, String> {
     asked.resolve_towards(far).map_err(|refusal| words::refusal(&refusal))
 }
 
-/// Asks by `way` as `method` says; `hear` is told of every exchange.
+/// Asks by `way` as `method` says; `hear` is told of every exchange. It ends at most [`SILENCE`] after its time.
 ///
 /// # Errors
 /// What kept it from being asked.
 pub fn ask(
+    way: &Way,
+    method: &Method,
+    key: Option<&Credential>,
+    stop: &Stop,
+    hear: &mut dyn FnMut(Exchange),
+) -> Result<Told, EndpointError> {
+    let (halt, done) = (Stop::default(), Stop::default());
+    halt.follow(stop);
+    let most = Nanos(method.stop.after_ns.unwrap_or_default().0 + SILENCE.0);
+    let due = Monotonic::now().after(most);
+    thread::scope(|scope| {
+        let guard = thread::Builder::new().spawn_scoped(scope, || {
+            if !done.wait(due) {
+                halt.request();
+            }
+        });
+        let told = match guard {
+            Ok(_) => ask_until(way, method, key, &halt, hear),
+            Err(error) => Err(EndpointError::new(Step::StartThread, way.to, error)),
+        };
+        done.request();
+        told.map_err(|error| match error.cause {
+            Cause::Stopped if !stop.requested() => EndpointError { cause: Cause::Silence(most), ..error },
+            _ => error,
+        })
+    })
+}
+
+fn ask_until(
     way: &Way,
     method: &Method,
     key: Option<&Credential>,

@@ -225,7 +225,7 @@ fn of_sixty_hosts_those_that_hang_anywhere_cost_their_own_cells_and_a_bounded_ti
     assert_eq!(code, Some(3), "{said}");
     let lost = lost(&run);
     let reasons =
-        ["no end of it within", "did not say hello", "tells what makes no sense: `Welcome!`", "no end of it within"]
+        ["nothing came of it", "did not say hello", "tells what makes no sense: `Welcome!`", "nothing came of it"]
             .into_iter()
             .chain(["has said nothing for 3 s"; 2]);
     assert_eq!(lost.len(), bad - 1, "{lost:?}");

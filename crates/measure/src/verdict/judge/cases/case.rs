@@ -48,6 +48,7 @@ pub(super) fn dark() -> Dark {
         longest_to_ns: Nanos::secs(5),
         to_the_end: true,
         unanswered: 3,
+        refused_or_not_sent: 0,
         due: Some(40_000),
     }
 }
