@@ -13,6 +13,7 @@ use std::thread::{self, JoinHandle};
 
 use endpoint::clock::Monotonic;
 use endpoint::pace;
+use measure::authentication::Authentication;
 use measure::event::Counts;
 use measure::method::Carrier;
 use measure::unit::Nanos;
@@ -101,7 +102,7 @@ fn sessions_by_key_start_and_run_on_under_half_open_connections() {
         assert_eq!(session.close().received, [0]);
         took
     };
-    let half = Control { versions: Versions::OURS, keyed: true }.encode();
+    let half = Control { versions: Versions::OURS, keyed: Some(Authentication::PreShared) }.encode();
     let (usual, attacked, memory) = inside(scene.near(), || {
         let [tcp, udp] =
             [Carrier::Tcp, Carrier::Udp].map(|carrier| Session::by_key(address, open(carrier), Some(key())));

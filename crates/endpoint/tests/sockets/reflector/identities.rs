@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use endpoint::control::{Control as Connection, Credential};
 use endpoint::error::Side;
 use endpoint::reflector::Settings;
-use endpoint::reflector::event::{Event, Tell};
 use endpoint::reflector::permit::{Permit, Permits};
+use endpoint::serve::book::{Book, Entry, Tell};
 use endpoint::stop::Stop;
 use measure::authentication::Authentication;
 use measure::method::{Carrier, SocketOptions};
@@ -40,28 +40,28 @@ fn as_identity(own: [u8; 32], peer: [u8; 32]) -> Proof {
 }
 
 /// What a reflector told, a line each.
-type Book = Arc<Mutex<Vec<String>>>;
+type Lines = Arc<Mutex<Vec<String>>>;
 
-/// Of this identity, for Alice, Bob and the holders of a pre-shared key; what it tells is kept in the book.
-fn server(own: [u8; 32]) -> (Settings, Book) {
+/// Of this identity, for Alice, Bob and the holders of a pre-shared key; what it tells is kept.
+fn server(own: [u8; 32]) -> (Settings, Lines) {
     let named = |name: &str| Permit { name: Some(name.to_owned()), ..Permit::within(Limits::default()) };
     let holders: Vec<(Holder, Permit)> = vec![
         (public(ALICE).into(), named("alice")),
         (public(BOB).into(), named("bob")),
         (Key([1; 32]).into(), named("team")),
     ];
-    let book = Book::default();
-    let lines = Arc::clone(&book);
-    let tell = Tell(Arc::new(move |event: &Event<'_>| {
-        let line = match event {
-            Event::Opened { client, .. } => format!("opened {:?}", client.key),
-            Event::Ended { client, .. } => format!("ended {:?}", client.key),
-            Event::Refused { client, why, .. } => format!("refused {:?} {why}", client.key),
+    let told = Lines::default();
+    let lines = Arc::clone(&told);
+    let tell = Tell(Arc::new(move |entry: &Entry<'_>| {
+        let line = match entry {
+            Entry::Began { of, .. } => format!("opened {:?}", of.client.key),
+            Entry::Ended { of, .. } => format!("ended {:?}", of.client.key),
+            Entry::Refused { client, why, .. } => format!("refused {:?} {why}", client.and_then(|client| client.key)),
         };
         lines.lock().unwrap().push(line);
     }));
     let permits = Permits::identified(holders, Identity::new(own));
-    (Settings { permits, tell: Some(tell), ..settings() }, book)
+    (Settings { permits, book: Book::new("sonde", Some(tell)), ..settings() }, told)
 }
 
 /// What a reflector of the server's identity has told after `body`.
