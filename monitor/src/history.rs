@@ -138,6 +138,11 @@ impl History {
         seconds.for_each(|(_, span)| found.add(span));
         found
     }
+
+    /// The seconds from `from` to before `to` of which anything is known, in order.
+    pub fn seconds(&self, from: u64, to: u64) -> impl Iterator<Item = &Span> {
+        self.seconds.iter().filter(move |(at, _)| (from..to).contains(at)).map(|(_, span)| span)
+    }
 }
 
 fn put(spans: &mut VecDeque<(u64, Span)>, at: u64, span: &Span, most: usize) {

@@ -22,6 +22,10 @@ pub struct Look {
     pub ascii: bool,
 }
 
+/// The keys that are shown at the bottom, as many as there is room for.
+const KEYS: [&str; 8] =
+    ["? keys", "q end", "m mark", "space freeze", "p percentile", "+ - time", "h histogram", "s order"];
+
 /// Below so many lines or columns there is a table alone.
 const SMALL: (u16, u16) = (60, 15);
 
@@ -98,7 +102,7 @@ impl Page<'_> {
                 format!("mark at {}: {}_   (enter keeps it, escape drops it)", view.clock(mark.at), mark.text)
             }
             (_, Some(notice)) => notice.clone(),
-            _ => "? keys  m mark  space freeze  p percentile  + - time  h histogram  q end".to_owned(),
+            _ => fitting(&KEYS, usize::from(area.width)),
         };
         // What is typed is seen at its end.
         let width = usize::from(area.width);
@@ -256,6 +260,15 @@ impl Cells {
         let figures = figures.into_iter().zip(&FIGURES).map(fitting).collect();
         Self { host: String::new(), figures, course: String::new() }
     }
+}
+
+/// As many of `items`, from the first, as fit into a line of `width`.
+fn fitting(items: &[&str], width: usize) -> String {
+    items.iter().fold(String::new(), |line, item| match line.chars().count() {
+        0 => (*item).to_owned(),
+        length if length + 2 + item.len() <= width => format!("{line}  {item}"),
+        _ => line,
+    })
 }
 
 fn shortened(text: &str, width: usize) -> String {

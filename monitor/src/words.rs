@@ -10,8 +10,8 @@ use crate::view::{Mark, Row, View};
 pub const HELP: &str = "\
 up, down     choose another way
 space        stand still: measuring goes on, and the next space shows it
-m            mark this moment: type what you do, as `changed qdisc`, and enter; the minute
-             before it is compared with the minute after it
+m            mark this moment: type what you do, as `changed qdisc`, and enter; the time
+             before it is compared with the time after it
 p            percentile: p50, p90, p99, p99.9
 + and -      time per column: 1 s, 10 s, 1 min, 10 min
 h            histogram of the last 5 min, or the map of latency over time
@@ -62,7 +62,8 @@ pub fn mark_told(mark: &Mark, row: &Row, view: &View) -> String {
     let name = percentile_name(view.percentile());
     match parted(&row.history, mark.at, view.end(), view.percentile()) {
         Parted::Told(judged) => format!("{}, {}", change(&name, &judged.latency), difference(&judged.loss)),
-        Parted::TooLittleBefore => "too short a time before it to compare".to_owned(),
+        Parted::TooLittleBefore(seconds) => format!("too short a time before it to compare: {seconds} s are wanted"),
+        Parted::Unsteady => "it wanders by itself for longer than a change can be told from".to_owned(),
         Parted::Within(seconds) => format!("compared in {seconds} s"),
     }
 }
