@@ -57,7 +57,7 @@ pub struct Options {
     /// Keep the record of each way in FOLDER, as HOST-PROTOCOL.json; without -t one each hour
     #[arg(short = 'o', long = "output", value_name = "FOLDER")]
     pub output: Option<PathBuf>,
-    /// Draw with ASCII letters alone [default: where the locale has no UTF-8]
+    /// Draw with ASCII letters alone [default: where the locale names another encoding than UTF-8]
     #[arg(long)]
     pub ascii: bool,
     /// The program that measures [default: the one beside this, else from PATH]

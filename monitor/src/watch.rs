@@ -20,6 +20,7 @@ use logbook::event::Line;
 use logbook::record::Record;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event as TerminalEvent, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use report::layout::is_ascii_locale;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -67,7 +68,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
             let _gone = signals.send(Event::End);
         }
     })?;
-    let look = Look { colour: wants_colour(), ascii: options.ascii || !has_utf8() };
+    let look = Look { colour: wants_colour(), ascii: options.ascii || is_ascii_locale(variable) };
     let mut watch = Watch {
         view: View::new(&options.hosts, Timestamp::now(), TimeZone::system()),
         options,
@@ -107,11 +108,6 @@ fn variable(name: &str) -> Option<String> {
 
 fn wants_colour() -> bool {
     variable("NO_COLOR").is_none()
-}
-
-fn has_utf8() -> bool {
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable).unwrap_or_default().to_lowercase();
-    locale.contains("utf-8") || locale.contains("utf8")
 }
 
 #[expect(clippy::disallowed_methods, reason = "this program's room that reads the clock: nothing is measured by it")]

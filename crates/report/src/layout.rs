@@ -35,6 +35,16 @@ impl Style {
     }
 }
 
+/// Whether the locale says that text is not UTF-8. Where it says nothing, as in most containers, text is UTF-8.
+pub fn is_ascii_locale(variable: impl Fn(&str) -> Option<String>) -> bool {
+    let said =
+        ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(|name| variable(name).filter(|value| !value.is_empty()));
+    said.is_some_and(|locale| {
+        let locale = locale.to_ascii_lowercase();
+        !(locale.contains("utf-8") || locale.contains("utf8"))
+    })
+}
+
 /// The characters we use, as ASCII tells them; anything else of another script becomes `?`.
 fn in_ascii(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
@@ -376,6 +386,8 @@ impl Line {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use test_case::test_case;
+
     use super::*;
 
     fn page(width: usize) -> Page {
@@ -466,6 +478,16 @@ pub(crate) mod tests {
         let mut parts = text.split('\u{1b}');
         let first = parts.next().unwrap_or_default().to_owned();
         parts.fold(first, |whole, part| whole + part.split_once('m').map_or("", |(_, rest)| rest))
+    }
+
+    #[test_case(&[], false; "nothing said")]
+    #[test_case(&[("LANG", "C.UTF-8")], false; "utf-8")]
+    #[test_case(&[("LANG", "en_US.utf8"), ("LC_ALL", "")], false; "an empty one says nothing")]
+    #[test_case(&[("LANG", "en_US.UTF-8"), ("LC_ALL", "C")], true; "overruled")]
+    #[test_case(&[("LC_CTYPE", "de_DE.ISO-8859-1")], true; "latin")]
+    fn the_locale_decides_about_letters(said: &[(&str, &str)], ascii: bool) {
+        let lookup = |name: &str| said.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+        assert_eq!(is_ascii_locale(lookup), ascii);
     }
 
     #[test]

@@ -36,13 +36,14 @@ fn line(counts: &ServerCounts) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// `3 malformed (90 B)`.
+/// `3 malformed (90 B)`; `90 B malformed` where octets are counted and no messages.
 fn malformed(counts: &ServerCounts) -> Option<String> {
-    if counts.malformed.is_none() && counts.malformed_bytes.is_none() {
-        return None;
+    match (counts.malformed, counts.malformed_bytes.map(number::size)) {
+        (None, None) => None,
+        (None, Some(bytes)) => Some(format!("{bytes} malformed")),
+        (Some(messages), None) => Some(format!("{} malformed", grouped(messages))),
+        (Some(messages), Some(bytes)) => Some(format!("{} malformed ({bytes})", grouped(messages))),
     }
-    let bytes = counts.malformed_bytes.map_or_else(String::new, |bytes| format!(" ({})", number::size(bytes)));
-    Some(format!("{} malformed{bytes}", grouped(counts.malformed.unwrap_or_default())))
 }
 
 /// `3 ended (2 closed, 1 lost)`.
@@ -187,7 +188,7 @@ mod tests {
             text(&served()),
             "served so far: 9 threads\n  \
              sonde  12 sessions opened, 11 ended (10 closed, 1 gave_way), 2 000 refused (2 000 key), 12 345 requests \
-             answered, 0 malformed (20 B), 0 B of memory granted, at most 4096 B, 640 B received, 1.50 MB sent\n  \
+             answered, 20 B malformed, 0 B of memory granted, at most 4096 B, 640 B received, 1.50 MB sent\n  \
              stamp  7 requests answered, 1 malformed (9 B), 0 B received, 0 B sent\n"
         );
     }

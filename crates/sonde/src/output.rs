@@ -8,7 +8,7 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::Mutex;
 
 use anstream::ColorChoice;
-use report::layout::Style;
+use report::layout::{Style, is_ascii_locale};
 use report::markup::{cut, for_terminal};
 
 use crate::failure::Failure;
@@ -206,16 +206,6 @@ fn width() -> usize {
     if cells == 0 { Style::default().width } else { cells.clamp(40, 200) }
 }
 
-/// Whether the locale says that text is not UTF-8. Where it says nothing, as in most containers, text is UTF-8.
-fn is_ascii_locale(variable: impl Fn(&str) -> Option<String>) -> bool {
-    let said =
-        ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(|name| variable(name).filter(|value| !value.is_empty()));
-    said.is_some_and(|locale| {
-        let locale = locale.to_ascii_lowercase();
-        !(locale.contains("utf-8") || locale.contains("utf8"))
-    })
-}
-
 #[expect(clippy::disallowed_methods, reason = "sonde is the crate that reads the environment")]
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
@@ -228,19 +218,7 @@ pub fn plain(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use test_case::test_case;
-
     use super::*;
-
-    #[test_case(&[], false; "nothing said")]
-    #[test_case(&[("LANG", "C.UTF-8")], false; "utf-8")]
-    #[test_case(&[("LANG", "en_US.utf8"), ("LC_ALL", "")], false; "an empty one says nothing")]
-    #[test_case(&[("LANG", "en_US.UTF-8"), ("LC_ALL", "C")], true; "overruled")]
-    #[test_case(&[("LC_CTYPE", "de_DE.ISO-8859-1")], true; "latin")]
-    fn the_locale_decides_about_letters(said: &[(&str, &str)], ascii: bool) {
-        let lookup = |name: &str| said.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
-        assert_eq!(is_ascii_locale(lookup), ascii);
-    }
 
     #[test]
     fn a_file_gets_no_colours() {

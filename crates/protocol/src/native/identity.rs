@@ -26,7 +26,8 @@ pub struct Identity {
 impl Identity {
     /// The identity of these 32 random octets.
     pub fn new(private: [u8; 32]) -> Self {
-        let public = Public(pair(&private).and_then(|pair| Some(*pair.pubkey().first_chunk()?)).unwrap_or_default());
+        let public = pair(&private).and_then(|pair| Some(*pair.pubkey().first_chunk()?));
+        let public = Public(public.expect("the resolver is built with Curve25519, whose public part is 32 octets"));
         Self { private, public }
     }
 
