@@ -8,7 +8,9 @@
 use measure::comparison::{Compared, Design, Runs, compare};
 use measure::statistics::correlation::effective;
 
-use crate::history::{History, Span};
+use measure::span::Span;
+
+use crate::history::History;
 
 /// Seconds of a stretch at the least.
 const STRETCH: u64 = 5;
@@ -100,14 +102,14 @@ mod tests {
     use test_case::test_case;
 
     use super::*;
-    use crate::history::Distribution;
+    use measure::span::Distribution;
 
     /// Ten requests a second of about `level` ns, of which `lost` are lost.
     fn second(rng: &mut fastrand::Rng, level: f64, lost: u64) -> Span {
         let mut times = Distribution::default();
         (0..10 - lost).for_each(|_| times.put((level * (1.0 + 0.2 * rng.f64())) as u64, 1));
         let counts = Counts { scheduled: 10, answered: 10 - lost, lost, ..Counts::default() };
-        Span { counts, max: times.quantile(1.0).map(Nanos), times }
+        Span { counts, max: times.quantile(1.0).map(Nanos), times, ..Span::default() }
     }
 
     /// Nearly normal: the sum of twelve.

@@ -9,9 +9,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 
-use crate::history::Span;
 use crate::view::{LATELY, NOW, Row, Standing, View};
 use crate::words::{self, mark_named, mark_told, percentile_name, quantile, share};
+use measure::span::Span;
 
 /// How to draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

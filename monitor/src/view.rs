@@ -6,7 +6,9 @@ use jiff::Timestamp;
 use logbook::event::{Line, ThreadSecond};
 use logbook::failure::Failure;
 
-use crate::history::{Distribution, History, MINUTE, Span};
+use measure::span::{Distribution, Span};
+
+use crate::history::{History, MINUTE};
 use crate::way::Way;
 
 /// Seconds of the columns that say how it is now.
@@ -234,7 +236,7 @@ impl Row {
         let Some(start) = self.began else { return };
         let at = start.saturating_add(Duration::from_nanos(told.second.at_ns.0)).unwrap_or(start);
         let times = told.histogram.as_deref().and_then(Distribution::of).unwrap_or_default();
-        let span = Span { counts: told.second.counts, times, max: told.second.max_ns };
+        let span = Span { counts: told.second.counts, times, max: told.second.max_ns, ..Span::default() };
         self.standing = Standing::Measuring;
         self.history.push(since(began, at), &span);
     }

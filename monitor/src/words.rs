@@ -3,8 +3,8 @@
 use measure::comparison::{Compared, Interval, Word};
 
 use crate::comparison::{Parted, parted};
-use crate::history::{Distribution, Span};
 use crate::view::{Mark, Row, View};
+use measure::span::{Distribution, Span};
 
 /// What the keys do.
 pub const HELP: &str = "\

@@ -15,6 +15,7 @@ pub mod host;
 pub mod look;
 pub mod machines;
 pub mod moment;
+pub mod monitor;
 pub mod plan;
 pub mod reach;
 pub mod read;

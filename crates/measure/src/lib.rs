@@ -26,6 +26,7 @@ pub mod resolution;
 pub mod schedule;
 pub mod search;
 pub mod served;
+pub mod span;
 pub mod statistics;
 pub mod study;
 pub mod throughput;

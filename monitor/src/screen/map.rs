@@ -4,8 +4,8 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 
 use super::{Page, line, within};
-use crate::history::Span;
 use crate::view::{LATELY, Row, View};
+use measure::span::Span;
 
 /// Shades of a colour terminal, from hardly any to the most: each is brighter than the one before.
 const SHADES: [Color; 7] = [

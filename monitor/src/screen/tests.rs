@@ -10,17 +10,17 @@ use ratatui::style::Color;
 use test_case::test_case;
 
 use super::*;
-use crate::history::Distribution;
 use crate::options::Protocol;
 use crate::view::{Mark, Order};
 use crate::way::Way;
+use measure::span::Distribution;
 
 /// Ten requests a second, of about `level` ns, of which `lost` were not answered.
 fn second(rng: &mut fastrand::Rng, level: f64, lost: u64) -> Span {
     let mut times = Distribution::default();
     (0..10 - lost).for_each(|_| times.put((level * (0.9 + 0.3 * rng.f64().powi(3))) as u64, 1));
     let counts = Counts { scheduled: 10, answered: 10 - lost, lost, ..Counts::default() };
-    Span { counts, max: times.quantile(1.0).map(Nanos), times }
+    Span { counts, max: times.quantile(1.0).map(Nanos), times, ..Span::default() }
 }
 
 /// Three ways over 200 s: one that gets slower at a mark, one that loses something, one that failed.

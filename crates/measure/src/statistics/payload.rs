@@ -1,4 +1,4 @@
-//! The histogram as a record carries it: `HdrHistogram` V2, base64.
+//! The histogram as a record carries it: `HdrHistogram` V2, base64, or its octets.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -18,21 +18,36 @@ pub struct NoHistogram {
 
 /// `histogram` as text; not compressed: most of it are runs of empty buckets, which take a byte or two.
 pub fn encode(histogram: &Histogram<u64>) -> String {
+    STANDARD.encode(to_bytes(histogram))
+}
+
+/// The same as octets.
+pub fn to_bytes(histogram: &Histogram<u64>) -> Vec<u8> {
     let mut bytes = Vec::new();
     V2Serializer::new()
         .serialize(histogram, &mut bytes)
         .expect("a vector takes all that is written, and our counts fit");
-    STANDARD.encode(bytes)
+    bytes
 }
 
 /// The histogram that `text` carries. It takes no more memory than one of ours, whatever the text claims of itself: a payload that is
 /// not as long as it says, one that is deflated, or one of more digits than three is refused before any is taken.
+///
+/// # Errors
+/// It carries none.
 pub fn decode(text: &str) -> Result<Histogram<u64>, NoHistogram> {
+    from_bytes(&STANDARD.decode(text).map_err(|cause| NoHistogram { reason: cause.to_string() })?)
+}
+
+/// The histogram that octets carry, as of [`decode`].
+///
+/// # Errors
+/// They carry none.
+pub fn from_bytes(mut bytes: &[u8]) -> Result<Histogram<u64>, NoHistogram> {
     let fault = |reason: String| NoHistogram { reason };
-    let bytes = STANDARD.decode(text).map_err(|cause| fault(cause.to_string()))?;
-    sound(&bytes).map_err(|reason| fault(reason.to_owned()))?;
+    sound(bytes).map_err(|reason| fault(reason.to_owned()))?;
     let found: Histogram<u64> =
-        Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|cause| fault(format!("{cause:?}")))?;
+        Deserializer::new().deserialize(&mut bytes).map_err(|cause| fault(format!("{cause:?}")))?;
     // The sum stops there, so that it is no sum.
     if found.len() == u64::MAX { Err(fault("its counts add up to no number".to_owned())) } else { Ok(found) }
 }

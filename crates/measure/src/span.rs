@@ -1,0 +1,256 @@
+//! What was seen of one way in a stretch of time: counts and a distribution that add up exactly, so that seconds make minutes and
+//! minutes make hours.
+//!
+//! Whoever adds in any order and any grouping gets the same: counters are sums, extremes are the outermost.
+
+use std::collections::BTreeMap;
+
+use hdrhistogram::Histogram;
+
+use crate::event::Counts;
+use crate::outcome::Standing;
+use crate::recorder::LONGEST;
+use crate::statistics::payload::{self, NoHistogram};
+use crate::statistics::quantile::{rank, standing};
+use crate::unit::Nanos;
+
+/// Significant digits of what is kept for long: a bucket is at most 0.78 % wide.
+const KEPT_DIGITS: u8 = 2;
+/// Leading bits of a value that [`coarse`] keeps: an `HdrHistogram` of two digits has 256 counters below its first doubling.
+const KEPT_BITS: u32 = 8;
+
+/// The middle of the bucket of two significant digits that holds `nanos`, as an `HdrHistogram` that begins at 1 ns has them: a value below 256 is its own.
+/// The middle of a bucket of three digits comes into the bucket of two that the value itself comes into.
+pub fn coarse(nanos: u64) -> u64 {
+    let shift = (u64::BITS - nanos.leading_zeros()).saturating_sub(KEPT_BITS);
+    ((nanos >> shift) << shift) + ((1 << shift) >> 1)
+}
+
+/// Response times, counted by the middles of a histogram's buckets.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Distribution {
+    counts: BTreeMap<u64, u64>,
+    count: u64,
+}
+
+impl Distribution {
+    /// The one that a second's payload carries; `None` where it carries none.
+    pub fn of(payload: &str) -> Option<Self> {
+        Some(Self::of_histogram(&payload::decode(payload).ok()?))
+    }
+
+    /// The one that octets of an `HdrHistogram` V2 carry.
+    ///
+    /// # Errors
+    /// They carry none.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, NoHistogram> {
+        Ok(Self::of_histogram(&payload::from_bytes(bytes)?))
+    }
+
+    fn of_histogram(histogram: &Histogram<u64>) -> Self {
+        let mut found = Self::default();
+        for (Nanos(value), count) in payload::buckets(histogram) {
+            found.put(value, count);
+        }
+        found
+    }
+
+    /// An `HdrHistogram` V2 of two digits, not compressed. What is longer than an hour counts as an hour.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut histogram =
+            Histogram::new_with_bounds(1, LONGEST.0, KEPT_DIGITS).expect("two digits up to an hour are valid bounds");
+        self.buckets().for_each(|(value, count)| histogram.saturating_record_n(value, count));
+        payload::to_bytes(&histogram)
+    }
+
+    /// The same by buckets of two digits, which is what is kept for long.
+    #[must_use]
+    pub fn coarsened(&self) -> Self {
+        let mut found = Self::default();
+        self.buckets().for_each(|(value, count)| found.put(coarse(value), count));
+        found
+    }
+
+    /// Counts `count` values of about `value` nanoseconds.
+    pub fn put(&mut self, value: u64, count: u64) {
+        *self.counts.entry(value).or_default() += count;
+        self.count += count;
+    }
+
+    /// Takes in another.
+    pub fn add(&mut self, other: &Self) {
+        other.counts.iter().for_each(|(value, count)| self.put(*value, *count));
+    }
+
+    /// How many values.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// How many values are above `value` nanoseconds, by the middles of their buckets.
+    pub fn above(&self, value: u64) -> u64 {
+        self.counts.range(value.saturating_add(1)..).map(|(_, count)| count).sum()
+    }
+
+    /// Buckets that hold something, ascending: their middle in nanoseconds, and how many values.
+    pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.counts.iter().map(|(value, count)| (*value, *count))
+    }
+
+    /// The value at quantile `q`, 0 to 1, nanoseconds: the smallest that at least that share is not above. `None` of nothing.
+    pub fn quantile(&self, q: f64) -> Option<u64> {
+        let rank = rank(q, self.count)?;
+        let mut upto = 0;
+        self.counts.iter().find_map(|(value, count)| {
+            upto += count;
+            (upto >= rank).then_some(*value)
+        })
+    }
+
+    /// The same where enough values lie beyond it for it to be printed, and whether they are few.
+    pub fn printed(&self, q: f64) -> Option<(u64, bool)> {
+        match standing(q, self.count) {
+            Standing::TooFew => None,
+            standing => Some((self.quantile(q)?, standing == Standing::Rough)),
+        }
+    }
+}
+
+/// A stretch of time of one way.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    /// What ended in it.
+    pub counts: Counts,
+    /// Of those lost, how many did not come to the far end; where the far end told.
+    pub lost_out: u64,
+    /// Of those lost, how many did, so that their replies were lost; where the far end told.
+    pub lost_back: u64,
+    /// Seconds of it in which whoever asked was itself late or lost something of its own: what they show is not the network's.
+    pub disturbed: u64,
+    /// How long the answers took.
+    pub times: Distribution,
+    /// Their sum in nanoseconds, exactly; 0 where nobody added it up.
+    pub sum_ns: u64,
+    /// The shortest of them, exactly; absent likewise, or where there was none.
+    pub min: Option<Nanos>,
+    /// The longest of them, exactly.
+    pub max: Option<Nanos>,
+}
+
+impl Span {
+    /// Counts an answer that took so long.
+    pub fn answer(&mut self, took: Nanos) {
+        self.counts.end(crate::event::Fate::Answered);
+        self.times.put(coarse(took.0), 1);
+        self.sum_ns = self.sum_ns.saturating_add(took.0);
+        self.min = outermost(self.min, Some(took), Nanos::min);
+        self.max = self.max.max(Some(took));
+    }
+
+    /// Takes in another.
+    pub fn add(&mut self, other: &Self) {
+        self.counts.add(&other.counts);
+        self.lost_out += other.lost_out;
+        self.lost_back += other.lost_back;
+        self.disturbed += other.disturbed;
+        self.times.add(&other.times);
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
+        self.min = outermost(self.min, other.min, Nanos::min);
+        self.max = self.max.max(other.max);
+    }
+
+    /// Share of the requests that left and were not answered in time, 0 to 1. `None` where none left.
+    pub fn lost_share(&self) -> Option<f64> {
+        let sent = self.counts.messages_sent();
+        (sent > 0).then(|| sent.saturating_sub(self.counts.answered) as f64 / sent as f64)
+    }
+}
+
+fn outermost(one: Option<Nanos>, other: Option<Nanos>, of: fn(Nanos, Nanos) -> Nanos) -> Option<Nanos> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(of(one, other)),
+        (one, other) => one.or(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_coarse_bucket_is_the_one_of_a_histogram_of_two_digits() {
+        let histogram = Histogram::<u64>::new_with_bounds(1, LONGEST.0, KEPT_DIGITS).unwrap();
+        for value in (0..4_000).chain((12..41).flat_map(|k| [(1_u64 << k) - 1, 1 << k, (1 << k) + 1])) {
+            assert_eq!(coarse(value), histogram.median_equivalent(value), "{value}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_three_digits_hold_comes_into_the_bucket_of_two_that_its_value_does(value in 1_u64..3_600_000_000_000) {
+            let fine = Histogram::<u64>::new_with_bounds(1, LONGEST.0, 3).unwrap();
+            prop_assert_eq!(coarse(fine.median_equivalent(value)), coarse(value));
+        }
+
+        #[test]
+        fn octets_carry_what_was_kept(values in proptest::collection::vec(1_u64..3_600_000_000_000, 0..50)) {
+            let mut span = Span::default();
+            values.iter().for_each(|value| span.answer(Nanos(*value)));
+            prop_assert_eq!(Distribution::from_bytes(&span.times.to_bytes()).unwrap(), span.times);
+        }
+
+        #[test]
+        fn any_tree_of_sums_is_the_sum_of_all(
+            values in proptest::collection::vec(1_u64..60_000_000_000, 1..60),
+            cuts in proptest::collection::vec(0_usize..60, 0..6),
+        ) {
+            let mut whole = Span::default();
+            values.iter().for_each(|value| whole.answer(Nanos(*value)));
+            let mut parts = vec![Span::default(); 7];
+            for (at, value) in values.iter().enumerate() {
+                parts[cuts.iter().filter(|cut| **cut <= at).count()].answer(Nanos(*value));
+            }
+            // The later half first, then the earlier: order and grouping are of no matter.
+            let (earlier, later) = parts.split_at(3);
+            let sum = |parts: &[Span]| parts.iter().fold(Span::default(), |mut sum, part| {
+                sum.add(part);
+                sum
+            });
+            let mut found = sum(later);
+            found.add(&sum(earlier));
+            prop_assert_eq!(&found, &whole);
+            prop_assert_eq!(found.times.to_bytes(), whole.times.to_bytes());
+        }
+    }
+
+    #[test]
+    fn a_quantile_is_that_of_all_values_merged_in_any_order() {
+        let mut values: Vec<u64> = (1..=1_000).map(|k| k * k % 7_919 + 1).collect();
+        let (mut first, mut second) = (Distribution::default(), Distribution::default());
+        for (k, value) in values.iter().enumerate() {
+            if k % 3 == 0 { first.put(*value, 1) } else { second.put(*value, 1) }
+        }
+        let mut other_way = second.clone();
+        other_way.add(&first);
+        first.add(&second);
+        assert_eq!(first, other_way);
+        values.sort_unstable();
+        for (q, at) in [(0.5, 499), (0.9, 899), (0.99, 989), (1.0, 999)] {
+            assert_eq!(first.quantile(q), Some(values[at]), "{q}");
+        }
+        assert_eq!(Distribution::default().quantile(0.5), None);
+    }
+
+    #[test]
+    fn what_a_second_carries_is_read_and_what_is_none_is_not() {
+        let mut values = crate::recorder::Values::new();
+        for nanos in [1_000, 2_000, 2_000] {
+            values.record(nanos);
+        }
+        let read = Distribution::of(&payload::encode(&values.histogram())).unwrap();
+        assert_eq!(read.buckets().map(|(_, count)| count).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(Distribution::of("no histogram"), None);
+    }
+}
