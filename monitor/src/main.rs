@@ -3,12 +3,14 @@
 //!
 //! `sonde watch` starts this program. It alone in this crate reads argv, the clock and the environment, and ends the process.
 
+mod centre;
 mod comparison;
 mod history;
 mod line;
 mod options;
 mod probe;
 mod screen;
+mod serve;
 mod summary;
 mod view;
 mod watch;

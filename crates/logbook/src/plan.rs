@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::host::Host;
 use crate::machines::Machines;
 
+pub(crate) use read::worded_parts as worded;
 pub use read::{PlanError, hosts};
 
 /// Most hosts of a plan: a mesh of so many has 8 million pairs.

@@ -119,7 +119,12 @@ pub fn hosts(text: &str, name: &str) -> Result<Vec<Host>, PlanError> {
     Ok(listed.map_err(|error| locate(text, name, worded(&error)))?.hosts)
 }
 
-/// What the reader of TOML says, in the words of a plan.
+/// What the reader of TOML says, in the words of a plan: where, what, and what belongs there.
+pub(crate) fn worded_parts(error: &toml::de::Error) -> (Range<usize>, String, String) {
+    let Fault { at, what, hint } = worded(error);
+    (at, what, hint)
+}
+
 fn worded(error: &toml::de::Error) -> Fault {
     const WORDS: [(&str, &str); 7] = [
         ("unknown field", "unknown key"),

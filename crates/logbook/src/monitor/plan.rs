@@ -1,0 +1,385 @@
+//! What a monitor is asked for: which hosts, how they ask each other, where that is kept, and whom to tell.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use measure::unit::Nanos;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+
+use crate::host::data::DataAddress;
+use crate::host::{Address, Host, is_name};
+use crate::monitor::talk::Over;
+use crate::plan::{PlanError, worded};
+
+/// Most hosts of a plan.
+pub const MOST_HOSTS: usize = 4_096;
+/// The shortest time between two requests of a cell, unless the plan says `aggressive`: what runs for ever is to be light.
+pub const SHORTEST: Nanos = Nanos::millis(100);
+/// The same where it says so.
+pub const AGGRESSIVE: Nanos = Nanos::millis(10);
+/// The port at which agents answer each other, where the plan names none.
+pub const PORT: u16 = 7665;
+
+/// A plan of a monitor, as it is written in TOML.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MonitorPlan {
+    /// What a reader may call it.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// Files that list hosts as `[[hosts]]`, seen from the folder of the plan. They are watched.
+    #[serde(default)]
+    pub inventory: Vec<String>,
+    /// Hosts on which an agent stays: each asks others and answers.
+    #[serde(default)]
+    pub hosts: Vec<Host>,
+    /// What is asked without an agent of ours on it.
+    #[serde(default)]
+    pub targets: Vec<Target>,
+    /// How hosts ask each other.
+    #[serde(default)]
+    pub measure: Measured,
+    /// Where history is kept: a file, or `postgres://user@host/database`; absent: the user's own.
+    #[serde(default)]
+    pub store: Option<String>,
+    /// How long it is kept.
+    #[serde(default)]
+    pub keep: Retention,
+    /// Where the page and the metrics are served, as `127.0.0.1:7680`; absent: nowhere.
+    #[serde(default)]
+    pub listen: Option<String>,
+    /// When something is told, and how often it may be without cause.
+    #[serde(default)]
+    pub notice: Notice,
+    /// Whom to tell.
+    #[serde(default)]
+    pub tell: Vec<Receiver>,
+}
+
+/// What is asked and does not ask.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    /// Its name, which no host and no other target has.
+    pub name: String,
+    /// Its address, or a name that each host looks up.
+    pub address: String,
+    /// Its port; not for ICMP.
+    #[serde(default)]
+    pub port: Option<u16>,
+    /// By what.
+    #[serde(default = "handshake")]
+    pub over: Over,
+    /// Hosts that ask it; absent: all.
+    #[serde(default)]
+    pub from: Option<Vec<String>>,
+    /// Its zone, where it is in one.
+    #[serde(default)]
+    pub zone: Option<String>,
+}
+
+/// How hosts ask each other.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Measured {
+    /// By what, one cell each.
+    pub over: Vec<Over>,
+    /// The time between two requests of a cell.
+    #[serde(deserialize_with = "time")]
+    pub every: Nanos,
+    /// How long an answer may take.
+    #[serde(deserialize_with = "time")]
+    pub timeout: Nanos,
+    /// The port at which agents answer, TCP and UDP.
+    pub port: u16,
+    /// Which pairs.
+    pub pairs: MeshPairs,
+    /// The label of a host that is its zone.
+    pub zone: String,
+    /// Which of the hosts' addresses.
+    pub address: Address,
+    /// Whether less than 100 ms between requests is meant.
+    pub aggressive: bool,
+}
+
+impl Default for Measured {
+    fn default() -> Self {
+        Self {
+            over: vec![Over::Udp],
+            every: Nanos::secs(1),
+            timeout: Nanos::secs(1),
+            port: PORT,
+            pairs: MeshPairs::default(),
+            zone: "zone".to_owned(),
+            address: Address::Internal,
+            aggressive: false,
+        }
+    }
+}
+
+/// Which hosts ask which.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MeshPairs {
+    /// Each host each other.
+    All,
+    /// Each host all others of its zone while that has at most 32, else eight of them; between zones some of each; and some of all others by chance.
+    #[default]
+    Zones,
+    /// Each host so many others, half of them drawn anew each hour.
+    Random(u32),
+    /// Each host so many others, so that all pairs come round within a day.
+    Rotation(u32),
+}
+
+/// How long history is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Retention {
+    /// Minutes, days.
+    pub minutes_days: u32,
+    /// Hours, days.
+    pub hours_days: u32,
+    /// Days, days; absent: for ever.
+    pub days_days: Option<u32>,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        Self { minutes_days: 14, hours_days: 400, days_days: None }
+    }
+}
+
+/// When something is told.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Notice {
+    /// False alarms of the whole monitor that are put up with in a week, above 0.
+    pub false_alarms_a_week: f64,
+    /// How often what goes on is told again.
+    #[serde(deserialize_with = "time")]
+    pub repeat: Nanos,
+}
+
+impl Default for Notice {
+    fn default() -> Self {
+        Self { false_alarms_a_week: 1.0, repeat: Nanos::secs(3_600) }
+    }
+}
+
+/// Who is told. Secrets stand in files, not here.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(tag = "to", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Receiver {
+    /// Alertmanager: `POST URL/api/v2/alerts`.
+    Alertmanager {
+        /// Its base, as `http://127.0.0.1:9093`.
+        url: String,
+    },
+    /// Whoever reads Alertmanager's webhook, version 4.
+    Webhook {
+        /// Where it is posted.
+        url: String,
+        /// A file with the key that signs what is sent; absent: not signed.
+        #[serde(default)]
+        key_file: Option<String>,
+    },
+    /// A program that is given the incident as JSON on its standard input.
+    Command {
+        /// It and its words.
+        command: Vec<String>,
+    },
+    /// A letter by the system's `sendmail`.
+    Mail {
+        /// To whom.
+        address: String,
+    },
+    /// Slack's incoming webhook.
+    Slack {
+        /// A file with its URL, which is the secret.
+        url_file: String,
+    },
+    /// PagerDuty's Events API, version 2.
+    Pagerduty {
+        /// A file with the routing key.
+        key_file: String,
+        /// Where it is posted; absent: PagerDuty's own.
+        #[serde(default)]
+        url: Option<String>,
+    },
+}
+
+impl Receiver {
+    /// What it is called in messages.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Alertmanager { .. } => "Alertmanager",
+            Self::Webhook { .. } => "webhook",
+            Self::Command { .. } => "command",
+            Self::Mail { .. } => "mail",
+            Self::Slack { .. } => "Slack",
+            Self::Pagerduty { .. } => "PagerDuty",
+        }
+    }
+}
+
+fn handshake() -> Over {
+    Over::TcpConnect
+}
+
+fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Nanos, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    text.parse().map_err(|error| D::Error::custom(format!("{error}, expected a time as 100ms, 1s or 5min")))
+}
+
+impl MonitorPlan {
+    /// The plan in `text`, a TOML document that is called `name`. Its inventories are not read yet: see [`MonitorPlan::check`].
+    ///
+    /// # Errors
+    /// What is no TOML, an unknown key, a value of another kind than its key wants: the first, with its place.
+    pub fn read(text: &str, name: &str) -> Result<Self, PlanError> {
+        toml::from_str(text).map_err(|error| {
+            let (at, what, hint) = worded(&error);
+            PlanError::at(text, name, at, what, hint)
+        })
+    }
+
+    /// That the plan, with the hosts of its inventories in `hosts`, can be carried out.
+    ///
+    /// # Errors
+    /// The first fault: names twice, no two hosts, an interval that is too short, an unknown host, no address; at the word of `text` that is wrong,
+    /// where it stands there.
+    pub fn check(&self, text: &str, name: &str) -> Result<(), PlanError> {
+        let fault = |word: &str, what: String, hint: &str| {
+            PlanError::at(text, name, place(text, word), what, hint.to_owned())
+        };
+        let mut names = BTreeSet::new();
+        for each in self.hosts.iter().map(|host| &host.name).chain(self.targets.iter().map(|target| &target.name)) {
+            if !is_name(each) {
+                return Err(fault(each, format!("`{each}` is no name of a host"), "letters, digits, `.`, `-` and `_`"));
+            }
+            if !names.insert(each) {
+                return Err(fault(each, format!("two are called `{each}`"), "give each host and target a name of its own"));
+            }
+        }
+        if self.hosts.is_empty() {
+            let hint = "list hosts as [[hosts]], or name a file that does under `inventory`";
+            return Err(fault("hosts", "a plan without hosts measures nothing".to_owned(), hint));
+        }
+        if self.hosts.len() == 1 && self.targets.is_empty() {
+            let hint = "add a host, or a [[targets]] with an address that it asks";
+            return Err(fault("hosts", "one host alone has nobody to ask".to_owned(), hint));
+        }
+        if self.hosts.len() > MOST_HOSTS {
+            let what = format!("{} hosts; {MOST_HOSTS} are the most", self.hosts.len());
+            return Err(fault("hosts", what, "make several monitors of it"));
+        }
+        self.check_measured(&fault)?;
+        self.check_targets(&fault)
+    }
+
+    fn check_measured(&self, fault: &dyn Fn(&str, String, &str) -> PlanError) -> Result<(), PlanError> {
+        let measured = &self.measure;
+        let shortest = if measured.aggressive { AGGRESSIVE } else { SHORTEST };
+        if measured.every < shortest {
+            let hint = "take more time, or say `aggressive = true` under [measure] (then at least 10ms)";
+            return Err(fault("every", format!("{} between requests is less than {shortest}", measured.every), hint));
+        }
+        if measured.timeout == Nanos::ZERO || measured.timeout > Nanos::secs(60) {
+            return Err(fault("timeout", format!("a timeout of {}", measured.timeout), "from 1ns to 60s, as 1s"));
+        }
+        if measured.over.is_empty() {
+            return Err(fault("over", "hosts have to ask each other by something".to_owned(), "as over = [\"udp\"]"));
+        }
+        if let MeshPairs::Random(0) | MeshPairs::Rotation(0) = measured.pairs {
+            return Err(fault("pairs", "0 partners measure nothing".to_owned(), "as pairs = { random = 8 }"));
+        }
+        if !(self.notice.false_alarms_a_week > 0.0 && self.notice.false_alarms_a_week.is_finite()) {
+            let hint = "a number above 0: without any false alarm nothing could be told";
+            return Err(fault("false_alarms_a_week", "no rate of false alarms".to_owned(), hint));
+        }
+        for host in &self.hosts {
+            if host.address(measured.address).is_none() {
+                let hint = "give it `internal = \"ADDRESS\"`, or choose `address` under [measure]";
+                return Err(fault(&host.name, format!("{} has no address to be asked at", host.name), hint));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_targets(&self, fault: &dyn Fn(&str, String, &str) -> PlanError) -> Result<(), PlanError> {
+        let hosts: BTreeSet<&str> = self.hosts.iter().map(|host| host.name.as_str()).collect();
+        for target in &self.targets {
+            let needs_port = target.over != Over::Icmp;
+            if needs_port != target.port.is_some_and(|port| port > 0) {
+                let what = format!("{} over {}: a port is {}", target.name, target.over.name(), if needs_port { "missing" } else { "not for ICMP" });
+                return Err(fault(&target.name, what, "as port = 443 with over = \"tcp-connect\", or over = \"icmp\" without"));
+            }
+            if let Err(error) = target.address.parse::<DataAddress>() {
+                return Err(fault(&target.address, error.to_string(), "an address or a name that can be looked up"));
+            }
+            if let Some(stranger) = target.from.iter().flatten().find(|from| !hosts.contains(from.as_str())) {
+                return Err(fault(stranger, format!("no host is called `{stranger}`"), "`from` lists hosts of this plan"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The zone of each host and target that is in one.
+    pub fn zones(&self) -> BTreeMap<&str, &str> {
+        let hosts = self.hosts.iter().filter_map(|host| {
+            Some((host.name.as_str(), host.labels.get(&self.measure.zone)?.as_str()))
+        });
+        let targets = self.targets.iter().filter_map(|target| Some((target.name.as_str(), target.zone.as_deref()?)));
+        hosts.chain(targets).collect()
+    }
+}
+
+/// Where `word` stands in `text`, as a word of its own; the start where it does not.
+fn place(text: &str, word: &str) -> Range<usize> {
+    let is_part = |letter: char| letter.is_alphanumeric() || "-_.".contains(letter);
+    let mut places = text.match_indices(word).filter(|(at, _)| {
+        !text[..*at].ends_with(is_part) && !text[at + word.len()..].starts_with(is_part)
+    });
+    places.next().map_or(0..0, |(at, _)| at..at + word.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use test_case::test_case;
+
+    use super::*;
+
+    const TWO: &str = "[[hosts]]\nname = \"a\"\nreach = \"local\"\ninternal = \"10.0.0.1\"\n[[hosts]]\nname = \"b\"\nreach = \"local\"\ninternal = \"10.0.0.2\"\n";
+
+    fn said(text: &str) -> String {
+        let read = MonitorPlan::read(text, "plan.toml").and_then(|plan| plan.check(text, "plan.toml"));
+        read.map_or_else(|error| format!("{error}; {}", error.hint), |()| "fine".to_owned())
+    }
+
+    #[test]
+    fn two_hosts_are_a_plan() {
+        let plan = MonitorPlan::read(TWO, "plan.toml").unwrap();
+        plan.check(TWO, "plan.toml").unwrap();
+        assert_eq!((plan.measure.every, plan.measure.pairs), (Nanos::secs(1), MeshPairs::Zones));
+        assert_eq!(plan.keep.minutes_days, 14);
+    }
+
+    #[test_case("", "measures nothing"; "empty")]
+    #[test_case("[measure]\nevery = \"10ms\"\n", "line 2, column 1: 10 ms between requests is less than 100 ms"; "too often")]
+    #[test_case("[measure]\nevery = 3\n", "line 2"; "a number for a time")]
+    #[test_case("[measure]\nevry = \"1s\"\n", "unknown key `evry`"; "mistyped")]
+    #[test_case("[measure]\npairs = { random = 0 }\n", "0 partners"; "nobody")]
+    #[test_case("[[targets]]\nname = \"a\"\naddress = \"10.0.0.9\"\nport = 1\n", "two are called `a`"; "a name twice")]
+    #[test_case("[[targets]]\nname = \"t\"\naddress = \"10.0.0.9\"\n", "a port is missing"; "no port")]
+    #[test_case("[[targets]]\nname = \"t\"\naddress = \"10.0.0.900\"\nport = 1\n", "10.0.0.900"; "no address")]
+    #[test_case("[[targets]]\nname = \"t\"\naddress = \"x\"\nport = 1\nfrom = [\"z\"]\n", "no host is called `z`"; "a stranger")]
+    #[test_case("[[tell]]\nto = \"pigeon\"\n", "pigeon"; "no receiver")]
+    #[test_case("[notice]\nfalse_alarms_a_week = 0\n", "rate of false alarms"; "never wrong")]
+    fn what_is_wrong_is_said(text: &str, part: &str) {
+        let whole = if text.is_empty() { String::new() } else { format!("{text}{TWO}") };
+        let found = said(&whole);
+        assert!(found.contains(part), "{found}");
+    }
+}

@@ -1,0 +1,177 @@
+//! What a monitor knows now: what its page, its metrics and its screens show.
+
+use std::collections::BTreeMap;
+
+use logbook::monitor::talk::Over;
+use measure::span::Span;
+use measure::unit::Nanos;
+use serde::Serialize;
+
+/// All of it, at one second.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Picture {
+    /// The second, counted since 1970.
+    pub at: u64,
+    /// What the plan is called; absent where it has no name.
+    pub name: Option<String>,
+    /// The time between two requests of a cell, nanoseconds.
+    pub every_ns: Nanos,
+    /// Hosts and targets, in the order of the plan.
+    pub hosts: Vec<HostNow>,
+    /// Cells, by the places of their hosts in `hosts`.
+    pub cells: Vec<CellNow>,
+    /// What is wrong now, the latest first.
+    pub incidents: Vec<IncidentNow>,
+    /// What is over, the latest first, a few.
+    pub past: Vec<IncidentNow>,
+    /// What people said they changed, the latest first, a few.
+    pub marks: Vec<MarkNow>,
+    /// Why history is not kept at the moment; absent: it is.
+    pub store_fault: Option<String>,
+}
+
+/// A host.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HostNow {
+    /// Its name.
+    pub name: String,
+    /// Its zone; absent: in none.
+    pub zone: Option<String>,
+    /// How its agent is; absent: it is a target, which has none.
+    pub agent: Option<AgentNow>,
+}
+
+/// The agent on a host.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AgentNow {
+    /// How it stands.
+    pub standing: Standing,
+    /// Since when, seconds since 1970.
+    pub since: u64,
+    /// Its latest second that came; absent: none yet.
+    pub last: Option<u64>,
+    /// The program's version; absent: not told yet.
+    pub version: Option<String>,
+    /// The longest that one of its requests left too late in its latest second, nanoseconds.
+    pub slip_ns: Option<Nanos>,
+    /// Share of its latest second in which something on its host waited for a processor, 0 to 1.
+    pub cpu_pressure: Option<f64>,
+    /// What does not work, for people.
+    pub troubles: Vec<String>,
+}
+
+/// How an agent stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// It is being reached.
+    Starting,
+    /// Its seconds come.
+    Measuring,
+    /// It is connected, and its seconds are old: it tells what it kept.
+    CatchingUp,
+    /// It is not reached.
+    Away,
+}
+
+/// A cell.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CellNow {
+    /// Place of the host that asks.
+    pub from: u32,
+    /// Place of the host that is asked.
+    pub to: u32,
+    /// By what.
+    pub over: Over,
+    /// How it stands.
+    pub state: State,
+    /// Median of its latest whole minute, nanoseconds; absent: too few answers.
+    pub p50_ns: Option<u64>,
+    /// 99th percentile likewise.
+    pub p99_ns: Option<u64>,
+    /// Requests that left in that minute.
+    pub sent: u64,
+    /// Of these, how many were not answered in time.
+    pub lost: u64,
+    /// Its usual median, nanoseconds; absent: not known yet.
+    pub usual_ns: Option<u64>,
+}
+
+/// How a cell stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// Nothing came yet, or nothing of late.
+    #[default]
+    Unknown,
+    /// Within what is usual.
+    Fine,
+    /// Slower than usual.
+    Slower,
+    /// Faster than usual.
+    Faster,
+    /// It loses.
+    Loses,
+    /// Nothing is answered.
+    Silent,
+    /// Whoever asks is late itself, so that nothing is known of the network.
+    Disturbed,
+}
+
+/// Something that is wrong, or was.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct IncidentNow {
+    /// Its number, which no other has.
+    pub id: u64,
+    /// What it is, in one sentence.
+    pub text: String,
+    /// The kind, as machines name it.
+    pub kind: String,
+    /// Whom it is put down to, as machines name it.
+    pub scope: String,
+    /// When it began, seconds since 1970: from.
+    pub onset_from: u64,
+    /// The same: to.
+    pub onset_to: u64,
+    /// When it was noticed.
+    pub found: u64,
+    /// When it ended; absent: it goes on.
+    pub ended: Option<u64>,
+    /// Cells that show it.
+    pub cells: u64,
+}
+
+/// What somebody said he changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MarkNow {
+    /// When, seconds since 1970.
+    pub at: u64,
+    /// His words.
+    pub text: String,
+}
+
+/// What was asked since the centre started, in sums that never fall.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Totals {
+    /// When it started, seconds since 1970.
+    pub since: f64,
+    /// By the host that asks.
+    pub hosts: BTreeMap<(String, Over), Span>,
+    /// By the zones of who asks and who is asked, where both are in one.
+    pub zones: BTreeMap<(String, String, Over), Span>,
+    /// By cell, where that is wanted.
+    pub cells: Option<BTreeMap<(String, String, Over), Span>>,
+}
+
+impl Totals {
+    /// Takes in a second of a cell.
+    pub fn take(&mut self, (from, to, over): (&str, &str, Over), (near, far): (Option<&str>, Option<&str>), span: &Span) {
+        self.hosts.entry((from.to_owned(), over)).or_default().add(span);
+        if let (Some(near), Some(far)) = (near, far) {
+            self.zones.entry((near.to_owned(), far.to_owned(), over)).or_default().add(span);
+        }
+        if let Some(cells) = &mut self.cells {
+            cells.entry((from.to_owned(), to.to_owned(), over)).or_default().add(span);
+        }
+    }
+}

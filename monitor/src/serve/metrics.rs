@@ -1,0 +1,609 @@
+//! `/metrics`: what Prometheus reads, as text with classic buckets, or as protobuf with native histograms beside them.
+//!
+//! The text format is `text/plain; version=0.0.4`, or OpenMetrics 1.0.0 with exemplars; the protobuf one is `io.prometheus.client.MetricFamily`,
+//! each with its length before it (`metrics.proto` of Prometheus' client_model). Names and units are as Prometheus' naming practices want them:
+//! base units, counters that end in `_total`, and no two label sets of one name that count the same thing.
+
+use std::fmt::Write;
+
+use measure::span::{Distribution, Span};
+use prost::Message;
+
+use crate::centre::picture::{Picture, Standing, Totals};
+
+/// Upper bounds of the classic buckets: 1, 2 and 5 of each decade from 1 µs to 1 s, nanoseconds, and as text in seconds.
+const BOUNDS: [(u64, &str); 19] = [
+    (1_000, "1e-06"),
+    (2_000, "2e-06"),
+    (5_000, "5e-06"),
+    (10_000, "1e-05"),
+    (20_000, "2e-05"),
+    (50_000, "5e-05"),
+    (100_000, "0.0001"),
+    (200_000, "0.0002"),
+    (500_000, "0.0005"),
+    (1_000_000, "0.001"),
+    (2_000_000, "0.002"),
+    (5_000_000, "0.005"),
+    (10_000_000, "0.01"),
+    (20_000_000, "0.02"),
+    (50_000_000, "0.05"),
+    (100_000_000, "0.1"),
+    (200_000_000, "0.2"),
+    (500_000_000, "0.5"),
+    (1_000_000_000, "1"),
+];
+
+/// The schema of native histograms: eight buckets for each doubling, 9.05 % each.
+const SCHEMA: i32 = 3;
+/// What is below counts as zero, seconds (a bound of a bucket).
+const ZERO: f64 = 1.0 / (1_u64 << 30) as f64;
+
+/// A form in which metrics are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Text, version 0.0.4.
+    Text,
+    /// OpenMetrics 1.0.0.
+    OpenMetrics,
+    /// Protobuf, with native histograms.
+    Protobuf,
+}
+
+impl Form {
+    /// The form that a client's `Accept` wants most, of those it names; text where it names none.
+    pub fn accepted(accept: &str) -> Self {
+        let quality = |part: &str| {
+            let given = part.split(';').find_map(|word| word.trim().strip_prefix("q=")?.trim().parse::<f64>().ok());
+            given.unwrap_or(1.0)
+        };
+        let form = |part: &str| {
+            if part.contains("application/vnd.google.protobuf") && part.contains("io.prometheus.client.MetricFamily") {
+                part.contains("encoding=delimited").then_some(Self::Protobuf)
+            } else if part.contains("application/openmetrics-text") {
+                Some(Self::OpenMetrics)
+            } else {
+                (part.contains("text/plain") || part.contains("*/*")).then_some(Self::Text)
+            }
+        };
+        let mut best = (0.0, Self::Text);
+        for part in accept.split(',') {
+            if let Some(form) = form(part).filter(|_| quality(part) > best.0) {
+                best = (quality(part), form);
+            }
+        }
+        best.1
+    }
+
+    /// What stands in `Content-Type`.
+    pub fn content_type(self) -> &'static str {
+        match self {
+            Self::Text => "text/plain; version=0.0.4; charset=utf-8",
+            Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            Self::Protobuf => {
+                "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited"
+            }
+        }
+    }
+}
+
+/// Labels of a series.
+type Labels = Vec<(&'static str, String)>;
+
+/// A family of series of one name.
+#[derive(Debug)]
+struct Family {
+    /// The name, for a counter without `_total`.
+    name: &'static str,
+    help: &'static str,
+    unit: Option<&'static str>,
+    series: Series,
+}
+
+#[derive(Debug)]
+enum Series {
+    Counters(Vec<(Labels, f64)>),
+    Gauges(Vec<(Labels, f64)>),
+    Histograms(Vec<(Labels, Reading)>),
+}
+
+/// A histogram as it stands.
+#[derive(Debug)]
+struct Reading {
+    times: Distribution,
+    sum: f64,
+}
+
+impl Reading {
+    fn of(span: &Span) -> Self {
+        Self { times: span.times.clone(), sum: span.sum_ns as f64 / 1e9 }
+    }
+}
+
+/// All that is told, in `form`.
+pub fn told(picture: &Picture, totals: &Totals, form: Form) -> Vec<u8> {
+    let families = families(picture, totals);
+    match form {
+        Form::Text => text(&families, false).into_bytes(),
+        Form::OpenMetrics => text(&families, true).into_bytes(),
+        Form::Protobuf => families.iter().flat_map(|family| message(family).encode_length_delimited_to_vec()).collect(),
+    }
+}
+
+fn families(picture: &Picture, totals: &Totals) -> Vec<Family> {
+    let over = |over: logbook::monitor::talk::Over| ("over", over.name().to_owned());
+    let hosts: Vec<(Labels, &Span)> =
+        totals.hosts.iter().map(|((host, by), span)| (vec![("host", host.clone()), over(*by)], span)).collect();
+    let two = |one: &'static str, other: &'static str| {
+        move |((from, to, by), span): (&(String, String, _), _)| {
+            (vec![(one, from.clone()), (other, to.clone()), over(*by)], span)
+        }
+    };
+    let zones: Vec<(Labels, &Span)> = totals.zones.iter().map(two("from_zone", "to_zone")).collect();
+    let cells: Vec<(Labels, &Span)> = totals.cells.iter().flatten().map(two("from", "to")).collect();
+    let mut all = Vec::new();
+    for (names, series) in [(&HOST, hosts), (&ZONES, zones), (&CELL, cells)] {
+        if !series.is_empty() {
+            all.extend(measured(names, &series));
+        }
+    }
+    all.extend(agents(picture));
+    all.extend(whole(picture, totals));
+    all
+}
+
+struct Names {
+    times: (&'static str, &'static str),
+    fates: (&'static str, &'static str),
+    lost: (&'static str, &'static str),
+}
+
+const HOST: Names = Names {
+    times: ("sonde_host_round_trip_seconds", "Response times of the requests that a host made, from when each was due."),
+    fates: ("sonde_host_requests", "Requests that a host made, by what became of them."),
+    lost: ("sonde_host_lost", "Of those lost, by the way on which they were; unknown where the far end does not tell."),
+};
+const ZONES: Names = Names {
+    times: ("sonde_zone_round_trip_seconds", "Response times between zones, from when each request was due."),
+    fates: ("sonde_zone_requests", "Requests between zones, by what became of them."),
+    lost: ("sonde_zone_lost", "Of those lost, by the way on which they were; unknown where the far end does not tell."),
+};
+const CELL: Names = Names {
+    times: ("sonde_round_trip_seconds", "Response times between two hosts, from when each request was due."),
+    fates: ("sonde_requests", "Requests between two hosts, by what became of them."),
+    lost: ("sonde_lost", "Of those lost, by the way on which they were; unknown where the far end does not tell."),
+};
+
+fn measured(names: &Names, series: &[(Labels, &Span)]) -> [Family; 3] {
+    let with = |labels: &Labels, name: &'static str, value: &str| {
+        let mut labels = labels.clone();
+        labels.push((name, value.to_owned()));
+        labels
+    };
+    let fates = series.iter().flat_map(|(labels, span)| {
+        let counts = &span.counts;
+        let fates = [
+            ("answered", counts.answered),
+            ("late", counts.late),
+            ("lost", counts.lost),
+            ("refused", counts.refused),
+            ("corrupt", counts.corrupt),
+            ("not_sent", counts.send_failed),
+        ];
+        // Answered and lost are there from the first, so that a rate of them is one; the others once they occur.
+        let is_told = |fate: &str, count: u64| count > 0 || fate == "answered" || fate == "lost";
+        fates
+            .into_iter()
+            .filter(move |(fate, count)| is_told(fate, *count))
+            .map(move |(fate, count)| (with(labels, "fate", fate), count as f64))
+    });
+    let lost = series.iter().flat_map(|(labels, span)| {
+        let unknown = span.counts.lost.saturating_sub(span.lost_out + span.lost_back);
+        let ways = [("out", span.lost_out), ("back", span.lost_back), ("unknown", unknown)];
+        ways.into_iter()
+            .filter(|(_, count)| *count > 0)
+            .map(move |(way, count)| (with(labels, "direction", way), count as f64))
+    });
+    [
+        Family {
+            name: names.times.0,
+            help: names.times.1,
+            unit: Some("seconds"),
+            series: Series::Histograms(series.iter().map(|(labels, span)| (labels.clone(), Reading::of(span))).collect()),
+        },
+        Family { name: names.fates.0, help: names.fates.1, unit: None, series: Series::Counters(fates.collect()) },
+        Family { name: names.lost.0, help: names.lost.1, unit: None, series: Series::Counters(lost.collect()) },
+    ]
+}
+
+fn agents(picture: &Picture) -> Vec<Family> {
+    let agents: Vec<_> =
+        picture.hosts.iter().filter_map(|host| Some((vec![("host", host.name.clone())], host.agent.as_ref()?))).collect();
+    let gauge = |name, help, unit, value: &dyn Fn(&crate::centre::picture::AgentNow) -> Option<f64>| Family {
+        name,
+        help,
+        unit,
+        series: Series::Gauges(
+            agents.iter().filter_map(|(labels, agent)| Some((labels.clone(), value(agent)?))).collect(),
+        ),
+    };
+    vec![
+        gauge("sonde_agent_up", "1 where the seconds of a host's agent come, else 0.", None, &|agent| {
+            Some(f64::from(u8::from(agent.standing == Standing::Measuring)))
+        }),
+        gauge(
+            "sonde_agent_last_second_timestamp_seconds",
+            "The latest second that a host's agent told, since 1970.",
+            Some("seconds"),
+            &|agent| Some(agent.last? as f64),
+        ),
+        gauge(
+            "sonde_agent_send_slip_seconds",
+            "The longest that a request left after it was due, in the agent's latest second.",
+            Some("seconds"),
+            &|agent| Some(agent.slip_ns?.0 as f64 / 1e9),
+        ),
+        gauge(
+            "sonde_agent_cpu_pressure_ratio",
+            "Share of the agent's latest second in which something on its host waited for a processor.",
+            Some("ratio"),
+            &|agent| agent.cpu_pressure,
+        ),
+    ]
+}
+
+fn whole(picture: &Picture, totals: &Totals) -> Vec<Family> {
+    let mut kinds = std::collections::BTreeMap::<&str, u32>::new();
+    picture.incidents.iter().for_each(|incident| *kinds.entry(incident.kind.as_str()).or_default() += 1);
+    let incidents = kinds.iter().map(|(kind, count)| (vec![("kind", (*kind).to_owned())], f64::from(*count)));
+    let one = |value: f64| Series::Gauges(vec![(Vec::new(), value)]);
+    vec![
+        Family {
+            name: "sonde_incidents",
+            help: "Incidents that go on, by kind; none of a kind that has none.",
+            unit: None,
+            series: Series::Gauges(incidents.collect()),
+        },
+        Family {
+            name: "sonde_monitor_start_timestamp_seconds",
+            help: "When the monitor started to count, since 1970.",
+            unit: Some("seconds"),
+            series: one(totals.since),
+        },
+        Family {
+            name: "sonde_monitor_store_up",
+            help: "1 where history is kept, 0 where the store does not take it.",
+            unit: None,
+            series: one(f64::from(u8::from(picture.store_fault.is_none()))),
+        },
+        Family {
+            name: "sonde_build_info",
+            help: "1, with the version of the program.",
+            unit: None,
+            series: Series::Gauges(vec![(vec![("version", env!("CARGO_PKG_VERSION").to_owned())], 1.0)]),
+        },
+    ]
+}
+
+fn text(families: &[Family], is_open: bool) -> String {
+    let mut text = String::new();
+    for family in families.iter().filter(|family| !family.is_empty()) {
+        write_family(&mut text, family, is_open).expect("a string takes all that is written");
+    }
+    if is_open {
+        text.push_str("# EOF\n");
+    }
+    text
+}
+
+impl Family {
+    fn is_empty(&self) -> bool {
+        match &self.series {
+            Series::Counters(all) | Series::Gauges(all) => all.is_empty(),
+            Series::Histograms(all) => all.is_empty(),
+        }
+    }
+}
+
+fn write_family(text: &mut String, family: &Family, is_open: bool) -> std::fmt::Result {
+    let kind = match family.series {
+        Series::Counters(_) => "counter",
+        Series::Gauges(_) => "gauge",
+        Series::Histograms(_) => "histogram",
+    };
+    let name = family.name;
+    // In the older text a counter's family is called as its samples are.
+    let suffix = if kind == "counter" { "_total" } else { "" };
+    let called = if is_open { "" } else { suffix };
+    writeln!(text, "# HELP {name}{called} {}", family.help)?;
+    writeln!(text, "# TYPE {name}{called} {kind}")?;
+    if let Some(unit) = family.unit.filter(|_| is_open) {
+        writeln!(text, "# UNIT {name} {unit}")?;
+    }
+    match &family.series {
+        Series::Counters(all) | Series::Gauges(all) => {
+            for (labels, value) in all {
+                writeln!(text, "{name}{suffix}{} {value}", braced(labels, None))?;
+            }
+        }
+        Series::Histograms(all) => {
+            for (labels, reading) in all {
+                for ((_, bound), count) in BOUNDS.iter().zip(classic(&reading.times)) {
+                    writeln!(text, "{name}_bucket{} {count}", braced(labels, Some(bound)))?;
+                }
+                writeln!(text, "{name}_bucket{} {}", braced(labels, Some("+Inf")), reading.times.count())?;
+                writeln!(text, "{name}_sum{} {}", braced(labels, None), reading.sum)?;
+                writeln!(text, "{name}_count{} {}", braced(labels, None), reading.times.count())?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// `{host="db1",le="0.1"}`; nothing where there is no label.
+fn braced(labels: &Labels, bound: Option<&str>) -> String {
+    let escaped = |value: &str| value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+    let each = labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value)));
+    let all: Vec<String> = each.chain(bound.map(|bound| format!("le=\"{bound}\""))).collect();
+    if all.is_empty() { String::new() } else { format!("{{{}}}", all.join(",")) }
+}
+
+/// How many values are at most each bound, by the middles of their buckets.
+fn classic(times: &Distribution) -> [u64; BOUNDS.len()] {
+    let mut counts = [0; BOUNDS.len()];
+    for (value, count) in times.buckets() {
+        let first = BOUNDS.partition_point(|(bound, _)| *bound < value);
+        counts[first..].iter_mut().for_each(|upto| *upto += count);
+    }
+    counts
+}
+
+/// The native bucket of a value: the smallest i with value ≤ 2^(i / 8) seconds.
+fn native(nanos: u64) -> i32 {
+    ((nanos as f64 / 1e9).log2() * f64::from(1 << SCHEMA)).ceil() as i32
+}
+
+fn message(family: &Family) -> proto::MetricFamily {
+    let labels = |labels: &Labels| {
+        labels.iter().map(|(name, value)| proto::LabelPair { name: (*name).to_owned(), value: value.clone() }).collect()
+    };
+    let (kind, suffix, metric): (i32, &str, Vec<proto::Metric>) = match &family.series {
+        Series::Counters(all) => {
+            let metric = |(of, value): &(Labels, f64)| proto::Metric {
+                label: labels(of),
+                counter: Some(proto::Number { value: *value }),
+                ..proto::Metric::default()
+            };
+            (proto::COUNTER, "_total", all.iter().map(metric).collect())
+        }
+        Series::Gauges(all) => {
+            let metric = |(of, value): &(Labels, f64)| proto::Metric {
+                label: labels(of),
+                gauge: Some(proto::Number { value: *value }),
+                ..proto::Metric::default()
+            };
+            (proto::GAUGE, "", all.iter().map(metric).collect())
+        }
+        Series::Histograms(all) => {
+            let metric = |(of, reading): &(Labels, Reading)| proto::Metric {
+                label: labels(of),
+                histogram: Some(histogram(reading)),
+                ..proto::Metric::default()
+            };
+            (proto::HISTOGRAM, "", all.iter().map(metric).collect())
+        }
+    };
+    proto::MetricFamily { name: format!("{}{suffix}", family.name), help: family.help.to_owned(), kind, metric }
+}
+
+fn histogram(reading: &Reading) -> proto::Histogram {
+    let mut natives = std::collections::BTreeMap::<i32, i64>::new();
+    for (value, count) in reading.times.buckets() {
+        *natives.entry(native(value)).or_default() += count.cast_signed();
+    }
+    let mut spans = Vec::<proto::BucketSpan>::new();
+    let (mut deltas, mut last, mut next) = (Vec::new(), 0, 0);
+    for (index, count) in natives {
+        match spans.last_mut() {
+            Some(span) if index == next => span.length += 1,
+            _ => spans.push(proto::BucketSpan { offset: index - next, length: 1 }),
+        }
+        next = index + 1;
+        deltas.push(count - last);
+        last = count;
+    }
+    if spans.is_empty() {
+        // Without any span a native histogram would be taken for a classic one.
+        spans.push(proto::BucketSpan { offset: 0, length: 0 });
+    }
+    let buckets = BOUNDS.iter().zip(classic(&reading.times)).map(|((bound, _), count)| proto::Bucket {
+        cumulative_count: count,
+        upper_bound: *bound as f64 / 1e9,
+    });
+    proto::Histogram {
+        sample_count: reading.times.count(),
+        sample_sum: reading.sum,
+        bucket: buckets.collect(),
+        schema: SCHEMA,
+        zero_threshold: ZERO,
+        positive_span: spans,
+        positive_delta: deltas,
+    }
+}
+
+/// Messages of `metrics.proto`, as far as they are written here; the numbers are that file's.
+mod proto {
+    use prost::Message;
+
+    pub const COUNTER: i32 = 0;
+    pub const GAUGE: i32 = 1;
+    pub const HISTOGRAM: i32 = 4;
+
+    #[derive(Clone, PartialEq, Message)]
+    pub struct LabelPair {
+        #[prost(string, tag = "1")]
+        pub name: String,
+        #[prost(string, tag = "2")]
+        pub value: String,
+    }
+
+    /// `Counter` and `Gauge` have the same first field.
+    #[derive(Clone, Copy, PartialEq, Message)]
+    pub struct Number {
+        #[prost(double, tag = "1")]
+        pub value: f64,
+    }
+
+    #[derive(Clone, Copy, PartialEq, Message)]
+    pub struct Bucket {
+        #[prost(uint64, tag = "1")]
+        pub cumulative_count: u64,
+        #[prost(double, tag = "2")]
+        pub upper_bound: f64,
+    }
+
+    #[derive(Clone, Copy, PartialEq, Message)]
+    pub struct BucketSpan {
+        #[prost(sint32, tag = "1")]
+        pub offset: i32,
+        #[prost(uint32, tag = "2")]
+        pub length: u32,
+    }
+
+    #[derive(Clone, PartialEq, Message)]
+    pub struct Histogram {
+        #[prost(uint64, tag = "1")]
+        pub sample_count: u64,
+        #[prost(double, tag = "2")]
+        pub sample_sum: f64,
+        #[prost(message, repeated, tag = "3")]
+        pub bucket: Vec<Bucket>,
+        #[prost(sint32, tag = "5")]
+        pub schema: i32,
+        #[prost(double, tag = "6")]
+        pub zero_threshold: f64,
+        #[prost(message, repeated, tag = "12")]
+        pub positive_span: Vec<BucketSpan>,
+        #[prost(sint64, repeated, tag = "13")]
+        pub positive_delta: Vec<i64>,
+    }
+
+    #[derive(Clone, PartialEq, Message)]
+    pub struct Metric {
+        #[prost(message, repeated, tag = "1")]
+        pub label: Vec<LabelPair>,
+        #[prost(message, optional, tag = "2")]
+        pub gauge: Option<Number>,
+        #[prost(message, optional, tag = "3")]
+        pub counter: Option<Number>,
+        #[prost(message, optional, tag = "7")]
+        pub histogram: Option<Histogram>,
+    }
+
+    #[derive(Clone, PartialEq, Message)]
+    pub struct MetricFamily {
+        #[prost(string, tag = "1")]
+        pub name: String,
+        #[prost(string, tag = "2")]
+        pub help: String,
+        #[prost(int32, tag = "3")]
+        pub kind: i32,
+        #[prost(message, repeated, tag = "4")]
+        pub metric: Vec<Metric>,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use logbook::monitor::talk::Over;
+    use measure::unit::Nanos;
+    use test_case::test_case;
+
+    use super::*;
+
+    fn totals(times: &[u64]) -> Totals {
+        let mut span = Span::default();
+        times.iter().for_each(|took| span.answer(Nanos(*took)));
+        let mut totals = Totals { cells: Some(std::collections::BTreeMap::new()), ..Totals::default() };
+        totals.take(("a\"b", "c", Over::Udp), (Some("p"), Some("q")), &span);
+        totals
+    }
+
+    fn lines(text: &[u8]) -> Vec<String> {
+        String::from_utf8(text.to_vec()).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn classic_buckets_count_what_is_at_most_their_bound() {
+        let told = lines(&told(&Picture::default(), &totals(&[900, 1_500, 40_000, 2_000_000_000]), Form::Text));
+        let at = |bound: &str| {
+            let start = format!("sonde_host_round_trip_seconds_bucket{{host=\"a\\\"b\",over=\"udp\",le=\"{bound}\"}} ");
+            told.iter().find_map(|line| line.strip_prefix(&start)).unwrap().to_owned()
+        };
+        assert_eq!((at("1e-06"), at("2e-06"), at("5e-05"), at("1"), at("+Inf")), ("1".into(), "2".into(), "3".into(), "3".into(), "4".into()));
+        assert!(told.contains(&"sonde_zone_round_trip_seconds_count{from_zone=\"p\",to_zone=\"q\",over=\"udp\"} 4".to_owned()));
+        assert!(told.contains(&"sonde_requests_total{from=\"a\\\"b\",to=\"c\",over=\"udp\",fate=\"lost\"} 0".to_owned()));
+    }
+
+    #[test]
+    fn openmetrics_ends_as_it_has_to_and_names_units() {
+        let told = lines(&told(&Picture::default(), &totals(&[900]), Form::OpenMetrics));
+        assert_eq!(told.last().unwrap(), "# EOF");
+        assert!(told.contains(&"# UNIT sonde_round_trip_seconds seconds".to_owned()));
+        assert!(told.contains(&"# TYPE sonde_requests counter".to_owned()));
+    }
+
+    #[test]
+    fn native_buckets_hold_each_value_between_their_bounds() {
+        for nanos in [1_u64, 999, 1_000, 53_120, 1_000_000_000, 3_600_000_000_000] {
+            let index = f64::from(native(nanos));
+            let seconds = nanos as f64 / 1e9;
+            assert!(seconds <= 2_f64.powf(index / 8.0) * (1.0 + 1e-12), "{nanos}");
+            assert!(seconds > 2_f64.powf((index - 1.0) / 8.0) * (1.0 - 1e-12), "{nanos}");
+        }
+        assert_eq!(native(1_000_000_000), 0, "the bound belongs to its bucket");
+    }
+
+    #[test]
+    fn spans_and_deltas_give_the_counts_back() {
+        let mut span = Span::default();
+        [1_000, 1_010, 1_150, 80_000, 80_000, 80_000].iter().for_each(|took| span.answer(Nanos(*took)));
+        let told = histogram(&Reading::of(&span));
+        let (mut at, mut count, mut found, mut deltas) = (0, 0, Vec::new(), told.positive_delta.iter());
+        for span in &told.positive_span {
+            at += span.offset;
+            for _ in 0..span.length {
+                count += deltas.next().unwrap();
+                found.push((at, count));
+                at += 1;
+            }
+        }
+        let mut wanted = std::collections::BTreeMap::new();
+        span.times.buckets().for_each(|(value, count)| *wanted.entry(native(value)).or_default() += count.cast_signed());
+        assert_eq!(found, wanted.into_iter().collect::<Vec<_>>());
+        assert_eq!(told.sample_count, 6);
+        assert_eq!(histogram(&Reading::of(&Span::default())).positive_span.len(), 1, "of nothing, no classic one");
+    }
+
+    #[test_case("application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited,application/openmetrics-text;version=1.0.0;q=0.8,text/plain;version=0.0.4;q=0.5,*/*;q=0.1", Form::Protobuf; "Prometheus with native histograms")]
+    #[test_case("application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1", Form::OpenMetrics; "Prometheus")]
+    #[test_case("*/*", Form::Text; "curl")]
+    #[test_case("text/html,application/xhtml+xml,*/*;q=0.8", Form::Text; "a browser")]
+    #[test_case("", Form::Text; "nothing")]
+    fn the_form_is_the_one_that_is_wanted_most(accept: &str, form: Form) {
+        assert_eq!(Form::accepted(accept), form);
+    }
+
+    #[test]
+    fn a_thousand_hosts_are_at_most_two_megabytes() {
+        let mut span = Span::default();
+        (1..500).for_each(|k| span.answer(Nanos(k * 1_237)));
+        span.sum_ns = u64::MAX / 3;
+        let mut totals = Totals::default();
+        for host in 0..1_000 {
+            let zone = format!("zone-{}", host % 10);
+            totals.take((&format!("node-{host:04}"), "x", Over::Udp), (Some(&zone), Some("zone-1")), &span);
+        }
+        assert!(told(&Picture::default(), &totals, Form::Text).len() <= 2_000_000);
+    }
+}
