@@ -16,6 +16,7 @@ pub mod event;
 pub mod hops;
 pub mod interval;
 pub mod look;
+pub mod lookout;
 pub mod method;
 pub mod origin;
 pub mod outcome;
