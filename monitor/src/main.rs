@@ -6,12 +6,14 @@
 mod centre;
 mod comparison;
 mod history;
+mod incident;
 mod line;
 mod options;
 mod probe;
 mod screen;
 mod serve;
 mod summary;
+mod telling;
 mod view;
 mod watch;
 mod way;

@@ -165,7 +165,12 @@ pub struct Totals {
 
 impl Totals {
     /// Takes in a second of a cell.
-    pub fn take(&mut self, (from, to, over): (&str, &str, Over), (near, far): (Option<&str>, Option<&str>), span: &Span) {
+    pub fn take(
+        &mut self,
+        (from, to, over): (&str, &str, Over),
+        (near, far): (Option<&str>, Option<&str>),
+        span: &Span,
+    ) {
         self.hosts.entry((from.to_owned(), over)).or_default().add(span);
         if let (Some(near), Some(far)) = (near, far) {
             self.zones.entry((near.to_owned(), far.to_owned(), over)).or_default().add(span);

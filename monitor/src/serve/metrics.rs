@@ -159,7 +159,10 @@ struct Names {
 }
 
 const HOST: Names = Names {
-    times: ("sonde_host_round_trip_seconds", "Response times of the requests that a host made, from when each was due."),
+    times: (
+        "sonde_host_round_trip_seconds",
+        "Response times of the requests that a host made, from when each was due.",
+    ),
     fates: ("sonde_host_requests", "Requests that a host made, by what became of them."),
     lost: ("sonde_host_lost", "Of those lost, by the way on which they were; unknown where the far end does not tell."),
 };
@@ -209,7 +212,9 @@ fn measured(names: &Names, series: &[(Labels, &Span)]) -> [Family; 3] {
             name: names.times.0,
             help: names.times.1,
             unit: Some("seconds"),
-            series: Series::Histograms(series.iter().map(|(labels, span)| (labels.clone(), Reading::of(span))).collect()),
+            series: Series::Histograms(
+                series.iter().map(|(labels, span)| (labels.clone(), Reading::of(span))).collect(),
+            ),
         },
         Family { name: names.fates.0, help: names.fates.1, unit: None, series: Series::Counters(fates.collect()) },
         Family { name: names.lost.0, help: names.lost.1, unit: None, series: Series::Counters(lost.collect()) },
@@ -217,8 +222,11 @@ fn measured(names: &Names, series: &[(Labels, &Span)]) -> [Family; 3] {
 }
 
 fn agents(picture: &Picture) -> Vec<Family> {
-    let agents: Vec<_> =
-        picture.hosts.iter().filter_map(|host| Some((vec![("host", host.name.clone())], host.agent.as_ref()?))).collect();
+    let agents: Vec<_> = picture
+        .hosts
+        .iter()
+        .filter_map(|host| Some((vec![("host", host.name.clone())], host.agent.as_ref()?)))
+        .collect();
     let gauge = |name, help, unit, value: &dyn Fn(&crate::centre::picture::AgentNow) -> Option<f64>| Family {
         name,
         help,
@@ -416,10 +424,10 @@ fn histogram(reading: &Reading) -> proto::Histogram {
         // Without any span a native histogram would be taken for a classic one.
         spans.push(proto::BucketSpan { offset: 0, length: 0 });
     }
-    let buckets = BOUNDS.iter().zip(classic(&reading.times)).map(|((bound, _), count)| proto::Bucket {
-        cumulative_count: count,
-        upper_bound: *bound as f64 / 1e9,
-    });
+    let buckets = BOUNDS
+        .iter()
+        .zip(classic(&reading.times))
+        .map(|((bound, _), count)| proto::Bucket { cumulative_count: count, upper_bound: *bound as f64 / 1e9 });
     proto::Histogram {
         sample_count: reading.times.count(),
         sample_sum: reading.sum,
@@ -540,9 +548,18 @@ mod tests {
             let start = format!("sonde_host_round_trip_seconds_bucket{{host=\"a\\\"b\",over=\"udp\",le=\"{bound}\"}} ");
             told.iter().find_map(|line| line.strip_prefix(&start)).unwrap().to_owned()
         };
-        assert_eq!((at("1e-06"), at("2e-06"), at("5e-05"), at("1"), at("+Inf")), ("1".into(), "2".into(), "3".into(), "3".into(), "4".into()));
-        assert!(told.contains(&"sonde_zone_round_trip_seconds_count{from_zone=\"p\",to_zone=\"q\",over=\"udp\"} 4".to_owned()));
-        assert!(told.contains(&"sonde_requests_total{from=\"a\\\"b\",to=\"c\",over=\"udp\",fate=\"lost\"} 0".to_owned()));
+        assert_eq!(
+            (at("1e-06"), at("2e-06"), at("5e-05"), at("1"), at("+Inf")),
+            ("1".into(), "2".into(), "3".into(), "3".into(), "4".into())
+        );
+        assert!(
+            told.contains(
+                &"sonde_zone_round_trip_seconds_count{from_zone=\"p\",to_zone=\"q\",over=\"udp\"} 4".to_owned()
+            )
+        );
+        assert!(
+            told.contains(&"sonde_requests_total{from=\"a\\\"b\",to=\"c\",over=\"udp\",fate=\"lost\"} 0".to_owned())
+        );
     }
 
     #[test]
@@ -579,7 +596,9 @@ mod tests {
             }
         }
         let mut wanted = std::collections::BTreeMap::new();
-        span.times.buckets().for_each(|(value, count)| *wanted.entry(native(value)).or_default() += count.cast_signed());
+        span.times
+            .buckets()
+            .for_each(|(value, count)| *wanted.entry(native(value)).or_default() += count.cast_signed());
         assert_eq!(found, wanted.into_iter().collect::<Vec<_>>());
         assert_eq!(told.sample_count, 6);
         assert_eq!(histogram(&Reading::of(&Span::default())).positive_span.len(), 1, "of nothing, no classic one");

@@ -251,16 +251,19 @@ impl MonitorPlan {
     /// The first fault: names twice, no two hosts, an interval that is too short, an unknown host, no address; at the word of `text` that is wrong,
     /// where it stands there.
     pub fn check(&self, text: &str, name: &str) -> Result<(), PlanError> {
-        let fault = |word: &str, what: String, hint: &str| {
-            PlanError::at(text, name, place(text, word), what, hint.to_owned())
-        };
+        let fault =
+            |word: &str, what: String, hint: &str| PlanError::at(text, name, place(text, word), what, hint.to_owned());
         let mut names = BTreeSet::new();
         for each in self.hosts.iter().map(|host| &host.name).chain(self.targets.iter().map(|target| &target.name)) {
             if !is_name(each) {
                 return Err(fault(each, format!("`{each}` is no name of a host"), "letters, digits, `.`, `-` and `_`"));
             }
             if !names.insert(each) {
-                return Err(fault(each, format!("two are called `{each}`"), "give each host and target a name of its own"));
+                return Err(fault(
+                    each,
+                    format!("two are called `{each}`"),
+                    "give each host and target a name of its own",
+                ));
             }
         }
         if self.hosts.is_empty() {
@@ -313,14 +316,27 @@ impl MonitorPlan {
         for target in &self.targets {
             let needs_port = target.over != Over::Icmp;
             if needs_port != target.port.is_some_and(|port| port > 0) {
-                let what = format!("{} over {}: a port is {}", target.name, target.over.name(), if needs_port { "missing" } else { "not for ICMP" });
-                return Err(fault(&target.name, what, "as port = 443 with over = \"tcp-connect\", or over = \"icmp\" without"));
+                let what = format!(
+                    "{} over {}: a port is {}",
+                    target.name,
+                    target.over.name(),
+                    if needs_port { "missing" } else { "not for ICMP" }
+                );
+                return Err(fault(
+                    &target.name,
+                    what,
+                    "as port = 443 with over = \"tcp-connect\", or over = \"icmp\" without",
+                ));
             }
             if let Err(error) = target.address.parse::<DataAddress>() {
                 return Err(fault(&target.address, error.to_string(), "an address or a name that can be looked up"));
             }
             if let Some(stranger) = target.from.iter().flatten().find(|from| !hosts.contains(from.as_str())) {
-                return Err(fault(stranger, format!("no host is called `{stranger}`"), "`from` lists hosts of this plan"));
+                return Err(fault(
+                    stranger,
+                    format!("no host is called `{stranger}`"),
+                    "`from` lists hosts of this plan",
+                ));
             }
         }
         Ok(())
@@ -328,9 +344,10 @@ impl MonitorPlan {
 
     /// The zone of each host and target that is in one.
     pub fn zones(&self) -> BTreeMap<&str, &str> {
-        let hosts = self.hosts.iter().filter_map(|host| {
-            Some((host.name.as_str(), host.labels.get(&self.measure.zone)?.as_str()))
-        });
+        let hosts = self
+            .hosts
+            .iter()
+            .filter_map(|host| Some((host.name.as_str(), host.labels.get(&self.measure.zone)?.as_str())));
         let targets = self.targets.iter().filter_map(|target| Some((target.name.as_str(), target.zone.as_deref()?)));
         hosts.chain(targets).collect()
     }
@@ -339,9 +356,9 @@ impl MonitorPlan {
 /// Where `word` stands in `text`, as a word of its own; the start where it does not.
 fn place(text: &str, word: &str) -> Range<usize> {
     let is_part = |letter: char| letter.is_alphanumeric() || "-_.".contains(letter);
-    let mut places = text.match_indices(word).filter(|(at, _)| {
-        !text[..*at].ends_with(is_part) && !text[at + word.len()..].starts_with(is_part)
-    });
+    let mut places = text
+        .match_indices(word)
+        .filter(|(at, _)| !text[..*at].ends_with(is_part) && !text[at + word.len()..].starts_with(is_part));
     places.next().map_or(0..0, |(at, _)| at..at + word.len())
 }
 

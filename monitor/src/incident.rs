@@ -1,0 +1,193 @@
+//! Incidents in words: what changed, where, by how much and since when.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use measure::lookout::incident::{Direction, Ending, Estimate, Incident, Kind, Onset, Role, Scope, Size};
+
+/// One sentence without its full stop: `db3 answers slower: p50 +31 % [24, 40], since 14:02:10 ± 3 s (12 of 12 cells)`.
+pub fn sentence(incident: &Incident, zone: &TimeZone) -> String {
+    let share =
+        if incident.of > 0 { format!(" ({} of {} cells)", incident.affected, incident.of) } else { String::new() };
+    let size = incident.size.map(|size| format!(": {}", sized(size))).unwrap_or_default();
+    let way = match incident.direction {
+        Some(Direction::Out) => ", on the way there",
+        Some(Direction::Back) => ", on the way back",
+        Some(Direction::Both) => ", both ways",
+        None => "",
+    };
+    let port = incident.port.map(|port| format!(", from source port {port} alone")).unwrap_or_default();
+    format!("{}{size}{way}{port}, since {}{share}", subject(incident), onset(incident.onset, zone))
+}
+
+/// The same without when and how many: for a heading.
+pub fn heading(incident: &Incident) -> String {
+    let size = incident.size.map(|size| format!(": {}", sized(size))).unwrap_or_default();
+    format!("{}{size}", subject(incident))
+}
+
+fn subject(incident: &Incident) -> String {
+    let what = match incident.kind {
+        Kind::Silent => "nothing is answered",
+        Kind::AgentSilent => "the agent tells nothing",
+        Kind::Overloaded => "the host that asks is late itself",
+        Kind::Loss => "requests are lost",
+        Kind::Slower => "slower",
+        Kind::Faster => "faster",
+        Kind::Tail => "more slow answers at the same median",
+    };
+    format!("{}: {what}", place(&incident.scope))
+}
+
+/// Where, for people: `db3`, `db3 as it answers`, `db1 → db2`, `zone a → zone b`.
+pub fn place(scope: &Scope) -> String {
+    let arrow = |both: bool| if both { "↔" } else { "→" };
+    match scope {
+        Scope::Everything => "all hosts".to_owned(),
+        Scope::Zone { zone } => format!("zone {zone}"),
+        Scope::Zones { from, to, both_ways } => format!("zones {from} {} {to}", arrow(*both_ways)),
+        Scope::Host { host, role: Role::Both } => host.clone(),
+        Scope::Host { host, role: Role::Client } => format!("{host} as it asks"),
+        Scope::Host { host, role: Role::Server } => format!("{host} as it answers"),
+        Scope::Pair { from, to, both_ways } => format!("{from} {} {to}", arrow(*both_ways)),
+        Scope::HostOrPair { host, from, to, both_ways } => {
+            format!("{host} or the path {from} {} {to}", arrow(*both_ways))
+        }
+        Scope::Unknown => "several cells, no one place".to_owned(),
+    }
+}
+
+fn sized(size: Size) -> String {
+    let percent = |estimate: Estimate, of: fn(f64) -> f64| {
+        let [value, low, high] = [estimate.value, estimate.low, estimate.high].map(of);
+        // Between them the two ends differ by ten steps or so.
+        let digits = if (high - low).abs() < 1.0 { 2 } else { usize::from((high - low).abs() < 10.0) };
+        (value, low, high, digits)
+    };
+    match size {
+        Size::Ratio(estimate) => {
+            let (value, low, high, digits) = percent(estimate, |ratio| (ratio - 1.0) * 100.0);
+            format!("p50 {value:+.digits$} % [{low:.digits$}, {high:.digits$}]")
+        }
+        Size::Lost(estimate) => {
+            let (value, low, high, digits) = percent(estimate, |share| share * 100.0);
+            format!("{value:.digits$} % lost [{low:.digits$}, {high:.digits$}]")
+        }
+        Size::Slow(estimate) => {
+            let (value, low, high, digits) = percent(estimate, |share| share * 100.0);
+            format!("{value:.digits$} % above the usual p99 [{low:.digits$}, {high:.digits$}]")
+        }
+        Size::Disturbed(share) => format!("{:.0} % of the last minute", share * 100.0),
+    }
+}
+
+/// `14:02:10 ± 3 s`; with the day where that is not today's of `zone` is for the reader to add.
+pub fn onset(onset: Onset, zone: &TimeZone) -> String {
+    let spread = onset.latest.saturating_sub(onset.likely).max(onset.likely.saturating_sub(onset.earliest));
+    let at = clock(onset.likely, zone);
+    if spread == 0 {
+        at
+    } else if spread < 120 {
+        format!("{at} ± {spread} s")
+    } else {
+        format!("{at} ± {} min", spread.div_ceil(60))
+    }
+}
+
+/// A second since 1970 as `14:02:10`.
+pub fn clock(second: u64, zone: &TimeZone) -> String {
+    moment(second).map_or_else(|| second.to_string(), |at| at.to_zoned(zone.clone()).strftime("%H:%M:%S").to_string())
+}
+
+/// A second since 1970 as RFC 3339 in UTC.
+pub fn rfc3339(second: u64) -> String {
+    moment(second).map_or_else(|| second.to_string(), |at| at.to_string())
+}
+
+fn moment(second: u64) -> Option<Timestamp> {
+    Timestamp::from_second(i64::try_from(second).ok()?).ok()
+}
+
+/// Why it ended.
+pub fn ending(ending: Ending) -> String {
+    match ending {
+        Ending::Resolved => "it is over".to_owned(),
+        Ending::Merged { into } => format!("it is part of incident {into}"),
+        Ending::Accepted => "it was accepted as usual".to_owned(),
+        Ending::Unwatched => "it is not watched any more".to_owned(),
+    }
+}
+
+/// The kind's name for machines.
+pub fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Silent => "silent",
+        Kind::AgentSilent => "agent-silent",
+        Kind::Overloaded => "overloaded",
+        Kind::Loss => "loss",
+        Kind::Slower => "slower",
+        Kind::Faster => "faster",
+        Kind::Tail => "tail",
+    }
+}
+
+/// Whom an incident is put down to, as a label that stays the same while it goes on: `host=db3`.
+pub fn label(scope: &Scope) -> String {
+    match scope {
+        Scope::Everything => "everything".to_owned(),
+        Scope::Zone { zone } => format!("zone={zone}"),
+        Scope::Zones { from, to, .. } => format!("zones={from}>{to}"),
+        Scope::Host { host, role: Role::Both } => format!("host={host}"),
+        Scope::Host { host, role: Role::Client } => format!("client={host}"),
+        Scope::Host { host, role: Role::Server } => format!("server={host}"),
+        Scope::Pair { from, to, .. } => format!("pair={from}>{to}"),
+        Scope::HostOrPair { from, to, .. } => format!("host-or-pair={from}>{to}"),
+        Scope::Unknown => "unknown".to_owned(),
+    }
+}
+
+/// An incident for tests: a host that answers 31 % slower.
+#[cfg(test)]
+pub fn example(id: u64) -> Incident {
+    Incident {
+        id,
+        kind: Kind::Slower,
+        scope: Scope::Host { host: "db3".to_owned(), role: Role::Server },
+        size: Some(Size::Ratio(Estimate { value: 1.31, low: 1.24, high: 1.4 })),
+        onset: Onset { earliest: 1_764_115_327, likely: 1_764_115_330, latest: 1_764_115_333 },
+        affected: 12,
+        of: 12,
+        direction: None,
+        port: None,
+        noticed: 1_764_115_400,
+        returned: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slower_host_is_told_with_size_interval_and_onset() {
+        assert_eq!(
+            sentence(&example(1), &TimeZone::UTC),
+            "db3 as it answers: slower: p50 +31 % [24, 40], since 00:02:10 ± 3 s (12 of 12 cells)"
+        );
+        assert_eq!(label(&example(1).scope), "server=db3");
+    }
+
+    #[test]
+    fn a_small_loss_has_the_digits_it_needs_and_its_way() {
+        let lost = Incident {
+            kind: Kind::Loss,
+            scope: Scope::Pair { from: "a".to_owned(), to: "b".to_owned(), both_ways: false },
+            size: Some(Size::Lost(Estimate { value: 0.0102, low: 0.0081, high: 0.0127 })),
+            direction: Some(Direction::Back),
+            ..example(2)
+        };
+        assert_eq!(
+            sentence(&lost, &TimeZone::UTC),
+            "a → b: requests are lost: 1.02 % lost [0.81, 1.27], on the way back, since 00:02:10 ± 3 s (12 of 12 cells)"
+        );
+    }
+}
