@@ -1,3 +1,5 @@
 //! What a monitor serves over HTTP: the page and its data, and `/metrics`. Read-only.
 
+pub mod board;
+pub mod http;
 pub mod metrics;

@@ -1,0 +1,50 @@
+//! What the centre shows and whoever reads sees: one lock for what is now, one for sums, and a bell for those who wait for news.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::watch;
+
+use crate::centre::picture::{Picture, Totals};
+
+/// The board.
+#[derive(Debug)]
+pub struct Board {
+    picture: Mutex<Arc<Picture>>,
+    totals: Mutex<Totals>,
+    news: watch::Sender<u64>,
+}
+
+impl Default for Board {
+    fn default() -> Self {
+        Self { picture: Mutex::default(), totals: Mutex::default(), news: watch::Sender::new(0) }
+    }
+}
+
+impl Board {
+    /// Puts up a new picture.
+    pub fn show(&self, picture: Picture) {
+        let at = picture.at;
+        *lock(&self.picture) = Arc::new(picture);
+        self.news.send_replace(at);
+    }
+
+    /// The latest picture.
+    pub fn picture(&self) -> Arc<Picture> {
+        Arc::clone(&lock(&self.picture))
+    }
+
+    /// The sums, while nobody else has them.
+    pub fn totals(&self) -> MutexGuard<'_, Totals> {
+        lock(&self.totals)
+    }
+
+    /// Tells the second of each new picture.
+    pub fn news(&self) -> watch::Receiver<u64> {
+        self.news.subscribe()
+    }
+}
+
+fn lock<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What is shown is whole at any time, whoever broke off.
+    what.lock().unwrap_or_else(PoisonError::into_inner)
+}
