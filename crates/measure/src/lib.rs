@@ -31,6 +31,7 @@ pub mod span;
 pub mod statistics;
 pub mod study;
 pub mod throughput;
+pub mod topology;
 pub mod trace;
 pub mod unit;
 pub mod verdict;
