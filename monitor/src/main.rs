@@ -9,6 +9,7 @@ mod line;
 mod options;
 mod probe;
 mod screen;
+mod store;
 mod summary;
 mod view;
 mod watch;
