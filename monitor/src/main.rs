@@ -12,6 +12,7 @@ mod options;
 mod probe;
 mod screen;
 mod serve;
+mod store;
 mod summary;
 mod telling;
 mod view;

@@ -3,6 +3,8 @@
 //!
 //! Whoever adds in any order and any grouping gets the same: counters are sums, extremes are the outermost.
 
+mod octets;
+
 use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
@@ -13,6 +15,8 @@ use crate::recorder::LONGEST;
 use crate::statistics::payload::{self, NoHistogram};
 use crate::statistics::quantile::{rank, standing};
 use crate::unit::Nanos;
+
+pub use octets::NoSpan;
 
 /// Significant digits of what is kept for long: a bucket is at most 0.78 % wide.
 const KEPT_DIGITS: u8 = 2;

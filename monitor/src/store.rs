@@ -1,0 +1,355 @@
+//! Where a monitor keeps what its agents tell: one seam, with a file of one monitor behind it or a database that a team shares.
+//!
+//! What is given is *added*: a minute may come in as many parts as it likes, in any order. Each part says which beats of which start of an
+//! agent it holds, and the store keeps the number of the last one in the same transaction; so a part that comes twice adds nothing,
+//! and what was acknowledged is on the disk. Hours are made of their minutes and days of their hours ([`Store::roll`]); until an
+//! interval is made, or made anew since something came late, readers get the sum of what it is to be made of. So nobody ever reads less than is kept.
+//!
+//! Times are seconds since 1970 UTC; intervals are named by their first second, and a day is one of UTC. Not here: clocks, detectors, words of commands.
+
+pub mod error;
+pub mod place;
+pub mod sqlite;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use logbook::monitor::talk::Over;
+use measure::span::Span;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use uuid::Uuid;
+
+use error::{Fault, StoreError};
+
+/// One host asked by another in one way.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Cell {
+    /// The host that asks.
+    pub from: String,
+    /// The host that is asked.
+    pub to: String,
+    /// By what.
+    pub over: Over,
+}
+
+/// How long an interval is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// 60 s.
+    Minute,
+    /// 3,600 s.
+    Hour,
+    /// 86,400 s, a day of UTC.
+    Day,
+}
+
+impl Level {
+    /// All, the shortest first.
+    pub const ALL: [Self; 3] = [Self::Minute, Self::Hour, Self::Day];
+
+    /// Its length in seconds.
+    pub const fn seconds(self) -> u64 {
+        match self {
+            Self::Minute => 60,
+            Self::Hour => 3_600,
+            Self::Day => 86_400,
+        }
+    }
+
+    /// The first second of the interval that second `at` belongs to.
+    pub const fn start(self, at: u64) -> u64 {
+        at - at % self.seconds()
+    }
+
+    /// What it is made of.
+    pub const fn below(self) -> Option<Self> {
+        match self {
+            Self::Minute => None,
+            Self::Hour => Some(Self::Minute),
+            Self::Day => Some(Self::Hour),
+        }
+    }
+
+    /// What is made of it.
+    pub const fn above(self) -> Option<Self> {
+        match self {
+            Self::Minute => Some(Self::Hour),
+            Self::Hour => Some(Self::Day),
+            Self::Day => None,
+        }
+    }
+
+    /// Its table.
+    const fn table(self) -> &'static str {
+        match self {
+            Self::Minute => "minutes",
+            Self::Hour => "hours",
+            Self::Day => "days",
+        }
+    }
+}
+
+/// What is kept in one transaction: all of it or none.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Batch {
+    /// What beats carried. One start of an agent may have several parts, in the order of its beats.
+    pub parts: Vec<Part>,
+    /// Incidents that began, changed or ended; the latest of each id is kept.
+    pub incidents: Vec<Incident>,
+    /// Marks; one whose id is kept already stays as it is.
+    pub marks: Vec<Mark>,
+}
+
+/// What some beats of one start of an agent carried, added up.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// Which start of which agent.
+    pub instance: Uuid,
+    /// The number of the first beat in it.
+    pub first: u64,
+    /// The number of the last.
+    pub last: u64,
+    /// What they add to each minute, by its first second.
+    pub minutes: Vec<(Cell, u64, Span)>,
+}
+
+/// Something that a lookout found. The columns that are searched stand beside the whole of what it said.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Incident {
+    /// Names it for good.
+    pub id: Uuid,
+    /// What it is, as the lookout names it.
+    pub kind: String,
+    /// Hosts that it is about, or that its zones have; empty where it is about all or none was named.
+    pub hosts: Vec<String>,
+    /// The earliest second in which it may have begun.
+    pub onset: u64,
+    /// When it was noticed.
+    pub begun: u64,
+    /// When it was over; absent: it goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<u64>,
+    /// All that was found.
+    pub told: Value,
+}
+
+/// What a person says was changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    /// Names it for good.
+    pub id: Uuid,
+    /// When.
+    pub at: u64,
+    /// What, as it was typed.
+    pub text: String,
+    /// Hosts that it is about; empty: all.
+    #[serde(default)]
+    pub hosts: Vec<String>,
+}
+
+/// A stretch of time that was accepted as how things should be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Baseline {
+    /// Its name. A baseline of a name that is kept replaces that one.
+    pub name: String,
+    /// Its first second.
+    pub from: u64,
+    /// The second after its last.
+    pub to: u64,
+    /// Hosts that it is for; empty: all.
+    #[serde(default)]
+    pub hosts: Vec<String>,
+    /// When it was accepted.
+    pub accepted: u64,
+}
+
+/// Which incidents are meant: those that were open at some second of the stretch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IncidentFilter {
+    /// The first second of it.
+    pub from: u64,
+    /// The second after its last.
+    pub to: u64,
+    /// Only those that go on.
+    pub open: bool,
+    /// At most so many, the latest first.
+    pub most: usize,
+}
+
+impl Default for IncidentFilter {
+    fn default() -> Self {
+        Self { from: 0, to: LATEST, open: false, most: 1_000 }
+    }
+}
+
+/// How long what is kept, by level, in seconds; absent: for ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retention {
+    /// Minutes.
+    pub minutes: Option<u64>,
+    /// Hours.
+    pub hours: Option<u64>,
+    /// Days.
+    pub days: Option<u64>,
+}
+
+impl Default for Retention {
+    /// Minutes for 14 days, hours for 400, days for ever.
+    fn default() -> Self {
+        let days = |count| Some(count * Level::Day.seconds());
+        Self { minutes: days(14), hours: days(400), days: None }
+    }
+}
+
+impl Retention {
+    /// What is kept of a level.
+    pub fn of(&self, level: Level) -> Option<u64> {
+        match level {
+            Level::Minute => self.minutes,
+            Level::Hour => self.hours,
+            Level::Day => self.days,
+        }
+    }
+
+    /// The first second of which a level is kept. What is removed is whole intervals of the level above, so that nothing is ever made anew of a rest.
+    fn edge(&self, level: Level, now: u64) -> Option<u64> {
+        self.of(level).map(|kept| level.above().unwrap_or(level).start(now.saturating_sub(kept)))
+    }
+}
+
+/// The last second that a store takes: in the year 36,812.
+pub const LATEST: u64 = 1 << 40;
+
+/// Keeps, adds up and finds what agents told. Each monitor and each reader opens one of its own.
+pub trait Store: Send {
+    /// Where it is, as people name it; without a password.
+    fn place(&self) -> String;
+
+    /// Keeps all of `batch`, or none of it. A part whose beats are all kept already adds nothing, whatever it holds.
+    ///
+    /// # Errors
+    /// [`Fault::Overlap`] where some beats of a part are kept and others are not, which only the agent can part: drop what was gathered of
+    /// it and take its beats anew after [`Store::kept`]. Else what the store says: then nothing of the batch is kept, or it is all kept
+    /// and only the answer was lost; giving it again is right in both cases.
+    fn keep(&mut self, batch: &Batch) -> Result<(), StoreError>;
+
+    /// The last beat that is kept of each start of an agent.
+    fn kept(&mut self) -> Result<BTreeMap<Uuid, u64>, StoreError>;
+
+    /// Intervals that are over by second `now` and are to be made, or made anew since something came late; the shorter first.
+    fn due(&mut self, now: u64) -> Result<Vec<(Level, u64)>, StoreError>;
+
+    /// Makes the interval at `at` of the level anew from those it consists of. Made twice it is the same. One whose parts are no longer kept stays
+    /// as it is: what comes late for it was added to it at once.
+    fn roll(&mut self, level: Level, at: u64) -> Result<(), StoreError>;
+
+    /// All cells of which anything was ever kept, in order.
+    fn cells(&mut self) -> Result<Vec<Cell>, StoreError>;
+
+    /// The first second of the latest minute of which anything is kept.
+    fn latest(&mut self) -> Result<Option<u64>, StoreError>;
+
+    /// Rows of a cell as they are, for intervals that begin from `from` to before `to`, in order. Use [`Store::history`].
+    fn rows(&mut self, cell: &Cell, level: Level, from: u64, to: u64) -> Result<Vec<(u64, Span)>, StoreError>;
+
+    /// Rows of all cells of an interval as they are, by cell. Use [`Store::slice`].
+    fn all_rows(&mut self, level: Level, at: u64) -> Result<Vec<(Cell, Span)>, StoreError>;
+
+    /// Intervals of the level, from `from` to before `to`, that are still to be made.
+    fn unmade(&mut self, level: Level, from: u64, to: u64) -> Result<BTreeSet<u64>, StoreError>;
+
+    /// Incidents, the latest first.
+    fn incidents(&mut self, filter: &IncidentFilter) -> Result<Vec<Incident>, StoreError>;
+
+    /// Marks from second `from` to before `to`, in order.
+    fn marks(&mut self, from: u64, to: u64) -> Result<Vec<Mark>, StoreError>;
+
+    /// Keeps a baseline, in place of the one of its name.
+    fn accept(&mut self, baseline: &Baseline) -> Result<(), StoreError>;
+
+    /// All baselines, by name.
+    fn baselines(&mut self) -> Result<Vec<Baseline>, StoreError>;
+
+    /// Removes a baseline; whether there was one.
+    fn withdraw(&mut self, name: &str) -> Result<bool, StoreError>;
+
+    /// Removes what is older than it is to be kept, after making what it was to be part of.
+    fn retain(&mut self, now: u64, retention: &Retention) -> Result<(), StoreError>;
+
+    /// Octets that it takes up on its disk.
+    fn size(&mut self) -> Result<u64, StoreError>;
+
+    /// Intervals of a cell that begin from `from` to before `to`, in order; those of which nothing is known are left out.
+    ///
+    /// # Errors
+    /// What the store says; a damaged row by its name.
+    fn history(&mut self, cell: &Cell, level: Level, from: u64, to: u64) -> Result<Vec<(u64, Span)>, StoreError> {
+        let Some(below) = level.below() else { return self.rows(cell, level, from, to) };
+        let unmade = self.unmade(level, from, to)?;
+        let mut found: BTreeMap<u64, Span> = self.rows(cell, level, from, to)?.into_iter().collect();
+        for at in unmade {
+            let parts = self.history(cell, below, at, at + level.seconds())?;
+            // An interval whose parts are gone has its row alone.
+            if let Some(sum) = sum(parts.into_iter().map(|(_, span)| span)) {
+                found.insert(at, sum);
+            }
+        }
+        Ok(found.into_iter().collect())
+    }
+
+    /// All cells of one interval, in order.
+    ///
+    /// # Errors
+    /// As of [`Store::history`].
+    fn slice(&mut self, level: Level, at: u64) -> Result<Vec<(Cell, Span)>, StoreError> {
+        let at = level.start(at);
+        let rows = self.all_rows(level, at)?;
+        let Some(below) = level.below() else { return Ok(rows) };
+        if self.unmade(level, at, at + 1)?.is_empty() {
+            return Ok(rows);
+        }
+        let mut sums = BTreeMap::<Cell, Span>::new();
+        for part in (at..at + level.seconds()).step_by(below.seconds() as usize) {
+            for (cell, span) in self.slice(below, part)? {
+                sums.entry(cell).or_default().add(&span);
+            }
+        }
+        let mut found: BTreeMap<Cell, Span> = rows.into_iter().collect();
+        found.extend(sums);
+        Ok(found.into_iter().collect())
+    }
+}
+
+/// The sum of spans; `None` of none.
+pub fn sum(spans: impl Iterator<Item = Span>) -> Option<Span> {
+    spans.reduce(|mut sum, span| {
+        sum.add(&span);
+        sum
+    })
+}
+
+/// What `over` is called in a store, read back.
+fn over(name: &str) -> Option<Over> {
+    Over::ALL.into_iter().find(|over| over.name() == name)
+}
+
+/// Whether a part is to be added, where beats up to `kept` are kept.
+fn is_new(part: &Part, kept: Option<u64>) -> Result<bool, Fault> {
+    let kept = kept.unwrap_or(0);
+    match part {
+        Part { last, .. } if *last <= kept => Ok(false),
+        Part { first, .. } if *first <= kept => {
+            Err(Fault::Overlap { instance: part.instance, first: *first, last: part.last, kept })
+        }
+        _ => Ok(true),
+    }
+}
+
+/// The levels from which on it is kept, for what is added to a minute: the shortest of which that minute is not yet removed.
+fn level_of(minute: u64, edges: &BTreeMap<Level, u64>) -> Level {
+    let is_kept = |level: &Level| edges.get(level).is_none_or(|edge| minute >= *edge);
+    Level::ALL.into_iter().find(is_kept).unwrap_or(Level::Day)
+}
+
+#[cfg(test)]
+pub mod tests;

@@ -1,0 +1,112 @@
+//! Why something could not be kept or had.
+
+use uuid::Uuid;
+
+/// What went wrong, and where.
+#[derive(Debug, thiserror::Error)]
+#[error("{place}: {fault}")]
+pub struct StoreError {
+    /// The store, without a password.
+    pub place: String,
+    /// What went wrong.
+    #[source]
+    pub fault: Fault,
+}
+
+/// What went wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// There is none.
+    #[error("there is no monitor's store here yet")]
+    Absent,
+    /// There is no room.
+    #[error("the disk is full")]
+    Full,
+    /// Somebody else writes, for longer than was waited.
+    #[error("another process writes and did not end in time")]
+    Locked,
+    /// It is not to be reached.
+    #[error("the database is away: {0}")]
+    Away(String),
+    /// It does not let us in, or not so far.
+    #[error("the database refuses: {0}")]
+    Refused(String),
+    /// Nothing may be written.
+    #[error("it may only be read")]
+    ReadOnly,
+    /// What is kept is no longer what was written.
+    #[error("the store is damaged: {what}: {why}")]
+    Damaged {
+        /// Which row, or which file.
+        what: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A later program made it.
+    #[error("a store of version {version}; this program knows versions up to {newest}")]
+    Newer {
+        /// Its version.
+        version: i64,
+        /// The newest that is known.
+        newest: i64,
+    },
+    /// It is something else.
+    #[error("this is no store of a monitor: {0}")]
+    NotOurs(String),
+    /// Where it lies is not said in a way that is understood.
+    #[error("{0}")]
+    Unclear(String),
+    /// Of a part, some beats are kept and others are not.
+    #[error("beats {first} to {last} of agent {instance}: those up to {kept} are kept already")]
+    Overlap {
+        /// Which start of which agent.
+        instance: Uuid,
+        /// The first that was given.
+        first: u64,
+        /// The last that was given.
+        last: u64,
+        /// The last that was kept.
+        kept: u64,
+    },
+    /// Something that was given is none that can be kept.
+    #[error("{0} cannot be kept")]
+    Impossible(String),
+    /// Anything else that it says.
+    #[error("{0}")]
+    Engine(String),
+}
+
+impl Fault {
+    /// Whether giving the same again later can help. Where not, somebody has to do something first.
+    pub fn passes(&self) -> bool {
+        matches!(self, Self::Full | Self::Locked | Self::Away(_))
+    }
+}
+
+impl StoreError {
+    /// What to try.
+    pub fn hint(&self) -> &'static str {
+        match &self.fault {
+            Fault::Absent => "`sonde monitor` makes it; --store says where another lies",
+            Fault::Full => "free some space there; what is not kept stays with the agents until there is room",
+            Fault::Locked => "wait for the other to end, or see who holds the file (fuser FILE)",
+            Fault::Away(_) => {
+                "see whether the database runs and is to be reached from here; what is not kept stays with the agents"
+            }
+            Fault::Refused(_) => {
+                "see the role, its password (PGPASSFILE, PGPASSWORD) and what it may do: docs/howto/history.md lists the grants"
+            }
+            Fault::ReadOnly => {
+                "see who may write the file, its folder and its file system, or name another with --store"
+            }
+            Fault::Damaged { .. } => {
+                "take it from a copy, or save what can be read with `sqlite3 FILE .recover`; until then name another with --store"
+            }
+            Fault::Newer { .. } => "take the sonde-monitor that made it, or a later one",
+            Fault::NotOurs(_) => "name the store with --store; this one is left as it is",
+            Fault::Unclear(_) => "name a file, or a database as postgres://USER@HOST/DATABASE",
+            Fault::Overlap { .. } | Fault::Impossible(_) => "this is a fault of sonde: report it with the command line",
+            Fault::Engine(_) => "see what it says; the log of the database may say more",
+        }
+    }
+}
