@@ -19,6 +19,7 @@ pub mod look;
 pub mod method;
 pub mod origin;
 pub mod outcome;
+pub mod prober;
 pub mod probes;
 pub mod reach;
 pub mod recorder;
