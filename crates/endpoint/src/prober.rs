@@ -353,7 +353,7 @@ impl Turns {
             Some(Cell::Linked { link, name: newest, earlier }) => {
                 let is_newest = *newest == name;
                 let earlier = earlier.iter_mut().find(|(_, other, _)| *other == name).map(|(link, ..)| link);
-                let Some(link) = if is_newest { Some(link) } else { earlier } else { return };
+                let Some(link) = (if is_newest { Some(link) } else { earlier }) else { return };
                 let (_, behind) = machine.waiting(cell);
                 if flags.contains(EventFlags::ERR) {
                     link.complaints(&mut |seq| refused(machine, cell, seq));

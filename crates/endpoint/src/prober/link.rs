@@ -172,7 +172,8 @@ impl Link {
                 Taken::Reply { seq, at, count }
             }
             Reading::Corrupt(seq) => Taken::Corrupt(seq),
-            Reading::Stray => Taken::Nothing,
+            // Of our forms none says so in a reply.
+            Reading::Stray | Reading::Refused(_) => Taken::Nothing,
         }
     }
 
