@@ -113,6 +113,23 @@ impl Control {
         Ok(Self { socket, client, peer, opened, version, authentication, authenticated })
     }
 
+    /// Its socket, for those who wait for several.
+    pub fn socket(&self) -> &Socket {
+        &self.socket
+    }
+
+    /// When [`Self::watch`] has something to do at the latest.
+    pub fn deadline(&self) -> Instant {
+        self.client.deadline().unwrap_or(Instant::NEVER)
+    }
+
+    /// Asks the reflector whether it is there, unless it is asked already; [`Self::watch`] hears what it says.
+    pub fn ask(&mut self) -> Result<(), EndpointError> {
+        self.client.progress(Monotonic::now()).map_err(|error| refused(self.peer, Step::Measure, &error))?;
+        let fail = |cause| EndpointError::new(Step::Measure, self.peer, cause);
+        write_all(&self.socket, &self.client.outgoing()).map_err(fail)
+    }
+
     /// Our end of the connection.
     pub fn local(&self) -> Option<SocketAddr> {
         self.socket.local_addr().ok()?.as_socket()

@@ -17,6 +17,7 @@ pub mod name;
 pub mod pace;
 pub mod peer;
 pub mod probe;
+pub mod prober;
 pub mod random;
 pub mod reach;
 pub mod reflector;

@@ -20,6 +20,7 @@ pub mod lookout;
 pub mod method;
 pub mod origin;
 pub mod outcome;
+pub mod prober;
 pub mod probes;
 pub mod reach;
 pub mod recorder;

@@ -30,6 +30,8 @@ pub enum Order {
     },
     /// Say that you are there.
     Answer,
+    /// End in order: what was not kept stays, and whoever starts next tells it.
+    End,
 }
 
 /// What an agent is to measure.
@@ -99,6 +101,14 @@ impl Over {
 pub enum Told {
     /// The first line to whoever connects.
     Hello(Hello),
+    /// Beats from here on are those of this start of the agent, until another is named: those of [`Hello::instance`] where none was. One that
+    /// was ended, even killed, has left its beats to the next, which tells them first.
+    Instance {
+        /// Which start.
+        instance: Uuid,
+        /// The number of its oldest beat that is left; absent: none is.
+        oldest: Option<u64>,
+    },
     /// A second that is over: all that was due in it has come to its end.
     Beat(Beat),
     /// A cell cannot be measured as it was assigned; it is tried again. Not repeated while it stays so.
@@ -112,6 +122,8 @@ pub enum Told {
     },
     /// It is there, since it was asked.
     Here,
+    /// Somebody else has connected since: nothing is told here any more.
+    Replaced,
 }
 
 /// Who an agent is.
@@ -127,7 +139,7 @@ pub struct Hello {
     pub instance: Uuid,
     /// The number of the oldest beat that it still has; absent: it has none.
     pub oldest: Option<u64>,
-    /// Beats that it had to give up, since nobody took them for too long.
+    /// Beats that it had to give up, since nobody took them for too long, those of earlier starts included.
     pub given_up: u64,
     /// The assignment that it measures by now; absent: none.
     pub revision: Option<u64>,
@@ -142,7 +154,8 @@ pub struct Hello {
 pub struct Beat {
     /// Its number, from 1 within an instance; none is left out.
     pub seq: u64,
-    /// The second by the agent's wall clock, counted since 1970: it never goes back within an instance. Requests belong to the second in which they were due.
+    /// The second by the agent's wall clock, counted since 1970: it never goes back within an instance. Where the clock was set back several beats have
+    /// one second, until the clock has come to it again. Requests belong to the second in which they were due.
     pub at: u64,
     /// How the agent itself was.
     #[serde(default)]
@@ -160,7 +173,7 @@ pub struct Health {
     /// Share of the second in which something waited for a processor, 0 to 1 (`/proc/pressure/cpu`, some); absent where the system does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_pressure: Option<f64>,
-    /// Replies that its own kernel dropped for want of room; absent likewise.
+    /// Replies that its own kernel dropped for want of room; looked up where something is missing, and else 0. Absent where the system does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dropped: Option<u64>,
     /// Processor time that the agent itself took in the second, share of one processor; absent likewise.

@@ -1,0 +1,262 @@
+//! Keeps the ways of all cells: opens each on a thread of its own, holds the sessions with reflectors, and opens anew what has ended.
+//!
+//! A session that has ended leaves its socket to the prober until another is open, so that what the far end still answers is heard, and what it does not
+//! is told by what becomes of the requests.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::thread;
+
+use measure::event::Fate;
+use measure::prober::CellId;
+use measure::unit::{Instant, Nanos};
+use rustix::event::{PollFd, PollFlags, poll};
+
+use super::mailbox::{Mailbox, Post};
+use super::opening::{self, Opened};
+use super::{Assignment, Order as Asking, Target, Told};
+use crate::clock::Monotonic;
+use crate::control::{Control, Credential};
+use crate::error::{Cause, EndpointError, Side, Step};
+use crate::stop::{Stop, timeout};
+
+/// Ways that are opened at the same time: a peer that is silent takes seconds.
+const AT_ONCE: usize = 32;
+/// The stack of the thread of each: name look-up and a handshake.
+const STACK: usize = 512 << 10;
+/// The first pause before what could not be opened is tried again; each is twice as long as the one before …
+const PAUSE: Nanos = Nanos::millis(500);
+/// … up to this.
+const LONGEST_PAUSE: Nanos = Nanos::secs(10);
+
+/// What the keeper is told.
+#[derive(Debug)]
+pub enum Order {
+    /// Keep ways to these cells and to no other.
+    Assign(Assignment),
+    /// A way was opened, or not.
+    Opened(CellId, Box<Result<Opened, EndpointError>>),
+    /// Nothing came back from a cell in a second: does its session live?
+    Silent(CellId),
+    /// It is to end.
+    End,
+}
+
+/// All ways.
+#[derive(Debug)]
+pub struct Keeper {
+    program: String,
+    orders: Mailbox<Order>,
+    /// Where it is told what was opened.
+    own: Post<Order>,
+    prober: Post<Asking>,
+    tell: Sender<Told>,
+    credential: Option<Credential>,
+    /// How long what belongs to a session that was replaced is kept.
+    linger: Nanos,
+    cells: BTreeMap<CellId, Kept>,
+    /// Those whose turn to be opened comes next.
+    queue: VecDeque<CellId>,
+    opening: usize,
+    /// Sessions that were replaced, until then.
+    replaced: Vec<(Instant, Control)>,
+    stop: Stop,
+}
+
+/// The way of one cell.
+#[derive(Debug)]
+struct Kept {
+    target: Arc<Target>,
+    control: Option<Control>,
+    /// A session that is not trusted any more. Its reflector may still answer requests, so it is left open until there is another.
+    broken: Option<Control>,
+    /// When it is to be opened, again or anew.
+    due: Instant,
+    pause: Nanos,
+    /// Whether it is in the queue or being opened.
+    under_way: bool,
+    /// What does not work, where something does not.
+    trouble: Option<String>,
+}
+
+impl Keeper {
+    /// One that keeps nothing yet.
+    pub fn new(
+        program: String,
+        orders: Mailbox<Order>,
+        own: Post<Order>,
+        prober: Post<Asking>,
+        tell: Sender<Told>,
+    ) -> Self {
+        Self {
+            program,
+            orders,
+            own,
+            prober,
+            tell,
+            credential: None,
+            linger: Nanos::ZERO,
+            cells: BTreeMap::new(),
+            queue: VecDeque::new(),
+            opening: 0,
+            replaced: Vec::new(),
+            stop: Stop::default(),
+        }
+    }
+
+    /// Keeps them until it is told to end.
+    pub fn run(mut self) {
+        while self.obey() {
+            let now = Monotonic::now();
+            self.queue_due(now);
+            self.open_some();
+            self.replaced.retain(|(until, _)| *until > now);
+            for cell in self.wait() {
+                self.attend(cell);
+            }
+        }
+        self.stop.request();
+    }
+
+    fn obey(&mut self) -> bool {
+        self.orders.clear();
+        while let Some(order) = self.orders.take() {
+            match order {
+                Order::Assign(assignment) => self.assign(assignment),
+                Order::Opened(cell, result) => self.opened(cell, *result),
+                Order::Silent(cell) => self.look_after(cell),
+                Order::End => return false,
+            }
+        }
+        true
+    }
+
+    fn assign(&mut self, assignment: Assignment) {
+        let Assignment { timeout, credential, cells } = assignment;
+        (self.credential, self.linger) = (credential, Nanos(timeout.0.saturating_mul(2)));
+        let wanted: BTreeMap<CellId, Target> = cells.into_iter().collect();
+        self.cells.retain(|cell, _| wanted.contains_key(cell));
+        self.queue.retain(|cell| wanted.contains_key(cell));
+        for (cell, target) in wanted {
+            self.cells.entry(cell).or_insert_with(|| Kept {
+                target: Arc::new(target),
+                control: None,
+                broken: None,
+                due: Instant(0),
+                pause: PAUSE,
+                under_way: false,
+                trouble: None,
+            });
+        }
+    }
+
+    fn queue_due(&mut self, now: Instant) {
+        for (cell, kept) in self.cells.iter_mut().filter(|(_, kept)| !kept.under_way && kept.due <= now) {
+            kept.under_way = true;
+            self.queue.push_back(*cell);
+        }
+    }
+
+    fn open_some(&mut self) {
+        while self.opening < AT_ONCE {
+            let Some(cell) = self.queue.pop_front() else { return };
+            let Some(kept) = self.cells.get(&cell) else { continue };
+            let (target, credential) = (Arc::clone(&kept.target), self.credential.clone());
+            let (program, stop, own) = (self.program.clone(), self.stop.clone(), self.own.clone());
+            let body = move || {
+                let result = opening::open(&target, &program, credential.as_ref(), &stop);
+                own.send(Order::Opened(cell, Box::new(result)));
+            };
+            self.opening += 1;
+            let named = thread::Builder::new().name("sonde-opening".into()).stack_size(STACK);
+            if let Err(cause) = named.spawn(body) {
+                let error = EndpointError::new(Step::StartThread, "this host", cause);
+                self.opened(cell, Err(error));
+            }
+        }
+    }
+
+    fn opened(&mut self, cell: CellId, result: Result<Opened, EndpointError>) {
+        self.opening = self.opening.saturating_sub(1);
+        let Some(kept) = self.cells.get_mut(&cell) else { return };
+        kept.under_way = false;
+        match result {
+            Ok(Opened { way, control, renew }) => {
+                let before = std::mem::replace(&mut kept.control, control);
+                let until = Monotonic::now().after(self.linger);
+                self.replaced.extend(before.into_iter().chain(kept.broken.take()).map(|before| (until, before)));
+                (kept.due, kept.pause) = (renew, PAUSE);
+                self.prober.send(Asking::Way { cell, way });
+                if kept.trouble.take().is_some() {
+                    let _ = self.tell.send(Told::Well(cell));
+                }
+            }
+            Err(EndpointError { cause: Cause::Stopped, .. }) => {}
+            Err(error) => {
+                kept.due = Monotonic::now().after(kept.pause);
+                kept.pause = Nanos(kept.pause.0 * 2).min(LONGEST_PAUSE);
+                self.prober.send(Asking::Cannot { cell, fate: fate_of(&error) });
+                let text = error.to_string();
+                if kept.trouble.as_ref() != Some(&text) {
+                    kept.trouble = Some(text);
+                    // Nobody listens only where all of this ends.
+                    let _ = self.tell.send(Told::Trouble { cell, error });
+                }
+            }
+        }
+    }
+
+    /// Asks the far end of a session whether it is there: one that has forgotten it says so at once.
+    fn look_after(&mut self, cell: CellId) {
+        if let Some(control) = self.cells.get_mut(&cell).and_then(|kept| kept.control.as_mut())
+            && control.ask().is_err()
+        {
+            self.ended(cell);
+        }
+    }
+
+    /// Waits until something is to be done; the cells whose session has something to say or to be told.
+    fn wait(&self) -> Vec<CellId> {
+        let held = self.cells.iter().filter_map(|(cell, kept)| Some((*cell, kept.control.as_ref()?)));
+        let held: Vec<(CellId, &Control)> = held.collect();
+        let due = self.cells.values().filter(|kept| !kept.under_way).map(|kept| kept.due);
+        let deadlines = held.iter().map(|(_, control)| control.deadline());
+        let lingering = self.replaced.iter().map(|(until, _)| *until);
+        let until = due.chain(deadlines).chain(lingering).min().unwrap_or(Instant::NEVER);
+        let mut set = vec![PollFd::from_borrowed_fd(self.orders.event(), PollFlags::IN)];
+        set.extend(held.iter().map(|(_, control)| PollFd::new(control.socket(), PollFlags::IN)));
+        // An interruption is a wait that ends early.
+        let _woken = poll(&mut set, timeout(until).as_ref());
+        let now = Monotonic::now();
+        let concerned = held.iter().zip(&set[1..]).filter(|((_, control), polled)| {
+            !polled.revents().is_empty() || control.deadline() <= now
+        });
+        concerned.map(|((cell, _), _)| *cell).collect()
+    }
+
+    fn attend(&mut self, cell: CellId) {
+        let Some(control) = self.cells.get_mut(&cell).and_then(|kept| kept.control.as_mut()) else { return };
+        if control.watch(Nanos::ZERO, &self.stop).is_err() {
+            self.ended(cell);
+        }
+    }
+
+    /// A session has ended, why ever: another is opened at once.
+    fn ended(&mut self, cell: CellId) {
+        let Some(kept) = self.cells.get_mut(&cell) else { return };
+        kept.broken = kept.control.take().or(kept.broken.take());
+        if !kept.under_way {
+            kept.due = Instant(0);
+        }
+    }
+}
+
+/// What becomes of requests to a peer to which there is no way: a peer that refuses refuses them, one that is silent loses them.
+fn fate_of(error: &EndpointError) -> Fate {
+    match error.side {
+        Side::Ours => Fate::SendFailed,
+        Side::Theirs => Fate::Refused,
+        Side::Path | Side::Unknown => Fate::Lost,
+    }
+}

@@ -1,0 +1,269 @@
+//! The sockets by which a prober asks. None of their calls waits.
+//!
+//! What an ICMP error is about is read from what it quotes, so that it ends that very request.
+
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+use measure::method::SocketOptions;
+use measure::prober::End;
+use measure::unit::Instant;
+use protocol::icmp::echo::{Echo, Family};
+use protocol::icmp::error::IcmpError;
+use protocol::native::header::{Authenticated, Flags, Header, Native};
+use protocol::wire::{Reading, Wire};
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+use socket2::{SockAddr, Socket};
+
+use crate::clock::Monotonic;
+use crate::error::EndpointError;
+use crate::socket::queue::{Notice, next_notice_into};
+use crate::socket::{self, option};
+
+/// As often a request is sent again that errors of earlier ones kept from leaving.
+const TRIES: u32 = 8;
+/// Octets that are looked at of what comes: more than any reply has, so that one that is too long is seen as such.
+const ROOM: usize = 256;
+
+/// Whose replies these are.
+#[derive(Clone, Debug)]
+pub enum Form {
+    /// Ours, whose session's name tells them.
+    Native(Native),
+    /// Ours, each with a code.
+    Authenticated(Authenticated),
+    /// ICMP echo.
+    Echo(Echo),
+}
+
+/// What is called to say that a request was refused: its number where that is told.
+pub type Refused<'a> = &'a mut dyn FnMut(Option<u64>);
+
+/// A connected socket of datagrams.
+#[derive(Debug)]
+pub struct Link {
+    socket: Socket,
+    form: Form,
+    request: Vec<u8>,
+    /// How long a reply is; absent where it says so itself.
+    expected: Option<usize>,
+    /// What its kernel has dropped, as far as it was told.
+    dropped: u32,
+    /// The number behind that of the latest request.
+    behind: u64,
+}
+
+/// What was taken from a socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// A sound reply.
+    Reply {
+        /// To which request.
+        seq: u64,
+        /// When it was in our hands.
+        at: Instant,
+        /// How many requests had come to the far end, where it says so.
+        count: Option<u32>,
+    },
+    /// A reply that is spoiled, and to which request, where that is to be read.
+    Corrupt(Option<u64>),
+    /// Nothing that concerns a request.
+    Nothing,
+}
+
+impl Link {
+    /// One over `socket` whose requests are so long, and their replies too unless they come with a header of unknown length in front.
+    pub fn new(socket: Socket, mut form: Form, length: usize, is_bare: bool) -> Self {
+        let mut request = vec![0; length];
+        match &mut form {
+            Form::Native(wire) => wire.open(&mut request),
+            Form::Authenticated(wire) => wire.open(&mut request),
+            Form::Echo(wire) => wire.open(&mut request),
+        }
+        let dropped = option::dropped(socket.as_fd()).unwrap_or(0);
+        Self { socket, form, request, expected: is_bare.then_some(length), dropped, behind: 0 }
+    }
+
+    /// Its socket.
+    pub fn socket(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    /// Sends request `seq`; when, and what the system says where it did not.
+    pub fn send(&mut self, seq: u64, refused: Refused<'_>) -> (Instant, Result<(), Errno>) {
+        self.send_with(seq, Flags::NONE, refused)
+    }
+
+    /// The same with flags.
+    pub fn send_with(&mut self, seq: u64, flags: Flags, refused: Refused<'_>) -> (Instant, Result<(), Errno>) {
+        self.behind = seq.wrapping_add(1);
+        match &mut self.form {
+            Form::Native(wire) => wire.prepare(&mut self.request, seq, flags),
+            Form::Authenticated(wire) => wire.prepare(&mut self.request, seq, flags),
+            Form::Echo(wire) => wire.prepare(&mut self.request, seq, flags),
+        }
+        let at = Monotonic::now();
+        let mut tries = 1;
+        loop {
+            match send(&self.socket, &self.request, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+                Ok(_) => return (at, Ok(())),
+                // What an earlier request met fails the next call.
+                Err(errno) if tries == TRIES || !self.complaints(refused) && !is_of_others(errno) => {
+                    return (at, Err(errno));
+                }
+                Err(_) => tries += 1,
+            }
+        }
+    }
+
+    /// Takes errors that others sent off the queue, each told; whether there were any. What our own host says is told by the call that it fails.
+    #[cold]
+    pub fn complaints(&mut self, refused: Refused<'_>) -> bool {
+        let (mut quote, mut any) = ([0; ROOM], false);
+        while let Some((notice, length)) = next_notice_into(self.socket.as_fd(), &mut quote) {
+            let Notice::Error(report) = notice else { continue };
+            if report.from.is_none() {
+                continue;
+            }
+            any = true;
+            let quote = &quote[..length.min(ROOM)];
+            match &self.form {
+                Form::Native(_) | Form::Authenticated(_) if report.errno == libc::EMSGSIZE => {}
+                Form::Native(_) | Form::Authenticated(_) => refused(Header::read(quote).map(|header| header.seq)),
+                Form::Echo(echo) => {
+                    let (Some(number), Some(latest)) = (echo.quoted(quote), self.behind.checked_sub(1)) else { continue };
+                    let error = IcmpError::of(echo.family(), report.kind, report.code, report.info);
+                    if error.is_some_and(IcmpError::is_final) {
+                        let back = u64::from(echo.header_number(latest).wrapping_sub(number));
+                        latest.checked_sub(back).into_iter().for_each(|seq| refused(Some(seq)));
+                    }
+                }
+            }
+        }
+        any
+    }
+
+    /// Takes one message that has come. `behind` is the number behind that of the latest request.
+    pub fn take(&mut self, behind: u64, refused: Refused<'_>) -> Taken {
+        let mut buffer = [0; ROOM];
+        let length = match recv(&self.socket, &mut buffer[..], RecvFlags::DONTWAIT) {
+            Ok((length, _)) => length,
+            Err(Errno::AGAIN | Errno::INTR) => return Taken::Nothing,
+            Err(_) => {
+                self.complaints(refused);
+                return Taken::Nothing;
+            }
+        };
+        let at = Monotonic::now();
+        let message = &buffer[..length];
+        let reading = match &mut self.form {
+            Form::Native(wire) => wire.identify(message, behind),
+            Form::Authenticated(wire) => wire.identify(message, behind),
+            Form::Echo(wire) => wire.identify(message, behind),
+        };
+        match reading {
+            Reading::Reply(seq) if self.expected.is_some_and(|expected| expected != length) => Taken::Corrupt(Some(seq)),
+            Reading::Reply(seq) => {
+                let is_ours = !matches!(self.form, Form::Echo(_));
+                let count = Header::read(message).filter(|_| is_ours).map(|header| header.word);
+                Taken::Reply { seq, at, count }
+            }
+            Reading::Corrupt(seq) => Taken::Corrupt(seq),
+            // Of our forms none says so in a reply.
+            Reading::Stray | Reading::Refused(_) => Taken::Nothing,
+        }
+    }
+
+    /// How many messages its kernel has dropped since this was last asked; absent where it does not say.
+    pub fn dropped(&mut self) -> Option<u64> {
+        let all = option::dropped(self.socket.as_fd()).ok()?;
+        let before = std::mem::replace(&mut self.dropped, all);
+        Some(u64::from(all.wrapping_sub(before)))
+    }
+}
+
+/// Errors that a datagram's send has of nothing but what an earlier one met.
+fn is_of_others(errno: Errno) -> bool {
+    matches!(errno, Errno::CONNREFUSED | Errno::PROTO | Errno::NOPROTOOPT)
+}
+
+/// TCP handshakes, with a connection of its own each.
+#[derive(Debug)]
+pub struct Connecting {
+    peer: SocketAddr,
+    /// The socket of the next one: opening it is not timed.
+    spare: Option<Socket>,
+    under_way: Vec<(u64, Socket)>,
+}
+
+impl Connecting {
+    /// Handshakes with `peer`.
+    ///
+    /// # Errors
+    /// A socket that cannot be had, or no route: our own kernel would refuse each of them, as if somebody had answered.
+    pub fn new(peer: SocketAddr) -> Result<Self, EndpointError> {
+        socket::udp(peer, &SocketOptions::default())?;
+        let spare = Some(fresh(peer)?);
+        Ok(Self { peer, spare, under_way: Vec::new() })
+    }
+
+    /// Begins handshake `seq`, whose end `watched` tells; when, and when it ended where it did at once. Those that wait no more are let go.
+    pub fn begin(
+        &mut self,
+        seq: u64,
+        (events, data): (BorrowedFd<'_>, EventData),
+        waits: &mut dyn FnMut(u64) -> bool,
+    ) -> (Instant, Result<Option<Instant>, End>) {
+        let unsent = End::Unsent(measure::event::Fate::SendFailed);
+        let Some(socket) = self.spare.take().or_else(|| fresh(self.peer).ok()) else {
+            return (Monotonic::now(), Err(unsent));
+        };
+        let at = Monotonic::now();
+        let begun = match socket.connect(&SockAddr::from(self.peer)).map_err(|error| Errno::from_io_error(&error)) {
+            Ok(()) => Ok(Some(Monotonic::now())),
+            Err(Some(Errno::INPROGRESS)) => match epoll::add(events, &socket, data, EventFlags::OUT | EventFlags::ET) {
+                Ok(()) => {
+                    self.under_way.push((seq, socket));
+                    Ok(None)
+                }
+                Err(_) => Err(unsent),
+            },
+            Err(Some(Errno::CONNREFUSED | Errno::CONNRESET)) => Err(End::Refused),
+            Err(_) => Err(unsent),
+        };
+        self.under_way.retain(|(seq, _)| waits(*seq));
+        self.spare = fresh(self.peer).ok();
+        (at, begun)
+    }
+
+    /// Something became of the handshake with this number, of which the lower 32 bits are said: which one, when, and what. No end at all: its kernel has
+    /// given up.
+    pub fn take(&mut self, name: u32) -> Option<(u64, Instant, Result<(), Option<End>>)> {
+        let at = Monotonic::now();
+        let place = self.under_way.iter().position(|(seq, _)| *seq as u32 == name)?;
+        let (seq, socket) = self.under_way.swap_remove(place);
+        let error = socket.take_error().ok().flatten().map(|error| Errno::from_io_error(&error));
+        let ended = match error {
+            None => Ok(()),
+            Some(Some(Errno::TIMEDOUT)) => Err(None),
+            Some(_) => Err(Some(End::Refused)),
+        };
+        Some((seq, at, ended))
+    }
+}
+
+/// A socket that connects without waiting and is closed by a reset, so that no port stays in `TIME_WAIT`.
+fn fresh(peer: SocketAddr) -> Result<Socket, EndpointError> {
+    let socket = socket::tcp(peer, &SocketOptions::default())?;
+    let set = socket.set_linger(Some(Duration::ZERO)).and_then(|()| socket.set_nonblocking(true));
+    set.map_err(|cause| EndpointError::new(crate::error::Step::Set("linger"), peer, cause))?;
+    Ok(socket)
+}
+
+/// Which ICMP echo over a bare socket is: its replies have no header of IP in front.
+pub fn is_bare(echo: &Echo, is_raw: bool) -> bool {
+    !is_raw || echo.family() == Family::V6
+}

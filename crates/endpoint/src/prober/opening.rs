@@ -1,0 +1,130 @@
+//! Opens a way to a cell: the session with a reflector of ours, a socket for echoes, or nothing but a route. This waits for the peer, and is done on a
+//! thread of its own.
+
+use std::collections::BTreeSet;
+
+use measure::method::default::SIZE;
+use measure::method::{Carrier, Pattern, SocketOptions};
+use measure::unit::{Instant, Nanos};
+use protocol::icmp::echo::Echo;
+use protocol::native::header::{Authenticated, Flags, Native};
+use protocol::native::message::Open;
+
+use super::Target;
+use super::link::{Connecting, Form, Link, Taken, is_bare};
+use crate::clock::Monotonic;
+use crate::control::{Control, Credential};
+use crate::error::{Cause, EndpointError, Step};
+use crate::name::{self, Family};
+use crate::socket::{self, icmp};
+use crate::stop::Stop;
+
+/// After so long without a word or data a reflector may take us for dead.
+const IDLE: Nanos = Nanos::secs(60);
+/// So long is waited for the answer to the first datagram of a session. Without one it begins all the same: requests tell what becomes of them.
+const HELLO: Nanos = Nanos::millis(400);
+
+/// A way to ask a cell.
+#[derive(Debug)]
+pub enum Way {
+    /// Over a socket of datagrams.
+    Link {
+        /// It.
+        link: Link,
+        /// How many datagrams had come to the far end before the first request, where it says so.
+        count: Option<u32>,
+    },
+    /// With a connection for each request.
+    Connect(Connecting),
+}
+
+/// A way, and the session that it belongs to, where there is one.
+#[derive(Debug)]
+pub struct Opened {
+    /// How to ask.
+    pub way: Way,
+    /// What keeps it open.
+    pub control: Option<Control>,
+    /// When it is to be opened anew.
+    pub renew: Instant,
+}
+
+/// Opens a way to `target`.
+pub fn open(
+    target: &Target,
+    program: &str,
+    credential: Option<&Credential>,
+    stop: &Stop,
+) -> Result<Opened, EndpointError> {
+    let peer = name::look_up(&target.host, target.port, Family::Any, stop)?;
+    let without_session = |way| Opened { way, control: None, renew: Instant::NEVER };
+    match target.carrier {
+        Carrier::Udp => {
+            let request = request(program, Carrier::Udp);
+            let control = Control::open(peer, request, credential, &SocketOptions::default(), stop)?;
+            if !control.opened.udp {
+                return Err(EndpointError::new(Step::Agree, peer, Cause::Peer("it answers no UDP".to_owned())));
+            }
+            let native = Native::new(control.opened.token, 0, SIZE.0 as u32);
+            let form = match control.mac() {
+                Some(mac) => Form::Authenticated(Authenticated::new(native, mac)),
+                None => Form::Native(native),
+            };
+            let socket = socket::udp(peer, &SocketOptions::default())?;
+            let mut link = Link::new(socket, form, SIZE.0 as usize, true);
+            let count = hello(&mut link, stop);
+            // Some time before the reflector ends it.
+            let lasts = control.opened.got.duration_ns;
+            let renew = Monotonic::now().after(Nanos(lasts.0 - (lasts.0 / 4).min(Nanos::secs(30).0)));
+            Ok(Opened { way: Way::Link { link, count }, control: Some(control), renew })
+        }
+        Carrier::Icmp => {
+            let icmp::Opened { socket, kind, echo } = icmp::open(peer, &SocketOptions::default())?;
+            let echo = echo.keeping_checksum();
+            let bare = is_bare(&echo, kind == icmp::SocketName::Raw);
+            let link = Link::new(socket, Form::Echo(echo), Echo::message_length(SIZE.0 as usize), bare);
+            Ok(without_session(Way::Link { link, count: None }))
+        }
+        Carrier::TcpConnect => Ok(without_session(Way::Connect(Connecting::new(peer)?))),
+        Carrier::Tcp | Carrier::TcpSyn => {
+            let told = format!("{} is not asked without end", target.carrier);
+            Err(EndpointError::new(Step::Agree, peer, Cause::Peer(told)).on(crate::error::Side::Ours))
+        }
+    }
+}
+
+fn request(program: &str, carrier: Carrier) -> Open {
+    Open {
+        program: program.to_owned(),
+        capabilities: BTreeSet::new(),
+        carrier,
+        pattern: Pattern::Exchange,
+        request_bytes: SIZE,
+        response_bytes: SIZE,
+        reply_every: 1,
+        waiting: None,
+        cpus: Vec::new(),
+        flows: 1,
+        stamps: false,
+        batch: None,
+        receive_buffer_bytes: None,
+        stream: None,
+        rate_per_flow: None,
+        duration_ns: None,
+        idle_ns: IDLE,
+    }
+}
+
+/// The first datagram, by which the reflector learns where we are; what it says of how many came.
+fn hello(link: &mut Link, stop: &Stop) -> Option<u32> {
+    let (at, sent) = link.send_with(u64::MAX, Flags::WARM_UP, &mut |_| ());
+    sent.ok()?;
+    let until = at.after(HELLO);
+    while !stop.requested() && Monotonic::now() < until {
+        stop.wait_or_input(link.socket(), until);
+        if let Taken::Reply { seq: u64::MAX, count, .. } = link.take(0, &mut |_| ()) {
+            return count;
+        }
+    }
+    None
+}
