@@ -1,4 +1,654 @@
-//! The centre of a monitor: it tells agents what to measure, takes what they tell, keeps it and shows it.
+//! The centre of a monitor: it tells agents what to measure, takes what they tell, has it kept and judged, and shows it.
+//!
+//! One thread holds all of it and waits for what happens: lines of agents, the store's answers, the next second.
 
+pub mod cells;
+pub mod host;
+pub mod keeper;
+pub mod mesh;
+pub mod pending;
 pub mod picture;
+pub mod state;
 pub mod switchboard;
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use logbook::monitor::plan::MonitorPlan;
+use logbook::monitor::talk::{Assignment, Beat, Order, Over, Told, VERSION};
+use measure::lookout::incident::{Change, Incident};
+use measure::lookout::{Lookout, Mesh, Settings};
+use uuid::Uuid;
+
+use self::cells::Live;
+use self::host::Host;
+use self::keeper::{Keeper, Kept};
+use self::pending::{Pending, Taken};
+use self::picture::{CellNow, HostNow, IncidentNow, MarkNow, Picture};
+use self::state::State;
+use self::switchboard::{Heard, Switchboard};
+use crate::incident::{ending, kind, label, sentence};
+use crate::serve::board::Board;
+use crate::store::{self, Cell, Store};
+use crate::telling::{Fault, Telling};
+
+/// After a second's end, how long its agents have to tell it before it is judged, beside the timeout, seconds.
+const WAY: u64 = 1;
+/// Incidents that are over and still shown.
+const PAST: usize = 50;
+/// How often what was gathered is handed to the store, and what the lookout knows is written down, seconds.
+const KEEP: u64 = 10;
+/// An agent that told nothing for so long has what was gathered of it kept, seconds.
+const QUIET: u64 = 120;
+/// Days of seven, for the rate of false alarms.
+const WEEK: f64 = 7.0;
+
+/// What happens.
+#[derive(Debug)]
+pub enum Event {
+    /// Something came over the line of this number.
+    Heard(u64, Heard),
+    /// What the process that led to an agent said on its standard error, when it ended.
+    Said(u64, String),
+    /// The store answered.
+    Kept(Kept),
+    /// Somebody could not be told.
+    NotTold(Fault),
+    /// The plan may have changed.
+    Reload,
+    /// It is to end.
+    End,
+}
+
+/// What a centre works with.
+#[derive(Debug)]
+pub struct Tools {
+    /// The program that measures.
+    pub sonde: PathBuf,
+    /// Where what the centre knows beside the store lies.
+    pub folder: PathBuf,
+    /// The key that agents share.
+    pub key: String,
+    /// Reads the plan anew.
+    pub plan: fn(&std::path::Path) -> Result<MonitorPlan>,
+    /// The plan's file.
+    pub plan_file: PathBuf,
+    /// Says a line to whoever started the monitor.
+    pub say: fn(&str),
+}
+
+/// The centre.
+pub struct Centre {
+    tools: Tools,
+    plan: MonitorPlan,
+    mesh: Mesh,
+    epoch: u64,
+    revision: u64,
+    hosts: Vec<Host>,
+    /// Which host a line leads to.
+    lines: HashMap<u64, usize>,
+    next_line: u64,
+    live: Vec<Live>,
+    pending: Pending,
+    /// Up to which beat of which start of an agent the store has all.
+    kept: BTreeMap<Uuid, u64>,
+    incidents: BTreeMap<u64, Incident>,
+    past: VecDeque<IncidentNow>,
+    unkept: Vec<store::Incident>,
+    marks: Vec<store::Mark>,
+    store_fault: Option<String>,
+    lookout: Lookout,
+    keeper: Keeper,
+    telling: Telling,
+    board: Arc<Board>,
+    switchboard: Switchboard,
+    events: Sender<Event>,
+    state: State,
+    zone: TimeZone,
+    stepped: u64,
+}
+
+impl Centre {
+    /// One that has what it knew before from its folder and the store.
+    ///
+    /// # Errors
+    /// The store cannot be read; the system starts no thread.
+    pub fn new(
+        tools: Tools,
+        plan: MonitorPlan,
+        mut store: Box<dyn Store>,
+        telling: Telling,
+        board: Arc<Board>,
+        events: Sender<Event>,
+    ) -> Result<Self> {
+        let now = now();
+        let state = State::read(&tools.folder)?;
+        let kept = store.kept()?;
+        let marks = store.marks(now.saturating_sub(14 * 86_400), now + 1)?;
+        let keeper_events = events.clone();
+        let retention = retention(&plan);
+        let keeper = Keeper::start(store, retention, move |kept| {
+            let _gone = keeper_events.send(Event::Kept(kept));
+        })?;
+        let heard = events.clone();
+        let switchboard = Switchboard::start(move |line, what| heard.send(Event::Heard(line, what)).is_ok())?;
+        let epoch = epoch(&plan, now);
+        let mesh = mesh::mesh(&plan, state.seed, epoch);
+        let lookout = Lookout::restored(settings(&plan, &mesh), mesh.clone(), state.lookout.clone());
+        let incidents = state.incidents.iter().map(|incident| (incident.id, incident.clone())).collect();
+        let mut centre = Self {
+            tools,
+            plan,
+            mesh,
+            epoch,
+            revision: state.revision,
+            hosts: Vec::new(),
+            lines: HashMap::new(),
+            next_line: 1,
+            live: Vec::new(),
+            pending: Pending::default(),
+            kept,
+            incidents,
+            past: state.past.clone(),
+            unkept: Vec::new(),
+            marks,
+            store_fault: None,
+            lookout,
+            keeper,
+            telling,
+            board,
+            switchboard,
+            events,
+            state,
+            zone: TimeZone::system(),
+            stepped: now,
+        };
+        centre.hosts = (0..centre.plan.hosts.len()).map(|at| Host::new(at as u32, now)).collect();
+        centre.settle_in();
+        Ok(centre)
+    }
+
+    /// Runs until it is to end; then what was gathered is kept.
+    ///
+    /// # Errors
+    /// The state cannot be written at the end.
+    pub fn run(mut self, inbox: &Receiver<Event>, mut watched: impl FnMut()) -> Result<()> {
+        loop {
+            let wait = until_next_second();
+            match inbox.recv_timeout(wait) {
+                Ok(Event::End) | Err(RecvTimeoutError::Disconnected) => break,
+                Ok(event) => self.take(event),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            let now = now();
+            if now > self.stepped {
+                self.stepped = now;
+                self.second(now);
+                watched();
+            }
+        }
+        self.finish(inbox)
+    }
+
+    fn take(&mut self, event: Event) {
+        match event {
+            Event::Heard(line, Heard::Line(text)) => self.heard(line, &text),
+            Event::Heard(line, Heard::Gone(why)) => {
+                if let Some(at) = self.lines.remove(&line) {
+                    self.hosts[at].gone(&why, now());
+                    // Why it ended may still come by its standard error: until then the line's number leads here.
+                    self.lines.insert(line, at);
+                }
+            }
+            Event::Said(line, text) => {
+                if let Some(at) = self.lines.remove(&line) {
+                    self.hosts[at].said(&text);
+                }
+            }
+            Event::Kept(kept) => self.kept(kept),
+            Event::NotTold(fault) => self.say(&format!("{}: {}", fault.receiver, fault.text)),
+            Event::Reload => self.reload(),
+            Event::End => {}
+        }
+    }
+
+    fn heard(&mut self, line: u64, text: &[u8]) {
+        let Some(at) = self.lines.get(&line).copied().filter(|at| self.hosts[*at].line == Some(line)) else { return };
+        // A line of a later version that is not known here is none of ours.
+        let Ok(told) = serde_json::from_slice::<Told>(text) else { return };
+        match told {
+            Told::Hello(hello) if hello.version != VERSION => {
+                let why = format!("its agent speaks version {} and this monitor {VERSION}", hello.version);
+                self.hang_up(at, &why);
+            }
+            Told::Hello(hello) => {
+                self.hosts[at].hello(&hello, wall_ns());
+                self.begin(at, line, hello.instance);
+                if hello.revision != Some(self.revision) {
+                    self.assign(at);
+                }
+            }
+            Told::Instance { instance, .. } => {
+                self.hosts[at].instance = Some(instance);
+                self.begin(at, line, instance);
+            }
+            Told::Beat(beat) => self.beat(at, &beat),
+            Told::Trouble { to, over, text } => self.hosts[at].trouble(&to, over, &text),
+            Told::Replaced => self.hang_up(at, "another monitor has taken it over"),
+            Told::Here => {}
+        }
+    }
+
+    /// Beats of a start of an agent are about to come: it hears which are kept.
+    fn begin(&mut self, _at: usize, line: u64, instance: Uuid) {
+        let kept = self.kept.get(&instance).copied().unwrap_or(0);
+        self.pending.begin(instance, kept);
+        if kept > 0 {
+            self.order(line, &Order::Kept { instance, upto: kept });
+        }
+    }
+
+    fn hang_up(&mut self, at: usize, why: &str) {
+        if let Some(line) = self.hosts[at].line {
+            self.switchboard.hang_up(line);
+            self.lines.remove(&line);
+        }
+        self.hosts[at].gone(why, now());
+    }
+
+    fn beat(&mut self, at: usize, beat: &Beat) {
+        let Some(instance) = self.hosts[at].instance else { return };
+        let now = now();
+        let second = self.hosts[at].second(beat.at);
+        let name = self.plan.hosts[at].name.clone();
+        let spans: Vec<_> = beat.cells.iter().map(|cell| (cell, cell.span(&beat.own))).collect();
+        let named = spans
+            .iter()
+            .map(|(cell, span)| (Cell { from: name.clone(), to: cell.to.clone(), over: cell.over() }, span.clone()));
+        if self.pending.take(instance, beat.seq, second, named) == Taken::Again {
+            return;
+        }
+        let host = &mut self.hosts[at];
+        (host.agent.slip_ns, host.agent.cpu_pressure) = (beat.own.slip_ns, beat.own.cpu_pressure);
+        host.heard(second, now);
+        let zones = &self.mesh.hosts;
+        let mut totals = self.board.totals();
+        let mut judged = Vec::with_capacity(spans.len());
+        for (cell, span) in &spans {
+            let Some(id) = host.cells.get(&(cell.to.clone(), cell.over())) else { continue };
+            let far = self.mesh.cells[*id as usize].to as usize;
+            totals.take((&name, &cell.to, cell.over()), (zones[at].zone.as_deref(), zones[far].zone.as_deref()), span);
+            self.live[*id as usize].take(second, span);
+            judged.push((*id, span));
+        }
+        drop(totals);
+        self.lookout.beat(host.id, second, beat.own.is_disturbed(), &judged);
+    }
+
+    /// What is done once a second.
+    fn second(&mut self, now: u64) {
+        for change in self.lookout.step(now) {
+            self.change(&change, now);
+        }
+        let due: Vec<usize> =
+            (0..self.hosts.len()).filter(|at| self.hosts[*at].again.is_some_and(|at| at <= now)).collect();
+        due.into_iter().for_each(|at| self.reach(at));
+        if epoch(&self.plan, now) != self.epoch {
+            self.epoch = epoch(&self.plan, now);
+            self.redraw();
+        }
+        if now.is_multiple_of(KEEP) {
+            self.pending.close_before(now.saturating_sub(QUIET));
+            self.hand_over(now);
+            if let Err(error) = self.keep_state() {
+                self.say(&format!("{error:#}: after a restart incidents may be told again"));
+            }
+        }
+        self.board.show(self.picture(now));
+    }
+
+    fn hand_over(&mut self, now: u64) {
+        let parts = self.pending.hand_over();
+        let incidents = std::mem::take(&mut self.unkept);
+        self.keeper.keep(parts, incidents, now);
+    }
+
+    fn reach(&mut self, at: usize) {
+        let line = self.next_line;
+        self.next_line += 1;
+        let name = &self.plan.hosts[at].name;
+        let state = format!("monitor-{}-{name}", self.state.id());
+        let events = self.events.clone();
+        match self.hosts[at].reach(line, &state, &self.tools.sonde, &events) {
+            Ok((from, to)) => {
+                self.lines.insert(line, at);
+                self.switchboard.connect(line, from, to);
+                let host = serde_json::to_string(&self.plan.hosts[at]).expect("a host has string keys alone");
+                self.switchboard.say(line, format!("{host}\n"));
+            }
+            Err(error) => self.hosts[at].gone(&format!("{error:#}"), now()),
+        }
+    }
+
+    fn order(&self, line: u64, order: &Order) {
+        let text = serde_json::to_string(order).expect("our types have string keys alone");
+        self.switchboard.say(line, format!("{text}\n"));
+    }
+
+    fn assign(&self, at: usize) {
+        let Some(line) = self.hosts[at].line else { return };
+        let assignment = Assignment {
+            revision: self.revision,
+            host: self.plan.hosts[at].name.clone(),
+            port: Some(self.plan.measure.port),
+            key: Some(self.tools.key.clone()),
+            timeout_ns: self.plan.measure.timeout,
+            cells: mesh::tasks(&self.plan, &self.mesh, at as u32),
+        };
+        self.order(line, &Order::Assign(assignment));
+    }
+
+    /// The cells are others now: those that stay keep what is known of them, and all agents hear.
+    fn redraw(&mut self) {
+        let mesh = mesh::mesh(&self.plan, self.state.seed, self.epoch);
+        if mesh == self.mesh {
+            return;
+        }
+        let known: HashMap<_, _> =
+            self.mesh.cells.iter().enumerate().map(|(at, cell)| (key(&self.mesh, cell), at)).collect();
+        let live =
+            mesh.cells.iter().map(|cell| known.get(&key(&mesh, cell)).map(|at| std::mem::take(&mut self.live[*at])));
+        self.live = live.map(Option::unwrap_or_default).collect();
+        self.mesh = mesh;
+        let settings = settings(&self.plan, &self.mesh);
+        self.lookout = Lookout::restored(settings, self.mesh.clone(), self.lookout.state());
+        self.revision += 1;
+        self.settle_in();
+        (0..self.hosts.len()).for_each(|at| self.assign(at));
+    }
+
+    /// Each host knows which of the mesh's cells it asks.
+    fn settle_in(&mut self) {
+        self.live.resize_with(self.mesh.cells.len(), Live::default);
+        self.hosts.iter_mut().for_each(|host| host.cells.clear());
+        for (id, cell) in self.mesh.cells.iter().enumerate() {
+            let Some(over) = Over::ALL.into_iter().find(|over| over.name() == cell.over) else { continue };
+            let to = self.mesh.hosts[cell.to as usize].name.clone();
+            self.hosts[cell.from as usize].cells.insert((to, over), id as u32);
+        }
+    }
+
+    fn reload(&mut self) {
+        let plan = match (self.tools.plan)(&self.tools.plan_file) {
+            Ok(plan) if plan == self.plan => return,
+            Ok(plan) => plan,
+            Err(error) => return self.say(&format!("the plan that is in force stays: {error:#}")),
+        };
+        let now = now();
+        let mut old: BTreeMap<String, (logbook::host::Host, Host)> = BTreeMap::new();
+        for (host, known) in self.plan.hosts.iter().zip(self.hosts.drain(..)) {
+            old.insert(host.name.clone(), (host.clone(), known));
+        }
+        self.hosts = plan
+            .hosts
+            .iter()
+            .enumerate()
+            .map(|(at, host)| match old.remove(&host.name) {
+                Some((before, mut known)) if before == *host => {
+                    known.id = at as u32;
+                    known
+                }
+                _ => Host::new(at as u32, now),
+            })
+            .collect();
+        let lines: HashMap<u64, usize> =
+            self.hosts.iter().enumerate().filter_map(|(at, host)| Some((host.line?, at))).collect();
+        // Agents of hosts that are gone go on with nothing to measure, until they are removed.
+        for (_, gone) in old.into_values() {
+            if let Some(line) = gone.line {
+                self.order(
+                    line,
+                    &Order::Assign(Assignment {
+                        revision: self.revision + 1,
+                        host: String::new(),
+                        port: None,
+                        key: None,
+                        timeout_ns: plan.measure.timeout,
+                        cells: Vec::new(),
+                    }),
+                );
+                self.switchboard.hang_up(line);
+            }
+        }
+        self.lines = lines;
+        self.plan = plan;
+        self.epoch = epoch(&self.plan, now);
+        self.mesh.cells.clear();
+        self.live.clear();
+        self.redraw();
+        self.say(&format!("the plan changed: {}", told(&self.plan, &self.mesh)));
+    }
+
+    fn kept(&mut self, kept: Kept) {
+        match kept {
+            Kept::Parts(upto, parts) => {
+                self.pending.settled(parts);
+                for (instance, upto) in upto {
+                    self.kept.insert(instance, upto);
+                    let line =
+                        self.hosts.iter().find(|host| host.instance == Some(instance)).and_then(|host| host.line);
+                    if let Some(line) = line {
+                        self.order(line, &Order::Kept { instance, upto });
+                    }
+                }
+                // What was left with the agents while the store was away is told anew over a new line.
+                if self.pending.left_some && self.store_fault.is_none() {
+                    self.pending.left_some = false;
+                    (0..self.hosts.len()).for_each(|at| self.hang_up(at, "the store was away"));
+                }
+            }
+            Kept::Overlap(instance, kept, parts) => {
+                self.pending.settled(parts);
+                self.kept.insert(instance, kept);
+                self.pending.forget(instance, kept);
+                if let Some(at) = self.hosts.iter().position(|host| host.instance == Some(instance)) {
+                    self.hang_up(at, "its seconds are told anew");
+                }
+            }
+            Kept::Fault(fault) => {
+                if self.store_fault.is_none() != fault.is_none() {
+                    match &fault {
+                        Some(fault) => self.say(&format!("history is not kept: {fault}; agents hold it until it is")),
+                        None => self.say("history is kept again"),
+                    }
+                }
+                self.store_fault = fault;
+            }
+            Kept::Marks(marks) => self.marks = marks,
+        }
+    }
+
+    fn change(&mut self, change: &Change, now: u64) {
+        let incident = change.incident();
+        let ended = match change {
+            Change::Ended { at, ending: why, .. } => {
+                self.incidents.remove(&incident.id);
+                self.past.push_front(shown(incident, Some(*at), &self.zone));
+                self.past.truncate(PAST);
+                self.say(&format!("over: {} ({})", sentence(incident, &self.zone), ending(*why)));
+                Some(*at)
+            }
+            Change::Began { .. } => {
+                self.incidents.insert(incident.id, incident.clone());
+                self.say(&sentence(incident, &self.zone));
+                None
+            }
+            Change::Changed { .. } => {
+                self.incidents.insert(incident.id, incident.clone());
+                None
+            }
+        };
+        self.telling.note(incident, ended);
+        self.unkept.push(store::Incident {
+            id: self.state.uuid(incident.id),
+            kind: kind(incident.kind).to_owned(),
+            hosts: crate::incident::hosts(&incident.scope),
+            onset: incident.onset.earliest,
+            begun: incident.noticed.min(now),
+            ended,
+            told: serde_json::to_value(incident).expect("our types have string keys alone"),
+        });
+    }
+
+    fn picture(&self, now: u64) -> Picture {
+        let agents = self.hosts.iter().map(|host| Some(host.agent.clone())).chain(std::iter::repeat(None));
+        let hosts = self.mesh.hosts.iter().zip(agents);
+        let cells = self.mesh.cells.iter().zip(&self.live);
+        Picture {
+            at: now,
+            name: self.plan.name.clone(),
+            every_ns: self.plan.measure.every,
+            hosts: hosts
+                .map(|(host, agent)| HostNow { name: host.name.clone(), zone: host.zone.clone(), agent })
+                .collect(),
+            cells: cells.filter_map(|(cell, live)| cell_now(cell, live, now)).collect(),
+            incidents: self.incidents.values().rev().map(|incident| shown(incident, None, &self.zone)).collect(),
+            past: self.past.iter().cloned().collect(),
+            marks: self.marks.iter().rev().map(|mark| MarkNow { at: mark.at, text: mark.text.clone() }).collect(),
+            store_fault: self.store_fault.clone(),
+        }
+    }
+
+    fn keep_state(&mut self) -> Result<()> {
+        self.state.revision = self.revision;
+        self.state.lookout = self.lookout.state();
+        self.state.incidents = self.incidents.values().cloned().collect();
+        self.state.past.clone_from(&self.past);
+        self.state.write(&self.tools.folder)
+    }
+
+    fn finish(mut self, inbox: &Receiver<Event>) -> Result<()> {
+        let now = now();
+        for host in &mut self.hosts {
+            host.end();
+        }
+        self.pending.close_before(u64::MAX);
+        self.hand_over(now);
+        self.keep_state()?;
+        let say = self.tools.say;
+        self.keeper.finish();
+        // What the store said last is worth hearing; agents keep what it did not take.
+        for event in inbox.try_iter() {
+            if let Event::Kept(Kept::Fault(Some(fault))) = event {
+                say(&format!("history is not kept: {fault}; agents hold it until it is"));
+            }
+        }
+        Ok(())
+    }
+
+    fn say(&self, text: &str) {
+        let at = Timestamp::now().to_zoned(self.zone.clone());
+        (self.tools.say)(&format!("{} {text}", at.strftime("%H:%M:%S")));
+    }
+}
+
+/// What a plan measures, in a few words.
+pub fn told(plan: &MonitorPlan, mesh: &Mesh) -> String {
+    let targets = if plan.targets.is_empty() { String::new() } else { format!(" and {} targets", plan.targets.len()) };
+    let rate = mesh.cells.len() as f64 * 1e9 / plan.measure.every.0 as f64;
+    format!("{} hosts{targets}, {} cells, {rate:.0} requests a second in all", plan.hosts.len(), mesh.cells.len())
+}
+
+/// The epoch at second `now`.
+pub fn epoch(plan: &MonitorPlan, now: u64) -> u64 {
+    now / mesh::topology(plan.measure.pairs).epoch_seconds(plan.hosts.len())
+}
+
+fn key(mesh: &Mesh, cell: &measure::lookout::Cell) -> (String, String, String) {
+    let name = |at: u32| mesh.hosts[at as usize].name.clone();
+    (name(cell.from), name(cell.to), cell.over.clone())
+}
+
+/// The plan's rate of false alarms, as the lookout counts it.
+fn settings(plan: &MonitorPlan, mesh: &Mesh) -> Settings {
+    let cell_days = mesh.cells.len() as f64 * WEEK / plan.notice.false_alarms_a_week;
+    Settings { cell_days: cell_days.max(1.0), settle: plan.measure.timeout.0.div_ceil(1_000_000_000) + WAY }
+}
+
+fn retention(plan: &MonitorPlan) -> store::Retention {
+    let days = |count: u32| u64::from(count) * 86_400;
+    store::Retention {
+        minutes: Some(days(plan.keep.minutes_days)),
+        hours: Some(days(plan.keep.hours_days)),
+        days: plan.keep.days_days.map(days),
+    }
+}
+
+fn cell_now(cell: &measure::lookout::Cell, live: &Live, now: u64) -> Option<CellNow> {
+    let over = Over::ALL.into_iter().find(|over| over.name() == cell.over)?;
+    let last = live.last.as_ref();
+    Some(CellNow {
+        from: cell.from,
+        to: cell.to,
+        over,
+        state: live.state(now),
+        p50_ns: last.and_then(|last| last.p50),
+        p99_ns: last.and_then(|last| last.p99),
+        sent: last.map_or(0, |last| last.sent),
+        lost: last.map_or(0, |last| last.lost),
+        usual_ns: live.usual(),
+    })
+}
+
+fn shown(incident: &Incident, ended: Option<u64>, zone: &TimeZone) -> IncidentNow {
+    IncidentNow {
+        id: incident.id,
+        text: sentence(incident, zone),
+        kind: kind(incident.kind).to_owned(),
+        scope: label(&incident.scope),
+        onset_from: incident.onset.earliest,
+        onset_to: incident.onset.latest,
+        found: incident.noticed,
+        ended,
+        cells: incident.affected,
+    }
+}
+
+/// Seconds since 1970.
+pub fn now() -> u64 {
+    wall_ns() / 1_000_000_000
+}
+
+fn wall_ns() -> u64 {
+    u64::try_from(Timestamp::now().as_nanosecond()).unwrap_or_default()
+}
+
+fn until_next_second() -> Duration {
+    /// A second is judged a little after it began, so that what is told at its start is in.
+    const LATER: u64 = 100_000_000;
+    Duration::from_nanos(1_000_000_000 + LATER - wall_ns() % 1_000_000_000)
+}
+
+/// The plan in a file, with the hosts of its inventories.
+///
+/// # Errors
+/// A file cannot be read, or is none; the plan cannot be carried out.
+pub fn read_plan(path: &std::path::Path) -> Result<MonitorPlan> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let name = path.display().to_string();
+    let failed = |error: logbook::plan::PlanError| anyhow::anyhow!("{error}\n{}\n  {}", error.excerpt, error.hint);
+    let mut plan = MonitorPlan::read(&text, &name).map_err(failed)?;
+    for listed in std::mem::take(&mut plan.inventory) {
+        let file = path.parent().unwrap_or(std::path::Path::new("")).join(&listed);
+        let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        plan.hosts.extend(logbook::plan::hosts(&text, &listed).map_err(failed)?);
+    }
+    plan.check(&text, &name).map_err(failed)?;
+    Ok(plan)
+}

@@ -145,6 +145,15 @@ pub fn label(scope: &Scope) -> String {
     }
 }
 
+/// Hosts that a scope names.
+pub fn hosts(scope: &Scope) -> Vec<String> {
+    match scope {
+        Scope::Host { host, .. } => vec![host.clone()],
+        Scope::Pair { from, to, .. } | Scope::HostOrPair { from, to, .. } => vec![from.clone(), to.clone()],
+        Scope::Everything | Scope::Zone { .. } | Scope::Zones { .. } | Scope::Unknown => Vec::new(),
+    }
+}
+
 /// An incident for tests: a host that answers 31 % slower.
 #[cfg(test)]
 pub fn example(id: u64) -> Incident {

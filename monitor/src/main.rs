@@ -1,7 +1,7 @@
-//! `sonde-monitor`: what `sonde` measures, live. It measures nothing itself: for each way of asking a host it runs a `sonde rtt` of its
-//! own and reads its JSON lines, so that drawing never shares a process with a stamp.
+//! `sonde-monitor`: what `sonde` measures, live and for ever. It measures nothing itself: it runs `sonde` and reads its JSON lines, so that
+//! drawing and serving never share a process with a stamp.
 //!
-//! `sonde watch` starts this program. It alone in this crate reads argv, the clock and the environment, and ends the process.
+//! `sonde watch` and `sonde monitor` start this program. It alone in this crate reads argv, the clock and the environment, and ends the process.
 
 mod centre;
 mod comparison;
@@ -9,9 +9,11 @@ mod history;
 mod incident;
 mod line;
 mod options;
+mod past;
 mod probe;
 mod screen;
 mod serve;
+mod start;
 mod store;
 mod summary;
 mod telling;
@@ -28,8 +30,11 @@ use crate::options::{Arguments, Command};
 
 #[expect(clippy::disallowed_macros, reason = "this program's room that prints what failed")]
 fn main() -> ExitCode {
-    let Arguments { command: Command::Watch(options) } = Arguments::parse();
-    match watch::run(&options) {
+    let ran = match Arguments::parse().command {
+        Command::Watch(options) => watch::run(&options),
+        Command::Monitor(options) => start::run(&options),
+    };
+    match ran {
         Ok(exit) => exit,
         Err(error) => {
             eprintln!("error: {}", report::markup::visible(&format!("{error:#}")));

@@ -19,6 +19,82 @@ pub enum Command {
     /// Latency and loss of hosts, live on one screen
     #[command(bin_name = "sonde watch", after_help = EXAMPLES)]
     Watch(Options),
+    /// Latency and loss between all hosts of a plan, for ever
+    #[command(bin_name = "sonde monitor", after_help = MONITOR_EXAMPLES, args_conflicts_with_subcommands = true)]
+    Monitor(MonitorOptions),
+}
+
+const MONITOR_EXAMPLES: &str = "\
+Examples:
+  sonde monitor check plan.toml               is the plan right, and what does it come to?
+  sonde monitor plan.toml --listen 7680       with a page at http://127.0.0.1:7680/ and /metrics
+  sonde monitor mark 'mtu 9000 on db3'        what you change now, for history and page
+
+docs/howto/monitor.md has a plan to begin with. The plan is read again when it changes, and on SIGHUP.
+Exit status: 0 where it ended as it was told to; 2 for an error.";
+
+/// What a monitor is to do.
+#[derive(Clone, Debug, Args)]
+pub struct MonitorOptions {
+    /// Something else than to monitor
+    #[command(subcommand)]
+    pub command: Option<MonitorCommand>,
+    /// The plan, in TOML
+    #[arg(value_name = "PLAN")]
+    pub plan: Option<PathBuf>,
+    /// Say what the plan comes to, and start nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Keep history in FILE, or in a database as postgres://user@host/name [default: the plan's, else the user's own]
+    #[arg(long, value_name = "STORE")]
+    pub store: Option<String>,
+    /// Serve page and metrics at ADDRESS, as 127.0.0.1:7680, or at a port of loopback [default: the plan's, else nowhere]
+    #[arg(long, value_name = "ADDRESS")]
+    pub listen: Option<String>,
+    /// Let those read who know the word in FILE
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
+    /// Let everybody read who reaches the address
+    #[arg(long, conflicts_with = "token_file")]
+    pub open: bool,
+    /// A name under which readers may call the server, beside addresses; repeatable
+    #[arg(long, value_name = "NAME")]
+    pub host: Vec<String>,
+    /// Where readers find the page, for what is told to people [default: as it listens]
+    #[arg(long, value_name = "URL")]
+    pub url: Option<String>,
+    /// Tell /metrics of each cell too, not of hosts and zones alone
+    #[arg(long)]
+    pub cells: bool,
+    /// Keep what the monitor knows beside its store in FOLDER [default: the user's own]
+    #[arg(long, value_name = "FOLDER")]
+    pub state: Option<PathBuf>,
+    /// The program that measures [default: the one beside this, else from PATH]
+    #[arg(long, value_name = "FILE", hide = true)]
+    pub sonde: Option<PathBuf>,
+}
+
+/// What `sonde monitor` does beside.
+#[derive(Clone, Debug, Subcommand)]
+pub enum MonitorCommand {
+    /// Say whether a plan is right, and what it comes to
+    Check {
+        /// The plan
+        #[arg(value_name = "PLAN")]
+        plan: PathBuf,
+    },
+    /// Note what you change now: history and page show it
+    Mark {
+        /// What you change
+        #[arg(value_name = "TEXT")]
+        text: String,
+        /// Only this host; repeatable
+        #[arg(long, value_name = "HOST")]
+        host: Vec<String>,
+        /// The store [default: the user's own]
+        #[arg(long, value_name = "STORE")]
+        store: Option<String>,
+    },
 }
 
 const EXAMPLES: &str = "\

@@ -93,7 +93,7 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<()> {
 }
 
 /// The program that measures: the one named, the one beside this, or the one on the path.
-fn program(named: Option<&Path>) -> Result<PathBuf> {
+pub fn program(named: Option<&Path>) -> Result<PathBuf> {
     if let Some(named) = named {
         return Ok(named.to_owned());
     }

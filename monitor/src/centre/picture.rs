@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use logbook::monitor::talk::Over;
 use measure::span::Span;
 use measure::unit::Nanos;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// All of it, at one second.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -119,7 +119,7 @@ pub enum State {
 }
 
 /// Something that is wrong, or was.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IncidentNow {
     /// Its number, which no other has.
     pub id: u64,

@@ -134,11 +134,18 @@ type Shared = State<Arc<Server>>;
 ///
 /// # Errors
 /// What the system says.
-pub fn serve(listener: TcpListener, board: Arc<Board>, past: Box<dyn Past>, access: Access, clock: fn() -> u64) -> Result<SocketAddr> {
+pub fn serve(
+    listener: TcpListener,
+    board: Arc<Board>,
+    past: Box<dyn Past>,
+    access: Access,
+    clock: fn() -> u64,
+) -> Result<SocketAddr> {
     let at = listener.local_addr()?;
     listener.set_nonblocking(true)?;
     let router = router(Arc::new(Server { board, past, access, clock }));
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the server")?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the server")?;
     let run = move || runtime.block_on(accept(listener, router));
     std::thread::Builder::new().name("http".to_owned()).spawn(run)?;
     Ok(at)
@@ -253,7 +260,10 @@ fn axum_json<T: Serialize>(what: &T) -> Response {
     ([(CONTENT_TYPE, "application/json")], text).into_response()
 }
 
-async fn cell(State(server): Shared, query: Result<Query<CellQuery>, axum::extract::rejection::QueryRejection>) -> Response {
+async fn cell(
+    State(server): Shared,
+    query: Result<Query<CellQuery>, axum::extract::rejection::QueryRejection>,
+) -> Response {
     let Query(query) = match query {
         Ok(query) => query,
         Err(rejection) => return (StatusCode::BAD_REQUEST, format!("{rejection}\n")).into_response(),

@@ -229,9 +229,10 @@ impl Keeper {
         // An interruption is a wait that ends early.
         let _woken = poll(&mut set, timeout(until).as_ref());
         let now = Monotonic::now();
-        let concerned = held.iter().zip(&set[1..]).filter(|((_, control), polled)| {
-            !polled.revents().is_empty() || control.deadline() <= now
-        });
+        let concerned = held
+            .iter()
+            .zip(&set[1..])
+            .filter(|((_, control), polled)| !polled.revents().is_empty() || control.deadline() <= now);
         concerned.map(|((cell, _), _)| *cell).collect()
     }
 

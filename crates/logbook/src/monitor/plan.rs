@@ -129,8 +129,8 @@ pub enum MeshPairs {
     Zones,
     /// Each host so many others, half of them drawn anew each hour.
     Random(u32),
-    /// Each host so many others, so that all pairs come round within a day.
-    Rotation(u32),
+    /// Each host one other at a time, so that all pairs come round within a day.
+    Rotation,
 }
 
 /// How long history is kept.
@@ -295,7 +295,7 @@ impl MonitorPlan {
         if measured.over.is_empty() {
             return Err(fault("over", "hosts have to ask each other by something".to_owned(), "as over = [\"udp\"]"));
         }
-        if let MeshPairs::Random(0) | MeshPairs::Rotation(0) = measured.pairs {
+        if measured.pairs == MeshPairs::Random(0) {
             return Err(fault("pairs", "0 partners measure nothing".to_owned(), "as pairs = { random = 8 }"));
         }
         if !(self.notice.false_alarms_a_week > 0.0 && self.notice.false_alarms_a_week.is_finite()) {

@@ -1,0 +1,197 @@
+//! Cells as they are now: what their latest minutes showed, and what is usual of them.
+
+use std::collections::VecDeque;
+
+use measure::span::Span;
+
+use super::picture::State;
+
+/// Minutes of which the median is kept, and hours.
+const MINUTES: usize = 60;
+const HOURS: usize = 24;
+/// Fewest answers of a minute whose median is taken.
+const FEWEST: u64 = 10;
+/// Fewest minutes of which it is said what is usual.
+const USUAL: usize = 10;
+/// From which ratio on a median is called slower, or faster, than usual.
+const RATIO: f64 = 1.25;
+/// Seconds without any answer after which a cell is silent.
+const SILENT: u64 = 3;
+/// Seconds without any word of its agent after which nothing is known of a cell.
+const UNKNOWN: u64 = 10;
+
+/// One cell.
+#[derive(Clone, Debug, Default)]
+pub struct Live {
+    minute: u64,
+    span: Span,
+    /// The latest whole minute.
+    pub last: Option<Minute>,
+    /// The latest second that was told, and the latest in which something was answered, and from which on nothing was.
+    told: u64,
+    unanswered: u64,
+    minutes: VecDeque<u64>,
+    hours: VecDeque<u64>,
+}
+
+/// What a whole minute showed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Minute {
+    /// Its first second.
+    pub at: u64,
+    /// Median and 99th percentile, nanoseconds; absent: too few answers.
+    pub p50: Option<u64>,
+    /// See `p50`.
+    pub p99: Option<u64>,
+    /// Requests that left.
+    pub sent: u64,
+    /// Of these, how many were not answered in time.
+    pub lost: u64,
+    /// Seconds in which the host that asks was late itself.
+    pub disturbed: u64,
+}
+
+impl Minute {
+    /// What `span` shows of the minute at `at`.
+    pub fn of(at: u64, span: &Span) -> Self {
+        let sent = span.counts.messages_sent();
+        let enough = span.counts.answered >= FEWEST;
+        Self {
+            at,
+            p50: span.times.quantile(0.5).filter(|_| enough),
+            p99: span.times.printed(0.99).map(|(value, _)| value),
+            sent,
+            lost: sent.saturating_sub(span.counts.answered),
+            disturbed: span.disturbed,
+        }
+    }
+}
+
+impl Live {
+    /// Takes a second; those before the minute that is gathered are for the store alone.
+    pub fn take(&mut self, at: u64, span: &Span) {
+        let minute = at - at % 60;
+        if minute < self.minute {
+            return;
+        }
+        if minute > self.minute {
+            self.turn();
+            self.minute = minute;
+        }
+        self.span.add(span);
+        self.told = self.told.max(at);
+        let sent = span.counts.messages_sent();
+        if span.counts.answered > 0 {
+            self.unanswered = 0;
+        } else if sent > 0 {
+            self.unanswered += 1;
+        }
+    }
+
+    fn turn(&mut self) {
+        let span = std::mem::take(&mut self.span);
+        if span.counts.scheduled == 0 {
+            return;
+        }
+        let minute = Minute::of(self.minute, &span);
+        self.last = Some(minute);
+        if let Some(p50) = minute.p50.filter(|_| minute.disturbed == 0) {
+            push(&mut self.minutes, p50, MINUTES);
+            if self.minute % 3_600 == 3_540 {
+                push(&mut self.hours, median(self.minutes.iter().copied()).unwrap_or(p50), HOURS);
+            }
+        }
+    }
+
+    /// The usual median: of the hours of the last day, else of the minutes of the last hour. `None`: not known yet.
+    pub fn usual(&self) -> Option<u64> {
+        if self.hours.is_empty() {
+            return median(self.minutes.iter().copied()).filter(|_| self.minutes.len() >= USUAL);
+        }
+        median(self.hours.iter().copied())
+    }
+
+    /// How it stands at `now`.
+    pub fn state(&self, now: u64) -> State {
+        if self.told == 0 || now > self.told + UNKNOWN {
+            return State::Unknown;
+        }
+        if self.unanswered >= SILENT {
+            return State::Silent;
+        }
+        let Some(last) = self.last else { return State::Unknown };
+        if last.disturbed > 0 {
+            return State::Disturbed;
+        }
+        if last.lost > 0 {
+            return State::Loses;
+        }
+        match (last.p50, self.usual()) {
+            (Some(now), Some(usual)) if now as f64 > usual as f64 * RATIO => State::Slower,
+            (Some(now), Some(usual)) if (now as f64) < usual as f64 / RATIO => State::Faster,
+            _ => State::Fine,
+        }
+    }
+}
+
+fn push(values: &mut VecDeque<u64>, value: u64, most: usize) {
+    values.push_back(value);
+    if values.len() > most {
+        values.pop_front();
+    }
+}
+
+fn median(values: impl Iterator<Item = u64>) -> Option<u64> {
+    let mut values: Vec<u64> = values.collect();
+    values.sort_unstable();
+    values.get(values.len().saturating_sub(1) / 2).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::event::Fate;
+    use measure::unit::Nanos;
+
+    use super::*;
+
+    fn second(took: Option<u64>) -> Span {
+        let mut span = Span::default();
+        match took {
+            Some(took) => span.answer(Nanos(took)),
+            None => span.counts.end(Fate::Lost),
+        }
+        span
+    }
+
+    fn lived(seconds: impl Iterator<Item = (u64, Option<u64>)>) -> (Live, u64) {
+        let mut live = Live::default();
+        let mut last = 0;
+        for (at, took) in seconds {
+            live.take(at, &second(took));
+            last = at;
+        }
+        (live, last)
+    }
+
+    #[test]
+    fn what_is_usual_is_known_after_ten_minutes_and_what_differs_is_told() {
+        let steady = (60..1_000).map(|at| (at, Some(100_000)));
+        let (live, now) = lived(steady.clone());
+        assert_eq!((live.state(now), live.usual()), (State::Fine, Some(measure::span::coarse(100_000))));
+        let (slower, now) = lived(steady.clone().chain((1_000..1_100).map(|at| (at, Some(140_000)))));
+        assert_eq!(slower.state(now), State::Slower);
+        let (few, now) = lived((60..400).map(|at| (at, Some(100_000))));
+        assert_eq!((few.usual(), few.state(now)), (None, State::Fine));
+        assert_eq!(live.state(now + 10_000), State::Unknown);
+    }
+
+    #[test]
+    fn three_seconds_without_an_answer_are_silence_and_one_loss_is_a_loss() {
+        let steady = (60..180).map(|at| (at, Some(100_000)));
+        let (silent, now) = lived(steady.clone().chain((180..183).map(|at| (at, None))));
+        assert_eq!(silent.state(now), State::Silent);
+        let (lossy, now) = lived(steady.chain([(180, None)]).chain((181..245).map(|at| (at, Some(100_000)))));
+        assert_eq!(lossy.state(now), State::Loses);
+        assert_eq!(lossy.last.unwrap().lost, 1);
+    }
+}

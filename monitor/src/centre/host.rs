@@ -1,0 +1,215 @@
+//! A host of the plan as the centre sees it: the process that leads to its agent, and what that tells.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::Sender;
+use std::thread;
+
+use anyhow::{Context, Result};
+use logbook::monitor::talk::{Hello, Over};
+use measure::lookout::{CellId, HostId};
+use uuid::Uuid;
+
+use super::Event;
+use super::picture::{AgentNow, Standing};
+
+/// The first wait before an agent is reached for again, seconds; each is twice the one before, up to the longest.
+const FIRST: u64 = 1;
+const LONGEST: u64 = 30;
+/// Beyond what its clock differs from the centre's before its seconds are moved, seconds.
+const SKEW: i64 = 2;
+/// Seconds after which what an agent tells is not of now.
+const BEHIND: u64 = 10;
+/// The most of what the leading process says on its standard error that is kept, octets.
+const SAID: u64 = 4_096;
+
+/// A host with an agent.
+#[derive(Debug)]
+pub struct Host {
+    /// Its place in the mesh.
+    pub id: HostId,
+    /// How its agent is, for people.
+    pub agent: AgentNow,
+    /// The number of the line to it; absent: there is none.
+    pub line: Option<u64>,
+    child: Option<Child>,
+    /// When it is to be reached for again, seconds since 1970; absent: it is reached, or being reached.
+    pub again: Option<u64>,
+    tries: u32,
+    /// Whose beats come.
+    pub instance: Option<Uuid>,
+    /// What is taken off its seconds, since its clock differs.
+    pub skew: i64,
+    /// Which cell of the mesh it asks, by whom and by what.
+    pub cells: HashMap<(String, Over), CellId>,
+    /// Cells that cannot be measured as they were assigned: why.
+    troubles: BTreeMap<(String, Over), String>,
+    /// Why it is not reached, or what its hello says that is to be known.
+    notes: Vec<String>,
+}
+
+impl Host {
+    /// One that is to be reached at once.
+    pub fn new(id: HostId, now: u64) -> Self {
+        let agent = AgentNow {
+            standing: Standing::Starting,
+            since: now,
+            last: None,
+            version: None,
+            slip_ns: None,
+            cpu_pressure: None,
+            troubles: Vec::new(),
+        };
+        Self {
+            id,
+            agent,
+            line: None,
+            child: None,
+            again: Some(now),
+            tries: 0,
+            instance: None,
+            skew: 0,
+            cells: HashMap::new(),
+            troubles: BTreeMap::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Starts the process that leads to the agent of `host`: the ends of its line, what it says first to be written by the caller.
+    ///
+    /// # Errors
+    /// The program cannot be run.
+    pub fn reach(
+        &mut self,
+        line: u64,
+        state: &str,
+        sonde: &Path,
+        events: &Sender<Event>,
+    ) -> Result<(OwnedFd, OwnedFd)> {
+        self.again = None;
+        let mut child = Command::new(sonde)
+            .args(["agent", "--reach", "--state", state])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("cannot run {}", sonde.display()))?;
+        let (stdin, stdout) = (child.stdin.take().expect("it is piped"), child.stdout.take().expect("it is piped"));
+        let stderr = child.stderr.take().expect("it is piped");
+        let events = events.clone();
+        thread::Builder::new().name("said".to_owned()).stack_size(64 << 10).spawn(move || {
+            let mut said = Vec::new();
+            let mut stderr = stderr;
+            let _all = (&mut stderr).take(SAID).read_to_end(&mut said);
+            // Whoever writes on is not to wait for a reader that is gone.
+            let _rest = std::io::copy(&mut stderr, &mut std::io::sink());
+            let _gone = events.send(Event::Said(line, String::from_utf8_lossy(&said).trim().to_owned()));
+        })?;
+        (self.child, self.line) = (Some(child), Some(line));
+        Ok((stdout.into(), stdin.into()))
+    }
+
+    /// Takes what the agent says of itself; its seconds are moved where its clock differs from `wall_ns`.
+    pub fn hello(&mut self, hello: &Hello, wall_ns: u64) {
+        self.tries = 0;
+        self.instance = Some(hello.instance);
+        self.agent.version = Some(hello.program_version.clone());
+        let skew = (i128::from(hello.wall_ns) - i128::from(wall_ns)) / 1_000_000_000;
+        self.skew = i64::try_from(skew).unwrap_or_default();
+        if self.skew.abs() <= SKEW {
+            self.skew = 0;
+        }
+        self.notes.clear();
+        self.troubles.clear();
+        if self.skew != 0 {
+            let way = if self.skew > 0 { "ahead of" } else { "behind" };
+            self.notes.push(format!("its clock is {} s {way} the monitor's", self.skew.abs()));
+        }
+        if hello.given_up > 0 {
+            self.notes.push(format!("{} seconds of it were given up while nobody took them", hello.given_up));
+        }
+        self.retell();
+    }
+
+    /// A second by the centre's clock, of one of the agent's.
+    pub fn second(&self, at: u64) -> u64 {
+        at.saturating_add_signed(-self.skew)
+    }
+
+    /// Takes note of a second that came.
+    pub fn heard(&mut self, at: u64, now: u64) {
+        self.agent.last = self.agent.last.max(Some(at));
+        let standing = if at + BEHIND >= now { Standing::Measuring } else { Standing::CatchingUp };
+        self.stand(standing, now);
+    }
+
+    /// Takes note of what does not work, or works again where `text` is empty.
+    pub fn trouble(&mut self, to: &str, over: Over, text: &str) {
+        if text.is_empty() {
+            self.troubles.remove(&(to.to_owned(), over));
+        } else {
+            self.troubles.insert((to.to_owned(), over), text.to_owned());
+        }
+        self.retell();
+    }
+
+    /// The line is over: it is reached for again, later each time.
+    pub fn gone(&mut self, why: &str, now: u64) {
+        self.end();
+        let wait = FIRST.saturating_mul(1 << self.tries.min(10)).min(LONGEST);
+        self.tries += 1;
+        self.again = Some(now + wait);
+        self.instance = None;
+        (self.agent.slip_ns, self.agent.cpu_pressure) = (None, None);
+        self.notes = vec![format!("not reached: {why}")];
+        self.stand(Standing::Away, now);
+        self.retell();
+    }
+
+    /// What the leading process said last: why it ended.
+    pub fn said(&mut self, text: &str) {
+        if let (false, Some(last)) = (text.is_empty(), self.notes.last_mut()) {
+            let first = text.lines().next().unwrap_or_default();
+            *last = format!("not reached: {}", first.trim_start_matches("error: "));
+            self.retell();
+        }
+    }
+
+    /// Ends the leading process; the agent goes on.
+    pub fn end(&mut self) {
+        self.line = None;
+        if let Some(mut child) = self.child.take() {
+            // It may be gone already; then there is nothing to end.
+            let _gone = child.kill();
+            let _status = child.wait();
+        }
+    }
+
+    fn stand(&mut self, standing: Standing, now: u64) {
+        if self.agent.standing != standing {
+            (self.agent.standing, self.agent.since) = (standing, now);
+        }
+    }
+
+    fn retell(&mut self) {
+        /// So many troubles are told; of the others how many.
+        const MOST: usize = 5;
+        let mut told = self.notes.clone();
+        told.extend(
+            self.troubles.iter().take(MOST).map(|((to, over), text)| format!("{to} by {}: {text}", over.name())),
+        );
+        if self.troubles.len() > MOST {
+            told.push(format!("and {} more", self.troubles.len() - MOST));
+        }
+        self.agent.troubles = told;
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

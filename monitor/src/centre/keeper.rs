@@ -1,0 +1,145 @@
+//! The thread that keeps: it owns the store, so that one that is away holds nobody else up.
+
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::Result;
+use uuid::Uuid;
+
+use crate::store::error::{Fault, StoreError};
+use crate::store::{Batch, Incident, Mark, Retention, Store};
+
+/// How long is waited before a store that did not take something is tried again: twice as long each time, up to the longest.
+const FIRST: Duration = Duration::from_secs(1);
+const LONGEST: Duration = Duration::from_secs(30);
+/// How long marks are shown, seconds.
+const MARKS: u64 = 14 * 86_400;
+
+/// What the keeper tells.
+#[derive(Debug)]
+pub enum Kept {
+    /// Parts are kept: up to which beat of which start of an agent, and how many parts.
+    Parts(Vec<(Uuid, u64)>, usize),
+    /// A start of an agent overlaps with what is kept: it has to tell again from after that beat. The batch is tried again without it.
+    Overlap(Uuid, u64, usize),
+    /// The store does not take it now; absent: it does again.
+    Fault(Option<String>),
+    /// The marks of the last days.
+    Marks(Vec<Mark>),
+}
+
+/// The way to the keeper.
+#[derive(Debug)]
+pub struct Keeper {
+    batches: Sender<(Batch, u64)>,
+    thread: thread::JoinHandle<()>,
+}
+
+impl Keeper {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// The system starts none.
+    pub fn start(store: Box<dyn Store>, retention: Retention, tell: impl Fn(Kept) + Send + 'static) -> Result<Self> {
+        let (batches, inbox) = mpsc::channel();
+        let clerk = Clerk { store, retention, tell, inbox, rolled: None };
+        let thread = thread::Builder::new().name("keeper".to_owned()).spawn(move || clerk.run())?;
+        Ok(Self { batches, thread })
+    }
+
+    /// Has a batch kept at second `now`.
+    pub fn keep(&self, parts: Vec<crate::store::Part>, incidents: Vec<Incident>, now: u64) {
+        let batch = Batch { parts, incidents, marks: Vec::new() };
+        // The thread ends after this end alone.
+        let _gone = self.batches.send((batch, now));
+    }
+
+    /// Waits until all is kept that can be.
+    pub fn finish(self) {
+        drop(self.batches);
+        let _ended = self.thread.join();
+    }
+}
+
+struct Clerk<T> {
+    store: Box<dyn Store>,
+    retention: Retention,
+    tell: T,
+    inbox: Receiver<(Batch, u64)>,
+    /// The hour in which old things were removed last.
+    rolled: Option<u64>,
+}
+
+impl<T: Fn(Kept)> Clerk<T> {
+    fn run(mut self) {
+        while let Ok((batch, now)) = self.inbox.recv() {
+            if !self.insist(batch) {
+                return;
+            }
+            match self.tend(now) {
+                Ok(marks) => (self.tell)(Kept::Marks(marks)),
+                Err(error) => (self.tell)(Kept::Fault(Some(error.to_string()))),
+            }
+        }
+    }
+
+    /// Keeps the batch, however long that takes; `false`: nobody waits for it any more.
+    fn insist(&mut self, mut batch: Batch) -> bool {
+        let mut wait = FIRST;
+        let mut failed = false;
+        loop {
+            match self.store.keep(&batch) {
+                Ok(()) => break,
+                Err(StoreError { fault: Fault::Overlap { instance, kept, .. }, .. }) => {
+                    let before = batch.parts.len();
+                    batch.parts.retain(|part| part.instance != instance);
+                    (self.tell)(Kept::Overlap(instance, kept, before - batch.parts.len()));
+                }
+                Err(error) => {
+                    failed = true;
+                    (self.tell)(Kept::Fault(Some(error.to_string())));
+                    if !self.rest(&mut batch, wait) {
+                        return false;
+                    }
+                    wait = (wait * 2).min(LONGEST);
+                }
+            }
+        }
+        if failed {
+            (self.tell)(Kept::Fault(None));
+        }
+        let mut upto = std::collections::BTreeMap::new();
+        batch.parts.iter().for_each(|part| {
+            upto.insert(part.instance, part.last);
+        });
+        (self.tell)(Kept::Parts(upto.into_iter().collect(), batch.parts.len()));
+        true
+    }
+
+    /// Waits, and takes what comes meanwhile into the batch: it is kept with it.
+    fn rest(&mut self, batch: &mut Batch, wait: Duration) -> bool {
+        match self.inbox.recv_timeout(wait) {
+            Ok((next, _)) => {
+                batch.parts.extend(next.parts);
+                batch.incidents.extend(next.incidents);
+                true
+            }
+            Err(RecvTimeoutError::Timeout) => true,
+            // The centre ends, and the store is away: what is not kept stays with the agents.
+            Err(RecvTimeoutError::Disconnected) => false,
+        }
+    }
+
+    /// Makes hours and days that are due, removes what is too old once an hour, and looks for marks.
+    fn tend(&mut self, now: u64) -> Result<Vec<Mark>, StoreError> {
+        for (level, at) in self.store.due(now)? {
+            self.store.roll(level, at)?;
+        }
+        if self.rolled != Some(now / 3_600) {
+            self.store.retain(now, &self.retention)?;
+            self.rolled = Some(now / 3_600);
+        }
+        self.store.marks(now.saturating_sub(MARKS), now + 1)
+    }
+}

@@ -1,0 +1,91 @@
+//! Which cells a plan has at a time.
+
+use logbook::monitor::plan::{MeshPairs, MonitorPlan, Target};
+use logbook::monitor::talk::{CellTask, Over};
+use measure::lookout::{Cell, Host, Mesh};
+use measure::topology::Topology;
+
+/// The rule by which a plan's hosts ask each other.
+pub fn topology(pairs: MeshPairs) -> Topology {
+    match pairs {
+        MeshPairs::All => Topology::All,
+        MeshPairs::Zones => Topology::ZONES,
+        MeshPairs::Random(partners) => Topology::Random { partners: partners as usize },
+        MeshPairs::Rotation => Topology::Rotation,
+    }
+}
+
+/// Hosts of the plan, then its targets: by their places they are named.
+pub fn hosts(plan: &MonitorPlan) -> Vec<Host> {
+    let zones = plan.zones();
+    let names = plan.hosts.iter().map(|host| &host.name).chain(plan.targets.iter().map(|target| &target.name));
+    names
+        .map(|name| Host { name: name.clone(), zone: zones.get(name.as_str()).map(|zone| (*zone).to_owned()) })
+        .collect()
+}
+
+/// The cells of an epoch.
+pub fn mesh(plan: &MonitorPlan, seed: u64, epoch: u64) -> Mesh {
+    let hosts = hosts(plan);
+    let with_agents = &hosts[..plan.hosts.len()];
+    let pairs = topology(plan.measure.pairs).pairs(with_agents, seed, epoch);
+    let mut cells: Vec<Cell> = pairs
+        .iter()
+        .flat_map(|(from, to)| {
+            plan.measure.over.iter().map(|over| Cell { from: *from, to: *to, over: over.name().to_owned() })
+        })
+        .collect();
+    for (at, target) in plan.targets.iter().enumerate() {
+        let to = (plan.hosts.len() + at) as u32;
+        let asks = |name: &str| target.from.as_ref().is_none_or(|from| from.iter().any(|from| from == name));
+        let from = plan.hosts.iter().enumerate().filter(|(_, host)| asks(&host.name));
+        cells.extend(from.map(|(from, _)| Cell { from: from as u32, to, over: target.over.name().to_owned() }));
+    }
+    cells.sort();
+    cells.dedup();
+    Mesh { hosts, cells }
+}
+
+/// What the host at `from` is to ask, of the cells of `mesh`.
+pub fn tasks(plan: &MonitorPlan, mesh: &Mesh, from: u32) -> Vec<CellTask> {
+    mesh.cells.iter().filter(|cell| cell.from == from).filter_map(|cell| task(plan, cell)).collect()
+}
+
+fn task(plan: &MonitorPlan, cell: &Cell) -> Option<CellTask> {
+    let over = Over::ALL.into_iter().find(|over| over.name() == cell.over)?;
+    let near = plan.hosts.get(cell.from as usize)?;
+    let every_ns = plan.measure.every;
+    if let Some(Target { name, address, port, .. }) =
+        (cell.to as usize).checked_sub(plan.hosts.len()).and_then(|at| plan.targets.get(at))
+    {
+        return Some(CellTask { to: name.clone(), address: address.clone(), port: *port, over, every_ns });
+    }
+    let far = plan.hosts.get(cell.to as usize)?;
+    let address = far.seen_from(near, plan.measure.address, None)?.to_string();
+    let port = (over != Over::Icmp).then_some(plan.measure.port);
+    Some(CellTask { to: far.name.clone(), address, port, over, every_ns })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(extra: &str) -> MonitorPlan {
+        let host = |name: &str, at: u8| {
+            format!("[[hosts]]\nname = \"{name}\"\nreach = \"local\"\ninternal = \"10.0.0.{at}\"\n")
+        };
+        let text = format!("{extra}{}{}{}", host("a", 1), host("b", 2), host("c", 3));
+        MonitorPlan::read(&text, "plan").unwrap()
+    }
+
+    #[test]
+    fn three_hosts_ask_each_other_and_a_target_is_asked_by_those_that_are_to() {
+        let plan = plan("[[targets]]\nname = \"web\"\naddress = \"web.example\"\nport = 443\nfrom = [\"b\"]\n");
+        let mesh = mesh(&plan, 1, 1);
+        assert_eq!(mesh.cells.len(), 7);
+        let tasks = tasks(&plan, &mesh, 1);
+        assert_eq!(tasks.iter().map(|task| task.to.as_str()).collect::<Vec<_>>(), ["a", "c", "web"]);
+        assert_eq!((tasks[0].address.as_str(), tasks[0].port), ("10.0.0.1", Some(7_665)));
+        assert_eq!((tasks[2].port, tasks[2].over), (Some(443), Over::TcpConnect));
+    }
+}

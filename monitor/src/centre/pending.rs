@@ -1,0 +1,165 @@
+//! What beats brought and no store has yet: gathered by start of an agent and by minute, handed over when the minute is over, and held until it is kept.
+
+use std::collections::{BTreeMap, HashMap};
+
+use measure::span::Span;
+use uuid::Uuid;
+
+use crate::store::{Cell, Level, Part};
+
+/// Parts that may wait for the store: ten minutes of a thousand agents. Beyond it nothing more is gathered: agents have it still.
+const MOST: usize = 10_000;
+
+/// What came of a beat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// It is new, and gathered.
+    Gathered,
+    /// It is new, and there is no room: the agent has to tell it again.
+    NoRoom,
+    /// It was here already.
+    Again,
+}
+
+/// All of it.
+#[derive(Debug, Default)]
+pub struct Pending {
+    open: HashMap<Uuid, Open>,
+    ready: Vec<Part>,
+    /// Parts that are with the store.
+    away: usize,
+    /// Whether beats were left with their agents for want of room.
+    pub left_some: bool,
+}
+
+#[derive(Debug, Default)]
+struct Open {
+    /// The last beat that came.
+    seen: u64,
+    /// The minute that is gathered, and what of it.
+    minute: u64,
+    first: u64,
+    last: u64,
+    minutes: BTreeMap<(Cell, u64), Span>,
+    /// Something was left out: what follows must not be gathered, or it would stand for what was left out.
+    broken: bool,
+}
+
+impl Pending {
+    /// What is known of a start of an agent: the store has its beats up to `kept`.
+    pub fn begin(&mut self, instance: Uuid, kept: u64) {
+        let open = self.open.entry(instance).or_default();
+        open.seen = open.seen.max(kept);
+        if open.broken {
+            *open = Open { seen: kept, ..Open::default() };
+        }
+    }
+
+    /// Takes a beat: the number, its second by the centre's clock, and what it carries.
+    pub fn take(&mut self, instance: Uuid, seq: u64, at: u64, cells: impl Iterator<Item = (Cell, Span)>) -> Taken {
+        let is_full = self.ready.len() + self.away >= MOST;
+        let open = self.open.entry(instance).or_default();
+        if seq <= open.seen {
+            return Taken::Again;
+        }
+        open.seen = seq;
+        if open.broken || is_full {
+            open.broken = true;
+            self.left_some = true;
+            return Taken::NoRoom;
+        }
+        let minute = Level::Minute.start(at);
+        if open.last > 0 && minute != open.minute {
+            self.ready.extend(open.close(instance));
+        }
+        if open.first == 0 {
+            open.first = seq;
+        }
+        (open.last, open.minute) = (seq, minute);
+        cells.for_each(|(cell, span)| open.minutes.entry((cell, minute)).or_default().add(&span));
+        Taken::Gathered
+    }
+
+    /// Has what was gathered of all that told nothing since `before` handed over, whole minutes or not; of all where that is `u64::MAX`.
+    pub fn close_before(&mut self, before: u64) {
+        for (instance, open) in &mut self.open {
+            if open.last > 0 && open.minute.saturating_add(Level::Minute.seconds()) < before {
+                self.ready.extend(open.close(*instance));
+            }
+        }
+    }
+
+    /// What is ready to be kept. It counts until [`Pending::settled`].
+    pub fn hand_over(&mut self) -> Vec<Part> {
+        let parts = std::mem::take(&mut self.ready);
+        self.away += parts.len();
+        parts
+    }
+
+    /// So many parts that were handed over are kept, or are not to be kept.
+    pub fn settled(&mut self, parts: usize) {
+        self.away = self.away.saturating_sub(parts);
+    }
+
+    /// Forgets what was gathered of a start of an agent, whose beats will be told anew from after `kept`.
+    pub fn forget(&mut self, instance: Uuid, kept: u64) {
+        self.ready.retain(|part| part.instance != instance);
+        self.open.insert(instance, Open { seen: kept, ..Open::default() });
+    }
+}
+
+impl Open {
+    fn close(&mut self, instance: Uuid) -> Option<Part> {
+        let minutes = std::mem::take(&mut self.minutes);
+        let (first, last) = (std::mem::take(&mut self.first), std::mem::take(&mut self.last));
+        let minutes = minutes.into_iter().map(|((cell, minute), span)| (cell, minute, span)).collect();
+        (last > 0).then_some(Part { instance, first, last, minutes })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use logbook::monitor::talk::Over;
+    use measure::unit::Nanos;
+
+    use super::*;
+
+    fn beat(pending: &mut Pending, seq: u64, at: u64) -> Taken {
+        let cell = Cell { from: "a".to_owned(), to: "b".to_owned(), over: Over::Udp };
+        let mut span = Span::default();
+        span.answer(Nanos(1_000 + seq));
+        pending.take(Uuid::nil(), seq, at, [(cell, span)].into_iter())
+    }
+
+    #[test]
+    fn a_minute_is_handed_over_when_the_next_begins_and_each_beat_is_in_one_part() {
+        let mut pending = Pending::default();
+        (1..=125).for_each(|seq| assert_eq!(beat(&mut pending, seq, 59 + seq), Taken::Gathered));
+        let parts = pending.hand_over();
+        assert_eq!(parts.iter().map(|part| (part.first, part.last)).collect::<Vec<_>>(), [(1, 60), (61, 120)]);
+        assert_eq!(parts[0].minutes[0].2.counts.answered, 60);
+        pending.close_before(u64::MAX);
+        assert_eq!(pending.hand_over()[0].first, 121);
+        assert!(pending.hand_over().is_empty());
+    }
+
+    #[test]
+    fn what_is_told_again_is_not_gathered_again() {
+        let mut pending = Pending::default();
+        pending.begin(Uuid::nil(), 2);
+        assert_eq!(
+            [1, 2, 3, 3, 4].map(|seq| beat(&mut pending, seq, 60)),
+            [Taken::Again, Taken::Again, Taken::Gathered, Taken::Again, Taken::Gathered]
+        );
+    }
+
+    #[test]
+    fn without_room_what_follows_waits_with_the_agent_too() {
+        let mut pending = Pending { away: MOST, ..Pending::default() };
+        assert_eq!(beat(&mut pending, 1, 60), Taken::NoRoom);
+        pending.settled(MOST);
+        assert_eq!(beat(&mut pending, 2, 61), Taken::NoRoom, "beat 1 would be taken for kept");
+        pending.begin(Uuid::nil(), 0);
+        assert_eq!(beat(&mut pending, 1, 60), Taken::Gathered, "told anew");
+    }
+}

@@ -1,0 +1,90 @@
+//! What a centre knows beside its store, in a file of its folder: so a restart neither repeats an alarm nor forgets one.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use measure::lookout;
+use measure::lookout::incident::Incident;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::picture::IncidentNow;
+
+/// The file.
+const FILE: &str = "centre.json";
+/// The largest that is read, octets: that of 4,096 hosts has a hundredth.
+const LARGEST: u64 = 1 << 30;
+
+/// All of it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct State {
+    /// Names this monitor for good: its agents' folders are called by it.
+    pub monitor: Uuid,
+    /// From which partners are drawn.
+    pub seed: u64,
+    /// The last revision of what was assigned.
+    pub revision: u64,
+    /// What the lookout knows.
+    pub lookout: lookout::State,
+    /// What goes on.
+    pub incidents: Vec<Incident>,
+    /// What is over and still shown.
+    pub past: VecDeque<IncidentNow>,
+}
+
+impl State {
+    /// The one in the folder; a new one where there is none.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is none of ours.
+    pub fn read(folder: &Path) -> Result<Self> {
+        let path = folder.join(FILE);
+        let size = match fs::metadata(&path) {
+            Ok(found) => found.len(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let monitor = Uuid::now_v7();
+                return Ok(Self {
+                    monitor,
+                    seed: monitor.as_u64_pair().1,
+                    revision: 1,
+                    lookout: lookout::State::default(),
+                    incidents: Vec::new(),
+                    past: VecDeque::new(),
+                });
+            }
+            Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
+        };
+        if size > LARGEST {
+            bail!("{} has {size} octets, which no state of a monitor has; move it away", path.display());
+        }
+        let text = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        serde_json::from_slice(&text).with_context(|| {
+            format!("{} is no state of this version's monitor; move it away to begin anew", path.display())
+        })
+    }
+
+    /// Writes it, whole or not at all.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn write(&self, folder: &Path) -> Result<()> {
+        let path = folder.join(FILE);
+        let beside = path.with_extension("part");
+        let text = serde_json::to_vec(self).context("a state has string keys alone")?;
+        fs::write(&beside, text)
+            .and_then(|()| fs::rename(&beside, &path))
+            .with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    /// The monitor's name in short.
+    pub fn id(&self) -> String {
+        format!("{:08x}", self.monitor.as_u64_pair().1 as u32)
+    }
+
+    /// An incident's name for good.
+    pub fn uuid(&self, incident: u64) -> Uuid {
+        Uuid::from_u64_pair(self.monitor.as_u64_pair().0 ^ self.monitor.as_u64_pair().1, incident)
+    }
+}
