@@ -1,7 +1,7 @@
 //! The machine's clocks: the one room that reads them.
 
 use measure::clock::Clock;
-use measure::unit::Instant;
+use measure::unit::{Instant, Nanos};
 
 /// `CLOCK_MONOTONIC`, read through the vDSO: about 30 ns a reading, slewed by time services but never stepped.
 #[derive(Clone, Copy, Debug, Default)]
@@ -49,10 +49,15 @@ pub fn wall_offset() -> i128 {
         .map_or(0, |(_, offset)| offset)
 }
 
+/// The processor time that this process has taken, all its threads together.
+pub fn own_cpu() -> Nanos {
+    Nanos(read(libc::CLOCK_PROCESS_CPUTIME_ID))
+}
+
 #[inline]
 fn read(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is a valid timespec to write to, and lives through the call. All three clocks exist on every
+    // SAFETY: `time` is a valid timespec to write to, and lives through the call. All four clocks exist on every
     // Linux, so the call cannot fail.
     unsafe { libc::clock_gettime(clock, &raw mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64

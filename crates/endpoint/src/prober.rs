@@ -221,6 +221,7 @@ impl Turns {
                 self.ask(request);
             }
             while let Some(second) = self.machine.told(now, wall_offset) {
+                self.begin();
                 self.finish(second, now);
             }
             self.begin();

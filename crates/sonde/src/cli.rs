@@ -158,7 +158,12 @@ pub fn run(argv: Vec<OsString>) -> Exit {
             let Everywhere { color, quiet, verbose } = cli.everywhere;
             let output = Arc::new(Output::new(color, quiet, verbose));
             // A server gives up rights before it starts a thread, and waits for signals itself.
-            if !matches!(cli.command, Some(Command::Serve(_))) {
+            let is_server = match &cli.command {
+                Some(Command::Serve(_)) => true,
+                Some(Command::Agent(options)) => options.stays(),
+                _ => false,
+            };
+            if !is_server {
                 stand_by(color);
             }
             let end = cli.command.map_or_else(|| Ok(orientation::print(&output)), |it| act(it, words, &output));
@@ -235,7 +240,7 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Help(options) => help::run(&options, definition(), output),
         Command::Completions(options) => Ok(completions::run(&options, definition(), output)),
         Command::Man(options) => man::run(&options, definition(), output),
-        Command::Agent(_) => agent::run(),
+        Command::Agent(options) => agent::run(&options, output),
         Command::Reference(options) => reference::run(&options, definition()),
     }
 }

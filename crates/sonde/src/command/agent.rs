@@ -1,25 +1,83 @@
 //! `sonde agent`: this program on a host of a plan, told what to run by JSON lines. People need not call it.
 
+mod answering;
+mod attach;
+mod cells;
+mod desk;
+mod folder;
+mod health;
+mod spool;
+mod stay;
+
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use lab::agent::far;
 use lab::own;
+use measure::unit::Bytes;
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::output::Output;
+use folder::Folder;
 
-/// What `sonde agent` takes: nothing.
+/// What `sonde agent` takes. Without an option it serves one run.
 #[derive(Debug, Args)]
-pub struct AgentOptions {}
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
+pub struct AgentOptions {
+    /// Stay: measure what a monitor assigned last, keep the results until it takes them, and answer the other agents
+    #[arg(long, conflicts_with = "attach")]
+    monitor: bool,
+    /// Connect standard input and output to the agent that stays on this host
+    #[arg(long)]
+    attach: bool,
+    /// Where the agent keeps its socket, its key and its results: a folder, or a name below the state folder [default: agent]
+    #[arg(long, value_name = "FOLDER")]
+    state: Option<PathBuf>,
+    /// Most octets of results that nobody has taken yet; beyond, the oldest are dropped and counted [default: 64MiB]
+    #[arg(long, value_name = "SIZE")]
+    spool: Option<Bytes>,
+    /// Start an agent that stays where none does, or where one of an older version does
+    #[arg(long, requires = "attach")]
+    start: bool,
+    /// Of an agent that was started by --start
+    #[arg(long, hide = true, requires = "monitor")]
+    detached: bool,
+}
+
+/// Results are kept up to this where nobody says otherwise, octets.
+const SPOOL: Bytes = Bytes(64 << 20);
+
+impl AgentOptions {
+    /// Whether it stays: then it waits for signals itself.
+    pub fn stays(&self) -> bool {
+        self.monitor
+    }
+}
+
+/// Does what the options say.
+///
+/// # Errors
+/// A folder that cannot be had; nobody to speak to.
+pub fn run(options: &AgentOptions, output: &Output) -> Result<Exit, Failure> {
+    let spool = options.spool.unwrap_or(SPOOL);
+    let folder = || Folder::of(options.state.as_deref());
+    if options.monitor {
+        return stay::run(folder()?, spool, options.detached, output);
+    }
+    if options.attach {
+        return attach::run(&folder()?, options.start, spool);
+    }
+    serve_a_run()
+}
 
 /// Does what the lines on standard input say until they end.
 ///
 /// # Errors
 /// Nobody takes its lines any more.
-pub fn run() -> Result<Exit, Failure> {
+fn serve_a_run() -> Result<Exit, Failure> {
     let named = (env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
     far::attend(io::stdin().lock(), io::stdout(), Path::new(own::PROGRAM), named)
         .map_err(|error| Failure::usage(format!("standard output: nobody listens to this agent: {error}")))?;

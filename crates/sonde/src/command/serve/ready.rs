@@ -7,6 +7,8 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
+use measure::unit::Nanos;
+
 /// The supervisor that started us, where it wants to be told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Supervisor(Option<OsString>);
@@ -31,6 +33,20 @@ impl Supervisor {
     /// A socket that does not take it.
     pub fn stopping(&self) -> io::Result<()> {
         self.tell("STOPPING=1")
+    }
+
+    /// "I am still at work", said at least every [`Self::patience`].
+    ///
+    /// # Errors
+    /// A socket that does not take it.
+    pub fn alive(&self) -> io::Result<()> {
+        self.tell("WATCHDOG=1")
+    }
+
+    /// How often it wants to hear that, where it does: half of what it waits for at the most.
+    pub fn patience(&self) -> Option<Nanos> {
+        let waits: u64 = std::env::var("WATCHDOG_USEC").ok()?.parse().ok()?;
+        self.0.as_ref().map(|_| Nanos(waits.saturating_mul(500))).filter(|half| *half > Nanos::ZERO)
     }
 
     fn tell(&self, text: &str) -> io::Result<()> {
