@@ -3,12 +3,47 @@
 //! Seconds go in as agents report them; incidents come out. Time comes in as an argument. The method and its promise stand in
 //! `docs/explain/noticing.md`.
 
+mod agent;
+mod culprit;
+mod evidence;
 pub mod incident;
+mod incidents;
+mod level;
+mod parts;
+mod place;
+mod silence;
+mod stream;
 
 use serde::{Deserialize, Serialize};
 
-use self::incident::Change;
+use self::agent::Agent;
+use self::culprit::{Seen, culprits};
+use self::incident::{Change, Ending, Kind, Onset, Role, Scope, Size};
+use self::incidents::{Incidents, Open};
+use self::parts::{Part, parts};
+use self::place::{Placed, View};
+use self::silence::Silence;
+use self::stream::{Gathered, Growing, Growth, Held, SLOT, Stream, Together};
 use crate::span::{Distribution, Span};
+
+/// Slots that may be gathered at the same time.
+const PENDING: u64 = 4;
+/// Longest time to wait for the seconds of a slot, seconds.
+const LONGEST_SETTLE: u64 = 10;
+/// Streams of a cell: slower, faster, tail and loss; of a part: the same without the tail.
+const STREAMS: (f64, f64) = (4.0, 3.0);
+/// Seconds in which an incident's place is looked for again.
+const YOUNG: u64 = 900;
+/// Slots between two looks.
+const LOOK: u64 = 12;
+/// Seconds that other cells are waited for when the first is silent.
+const COMPANY: u64 = 1;
+/// Count that a cell is expected to be silent by itself, for the likelihood.
+const SILENT_ALONE: f64 = 0.01;
+/// Share of a scope's active cells that have to be silent.
+const ALL_SILENT: f64 = 0.9;
+/// Slots that may have passed unseen before everything begins anew.
+const LONG_GAP: u64 = 10_000;
 
 /// A host that is watched.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -61,48 +96,431 @@ impl Default for Settings {
 }
 
 /// State that outlives the process; its content is the lookout's own.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct State {}
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    closed: Option<u64>,
+    agents: Vec<(String, Agent)>,
+    cells: Vec<(String, String, String, Stream, Silence)>,
+    together: Vec<(Scope, Together)>,
+    incidents: Incidents,
+}
 
 /// Watches a mesh.
 #[derive(Clone, Debug)]
 pub struct Lookout {
     settings: Settings,
     mesh: Mesh,
+    parts: Vec<Part>,
+    of: Vec<Vec<u32>>,
+    /// Evidence that tells a change.
+    limit: f64,
+    /// Last slot that was judged.
+    closed: Option<u64>,
+    agents: Vec<Agent>,
+    streams: Vec<Stream>,
+    silences: Vec<Silence>,
+    gathered: Vec<[Gathered; PENDING as usize]>,
+    together: Vec<Option<Together>>,
+    incidents: Incidents,
+    /// Second in which a cell was found silent whose incident waits for company.
+    waiting: Option<u64>,
 }
 
 impl Lookout {
     /// A lookout that knows nothing yet.
     pub fn new(settings: Settings, mesh: Mesh) -> Self {
-        Self { settings, mesh }
+        let (parts, of) = parts(&mesh);
+        let (cells, watched) = (mesh.cells.len(), parts.iter().filter(|part| part.together).count());
+        let streams = STREAMS.0 * cells as f64 + STREAMS.1 * watched as f64;
+        let slots_a_day = 86_400.0 / SLOT as f64;
+        Self {
+            settings: Settings { settle: settings.settle.min(LONGEST_SETTLE), ..settings },
+            limit: settings.cell_days * slots_a_day * streams / (cells as f64).max(1.0),
+            closed: None,
+            agents: vec![Agent::default(); mesh.hosts.len()],
+            streams: vec![Stream::default(); cells],
+            silences: vec![Silence::default(); cells],
+            gathered: vec![Default::default(); cells],
+            together: parts.iter().map(|part| part.together.then(Together::default)).collect(),
+            incidents: Incidents::default(),
+            waiting: None,
+            mesh,
+            parts,
+            of,
+        }
     }
 
     /// The same that goes on from a state that was saved. Cells and incidents that the mesh no longer has are dropped.
-    pub fn restored(settings: Settings, mesh: Mesh, _state: State) -> Self {
-        Self::new(settings, mesh)
+    pub fn restored(settings: Settings, mesh: Mesh, state: State) -> Self {
+        let mut found = Self::new(settings, mesh);
+        found.closed = state.closed;
+        for (name, agent) in state.agents {
+            if let Some(id) = found.mesh.hosts.iter().position(|host| host.name == name) {
+                found.agents[id] = agent;
+            }
+        }
+        let ids: std::collections::BTreeMap<_, _> = found.keys().zip(0_usize..).collect();
+        let kept: Vec<_> = state
+            .cells
+            .into_iter()
+            .filter_map(|(from, to, over, stream, silence)| {
+                Some((*ids.get(&(from.as_str(), to.as_str(), over.as_str()))?, stream, silence))
+            })
+            .collect();
+        for (id, stream, silence) in kept {
+            (found.streams[id], found.silences[id]) = (stream, silence);
+        }
+        let mut together: std::collections::BTreeMap<_, _> = state.together.into_iter().collect();
+        for (part, own) in found.parts.iter().zip(&mut found.together) {
+            if let (Some(own), Some(kept)) = (own.as_mut(), together.remove(&part.scope)) {
+                *own = kept;
+            }
+        }
+        found.incidents = state.incidents;
+        found.incidents.settle_in(&found.parts, found.mesh.cells.len());
+        found.hold();
+        found
     }
 
     /// State for [`Lookout::restored`].
     pub fn state(&self) -> State {
-        State::default()
+        let owned = |key: (&str, &str, &str)| (key.0.to_owned(), key.1.to_owned(), key.2.to_owned());
+        let cells = self.keys().map(owned).zip(self.streams.iter().zip(&self.silences));
+        let together = self.parts.iter().zip(&self.together);
+        State {
+            closed: self.closed,
+            agents: self.mesh.hosts.iter().map(|host| host.name.clone()).zip(self.agents.iter().copied()).collect(),
+            cells: cells
+                .map(|((from, to, over), (stream, silence))| (from, to, over, stream.clone(), *silence))
+                .collect(),
+            together: together.filter_map(|(part, own)| Some((part.scope.clone(), own.clone()?))).collect(),
+            incidents: self.incidents.clone(),
+        }
     }
 
-    /// Sets the distribution of a cell's response times that is normal in an hour of the week, from 0 at Monday 00:00 UTC to 167.
-    pub fn reference(&mut self, _cell: CellId, _hour: u8, _times: &Distribution) {}
+    fn keys(&self) -> impl Iterator<Item = (&str, &str, &str)> {
+        let name = |host: HostId| self.mesh.hosts[host as usize].name.as_str();
+        self.mesh.cells.iter().map(move |cell| (name(cell.from), name(cell.to), cell.over.as_str()))
+    }
 
-    /// Takes a second of a host's agent: `second` since 1970, whether it was disturbed, and its cells.
-    /// A second that comes after it was judged is not taken: then the answer is false.
-    pub fn beat(&mut self, _host: HostId, _second: u64, _disturbed: bool, _cells: &[(CellId, &Span)]) -> bool {
+    /// Sets the distribution of a cell's response times that is normal in an hour of the week, from 0 at Monday 00:00 UTC to 167. Hours
+    /// without one take the median of those that have one. The cell's level is learnt anew.
+    pub fn reference(&mut self, cell: CellId, hours: &[(u8, &Distribution)]) {
+        let Some(stream) = self.streams.get_mut(cell as usize) else { return };
+        let known: Vec<(usize, f32)> = hours
+            .iter()
+            .filter_map(|(hour, times)| {
+                Some((*hour as usize, (times.quantile(0.5).filter(|at| *at > 0)? as f64).ln() as f32))
+            })
+            .filter(|(hour, _)| *hour < 168)
+            .collect();
+        let mut all: Vec<f64> = known.iter().map(|(_, at)| f64::from(*at)).collect();
+        let Some(middle) = culprit::median(&mut all) else { return };
+        let mut season = vec![middle as f32; 168];
+        known.into_iter().for_each(|(hour, at)| season[hour] = at);
+        *stream = Stream::seasonal(season, stream.usual);
+    }
+
+    /// Takes a second of a host's agent: `second` since 1970, whether it was disturbed, and its cells. Its cells are those that it probes.
+    /// A second that comes after it was judged, or long before its time, is not taken: then the answer is false.
+    pub fn beat(&mut self, host: HostId, second: u64, disturbed: bool, cells: &[(CellId, &Span)]) -> bool {
+        let slot = second / SLOT;
+        let closed = *self.closed.get_or_insert(slot.saturating_sub(1));
+        if let Some(agent) = self.agents.get_mut(host as usize) {
+            agent.take(second, disturbed);
+        }
+        if slot <= closed || slot > closed + PENDING {
+            return false;
+        }
+        for (id, span) in cells {
+            let at = *id as usize;
+            if self.mesh.cells.get(at).is_none_or(|cell| cell.from != host) {
+                continue;
+            }
+            // A disturbed second says that somebody answers, and nothing else.
+            if disturbed && span.counts.answered == 0 {
+                continue;
+            }
+            let goes_on = self.silences[at].take(second, span, self.streams[at].usual.normal());
+            if !disturbed {
+                self.gathered[at][(slot % PENDING) as usize].take(span, goes_on);
+            }
+        }
         true
     }
 
     /// Judges everything up to `now`, seconds since 1970: to be called once a second, or later for several.
-    pub fn step(&mut self, _now: u64) -> Vec<Change> {
-        Vec::new()
+    pub fn step(&mut self, now: u64) -> Vec<Change> {
+        let mut changes = Vec::new();
+        self.judge_agents(now, &mut changes);
+        self.judge_silence(now, &mut changes);
+        let Some(last) = (now.saturating_sub(self.settings.settle) / SLOT).checked_sub(1) else { return changes };
+        let Some(closed) = self.closed else { return changes };
+        if last > closed + LONG_GAP {
+            self.closed = Some(last - PENDING);
+        }
+        while self.closed.is_some_and(|closed| closed < last) {
+            let slot = self.closed.map_or(last, |closed| closed + 1);
+            self.close(slot, now, &mut changes);
+            self.closed = Some(slot);
+        }
+        changes
     }
 
     /// Takes the present state of an incident's cells as normal, since a person said so, and ends it. Empty where there is no such incident.
-    pub fn accept(&mut self, _incident: u64, _now: u64) -> Vec<Change> {
-        Vec::new()
+    pub fn accept(&mut self, incident: u64, now: u64) -> Vec<Change> {
+        let Some(open) = self.incidents.take(incident) else { return Vec::new() };
+        let since = (now / SLOT).saturating_sub(LOOK);
+        for cell in &open.cells {
+            self.streams[*cell as usize].accept(since);
+        }
+        self.calm(&open.cells, now / SLOT);
+        self.hold();
+        vec![Change::Ended { incident: open.incident, at: now, ending: Ending::Accepted }]
+    }
+
+    /// Incidents that have begun and not ended.
+    pub fn open(&self) -> impl Iterator<Item = &incident::Incident> {
+        self.incidents.open.iter().map(|open| &open.incident)
+    }
+
+    fn judge_agents(&mut self, now: u64, changes: &mut Vec<Change>) {
+        for (id, agent) in self.agents.iter().enumerate() {
+            let name = &self.mesh.hosts[id].name;
+            let scope = Scope::Host { host: name.clone(), role: Role::Client };
+            let cells: Vec<CellId> = self.cells_of(id as HostId);
+            for (kind, is) in [
+                (Kind::Overloaded, agent.is_overloaded(self.incidents.has(Kind::Overloaded, &scope))),
+                (Kind::AgentSilent, agent.is_silent(now, self.settings.settle) && !self.incidents.is_host_lost(name)),
+            ] {
+                let had = self.incidents.has(kind, &scope);
+                if is && !had && !cells.is_empty() {
+                    let since = if kind == Kind::AgentSilent { agent.last.map_or(now, |last| last + 1) } else { now };
+                    let earliest = if kind == Kind::AgentSilent { since } else { now.saturating_sub(60) };
+                    let placed = Placed {
+                        part: None,
+                        size: agent.disturbed().filter(|_| kind == Kind::Overloaded).map(Size::Disturbed),
+                        onset: Onset { earliest, likely: since, latest: since + 1 },
+                        affected: cells.clone(),
+                        direction: None,
+                    };
+                    changes.push(self.incidents.begin(kind, scope.clone(), placed, cells.len(), now));
+                } else if !is && had {
+                    changes.extend(self.incidents.end_scope(kind, &scope, now));
+                }
+            }
+        }
+    }
+
+    fn cells_of(&self, host: HostId) -> Vec<CellId> {
+        let cells = self.mesh.cells.iter().zip(0..);
+        cells.filter(|(cell, _)| cell.from == host).map(|(_, id)| id).collect()
+    }
+
+    fn judge_silence(&mut self, now: u64, changes: &mut Vec<Change>) {
+        let silent: Vec<bool> = self
+            .silences
+            .iter()
+            .zip(&self.streams)
+            .map(|(cell, stream)| cell.is_active(now) && cell.is_silent(stream.usual.normal()))
+            .collect();
+        self.end_silence(now, changes);
+        let covered = self.incidents.cells(Kind::Silent, self.streams.len());
+        let news = silent.iter().zip(&covered).any(|(silent, covered)| *silent && !covered);
+        if !news {
+            self.waiting = None;
+            return;
+        }
+        let suspects =
+            self.silences.iter().zip(&silent).any(|(cell, silent)| !silent && cell.is_active(now) && cell.is_suspect());
+        if suspects && now < *self.waiting.get_or_insert(now) + COMPANY {
+            return;
+        }
+        self.waiting = None;
+        self.place_silence(now, &silent, changes);
+    }
+
+    fn place_silence(&mut self, now: u64, silent: &[bool], changes: &mut Vec<Change>) {
+        let old = self.incidents.older(Kind::Silent, now.saturating_sub(60), self.streams.len());
+        let is_down = |id: usize| {
+            !old[id] && (silent[id] || (self.silences[id].is_active(now) && self.silences[id].is_suspect()))
+        };
+        let counts = (0..self.streams.len())
+            .map(|id| {
+                let expected = if self.silences[id].is_active(now) && !old[id] { SILENT_ALONE } else { 1e-9 };
+                (f64::from(u8::from(is_down(id))), expected)
+            })
+            .collect();
+        let Some((names, _)) = culprits(&self.parts, &self.of, &Seen::Count(counts)) else { return };
+        let down: Vec<CellId> = (0..self.streams.len()).filter(|id| is_down(*id)).map(|id| id as CellId).collect();
+        let whole = |part: &usize| {
+            let active = self.parts[*part].cells.iter().filter(|cell| self.silences[**cell as usize].is_active(now));
+            let (count, of) =
+                active.fold((0, 0), |sum, cell| (sum.0 + usize::from(is_down(*cell as usize)), sum.1 + 1));
+            count as f64 >= ALL_SILENT * f64::from(of)
+        };
+        let names: Vec<Option<usize>> = if names.is_empty() || !names.iter().all(whole) {
+            vec![None]
+        } else {
+            names.into_iter().map(|part| Some(self.with_its_agent(part, now))).collect()
+        };
+        for part in names {
+            let affected: Vec<CellId> = match part {
+                Some(part) => {
+                    down.iter().copied().filter(|cell| self.parts[part].cells.binary_search(cell).is_ok()).collect()
+                }
+                None => down.clone(),
+            };
+            let onset = self.fell_silent(&affected, now);
+            let placed = Placed { part, size: None, onset, affected, direction: None };
+            self.merge(Kind::Silent, placed, now, changes);
+        }
+    }
+
+    fn fell_silent(&self, cells: &[CellId], now: u64) -> Onset {
+        let cells = || cells.iter().map(|cell| &self.silences[*cell as usize]);
+        let latest = cells().filter_map(|cell| cell.since).max().unwrap_or(now);
+        let earliest = cells().filter_map(|cell| cell.answered).min().unwrap_or(latest).min(latest);
+        let likely = cells().filter_map(|cell| cell.since).min().unwrap_or(latest);
+        Onset { earliest, likely, latest: latest + 1 }
+    }
+
+    /// A host that nobody reaches and whose own agent reports nothing is lost in both roles.
+    fn with_its_agent(&self, part: usize, now: u64) -> usize {
+        let Scope::Host { host, role: Role::Server } = &self.parts[part].scope else { return part };
+        let id = self.mesh.hosts.iter().position(|known| known.name == *host);
+        let quiet = id.is_some_and(|id| self.agents[id].last.is_none_or(|last| last + self.settings.settle < now));
+        let both = Scope::Host { host: host.clone(), role: Role::Both };
+        self.parts.iter().position(|part| quiet && part.scope == both).unwrap_or(part)
+    }
+
+    fn end_silence(&mut self, now: u64, changes: &mut Vec<Change>) {
+        let silences = &self.silences;
+        let ended = self.incidents.quiet(Kind::Silent, now, |open| {
+            let active: Vec<_> = open.cells.iter().filter(|cell| silences[**cell as usize].is_active(now)).collect();
+            let back = active.iter().filter(|cell| !silences[***cell as usize].is_suspect()).count();
+            (!active.is_empty()).then_some((back * 2 > active.len(), true))
+        });
+        self.finish(ended, now, changes);
+    }
+
+    /// Judges a slot whose seconds are all here.
+    fn close(&mut self, slot: u64, now: u64, changes: &mut Vec<Change>) {
+        let mut alarms = Alarms::default();
+        for (id, gathered) in self.gathered.iter_mut().enumerate() {
+            let gathered = &mut gathered[(slot % PENDING) as usize];
+            let losses = gathered.losses;
+            let stream = &mut self.streams[id];
+            let (held, off) = stream.close(slot, gathered);
+            gathered.clear();
+            if stream.held {
+                stream.calm(slot);
+                continue;
+            }
+            alarms.take(&held, self.limit, &stream.growth);
+            if held.any(self.limit) {
+                stream.calm(slot);
+            }
+            for part in &self.of[id] {
+                if let Some(together) = &mut self.together[*part as usize] {
+                    together.take(off, &losses);
+                }
+            }
+        }
+        for together in self.together.iter_mut().flatten() {
+            let held = together.close(slot);
+            alarms.take(&held, self.limit, &together.growth);
+            if held.any(self.limit) {
+                together.calm(slot);
+            }
+        }
+        self.end_changes(slot, now, changes);
+        for (kind, since) in Kind::GRADUAL.into_iter().zip(alarms.0) {
+            let again =
+                slot.is_multiple_of(LOOK).then(|| self.incidents.youngest_onset(kind, now.saturating_sub(YOUNG)));
+            if let Some(since) = since.or(again.flatten().map(|onset| onset / SLOT)) {
+                self.place(kind, since.min(slot.saturating_sub(1)), slot, now, changes);
+            }
+        }
+    }
+
+    fn place(&mut self, kind: Kind, since: u64, slot: u64, now: u64, changes: &mut Vec<Change>) {
+        let mut masked = self.incidents.older(kind, now.saturating_sub(YOUNG), self.streams.len());
+        for other in [Kind::Slower, Kind::Faster, Kind::Silent] {
+            let apart = (kind == Kind::Loss && other == Kind::Silent) || (kind.is_latency() && other.is_latency());
+            if apart && other != kind {
+                let cells = self.incidents.cells(other, self.streams.len());
+                masked.iter_mut().zip(cells).for_each(|(masked, cell)| *masked |= cell);
+            }
+        }
+        for (id, cell) in self.mesh.cells.iter().enumerate() {
+            masked[id] |= [cell.from, cell.to]
+                .iter()
+                .any(|host| self.incidents.is_overloaded(&self.mesh.hosts[*host as usize].name));
+        }
+        let view = View { parts: &self.parts, of: &self.of, streams: &self.streams, masked: &masked, now: slot };
+        for placed in view.place(kind, since) {
+            self.merge(kind, placed, now, changes);
+        }
+        self.hold();
+    }
+
+    fn merge(&mut self, kind: Kind, placed: Placed, now: u64, changes: &mut Vec<Change>) {
+        let part = placed.part.map(|part| (&self.parts[part], part));
+        self.incidents.merge(kind, placed, part, self.streams.len(), now, changes);
+    }
+
+    fn end_changes(&mut self, slot: u64, now: u64, changes: &mut Vec<Change>) {
+        let since = slot.saturating_sub(LOOK);
+        for kind in Kind::GRADUAL {
+            let streams = &self.streams;
+            let ended = self.incidents.quiet(kind, now, |open| open.is_quiet(streams, since));
+            self.finish(ended, now, changes);
+        }
+    }
+
+    fn finish(&mut self, ended: Vec<(Open, u64)>, now: u64, changes: &mut Vec<Change>) {
+        for (open, at) in ended {
+            self.calm(&open.cells, now / SLOT);
+            changes.push(Change::Ended { incident: open.incident, at, ending: Ending::Resolved });
+        }
+        if !changes.is_empty() {
+            self.hold();
+        }
+    }
+
+    fn calm(&mut self, cells: &[CellId], slot: u64) {
+        for cell in cells {
+            self.streams[*cell as usize].calm(slot);
+        }
+    }
+
+    /// Levels of cells with an open incident do not follow.
+    fn hold(&mut self) {
+        let mut held = vec![false; self.streams.len()];
+        for kind in Kind::GRADUAL {
+            held.iter_mut().zip(self.incidents.cells(kind, self.streams.len())).for_each(|(held, cell)| *held |= cell);
+        }
+        self.streams.iter_mut().zip(held).for_each(|(stream, held)| stream.held = held);
+    }
+}
+
+/// The slots since which kinds of change grow that reached the limit, in the order of [`Kind::GRADUAL`].
+#[derive(Default)]
+struct Alarms([Option<u64>; 4]);
+
+impl Alarms {
+    fn take(&mut self, held: &Held, limit: f64, growth: &Growth) {
+        let kinds: [(f64, &Growing); 4] = [
+            (held.loss, &growth.loss),
+            (held.slower, &growth.slower),
+            (held.faster, &growth.faster),
+            (held.tail, &growth.tail),
+        ];
+        for (earliest, (evidence, growing)) in self.0.iter_mut().zip(kinds) {
+            if evidence >= limit {
+                *earliest = Some(earliest.map_or(growing.since, |at| at.min(growing.since)));
+            }
+        }
     }
 }

@@ -22,6 +22,15 @@ pub enum Kind {
     Tail,
 }
 
+impl Kind {
+    /// Kinds whose evidence grows.
+    pub(super) const GRADUAL: [Self; 4] = [Self::Loss, Self::Slower, Self::Faster, Self::Tail];
+
+    pub(super) fn is_latency(self) -> bool {
+        matches!(self, Self::Slower | Self::Faster)
+    }
+}
+
 /// Role of a host in the cells that an incident affects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -60,7 +60,7 @@ fn less(sent: u64, arrived: u64) -> Option<i64> {
 
 /// Wilson's 95 % interval of a share of `part` in `whole`; with no `part` its upper end is the rule of three. `None`
 /// where there is no whole.
-fn wilson(part: u64, whole: u64) -> Option<(f64, f64)> {
+pub(crate) fn wilson(part: u64, whole: u64) -> Option<(f64, f64)> {
     if whole == 0 {
         return None;
     }

@@ -1,0 +1,412 @@
+//! What is kept of one cell, and of the cells of a part together: levels, evidence and the last minutes.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use super::culprit::median;
+use super::evidence::Evidence;
+use super::level::Level;
+use crate::span::Span;
+
+/// Length of the time that is judged at once, seconds.
+pub const SLOT: u64 = 5;
+/// Steps of a cell that are kept, and slots of its losses.
+const KEPT: usize = 128;
+/// Answers that a step needs for its median.
+const ENOUGH: u64 = 30;
+/// Slots after which a step that never got enough begins anew.
+const PATIENCE: u32 = 120;
+/// Rate of loss that is normal everywhere.
+pub const NORMAL_LOSS: f64 = 1e-3;
+/// Requests after which the loss of a cell is forgotten by half or more.
+const LOSS_MEMORY: f64 = 50_000.0;
+/// Most that one slot's losses multiply the evidence by: e cubed. A blip of all cells at once is no lasting loss.
+const SLOT_MOST: f64 = 20.0;
+/// Share of responses above the former 99th percentile that is normal, and that at most is no change.
+const TAIL: (f64, f64) = (0.01, 0.03);
+/// Evidence below which nothing is growing yet.
+const GROWING: f64 = 100.0;
+
+/// What one slot of a cell had.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Gathered {
+    /// Logarithms of response times, and how often.
+    values: Vec<(f32, u32)>,
+    pub losses: Losses,
+}
+
+/// Requests of a stretch of time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Losses {
+    pub sent: u64,
+    pub lost: u64,
+    pub out: u64,
+    pub back: u64,
+    /// Requests of seconds in which none was lost.
+    clean: u64,
+    /// Seconds in which some were.
+    lossy: u64,
+}
+
+impl Losses {
+    pub fn add(&mut self, other: &Self) {
+        self.sent += other.sent;
+        self.lost += other.lost;
+        self.out += other.out;
+        self.back += other.back;
+        self.clean += other.clean;
+        self.lossy += other.lossy;
+    }
+
+    fn step(&self, evidence: &mut Evidence, normal: f64) -> f64 {
+        let size = if self.lossy == 0 { 1.0 } else { (self.sent - self.clean) as f64 / self.lossy as f64 };
+        evidence.losses(self.clean, self.lossy, size, normal, SLOT_MOST)
+    }
+}
+
+impl Gathered {
+    /// Takes a second.
+    pub fn take(&mut self, span: &Span, goes_on_silent: bool) {
+        for (nanos, count) in span.times.buckets().filter(|(nanos, _)| *nanos > 0) {
+            self.values.push(((nanos as f64).ln() as f32, u32::try_from(count).unwrap_or(u32::MAX)));
+        }
+        let sent = span.counts.messages_sent();
+        let lost = sent.saturating_sub(span.counts.answered);
+        let losses = &mut self.losses;
+        (losses.out, losses.back) = (losses.out + span.lost_out, losses.back + span.lost_back);
+        losses.sent += sent;
+        losses.lost += lost;
+        match lost {
+            0 => losses.clean += sent,
+            // Silence is told as such; its seconds count for the rate only while it might be chance.
+            _ if goes_on_silent => losses.sent -= sent,
+            _ => losses.lossy += 1,
+        }
+        if goes_on_silent {
+            losses.lost -= lost;
+        }
+    }
+
+    fn count(&self) -> u64 {
+        self.values.iter().map(|(_, count)| u64::from(*count)).sum()
+    }
+
+    /// Nothing, in the same room.
+    pub fn clear(&mut self) {
+        self.values.clear();
+        self.losses = Losses::default();
+    }
+}
+
+/// The value at a quantile of counted values; sorts them. `None` of none.
+fn quantile(values: &mut [(f32, u32)], q: f64) -> Option<f64> {
+    values.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
+    let total: u64 = values.iter().map(|(_, count)| u64::from(*count)).sum();
+    let rank = ((total as f64 * q).ceil() as u64).max(1);
+    let mut upto = 0;
+    values.iter().find_map(|(value, count)| {
+        upto += u64::from(*count);
+        (upto >= rank).then_some(f64::from(*value))
+    })
+}
+
+/// One kind of evidence of a stream, and the slot since which it grows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Growing {
+    evidence: Evidence,
+    /// The slot before which nothing grew.
+    pub since: u64,
+}
+
+impl Growing {
+    fn step(&mut self, slot: u64, by: impl FnOnce(&mut Evidence) -> f64) -> f64 {
+        let held = by(&mut self.evidence);
+        if held < GROWING {
+            self.since = slot;
+        }
+        held
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self, slot: u64) {
+        self.evidence.clear();
+        self.since = slot;
+    }
+}
+
+/// Evidence of all kinds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Growth {
+    pub slower: Growing,
+    pub faster: Growing,
+    pub tail: Growing,
+    pub loss: Growing,
+}
+
+/// The highest evidence of each kind after a slot.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Held {
+    pub slower: f64,
+    pub faster: f64,
+    pub tail: f64,
+    pub loss: f64,
+}
+
+impl Held {
+    /// Whether any reached the limit.
+    pub fn any(&self, limit: f64) -> bool {
+        self.slower >= limit || self.faster >= limit || self.tail >= limit || self.loss >= limit
+    }
+}
+
+/// A step of a cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// Its last slot.
+    pub slot: u64,
+    /// How many slots it took.
+    pub slots: u32,
+    /// How far the logarithm of its median was from the level.
+    pub off: f32,
+    /// Answers.
+    pub count: u32,
+    /// Of them, how many were above the former 99th percentile.
+    pub above: u32,
+}
+
+/// Rate of loss as it usually is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Usual {
+    sent: f64,
+    lost: f64,
+}
+
+impl Usual {
+    fn take(&mut self, losses: &Losses) {
+        if self.sent > LOSS_MEMORY {
+            (self.sent, self.lost) = (self.sent / 2.0, self.lost / 2.0);
+        }
+        self.sent += losses.sent as f64;
+        self.lost += losses.lost as f64;
+    }
+
+    /// Highest rate that is no change.
+    pub fn normal(&self) -> f64 {
+        if self.sent < 1.0 { NORMAL_LOSS } else { (2.0 * self.lost / self.sent).clamp(NORMAL_LOSS, 0.5) }
+    }
+}
+
+/// One cell.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Stream {
+    pub level: Level,
+    /// Logarithm of the 99th percentile over the median.
+    tail: Option<f64>,
+    pub growth: Growth,
+    pub usual: Usual,
+    warm_losses: u32,
+    /// Logarithms of the median that is normal in each hour of the week.
+    pub season: Option<Vec<f32>>,
+    /// Its level does not follow, and it is in no part's stream: an incident is open.
+    pub held: bool,
+    #[serde(skip)]
+    step: Vec<(f32, u32)>,
+    #[serde(skip)]
+    slots: u32,
+    #[serde(skip)]
+    pub steps: VecDeque<Step>,
+    #[serde(skip)]
+    pub losses: VecDeque<(u64, Losses)>,
+}
+
+impl Stream {
+    /// One whose median has these logarithms in each hour of the week.
+    pub fn seasonal(hours: Vec<f32>, usual: Usual) -> Self {
+        Self { season: Some(hours), usual, ..Self::default() }
+    }
+
+    /// Takes a slot that is over. Tells the evidence, and the median's distance from the level for the streams of its parts.
+    pub fn close(&mut self, slot: u64, gathered: &mut Gathered) -> (Held, Option<f64>) {
+        let season = self.season(slot);
+        gathered.values.iter_mut().for_each(|value| value.0 -= season as f32);
+        let held = Held { loss: self.close_losses(slot, &gathered.losses), ..Held::default() };
+        if gathered.values.is_empty() && self.step.is_empty() {
+            return (held, None);
+        }
+        let of_slot = quantile(&mut gathered.values, 0.5);
+        let off = self.level.at.filter(|_| self.level.is_warm()).zip(of_slot).map(|(at, median)| median - at);
+        self.slots += 1;
+        let enough = gathered.count() >= ENOUGH;
+        if self.step.is_empty() && enough {
+            self.step = std::mem::take(&mut gathered.values);
+        } else {
+            self.step.append(&mut gathered.values);
+        }
+        let count: u64 = self.step.iter().map(|(_, count)| u64::from(*count)).sum();
+        if count < ENOUGH {
+            if self.slots > PATIENCE {
+                self.step.clear();
+                self.slots = 0;
+            }
+            return (held, off);
+        }
+        let held = self.close_step(slot, count, held);
+        std::mem::swap(&mut self.step, &mut gathered.values);
+        self.step.clear();
+        self.slots = 0;
+        (held, off)
+    }
+
+    fn close_step(&mut self, slot: u64, count: u64, mut held: Held) -> Held {
+        let median = quantile(&mut self.step, 0.5).unwrap_or_default();
+        let seconds = f64::from(self.slots) * SLOT as f64;
+        let (slack, warm) = (self.level.slack(), self.level.is_warm());
+        let off = self.level.step(median, seconds, self.held);
+        let above = self.close_tail(median, count, warm);
+        if warm {
+            let score = |off: f64| off / slack - 1.0;
+            held.slower = self.growth.slower.step(slot, |sum| sum.score(score(off)));
+            held.faster = self.growth.faster.step(slot, |sum| sum.score(score(-off)));
+            let slow = above as f64 / count as f64;
+            held.tail = self.growth.tail.step(slot, |sum| sum.score((slow - TAIL.1) / (2.0 * TAIL.1)));
+        }
+        keep(
+            &mut self.steps,
+            Step { slot, slots: self.slots, off: off as f32, count: count as u32, above: above as u32 },
+        );
+        held
+    }
+
+    /// Counts what is above the former 99th percentile, relative to the median, and lets that follow.
+    fn close_tail(&mut self, median: f64, count: u64, warm: bool) -> u64 {
+        let Some(tail) = self.tail else {
+            self.tail = quantile(&mut self.step, 0.99).map(|high| high - median);
+            return 0;
+        };
+        let limit = (median + tail) as f32;
+        let above: u64 = self.step.iter().filter(|(value, _)| *value > limit).map(|(_, count)| u64::from(*count)).sum();
+        let slow = above as f64 / count as f64;
+        let gain = match (warm, slow > TAIL.1) {
+            (false, _) => 1.0,
+            (true, false) => 0.2,
+            (true, true) => 0.02,
+        };
+        if !self.held {
+            self.tail = Some((tail + gain * (slow.min(5.0 * TAIL.0) - TAIL.0)).max(0.0));
+        }
+        above
+    }
+
+    fn close_losses(&mut self, slot: u64, losses: &Losses) -> f64 {
+        if losses.sent == 0 {
+            return 0.0;
+        }
+        keep(&mut self.losses, (slot, *losses));
+        self.warm_losses = self.warm_losses.saturating_add(1);
+        let (normal, warm) = (self.usual.normal(), self.warm_losses > 60);
+        if !self.held {
+            self.usual.take(losses);
+        }
+        if !warm {
+            return 0.0;
+        }
+        self.growth.loss.step(slot, |sum| losses.step(sum, normal))
+    }
+
+    /// Logarithm of the median that is normal now, between the middles of two hours; 0 where none is known.
+    fn season(&self, slot: u64) -> f64 {
+        let Some(hours) = &self.season else { return 0.0 };
+        // 1970 began on a Thursday, 72 hours after Monday 00:00.
+        let hours_now = (slot * SLOT) as f64 / 3_600.0 + 72.0 - 0.5;
+        let (before, part) = (hours_now.floor(), hours_now.fract());
+        let at = |hour: f64| f64::from(hours[hour.rem_euclid(168.0) as usize]);
+        at(before) * (1.0 - part) + at(before + 1.0) * part
+    }
+
+    /// Forgets what grew.
+    pub fn calm(&mut self, slot: u64) {
+        let growth = &mut self.growth;
+        for kind in [&mut growth.slower, &mut growth.faster, &mut growth.tail, &mut growth.loss] {
+            kind.clear(slot);
+        }
+    }
+
+    /// Takes what the last slots showed as normal.
+    pub fn accept(&mut self, since: u64) {
+        let mut off: Vec<f64> =
+            self.steps.iter().filter(|step| step.slot > since).map(|step| f64::from(step.off)).collect();
+        if let (Some(at), Some(off)) = (self.level.at.as_mut(), median(&mut off)) {
+            *at += off;
+        }
+        let mut usual = Losses::default();
+        self.losses.iter().filter(|kept| kept.0 > since).for_each(|kept| usual.add(&kept.1));
+        if usual.sent > 0 {
+            self.usual = Usual::default();
+            self.usual.take(&usual);
+        }
+        (self.tail, self.held) = (None, false);
+        self.steps.clear();
+        self.losses.clear();
+    }
+}
+
+fn keep<T>(kept: &mut VecDeque<T>, next: T) {
+    if kept.len() == KEPT {
+        kept.pop_front();
+    }
+    kept.push_back(next);
+}
+
+/// The cells of a part together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Together {
+    level: Level,
+    pub growth: Growth,
+    usual: Usual,
+    warm_losses: u32,
+    #[serde(skip)]
+    offs: Vec<f64>,
+    #[serde(skip)]
+    losses: Losses,
+}
+
+impl Together {
+    /// Takes what a cell had in this slot.
+    pub fn take(&mut self, off: Option<f64>, losses: &Losses) {
+        self.offs.extend(off);
+        self.losses.add(losses);
+    }
+
+    /// The slot is over.
+    pub fn close(&mut self, slot: u64) -> Held {
+        let mut held = Held::default();
+        if let Some(middle) = median(&mut self.offs) {
+            let (slack, warm) = (self.level.slack(), self.level.is_warm());
+            let off = self.level.step(middle, SLOT as f64, false);
+            if warm {
+                held.slower = self.growth.slower.step(slot, |sum| sum.score(off / slack - 1.0));
+                held.faster = self.growth.faster.step(slot, |sum| sum.score(-off / slack - 1.0));
+            }
+        }
+        let losses = std::mem::take(&mut self.losses);
+        self.offs.clear();
+        if losses.sent > 0 {
+            self.warm_losses = self.warm_losses.saturating_add(1);
+            let normal = self.usual.normal();
+            self.usual.take(&losses);
+            if self.warm_losses > 60 {
+                held.loss = self.growth.loss.step(slot, |sum| losses.step(sum, normal));
+            }
+        }
+        held
+    }
+
+    /// Forgets what grew.
+    pub fn calm(&mut self, slot: u64) {
+        let growth = &mut self.growth;
+        for kind in [&mut growth.slower, &mut growth.faster, &mut growth.loss] {
+            kind.clear(slot);
+        }
+    }
+}
