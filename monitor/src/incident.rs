@@ -29,13 +29,17 @@ fn subject(incident: &Incident) -> String {
     let what = match incident.kind {
         Kind::Silent => "nothing is answered",
         Kind::AgentSilent => "the agent tells nothing",
-        Kind::Overloaded => "the host that asks is late itself",
+        Kind::Overloaded => "late itself, so that nothing is known of its network",
         Kind::Loss => "requests are lost",
         Kind::Slower => "slower",
         Kind::Faster => "faster",
         Kind::Tail => "more slow answers at the same median",
     };
-    format!("{}: {what}", place(&incident.scope))
+    match (&incident.scope, incident.kind) {
+        // Of these it is the host itself that is meant, whichever of its cells show it.
+        (Scope::Host { host, .. }, Kind::Overloaded | Kind::AgentSilent) => format!("{host}: {what}"),
+        (scope, _) => format!("{}: {what}", place(scope)),
+    }
 }
 
 /// Where, for people: `db3`, `db3 as it answers`, `db1 → db2`, `zone a → zone b`.
@@ -183,6 +187,16 @@ mod tests {
             "db3 as it answers: slower: p50 +31 % [24, 40], since 00:02:10 ± 3 s (12 of 12 cells)"
         );
         assert_eq!(label(&example(1).scope), "server=db3");
+    }
+
+    #[test]
+    fn every_kind_of_size_is_written_as_json_and_read_again() {
+        let estimate = Estimate { value: 0.1, low: 0.05, high: 0.2 };
+        for size in [Size::Ratio(estimate), Size::Lost(estimate), Size::Slow(estimate), Size::Disturbed(0.6)] {
+            let incident = Incident { size: Some(size), ..example(3) };
+            let text = serde_json::to_string(&incident).unwrap();
+            assert_eq!(serde_json::from_str::<Incident>(&text).unwrap(), incident);
+        }
     }
 
     #[test]

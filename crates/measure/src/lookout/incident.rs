@@ -119,7 +119,7 @@ pub struct Estimate {
 
 /// Size of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "of")]
+#[serde(rename_all = "kebab-case", tag = "of", content = "is")]
 pub enum Size {
     /// Median response time now over before: 1.3 is 30 % slower. Median over the affected cells.
     Ratio(Estimate),
