@@ -1,1 +1,94 @@
+//! The prober on real sockets of this host.
 
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+use measure::prober::second::Tally;
+
+use super::*;
+use crate::reflector::{self, Settings};
+use crate::stop::Stop;
+
+/// Far above what any of this takes.
+const PATIENCE: Duration = Duration::from_secs(60);
+const EVERY: Nanos = Nanos::millis(20);
+
+fn target(carrier: Carrier, port: u16) -> Target {
+    Target { host: "127.0.0.1".to_owned(), port, carrier, every: EVERY }
+}
+
+fn assign(prober: &Prober, cells: &[(CellId, Carrier, u16)]) {
+    let cells = cells.iter().map(|(cell, carrier, port)| (*cell, target(*carrier, *port))).collect();
+    prober.assign(Assignment { timeout: Nanos::secs(5), credential: None, cells });
+}
+
+/// Seconds until one of this cell has what is wanted.
+fn until(told: &Receiver<Told>, cell: CellId, wanted: impl Fn(&Tally) -> bool) -> Second {
+    loop {
+        let Told::Second { second, .. } = told.recv_timeout(PATIENCE).expect("it goes on") else { continue };
+        if second.tallies.get(&cell).is_some_and(&wanted) {
+            return second;
+        }
+    }
+}
+
+#[test]
+fn whoever_answers_is_answered_and_whoever_refuses_refused_each_by_itself() {
+    let reflector = reflector::bind(Settings::loopback("test")).unwrap();
+    let port = reflector.addresses()[0].port();
+    let stop = Stop::default();
+    thread::scope(|scope| {
+        scope.spawn(|| reflector.run(&stop));
+        let (tell, told) = channel();
+        let prober = Prober::start(1, "test", tell).unwrap();
+        let closed = testbed::port::free();
+        let all = [
+            (0, Carrier::Udp, port),
+            (1, Carrier::TcpConnect, port),
+            (2, Carrier::TcpConnect, closed),
+            (3, Carrier::Udp, closed),
+            (4, Carrier::Icmp, 0),
+            (5, Carrier::TcpSyn, port),
+        ];
+        assign(&prober, &all);
+        let is_whole = |tally: &Tally| tally.times.len() as u64 == tally.due() && tally.due() >= 40;
+        let second = until(&told, 0, is_whole);
+        assert!(second.slip.is_some());
+        until(&told, 1, is_whole);
+        until(&told, 2, |tally| tally.refused == tally.due() && tally.due() >= 40);
+        until(&told, 3, |tally| tally.refused == tally.due() && tally.due() >= 40);
+        let icmp = until(&told, 4, |tally| tally.due() >= 40);
+        let failed = icmp.tallies[&4].send_failed == icmp.tallies[&4].due();
+        assert!(is_whole(&icmp.tallies[&4]) || failed, "echoes, unless this user may send none");
+        until(&told, 5, |tally| tally.send_failed == tally.due() && tally.due() >= 40);
+        // Who is asked no more has no more seconds, and the others go on.
+        assign(&prober, &all[..1]);
+        until(&told, 0, |tally| is_whole(tally));
+        until(&told, 0, |tally| is_whole(tally));
+        let second = until(&told, 0, is_whole);
+        assert!(second.tallies.keys().eq([&0]));
+        drop(prober);
+        assert!(told.iter().count() < 10, "nothing is told once it has ended");
+        stop.request();
+    });
+}
+
+#[test]
+fn a_reflector_that_starts_again_is_asked_on_without_a_new_order() {
+    let port = testbed::port::free();
+    let settings = || Settings { listen: vec![std::net::SocketAddr::from(([127, 0, 0, 1], port))], ..Settings::loopback("test") };
+    let (tell, told) = channel();
+    let prober = Prober::start(2, "test", tell).unwrap();
+    assign(&prober, &[(9, Carrier::Udp, port)]);
+    for _ in 0..2 {
+        let stop = Stop::default();
+        let reflector = reflector::bind(settings()).unwrap();
+        thread::scope(|scope| {
+            scope.spawn(|| reflector.run(&stop));
+            until(&told, 9, |tally| tally.times.len() >= 40);
+            stop.request();
+        });
+        until(&told, 9, |tally| tally.refused >= 40);
+    }
+}

@@ -6,6 +6,7 @@ mod cells;
 mod desk;
 mod folder;
 mod health;
+mod reach;
 mod spool;
 mod stay;
 
@@ -28,11 +29,14 @@ use folder::Folder;
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub struct AgentOptions {
     /// Stay: measure what a monitor assigned last, keep the results until it takes them, and answer the other agents
-    #[arg(long, conflicts_with = "attach")]
+    #[arg(long, group = "part")]
     monitor: bool,
     /// Connect standard input and output to the agent that stays on this host
-    #[arg(long)]
+    #[arg(long, group = "part")]
     attach: bool,
+    /// The same on the host that the first line of standard input names (an object as in a run's plan), with --start: sonde copies itself there
+    #[arg(long, group = "part")]
+    reach: bool,
     /// Where the agent keeps its socket, its key and its results: a folder, or a name below the state folder [default: agent]
     #[arg(long, value_name = "FOLDER")]
     state: Option<PathBuf>,
@@ -40,8 +44,14 @@ pub struct AgentOptions {
     #[arg(long, value_name = "SIZE")]
     spool: Option<Bytes>,
     /// Start an agent that stays where none does, or where one of an older version does
-    #[arg(long, requires = "attach")]
+    #[arg(long, requires = "attach", conflicts_with = "end")]
     start: bool,
+    /// End the agent that stays; its results stay in its folder
+    #[arg(long, requires = "part", conflicts_with = "monitor")]
+    end: bool,
+    /// With --end: remove its folder too
+    #[arg(long, requires = "end")]
+    purge: bool,
     /// Of an agent that was started by --start
     #[arg(long, hide = true, requires = "monitor")]
     detached: bool,
@@ -55,6 +65,20 @@ impl AgentOptions {
     pub fn stays(&self) -> bool {
         self.monitor
     }
+
+    /// The same on another host.
+    fn words_there(&self) -> Vec<String> {
+        let mut words = vec!["agent".to_owned(), "--attach".to_owned()];
+        if let Some(state) = &self.state {
+            words.extend(["--state".to_owned(), state.to_string_lossy().into_owned()]);
+        }
+        if let Some(spool) = self.spool {
+            words.extend(["--spool".to_owned(), spool.0.to_string()]);
+        }
+        let doing = [(!self.end, "--start"), (self.end, "--end"), (self.purge, "--purge")];
+        words.extend(doing.into_iter().filter(|(is_said, _)| *is_said).map(|(_, word)| word.to_owned()));
+        words
+    }
 }
 
 /// Does what the options say.
@@ -66,6 +90,12 @@ pub fn run(options: &AgentOptions, output: &Output) -> Result<Exit, Failure> {
     let folder = || Folder::of(options.state.as_deref());
     if options.monitor {
         return stay::run(folder()?, spool, options.detached, output);
+    }
+    if options.reach {
+        return reach::run(&options.words_there(), options.end);
+    }
+    if options.attach && options.end {
+        return attach::end(folder()?, options.purge);
     }
     if options.attach {
         return attach::run(&folder()?, options.start, spool);

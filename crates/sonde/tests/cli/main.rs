@@ -28,6 +28,7 @@ mod rtt;
 mod runs;
 mod sandbox;
 mod serve;
+mod staying;
 mod sweep;
 mod terminal;
 mod tutorial;

@@ -55,15 +55,21 @@ fn pass(hello: &[u8], from: &mut BufReader<UnixStream>, out: &mut impl Write) ->
     }
 }
 
-/// Ends the agent that is there, and waits until it has.
+/// Ends the agent that is there, where one is, and waits until it has; with its folder where `purge` says so.
 ///
 /// # Errors
-/// It is there and does not.
-pub fn end(folder: &Folder) -> io::Result<()> {
-    match Talk::begin(folder) {
-        Ok(talk) => talk.end(),
-        Err(_) => Ok(()),
+/// It is there and does not end; a folder that cannot be removed.
+pub fn end(folder: Folder, purge: bool) -> Result<Exit, Failure> {
+    if let Ok(talk) = Talk::begin(&folder) {
+        talk.end().map_err(|error| nobody(&folder, &error))?;
     }
+    if purge {
+        // It has let go of it.
+        let _held = folder.hold()?;
+        let name = folder.path().display().to_string();
+        folder.purge().map_err(|error| Failure::usage(format!("{name}: cannot be removed: {error}")).about(name.clone()))?;
+    }
+    Ok(Exit::Done)
 }
 
 /// A talk that has begun.

@@ -62,6 +62,8 @@ pub fn run(folder: Folder, spool: Bytes, detached: bool, output: &Output) -> Res
         output.note(&format!("note: cannot tell who started this agent: {error}\n"));
     }
     wait(&work, &supervisor);
+    // Those whom it answers are told that it ends.
+    drop(lock(&work.answering).take());
     // Whoever cannot be told sees that it ends.
     let _ = supervisor.stopping();
     Ok(Exit::Done)
