@@ -1,12 +1,14 @@
-//! `sonde-monitor`: what `sonde` measures, live. It measures nothing itself: for each way of asking a host it runs a `sonde rtt` of its
-//! own and reads its JSON lines, so that drawing never shares a process with a stamp.
+//! `sonde-monitor`: what `sonde` measures, live and over months. It measures nothing itself: for each way of asking a host it runs a `sonde rtt` of
+//! its own and reads its JSON lines, so that drawing never shares a process with a stamp.
 //!
-//! `sonde watch` starts this program. It alone in this crate reads argv, the clock and the environment, and ends the process.
+//! `sonde watch` and `sonde history` start this program. It alone in this crate reads argv, the clock and the environment, and ends the process.
 
 mod comparison;
+mod failure;
 mod history;
 mod line;
 mod options;
+mod past;
 mod probe;
 mod screen;
 mod store;
@@ -19,17 +21,24 @@ mod words;
 use std::process::ExitCode;
 
 use clap::Parser;
+use jiff::Zoned;
 
+use crate::failure::Failure;
 use crate::options::{Arguments, Command};
 
 #[expect(clippy::disallowed_macros, reason = "this program's room that prints what failed")]
 fn main() -> ExitCode {
-    let Arguments { command: Command::Watch(options) } = Arguments::parse();
-    match watch::run(&options) {
-        Ok(exit) => exit,
-        Err(error) => {
-            eprintln!("error: {}", report::markup::visible(&format!("{error:#}")));
-            ExitCode::from(2)
+    let Arguments { command } = Arguments::parse();
+    let done = match command {
+        Command::Watch(options) => watch::run(&options),
+        Command::History(options) => past::run(&options, &Zoned::now()),
+        Command::Compare(options) => past::compare(&options, &Zoned::now()),
+    };
+    done.unwrap_or_else(|error| {
+        eprintln!("error: {}", report::markup::visible(&format!("{error:#}")));
+        if let Some(failure) = error.downcast_ref::<Failure>() {
+            eprintln!("try:   {}", report::markup::visible(&failure.hint));
         }
-    }
+        ExitCode::from(2)
+    })
 }
