@@ -1,10 +1,11 @@
 //! `sonde-monitor`: what `sonde` measures, live and for ever. It measures nothing itself: it runs `sonde` and reads its JSON lines, so that
 //! drawing and serving never share a process with a stamp.
 //!
-//! `sonde watch` and `sonde monitor` start this program. It alone in this crate reads argv, the clock and the environment, and ends the process.
+//! `sonde watch`, `sonde monitor` and `sonde history` start this program. It alone in this crate reads argv, the clock and the environment, and ends the process.
 
 mod centre;
 mod comparison;
+mod failure;
 mod history;
 mod incident;
 mod line;
@@ -25,20 +26,25 @@ mod words;
 use std::process::ExitCode;
 
 use clap::Parser;
+use jiff::Zoned;
 
+use crate::failure::Failure;
 use crate::options::{Arguments, Command};
 
 #[expect(clippy::disallowed_macros, reason = "this program's room that prints what failed")]
 fn main() -> ExitCode {
-    let ran = match Arguments::parse().command {
+    let Arguments { command } = Arguments::parse();
+    let done = match command {
         Command::Watch(options) => watch::run(&options),
         Command::Monitor(options) => start::run(&options),
+        Command::History(options) => past::run(&options, &Zoned::now()),
+        Command::Compare(options) => past::compare(&options, &Zoned::now()),
     };
-    match ran {
-        Ok(exit) => exit,
-        Err(error) => {
-            eprintln!("error: {}", report::markup::visible(&format!("{error:#}")));
-            ExitCode::from(2)
+    done.unwrap_or_else(|error| {
+        eprintln!("error: {}", report::markup::visible(&format!("{error:#}")));
+        if let Some(failure) = error.downcast_ref::<Failure>() {
+            eprintln!("try:   {}", report::markup::visible(&failure.hint));
         }
-    }
+        ExitCode::from(2)
+    })
 }

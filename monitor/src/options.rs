@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::past;
+
 /// What sonde measures, live.
 #[derive(Debug, Parser)]
 #[command(name = "sonde-monitor", bin_name = "sonde-monitor", version)]
@@ -22,6 +24,12 @@ pub enum Command {
     /// Latency and loss between all hosts of a plan, for ever
     #[command(bin_name = "sonde monitor", after_help = MONITOR_EXAMPLES, args_conflicts_with_subcommands = true)]
     Monitor(MonitorOptions),
+    /// What a monitor has kept: latency and loss of hosts over days and months
+    #[command(bin_name = "sonde history", after_help = HISTORY_EXAMPLES)]
+    History(past::Options),
+    /// Two stretches of what a monitor has kept, compared
+    #[command(bin_name = "sonde compare")]
+    Compare(past::CompareOptions),
 }
 
 const MONITOR_EXAMPLES: &str = "\
@@ -70,7 +78,7 @@ pub struct MonitorOptions {
     #[arg(long, value_name = "FOLDER")]
     pub state: Option<PathBuf>,
     /// The program that measures [default: the one beside this, else from PATH]
-    #[arg(long, value_name = "FILE", hide = true)]
+    #[arg(long, value_name = "FILE", hide = true, global = true)]
     pub sonde: Option<PathBuf>,
 }
 
@@ -96,6 +104,17 @@ pub enum MonitorCommand {
         store: Option<String>,
     },
 }
+
+const HISTORY_EXAMPLES: &str = "\
+Examples:
+  sonde history                             all hosts, and what is wrong now
+  sonde history a b --since 7d              from a to b, by days
+  sonde history a b --since mon --by hour   since Monday, by hours
+  sonde history a b --since today --against yesterday
+                                            whether today differs
+  sonde compare 'a>b@mon' 'a>c@mon'         the same for two cells
+
+Exit status: 0 where something is known; 1 where nothing is; 2 for an error in usage or of the store.";
 
 const EXAMPLES: &str = "\
 Keys: up, down: host; space: freeze; m: mark what you do now; p: percentile; + and -: time per column;

@@ -19,9 +19,9 @@ use signal_hook::iterator::Signals;
 
 use crate::centre::{Centre, Event, Tools, epoch, mesh, now, read_plan, told};
 use crate::options::{MonitorCommand, MonitorOptions};
-use crate::past::CellPast;
 use crate::serve::board::Board;
 use crate::serve::http::{self, Access};
+use crate::serve::past::CellPast;
 use crate::store::place::{Purpose, default_path, open};
 use crate::telling::Telling;
 use crate::telling::form::Sender as Signature;

@@ -69,7 +69,7 @@ pub fn mark_told(mark: &Mark, row: &Row, view: &View) -> String {
 }
 
 /// `p50 +31 % [24, 40]`, or that no difference was shown.
-fn change(name: &str, latency: &Compared) -> String {
+pub fn change(name: &str, latency: &Compared) -> String {
     match (latency.word, &latency.change) {
         (Word::More | Word::Less, Some(change)) => format!("{name} {}", interval(change)),
         (Word::TooFewRuns, _) => format!("{name}: too few answers to compare"),
@@ -78,7 +78,7 @@ fn change(name: &str, latency: &Compared) -> String {
 }
 
 /// `loss +1.2 % [0.5, 2]` in points, or that no difference was shown.
-fn difference(loss: &Compared) -> String {
+pub fn difference(loss: &Compared) -> String {
     match (loss.word, &loss.difference) {
         (Word::More | Word::Less, Some(difference)) => format!("loss {} of the requests", interval(difference)),
         (Word::TooFewRuns, _) => "loss: too few requests to compare".to_owned(),

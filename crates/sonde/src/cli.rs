@@ -10,8 +10,8 @@ use crate::command::everywhere::Everywhere;
 use crate::command::measuring::Measuring;
 use crate::command::{
     agent, argv, check, compare, completions, explain, export, forward, help, key, lab, load, look, machine, man,
-    matrix, orientation, pages, paths, profile, reference, replay, rtt, run, runs, serve, show, study, sweep, syn,
-    throughput, watch, why,
+    matrix, monitor, orientation, pages, paths, profile, reference, replay, rtt, run, runs, serve, show, study, sweep,
+    syn, throughput, why,
 };
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -83,7 +83,15 @@ enum Command {
     /// Watch hosts live on one screen: latency and loss of each, over time, with marks for what you change
     ///
     /// Starts sonde-monitor, a program of its own, which draws what measuring processes of sonde tell.
-    Watch(watch::WatchOptions),
+    Watch(monitor::MonitorOptions),
+    /// Measure latency and loss between all hosts of a plan, for ever: history, alerts, a page, metrics
+    ///
+    /// docs/howto/monitor.md has a plan to begin with. Agents stay on the hosts; what changes is told with its culprit.
+    Monitor(monitor::MonitorOptions),
+    /// Show what a monitor has kept: latency and loss of hosts over days and months, compared with an earlier time
+    ///
+    /// Starts sonde-monitor, a program of its own, which reads its store. `sonde compare 'a>b@mon' 'a>b@tue'` compares two cells.
+    History(monitor::MonitorOptions),
     /// Run the server for rtt, load and throughput
     Serve(serve::options::ServeOptions),
     /// Emulate a slow or lossy link between two network namespaces
@@ -136,8 +144,8 @@ pub fn run(argv: Vec<OsString>) -> Exit {
         return persona.play(&words);
     }
     let glance = Glance::at(&argv);
-    if let Some(words) = watch::asked(&argv) {
-        return finish(Err(watch::become_it(words)), glance, &Output::new(glance.color, false, false));
+    if let Some((name, words)) = monitor::asked(&argv) {
+        return finish(Err(monitor::become_it(name, words)), glance, &Output::new(glance.color, false, false));
     }
     let definition = definition();
     let plain = Output::new(glance.color, false, false);
@@ -223,7 +231,9 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Replay(options) => replay::run(options, words, output),
         Command::Check(options) => check::run(&options, output),
         Command::Run(options) => run::run(&options, words, output),
-        Command::Watch(options) => Err(watch::become_it(&options.words)),
+        Command::Watch(options) => Err(monitor::become_it("watch", &options.words)),
+        Command::Monitor(options) => Err(monitor::become_it("monitor", &options.words)),
+        Command::History(options) => Err(monitor::become_it("history", &options.words)),
         Command::Serve(options) => serve::run(options, output),
         Command::Forward(options) => forward::run(&options, output),
         Command::Lab(options) => lab::run(options, output),
