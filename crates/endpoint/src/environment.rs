@@ -13,29 +13,28 @@ mod ethtool;
 mod files;
 mod interface;
 mod kept;
+mod machine;
 mod netlink;
 mod settings;
+mod shared;
 mod timekeeping;
 pub mod watch;
 pub mod way;
 
 use std::net::IpAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use measure::environment::Environment;
-use measure::unit::{Instant, Nanos};
+use measure::unit::Instant;
 
 use crate::clock::Monotonic;
 use files::{Files, Notes};
 pub use interface::Towards;
+use interface::Link;
+use kept::Facts;
+use shared::Dated;
 pub use timekeeping::clock_state;
-
-/// How old facts of this host may be where many ask for them.
-const RECENT: Nanos = Nanos::millis(100);
-
-/// The latest reading of this host for many, and when it was begun.
-static LATEST: Mutex<Option<(Instant, Arc<Environment>)>> = Mutex::new(None);
 
 /// Reads the facts of a host.
 #[derive(Clone, Debug)]
@@ -69,8 +68,8 @@ impl Reader {
         Self { interface: Some(name.into()), ..self }
     }
 
-    /// For one of many that ask at the same time: facts of this host, but for those of the interface, are read again only where
-    /// the latest reading is older than 100 ms. Counters are read each time.
+    /// For one of many that ask at the same time: what was read for another within the last 100 ms is not read again. Of counters that
+    /// holds where they would be read often, and for the begin of a watch.
     pub fn shared(self) -> Self {
         Self { shared: self.files.is_live(), ..self }
     }
@@ -78,47 +77,81 @@ impl Reader {
     /// Reads all facts: some hundred small files, a millisecond or a few. Disturbance, counters and changes are
     /// left empty: they take a [`watch::Watch`].
     pub fn read(&self) -> Environment {
-        let host = if self.shared { Arc::unwrap_or_clone(self.recent_host()) } else { self.host_alone() };
-        let mut facts = Environment { program: self.program.clone(), ..host };
-        let mut notes =
-            Notes { settings: std::mem::take(&mut facts.settings), unread: std::mem::take(&mut facts.unread) };
-        facts.interface = interface::read(&self.files, self.interface.as_deref(), self.peer, &mut notes);
-        facts.settings = notes.settings;
-        facts.unread = notes.unread;
-        facts
+        self.look().whole(&self.program)
     }
 
-    /// The latest reading for many, or a new one. Who comes while it is read waits for it.
-    fn recent_host(&self) -> Arc<Environment> {
-        let mut latest = LATEST.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = Monotonic::now();
-        let recent = latest.as_ref().filter(|(at, _)| now.since(*at).is_some_and(|age| age <= RECENT));
-        let host = recent.map_or_else(|| Arc::new(self.host_alone()), |(_, host)| Arc::clone(host));
-        if recent.is_none() {
-            *latest = Some((now, Arc::clone(&host)));
+    fn look(&self) -> Seen {
+        let (name, peer) = (self.interface.as_deref(), self.peer);
+        let of_host = || Facts::keep(self.host_alone());
+        let of_link = || Link::read(&self.files, name, peer);
+        if self.shared {
+            return Seen { host: shared::host(of_host), link: shared::link(name, peer, of_link) };
         }
-        host
+        let now = Monotonic::now();
+        Seen { host: (now, Arc::new(of_host())), link: (now, Arc::new(of_link())) }
     }
 
     /// Facts of the host that are the same whoever its peer is.
     fn host_alone(&self) -> Environment {
-        let mut notes = Notes::default();
         let files = &self.files;
-        let mut facts = Environment {
-            host: notes.fact(files, "/proc/sys/kernel/hostname"),
-            kernel: kernel(files, &mut notes),
-            clock_source: notes.fact(files, "/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-            clock_synchronised: timekeeping::synchronised(files, &mut notes),
-            congestion_control: notes.fact(files, "/proc/sys/net/ipv4/tcp_congestion_control"),
-            default_qdisc: notes.fact(files, "/proc/sys/net/core/default_qdisc"),
-            ..Environment::default()
-        };
+        let (mut facts, mut notes) = lasting(files);
+        facts.host = notes.fact(files, "/proc/sys/kernel/hostname");
+        facts.clock_source = notes.fact(files, "/sys/devices/system/clocksource/clocksource0/current_clocksource");
+        facts.clock_synchronised = timekeeping::synchronised(files, &mut notes);
+        facts.congestion_control = notes.fact(files, "/proc/sys/net/ipv4/tcp_congestion_control");
+        facts.default_qdisc = notes.fact(files, "/proc/sys/net/core/default_qdisc");
         cpu::read(files, &mut facts, &mut notes);
         settings::read(files, &mut notes);
         cgroup::read(files, &mut notes);
         facts.settings = notes.settings;
         facts.unread = notes.unread;
         facts
+    }
+}
+
+/// What cannot change while the host runs, and is read once by a process.
+fn lasting(files: &Files) -> (Environment, Notes) {
+    static LASTING: OnceLock<(Environment, Notes)> = OnceLock::new();
+    let read = || {
+        let mut notes = Notes::default();
+        let mut facts = Environment { kernel: kernel(files, &mut notes), ..Environment::default() };
+        cpu::read_lasting(files, &mut facts, &mut notes);
+        settings::read_lasting(files, &mut notes);
+        (facts, notes)
+    };
+    if files.is_live() { LASTING.get_or_init(read).clone() } else { read() }
+}
+
+/// What was read of a host for one way to a peer.
+#[derive(Clone, Debug)]
+struct Seen {
+    host: Dated<Facts>,
+    link: Dated<Link>,
+}
+
+impl Seen {
+    fn whole(&self, program: &str) -> Environment {
+        let Link { interface, notes } = &*self.link.1;
+        let mut facts =
+            Environment { program: program.to_owned(), interface: interface.clone(), ..self.host.1.whole() };
+        facts.settings.extend(notes.settings.clone());
+        facts.unread.extend_from_slice(&notes.unread);
+        facts
+    }
+
+    /// Whether both are one reading.
+    fn is_of_one_reading(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.host.1, &other.host.1) && Arc::ptr_eq(&self.link.1, &other.link.1)
+    }
+
+    /// When the older part of it was begun to be read.
+    fn at(&self) -> Instant {
+        self.host.0.min(self.link.0)
+    }
+
+    /// The name of the interface that the host was looked at through.
+    fn interface(&self) -> Option<&str> {
+        self.link.1.interface.as_ref().map(|interface| interface.name.as_str())
     }
 }
 

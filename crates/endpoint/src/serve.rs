@@ -34,6 +34,7 @@ use crate::thread::share_memory;
 use accept::{Arrival, Reception};
 use book::Book;
 use pool::Pool;
+pub use silent::FirstMessage;
 use silent::{Awaited, Silence, SilentConnections};
 use visits::{Gone, Visit, Visits};
 
@@ -55,7 +56,7 @@ pub struct Hall {
     most: u32,
     visits: Visits,
     one_by_one: bool,
-    /// How long a client may say nothing, where it is the one to speak first.
+    /// What a client has to say before it is served, where it is the one to speak first.
     silence: Option<Silence>,
     /// Where it is kept who is turned away.
     book: Book,
@@ -130,14 +131,14 @@ impl Hall {
         Self { book: book.clone(), ..self }
     }
 
-    /// It is the client that speaks first: a connection is served once the first `octets` have come, it ends, or `patience` is over.
-    /// Where nothing has come in the latter two the job is done by the thread that accepts, and finds nothing that it would have to
-    /// wait for.
+    /// It is the client that speaks first: a connection is served once its `first` message is here, it ends, or the patience for that is
+    /// over. Where nothing has come in the latter two the job is done by the thread that accepts, and finds nothing that it would have
+    /// to wait for.
     ///
     /// # Errors
     /// A system that has no descriptor left to wait for them with.
-    pub fn served_once_they_speak(self, patience: Nanos, octets: u16) -> Result<Self, EndpointError> {
-        Ok(Self { silence: Some(Silence::new(patience, octets).map_err(no_event)?), ..self })
+    pub fn served_once_they_speak(self, first: FirstMessage) -> Result<Self, EndpointError> {
+        Ok(Self { silence: Some(Silence::new(first).map_err(no_event)?), ..self })
     }
 
     /// Has each connection to one of `listeners` served until the end, which comes with `stop` at the latest. `job` says what

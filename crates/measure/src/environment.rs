@@ -58,6 +58,9 @@ pub struct Environment {
     pub changed: Vec<String>,
     /// Facts that could not be read, and why.
     pub unread: Vec<String>,
+    /// How long before the start the oldest of these facts, or the counters' first values, were read: by a server, for several sessions
+    /// at once. Absent where they were read at the start.
+    pub read_before_ns: Option<Nanos>,
 }
 
 impl Environment {
@@ -68,6 +71,7 @@ impl Environment {
             program: self.program,
             disturbance: self.disturbance,
             counters: self.counters,
+            read_before_ns: self.read_before_ns,
             unread: vec!["facts of this host: it does not tell them to this client".to_owned()],
             ..Self::default()
         }

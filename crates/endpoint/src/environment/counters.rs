@@ -1,16 +1,26 @@
 //! The kernel's counters by `protocol.counter`, and what two readings of them differ by.
+//!
+//! Their names are the same in each reading, as a rule, and stand in memory once; a reading is its numbers.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::files::Files;
 use super::{cgroup, cpu};
 
-/// Counters by name.
-pub(super) type Counters = BTreeMap<String, i64>;
+/// The names of the latest reading: what the next one is compared with. They stand as long as a reading that has them.
+static NAMES: Mutex<Weak<Vec<String>>> = Mutex::new(Weak::new());
+
+/// Counters as they stood, in the order in which they were read.
+#[derive(Clone, Debug)]
+pub(super) struct Counters {
+    names: Arc<Vec<String>>,
+    values: Box<[i64]>,
+}
 
 /// All counters as they stand, in the calling thread's network namespace; those of `interface` where it is named.
 pub(super) fn read(files: &Files, interface: Option<&str>) -> Counters {
-    let mut counters = Counters::new();
+    let mut counters = Reading::begin();
     for file in ["snmp", "netstat"] {
         pairs_of_lines(&files.text(&format!("{NET}/{file}")).unwrap_or_default(), &mut counters);
     }
@@ -18,32 +28,85 @@ pub(super) fn read(files: &Files, interface: Option<&str>) -> Counters {
     softirqs(&files.text("/proc/softirqs").unwrap_or_default(), &mut counters);
     stat(&files.text("/proc/stat").unwrap_or_default(), &mut counters);
     if let Some(dropped) = softnet(files).map(|softnet| softnet.dropped) {
-        counters.insert("softnet.dropped".to_owned(), dropped as i64);
+        counters.take(&["softnet.dropped"], dropped as i64);
     }
-    cpu::idle_counters(files, &mut counters);
-    cgroup::counters(files, &mut counters);
+    cpu::idle_counters(files, |state, what, value| counters.take(&["cpuidle.", state, ".", what], value));
+    cgroup::counters(files, |what, value| counters.take(&["cgroup.", what], value));
     if let Some(name) = interface {
         dev(&files.text(&format!("{NET}/dev")).unwrap_or_default(), name, &mut counters);
     }
-    counters
+    counters.end()
+}
+
+/// Counters while they are read.
+struct Reading {
+    names: Arc<Vec<String>>,
+    /// The names of this reading, from where they are others.
+    own: Option<Vec<String>>,
+    values: Vec<i64>,
+}
+
+impl Reading {
+    fn begin() -> Self {
+        let names = NAMES.lock().unwrap_or_else(PoisonError::into_inner).upgrade().unwrap_or_default();
+        Self { values: Vec::with_capacity(names.len()), names, own: None }
+    }
+
+    /// The next counter, whose name is made of these parts.
+    fn take(&mut self, name: &[&str], value: i64) {
+        let place = self.values.len();
+        self.values.push(value);
+        if self.own.is_none() && self.names.get(place).is_some_and(|known| is_made_of(known, name)) {
+            return;
+        }
+        self.own.get_or_insert_with(|| self.names[..place].to_vec()).push(name.concat());
+    }
+
+    fn end(self) -> Counters {
+        // One that lacks the last of those before it has names of its own too.
+        let own = self.own.or_else(|| {
+            (self.values.len() < self.names.len()).then(|| self.names[..self.values.len()].to_vec())
+        });
+        let names = own.map_or(self.names, |own| {
+            let names = Arc::new(own);
+            *NAMES.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(&names);
+            names
+        });
+        Counters { names, values: self.values.into() }
+    }
+}
+
+fn is_made_of(name: &str, parts: &[&str]) -> bool {
+    parts.iter().try_fold(name, |rest, part| rest.strip_prefix(part)) == Some("")
+}
+
+impl Counters {
+    fn each(&self) -> impl Iterator<Item = (&str, i64)> {
+        self.names.iter().map(String::as_str).zip(self.values.iter().copied())
+    }
+
+    /// What changed from `before` until these, as differences. A counter that only one reading has is left out, but for
+    /// ICMP's by type, which the kernel lists from their first message on.
+    pub(super) fn since(&self, before: &Self) -> BTreeMap<String, i64> {
+        let same_names = Arc::ptr_eq(&self.names, &before.names) || self.names == before.names;
+        let by_name: BTreeMap<&str, i64> = if same_names { BTreeMap::new() } else { before.each().collect() };
+        let start = |place: usize, name: &str| {
+            let then = if same_names { before.values.get(place) } else { by_name.get(name) };
+            then.copied().or_else(|| name.starts_with("IcmpMsg.").then_some(0))
+        };
+        let changes = self.each().enumerate().filter_map(|(place, (name, value))| {
+            let difference = value.wrapping_sub(start(place, name)?);
+            (difference != 0).then(|| (name.to_owned(), difference))
+        });
+        changes.collect()
+    }
 }
 
 /// The calling thread's network namespace; `/proc/net` would be that of the process's first thread.
 const NET: &str = "/proc/thread-self/net";
 
-/// What changed from `before` to `after`, as differences. A counter that only one reading has is left out, but for
-/// ICMP's by type, which the kernel lists from their first message on.
-pub(super) fn changed(before: &Counters, after: &Counters) -> Counters {
-    let start = |name: &str| before.get(name).copied().or_else(|| name.starts_with("IcmpMsg.").then_some(0));
-    after
-        .iter()
-        .filter_map(|(name, value)| Some((name.clone(), value - start(name)?)))
-        .filter(|(_, difference)| *difference != 0)
-        .collect()
-}
-
 /// Pairs of lines as in `/proc/net/snmp`: `Udp: InDatagrams NoPorts`, then `Udp: 37 0`.
-fn pairs_of_lines(text: &str, into: &mut Counters) {
+fn pairs_of_lines(text: &str, into: &mut Reading) {
     let mut lines = text.lines();
     while let (Some(names), Some(values)) = (lines.next(), lines.next()) {
         let (Some((protocol, names)), Some((_, values))) = (names.split_once(": "), values.split_once(": ")) else {
@@ -51,27 +114,26 @@ fn pairs_of_lines(text: &str, into: &mut Counters) {
         };
         for (name, value) in names.split_ascii_whitespace().zip(values.split_ascii_whitespace()) {
             if let Ok(value) = value.parse() {
-                into.insert(format!("{protocol}.{name}"), value);
+                into.take(&[protocol, ".", name], value);
             }
         }
     }
 }
 
 /// Lines as in `/proc/net/snmp6`: `Udp6RcvbufErrors 0`, told as `Udp6.RcvbufErrors`.
-fn snmp6(text: &str, into: &mut Counters) {
+fn snmp6(text: &str, into: &mut Reading) {
     for line in text.lines() {
         let mut words = line.split_ascii_whitespace();
         let (Some(name), Some(Ok(value))) = (words.next(), words.next().map(str::parse)) else { continue };
-        let key = match name.split_once('6') {
-            Some((protocol, counter)) => format!("{protocol}6.{counter}"),
-            None => name.to_owned(),
-        };
-        into.insert(key, value);
+        match name.split_once('6') {
+            Some((protocol, counter)) => into.take(&[protocol, "6.", counter], value),
+            None => into.take(&[name], value),
+        }
     }
 }
 
 /// The line of interface `name` in `/proc/net/dev`. (`/sys/class/net` has more counters, but may show another namespace.)
-fn dev(text: &str, name: &str, into: &mut Counters) {
+fn dev(text: &str, name: &str, into: &mut Reading) {
     const COLUMNS: [&str; 16] = [
         "rx_bytes",
         "rx_packets",
@@ -93,27 +155,27 @@ fn dev(text: &str, name: &str, into: &mut Counters) {
     let line = text.lines().find_map(|line| line.trim().strip_prefix(name)?.strip_prefix(':'));
     for (column, value) in COLUMNS.iter().zip(line.unwrap_or_default().split_ascii_whitespace()) {
         if let Ok(value) = value.parse() {
-            into.insert(format!("interface.{name}.{column}"), value);
+            into.take(&["interface.", name, ".", column], value);
         }
     }
 }
 
 /// Each kind of soft interrupt, summed over the CPUs.
-fn softirqs(text: &str, into: &mut Counters) {
+fn softirqs(text: &str, into: &mut Reading) {
     for line in text.lines().skip(1) {
         if let Some((name, counts)) = line.trim().split_once(':') {
             let sum = counts.split_ascii_whitespace().filter_map(|count| count.parse::<i64>().ok()).sum();
-            into.insert(format!("softirq.{name}"), sum);
+            into.take(&["softirq.", name], sum);
         }
     }
 }
 
 /// Interrupts and context switches of the whole machine.
-fn stat(text: &str, into: &mut Counters) {
+fn stat(text: &str, into: &mut Reading) {
     for (key, name) in [("intr ", "interrupts"), ("ctxt ", "context_switches")] {
         let first = text.lines().find_map(|line| line.strip_prefix(key)?.split(' ').next()?.parse().ok());
         if let Some(count) = first {
-            into.insert(format!("stat.{name}"), count);
+            into.take(&["stat.", name], count);
         }
     }
 }
@@ -148,9 +210,32 @@ mod tests {
         Tree::of(include_str!("../../tests/fixtures/guest.tree"))
     }
 
+    fn named(counters: &Counters) -> BTreeMap<String, i64> {
+        counters.each().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    #[test]
+    fn names_stand_once_and_each_reading_has_its_own() {
+        let reading = |counters: &[(&str, i64)]| {
+            let mut reading = Reading::begin();
+            counters.iter().for_each(|(name, value)| reading.take(&[&name[..1], &name[1..]], *value));
+            reading.end()
+        };
+        let readings =
+            [&[("aa", 1), ("bb", 2)][..], &[("aa", 3), ("bb", -2)], &[("bb", 2)], &[("bb", 2), ("c", 4)], &[("bb", 9)], &[]];
+        let kept: Vec<Counters> = readings.iter().map(|counters| reading(counters)).collect();
+        for (kept, counters) in kept.iter().zip(readings) {
+            assert_eq!(named(kept), counters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect());
+        }
+        let differences = |place: usize| kept[place].since(&kept[place - 1]).into_iter().collect::<Vec<_>>();
+        assert_eq!(differences(1), [("aa".to_owned(), 2), ("bb".to_owned(), -4)]);
+        assert_eq!(differences(2), [("bb".to_owned(), 4)]);
+        assert_eq!((differences(3), differences(4)), (vec![], vec![("bb".to_owned(), 7)]));
+    }
+
     #[test]
     fn counters_are_named_by_protocol() {
-        let counters = read(&tree().files(), Some("eth0"));
+        let counters: BTreeMap<String, i64> = named(&read(&tree().files(), Some("eth0")));
         assert_eq!(counters["Udp.RcvbufErrors"], 3);
         assert_eq!(counters["TcpExt.TCPTimeouts"], 5);
         assert_eq!(counters["Udp6.RcvbufErrors"], 2);
@@ -175,9 +260,9 @@ mod tests {
         let after = read(&tree.files(), Some("eth0"));
         let expected =
             [("IcmpMsg.InType3", 2), ("Udp.InDatagrams", 3), ("Udp.RcvbufErrors", 2), ("interface.eth0.rx_drop", 1)];
-        let expected: Counters = expected.map(|(name, value)| (name.to_owned(), value)).into();
-        assert_eq!(changed(&before, &after), expected);
-        assert_eq!(changed(&after, &after), Counters::new());
+        let expected: BTreeMap<String, i64> = expected.map(|(name, value)| (name.to_owned(), value)).into();
+        assert_eq!(after.since(&before), expected);
+        assert_eq!(after.since(&after), BTreeMap::new());
     }
 
     #[test]
@@ -192,7 +277,7 @@ mod tests {
             sender.send_to(&[0; 1_000], receiver.local_addr().unwrap()).unwrap();
         }
         let after = read(&files, None);
-        let changes = changed(&before, &after);
+        let changes = after.since(&before);
         receiver.set_nonblocking(true).unwrap();
         let mut had = 0;
         while receiver.recv(&mut [0; 1_000]).is_ok() {

@@ -8,19 +8,23 @@ use super::files::{Files, Notes};
 
 const CPUS: &str = "/sys/devices/system/cpu";
 
-/// Fills in the CPU's facts.
-pub(super) fn read(files: &Files, facts: &mut Environment, notes: &mut Notes) {
+/// Fills in the CPU's facts that last as long as the host runs.
+pub(super) fn read_lasting(files: &Files, facts: &mut Environment, notes: &mut Notes) {
     let cpuinfo = notes.fact(files, "/proc/cpuinfo").unwrap_or_default();
     facts.cpu_model = model(&cpuinfo);
     if facts.cpu_model.is_none() && !cpuinfo.is_empty() {
         notes.unread("CPU model", "/proc/cpuinfo names none");
     }
+    read_machine(files, facts, notes);
+    facts.hypervisor = hypervisor(files, &cpuinfo, facts.machine.as_deref(), notes);
+}
+
+/// Fills in the CPU's other facts.
+pub(super) fn read(files: &Files, facts: &mut Environment, notes: &mut Notes) {
     facts.cpus_allowed = allowed(files, notes).map(|cpus| cpus.len() as u32);
     facts.cpus_online =
         notes.fact(files, &format!("{CPUS}/online")).and_then(|list| Some(parse_list(&list)?.len() as u32));
     facts.smt = notes.fact(files, &format!("{CPUS}/smt/active")).map(|active| active == "1");
-    read_machine(files, facts, notes);
-    facts.hypervisor = hypervisor(files, &cpuinfo, facts.machine.as_deref(), notes);
     read_frequency(files, facts, notes);
     read_idle(files, facts, notes);
 }
@@ -192,14 +196,17 @@ fn idle_states(files: &Files) -> Vec<IdleState> {
 }
 
 /// How often each idle state was entered, and for how many microseconds, over all CPUs: `cpuidle.C6.usage`, `….time_us`.
-pub(super) fn idle_counters(files: &Files, into: &mut BTreeMap<String, i64>) {
-    for state in idle_states(files) {
+pub(super) fn idle_counters(files: &Files, mut take: impl FnMut(&str, &str, i64)) {
+    let mut sums: BTreeMap<(&str, &str), i64> = BTreeMap::new();
+    let states = idle_states(files);
+    for state in &states {
         for (what, value) in [("usage", state.usage), ("time_us", state.time_us)] {
             if let Some(value) = value {
-                *into.entry(format!("cpuidle.{}.{what}", state.name)).or_default() += value;
+                *sums.entry((&state.name, what)).or_default() += value;
             }
         }
     }
+    sums.into_iter().for_each(|((state, what), value)| take(state, what, value));
 }
 
 #[cfg(test)]

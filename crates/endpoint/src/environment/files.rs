@@ -79,7 +79,7 @@ impl Display for Unreadable {
 }
 
 /// What is noted while facts are read: settings by name, and what could not be read.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Notes {
     pub(super) settings: BTreeMap<String, String>,
     pub(super) unread: Vec<String>,

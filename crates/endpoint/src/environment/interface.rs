@@ -9,9 +9,24 @@ use super::ethtool::{Card, any_socket};
 use super::files::{Files, Notes};
 use super::netlink;
 
+/// The interface that a measurement leaves by, where it is known, and what was noted of it and of the route.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Link {
+    pub(super) interface: Option<Interface>,
+    pub(super) notes: Notes,
+}
+
+impl Link {
+    /// The interface called `name`, or the one that the route to `peer` takes.
+    pub(super) fn read(files: &Files, name: Option<&str>, peer: Option<IpAddr>) -> Self {
+        let mut notes = Notes::default();
+        Self { interface: read(files, name, peer, &mut notes), notes }
+    }
+}
+
 /// The interface called `name`, or the one that the route to `peer` takes; `None` where neither is given or it
 /// cannot be found out, which is noted.
-pub(super) fn read(files: &Files, name: Option<&str>, peer: Option<IpAddr>, notes: &mut Notes) -> Option<Interface> {
+fn read(files: &Files, name: Option<&str>, peer: Option<IpAddr>, notes: &mut Notes) -> Option<Interface> {
     let routed = peer.and_then(|peer| read_route(files, peer, notes));
     let name = name.map(str::to_owned).or(routed)?;
     let mut interface = Interface { name, ..Interface::default() };

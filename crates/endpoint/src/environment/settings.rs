@@ -84,7 +84,14 @@ pub(super) const WORDS: &[&str] = &[
 
 const MITIGATIONS: &str = "/sys/devices/system/cpu/vulnerabilities";
 
-/// Reads them all.
+/// Reads what lasts as long as the host runs.
+pub(super) fn read_lasting(files: &Files, notes: &mut Notes) {
+    if let Some(line) = notes.fact(files, "/proc/cmdline") {
+        notes.set("/proc/cmdline", words_about_time(&line));
+    }
+}
+
+/// Reads all others.
 pub(super) fn read(files: &Files, notes: &mut Notes) {
     for path in PATHS {
         notes.setting(files, path);
@@ -96,9 +103,6 @@ pub(super) fn read(files: &Files, notes: &mut Notes) {
     }
     for name in files.names(MITIGATIONS) {
         notes.setting(files, &format!("{MITIGATIONS}/{name}"));
-    }
-    if let Some(line) = notes.fact(files, "/proc/cmdline") {
-        notes.set("/proc/cmdline", words_about_time(&line));
     }
     read_process(files, notes);
 }

@@ -217,9 +217,23 @@ fn a_hog_is_seen_by_a_thread_that_lives_on_without_handing_over() {
 fn many_that_ask_at_the_same_time_share_a_reading() {
     let [one, other] = ["one", "other"].map(|program| Reader::host(program).shared());
     // A machine that stands still between two of them reads anew.
-    let shares = |_| Arc::ptr_eq(&one.recent_host(), &other.recent_host());
+    let shares = |_| one.look().is_of_one_reading(&other.look());
     assert!((0..20).any(shares));
     let (shared, own) = (other.read(), Reader::host("other").read());
     assert_eq!((shared.program.as_str(), &shared.host, &shared.kernel), ("other", &own.host, &own.kernel));
     assert_eq!(shared.settings.keys().collect::<Vec<_>>(), own.settings.keys().collect::<Vec<_>>());
+}
+
+#[test]
+fn a_record_says_how_long_before_its_start_shared_facts_were_read() {
+    let reader = || Reader::host("sonde 0").towards([127, 0, 0, 1].into()).shared();
+    // A machine that stands still between the two has both read anew.
+    let shares = |_| {
+        let _first = Watch::start_without_threads(reader());
+        let facts = Watch::start_without_threads(reader()).finish();
+        facts.read_before_ns.is_some_and(|early| early > Nanos::ZERO && early <= Nanos::millis(200))
+    };
+    assert!((0..20).any(shares));
+    let own = Watch::start_without_threads(Reader::host("sonde 0")).finish();
+    assert_eq!((own.read_before_ns, own.counters.is_empty()), (None, false));
 }

@@ -5,15 +5,14 @@
 
 use std::collections::BTreeMap;
 use std::mem;
+use std::sync::Arc;
 
 use measure::environment::{Disturbance, Environment};
 use measure::unit::{Instant, Nanos};
 
-use super::Reader;
-use super::counters;
-use super::cpu;
-use super::files::{Files, Notes};
-use super::kept::{Counts, Facts};
+use super::files::Files;
+use super::machine::Machine;
+use super::{Reader, Seen, shared};
 use crate::clock::Monotonic;
 use crate::facts::thread::{ThreadFacts, ThreadSpan};
 
@@ -21,7 +20,9 @@ use crate::facts::thread::{ThreadFacts, ThreadSpan};
 #[derive(Debug)]
 pub struct Watch {
     reader: Reader,
-    before: Facts,
+    begun: Instant,
+    before: Seen,
+    machine: Arc<Machine>,
     start: Sample,
     /// The threads of the process are looked at, where none is handed over.
     with_threads: bool,
@@ -40,21 +41,29 @@ impl Watch {
     }
 
     fn of(reader: Reader, with_threads: bool) -> Self {
-        let before = Facts::keep(reader.read());
-        let start = Sample::take(&reader.files, before.interface(), with_threads);
-        Self { reader, before, start, with_threads, spans: Vec::new() }
+        let begun = Monotonic::now();
+        let before = reader.look();
+        let machine = machine_at_begin(&reader, before.interface());
+        let start = Sample::take(&reader.files, with_threads);
+        Self { reader, begun, before, machine, start, with_threads, spans: Vec::new() }
     }
 
     /// Begins anew, after a warm-up: counters count from here, and spans handed over so far are dropped. The facts
     /// stay those of the start.
     pub fn begin(&mut self) {
         self.spans.clear();
-        self.start = Sample::take(&self.reader.files, self.before.interface(), self.with_threads);
+        self.machine = machine_at_begin(&self.reader, self.before.interface());
+        self.start = Sample::take(&self.reader.files, self.with_threads);
     }
 
     /// The facts at the start.
     pub fn environment(&self) -> Environment {
-        self.before.whole()
+        Environment { read_before_ns: self.read_before(), ..self.before.whole(&self.reader.program) }
+    }
+
+    /// How long before its start the oldest of its readings was begun, where it was begun for somebody else.
+    fn read_before(&self) -> Option<Nanos> {
+        self.begun.since(self.before.at().min(self.machine.at)).filter(|early| *early > Nanos::ZERO)
     }
 
     /// Hands over what a measuring thread had of the scheduler from its start to its end. Once one is handed over, only
@@ -66,77 +75,108 @@ impl Watch {
     /// Reads the counters, then all facts again. The facts are those of the start; what is different now is in
     /// `changed`.
     pub fn finish(self) -> Environment {
-        let end = Sample::take(&self.reader.files, self.before.interface(), self.with_threads);
-        let after = self.reader.read();
-        let mut facts = self.before.whole();
-        let changed = changes(&facts, &after);
-        facts.counters = counters::changed(&self.start.counters.whole(), &end.counters.whole());
-        facts.disturbance = Some(self.disturbance(&end, &mut facts.unread));
-        facts.changed = changed;
+        let end = Sample::take(&self.reader.files, self.with_threads);
+        let machine = self.machine_at_end(end.at);
+        let after = self.reader.look();
+        let mut facts = self.environment();
+        if !after.is_of_one_reading(&self.before) {
+            facts.changed = changes(&facts, &after.whole(&self.reader.program));
+        }
+        if let Some(machine) = &machine {
+            facts.counters = machine.counters.since(&self.machine.counters);
+        }
+        facts.disturbance = Some(self.disturbance(&end, machine.as_deref(), &mut facts.unread));
         facts
     }
 
-    fn disturbance(&self, end: &Sample, unread: &mut Vec<String>) -> Disturbance {
+    fn machine_at_end(&self, now: Instant) -> Option<Arc<Machine>> {
+        let (files, interface) = (&self.reader.files, self.before.interface());
+        if self.reader.shared {
+            return shared::machine_at_end(files, interface, self.start.at.min(now));
+        }
+        Some(Arc::new(Machine::read(files, interface)))
+    }
+
+    fn disturbance(&self, end: &Sample, machine: Option<&Machine>, unread: &mut Vec<String>) -> Disturbance {
         let start = &self.start;
-        let watched_ns = end.at.since(start.at).unwrap_or_default();
         let mut spans = self.spans.clone();
         if spans.is_empty() {
             spans = spans_of(&start.threads, &end.threads);
         }
-        let squeezed = start.squeezed.zip(end.squeezed);
         let process = start.process.zip(end.process);
         let found = Disturbance {
-            watched_ns,
+            watched_ns: end.at.since(start.at).unwrap_or_default(),
             run_queue_share: spans.iter().filter_map(ThreadSpan::waited_share).max_by(f64::total_cmp),
             involuntary_switches: process.and_then(|(a, b)| b.involuntary.checked_sub(a.involuntary)),
-            steal_share: start.cpu_time.zip(end.cpu_time).and_then(|(a, b)| b.steal_share_since(a)),
-            cpu_pressure_share: start.pressure.zip(end.pressure).and_then(|(a, b)| b.share_since(a)),
-            softnet_squeezed: squeezed.and_then(|(a, b)| b.checked_sub(a)),
             user_ns: process.and_then(|(a, b)| b.user.0.checked_sub(a.user.0)).map(Nanos),
             system_ns: process.and_then(|(a, b)| b.system.0.checked_sub(a.system.0)).map(Nanos),
+            ..Disturbance::default()
         };
-        note_unread(&found, unread);
+        let found = match machine {
+            Some(machine) => of_machine(found, &self.machine, machine),
+            None => found,
+        };
+        note_unread(&found, machine.is_some(), unread);
         found
     }
 }
 
-fn note_unread(found: &Disturbance, unread: &mut Vec<String>) {
-    let missing = [
-        (found.run_queue_share.is_none(), "run-queue delay: no scheduler statistics of a thread that lived throughout"),
-        (found.steal_share.is_none(), "steal: /proc/stat tells none, or no tick passed"),
-        (found.cpu_pressure_share.is_none(), "/proc/pressure/cpu: not there, or off"),
-        (found.softnet_squeezed.is_none(), "/proc/net/softnet_stat: not there"),
-        (found.user_ns.is_none(), "CPU time of the process: not asked for a tree of files"),
-    ];
-    unread.extend(missing.into_iter().filter(|(is_missing, _)| *is_missing).map(|(_, reason)| reason.to_owned()));
+/// Together with what the whole machine did from `before` to `after`, over that time.
+fn of_machine(found: Disturbance, before: &Machine, after: &Machine) -> Disturbance {
+    Disturbance {
+        watched_ns: after.at.since(before.at).unwrap_or_default(),
+        steal_share: before.cpu_time.zip(after.cpu_time).and_then(|(a, b)| b.steal_share_since(a)),
+        cpu_pressure_share: before.pressure.zip(after.pressure).and_then(|(a, b)| b.share_since(a)),
+        softnet_squeezed: before.squeezed.zip(after.squeezed).and_then(|(a, b)| b.checked_sub(a)),
+        ..found
+    }
+}
+
+fn machine_at_begin(reader: &Reader, interface: Option<&str>) -> Arc<Machine> {
+    if reader.shared {
+        return shared::machine_at_begin(&reader.files, interface);
+    }
+    Arc::new(Machine::read(&reader.files, interface))
+}
+
+fn note_unread(found: &Disturbance, has_machine: bool, unread: &mut Vec<String>) {
+    let mut note = |is_missing: bool, reason: &str| {
+        if is_missing {
+            unread.push(reason.to_owned());
+        }
+    };
+    note(
+        found.run_queue_share.is_none(),
+        "run-queue delay: no scheduler statistics of a thread that lived throughout",
+    );
+    if has_machine {
+        note(found.steal_share.is_none(), "steal: /proc/stat tells none, or no tick passed");
+        note(found.cpu_pressure_share.is_none(), "/proc/pressure/cpu: not there, or off");
+        note(found.softnet_squeezed.is_none(), "/proc/net/softnet_stat: not there");
+    } else {
+        note(true, "counters, steal, CPU pressure: too short for a reading of its own, among many sessions");
+    }
+    note(found.user_ns.is_none(), "CPU time of the process: not asked for a tree of files");
 }
 
 fn spans_of(start: &BTreeMap<u32, ThreadFacts>, end: &BTreeMap<u32, ThreadFacts>) -> Vec<ThreadSpan> {
     end.iter().filter_map(|(tid, facts)| facts.since(start.get(tid)?)).collect()
 }
 
-/// What is read at both ends.
+/// What is read of this process at both ends.
 #[derive(Debug)]
 struct Sample {
     at: Instant,
-    counters: Counts,
     threads: BTreeMap<u32, ThreadFacts>,
-    cpu_time: Option<CpuTime>,
-    pressure: Option<Pressure>,
-    squeezed: Option<u64>,
     process: Option<ProcessTime>,
 }
 
 impl Sample {
-    fn take(files: &Files, interface: Option<&str>, with_threads: bool) -> Self {
+    fn take(files: &Files, with_threads: bool) -> Self {
         Self {
             at: Monotonic::now(),
             threads: if with_threads { threads(files) } else { BTreeMap::new() },
-            cpu_time: cpu_time(files),
-            pressure: Pressure::read(files),
-            squeezed: counters::softnet(files).map(|softnet| softnet.squeezed),
             process: files.is_live().then(ProcessTime::now),
-            counters: Counts::keep(counters::read(files, interface)),
         }
     }
 }
@@ -148,64 +188,6 @@ fn threads(files: &Files) -> BTreeMap<u32, ThreadFacts> {
         Some((tid, ThreadFacts::parse(&text, Monotonic::now())?))
     })
     .collect()
-}
-
-/// CPU time in the kernel's ticks, of the CPUs this process may use: all, and stolen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct CpuTime {
-    all: u64,
-    stolen: u64,
-}
-
-impl CpuTime {
-    fn steal_share_since(self, earlier: Self) -> Option<f64> {
-        let all = self.all.checked_sub(earlier.all).filter(|&ticks| ticks > 0)?;
-        Some(self.stolen.checked_sub(earlier.stolen)? as f64 / all as f64)
-    }
-}
-
-/// From the lines `cpuN user nice system idle iowait irq softirq steal …` of `/proc/stat`. What stands behind steal is
-/// guests' time, which user and nice already contain.
-fn cpu_time(files: &Files) -> Option<CpuTime> {
-    let ours = cpu::allowed(files, &mut Notes::default())?;
-    let text = files.text("/proc/stat").ok()?;
-    let mut sum = CpuTime { all: 0, stolen: 0 };
-    for line in text.lines() {
-        let Some((cpu, ticks)) = line.strip_prefix("cpu").and_then(|line| line.split_once(' ')) else { continue };
-        if cpu.parse().is_ok_and(|cpu| ours.contains(&cpu)) {
-            let ticks: Vec<u64> = ticks.split_ascii_whitespace().map_while(|tick| tick.parse().ok()).take(8).collect();
-            sum.stolen += *ticks.get(7)?;
-            sum.all += ticks.iter().sum::<u64>();
-        }
-    }
-    (sum.all > 0).then_some(sum)
-}
-
-/// Pressure stall information of the CPUs.
-#[derive(Clone, Copy, Debug)]
-struct Pressure {
-    /// Just before and just after it was read: the time between two readings is taken at its longest, so that no share
-    /// comes out above 1.
-    read: [Instant; 2],
-    /// Microseconds in which some task waited for a CPU, since boot.
-    some_us: u64,
-}
-
-impl Pressure {
-    /// The line `some avg10=… total=MICROSECONDS` of `/proc/pressure/cpu`.
-    fn read(files: &Files) -> Option<Self> {
-        let before = Monotonic::now();
-        let text = files.text("/proc/pressure/cpu").ok()?;
-        let after = Monotonic::now();
-        let some_us =
-            text.lines().find_map(|line| line.strip_prefix("some ")?.rsplit_once("total=")?.1.parse().ok())?;
-        Some(Self { read: [before, after], some_us })
-    }
-
-    fn share_since(&self, earlier: Self) -> Option<f64> {
-        let watched = self.read[1].since(earlier.read[0]).filter(|&span| span > Nanos::ZERO)?;
-        Some(self.some_us.checked_sub(earlier.some_us)? as f64 * 1e3 / watched.0 as f64)
-    }
 }
 
 /// What the process has used so far, ended threads included.
@@ -334,13 +316,6 @@ mod tests {
         // A millisecond more than at the start; of what time, a busy machine decides: the next test has that.
         let share = disturbance.cpu_pressure_share.unwrap();
         assert!(share > 0.0 && share.is_finite(), "{share}");
-    }
-
-    #[test]
-    fn pressure_is_a_share_of_the_time_between_readings() {
-        let reading = |at: u64, some_us| Pressure { read: [Instant(at), Instant(at + 100)], some_us };
-        assert_eq!(reading(999_900, 800).share_since(reading(0, 300)), Some(0.5));
-        assert_eq!(reading(0, 800).share_since(reading(999_900, 300)), None, "the clock went back");
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! Connections that have not said their first message yet: all of them wait by events, at the thread that accepts, until so much of
-//! it is there as their server wants to see, for their client's end, or for the end of our patience. Such a connection costs a socket and an entry here, but no thread and no
+//! Connections that have not said their first message yet: all of them wait by events, at the thread that accepts, until it is whole,
+//! for their client's end, or for the end of our patience. Such a connection costs a socket and an entry here, but no thread and no
 //! timer of its own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use rustix::buffer::spare_capacity;
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::io::ioctl_fionread;
+use rustix::net::{RecvFlags, recv};
 use socket2::Socket;
 
 use super::visits::Visit;
@@ -23,21 +24,34 @@ const TURN: usize = 64;
 /// What happens to a connection whose client has ended it, or is gone.
 const ENDS: EventFlags = EventFlags::RDHUP.union(EventFlags::HUP).union(EventFlags::ERR);
 
-/// How long a client may say nothing, and what all that do are waited for with.
+/// What a client has to say before it is served.
+#[derive(Clone, Copy, Debug)]
+pub struct FirstMessage {
+    /// How long it may take from the accepted connection on.
+    pub patience: Nanos,
+    /// How long the rest may take from when its first part is here: only where it is awaited by one octet at first.
+    pub rest: Nanos,
+    /// How many octets there have to be, by those that are: of more than 256 no more are shown.
+    pub needs: fn(&[u8]) -> usize,
+}
+
+/// Octets of a first message that are looked at.
+const LOOK: usize = 256;
+
+/// The first message that is awaited, and what all that have not said it are waited for with.
 #[derive(Debug)]
 pub struct Silence {
-    patience: Nanos,
-    octets: u16,
+    first: FirstMessage,
     events: Arc<OwnedFd>,
 }
 
 impl Silence {
-    /// Each may take `patience` to say its first `octets`.
+    /// Each has to say `first`.
     ///
     /// # Errors
     /// A system that has no descriptor left.
-    pub fn new(patience: Nanos, octets: u16) -> io::Result<Self> {
-        Ok(Self { patience, octets, events: Arc::new(epoll::create(CreateFlags::CLOEXEC)?) })
+    pub fn new(first: FirstMessage) -> io::Result<Self> {
+        Ok(Self { first, events: Arc::new(epoll::create(CreateFlags::CLOEXEC)?) })
     }
 }
 
@@ -45,11 +59,11 @@ impl Silence {
 #[derive(Debug)]
 pub struct SilentConnections<J> {
     events: Arc<OwnedFd>,
-    patience: Nanos,
-    octets: u16,
+    first: FirstMessage,
     next: u64,
-    /// By numbers that were given in order: the first is the oldest.
     here: BTreeMap<u64, Silent<J>>,
+    /// When each has taken too long.
+    due: BTreeSet<(Instant, u64)>,
 }
 
 #[derive(Debug)]
@@ -57,6 +71,7 @@ struct Silent<J> {
     connection: Arc<Socket>,
     visit: Visit,
     job: J,
+    due: Instant,
 }
 
 /// One whose wait is over.
@@ -73,8 +88,8 @@ pub struct Awaited<J> {
 impl<J> SilentConnections<J> {
     /// Nobody waits yet.
     pub fn new(silence: &Silence) -> Self {
-        let Silence { patience, octets, events } = silence;
-        Self { events: Arc::clone(events), patience: *patience, octets: *octets, next: 0, here: BTreeMap::new() }
+        let events = Arc::clone(&silence.events);
+        Self { events, first: silence.first, next: 0, here: BTreeMap::new(), due: BTreeSet::new() }
     }
 
     /// What is readable when the wait of one of them is over, for those who wait for other things too.
@@ -82,13 +97,9 @@ impl<J> SilentConnections<J> {
         Arc::clone(&self.events)
     }
 
-    /// When the oldest has taken too long.
+    /// When the first of them has taken too long.
     pub fn due(&self) -> Instant {
-        self.here.first_key_value().map_or(Instant::NEVER, |(_, oldest)| self.end_of(oldest))
-    }
-
-    fn end_of(&self, silent: &Silent<J>) -> Instant {
-        silent.visit.since().after(self.patience)
+        self.due.first().map_or(Instant::NEVER, |(due, _)| *due)
     }
 
     /// Keeps a connection until its wait is over.
@@ -96,12 +107,11 @@ impl<J> SilentConnections<J> {
     /// # Errors
     /// A system that cannot wait for one more, which is closed.
     pub fn keep(&mut self, connection: Arc<Socket>, visit: Visit, job: J) -> io::Result<()> {
-        if self.octets > 1 {
-            option::set_least_received(&connection, self.octets)?;
-        }
-        let data = EventData::new_u64(self.next);
-        epoll::add(&*self.events, &*connection, data, EventFlags::IN | EventFlags::RDHUP)?;
-        self.here.insert(self.next, Silent { connection, visit, job });
+        await_octets(&connection, (self.first.needs)(&[]))?;
+        let (number, due) = (self.next, visit.since().after(self.first.patience));
+        epoll::add(&*self.events, &*connection, EventData::new_u64(number), EventFlags::IN | EventFlags::RDHUP)?;
+        self.here.insert(number, Silent { connection, visit, job, due });
+        self.due.insert((due, number));
         self.next += 1;
         Ok(())
     }
@@ -113,26 +123,55 @@ impl<J> SilentConnections<J> {
         let _found = epoll::wait(&*self.events, spare_capacity(&mut events), Some(&Timespec::default()));
         let mut all: Vec<Awaited<J>> = Vec::new();
         for event in &events {
-            all.extend(self.out(event.data.u64(), event.flags));
+            let (number, happened) = (event.data.u64(), event.flags);
+            if happened.intersects(ENDS) || self.is_whole(number) {
+                all.extend(self.out(number));
+            }
         }
         let now = Monotonic::now();
-        while self.due() <= now
-            && let Some(number) = self.here.keys().next().copied()
-        {
-            all.extend(self.out(number, ENDS));
+        while let Some((_, number)) = self.due.first().copied().filter(|(due, _)| *due <= now) {
+            all.extend(self.out(number));
         }
         all
     }
 
-    fn out(&mut self, number: u64, happened: EventFlags) -> Option<Awaited<J>> {
-        let Silent { connection, visit, job } = self.here.remove(&number)?;
-        let _out = epoll::delete(&*self.events, &*connection);
-        if self.octets > 1 {
-            // It was set before, so that it can be set again.
-            let _set = option::set_least_received(&connection, 1);
+    /// Whether the first message is here; where a part of it is, all of it is awaited from here on.
+    fn is_whole(&mut self, number: u64) -> bool {
+        let Some(silent) = self.here.get_mut(&number) else { return false };
+        let mut part = [0; LOOK];
+        let seen = recv(&*silent.connection, &mut part[..], RecvFlags::PEEK | RecvFlags::DONTWAIT);
+        // What cannot be looked at is at its end, which whoever serves it is told of.
+        let Ok((seen, _)) = seen else { return true };
+        let needs = (self.first.needs)(&part[..seen]);
+        if waiting(&silent.connection) >= needs as u64 || await_octets(&silent.connection, needs).is_err() {
+            return true;
         }
-        let waiting = || ioctl_fionread(&*connection).is_ok_and(|octets| octets > 0);
-        let has_spoken = !happened.intersects(ENDS) || waiting();
+        if silent.visit.speaks() {
+            let due = silent.due.min(Monotonic::now().after(self.first.rest));
+            self.due.remove(&(silent.due, number));
+            self.due.insert((due, number));
+            silent.due = due;
+        }
+        false
+    }
+
+    fn out(&mut self, number: u64) -> Option<Awaited<J>> {
+        let Silent { connection, visit, job, due } = self.here.remove(&number)?;
+        self.due.remove(&(due, number));
+        let _out = epoll::delete(&*self.events, &*connection);
+        // It was set before, so that it can be set again.
+        let _set = await_octets(&connection, 1);
+        let has_spoken = waiting(&connection) > 0;
         Some(Awaited { visit, job, has_spoken })
     }
+}
+
+/// The connection is readable once so many octets are there.
+fn await_octets(connection: &Socket, octets: usize) -> io::Result<()> {
+    option::set_least_received(connection, u16::try_from(octets.max(1)).unwrap_or(u16::MAX))
+}
+
+/// Octets that have come and were not taken.
+fn waiting(connection: &Socket) -> u64 {
+    ioctl_fionread(connection).unwrap_or_default()
 }

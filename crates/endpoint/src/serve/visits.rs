@@ -55,6 +55,8 @@ pub struct Visit {
     number: u64,
     from: SocketAddr,
     since: Instant,
+    /// Since when a part of its first message is here, where that was not whole at once.
+    spoke: Option<Instant>,
     _place: Place,
 }
 
@@ -85,7 +87,7 @@ impl Visits {
         book.next += 1;
         book.strangers.add(source, number);
         book.here.insert(number, Entry { connection: Arc::downgrade(connection), from, since });
-        Some((Visit { visits: Arc::clone(visits), number, from, since, _place: place }, gone))
+        Some((Visit { visits: Arc::clone(visits), number, from, since, spoke: None, _place: place }, gone))
     }
 
     /// How many there are, those included that are about to go.
@@ -135,6 +137,18 @@ impl Visit {
     /// When the connection was accepted.
     pub fn since(&self) -> Instant {
         self.since
+    }
+
+    /// Since when a part of its first message is here; absent where it came as a whole.
+    pub fn spoke(&self) -> Option<Instant> {
+        self.spoke
+    }
+
+    /// A part of its first message is here; whether it is the first part.
+    pub(super) fn speaks(&mut self) -> bool {
+        let first = self.spoke.is_none();
+        self.spoke.get_or_insert_with(Monotonic::now);
+        first
     }
 
     /// Its client has asked for something in its own protocol.

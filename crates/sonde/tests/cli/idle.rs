@@ -127,24 +127,38 @@ fn connections_without_a_word_wake_nobody() {
     assert_eq!(woken_at_rest(running.id()), 0);
 }
 
-/// A server of iperf closes those that have said nothing for 4 seconds, one of iperf3 after 10: that too is an event for each.
-#[test_case(&["netserver", "-D", "-p"], 2_000; "netserver")]
-#[test_case(&["iperf3", "-s", "-p"], 2_000; "iperf3")]
-#[test_case(&["iperf", "-s", "-p"], 500; "iperf")]
-#[test_case(&["sockperf", "server", "--tcp", "-p"], 2_000; "sockperf over tcp")]
-fn thousands_without_a_word_have_no_thread_and_little_memory(words: &[&str], count: usize) {
+/// A server of iperf closes those whose first octets are not all there for 4 seconds, one of netperf those whose first message is
+/// half here for 5, one of iperf3 after 10: that too is an event for each.
+#[test_case(&["netserver", "-D", "-p"], 2_000, &[]; "netserver")]
+#[test_case(&["iperf3", "-s", "-p"], 2_000, &[]; "iperf3")]
+#[test_case(&["iperf", "-s", "-p"], 500, &[]; "iperf")]
+#[test_case(&["sockperf", "server", "--tcp", "-p"], 2_000, &[]; "sockperf over tcp")]
+#[test_case(&["netserver", "-D", "-p"], 500, &[0; 655]; "netserver and all but an octet")]
+#[test_case(&["iperf3", "-s", "-p"], 500, &[b'a'; 36]; "iperf3 and all but an octet")]
+#[test_case(&["iperf", "-s", "-p"], 500, &[0x40, 1, 0]; "iperf and three octets")]
+#[test_case(&["iperf", "-s", "-p"], 500, &[0x40, 0, 0, 0, 0, 0, 0, 1]; "iperf and the begin of a header")]
+#[test_case(&["sockperf", "server", "--tcp", "-p"], 500, &[0; 13]; "sockperf over tcp and all but an octet")]
+fn thousands_who_have_not_said_a_whole_message_have_no_thread_and_little_memory(
+    words: &[&str],
+    count: usize,
+    part: &[u8],
+) {
     let port = port::free();
     let running = serving(words, Carrier::Tcp, port);
     await_rest(running.id());
     let (switches_empty, threads_empty, empty) =
         (switches(running.id()), threads(running.id()), resident(running.id()));
-    let connect = |_| TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let connect = |_| {
+        let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        client.write_all(part).unwrap();
+        client
+    };
     let clients: Vec<TcpStream> = (0..count).map(connect).collect();
     let give_up = Monotonic::now().after(Nanos::secs(20));
     let mut most = 0;
     while most < count && Monotonic::now() < give_up {
         most = most.max(descriptors(running.id()));
-        assert!(threads(running.id()) <= threads_empty, "none for those who say nothing");
+        assert!(threads(running.id()) <= threads_empty, "none for those who wait");
         pace::sleep_until(Monotonic::now().after(Nanos::millis(5)));
     }
     assert!(most >= count, "{most} descriptors: not all were accepted");

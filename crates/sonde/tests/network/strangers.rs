@@ -1,4 +1,4 @@
-//! Servers under strangers: from 200 addresses a thousand connections or datagrams a second begin something and do not go on.
+//! Servers under strangers: from many addresses a thousand connections or datagrams a second begin something and do not go on.
 //! Sessions that run lose nothing, all that come meanwhile are served, and the server's memory stays bounded.
 //!
 //! How long the native server takes to open a session is compared in pairs, with the strangers and without them, in one run.
@@ -6,7 +6,8 @@
 mod attack;
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -16,21 +17,23 @@ use endpoint::pace;
 use measure::authentication::Authentication;
 use measure::event::Counts;
 use measure::method::Carrier;
-use measure::unit::Nanos;
+use measure::unit::{Instant, Nanos};
 use protocol::bulk::Numbering;
 use protocol::iperf::ask::Ask;
 use protocol::iperf::datagram::IperfNumbering;
 use protocol::iperf::time::Stamp;
+use protocol::native::client::Client;
 use protocol::native::header::Flags;
-use protocol::native::key::Key;
-use protocol::native::preamble::{Control, Versions};
+use protocol::native::identity::Identity;
+use protocol::native::key::{Key, Proof, Secret};
+use protocol::native::preamble::{ANSWER_LENGTH, Control, Versions};
 use protocol::sockperf::message::{Flags as Kind, HEADER, Header};
 use test_case::test_case;
 use testbed::client::{self, Session, open};
 use testbed::process::{self, Ended, LIMIT, Running};
 
 use crate::scene::{Scene, key_in, sonde_in, tell};
-use attack::{Attack, Beginning, inside};
+use attack::{Attack, Beginning, Sources, inside};
 
 /// Most that thousands of strangers may add to a server's memory, kB: some 4,096 half-open connections of ours, the 2,048 connections
 /// of another tool's server, or 1,024 flows that are counted each.
@@ -68,13 +71,13 @@ fn resident(process: u32) -> u64 {
     resident.expect("told").parse().expect("a number")
 }
 
-fn scene(what: &str) -> Option<Scene> {
+fn scene(what: &str, sources: Sources) -> Option<Scene> {
     if !rustix::process::geteuid().is_root() {
         testbed::skip::aloud(&format!("{what}: only root can enter a namespace by its name"));
         return None;
     }
     let scene = Scene::undisturbed(what)?;
-    attack::add_sources(scene.near());
+    sources.add(scene.near(), scene.far());
     Some(scene)
 }
 
@@ -86,42 +89,76 @@ const CROWD: u64 = 4_200;
 /// Strangers, or as much time as they take, between two.
 const BETWEEN: u64 = 20;
 
-#[test]
-fn sessions_by_key_start_and_run_on_under_half_open_connections() {
-    let what = "sessions by key under half-open connections from 200 addresses";
-    let Some(scene) = scene(what) else { return };
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = key_in(folder.path());
-    let key = || Key::parse(std::fs::read_to_string(&file).expect("a key").trim()).expect("a key");
-    let server = Server::start(&scene, &["serve", "--key", &file], protocol::native::PORT);
-    let address = (scene.far().v4(), protocol::native::PORT).into();
-    let started = |carrier| {
+/// Sessions that are opened one after the other: how long each took.
+struct Starts<'a> {
+    address: SocketAddr,
+    proof: &'a Proof,
+}
+
+impl Starts<'_> {
+    fn one(&self) -> Nanos {
         let began = Monotonic::now();
-        let session = Session::by_key(address, open(carrier), Some(key())).expect("let in");
+        let session = Session::proved(self.address, open(Carrier::Tcp), Some(self.proof.clone())).expect("let in");
         let took = Monotonic::now().since(began).unwrap_or_default();
         assert_eq!(session.close().received, [0]);
         took
+    }
+
+    /// As many as belong to a half of a pair, as far from each other as under attack.
+    fn usual(&self) -> Vec<Nanos> {
+        let began = Monotonic::now();
+        let one = |number| {
+            pace::sleep_until(began.after(Nanos(number * BETWEEN * attack::EVERY.0)));
+            self.one()
+        };
+        (0..STARTS).map(one).collect()
+    }
+
+    /// As many while strangers come, of whom there are `crowd` before the first.
+    fn under(&self, attack: &Attack, crowd: u64) -> Vec<Nanos> {
+        let one = |number| {
+            attack.await_count(crowd + number * BETWEEN);
+            self.one()
+        };
+        (0..STARTS).map(one).collect()
+    }
+}
+
+#[test_case(Sources::V4; "from 200 addresses")]
+#[test_case(Sources::OneNet; "from thousands of addresses of one network of 64 bits")]
+#[test_case(Sources::Nets; "from thousands of addresses of 50 networks of 64 bits")]
+fn sessions_by_key_start_and_run_on_under_half_open_connections(sources: Sources) {
+    let what = &format!("sessions by key under half-open connections ({sources:?})");
+    let Some(scene) = scene(what, sources) else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = key_in(folder.path());
+    let key = Key::parse(std::fs::read_to_string(&file).expect("a key").trim()).expect("a key");
+    let server = Server::start(&scene, &["serve", "--key", &file], protocol::native::PORT);
+    let (host, from): (IpAddr, IpAddr) = match sources {
+        Sources::V4 => (scene.far().v4().into(), scene.near().v4().into()),
+        Sources::OneNet | Sources::Nets => (scene.far().v6().into(), scene.near().v6().into()),
     };
+    let address = (host, protocol::native::PORT).into();
+    let proof = Proof::from(key.clone());
+    let starts = Starts { address, proof: &proof };
     let half = Control { versions: Versions::OURS, keyed: Some(Authentication::PreShared) }.encode();
     let (usual, attacked, memory) = inside(scene.near(), || {
         let [tcp, udp] =
-            [Carrier::Tcp, Carrier::Udp].map(|carrier| Session::by_key(address, open(carrier), Some(key())));
+            [Carrier::Tcp, Carrier::Udp].map(|carrier| Session::by_key(address, open(carrier), Some(key.clone())));
         let (tcp, udp) = (tcp.expect("let in"), udp.expect("let in"));
-        let running = Exchanges::over(&tcp, &udp, (scene.near().v4(), 0).into());
+        let running = Exchanges::over(&tcp, &udp, (from, 0).into());
         let (mut usual, mut attacked, mut memory) = (Vec::new(), Vec::new(), 0);
         for _ in 0..PAIRS {
-            let began = Monotonic::now();
-            for number in 0..STARTS {
-                pace::sleep_until(began.after(Nanos(number * BETWEEN * attack::EVERY.0)));
-                usual.push(started(Carrier::Tcp));
-            }
-            let attack = Attack::start(address, CROWD + STARTS * BETWEEN, Beginning::Connections(&half));
-            for number in 0..STARTS {
-                attack.await_count(CROWD + number * BETWEEN);
-                attacked.push(started(Carrier::Tcp));
-            }
+            usual.append(&mut starts.usual());
+            // One who came before them all, and has not said anything: of a source that has no other he does not give way.
+            let slow = client::connect(address);
+            let attack = Attack::start(sources, address, CROWD + STARTS * BETWEEN, Beginning::Connections(&half));
+            attack.await_count(CROWD);
+            let slow = Session::over(slow, address, open(Carrier::Tcp), Some(proof.clone())).expect("still there");
+            attacked.append(&mut starts.under(&attack, CROWD));
             memory = memory.max(server.grown());
             attack.end(what);
+            assert_eq!(slow.close().received, [0]);
         }
         let asked = running.end();
         // Whatever was asked was answered, or this would not have come back; and the server has counted the same.
@@ -133,6 +170,62 @@ fn sessions_by_key_start_and_run_on_under_half_open_connections() {
     tell(&format!("{what}: {memory} kB more than at the start"));
     judge(what, usual, attacked);
 }
+
+/// What a client with this proof says until it is let in, as somebody on the path hears it: its preamble and its handshake.
+fn heard(address: SocketAddr, proof: Proof) -> Vec<u8> {
+    let secret = Secret { proof, ephemeral: [0x11; 32] };
+    let mut machine = Client::new(open(Carrier::Tcp), Some(secret), Instant(0));
+    let mut stream = client::connect(address);
+    let mut words = machine.outgoing();
+    stream.write_all(&words).expect("a server that listens");
+    let mut answer = [0; ANSWER_LENGTH];
+    stream.read_exact(&mut answer).expect("an answer to the preamble");
+    machine.feed(&answer, Instant(0)).expect("a server of ours");
+    words.append(&mut machine.outgoing());
+    words
+}
+
+/// A handshake that was heard costs the server three multiplications on the curve: more than any other that a stranger can say.
+#[test]
+fn sessions_by_identity_start_under_a_flood_of_handshakes() {
+    let what = "sessions by identity under a thousand handshakes a second";
+    let Some(scene) = scene(what, Sources::V4) else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let made = |name: &str, octet: u8| {
+        let identity = Identity::new([octet; 32]);
+        let path = folder.path().join(name);
+        std::fs::write(&path, identity.to_text() + "\n").expect("a file");
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).expect("a file of ours");
+        (path.display().to_string(), identity)
+    };
+    let ((file, server_identity), (_, alice)) = (made("server.identity", 5), made("alice.identity", 6));
+    let keys = folder.path().join("keys.toml");
+    let list = format!("[[keys]]\nname = \"alice\"\npublic = \"{}\"\n", alice.public());
+    std::fs::write(&keys, list).expect("a file");
+    std::fs::set_permissions(&keys, PermissionsExt::from_mode(0o600)).expect("a file of ours");
+    let keys = keys.display().to_string();
+    let server = Server::start(&scene, &["serve", "--key", &keys, "--identity", &file], protocol::native::PORT);
+    let address = (scene.far().v4(), protocol::native::PORT).into();
+    let proof = Proof::Identity { own: alice, peer: *server_identity.public() };
+    let starts = Starts { address, proof: &proof };
+    let (usual, attacked, memory) = inside(scene.near(), || {
+        let words = heard(address, proof.clone());
+        let (mut usual, mut attacked, mut memory) = (Vec::new(), Vec::new(), 0);
+        for _ in 0..PAIRS {
+            usual.append(&mut starts.usual());
+            let attack = Attack::start(Sources::V4, address, SOME + STARTS * BETWEEN, Beginning::Words(&words));
+            attacked.append(&mut starts.under(&attack, SOME));
+            memory = memory.max(server.grown());
+            attack.end(what);
+        }
+        (usual, attacked, memory)
+    });
+    assert!(memory < ROOM, "{memory} kB more than at the start");
+    judge(what, usual, attacked);
+}
+
+/// Handshakes before the first session: by then the server has some of them to do at any time.
+const SOME: u64 = 1_000;
 
 /// Sessions start in at most twice their usual time. Where the usual time itself varies by more than that within this run, the
 /// machine has other work, and nothing can be said.
@@ -324,16 +417,15 @@ const FIRST: u64 = 2_500;
 #[test_case("sockperf"; "sockperf")]
 #[test_case("STAMP"; "stamp")]
 fn clients_of_other_tools_start_and_run_on_under_those_who_begin_and_do_not_go_on(what: &'static str) {
-    let Some(scene) = scene(&format!("clients of a server of {what} under strangers from 200 addresses")) else {
-        return;
-    };
+    let told = format!("clients of a server of {what} under strangers from 200 addresses");
+    let Some(scene) = scene(&told, Sources::V4) else { return };
     let foreign = foreign(what);
     let server = Server::start(&scene, foreign.server, foreign.port);
     let (host, address) = (scene.target(false), SocketAddr::from((scene.far().v4(), foreign.port)));
     let client = |seconds: &str| process::started(sonde_in(scene.near()).args(foreign.words(&host, seconds)));
     let memory = inside(scene.near(), || {
         let running = client("5");
-        let attack = Attack::start(address, STRANGERS, foreign.beginning());
+        let attack = Attack::start(Sources::V4, address, STRANGERS, foreign.beginning());
         attack.await_count(STRANGERS);
         let (beside, mut memory) = (!running.has_ended(), server.grown());
         foreign.judge(&running.end(LIMIT));
@@ -341,7 +433,7 @@ fn clients_of_other_tools_start_and_run_on_under_those_who_begin_and_do_not_go_o
         if !beside {
             tell(&format!("{what}: the client had ended before all strangers had come"));
         }
-        let attack = Attack::start(address, 2 * STRANGERS, foreign.beginning());
+        let attack = Attack::start(Sources::V4, address, 2 * STRANGERS, foreign.beginning());
         attack.await_count(FIRST);
         let mut clients = 0;
         while attack.count() < 2 * STRANGERS {

@@ -1,7 +1,7 @@
 //! An iperf 2 server: any number of clients at once, over connections and by datagrams.
 //!
 //! There is no session: each connection, and each flow of datagrams, is a test of its own, which its first octets
-//! describe. A connection that has said something has a thread; the flows that come by one socket share one, and are told apart by their
+//! describe. A connection whose first octets are all here has a thread; the flows that come by one socket share one, and are told apart by their
 //! sources. What goes on is told to an observer as values. Nothing that comes by the network ends the server, and what a
 //! client can have it do is bounded: see [`settings::Limits`].
 //!
@@ -34,7 +34,7 @@ use crate::error::{EndpointError, Step};
 use crate::peer::iperf::tcp;
 use crate::serve::places::Places;
 use crate::serve::visits::Visit;
-use crate::serve::{Hall, listen};
+use crate::serve::{FirstMessage, Hall, listen};
 use crate::socket::{self, option};
 use crate::stop::{GLANCE, Stop};
 use event::{Event, Transport};
@@ -111,8 +111,9 @@ impl Shared {
 /// Binds the sockets of a server; nothing is served before [`Server::run`]. No thread is started: a process may still go
 /// into the background after this.
 pub fn bind(settings: Settings) -> Result<Server, EndpointError> {
+    let first = FirstMessage { patience: tcp::HEADER, rest: tcp::HEADER, needs: tcp::needs };
     let hall =
-        Hall::new(settings.limits.connections)?.served_once_they_speak(tcp::HEADER, 1)?.with_book(&settings.door.book);
+        Hall::new(settings.limits.connections)?.served_once_they_speak(first)?.with_book(&settings.door.book);
     let sockets = settings.places.iter().map(|place| open(place, &settings)).collect::<Result<_, _>>()?;
     let shared = Shared {
         hall,

@@ -224,6 +224,14 @@ pub enum NoBeginning {
     Stopped,
 }
 
+/// How many octets of a connection's beginning have to be here before it is read, by those that are.
+pub fn needs(octets: &[u8]) -> usize {
+    match first::read(octets) {
+        Ok(Reading::Needs(needs)) => needs,
+        Ok(Reading::Is(..)) | Err(_) => octets.len(),
+    }
+}
+
 /// Reads the beginning of a connection, which has to be there by `give_up`, and no octet more: what it is, and the octets that were
 /// read.
 pub fn beginning(socket: &Socket, give_up: Instant, stop: &Stop) -> Result<(Beginning, Vec<u8>), NoBeginning> {

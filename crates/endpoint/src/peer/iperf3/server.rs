@@ -19,7 +19,6 @@ use std::thread;
 
 use measure::served::RefusalReason;
 use measure::unit::{Instant, Nanos};
-use protocol::iperf3::cookie;
 use socket2::Socket;
 
 use self::event::{Event, Observer};
@@ -120,7 +119,7 @@ pub fn bind(settings: Settings, observer: Arc<dyn Observer>) -> Result<Server, E
     }
     let shared = Shared {
         hall: Hall::new(settings.limits.connections)?
-            .served_once_they_speak(arrivals::COOKIE, cookie::LENGTH as u16)?
+            .served_once_they_speak(arrivals::FIRST)?
             .with_book(&settings.door.book),
         tests: Visits::new(settings.limits.tests, PEACE),
         streams: Places::new(settings.limits.streams),

@@ -1,4 +1,4 @@
-//! A netserver: any number of netperfs at once, a thread for each control connection that has said something, which also runs
+//! A netserver: any number of netperfs at once, a thread for each control connection whose first message is here, which also runs
 //! its tests.
 //!
 //! What is asked is read by `protocol::netperf::server`; here are its sockets. A test that makes no sense, or that this host
@@ -20,13 +20,14 @@ use std::sync::Arc;
 use measure::unit::Nanos;
 use protocol::netperf::passphrase::Passphrase;
 use protocol::netperf::server::PASSPHRASE;
+use protocol::netperf::{MESSAGE, REST};
 use socket2::Socket;
 
 use crate::error::EndpointError;
 use crate::serve::door::Door;
 use crate::serve::places::Places;
 use crate::serve::visits::Visit;
-use crate::serve::{FOR_EVER, Hall, listen};
+use crate::serve::{FOR_EVER, FirstMessage, Hall, listen};
 use crate::stop::Stop;
 
 /// How long the end waits for its threads: each looks up every tenth of a second.
@@ -66,8 +67,8 @@ impl Settings {
 /// What a netserver does not exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Control connections at once; for one more a stranger gives way, or it is closed at once: see [`crate::serve::visits`]. Each that
-    /// has said something has a thread.
+    /// Control connections at once; for one more a stranger gives way, or it is closed at once: see [`crate::serve::visits`]. Each whose
+    /// first message is here has a thread.
     pub clients: u32,
     /// Bytes of memory of one test's buffers. What asks for more is answered `ENOMEM`.
     pub test_bytes: u64,
@@ -126,7 +127,10 @@ pub fn bind(settings: Settings) -> Result<Netserver, EndpointError> {
         .map(|address| listen::listener(*address, &settings.door.gate))
         .collect::<Result<_, _>>()?;
     let patience = settings.passphrase.as_ref().map_or(FOR_EVER, |_| PASSPHRASE);
-    let hall = Hall::new(settings.limits.clients)?.one_by_one(settings.serial).served_once_they_speak(patience, 1)?;
+    // Clients older than netperf 2.6 say less, and are told why that is not enough.
+    let needs = |part: &[u8]| if part.is_empty() { 1 } else { MESSAGE };
+    let first = FirstMessage { patience, rest: REST, needs };
+    let hall = Hall::new(settings.limits.clients)?.one_by_one(settings.serial).served_once_they_speak(first)?;
     let hall = hall.with_book(&settings.door.book);
     let shared = Shared { memory: Places::new(settings.limits.all_bytes), settings, hall };
     Ok(Netserver { listeners, shared: Arc::new(shared) })

@@ -27,7 +27,7 @@ use crate::clock::Monotonic;
 use crate::error::{EndpointError, Step};
 use crate::pace;
 use crate::serve::open_sockets::OpenSockets;
-use crate::serve::{FOR_EVER, Hall};
+use crate::serve::{FOR_EVER, FirstMessage, Hall};
 use crate::socket::option;
 use crate::stop::Stop;
 use crate::thread::{check_allowed, cpu_for, settle};
@@ -98,7 +98,8 @@ pub fn bind(settings: Settings) -> Result<Server, EndpointError> {
     check_allowed(&settings.cpus)?;
     let sockets = bound::open_all(&settings)?;
     let most = settings.limits.connections_of(settings.rules.largest);
-    let hall = Hall::new(most)?.served_once_they_speak(FOR_EVER, HEADER as u16)?.with_book(&settings.door.book);
+    let first = FirstMessage { patience: FOR_EVER, rest: FOR_EVER, needs: |_| HEADER };
+    let hall = Hall::new(most)?.served_once_they_speak(first)?.with_book(&settings.door.book);
     let shared = Shared {
         hall,
         open: OpenSockets::default(),

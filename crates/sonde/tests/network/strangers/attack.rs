@@ -1,8 +1,8 @@
-//! Strangers from 200 addresses of one namespace, a thousand a second by their schedule and as many as they are told to be.
+//! Strangers from many addresses of one namespace, a thousand a second by their schedule and as many as they are told to be.
 
 use std::fs::File;
 use std::io::Write;
-use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex};
@@ -21,17 +21,43 @@ use crate::scene::{run, tell};
 pub const EVERY: Nanos = Nanos::millis(1);
 /// Threads that take turns: one that has to wait for a connection holds the others up no more.
 const THREADS: u64 = 4;
-const SOURCES: u64 = 200;
 
-fn source(number: u64) -> Ipv4Addr {
-    Ipv4Addr::new(10, 181, 7, 20 + (number % SOURCES) as u8)
+/// Where strangers come from.
+#[derive(Clone, Copy, Debug)]
+pub enum Sources {
+    /// 200 addresses of IPv4, which are as many sources.
+    V4,
+    /// Of one network of 64 bits, each from an address of its own.
+    OneNet,
+    /// Of 50 networks of 64 bits, from as many addresses of each as there are.
+    Nets,
 }
 
-/// Gives a namespace the addresses of all strangers.
-pub fn add_sources(near: &Namespace) {
-    let add = |number| format!("address add {}/24 dev {}", source(number), near.interface());
-    let lines = (0..SOURCES).map(add).collect::<Vec<_>>().join("\n");
-    run(near, &["sh", "-c", &format!("echo '{lines}' | ip -batch -")]);
+impl Sources {
+    const V4S: u64 = 200;
+    const NETS: u64 = 50;
+
+    fn of(self, number: u64) -> IpAddr {
+        let six = |net: u64, host: u64| Ipv6Addr::new(0xfd00, 0x181, 7, net as u16, 0, 0, 1, 1 + host as u16).into();
+        match self {
+            Self::V4 => Ipv4Addr::new(10, 181, 7, 20 + (number % Self::V4S) as u8).into(),
+            Self::OneNet => six(0, number),
+            Self::Nets => six(1 + number % Self::NETS, number / Self::NETS),
+        }
+    }
+
+    /// Gives `near` all these addresses, and `far` the way back to them.
+    pub fn add(self, near: &Namespace, far: &Namespace) {
+        if matches!(self, Self::V4) {
+            let add = |number| format!("address add {}/24 dev {}", self.of(number), near.interface());
+            let lines = (0..Self::V4S).map(add).collect::<Vec<_>>().join("\n");
+            run(near, &["sh", "-c", &format!("echo '{lines}' | ip -batch -")]);
+            return;
+        }
+        // More addresses than an interface would be given one by one: all of these networks are this host.
+        run(near, &["sh", "-c", "ip -6 route add local fd00:181:7::/48 dev lo && sysctl -qw net.ipv6.ip_nonlocal_bind=1"]);
+        run(far, &["ip", "-6", "route", "add", "fd00:181:7::/48", "via", &near.v6().to_string()]);
+    }
 }
 
 /// Does `body` on a thread within `namespace`, as all threads and programs that it starts are.
@@ -52,6 +78,8 @@ pub fn inside<T: Send>(namespace: &Namespace, body: impl FnOnce() -> T + Send) -
 pub enum Beginning<'a> {
     /// By a connection; every other one says this as well, and all stay.
     Connections(&'a [u8]),
+    /// By a connection, and each says this.
+    Words(&'a [u8]),
     /// By a datagram from a port of its own.
     Datagrams(&'a [u8]),
 }
@@ -65,13 +93,15 @@ pub struct Attack {
 }
 
 impl Attack {
-    /// `most` of them to `to`, from here on.
-    pub fn start(to: SocketAddr, most: u64, beginning: Beginning<'_>) -> Self {
+    /// `most` of them from `sources` to `to`, from here on.
+    pub fn start(sources: Sources, to: SocketAddr, most: u64, beginning: Beginning<'_>) -> Self {
         endpoint::socket::raise_descriptor_limit();
         let (began, come) = (Monotonic::now(), Arc::<(Mutex<u64>, Condvar)>::default());
-        let (word, connects) = match beginning {
-            Beginning::Connections(word) => (word.to_vec(), true),
-            Beginning::Datagrams(word) => (word.to_vec(), false),
+        // Of so many connections one speaks.
+        let (word, speaks) = match beginning {
+            Beginning::Connections(word) => (word.to_vec(), Some(2)),
+            Beginning::Words(word) => (word.to_vec(), Some(1)),
+            Beginning::Datagrams(word) => (word.to_vec(), None),
         };
         let attack = |thread: u64| {
             let (come, word) = (Arc::clone(&come), word.clone());
@@ -79,11 +109,12 @@ impl Attack {
                 let mut here = Vec::new();
                 for number in (thread..most).step_by(THREADS as usize) {
                     pace::sleep_until(began.after(Nanos(number * EVERY.0)));
-                    if connects {
-                        here.push(connect(number, to, &word));
+                    let from = SocketAddr::new(sources.of(number), 0);
+                    if let Some(every) = speaks {
+                        let word = if number.is_multiple_of(every) { &word[..] } else { &[] };
+                        here.push(connect(from, to, word));
                     } else {
-                        let socket = UdpSocket::bind((source(number), 0)).expect("a port");
-                        socket.send_to(&word, to).expect("sent");
+                        UdpSocket::bind(from).expect("a port").send_to(&word, to).expect("sent");
                     }
                     *come.0.lock().expect("whole") += 1;
                     come.1.notify_all();
@@ -113,14 +144,12 @@ impl Attack {
     }
 }
 
-fn connect(number: u64, to: SocketAddr, word: &[u8]) -> TcpStream {
-    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a descriptor");
-    socket.bind(&SockAddr::from(SocketAddr::from((source(number), 0)))).expect("an address of this host");
+fn connect(from: SocketAddr, to: SocketAddr, word: &[u8]) -> TcpStream {
+    let socket = Socket::new(Domain::for_address(to), Type::STREAM, None).expect("a descriptor");
+    socket.bind(&SockAddr::from(from)).expect("an address of this host");
     socket.connect(&SockAddr::from(to)).expect("accepted");
     let mut stream = TcpStream::from(socket);
-    if number.is_multiple_of(2) {
-        // The server may have had it give way by now.
-        let _told = stream.write_all(word);
-    }
+    // The server may have had it give way by now.
+    let _told = stream.write_all(word);
     stream
 }

@@ -18,13 +18,15 @@ use socket2::Socket;
 use super::event::Event;
 use super::{Shared, test};
 use crate::clock::Monotonic;
-use crate::serve::TurnedAway;
 use crate::serve::mailbox::{Mailbox, Slot, mailbox};
 use crate::serve::visits::Visit;
+use crate::serve::{FirstMessage, TurnedAway};
 use crate::socket;
 
 /// How long a connection may take to say its cookie.
-pub(super) const COOKIE: Nanos = Nanos::secs(10);
+const COOKIE: Nanos = Nanos::secs(10);
+/// Which is what it says first.
+pub(super) const FIRST: FirstMessage = FirstMessage { patience: COOKIE, rest: COOKIE, needs: |_| LENGTH };
 
 /// A data connection, and its place in the order of all that were accepted: the client's order, by which it is known what
 /// each is for.

@@ -46,7 +46,8 @@ pub fn attend(connection: &Socket, from: SocketAddr, shared: &Shared, visit: &Vi
     let rate = Snapshot::take().map(|now| Calibration { rate: Some(TICKS_PER_SECOND as f32), count: now.cpus() });
     let calibration = rate.unwrap_or(Calibration { rate: None, count: 0 });
     let server = Server::new(shared.settings.passphrase.clone(), calibration);
-    Attendant { connection, from, shared, visit, server, partial_since: None, pinned: None }.run();
+    let first_part = visit.spoke();
+    Attendant { connection, from, shared, visit, server, first_part, partial_since: None, pinned: None }.run();
 }
 
 fn set_up(connection: &Socket) -> std::io::Result<()> {
@@ -88,6 +89,8 @@ struct Attendant<'a> {
     shared: &'a Shared,
     visit: &'a Visit,
     server: Server,
+    /// Since when a part of the first message is here, before any was read.
+    first_part: Option<Instant>,
     /// Since when the rest of a message is due.
     partial_since: Option<Instant>,
     /// The client's thread, which runs its tests too, is bound until it goes, as a netserver's process is.
@@ -144,8 +147,9 @@ impl Attendant<'_> {
 
     /// A message whose first part is here is waited for from now on, if it was not before.
     fn note_partial(&mut self) {
+        let since = self.first_part.take().or(self.partial_since);
         let partial = self.server.partial() > 0;
-        self.partial_since = partial.then(|| self.partial_since.unwrap_or_else(Monotonic::now));
+        self.partial_since = partial.then(|| since.unwrap_or_else(Monotonic::now));
     }
 
     fn perform(&mut self, actions: Vec<Action>) -> Result<(), Ended> {
