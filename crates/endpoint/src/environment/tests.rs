@@ -235,5 +235,5 @@ fn a_record_says_how_long_before_its_start_shared_facts_were_read() {
     };
     assert!((0..20).any(shares));
     let own = Watch::start_without_threads(Reader::host("sonde 0")).finish();
-    assert_eq!((own.read_before_ns, own.counters.is_empty()), (None, false));
+    assert_eq!(own.read_before_ns, None);
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use measure::unit::Instant;
 
+use super::book::Gauge;
 use crate::clock::Monotonic;
 
 /// So many places, some of which are taken.
@@ -17,6 +18,8 @@ struct Room {
     taken: Mutex<u64>,
     /// Told when some are free again.
     freed: Condvar,
+    /// Where it is told how many are taken.
+    told_at: Option<Arc<Gauge>>,
 }
 
 /// Some of them, taken while this lives.
@@ -29,7 +32,12 @@ pub struct Place {
 impl Places {
     /// `most` of them, all free.
     pub fn new(most: impl Into<u64>) -> Self {
-        Self(Arc::new(Room { most: most.into(), taken: Mutex::new(0), freed: Condvar::new() }))
+        Self::told_at(most, None)
+    }
+
+    /// The same, being bytes of memory; it is told at `gauge`, where there is one, how many are taken.
+    pub fn told_at(most: impl Into<u64>, gauge: Option<Arc<Gauge>>) -> Self {
+        Self(Arc::new(Room { most: most.into(), taken: Mutex::new(0), freed: Condvar::new(), told_at: gauge }))
     }
 
     /// Takes one; `None`: all are taken.
@@ -50,6 +58,7 @@ impl Places {
 
     fn take_of(&self, taken: &mut u64, count: u64) -> Option<Place> {
         *taken = taken.checked_add(count).filter(|taken| *taken <= self.0.most)?;
+        self.0.tell(*taken);
         Some(Place { room: Arc::clone(&self.0), count })
     }
 
@@ -76,6 +85,13 @@ impl Room {
         taken
     }
 
+    /// Under the lock, so that the latest is the last to be told.
+    fn tell(&self, taken: u64) {
+        if let Some(gauge) = &self.told_at {
+            gauge.set(taken);
+        }
+    }
+
     fn taken(&self) -> MutexGuard<'_, u64> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -85,6 +101,7 @@ impl Drop for Place {
     fn drop(&mut self) {
         let mut taken = self.room.taken();
         *taken -= self.count;
+        self.room.tell(*taken);
         self.room.freed.notify_all();
     }
 }
@@ -93,6 +110,10 @@ impl Drop for Place {
 mod tests {
     use std::thread;
 
+    use measure::served::Memory;
+    use measure::unit::Bytes;
+
+    use super::super::book::Book;
     use super::*;
 
     #[test]
@@ -115,6 +136,17 @@ mod tests {
         let _rest = bytes.take_some(3).expect("what was refused took nothing");
         drop(most);
         assert_eq!(bytes.taken(), 3);
+    }
+
+    #[test]
+    fn memory_is_told_as_it_is_taken_and_given_back() {
+        let book = Book::new("netperf", None);
+        let bytes = Places::told_at(10_u64, book.memory());
+        let told = || book.counts().and_then(|(_, counts)| counts.memory);
+        let both = [4, 5].map(|count| bytes.take_some(count).expect("free"));
+        drop(both);
+        let _rest = bytes.take_some(2).expect("free");
+        assert_eq!(told(), Some(Memory { now: Bytes(2), most: Bytes(9) }));
     }
 
     #[test]

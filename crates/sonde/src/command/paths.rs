@@ -1,7 +1,8 @@
 //! `sonde paths`: do connections to one host differ by their source port, and which take which path?
 //!
 //! A measurement of round trips over many connections in turn, whose record tells the connections apart. Where nobody says otherwise they are
-//! handshakes: the far kernel answers them, so no program that runs on this or that processor stands between two connections.
+//! handshakes: the far kernel answers them, so no program that runs on this or that processor stands between two connections. With a key
+//! it is exchanges with the server that the key is for.
 
 use std::sync::Arc;
 
@@ -33,6 +34,7 @@ pub const EXAMPLES: &str = "\
 Examples:
   sonde paths db1:443                        TCP handshakes from 64 source ports
   sonde paths db1 --udp --flows 16           16 UDP connections to `sonde serve`
+  sonde paths db1 --key lab.key              64 TCP connections to a `sonde serve` with that key
   sonde paths db1 --source-port 40000..40063 the same ports each time
   sonde paths db1:443 --trace                and the hops of some of them: where the groups part
   sonde paths db1:443 --trace --live         the hops round after round, as mtr shows them
@@ -112,7 +114,8 @@ fn is_icmp(options: &RttOptions) -> bool {
 fn with_defaults(mut options: RttOptions) -> RttOptions {
     let carrier = &mut options.carrier;
     let named = carrier.carrier.is_some() || carrier.tcp || carrier.udp || carrier.icmp || carrier.crr;
-    carrier.connect |= !named && options.path.peer.is_none();
+    // A key is for a program, which is to answer then.
+    carrier.connect |= !named && options.path.peer.is_none() && options.path.reach.key.file().is_none();
     if options.shape.connections.is_none() {
         options.shape.flows.get_or_insert(FLOWS);
     }

@@ -136,6 +136,36 @@ fn identities_and_keys_measure_beside_each_other_each_with_its_rights() {
 }
 
 #[test]
+fn every_command_that_measures_comes_by_its_identity() {
+    let folder = tempfile::tempdir().unwrap();
+    let (server, _) = list(folder.path(), "");
+    let mut reflector = Reflector::start(folder.path(), &SERVED);
+    let address = reflector.address();
+    let port = address.rsplit_once(':').unwrap().1;
+    std::fs::write(folder.path().join("trace.csv"), "time,size\n0,64\n10ms,64\n20ms,64\n").unwrap();
+    let alice = ["--key", "alice.identity", "--peer-identity", &server, "--json", "-q"];
+    for words in [
+        &["load", &address, "--rate", "500", "-t", "500ms"][..],
+        &["replay", &address, "trace.csv"],
+        &["throughput", &address, "-t", "500ms"],
+        &["paths", &address, "--flows", "4", "-c", "40"],
+        &["paths", "127.0.0.1", "--port", port, "--udp", "--flows", "4", "-c", "40"],
+    ] {
+        let record = document(printed(&mut sonde_in(folder.path(), &[words, &alice].concat())).as_bytes());
+        assert_eq!(record["peer"]["authentication"], "identity", "{words:?}");
+        assert_eq!(entry(&mut reflector)["key"], "alice");
+        assert_eq!(entry(&mut reflector)["event"], "ended");
+    }
+    // The first look asks the program at a port that is named alone, not its kernel only.
+    for words in [&["127.0.0.1", "--port", port, "-t", "1"][..], &[&address, "-t", "1"]] {
+        let look = document(printed(&mut sonde_in(folder.path(), &[words, &alice].concat())).as_bytes());
+        let legs = look["look"]["legs"].as_array().unwrap();
+        let of_program = legs.iter().filter(|leg| leg["who"]["service"] == "sonde" && leg["sums"]["answered"].as_u64() > Some(0));
+        assert_eq!(of_program.count(), 2, "{look}");
+    }
+}
+
+#[test]
 fn who_is_not_known_hears_how_to_become_known() {
     let folder = tempfile::tempdir().unwrap();
     let (server, _) = list(folder.path(), "");

@@ -123,7 +123,7 @@ pub fn bind(settings: Settings, observer: Arc<dyn Observer>) -> Result<Server, E
             .with_book(&settings.door.book),
         tests: Visits::new(settings.limits.tests, PEACE),
         streams: Places::new(settings.limits.streams),
-        memory: Places::new(settings.limits.buffer_bytes),
+        memory: Places::told_at(settings.limits.buffer_bytes, settings.door.book.memory()),
         settings,
         observer,
         count: AtomicU64::new(0),

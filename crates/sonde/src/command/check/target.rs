@@ -63,6 +63,11 @@ impl PortWish {
         Self { number, service: if nobody { Wish::One(Service::Sonde) } else { Wish::Usual } }
     }
 
+    /// The same of one that was written: as it is, where it says which program is there.
+    pub fn or_measured(self) -> Self {
+        if self.service == Wish::Usual { Self::measured(self.number) } else { self }
+    }
+
     /// Whether it is named as an echo service's, which may be there by either protocol.
     pub fn is_echo(self) -> bool {
         self.service == Wish::One(Service::Echo)

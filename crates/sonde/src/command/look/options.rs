@@ -26,7 +26,7 @@ pub struct LookOptions {
     #[arg(value_name = "HOST")]
     pub host: Far,
 
-    /// TCP port for TCP connect; PORT=PROGRAM names the program there
+    /// TCP port to measure, as HOST:PORT; PORT=PROGRAM names the program there
     #[arg(long, value_name = "PORT", value_parser = port)]
     pub port: Option<PortWish>,
     /// Another address of the same host, measured in the same rounds
@@ -56,7 +56,7 @@ pub struct LookOptions {
 fn port(text: &str) -> Result<PortWish, String> {
     let ports: PortList = text.parse()?;
     match ports.0.as_slice() {
-        [one] => Ok(*one),
+        [one] => Ok(one.or_measured()),
         _ => Err("is more than one port: give one port".to_owned()),
     }
 }
