@@ -39,6 +39,8 @@ pub enum Order {
     Opened(CellId, Box<Result<Opened, EndpointError>>),
     /// Nothing came back from a cell in a second: does its session live?
     Silent(CellId),
+    /// The stream to a cell has ended.
+    Ended(CellId),
     /// It is to end.
     End,
 }
@@ -126,6 +128,7 @@ impl Keeper {
                 Order::Assign(assignment) => self.assign(assignment),
                 Order::Opened(cell, result) => self.opened(cell, *result),
                 Order::Silent(cell) => self.look_after(cell),
+                Order::Ended(cell) => self.ended(cell),
                 Order::End => return false,
             }
         }
