@@ -102,11 +102,20 @@ pub struct Prober {
 #[derive(Debug)]
 enum Order {
     /// Ask these, each so often, and nobody else.
-    Cells { timeout: Nanos, cells: Vec<(CellId, Nanos)> },
+    Cells {
+        timeout: Nanos,
+        cells: Vec<(CellId, Nanos)>,
+    },
     /// A way to a cell, new or in place of another.
-    Way { cell: CellId, way: Way },
+    Way {
+        cell: CellId,
+        way: Way,
+    },
     /// There is no way to a cell: unless there was one before, its requests end like this.
-    Cannot { cell: CellId, fate: Fate },
+    Cannot {
+        cell: CellId,
+        fate: Fate,
+    },
     /// Say that you are there.
     Answer,
     End,
@@ -190,12 +199,7 @@ enum Cell {
 }
 
 impl Turns {
-    fn new(
-        seed: u64,
-        orders: Mailbox<Order>,
-        tell: Sender<Told>,
-        keeper: Post<keeper::Order>,
-    ) -> Result<Self, Errno> {
+    fn new(seed: u64, orders: Mailbox<Order>, tell: Sender<Told>, keeper: Post<keeper::Order>) -> Result<Self, Errno> {
         let events = epoll::create(CreateFlags::CLOEXEC)?;
         let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
         // At edges: setting it anew is all it takes.
@@ -313,7 +317,8 @@ impl Turns {
             }
             Some(Cell::Connected(connecting)) => {
                 let data = EventData::new_u64(u64::from(cell) << 32 | seq & 0xffff_ffff);
-                let (at, begun) = connecting.begin(seq, (events.as_fd(), data), &mut |seq| machine.is_waiting(cell, seq));
+                let (at, begun) =
+                    connecting.begin(seq, (events.as_fd(), data), &mut |seq| machine.is_waiting(cell, seq));
                 machine.sent(cell, seq, at);
                 match begun {
                     Ok(None) => Ok(()),
@@ -421,10 +426,9 @@ impl Turns {
         let value = match at {
             Instant::NEVER => none,
             // Zero would switch it off.
-            Instant(at) => Timespec {
-                tv_sec: (at / 1_000_000_000) as i64,
-                tv_nsec: ((at % 1_000_000_000) as i64).max(1),
-            },
+            Instant(at) => {
+                Timespec { tv_sec: (at / 1_000_000_000) as i64, tv_nsec: ((at % 1_000_000_000) as i64).max(1) }
+            }
         };
         // Of a timer that is ours and a time that is one it cannot fail.
         let set = Itimerspec { it_interval: none, it_value: value };

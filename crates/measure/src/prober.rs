@@ -171,7 +171,11 @@ impl Prober {
             let Some(found) = self.cells.get_mut(&cell).filter(|found| !found.retired) else { continue };
             let Some(rhythm) = &mut found.rhythm else { continue };
             let held_up = now.since(due) > Some(HELD_UP);
-            if held_up { rhythm.skip_to(now) } else { rhythm.advance() }
+            if held_up {
+                rhythm.skip_to(now)
+            } else {
+                rhythm.advance()
+            }
             self.due.push(Reverse((rhythm.peek(), cell)));
             if held_up {
                 continue;

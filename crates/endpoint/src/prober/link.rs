@@ -163,7 +163,9 @@ impl Link {
                 Form::Native(_) | Form::Authenticated(_) if report.errno == libc::EMSGSIZE => {}
                 Form::Native(_) | Form::Authenticated(_) => refused(Header::read(quote).map(|header| header.seq)),
                 Form::Echo(echo) => {
-                    let (Some(number), Some(latest)) = (echo.quoted(quote), self.behind.checked_sub(1)) else { continue };
+                    let (Some(number), Some(latest)) = (echo.quoted(quote), self.behind.checked_sub(1)) else {
+                        continue;
+                    };
                     let error = IcmpError::of(echo.family(), report.kind, report.code, report.info);
                     if error.is_some_and(IcmpError::is_final) {
                         let back = u64::from(echo.header_number(latest).wrapping_sub(number));
@@ -211,7 +213,9 @@ impl Link {
             Form::Echo(wire) => wire.identify(message, behind),
         };
         match reading {
-            Reading::Reply(seq) if self.expected.is_some_and(|expected| expected != length) => Taken::Corrupt(Some(seq)),
+            Reading::Reply(seq) if self.expected.is_some_and(|expected| expected != length) => {
+                Taken::Corrupt(Some(seq))
+            }
             Reading::Reply(seq) => {
                 // What a stream loses it sends again.
                 let counts = !matches!(self.form, Form::Echo(_)) && !is_stream;

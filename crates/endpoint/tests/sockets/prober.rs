@@ -81,7 +81,8 @@ fn whoever_answers_is_answered_and_whoever_refuses_refused_each_by_itself() {
 #[test]
 fn a_reflector_that_starts_again_is_asked_on_without_a_new_order() {
     let port = testbed::port::free();
-    let settings = || Settings { listen: vec![std::net::SocketAddr::from(([127, 0, 0, 1], port))], ..Settings::loopback("test") };
+    let settings =
+        || Settings { listen: vec![std::net::SocketAddr::from(([127, 0, 0, 1], port))], ..Settings::loopback("test") };
     let (tell, told) = channel();
     let prober = Prober::start(2, "test", tell).unwrap();
     assign(&prober, &[(9, Carrier::Udp, port), (10, Carrier::Tcp, port)]);

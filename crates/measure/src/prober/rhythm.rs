@@ -77,7 +77,10 @@ mod tests {
         }
         let tenth = (EVERY.0 / 10) as i64;
         assert!(offsets.iter().all(|offset| offset.abs() <= tenth));
-        assert!(offsets.iter().any(|offset| *offset < -tenth * 9 / 10) && offsets.iter().any(|offset| *offset > tenth * 9 / 10));
+        assert!(
+            offsets.iter().any(|offset| *offset < -tenth * 9 / 10)
+                && offsets.iter().any(|offset| *offset > tenth * 9 / 10)
+        );
         // Uniform: the mean of 10,000 is within five standard errors of the middle, 2·10 ms/√12/√10,000 each.
         assert!((offsets.iter().sum::<i64>() / 10_000).abs() < 300_000);
     }

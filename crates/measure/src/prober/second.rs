@@ -116,9 +116,15 @@ mod tests {
 
     #[test]
     fn a_step_forward_skips_and_one_back_holds() {
-        assert_eq!(names(&[SECOND, SECOND + 3_600 * SECOND, SECOND + 3_600 * SECOND]), [(1, 700), (3_602, 1_000), (3_603, 1_000)]);
+        assert_eq!(
+            names(&[SECOND, SECOND + 3_600 * SECOND, SECOND + 3_600 * SECOND]),
+            [(1, 700), (3_602, 1_000), (3_603, 1_000)]
+        );
         let back = SECOND - 2_300_000_000;
-        assert_eq!(names(&[SECOND, back, back, back, back, back]), [(1, 700), (1, 300), (1, 1_000), (1, 1_000), (2, 1_000), (3, 1_000)]);
+        assert_eq!(
+            names(&[SECOND, back, back, back, back, back]),
+            [(1, 700), (1, 300), (1, 1_000), (1, 1_000), (2, 1_000), (3, 1_000)]
+        );
     }
 
     #[test]

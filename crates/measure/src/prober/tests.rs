@@ -49,7 +49,8 @@ impl<F: Fn(CellId, u64) -> Path> World<F> {
             if self.now > until {
                 return;
             }
-            while let Some((key, (request, count))) = self.replies.first_key_value().map(|(key, reply)| (*key, *reply)) {
+            while let Some((key, (request, count))) = self.replies.first_key_value().map(|(key, reply)| (*key, *reply))
+            {
                 if key.0 > self.now {
                     break;
                 }
@@ -168,7 +169,8 @@ fn seconds_are_told_once_in_order_each_as_soon_as_all_in_it_has_its_fate() {
 
 #[test]
 fn a_wall_clock_that_steps_moves_no_request() {
-    let step = |seconds: i128| move |now: Instant| if now.0 < 3_000_000_000 { WALL } else { WALL + seconds * 1_000_000_000 };
+    let step =
+        |seconds: i128| move |now: Instant| if now.0 < 3_000_000_000 { WALL } else { WALL + seconds * 1_000_000_000 };
     let told = |seconds| {
         let mut world = World::new(1, Nanos::millis(50), |_, _| Path::Sound);
         world.run(Instant(8_000_000_000), step(seconds));
@@ -180,7 +182,16 @@ fn a_wall_clock_that_steps_moves_no_request() {
         assert_eq!(told.iter().map(|second| second.tallies[&0].due()).collect::<Vec<_>>(), plain, "{seconds} s");
         assert!(told.windows(2).all(|pair| pair[0].at <= pair[1].at && pair[0].number + 1 == pair[1].number));
         let last = told[7].at;
-        assert_eq!(last, if seconds > 0 { 1_003_607 } else if seconds == -2 { 1_000_005 } else { 1_000_003 });
+        assert_eq!(
+            last,
+            if seconds > 0 {
+                1_003_607
+            } else if seconds == -2 {
+                1_000_005
+            } else {
+                1_000_003
+            }
+        );
     }
 }
 

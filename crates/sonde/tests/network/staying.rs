@@ -36,8 +36,7 @@ impl Agent {
         let agent = command(&["--monitor"]).spawn().unwrap();
         let socket = folder.path().join("agent.sock");
         testbed::wait::until("the agent listens", || std::os::unix::net::UnixStream::connect(&socket).is_ok());
-        let mut attached =
-            command(&["--attach"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut attached = command(&["--attach"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (orders, out) = (attached.stdin.take().unwrap(), BufReader::new(attached.stdout.take().unwrap()));
         let (tell, told) = channel();
         thread::spawn(move || {
@@ -104,7 +103,9 @@ fn losses_of_both_ways_agree_with_who_made_them() {
     let Some(scene) = installed("nft", "nftables", what).then(|| Scene::beside(what)).flatten() else { return };
     let _reflector = scene.reflector(&[]);
     let mut agent = Agent::start(scene.near());
-    agent.ask(&json!([{"to": "far", "address": scene.target(false), "port": 7663, "over": "udp", "every_ns": 5_000_000}]));
+    agent.ask(
+        &json!([{"to": "far", "address": scene.target(false), "port": 7663, "over": "udp", "every_ns": 5_000_000}]),
+    );
     // Nothing is lost before it is planted, and the reflector's count has begun.
     while agent.second()["times_ns"].as_array().map_or(0, Vec::len) < 150 {}
     drop_those(scene.far(), &format!("udp dport 7663 {RECORDED} numgen inc mod 10 == 0"));
@@ -136,7 +137,9 @@ fn a_silent_peer_loses_them_and_one_that_is_back_is_measured_again() {
     let Some(scene) = installed("nft", "nftables", what).then(|| Scene::beside(what)).flatten() else { return };
     let _reflector = scene.reflector(&[]);
     let mut agent = Agent::start(scene.near());
-    agent.ask(&json!([{"to": "far", "address": scene.target(false), "port": 7663, "over": "udp", "every_ns": 100_000_000}]));
+    agent.ask(
+        &json!([{"to": "far", "address": scene.target(false), "port": 7663, "over": "udp", "every_ns": 100_000_000}]),
+    );
     let answered = |cell: &Value| cell["times_ns"].as_array().map_or(0, |times| times.len() as u64);
     while answered(&agent.second()) < 9 {}
     drop_those(scene.far(), "");
