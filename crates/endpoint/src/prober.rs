@@ -9,8 +9,6 @@ mod keeper;
 mod link;
 mod mailbox;
 mod opening;
-#[cfg(test)]
-mod tests;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::{AsFd, OwnedFd};
@@ -315,7 +313,7 @@ impl Turns {
             Some(Cell::Linked { link, .. }) => {
                 let (at, sent) = link.send(seq, &mut |seq| refused(machine, cell, seq));
                 machine.sent(cell, seq, at);
-                sent.map_err(|_| End::Unsent(Fate::SendFailed))
+                sent.map_err(End::Unsent)
             }
             Some(Cell::Connected(connecting)) => {
                 let data = EventData::new_u64(u64::from(cell) << 32 | seq & 0xffff_ffff);
@@ -354,7 +352,7 @@ impl Turns {
     }
 
     fn take(&mut self, cell: CellId, name: u32, flags: EventFlags) {
-        let Self { machine, cells, .. } = self;
+        let Self { machine, cells, events, keeper, .. } = self;
         match cells.get_mut(&cell) {
             Some(Cell::Linked { link, name: newest, earlier }) => {
                 let is_newest = *newest == name;
@@ -369,6 +367,13 @@ impl Turns {
                     Taken::Corrupt(seq) => {
                         let seq = seq.or_else(|| machine.waiting(cell).0);
                         seq.into_iter().for_each(|seq| machine.end(cell, seq, End::Corrupt));
+                    }
+                    Taken::End => {
+                        // It would be an event for ever.
+                        let _ = epoll::delete(&*events, link.socket());
+                        if is_newest {
+                            keeper.send(keeper::Order::Ended(cell));
+                        }
                     }
                     Taken::Nothing => {}
                 }

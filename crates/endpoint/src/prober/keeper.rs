@@ -4,6 +4,7 @@
 //! is told by what becomes of the requests.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::thread;
@@ -39,6 +40,8 @@ pub enum Order {
     Opened(CellId, Box<Result<Opened, EndpointError>>),
     /// Nothing came back from a cell in a second: does its session live?
     Silent(CellId),
+    /// The stream to a cell has ended.
+    Ended(CellId),
     /// It is to end.
     End,
 }
@@ -74,6 +77,8 @@ struct Kept {
     /// When it is to be opened, again or anew.
     due: Instant,
     pause: Nanos,
+    /// When it was opened last.
+    opened: Instant,
     /// Whether it is in the queue or being opened.
     under_way: bool,
     /// What does not work, where something does not.
@@ -126,6 +131,7 @@ impl Keeper {
                 Order::Assign(assignment) => self.assign(assignment),
                 Order::Opened(cell, result) => self.opened(cell, *result),
                 Order::Silent(cell) => self.look_after(cell),
+                Order::Ended(cell) => self.ended(cell),
                 Order::End => return false,
             }
         }
@@ -145,6 +151,7 @@ impl Keeper {
                 broken: None,
                 due: Instant(0),
                 pause: PAUSE,
+                opened: Instant(0),
                 under_way: false,
                 trouble: None,
             });
@@ -186,7 +193,7 @@ impl Keeper {
                 let before = std::mem::replace(&mut kept.control, control);
                 let until = Monotonic::now().after(self.linger);
                 self.replaced.extend(before.into_iter().chain(kept.broken.take()).map(|before| (until, before)));
-                (kept.due, kept.pause) = (renew, PAUSE);
+                (kept.due, kept.pause, kept.opened) = (renew, PAUSE, Monotonic::now());
                 self.prober.send(Asking::Way { cell, way });
                 if kept.trouble.take().is_some() {
                     let _ = self.tell.send(Told::Well(cell));
@@ -207,12 +214,21 @@ impl Keeper {
         }
     }
 
-    /// Asks the far end of a session whether it is there: one that has forgotten it says so at once.
+    /// Nothing comes back from a cell. The far end of a session is asked whether it is there: one that has forgotten it says so at once. A name without a session
+    /// may have another address by now.
     fn look_after(&mut self, cell: CellId) {
-        if let Some(control) = self.cells.get_mut(&cell).and_then(|kept| kept.control.as_mut())
-            && control.ask().is_err()
-        {
-            self.ended(cell);
+        let Some(kept) = self.cells.get_mut(&cell) else { return };
+        match &mut kept.control {
+            Some(control) => {
+                if control.ask().is_err() {
+                    self.ended(cell);
+                }
+            }
+            // What does not open has a pause of its own.
+            None if kept.trouble.is_none() && kept.broken.is_none() && kept.target.host.parse::<IpAddr>().is_err() => {
+                kept.due = kept.due.min(kept.opened.after(LONGEST_PAUSE));
+            }
+            None => {}
         }
     }
 

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
+use measure::event::Fate;
 use measure::method::SocketOptions;
 use measure::prober::End;
 use measure::unit::Instant;
@@ -42,18 +43,29 @@ pub enum Form {
 /// What is called to say that a request was refused: its number where that is told.
 pub type Refused<'a> = &'a mut dyn FnMut(Option<u64>);
 
-/// A connected socket of datagrams.
+/// A connected socket of datagrams, or a stream.
 #[derive(Debug)]
 pub struct Link {
     socket: Socket,
     form: Form,
     request: Vec<u8>,
+    /// Of a stream: what has come of a reply.
+    stream: Option<Partial>,
+    /// Whether the far end has ended the stream.
+    is_over: bool,
     /// How long a reply is; absent where it says so itself.
     expected: Option<usize>,
     /// What its kernel has dropped, as far as it was told.
     dropped: u32,
     /// The number behind that of the latest request.
     behind: u64,
+}
+
+/// A reply that has come in part.
+#[derive(Debug)]
+struct Partial {
+    octets: Vec<u8>,
+    have: usize,
 }
 
 /// What was taken from a socket.
@@ -72,6 +84,8 @@ pub enum Taken {
     Corrupt(Option<u64>),
     /// Nothing that concerns a request.
     Nothing,
+    /// The end of the stream.
+    End,
 }
 
 impl Link {
@@ -84,7 +98,14 @@ impl Link {
             Form::Echo(wire) => wire.open(&mut request),
         }
         let dropped = option::dropped(socket.as_fd()).unwrap_or(0);
-        Self { socket, form, request, expected: is_bare.then_some(length), dropped, behind: 0 }
+        let expected = is_bare.then_some(length);
+        Self { socket, form, request, stream: None, is_over: false, expected, dropped, behind: 0 }
+    }
+
+    /// The same over a stream that was let in, whose requests and replies are of one length.
+    pub fn over_stream(socket: Socket, form: Form, length: usize) -> Self {
+        let stream = Some(Partial { octets: vec![0; length], have: 0 });
+        Self { stream, ..Self::new(socket, form, length, true) }
     }
 
     /// Its socket.
@@ -92,13 +113,13 @@ impl Link {
         self.socket.as_fd()
     }
 
-    /// Sends request `seq`; when, and what the system says where it did not.
-    pub fn send(&mut self, seq: u64, refused: Refused<'_>) -> (Instant, Result<(), Errno>) {
+    /// Sends request `seq`; when, and for what it counts where it did not leave.
+    pub fn send(&mut self, seq: u64, refused: Refused<'_>) -> (Instant, Result<(), Fate>) {
         self.send_with(seq, Flags::NONE, refused)
     }
 
     /// The same with flags.
-    pub fn send_with(&mut self, seq: u64, flags: Flags, refused: Refused<'_>) -> (Instant, Result<(), Errno>) {
+    pub fn send_with(&mut self, seq: u64, flags: Flags, refused: Refused<'_>) -> (Instant, Result<(), Fate>) {
         self.behind = seq.wrapping_add(1);
         match &mut self.form {
             Form::Native(wire) => wire.prepare(&mut self.request, seq, flags),
@@ -109,12 +130,20 @@ impl Link {
         let mut tries = 1;
         loop {
             match send(&self.socket, &self.request, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
-                Ok(_) => return (at, Ok(())),
+                Ok(sent) if sent == self.request.len() => return (at, Ok(())),
+                // Half a request in a stream: what follows could not be told apart any more.
+                Ok(_) => self.is_over = true,
+                Err(_) if self.is_over => return (at, Err(Fate::Refused)),
                 // What an earlier request met fails the next call.
                 Err(errno) if tries == TRIES || !self.complaints(refused) && !is_of_others(errno) => {
-                    return (at, Err(errno));
+                    return (at, Err(Fate::SendFailed));
                 }
                 Err(_) => tries += 1,
+            }
+            if self.is_over {
+                // Its end is told by what is taken next.
+                let _ = self.socket.shutdown(std::net::Shutdown::Both);
+                return (at, Err(Fate::SendFailed));
             }
         }
     }
@@ -151,16 +180,33 @@ impl Link {
     /// Takes one message that has come. `behind` is the number behind that of the latest request.
     pub fn take(&mut self, behind: u64, refused: Refused<'_>) -> Taken {
         let mut buffer = [0; ROOM];
-        let length = match recv(&self.socket, &mut buffer[..], RecvFlags::DONTWAIT) {
+        let is_stream = self.stream.is_some();
+        let into = match &mut self.stream {
+            Some(partial) => &mut partial.octets[partial.have..],
+            None => &mut buffer[..],
+        };
+        let mut length = match recv(&self.socket, into, RecvFlags::DONTWAIT) {
             Ok((length, _)) => length,
             Err(Errno::AGAIN | Errno::INTR) => return Taken::Nothing,
+            Err(_) if is_stream => 0,
             Err(_) => {
                 self.complaints(refused);
                 return Taken::Nothing;
             }
         };
         let at = Monotonic::now();
-        let message = &buffer[..length];
+        let mut message = &buffer[..length];
+        if let Some(partial) = &mut self.stream {
+            if length == 0 {
+                self.is_over = true;
+                return Taken::End;
+            }
+            partial.have += length;
+            if partial.have < partial.octets.len() {
+                return Taken::Nothing;
+            }
+            (length, message) = (std::mem::take(&mut partial.have), &partial.octets);
+        }
         let reading = match &mut self.form {
             Form::Native(wire) => wire.identify(message, behind),
             Form::Authenticated(wire) => wire.identify(message, behind),
@@ -171,8 +217,9 @@ impl Link {
                 Taken::Corrupt(Some(seq))
             }
             Reading::Reply(seq) => {
-                let is_ours = !matches!(self.form, Form::Echo(_));
-                let count = Header::read(message).filter(|_| is_ours).map(|header| header.word);
+                // What a stream loses it sends again.
+                let counts = !matches!(self.form, Form::Echo(_)) && !is_stream;
+                let count = Header::read(message).filter(|_| counts).map(|header| header.word);
                 Taken::Reply { seq, at, count }
             }
             Reading::Corrupt(seq) => Taken::Corrupt(seq),
@@ -221,7 +268,7 @@ impl Connecting {
         (events, data): (BorrowedFd<'_>, EventData),
         waits: &mut dyn FnMut(u64) -> bool,
     ) -> (Instant, Result<Option<Instant>, End>) {
-        let unsent = End::Unsent(measure::event::Fate::SendFailed);
+        let unsent = End::Unsent(Fate::SendFailed);
         let Some(socket) = self.spare.take().or_else(|| fresh(self.peer).ok()) else {
             return (Monotonic::now(), Err(unsent));
         };

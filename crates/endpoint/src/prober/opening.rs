@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use measure::method::default::SIZE;
-use measure::method::{Carrier, Pattern, SocketOptions};
+use measure::method::{Asked, Carrier, Pattern, SocketOptions};
 use measure::unit::{Instant, Nanos};
 use protocol::icmp::echo::Echo;
 use protocol::native::header::{Authenticated, Flags, Native};
@@ -16,6 +16,7 @@ use crate::clock::Monotonic;
 use crate::control::{Control, Credential};
 use crate::error::{Cause, EndpointError, Step};
 use crate::name::{self, Family};
+use crate::rtt::open::{Admission, connected};
 use crate::socket::{self, icmp};
 use crate::stop::Stop;
 
@@ -73,9 +74,7 @@ pub fn open(
             let socket = socket::udp(peer, &SocketOptions::default())?;
             let mut link = Link::new(socket, form, SIZE.0 as usize, true);
             let count = hello(&mut link, stop);
-            // Some time before the reflector ends it.
-            let lasts = control.opened.got.duration_ns;
-            let renew = Monotonic::now().after(Nanos(lasts.0 - (lasts.0 / 4).min(Nanos::secs(30).0)));
+            let renew = renewal(&control);
             Ok(Opened { way: Way::Link { link, count }, control: Some(control), renew })
         }
         Carrier::Icmp => {
@@ -86,11 +85,29 @@ pub fn open(
             Ok(without_session(Way::Link { link, count: None }))
         }
         Carrier::TcpConnect => Ok(without_session(Way::Connect(Connecting::new(peer)?))),
-        Carrier::Tcp | Carrier::TcpSyn => {
+        Carrier::Tcp => {
+            let request = request(program, Carrier::Tcp);
+            let control = Control::open(peer, request, credential, &SocketOptions::default(), stop)?;
+            let exchange = Asked { carrier: Some(Carrier::Tcp), ..Asked::default() };
+            let refused = |refusal| EndpointError::new(Step::Agree, peer, Cause::Peer(format!("{refusal:?}")));
+            let method = exchange.resolve().map_err(refused)?;
+            let socket = connected(peer, Admission::of(&control), 0, &method, stop)?;
+            let native = Native::new(control.opened.token, 0, SIZE.0 as u32);
+            let link = Link::over_stream(socket, Form::Native(native), SIZE.0 as usize);
+            let renew = renewal(&control);
+            Ok(Opened { way: Way::Link { link, count: None }, control: Some(control), renew })
+        }
+        Carrier::TcpSyn => {
             let told = format!("{} is not asked without end", target.carrier);
             Err(EndpointError::new(Step::Agree, peer, Cause::Peer(told)).on(crate::error::Side::Ours))
         }
     }
+}
+
+/// Some time before the reflector ends the session.
+fn renewal(control: &Control) -> Instant {
+    let lasts = control.opened.got.duration_ns;
+    Monotonic::now().after(Nanos(lasts.0 - (lasts.0 / 4).min(Nanos::secs(30).0)))
 }
 
 fn request(program: &str, carrier: Carrier) -> Open {

@@ -11,6 +11,7 @@ mod load_batches;
 mod loopback;
 mod netperf_client;
 mod netserver;
+mod prober;
 mod reflector;
 mod sockperf_client;
 mod sockperf_server;

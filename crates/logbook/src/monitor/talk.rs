@@ -41,9 +41,10 @@ pub struct Assignment {
     pub revision: u64,
     /// The name of the agent's host.
     pub host: String,
-    /// The port at which the agent answers the others, TCP and UDP, 1 to 65535; absent: it answers nobody.
+    /// The port at which the agent answers the others, TCP and UDP, 1 to 65535; absent: it answers nobody. Without a key it answers its own host alone.
     pub port: Option<u16>,
-    /// The key that all agents of the monitor share, as `sonde key` makes one. It is kept in memory alone.
+    /// The key that all agents of the monitor share, as `sonde key` makes one. The agent keeps it in a file that only its owner reads, so that it can
+    /// go on when it starts again.
     pub key: Option<String>,
     /// How long an answer may take, nanoseconds.
     pub timeout_ns: Nanos,

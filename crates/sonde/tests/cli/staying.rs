@@ -167,7 +167,10 @@ fn two_agents_measure_each_other_and_what_is_kept_is_not_told_again() {
     for cell in beats[0]["cells"].as_array().unwrap() {
         // Ten a second, each within a tenth of the period around its time; over loopback nothing is lost.
         assert!((9..=11).contains(&answered(cell)), "{cell}");
-        assert!(["lost", "late", "refused", "corrupt", "send_failed"].iter().all(|fate| cell[fate].is_null()), "{cell}");
+        assert!(
+            ["lost", "late", "refused", "corrupt", "send_failed"].iter().all(|fate| cell[fate].is_null()),
+            "{cell}"
+        );
     }
     assert!(beats[0]["own"]["slip_ns"].as_u64() > Some(0) && beats[0]["own"]["own_cpu"].as_f64() > Some(0.0));
     let kept = beats[1]["seq"].as_u64().unwrap();
@@ -177,7 +180,10 @@ fn two_agents_measure_each_other_and_what_is_kept_is_not_told_again() {
     drop(a);
     let a = Centre::attach(&two.place("a"));
     let again = a.told("hello");
-    assert_eq!((&again["instance"], &again["oldest"], &again["revision"]), (&hello["instance"], &json!(kept + 1), &json!(3)));
+    assert_eq!(
+        (&again["instance"], &again["oldest"], &again["revision"]),
+        (&hello["instance"], &json!(kept + 1), &json!(3))
+    );
 }
 
 #[test]
@@ -217,7 +223,11 @@ fn a_peer_that_comes_later_is_measured_from_then_on() {
     let mut two = Two::new();
     two.b.take().unwrap().kill();
     let mut a = Centre::attach(&two.place("a"));
-    a.assign("a", None, &[cell("b", "udp", two.ports.1), cell("b", "tcp-connect", two.ports.1), cell("b", "tcp-syn", 1)]);
+    a.assign(
+        "a",
+        None,
+        &[cell("b", "udp", two.ports.1), cell("b", "tcp-connect", two.ports.1), cell("b", "tcp-syn", 1)],
+    );
     a.assign("a", None, &[cell("b", "udp", two.ports.1), cell("b", "tcp-connect", two.ports.1)]);
     let trouble = a.told("trouble");
     assert!(trouble["to"] == "b" && trouble["text"].as_str().unwrap().contains("refused"), "{trouble}");
@@ -360,4 +370,29 @@ fn a_supervisor_is_told_that_it_is_ready_and_again_and_again_that_it_lives() {
     };
     assert!(heard().starts_with("READY=1"));
     assert_eq!((heard(), heard()), ("WATCHDOG=1".to_owned(), "WATCHDOG=1".to_owned()));
+}
+
+#[test]
+fn its_reflector_answers_small_exchanges_and_nothing_else() {
+    let two = Two::new();
+    let (_a, b) = two.assigned();
+    b.until("a", |cell| answered(cell) >= 9);
+    let key = two.place("a").join("key");
+    let port = two.ports.0.to_string();
+    let asked = |words: &[&str]| {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("sonde"));
+        command.args(words).args(["127.0.0.1", "--port", &port, "--key"]).arg(&key).env_remove("SONDE_STORE");
+        let output = command.output().unwrap();
+        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (went, said) = asked(&["rtt", "--udp", "-c", "5", "-q", "--peer-wait", "block"]);
+    assert!(went, "{said}");
+    for (words, why) in [
+        (&["throughput", "-t", "1", "-q"][..], "largest request"),
+        (&["rtt", "--tcp", "-c", "5", "-q", "--size", "4000"], "largest request"),
+        (&["rtt", "--udp", "-c", "5", "-q", "--peer-cpu", "0"], "right to choose CPUs"),
+    ] {
+        let (went, said) = asked(words);
+        assert!(!went && said.contains(why), "{words:?}: {said}");
+    }
 }

@@ -26,6 +26,7 @@ mod scene;
 mod search;
 mod stall;
 mod stamp;
+mod staying;
 mod strangers;
 mod unprivileged;
 mod verify;

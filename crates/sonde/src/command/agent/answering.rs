@@ -90,7 +90,13 @@ fn open(port: u16, key: Option<&str>) -> Result<Reflector, String> {
 
 /// What the others ask: exchanges of small messages, and nothing that would make this host busy.
 fn permit() -> Permit {
-    Permit { patterns: Some(vec![Pattern::Exchange]), spin: false, pin: false, facts: false, ..Permit::within(limits()) }
+    Permit {
+        patterns: Some(vec![Pattern::Exchange]),
+        spin: false,
+        pin: false,
+        facts: false,
+        ..Permit::within(limits())
+    }
 }
 
 fn limits() -> Limits {

@@ -67,7 +67,9 @@ pub fn end(folder: Folder, purge: bool) -> Result<Exit, Failure> {
         // It has let go of it.
         let _held = folder.hold()?;
         let name = folder.path().display().to_string();
-        folder.purge().map_err(|error| Failure::usage(format!("{name}: cannot be removed: {error}")).about(name.clone()))?;
+        folder
+            .purge()
+            .map_err(|error| Failure::usage(format!("{name}: cannot be removed: {error}")).about(name.clone()))?;
     }
     Ok(Exit::Done)
 }
@@ -115,7 +117,11 @@ fn started(folder: &Folder, spool: Bytes) -> Result<Talk, Failure> {
     };
     let log = folder.log().map_err(cannot)?;
     let mut command = own::command();
-    command.args(["agent", "--monitor", "--detached", "--state"]).arg(path(folder)).arg("--spool").arg(spool.0.to_string());
+    command
+        .args(["agent", "--monitor", "--detached", "--state"])
+        .arg(path(folder))
+        .arg("--spool")
+        .arg(spool.0.to_string());
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log).spawn();
     let mut child = child.map_err(cannot)?;
     let mut said = String::new();

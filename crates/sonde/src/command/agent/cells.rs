@@ -72,7 +72,9 @@ impl Cells {
         }
         self.gone.retain(|_, (_, since)| now.since(*since) <= Some(REMEMBERED));
         let tasks = &self.tasks;
-        self.gone.extend(before.into_iter().filter(|(cell, _)| !tasks.contains_key(cell)).map(|(cell, task)| (cell, (task, now))));
+        self.gone.extend(
+            before.into_iter().filter(|(cell, _)| !tasks.contains_key(cell)).map(|(cell, task)| (cell, (task, now))),
+        );
         let cells = self.tasks.iter().map(|(cell, task)| (*cell, target(task))).collect();
         let timeout = assignment.timeout_ns.clamp(TIMEOUT.0, TIMEOUT.1);
         (Probing { timeout, credential: key.map(Credential::from), cells }, refused)
@@ -96,7 +98,12 @@ impl Cells {
             let (to, over) = self.name(cell)?;
             Some(told(to, over, tally))
         };
-        Beat { seq: second.number + 1, at: second.at, own, cells: second.tallies.into_iter().filter_map(cell).collect() }
+        Beat {
+            seq: second.number + 1,
+            at: second.at,
+            own,
+            cells: second.tallies.into_iter().filter_map(cell).collect(),
+        }
     }
 }
 
@@ -145,7 +152,13 @@ mod tests {
     use super::*;
 
     fn task(to: &str, every: Nanos) -> CellTask {
-        CellTask { to: to.to_owned(), address: "192.0.2.1".to_owned(), port: Some(7_663), over: Over::Udp, every_ns: every }
+        CellTask {
+            to: to.to_owned(),
+            address: "192.0.2.1".to_owned(),
+            port: Some(7_663),
+            over: Over::Udp,
+            every_ns: every,
+        }
     }
 
     fn assignment(cells: Vec<CellTask>, key: Option<&str>) -> Assignment {
@@ -164,7 +177,10 @@ mod tests {
         assert_eq!(asked(&mut cells, &assignment(vec![task("a", second), task("b", second)], None)), [0, 1]);
         assert_eq!(asked(&mut cells, &assignment(vec![task("b", second), task("c", second)], None)), [1, 2]);
         assert_eq!((cells.name(0), cells.is_asked(0)), (Some(("a", Over::Udp)), false), "its last seconds are untold");
-        assert_eq!(asked(&mut cells, &assignment(vec![task("b", Nanos::millis(100)), task("a", second)], None)), [3, 4]);
+        assert_eq!(
+            asked(&mut cells, &assignment(vec![task("b", Nanos::millis(100)), task("a", second)], None)),
+            [3, 4]
+        );
         let key = Key([7; 32]).to_text();
         assert_eq!(asked(&mut cells, &assignment(vec![task("a", second)], Some(&key))), [5], "sessions by another key");
     }

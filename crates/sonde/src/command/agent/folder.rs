@@ -64,7 +64,8 @@ impl Folder {
     /// # Errors
     /// Another has it.
     pub fn hold(&self) -> Result<Held, Failure> {
-        let file = owned(OpenOptions::new().create(true).truncate(false).write(true)).open(self.path.join("agent.lock"));
+        let file =
+            owned(OpenOptions::new().create(true).truncate(false).write(true)).open(self.path.join("agent.lock"));
         let held = file.and_then(|file| {
             flock(&file, FlockOperation::NonBlockingLockExclusive)?;
             Ok(Held(file))

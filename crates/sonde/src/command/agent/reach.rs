@@ -54,7 +54,9 @@ pub fn run(words: &[String], clean: bool) -> Result<Exit, Failure> {
 fn host(input: &mut impl BufRead) -> Result<Host, Failure> {
     let mut line = String::new();
     let read = input.take(LONGEST).read_line(&mut line);
-    let told = read.map_err(|error| error.to_string()).and_then(|_| serde_json::from_str(&line).map_err(|error| error.to_string()));
+    let told = read
+        .map_err(|error| error.to_string())
+        .and_then(|_| serde_json::from_str(&line).map_err(|error| error.to_string()));
     told.map_err(|error| {
         Failure::usage(format!("standard input: its first line names no host: {error}"))
             .hint("write a host as `sonde run --json` tells of it, one object in one line")

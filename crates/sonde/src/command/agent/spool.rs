@@ -126,16 +126,20 @@ impl Spool {
         for segment in self.segments.iter_mut().filter(|segment| segment.instance == instance) {
             segment.first = segment.first.max(upto.saturating_add(1));
         }
-        // The one that is written to stays until another is begun.
+        // The one that is written to stays while it is short: whoever starts next tells of it again what was kept.
         let newest = self.segments.back().map(|segment| segment.number);
+        let is_written = |segment: &Segment| Some(segment.number) == newest && segment.length < PART.0;
         let folder = &self.folder;
         self.segments.retain(|segment| {
-            let stays = segment.first <= segment.last || Some(segment.number) == newest;
+            let stays = segment.first <= segment.last || is_written(segment);
             if !stays {
                 segment.remove(folder);
             }
             stays
         });
+        if self.segments.back().map(|segment| segment.number) != newest {
+            self.current = None;
+        }
     }
 
     /// Beats that were given up since the folder was made.
@@ -368,7 +372,8 @@ mod tests {
     fn there_is_never_more_than_the_bound_and_what_went_is_counted() {
         let folder = tempfile::tempdir().unwrap();
         let mut spool = Spool::open(folder.path(), Bytes(200 << 10)).unwrap();
-        let octets = || -> u64 { folder.path().read_dir().unwrap().map(|file| file.unwrap().metadata().unwrap().len()).sum() };
+        let octets =
+            || -> u64 { folder.path().read_dir().unwrap().map(|file| file.unwrap().metadata().unwrap().len()).sum() };
         for seq in 1..=10_000 {
             spool.append(id(1), seq, &line(seq));
             assert!(seq % 500 != 0 || octets() <= 270 << 10, "{}", octets());

@@ -51,13 +51,17 @@ pub fn run(folder: Folder, spool: Bytes, detached: bool, output: &Output) -> Res
     let cells = Arc::new(Mutex::new(Cells::default()));
     let work = Arc::new(Work { folder, prober, cells, answering: Mutex::default(), desk, stop: stop.clone() });
     let supervisor = Supervisor::of_environment();
-    start("book", { let (work, supervisor) = (Arc::clone(&work), supervisor.clone()); move || work.keep_book(&told, &supervisor) })?;
+    start("book", {
+        let (work, supervisor) = (Arc::clone(&work), supervisor.clone());
+        move || work.keep_book(&told, &supervisor)
+    })?;
     if let Some(assignment) = work.folder.assigned() {
         work.measure(&assignment);
     }
     let desk = (Arc::clone(&work.desk), Arc::clone(&work));
     start("desk", move || desk.0.attend(&listener, desk.1))?;
-    let said = supervisor.ready("measuring what is assigned").and_then(|()| if detached { step_back() } else { Ok(()) });
+    let said =
+        supervisor.ready("measuring what is assigned").and_then(|()| if detached { step_back() } else { Ok(()) });
     if let Err(error) = said {
         output.note(&format!("note: cannot tell who started this agent: {error}\n"));
     }

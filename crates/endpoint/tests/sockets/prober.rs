@@ -4,11 +4,13 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
-use measure::prober::second::Tally;
-
-use super::*;
-use crate::reflector::{self, Settings};
-use crate::stop::Stop;
+use endpoint::prober::{Assignment, Prober, Target, Told};
+use endpoint::reflector::{self, Settings};
+use endpoint::stop::Stop;
+use measure::method::Carrier;
+use measure::prober::CellId;
+use measure::prober::second::{Second, Tally};
+use measure::unit::Nanos;
 
 /// Far above what any of this takes.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -20,7 +22,7 @@ fn target(carrier: Carrier, port: u16) -> Target {
 
 fn assign(prober: &Prober, cells: &[(CellId, Carrier, u16)]) {
     let cells = cells.iter().map(|(cell, carrier, port)| (*cell, target(*carrier, *port))).collect();
-    prober.assign(Assignment { timeout: Nanos::secs(5), credential: None, cells });
+    prober.assign(Assignment { timeout: Nanos::secs(2), credential: None, cells });
 }
 
 /// Seconds until one of this cell has what is wanted.
@@ -50,12 +52,14 @@ fn whoever_answers_is_answered_and_whoever_refuses_refused_each_by_itself() {
             (3, Carrier::Udp, closed),
             (4, Carrier::Icmp, 0),
             (5, Carrier::TcpSyn, port),
+            (6, Carrier::Tcp, port),
         ];
         assign(&prober, &all);
         let is_whole = |tally: &Tally| tally.times.len() as u64 == tally.due() && tally.due() >= 40;
         let second = until(&told, 0, is_whole);
         assert!(second.slip.is_some());
         until(&told, 1, is_whole);
+        until(&told, 6, is_whole);
         until(&told, 2, |tally| tally.refused == tally.due() && tally.due() >= 40);
         until(&told, 3, |tally| tally.refused == tally.due() && tally.due() >= 40);
         let icmp = until(&told, 4, |tally| tally.due() >= 40);
@@ -64,8 +68,8 @@ fn whoever_answers_is_answered_and_whoever_refuses_refused_each_by_itself() {
         until(&told, 5, |tally| tally.send_failed == tally.due() && tally.due() >= 40);
         // Who is asked no more has no more seconds, and the others go on.
         assign(&prober, &all[..1]);
-        until(&told, 0, |tally| is_whole(tally));
-        until(&told, 0, |tally| is_whole(tally));
+        until(&told, 0, is_whole);
+        until(&told, 0, is_whole);
         let second = until(&told, 0, is_whole);
         assert!(second.tallies.keys().eq([&0]));
         drop(prober);
@@ -77,18 +81,21 @@ fn whoever_answers_is_answered_and_whoever_refuses_refused_each_by_itself() {
 #[test]
 fn a_reflector_that_starts_again_is_asked_on_without_a_new_order() {
     let port = testbed::port::free();
-    let settings = || Settings { listen: vec![std::net::SocketAddr::from(([127, 0, 0, 1], port))], ..Settings::loopback("test") };
+    let settings =
+        || Settings { listen: vec![std::net::SocketAddr::from(([127, 0, 0, 1], port))], ..Settings::loopback("test") };
     let (tell, told) = channel();
     let prober = Prober::start(2, "test", tell).unwrap();
-    assign(&prober, &[(9, Carrier::Udp, port)]);
+    assign(&prober, &[(9, Carrier::Udp, port), (10, Carrier::Tcp, port)]);
     for _ in 0..2 {
         let stop = Stop::default();
         let reflector = reflector::bind(settings()).unwrap();
         thread::scope(|scope| {
             scope.spawn(|| reflector.run(&stop));
             until(&told, 9, |tally| tally.times.len() >= 40);
+            until(&told, 10, |tally| tally.times.len() >= 40);
             stop.request();
         });
         until(&told, 9, |tally| tally.refused >= 40);
+        until(&told, 10, |tally| tally.refused >= 40);
     }
 }
