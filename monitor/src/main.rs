@@ -4,7 +4,9 @@
 //! `sonde watch` and `sonde history` start this program. It alone in this crate reads argv, the clock and the environment, and ends the process.
 
 mod comparison;
+mod estimate;
 mod failure;
+mod generate;
 mod history;
 mod line;
 mod options;
@@ -33,6 +35,9 @@ fn main() -> ExitCode {
         Command::Watch(options) => watch::run(&options),
         Command::History(options) => past::run(&options, &Zoned::now()),
         Command::Compare(options) => past::compare(&options, &Zoned::now()),
+        Command::Accept(options) => past::accept(&options, &Zoned::now()),
+        Command::Estimate(options) => estimate::run(&options),
+        Command::Generate(options) => generate::run(&options),
     };
     done.unwrap_or_else(|error| {
         eprintln!("error: {}", report::markup::visible(&format!("{error:#}")));
