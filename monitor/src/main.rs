@@ -5,7 +5,9 @@
 
 mod centre;
 mod comparison;
+mod estimate;
 mod failure;
+mod generate;
 mod history;
 mod incident;
 mod line;
@@ -39,6 +41,9 @@ fn main() -> ExitCode {
         Command::Monitor(options) => start::run(&options),
         Command::History(options) => past::run(&options, &Zoned::now()),
         Command::Compare(options) => past::compare(&options, &Zoned::now()),
+        Command::Accept(options) => past::accept(&options, &Zoned::now()),
+        Command::Estimate(options) => estimate::run(&options),
+        Command::Generate(options) => generate::run(&options),
     };
     done.unwrap_or_else(|error| {
         eprintln!("error: {}", report::markup::visible(&format!("{error:#}")));

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::past;
+use crate::{estimate, generate, past};
 
 /// What sonde measures, live.
 #[derive(Debug, Parser)]
@@ -30,6 +30,14 @@ pub enum Command {
     /// Two stretches of what a monitor has kept, compared
     #[command(bin_name = "sonde compare")]
     Compare(past::CompareOptions),
+    /// Accept a stretch of time as how things should be
+    #[command(bin_name = "sonde accept", after_help = ACCEPT_EXAMPLES)]
+    Accept(past::accept::Options),
+    /// How much a monitor of so many hosts will keep: rows, octets a day, and in the end
+    Estimate(estimate::Options),
+    /// Fill a store with time that never passed, and measure it
+    #[command(hide = true)]
+    Generate(generate::Options),
 }
 
 const MONITOR_EXAMPLES: &str = "\
@@ -104,6 +112,13 @@ pub enum MonitorCommand {
         store: Option<String>,
     },
 }
+const ACCEPT_EXAMPLES: &str = "\
+Examples:
+  sonde accept good tue                          Tuesday, for all hosts
+  sonde accept                                   all baselines
+  sonde history a b --since today --against good compared with it
+
+Exit status: 0; 1 where there is none; 2 for an error in usage or of the store.";
 
 const HISTORY_EXAMPLES: &str = "\
 Examples:

@@ -1,5 +1,6 @@
 //! `sonde history`: what a monitor's store holds, for people and for machines. It only reads.
 
+pub mod accept;
 mod against;
 mod document;
 mod overview;
@@ -46,7 +47,7 @@ pub struct Options {
     /// Length of an interval; a day is one of UTC [default: minute up to 2 hours, hour up to 2 days, then day]
     #[arg(long, value_name = "LENGTH")]
     pub by: Option<By>,
-    /// Compare with this stretch: tue, or tue..wed
+    /// Compare with this stretch: tue, tue..wed, or the name of a baseline (`sonde accept`)
     #[arg(long, value_name = "TIME", conflicts_with_all = ["by", "csv"])]
     pub against: Option<String>,
     /// Print JSON
@@ -56,7 +57,7 @@ pub struct Options {
     #[arg(long, conflicts_with = "json")]
     pub csv: bool,
     /// The monitor's store: a file or postgres://USER@HOST/DATABASE [default: sonde/monitor.db in `$XDG_STATE_HOME` or ~/.local/state]
-    #[arg(long, value_name = "STORE", env = "SONDE_MONITOR_STORE")]
+    #[arg(long, value_name = "STORE", env = "SONDE_MONITOR_STORE", hide_env_values = true)]
     pub store: Option<String>,
 }
 
@@ -73,7 +74,7 @@ pub struct CompareOptions {
     #[arg(long)]
     pub json: bool,
     /// The monitor's store: a file or postgres://USER@HOST/DATABASE [default: sonde/monitor.db in `$XDG_STATE_HOME` or ~/.local/state]
-    #[arg(long, value_name = "STORE", env = "SONDE_MONITOR_STORE")]
+    #[arg(long, value_name = "STORE", env = "SONDE_MONITOR_STORE", hide_env_values = true)]
     pub store: Option<String>,
 }
 
@@ -171,7 +172,7 @@ fn told(options: &Options, now: &Zoned) -> Result<Told> {
     let zone = now.time_zone();
     match (&options.hosts[..], &options.against) {
         ([from, to], Some(before)) => {
-            let before = time::stretch(before, now)?;
+            let before = before_of(store.as_mut(), before, now)?;
             let over = options.over.map(Protocol::over);
             let sides = [(from, to, before), (from, to, asked)];
             against::told(store.as_mut(), sides, over, options.json, zone)
@@ -179,6 +180,23 @@ fn told(options: &Options, now: &Zoned) -> Result<Told> {
         ([from, to], None) => cells(store.as_mut(), (from, to), asked, options, now),
         (_, Some(_)) => Err(Failure::new("--against compares one pair of hosts", "name two hosts").into()),
         (hosts, None) => overview::told(store.as_mut(), hosts.first(), options, zone),
+    }
+}
+
+/// Accepts a stretch of time as a baseline, lists them, removes one.
+///
+/// # Errors
+/// As of [`run`].
+pub fn accept(options: &accept::Options, now: &Zoned) -> Result<ExitCode> {
+    print(accept::told(options, now)?)
+}
+
+/// The stretch that something is compared with: a baseline by its name, else a time.
+fn before_of(store: &mut dyn Store, word: &str, now: &Zoned) -> Result<Stretch> {
+    let baselines = store.baselines().map_err(Failure::from)?;
+    match baselines.iter().find(|baseline| baseline.name == word) {
+        Some(baseline) => Ok(Stretch { from: baseline.from, to: baseline.to }),
+        None => Ok(time::stretch(word, now)?),
     }
 }
 

@@ -9,6 +9,7 @@
 
 pub mod error;
 pub mod place;
+pub mod postgres;
 pub mod sqlite;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -236,9 +237,6 @@ pub trait Store: Send {
     /// The last beat that is kept of each start of an agent.
     fn kept(&mut self) -> Result<BTreeMap<Uuid, u64>, StoreError>;
 
-    /// Intervals that are over by second `now` and are to be made, or made anew since something came late; the shorter first.
-    fn due(&mut self, now: u64) -> Result<Vec<(Level, u64)>, StoreError>;
-
     /// Makes the interval at `at` of the level anew from those it consists of. Made twice it is the same. One whose parts are no longer kept stays
     /// as it is: what comes late for it was added to it at once.
     fn roll(&mut self, level: Level, at: u64) -> Result<(), StoreError>;
@@ -273,11 +271,45 @@ pub trait Store: Send {
     /// Removes a baseline; whether there was one.
     fn withdraw(&mut self, name: &str) -> Result<bool, StoreError>;
 
-    /// Removes what is older than it is to be kept, after making what it was to be part of.
-    fn retain(&mut self, now: u64, retention: &Retention) -> Result<(), StoreError>;
+    /// Removes intervals of the level that begin before `edge`, or some of them: how much goes at a time is the store's choice. Use [`Store::retain`].
+    fn remove(&mut self, level: Level, edge: u64) -> Result<(), StoreError>;
+
+    /// Forgets starts of agents that told of nothing from second `before` on.
+    fn forget(&mut self, before: u64) -> Result<(), StoreError>;
 
     /// Octets that it takes up on its disk.
     fn size(&mut self) -> Result<u64, StoreError>;
+
+    /// Intervals that are over by second `now` and are to be made, or made anew since something came late; the shorter first.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn due(&mut self, now: u64) -> Result<Vec<(Level, u64)>, StoreError> {
+        let mut due = Vec::new();
+        for level in [Level::Hour, Level::Day] {
+            let over = (now + 1).saturating_sub(level.seconds());
+            due.extend(self.unmade(level, 0, over)?.into_iter().map(|at| (level, at)));
+        }
+        Ok(due)
+    }
+
+    /// Removes what is older than it is to be kept, after making what it is part of. Starts of agents are remembered as long as hours are.
+    ///
+    /// # Errors
+    /// What the store says; what was removed before that is removed.
+    fn retain(&mut self, now: u64, retention: &Retention) -> Result<(), StoreError> {
+        for level in Level::ALL {
+            let Some(edge) = retention.edge(level, now) else { continue };
+            // Each is made in a transaction of its own: others get their turn.
+            if let Some(above) = level.above() {
+                for at in self.unmade(above, 0, edge)? {
+                    self.roll(above, at)?;
+                }
+            }
+            self.remove(level, edge)?;
+        }
+        retention.hours.map_or(Ok(()), |kept| self.forget(now.saturating_sub(kept)))
+    }
 
     /// Intervals of a cell that begin from `from` to before `to`, in order; those of which nothing is known are left out.
     ///
@@ -326,6 +358,33 @@ pub fn sum(spans: impl Iterator<Item = Span>) -> Option<Span> {
         sum.add(&span);
         sum
     })
+}
+
+/// A number of a store that is never below 0 where it is sound.
+fn count(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+/// A time as stores keep it.
+fn second(at: u64) -> Result<i64, Fault> {
+    match i64::try_from(at) {
+        Ok(second) if at <= LATEST => Ok(second),
+        _ => Err(Fault::Impossible(format!("a time {at} seconds after 1970"))),
+    }
+}
+
+/// The number of a beat as stores keep it.
+fn beat(number: u64) -> Result<i64, Fault> {
+    i64::try_from(number).map_err(|_| Fault::Impossible(format!("a beat of number {number}")))
+}
+
+/// A row of a span, as an error names it.
+fn row_named(level: Level, at: i64, cell: i64) -> String {
+    format!("{}, cell {cell} at {at}", level.table())
+}
+
+fn json(document: &impl Serialize) -> String {
+    serde_json::to_string(document).expect("our documents have string keys alone")
 }
 
 /// What `over` is called in a store, read back.

@@ -101,8 +101,9 @@ pub fn program(named: Option<&Path>) -> Result<PathBuf> {
     Ok(if beside.exists() { beside } else { PathBuf::from("sonde") })
 }
 
+/// A variable of the environment; absent where it is empty.
 #[expect(clippy::disallowed_methods, reason = "this program's room that reads the environment")]
-fn variable(name: &str) -> Option<String> {
+pub fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 

@@ -92,6 +92,10 @@ enum Command {
     ///
     /// Starts sonde-monitor, a program of its own, which reads its store. `sonde compare 'a>b@mon' 'a>b@tue'` compares two cells.
     History(monitor::MonitorOptions),
+    /// Accept a stretch of a monitor's history as a baseline, for `sonde history --against NAME`
+    ///
+    /// Starts sonde-monitor, a program of its own, which keeps it in its store.
+    Accept(monitor::MonitorOptions),
     /// Run the server for rtt, load and throughput
     Serve(serve::options::ServeOptions),
     /// Emulate a slow or lossy link between two network namespaces
@@ -234,6 +238,7 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Watch(options) => Err(monitor::become_it("watch", &options.words)),
         Command::Monitor(options) => Err(monitor::become_it("monitor", &options.words)),
         Command::History(options) => Err(monitor::become_it("history", &options.words)),
+        Command::Accept(options) => Err(monitor::become_it("accept", &options.words)),
         Command::Serve(options) => serve::run(options, output),
         Command::Forward(options) => forward::run(&options, output),
         Command::Lab(options) => lab::run(options, output),

@@ -19,6 +19,8 @@ const RATIO: f64 = 1.25;
 const SILENT: u64 = 3;
 /// Seconds without any word of its agent after which nothing is known of a cell.
 const UNKNOWN: u64 = 10;
+/// Disturbed seconds of a minute beyond which nothing is said of its network.
+const HALF: u64 = 30;
 
 /// One cell.
 #[derive(Clone, Debug, Default)]
@@ -120,7 +122,7 @@ impl Live {
             return State::Silent;
         }
         let Some(last) = self.last else { return State::Unknown };
-        if last.disturbed > 0 {
+        if last.disturbed > HALF {
             return State::Disturbed;
         }
         if last.lost > 0 {

@@ -71,7 +71,8 @@ fn said(folder: &TempDir, words: &[&str]) -> Result<Told> {
     match Arguments::try_parse_from(words).unwrap().command {
         Command::History(options) => told(&options, &now()),
         Command::Compare(options) => compared(&options, &now()),
-        Command::Watch(_) => panic!("no words of this"),
+        Command::Accept(options) => accept::told(&options, &now()),
+        _ => panic!("no words of this"),
     }
 }
 
@@ -182,6 +183,30 @@ fn two_days_are_compared() {
         said(&folder, &["compare", "a>b@2026-11-24T22:00..2026-11-24T23:00", "a>b@2026-11-25T23:00..2026-11-26"])
             .unwrap();
     assert!(!days.contains("Different times of day"), "an hour apart\n{days}");
+}
+
+#[test]
+fn a_baseline_is_accepted_compared_with_and_removed() {
+    let folder = store();
+    assert_eq!(said(&folder, &["accept"]).unwrap(), ("No baseline was accepted yet\n".to_owned(), false));
+    let (text, _) = said(&folder, &["accept", "good", "tue"]).unwrap();
+    assert_eq!(text, "Accepted: good: 2026-11-24 00:00 to 2026-11-25 00:00, all hosts\n");
+    let against =
+        |word: &str| said(&folder, &["history", "a", "b", "--since", "wed", "--until", "thu", "--against", word]);
+    assert_eq!(against("good").unwrap(), against("tue").unwrap());
+    said(&folder, &["accept", "good", "mon..wed", "--host", "a"]).unwrap();
+    assert_eq!(said(&folder, &["accept"]).unwrap().0, "good: 2026-11-23 00:00 to 2026-11-25 00:00, a\n");
+    let json: Value = serde_json::from_str(&said(&folder, &["accept", "--json"]).unwrap().0).unwrap();
+    assert_eq!(json[0]["hosts"][0], "a");
+    assert!(said(&folder, &["accept", "good", "--withdraw"]).unwrap().1);
+    assert!(
+        said(&folder, &["accept", "good", "--withdraw"])
+            .unwrap_err()
+            .to_string()
+            .ends_with("there is no baseline good")
+    );
+    assert!(said(&folder, &["accept", "good"]).unwrap_err().to_string().contains("no time"));
+    assert!(against("good").unwrap_err().to_string().contains("`good` is no time"));
 }
 
 #[test]

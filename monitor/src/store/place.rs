@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use etcetera::base_strategy::{BaseStrategy, Xdg};
 
+use super::Store;
 use super::error::{Fault, StoreError};
-use super::{Store, sqlite::SqliteStore};
+use super::postgres::{self, PostgresStore};
+use super::sqlite::SqliteStore;
 
 /// What a store is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +23,9 @@ pub enum Purpose {
 /// # Errors
 /// There is no home to find the default in; what the store itself says.
 pub fn open(named: Option<&str>, purpose: Purpose) -> Result<Box<dyn Store>, StoreError> {
+    if let Some(address) = named.filter(|named| postgres::is_address(named)) {
+        return Ok(Box::new(PostgresStore::open(address, purpose)?));
+    }
     let path = match named.filter(|named| !named.is_empty()) {
         Some(named) => PathBuf::from(named),
         None => default_path()?,

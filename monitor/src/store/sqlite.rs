@@ -12,15 +12,14 @@ use std::path::{Path, PathBuf};
 use measure::span::Span;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, Transaction, TransactionBehavior, params};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
 use super::error::{Fault, StoreError};
 use super::place::Purpose;
 use super::{
-    Baseline, Batch, Cell, Incident, IncidentFilter, LATEST, Level, Mark, Part, Retention, Store, is_new, level_of,
-    over,
+    Baseline, Batch, Cell, Incident, IncidentFilter, LATEST, Level, Mark, Part, Store, beat, count, is_new, json,
+    level_of, over, row_named, second,
 };
 
 /// Cells whose sums are in memory at a time while an interval is made.
@@ -142,15 +141,6 @@ impl Store for SqliteStore {
         })
     }
 
-    fn due(&mut self, now: u64) -> Result<Vec<(Level, u64)>, StoreError> {
-        let mut due = Vec::new();
-        for level in [Level::Hour, Level::Day] {
-            let over = (now + 1).saturating_sub(level.seconds());
-            due.extend(self.unmade(level, 0, over)?.into_iter().map(|at| (level, at)));
-        }
-        Ok(due)
-    }
-
     fn roll(&mut self, level: Level, at: u64) -> Result<(), StoreError> {
         self.within(|step| roll(step, level, level.start(at)))
     }
@@ -172,7 +162,7 @@ impl Store for SqliteStore {
     fn latest(&mut self) -> Result<Option<u64>, StoreError> {
         self.read(|connection| {
             let latest: Option<i64> = connection.query_row("SELECT max(at) FROM minutes", [], |row| row.get(0))?;
-            Ok(latest.map(since_1970))
+            Ok(latest.map(count))
         })
     }
 
@@ -192,7 +182,7 @@ impl Store for SqliteStore {
             let mut rows = rows.query(params![id, from, to])?;
             while let Some(row) = rows.next()? {
                 let at: i64 = row.get(1)?;
-                found.push((since_1970(at), span_of(row, || row_named(level, at, id))?));
+                found.push((count(at), span_of(row, || row_named(level, at, id))?));
             }
             Ok(found)
         })
@@ -269,22 +259,13 @@ impl Store for SqliteStore {
         self.within(|step| Ok(step.execute("DELETE FROM baselines WHERE name = ?1", [name])? > 0))
     }
 
-    fn retain(&mut self, now: u64, retention: &Retention) -> Result<(), StoreError> {
-        for level in Level::ALL {
-            let Some(edge) = retention.edge(level, now) else { continue };
-            // What is to be made of it is made first, each in a transaction of its own: others get their turn.
-            if let Some(above) = level.above() {
-                for at in self.unmade(above, 0, edge)? {
-                    self.roll(above, at)?;
-                }
-            }
-            self.within(|step| remove(step, level, second(edge)?))?;
-        }
-        let forgotten = retention.hours.map(|kept| now.saturating_sub(kept));
+    fn remove(&mut self, level: Level, edge: u64) -> Result<(), StoreError> {
+        self.within(|step| remove(step, level, second(edge)?))
+    }
+
+    fn forget(&mut self, before: u64) -> Result<(), StoreError> {
         self.within(|step| {
-            if let Some(before) = forgotten {
-                step.execute("DELETE FROM agents WHERE latest < ?1", params![second(before)?])?;
-            }
+            step.execute("DELETE FROM agents WHERE latest < ?1", params![second(before)?])?;
             Ok(())
         })
     }
@@ -292,29 +273,13 @@ impl Store for SqliteStore {
     fn size(&mut self) -> Result<u64, StoreError> {
         self.read(|connection| {
             let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-            Ok(since_1970(number("page_count")?) * since_1970(number("page_size")?))
+            Ok(count(number("page_count")?) * count(number("page_size")?))
         })
-    }
-}
-
-/// A number of a row that is never below 0 in a sound store.
-fn since_1970(number: i64) -> u64 {
-    u64::try_from(number).unwrap_or(0)
-}
-
-fn second(at: u64) -> Result<i64, Fault> {
-    match i64::try_from(at) {
-        Ok(second) if at <= LATEST => Ok(second),
-        _ => Err(Fault::Impossible(format!("a time {at} seconds after 1970"))),
     }
 }
 
 fn id(id: Uuid) -> String {
     id.simple().to_string()
-}
-
-fn json(document: &impl Serialize) -> String {
-    serde_json::to_string(document).expect("our documents have string keys alone")
 }
 
 /// A document in a row's first column, which its second names.
@@ -337,10 +302,6 @@ fn cell_of(row: &Row<'_>) -> Result<Cell, Fault> {
         return Err(Fault::Damaged { what, why: format!("`{name}` is no way of asking that is known") });
     };
     Ok(Cell { from: row.get(0)?, to: row.get(1)?, over })
-}
-
-fn row_named(level: Level, at: i64, cell: i64) -> String {
-    format!("{}, cell {cell} at {at}", level.table())
 }
 
 fn span_of(row: &Row<'_>, named: impl Fn() -> String) -> Result<Span, Fault> {
@@ -386,7 +347,7 @@ fn minutes(connection: &Connection, cell: i64, from: i64, to: i64) -> Result<Vec
     for at in (begin..to.min(last + 1)).step_by(length as usize) {
         let mut rows = next.query(params![at, cell])?;
         if let Some(row) = rows.next()? {
-            found.push((since_1970(at), span_of(row, || row_named(Level::Minute, at, cell))?));
+            found.push((count(at), span_of(row, || row_named(Level::Minute, at, cell))?));
         }
     }
     Ok(found)
@@ -397,7 +358,7 @@ fn edges(connection: &Connection) -> Result<BTreeMap<Level, u64>, Fault> {
     let mut found = BTreeMap::new();
     for level in Level::ALL {
         if let Some(at) = edges.query_row([level.table()], |row| row.get::<_, i64>(0)).optional()? {
-            found.insert(level, since_1970(at));
+            found.insert(level, count(at));
         }
     }
     Ok(found)
@@ -407,7 +368,7 @@ fn unmade(connection: &Connection, level: Level, from: u64, to: u64) -> Result<B
     let mut rows = connection.prepare_cached("SELECT at FROM unmade WHERE level = ?1 AND at >= ?2 AND at < ?3")?;
     let (from, to) = (second(from.min(LATEST))?, second(to.min(LATEST))?);
     let found = rows.query_map(params![level.table(), from, to], |row| row.get::<_, i64>(0))?;
-    Ok(found.map(|at| at.map(since_1970)).collect::<Result<_, _>>()?)
+    Ok(found.map(|at| at.map(count)).collect::<Result<_, _>>()?)
 }
 
 fn keep_part(step: &Transaction<'_>, part: &Part, edges: &BTreeMap<Level, u64>) -> Result<(), Fault> {
@@ -416,7 +377,7 @@ fn keep_part(step: &Transaction<'_>, part: &Part, edges: &BTreeMap<Level, u64>) 
         .prepare_cached("SELECT upto FROM agents WHERE instance = ?1")?
         .query_row([&name], |row| row.get(0))
         .optional()?;
-    if !is_new(part, upto.map(since_1970))? {
+    if !is_new(part, upto.map(count))? {
         return Ok(());
     }
     let mut unmade = BTreeSet::new();
@@ -433,12 +394,11 @@ fn keep_part(step: &Transaction<'_>, part: &Part, edges: &BTreeMap<Level, u64>) 
     for (level, at) in unmade {
         note.execute(params![level.table(), second(at)?])?;
     }
-    let last = i64::try_from(part.last).map_err(|_| Fault::Impossible(format!("a beat of number {}", part.last)))?;
     step.prepare_cached(
         "INSERT INTO agents (instance, upto, latest) VALUES (?1, ?2, ?3)
          ON CONFLICT (instance) DO UPDATE SET upto = ?2, latest = max(latest, ?3)",
     )?
-    .execute(params![name, last, second(latest)?])?;
+    .execute(params![name, beat(part.last)?, second(latest)?])?;
     Ok(())
 }
 

@@ -176,10 +176,10 @@ fn removed_minutes_stay_in_hours(open: Open) {
     let mut store = open();
     let mut minutes = fill(store.as_mut(), &ab, agent(1));
     let keep = |minutes, hours| Retention { minutes: Some(minutes), hours: Some(hours), days: None };
-    // Nothing was made yet, and the edge lies within an hour.
-    let now = DAY + 24 * 3_600 + 1_800;
+    // Nothing was made yet, and the edge is that of an hour and of a day, so that any store may remove all that is before it.
+    let now = DAY + 28 * 3_600 + 1_800;
     store.retain(now, &keep(4 * 3_600, 400 * 86_400)).unwrap();
-    let left: Vec<_> = minutes.iter().filter(|(at, _)| *at >= DAY + 20 * 3_600).cloned().collect();
+    let left: Vec<_> = minutes.iter().filter(|(at, _)| *at >= DAY + 24 * 3_600).cloned().collect();
     assert_eq!(store.history(&ab, Level::Minute, 0, LATEST).unwrap(), left);
     assert_eq!(store.history(&ab, Level::Hour, 0, LATEST).unwrap(), sums(&minutes, Level::Hour));
     // What comes late for a minute that is gone counts in its hour and day; making those again loses nothing.

@@ -15,7 +15,8 @@ use crate::failure::Failure;
 const PROGRAM: &str = "sonde-monitor";
 
 /// Its commands, and whether each is told where this program is, which it runs to measure.
-const COMMANDS: [(&str, bool); 4] = [("watch", true), ("monitor", true), ("history", false), ("compare", false)];
+const COMMANDS: [(&str, bool); 5] =
+    [("watch", true), ("monitor", true), ("history", false), ("accept", false), ("compare", false)];
 
 /// Words for that program.
 #[derive(Debug, Args)]

@@ -120,6 +120,7 @@ const OTHERS: [(&str, &[&str]); 11] = [
             "anyhow",
             "clap",
             "etcetera",
+            "fastrand",
             "jiff",
             "postgres",
             "ratatui",

@@ -101,7 +101,7 @@ fn a_full_disk_keeps_nothing_of_a_batch_and_all_of_those_before() {
 fn what_is_removed_makes_room_for_what_comes() {
     let folder = tempdir().unwrap();
     let mut store = open(&folder);
-    let kept = Retention { minutes: Some(2 * 3_600), hours: Some(2 * 86_400), days: None };
+    let kept = crate::store::Retention { minutes: Some(2 * 3_600), hours: Some(2 * 86_400), days: None };
     let mut sizes = Vec::new();
     for hour in 0..12 {
         for minute in 0..6 {
