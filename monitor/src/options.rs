@@ -45,6 +45,7 @@ Examples:
   sonde monitor check plan.toml               is the plan right, and what does it come to?
   sonde monitor plan.toml --listen 7680       with a page at http://127.0.0.1:7680/ and /metrics
   sonde monitor mark 'mtu 9000 on db3'        what you change now, for history and page
+  sonde monitor end plan.toml                 end the agents too; Ctrl-C ends the monitor alone
 
 docs/howto/monitor.md has a plan to begin with. The plan is read again when it changes, and on SIGHUP.
 Exit status: 0 where it ended as it was told to; 2 for an error.";
@@ -98,6 +99,18 @@ pub enum MonitorCommand {
         /// The plan
         #[arg(value_name = "PLAN")]
         plan: PathBuf,
+    },
+    /// End the agents on the hosts of a plan: without it they go on and keep what they measure
+    End {
+        /// The plan
+        #[arg(value_name = "PLAN")]
+        plan: PathBuf,
+        /// Remove what they have not told yet too
+        #[arg(long)]
+        purge: bool,
+        /// The monitor's folder [default: the user's own]
+        #[arg(long, value_name = "FOLDER")]
+        state: Option<PathBuf>,
     },
     /// Note what you change now: history and page show it
     Mark {

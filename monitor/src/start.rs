@@ -17,6 +17,7 @@ use rustix::fs::inotify;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use crate::centre::state::State;
 use crate::centre::{Centre, Event, Tools, epoch, mesh, now, read_plan, told};
 use crate::options::{MonitorCommand, MonitorOptions};
 use crate::serve::board::Board;
@@ -41,6 +42,10 @@ pub fn run(options: &MonitorOptions) -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Some(MonitorCommand::Mark { text, host, store }) => mark(text, host, store.as_deref()),
+        Some(MonitorCommand::End { plan, purge, state }) => {
+            let folder = state.clone().map_or_else(default_folder, Ok)?;
+            end(&read_plan(plan)?, &folder, *purge, &crate::watch::program(options.sonde.as_deref())?)
+        }
         None => monitor(options),
     }
 }
@@ -230,6 +235,38 @@ fn watch_plan(plan: &Path, folder: &Path, events: Sender<Event>) -> Result<()> {
 fn read_listed(plan: &Path) -> Vec<String> {
     let text = fs::read_to_string(plan).unwrap_or_default();
     MonitorPlan::read(&text, "").map(|plan| plan.inventory).unwrap_or_default()
+}
+
+/// Ends the agents of a plan's hosts, all at the same time; 1 where one was not to be reached.
+fn end(plan: &MonitorPlan, folder: &Path, purge: bool, sonde: &Path) -> Result<ExitCode> {
+    let state = State::read(folder)?;
+    let started: Vec<_> = plan
+        .hosts
+        .iter()
+        .map(|host| {
+            let mut command = Command::new(sonde);
+            command.args(["agent", "--reach", "--end", "--state", &state.folder_of(&host.name)]);
+            command.args(purge.then_some("--purge")).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+            let mut child = command.spawn().with_context(|| format!("cannot run {}", sonde.display()))?;
+            if let Some(mut stdin) = child.stdin.take() {
+                // One that does not read it says why when it ends.
+                let _unread = writeln!(stdin, "{}", serde_json::to_string(host)?);
+            }
+            Ok((host, child))
+        })
+        .collect::<Result<_>>()?;
+    let mut all_ended = true;
+    for (host, child) in started {
+        let ended = child.wait_with_output()?;
+        if ended.status.success() {
+            print(&format!("{}: its agent has ended\n", host.name))?;
+        } else {
+            all_ended = false;
+            let said = String::from_utf8_lossy(&ended.stderr);
+            print(&format!("{}: not ended: {}\n", host.name, said.trim().trim_start_matches("error: ")))?;
+        }
+    }
+    Ok(ExitCode::from(u8::from(!all_ended)))
 }
 
 fn mark(text: &str, hosts: &[String], named: Option<&str>) -> Result<ExitCode> {

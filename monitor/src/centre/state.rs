@@ -78,9 +78,11 @@ impl State {
             .with_context(|| format!("cannot write {}", path.display()))
     }
 
-    /// The monitor's name in short.
-    pub fn id(&self) -> String {
-        format!("{:08x}", self.monitor.as_u64_pair().1 as u32)
+    /// What the agent on a host calls its folder: by monitor and host, so that several can be on one machine.
+    pub fn folder_of(&self, host: &str) -> String {
+        let plain = |letter: char| if letter.is_ascii_alphanumeric() || "._-".contains(letter) { letter } else { '-' };
+        let host: String = host.chars().map(plain).collect();
+        format!("monitor-{:08x}-{host}", self.monitor.as_u64_pair().1 as u32)
     }
 
     /// An incident's name for good.

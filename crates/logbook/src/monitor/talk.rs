@@ -118,7 +118,7 @@ pub enum Told {
         to: String,
         /// By what.
         over: Over,
-        /// What does not work, for people.
+        /// What does not work, for people; empty: it works again.
         text: String,
     },
     /// It is there, since it was asked.

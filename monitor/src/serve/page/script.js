@@ -134,7 +134,7 @@ function cellsNow() { return picture.cells.filter((cell) => cell.over === over);
 // Squares by the places of two things; a square has what goes each way.
 function matrix(names, groups, cells, open, label) {
   const count = names.length;
-  const size = Math.max(6, Math.min(28, Math.floor(Math.min(main.clientWidth - 140, 900) / Math.max(count, 1))));
+  const size = Math.max(6, Math.min(44, Math.floor(Math.min(main.clientWidth - 140, 640) / Math.max(count, 1))));
   const named = size >= 12;
   const margin = named ? 120 : 24;
   const [node, context] = canvas(margin + count * size + 1, margin + count * size + 1);
@@ -428,7 +428,7 @@ function heatMap(intervals, since, length, detail, step) {
   context.textBaseline = 'middle';
   context.textAlign = 'right';
   for (let decade = Math.ceil(low); decade <= high; decade += 1) {
-    for (const factor of high - low < 1.2 ? [1, 2, 5] : [1]) {
+    for (const factor of high - low < 2.5 ? [1, 2, 5] : [1]) {
       const nanos = factor * 10 ** decade;
       if (Math.log10(nanos) > high) continue;
       context.fillText(time(nanos).replace(/\.0+ /, ' '), left - 6, y(nanos));

@@ -224,6 +224,9 @@ impl Reader {
                     lines.extend(line(&Told::Trouble { to: to.clone(), over: *over, text: text.clone() }));
                 }
             }
+            for (to, over) in self.troubles.keys().filter(|cell| !now.troubles.contains_key(*cell)) {
+                lines.extend(line(&Told::Trouble { to: to.clone(), over: *over, text: String::new() }));
+            }
             self.troubles.clone_from(&now.troubles);
         }
         if let Some((instance, beats)) = now.spool.read(&mut self.cursor) {
