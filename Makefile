@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 CARGO ?= cargo
 
-.PHONY: all build dist reproducible test bench fuzz docs transcripts planted churn faults image install coverage mutants clean help
+.PHONY: all build dist reproducible test bench fuzz docs transcripts planted noticing churn faults image install coverage mutants clean help
 
 all: build ## the same as build
 
@@ -32,6 +32,9 @@ transcripts: ## netperf's and sockperf's transcripts as whole runs of ours and t
 
 planted: ## causes and limits, planted on real paths: 20 runs of each case (two hours of a quiet machine, as root)
 	SONDE_PLANTED=$(or $(PLANTED),20) $(CARGO) test --locked --package sonde --test network limits:: look:: why:: -- --test-threads=1
+
+noticing: ## what the monitor notices, how soon and how often wrongly, in virtual time: the tables of docs/explain/noticing.md (twenty minutes)
+	$(CARGO) test --release --locked --package measure --test noticing -- --ignored --nocapture --test-threads=1
 
 churn: ## 100,000 sessions that come and go (minutes)
 	SONDE_CHURN=100000 $(CARGO) test --workspace --locked --test cli churn -- --nocapture

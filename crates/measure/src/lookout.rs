@@ -5,6 +5,7 @@
 
 mod agent;
 mod culprit;
+pub mod delay;
 mod evidence;
 pub mod incident;
 mod incidents;
@@ -23,15 +24,15 @@ use self::incidents::{Incidents, Open};
 use self::parts::{Part, parts};
 use self::place::{Placed, View};
 use self::silence::Silence;
-use self::stream::{Gathered, Growing, Growth, Held, SLOT, Stream, Together};
+use self::stream::{CREEPS, Gathered, Growing, Growth, Held, SLOT, Stream, Together};
 use crate::span::{Distribution, Span};
 
 /// Slots that may be gathered at the same time.
 const PENDING: u64 = 4;
 /// Longest time to wait for the seconds of a slot, seconds.
 const LONGEST_SETTLE: u64 = 10;
-/// Streams of a cell: slower, faster, tail and loss; of a part: the same without the tail.
-const STREAMS: (f64, f64) = (4.0, 3.0);
+/// Streams of a cell: slower, faster, tail, loss and drift; of a part: the first two and loss.
+const STREAMS: (f64, f64) = (5.0, 3.0);
 /// Seconds in which an incident's place is looked for again.
 const YOUNG: u64 = 900;
 /// Slots between two looks.
@@ -131,11 +132,9 @@ impl Lookout {
     pub fn new(settings: Settings, mesh: Mesh) -> Self {
         let (parts, of) = parts(&mesh);
         let (cells, watched) = (mesh.cells.len(), parts.iter().filter(|part| part.together).count());
-        let streams = STREAMS.0 * cells as f64 + STREAMS.1 * watched as f64;
-        let slots_a_day = 86_400.0 / SLOT as f64;
         Self {
             settings: Settings { settle: settings.settle.min(LONGEST_SETTLE), ..settings },
-            limit: settings.cell_days * slots_a_day * streams / (cells as f64).max(1.0),
+            limit: limit(&settings, cells, watched as f64),
             closed: None,
             agents: vec![Agent::default(); mesh.hosts.len()],
             streams: vec![Stream::default(); cells],
@@ -285,29 +284,47 @@ impl Lookout {
     }
 
     fn judge_agents(&mut self, now: u64, changes: &mut Vec<Change>) {
-        for (id, agent) in self.agents.iter().enumerate() {
-            let name = &self.mesh.hosts[id].name;
-            let scope = Scope::Host { host: name.clone(), role: Role::Client };
-            let cells: Vec<CellId> = self.cells_of(id as HostId);
-            for (kind, is) in [
-                (Kind::Overloaded, agent.is_overloaded(self.incidents.has(Kind::Overloaded, &scope))),
-                (Kind::AgentSilent, agent.is_silent(now, self.settings.settle) && !self.incidents.is_host_lost(name)),
-            ] {
-                let had = self.incidents.has(kind, &scope);
-                if is && !had && !cells.is_empty() {
-                    let since = if kind == Kind::AgentSilent { agent.last.map_or(now, |last| last + 1) } else { now };
-                    let earliest = if kind == Kind::AgentSilent { since } else { now.saturating_sub(60) };
-                    let placed = Placed {
-                        part: None,
-                        size: agent.disturbed().filter(|_| kind == Kind::Overloaded).map(Size::Disturbed),
-                        onset: Onset { earliest, likely: since, latest: since + 1 },
-                        affected: cells.clone(),
-                        direction: None,
-                    };
-                    changes.push(self.incidents.begin(kind, scope.clone(), placed, cells.len(), now));
-                } else if !is && had {
-                    changes.extend(self.incidents.end_scope(kind, &scope, now));
-                }
+        let probing: Vec<(HostId, Vec<CellId>)> = (0..self.agents.len() as HostId)
+            .map(|host| (host, self.cells_of(host)))
+            .filter(|(_, cells)| !cells.is_empty())
+            .collect();
+        let silent = |host: HostId| self.agents[host as usize].is_silent(now, self.settings.settle);
+        let quiet = probing.iter().filter(|(host, _)| silent(*host)).count();
+        // Where nobody reports, that is one fact: it may be this end.
+        let had = self.incidents.has(Kind::AgentSilent, &Scope::Everything);
+        let all = quiet > 1 && if had { quiet * 2 > probing.len() } else { quiet == probing.len() };
+        let everything = (0..self.streams.len() as CellId).collect();
+        let mut facts = vec![(
+            Kind::AgentSilent,
+            Scope::Everything,
+            all,
+            everything,
+            self.agents.iter().filter_map(|agent| agent.last).max(),
+            None,
+        )];
+        for (host, cells) in probing {
+            let (agent, host) = (&self.agents[host as usize], &self.mesh.hosts[host as usize].name);
+            let scope = Scope::Host { host: host.clone(), role: Role::Client };
+            let overloaded = agent.is_overloaded(self.incidents.has(Kind::Overloaded, &scope));
+            let had = self.incidents.has(Kind::AgentSilent, &scope);
+            let gone =
+                agent.is_silent(now, self.settings.settle) && (had || !all && !self.incidents.is_host_lost(host));
+            facts.push((Kind::AgentSilent, scope.clone(), gone, cells.clone(), agent.last, None));
+            facts.push((Kind::Overloaded, scope, overloaded, cells, None, agent.disturbed().map(Size::Disturbed)));
+        }
+        for (kind, scope, is, cells, last, size) in facts {
+            let had = self.incidents.has(kind, &scope);
+            if is && !had {
+                // An overload is told after a part of a minute, in which it began.
+                let onset = last.map_or(
+                    Onset { earliest: now.saturating_sub(60), likely: now.saturating_sub(20), latest: now },
+                    |last| Onset { earliest: last + 1, likely: last + 1, latest: last + 2 },
+                );
+                let of = cells.len();
+                let placed = Placed { part: None, size, onset, affected: cells, direction: None };
+                changes.push(self.incidents.begin(kind, scope, placed, of, now));
+            } else if !is && had {
+                changes.extend(self.incidents.end_scope(kind, &scope, now));
             }
         }
     }
@@ -406,7 +423,7 @@ impl Lookout {
 
     /// Judges a slot whose seconds are all here.
     fn close(&mut self, slot: u64, now: u64, changes: &mut Vec<Change>) {
-        let mut alarms = Alarms::default();
+        let (mut alarms, mut drifted) = (Alarms::default(), None);
         for (id, gathered) in self.gathered.iter_mut().enumerate() {
             let gathered = &mut gathered[(slot % PENDING) as usize];
             let losses = gathered.losses;
@@ -418,6 +435,9 @@ impl Lookout {
                 continue;
             }
             alarms.take(&held, self.limit, &stream.growth);
+            if held.drift >= self.limit / CREEPS as f64 {
+                drifted = Some(stream.growth.drift.since);
+            }
             if held.any(self.limit) {
                 stream.calm(slot);
             }
@@ -426,6 +446,10 @@ impl Lookout {
                     together.take(off, &losses);
                 }
             }
+        }
+        if let Some(since) = drifted {
+            self.streams.iter_mut().filter(|stream| !stream.held).for_each(|stream| stream.to_reference(since));
+            alarms.slower(slot.saturating_sub(2 * LOOK));
         }
         for together in self.together.iter_mut().flatten() {
             let held = together.close(slot);
@@ -459,8 +483,14 @@ impl Lookout {
                 .any(|host| self.incidents.is_overloaded(&self.mesh.hosts[*host as usize].name));
         }
         let view = View { parts: &self.parts, of: &self.of, streams: &self.streams, masked: &masked, now: slot };
+        let told = changes.len();
         for placed in view.place(kind, since) {
             self.merge(kind, placed, now, changes);
+        }
+        if changes.len() > told {
+            let cells = self.incidents.cells(kind, self.streams.len());
+            let cells: Vec<CellId> = (0..).zip(cells).filter(|(_, is)| *is).map(|(cell, _)| cell).collect();
+            self.calm(&cells, slot);
         }
         self.hold();
     }
@@ -482,6 +512,7 @@ impl Lookout {
     fn finish(&mut self, ended: Vec<(Open, u64)>, now: u64, changes: &mut Vec<Change>) {
         for (open, at) in ended {
             self.calm(&open.cells, now / SLOT);
+            open.cells.iter().for_each(|cell| self.streams[*cell as usize].crept = None);
             changes.push(Change::Ended { incident: open.incident, at, ending: Ending::Resolved });
         }
         if !changes.is_empty() {
@@ -492,6 +523,11 @@ impl Lookout {
     fn calm(&mut self, cells: &[CellId], slot: u64) {
         for cell in cells {
             self.streams[*cell as usize].calm(slot);
+            for part in &self.of[*cell as usize] {
+                if let Some(together) = &mut self.together[*part as usize] {
+                    together.calm(slot);
+                }
+            }
         }
     }
 
@@ -505,11 +541,22 @@ impl Lookout {
     }
 }
 
+/// Evidence at which a change is told: as many slots as all streams together have between two false alarms.
+fn limit(settings: &Settings, cells: usize, watched: f64) -> f64 {
+    let cells = (cells as f64).max(1.0);
+    let slots_a_day = 86_400.0 / SLOT as f64;
+    settings.cell_days * slots_a_day * (STREAMS.0 * cells + STREAMS.1 * watched) / cells
+}
+
 /// The slots since which kinds of change grow that reached the limit, in the order of [`Kind::GRADUAL`].
 #[derive(Default)]
 struct Alarms([Option<u64>; 4]);
 
 impl Alarms {
+    fn slower(&mut self, since: u64) {
+        self.0[1] = Some(self.0[1].map_or(since, |at| at.min(since)));
+    }
+
     fn take(&mut self, held: &Held, limit: f64, growth: &Growth) {
         let kinds: [(f64, &Growing); 4] = [
             (held.loss, &growth.loss),

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::lookout::{Host, HostId};
+use crate::lookout::{Host, HostId, Settings, delay};
+use crate::unit::Nanos;
 
 /// Hosts of a zone up to which all of its pairs are probed.
 pub const WHOLE_ZONE: usize = 32;
@@ -75,6 +76,59 @@ impl Topology {
             Self::Random { partners: 0 } => None,
             Self::Random { partners } => Some(others.div_ceil(partners - partners / 2) as u64),
             Self::Zones { .. } => None,
+        }
+    }
+}
+
+/// What follows from a topology.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outlook {
+    /// Cells at a time, a count.
+    pub cells: u64,
+    /// Requests a second of the whole mesh.
+    pub per_second: f64,
+    /// Requests a second that the busiest host sends.
+    pub most_sent_per_second: f64,
+    /// Requests a second that the busiest host answers.
+    pub most_answered_per_second: f64,
+    /// Hosts that no other probes, a count.
+    pub unprobed: u64,
+    /// Share of all ordered pairs that are probed at a time, 0 to 1; absent where there are none.
+    pub covered: Option<f64>,
+    /// Seconds until every ordered pair had its turn; absent: some never have.
+    pub cover_seconds: Option<u64>,
+    /// Expected seconds until a silent host, or a silent pair that is probed, is noticed.
+    pub silence_seconds: f64,
+    /// Expected seconds until 1 % loss of all cells of the least probed host is noticed; absent: it is not expected to be.
+    pub loss_seconds: Option<f64>,
+}
+
+impl Outlook {
+    /// For hosts whose every pair of the epoch 0 is asked in `ways` ways, each every `every`, with a `timeout`.
+    pub fn of(topology: Topology, hosts: &[Host], seed: u64, ways: u32, every: Nanos, timeout: Nanos) -> Self {
+        let pairs = topology.pairs(hosts, seed, 0);
+        let per_pair = f64::from(ways) / every.as_secs_f64().max(1e-9);
+        let (mut sent, mut answered) = (vec![0_u64; hosts.len()], vec![0_u64; hosts.len()]);
+        for (from, to) in &pairs {
+            sent[*from as usize] += 1;
+            answered[*to as usize] += 1;
+        }
+        let all = hosts.len() * hosts.len().saturating_sub(1);
+        let most = |counts: &[u64]| counts.iter().max().copied().unwrap_or(0) as f64 * per_pair;
+        let fewest = sent.iter().zip(&answered).map(|(sent, answered)| sent + answered).min().unwrap_or(0) as f64;
+        let cells = pairs.len() * ways as usize;
+        Self {
+            cells: cells as u64,
+            per_second: pairs.len() as f64 * per_pair,
+            most_sent_per_second: most(&sent),
+            most_answered_per_second: most(&answered),
+            unprobed: answered.iter().filter(|count| **count == 0).count() as u64,
+            covered: (all > 0).then(|| pairs.len() as f64 / all as f64),
+            cover_seconds: topology
+                .epochs_to_cover(hosts.len())
+                .map(|epochs| epochs * topology.epoch_seconds(hosts.len())),
+            silence_seconds: delay::of_silence(every, timeout),
+            loss_seconds: delay::of_loss(&Settings::default(), cells, fewest * per_pair, 0.01),
         }
     }
 }

@@ -49,7 +49,8 @@ impl Evidence {
         self.mean()
     }
 
-    fn mean(&self) -> f64 {
+    /// The evidence: mean of the sums.
+    pub fn mean(&self) -> f64 {
         self.0.iter().sum::<f64>() / BETS as f64
     }
 
@@ -57,6 +58,27 @@ impl Evidence {
     pub fn clear(&mut self) {
         *self = Self::default();
     }
+}
+
+/// Expected growth of the best bet's logarithm in a step of so many `requests` of which a `share` is lost, each by itself.
+pub fn log_growth(requests: f64, share: f64, normal: f64, most: f64) -> f64 {
+    let growth = |multiple: f64| {
+        let rate = (normal * multiple).min(HIGHEST_RATE);
+        let (lost, kept) = ((rate / normal).ln(), ((1.0 - rate) / (1.0 - normal)).ln());
+        let expected = requests * share;
+        let few = (expected + 10.0 * expected.sqrt() + 10.0) as u64;
+        let mut chance = (-expected).exp();
+        (0..=few)
+            .map(|count| {
+                let step = (lost * count as f64 + kept * (requests - count as f64).max(0.0)).min(most.ln());
+                let part = chance * step;
+                chance *= expected / (count + 1) as f64;
+                part
+            })
+            .sum::<f64>()
+    };
+    // Where so many are lost that no chance is left of few, each step grows by the most.
+    if requests * share > 500.0 { most.ln() } else { RATES.map(growth).into_iter().fold(f64::NEG_INFINITY, f64::max) }
 }
 
 #[cfg(test)]

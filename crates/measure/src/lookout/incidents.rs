@@ -12,8 +12,9 @@ use super::stream::{Losses, NORMAL_LOSS, Stream};
 const QUIET: (u64, u64) = (5, 180);
 /// Seconds after its end in which the same change is the same incident.
 const RETURNS: u64 = 600;
-/// Doublings of the quiet that an incident needs, one each time it returned.
-const DOUBLINGS: u32 = 4;
+/// Returns that lengthen the quiet which an incident needs, fourfold each, and the longest quiet, seconds.
+const RETURNED: u32 = 3;
+const LONGEST_QUIET: u64 = 3_600;
 /// Losses that an unchanged rate would have brought in the quiet.
 const MISSED: f64 = 4.0;
 /// Slots of quiet after which that is not waited for.
@@ -82,7 +83,7 @@ impl Open {
     /// Whether the quiet since then is long enough: longer for what returned.
     fn is_over(&self, quiet: u64, now: u64) -> bool {
         let base = if self.incident.kind == Kind::Silent { QUIET.0 } else { QUIET.1 };
-        now >= quiet + (base << self.incident.returned.min(DOUBLINGS))
+        now >= quiet + (base << (2 * self.incident.returned.min(RETURNED))).min(LONGEST_QUIET)
     }
 }
 

@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Time constant of the level, seconds: it follows the hours of a day, and half of what wanders by itself within ten minutes.
-const FOLLOWS: f64 = 600.0;
+/// Time constant of the level, seconds: it follows the hours of a day, and most of what wanders by itself within ten minutes.
+const FOLLOWS: f64 = 300.0;
 /// The same where the median is further off than the slack.
 const FOLLOWS_FAR: f64 = 12_000.0;
 /// Time constant of the spread, seconds.
@@ -14,7 +14,7 @@ const WARM_UP: u32 = 30;
 /// Smallest difference of a logarithm that is a change: 10 %.
 const SMALLEST: f64 = 0.1;
 /// Slack in standard deviations of the steps about the level.
-const DEVIATIONS: f64 = 2.0;
+const DEVIATIONS: f64 = 2.75;
 /// Standard deviation over mean absolute deviation of normal values.
 const NORMAL: f64 = 1.2533;
 
@@ -29,8 +29,9 @@ pub struct Level {
 }
 
 impl Level {
-    /// Takes the median of a step of so many seconds, and tells how far it is from the level as it was before; `held`: does not follow.
-    pub fn step(&mut self, median: f64, seconds: f64, held: bool) -> f64 {
+    /// Takes the median of a step of so many seconds, and tells how far it is from the level as it was before. `grows`: evidence of a change
+    /// grows, so the level hardly follows; `held`: a change was told, so it does not follow.
+    pub fn step(&mut self, median: f64, seconds: f64, grows: bool, held: bool) -> f64 {
         let Some(at) = self.at else {
             (self.at, self.spread, self.steps) = (Some(median), 0.0, 1);
             return 0.0;
@@ -40,7 +41,7 @@ impl Level {
             return off;
         }
         let (slack, first) = (self.slack(), 1.0 / f64::from(self.steps + 1));
-        let near = off.abs() <= slack || !self.is_warm();
+        let near = (off.abs() <= slack && !grows) || !self.is_warm();
         let gain = if near { (seconds / FOLLOWS).max(first) } else { seconds / FOLLOWS_FAR };
         self.at = Some(at + off * gain.min(1.0));
         if near {

@@ -6,7 +6,7 @@ use super::CellId;
 use super::culprit::{Seen, culprits, effect};
 use super::incident::{Direction, Estimate, Kind, Onset, Size};
 use super::parts::Part;
-use super::stream::{Losses, SLOT, Stream};
+use super::stream::{Losses, SLOT, Stream, TAIL};
 use crate::statistics::loss::wilson;
 
 /// Blocks of time that are drawn again.
@@ -16,6 +16,8 @@ const DRAWS: usize = 40;
 const AGREE: usize = 38;
 /// Logarithm of the likelihood by which a time may be worse than the best to be in the onset's interval.
 const WITHIN: f64 = 3.0;
+/// Share of the slack that a cell's shift has to reach to be one.
+const SHOWS: f64 = 0.7;
 /// Smallest standard deviation of a part's steps that is believed.
 const SMALLEST_DEVIATION: f64 = 0.02;
 
@@ -104,7 +106,10 @@ impl View<'_> {
             Seen::Count(_) => self.share(kind, sized, since),
         };
         let exactly = Onset { earliest: since * SLOT, likely: since * SLOT, latest: (since + 1) * SLOT };
-        let onset = self.onset(kind, sized, since, since.saturating_sub(60)).unwrap_or(exactly);
+        let mut onset = self.onset(kind, sized, since, since.saturating_sub(60)).unwrap_or(exactly);
+        // What crept in began before the minutes that are kept.
+        let crept = sized.iter().filter_map(|cell| self.streams[*cell as usize].crept).min();
+        onset.earliest = onset.earliest.min(crept.map_or(u64::MAX, |slot| slot * SLOT));
         let direction = if kind == Kind::Loss { self.direction(sized, since) } else { None };
         Placed { part, size, onset, affected, direction }
     }
@@ -131,7 +136,7 @@ impl View<'_> {
                 Kind::Tail => stream.steps.iter().for_each(|step| {
                     if let Some(block) = block(step.slot) {
                         found[block].0 += f64::from(step.above);
-                        found[block].1 += f64::from(step.count) * 0.015;
+                        found[block].1 += f64::from(step.count) * TAIL.1;
                     }
                 }),
                 _ => stream.steps.iter().for_each(|step| {
@@ -159,7 +164,7 @@ impl View<'_> {
                     .map(|((sum, count), stream)| {
                         let shift = (count > 0.0).then(|| sum / count)?;
                         let towards = if kind == Kind::Slower { shift } else { -shift };
-                        Some(if towards < 0.5 * stream.level.slack() { 0.0 } else { shift })
+                        Some(if towards < SHOWS * stream.level.slack() { 0.0 } else { shift })
                     })
                     .collect(),
             ),

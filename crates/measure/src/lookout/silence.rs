@@ -7,9 +7,9 @@ use crate::span::Span;
 /// Logarithm of the odds against a run of losses by chance: once in 800 million requests.
 const ODDS: f64 = 20.5;
 /// Requests in a row, at least.
-const FEWEST: u64 = 3;
+pub const FEWEST: u64 = 3;
 /// Whole seconds without an answer, at least.
-const SECONDS: u64 = 2;
+pub const SECONDS: u64 = 2;
 /// Weight of the latest second in the loss of the last minute.
 const RECENT: f64 = 1.0 / 30.0;
 /// Seconds after which a cell of which nothing comes is not active.

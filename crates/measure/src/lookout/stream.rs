@@ -22,9 +22,15 @@ pub const NORMAL_LOSS: f64 = 1e-3;
 /// Requests after which the loss of a cell is forgotten by half or more.
 const LOSS_MEMORY: f64 = 50_000.0;
 /// Most that one slot's losses multiply the evidence by: e cubed. A blip of all cells at once is no lasting loss.
-const SLOT_MOST: f64 = 20.0;
+pub const SLOT_MOST: f64 = 20.0;
 /// Share of responses above the former 99th percentile that is normal, and that at most is no change.
-const TAIL: (f64, f64) = (0.01, 0.03);
+pub const TAIL: (f64, f64) = (0.01, 0.03);
+/// Distance beyond the slack that scores 1, a share of the slack.
+const WIDTH: f64 = 0.75;
+/// Slots between two looks at how far a level is from its reference.
+pub const CREEPS: u64 = 60;
+/// Distance of a level from its reference that is no change, as a logarithm; twice as far scores 1.
+const CREPT: f64 = 0.15;
 /// Evidence below which nothing is growing yet.
 const GROWING: f64 = 100.0;
 
@@ -128,6 +134,10 @@ impl Growing {
         held
     }
 
+    fn grows(&self) -> bool {
+        self.evidence.mean() >= GROWING
+    }
+
     /// Forgets everything.
     pub fn clear(&mut self, slot: u64) {
         self.evidence.clear();
@@ -142,6 +152,14 @@ pub struct Growth {
     pub faster: Growing,
     pub tail: Growing,
     pub loss: Growing,
+    pub drift: Growing,
+}
+
+impl Growth {
+    /// Whether a change of the median may be under way.
+    fn shifts(&self) -> bool {
+        self.slower.grows() || self.faster.grows()
+    }
 }
 
 /// The highest evidence of each kind after a slot.
@@ -151,6 +169,8 @@ pub struct Held {
     pub faster: f64,
     pub tail: f64,
     pub loss: f64,
+    /// That the level crept away from its reference.
+    pub drift: f64,
 }
 
 impl Held {
@@ -210,6 +230,9 @@ pub struct Stream {
     pub season: Option<Vec<f32>>,
     /// Its level does not follow, and it is in no part's stream: an incident is open.
     pub held: bool,
+    /// Slot before which its level was at its reference, if it crept away.
+    pub crept: Option<u64>,
+    looked: u64,
     #[serde(skip)]
     step: Vec<(f32, u32)>,
     #[serde(skip)]
@@ -262,10 +285,15 @@ impl Stream {
         let median = quantile(&mut self.step, 0.5).unwrap_or_default();
         let seconds = f64::from(self.slots) * SLOT as f64;
         let (slack, warm) = (self.level.slack(), self.level.is_warm());
-        let off = self.level.step(median, seconds, self.held);
+        let off = self.level.step(median, seconds, self.growth.shifts(), self.held);
         let above = self.close_tail(median, count, warm);
+        if warm && self.season.is_some() && slot >= self.looked + CREEPS && !self.held {
+            self.looked = slot;
+            let at = self.level.at.unwrap_or_default();
+            held.drift = self.growth.drift.step(slot, |sum| sum.score((at - CREPT) / CREPT));
+        }
         if warm {
-            let score = |off: f64| off / slack - 1.0;
+            let score = |off: f64| (off - slack) / (slack * WIDTH);
             held.slower = self.growth.slower.step(slot, |sum| sum.score(score(off)));
             held.faster = self.growth.faster.step(slot, |sum| sum.score(score(-off)));
             let slow = above as f64 / count as f64;
@@ -278,6 +306,15 @@ impl Stream {
         held
     }
 
+    /// Judges by the reference from now on, if the level is far above it: its way there since about slot `since` was too slow to show.
+    pub fn to_reference(&mut self, since: u64) {
+        let Some(at) = self.level.at.filter(|at| self.season.is_some() && *at > CREPT) else { return };
+        self.level.at = Some(0.0);
+        self.crept = Some(since);
+        self.growth.drift.clear(since);
+        self.steps.iter_mut().for_each(|step| step.off += at as f32);
+    }
+
     /// Counts what is above the former 99th percentile, relative to the median, and lets that follow.
     fn close_tail(&mut self, median: f64, count: u64, warm: bool) -> u64 {
         let Some(tail) = self.tail else {
@@ -287,13 +324,13 @@ impl Stream {
         let limit = (median + tail) as f32;
         let above: u64 = self.step.iter().filter(|(value, _)| *value > limit).map(|(_, count)| u64::from(*count)).sum();
         let slow = above as f64 / count as f64;
-        let gain = match (warm, slow > TAIL.1) {
+        let gain = match (warm, self.growth.tail.grows()) {
             (false, _) => 1.0,
             (true, false) => 0.2,
-            (true, true) => 0.02,
+            (true, true) => 0.0,
         };
         if !self.held {
-            self.tail = Some((tail + gain * (slow.min(5.0 * TAIL.0) - TAIL.0)).max(0.0));
+            self.tail = Some((tail + gain * (slow.min(10.0 * TAIL.0) - TAIL.0)).max(0.0));
         }
         above
     }
@@ -338,7 +375,14 @@ impl Stream {
             self.steps.iter().filter(|step| step.slot > since).map(|step| f64::from(step.off)).collect();
         if let (Some(at), Some(off)) = (self.level.at.as_mut(), median(&mut off)) {
             *at += off;
+            // With a reference, that is what moves.
+            if let Some(hours) = &mut self.season {
+                hours.iter_mut().for_each(|hour| *hour += *at as f32);
+                *at = 0.0;
+            }
         }
+        self.crept = None;
+        self.growth.drift.clear(since);
         let mut usual = Losses::default();
         self.losses.iter().filter(|kept| kept.0 > since).for_each(|kept| usual.add(&kept.1));
         if usual.sent > 0 {
@@ -383,10 +427,10 @@ impl Together {
         let mut held = Held::default();
         if let Some(middle) = median(&mut self.offs) {
             let (slack, warm) = (self.level.slack(), self.level.is_warm());
-            let off = self.level.step(middle, SLOT as f64, false);
+            let off = self.level.step(middle, SLOT as f64, self.growth.shifts(), false);
             if warm {
-                held.slower = self.growth.slower.step(slot, |sum| sum.score(off / slack - 1.0));
-                held.faster = self.growth.faster.step(slot, |sum| sum.score(-off / slack - 1.0));
+                held.slower = self.growth.slower.step(slot, |sum| sum.score((off - slack) / (slack * WIDTH)));
+                held.faster = self.growth.faster.step(slot, |sum| sum.score((-off - slack) / (slack * WIDTH)));
             }
         }
         let losses = std::mem::take(&mut self.losses);

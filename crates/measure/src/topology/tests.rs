@@ -105,3 +105,18 @@ fn one_host_or_none_has_no_pairs() {
         assert!(topology.epoch_seconds(0) > 0);
     }
 }
+
+#[test]
+fn an_outlook_says_what_a_plan_costs_and_sees() {
+    let second = Nanos::secs(1);
+    let all = Outlook::of(Topology::All, &hosts(100, 4), 1, 1, second, second);
+    assert_eq!((all.cells, all.per_second, all.most_sent_per_second), (9_900, 9_900.0, 99.0));
+    assert_eq!((all.covered, all.unprobed, all.cover_seconds), (Some(1.0), 0, Some(3_600)));
+    let few = Outlook::of(Topology::Random { partners: 8 }, &hosts(100, 4), 1, 1, second, second);
+    assert_eq!((few.cells, few.unprobed, few.cover_seconds), (800, 0, Some(25 * 3_600)));
+    // Silence does not wait for more requests than three in a row; loss is sooner seen by many.
+    assert_eq!(few.silence_seconds, 5.0);
+    assert!(all.loss_seconds.unwrap() < 60.0 && few.loss_seconds.unwrap() > all.loss_seconds.unwrap());
+    let none = Outlook::of(Topology::Random { partners: 0 }, &hosts(9, 1), 1, 1, second, second);
+    assert_eq!((none.cells, none.unprobed, none.loss_seconds, none.cover_seconds), (0, 9, None, None));
+}

@@ -28,6 +28,8 @@ pub enum Fault {
     LossOut(f64),
     /// Likewise of the replies.
     LossBack(f64),
+    /// Response times grow by this factor within three hours, evenly.
+    Creeps(f64),
     /// Nothing is answered.
     Silent,
     /// One in ten responses takes five times as long.
@@ -117,7 +119,10 @@ impl Network {
                 .planted
                 .iter()
                 .filter(|planted| (planted.from..planted.to).contains(&second) && (planted.hits)(from, to))
-                .map(|planted| planted.fault)
+                .map(|planted| match planted.fault {
+                    Fault::Creeps(by) => Fault::Factor(by.powf(((second - planted.from) as f64 / 10_800.0).min(1.0))),
+                    fault => fault,
+                })
                 .collect();
             if faults.contains(&Fault::NoReport) {
                 continue;
@@ -146,7 +151,7 @@ impl Network {
                     Fault::Silent => out = true,
                     Fault::Slow => takes *= if self.rng.u32(0..10) == 0 { 5.0 } else { 1.0 },
                     Fault::Busy => takes *= if busy { 2.0 } else { 1.0 },
-                    Fault::NoReport => {}
+                    Fault::NoReport | Fault::Creeps(_) => {}
                 }
             }
             if out || back {

@@ -1,0 +1,24 @@
+//! How long noticing takes, as an expectation: for a plan, before anything is measured.
+
+use super::evidence::log_growth;
+use super::silence::{FEWEST, SECONDS};
+use super::stream::{NORMAL_LOSS, SLOT, SLOT_MOST};
+use super::{COMPANY, Settings, limit};
+use crate::unit::Nanos;
+
+/// Seconds from a silence to its being noticed, where a request leaves each cell every `every` and is lost after `timeout`. Half a second of it is the
+/// way to the end of the second, and the rest is waited for so that the silent cells of one cause come together.
+pub fn of_silence(every: Nanos, timeout: Nanos) -> f64 {
+    let run = (every.as_secs_f64() * FEWEST as f64).max(SECONDS as f64);
+    run + 0.5 + timeout.as_secs_f64() + COMPANY as f64 / 2.0
+}
+
+/// Seconds until it is noticed that cells which together make `per_second` requests a second lose the `share` of them, 0 to 1, in a mesh of `cells`
+/// cells. `None` where it is not expected to be noticed.
+pub fn of_loss(settings: &Settings, cells: usize, per_second: f64, share: f64) -> Option<f64> {
+    let requests = per_second * SLOT as f64;
+    let growth = log_growth(requests, share, NORMAL_LOSS, SLOT_MOST);
+    // Twice as many streams as cells: what a mesh of five hosts or more has at most.
+    let slots = (limit(settings, cells, cells as f64) * 4.0).ln() / growth;
+    (growth > 0.0).then(|| slots.ceil() * SLOT as f64 + SLOT as f64 / 2.0 + settings.settle as f64)
+}
