@@ -125,7 +125,13 @@ pub struct Lookout {
     incidents: Incidents,
     /// Second in which a cell was found silent whose incident waits for company.
     waiting: Option<u64>,
+    /// Since when it was looked without a pause, and when last: what nobody listened to is no agent's silence.
+    since: u64,
+    stepped: Option<u64>,
 }
+
+/// Seconds between two looks after which nobody listened in between.
+const PAUSE: u64 = 5;
 
 impl Lookout {
     /// A lookout that knows nothing yet.
@@ -143,6 +149,8 @@ impl Lookout {
             together: parts.iter().map(|part| part.together.then(Together::default)).collect(),
             incidents: Incidents::default(),
             waiting: None,
+            since: 0,
+            stepped: None,
             mesh,
             parts,
             of,
@@ -251,6 +259,10 @@ impl Lookout {
     /// Judges everything up to `now`, seconds since 1970: to be called once a second, or later for several.
     pub fn step(&mut self, now: u64) -> Vec<Change> {
         let mut changes = Vec::new();
+        if self.stepped.is_none_or(|stepped| now > stepped + PAUSE) {
+            self.since = now;
+        }
+        self.stepped = Some(now);
         self.judge_agents(now, &mut changes);
         self.judge_silence(now, &mut changes);
         let Some(last) = (now.saturating_sub(self.settings.settle) / SLOT).checked_sub(1) else { return changes };
@@ -288,7 +300,7 @@ impl Lookout {
             .map(|host| (host, self.cells_of(host)))
             .filter(|(_, cells)| !cells.is_empty())
             .collect();
-        let silent = |host: HostId| self.agents[host as usize].is_silent(now, self.settings.settle);
+        let silent = |host: HostId| self.agents[host as usize].is_silent(now, self.settings.settle, self.since);
         let quiet = probing.iter().filter(|(host, _)| silent(*host)).count();
         // Where nobody reports, that is one fact: it may be this end.
         let had = self.incidents.has(Kind::AgentSilent, &Scope::Everything);
@@ -308,7 +320,7 @@ impl Lookout {
             let overloaded = agent.is_overloaded(self.incidents.has(Kind::Overloaded, &scope));
             let had = self.incidents.has(Kind::AgentSilent, &scope);
             let gone =
-                agent.is_silent(now, self.settings.settle) && (had || !all && !self.incidents.is_host_lost(host));
+                agent.is_silent(now, self.settings.settle, self.since) && (had || !all && !self.incidents.is_host_lost(host));
             facts.push((Kind::AgentSilent, scope.clone(), gone, cells.clone(), agent.last, None));
             facts.push((Kind::Overloaded, scope, overloaded, cells, None, agent.disturbed().map(Size::Disturbed)));
         }

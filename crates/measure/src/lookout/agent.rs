@@ -47,8 +47,8 @@ impl Agent {
         self.disturbed().is_some_and(|share| if before { share > OVERLOADED.1 } else { share >= OVERLOADED.0 })
     }
 
-    /// Whether it stopped to report.
-    pub fn is_silent(&self, now: u64, settle: u64) -> bool {
-        self.last.is_some_and(|last| last + settle + SILENT < now)
+    /// Whether it stopped to report, where it is listened to since `since`.
+    pub fn is_silent(&self, now: u64, settle: u64, since: u64) -> bool {
+        self.last.is_some_and(|last| last.max(since) + settle + SILENT < now)
     }
 }
