@@ -366,7 +366,9 @@ impl Turns {
                     Taken::Reply { seq, at, count } => machine.reply(cell, seq, at, count.filter(|_| is_newest)),
                     Taken::Corrupt(seq) => {
                         let seq = seq.or_else(|| machine.waiting(cell).0);
-                        seq.into_iter().for_each(|seq| machine.end(cell, seq, End::Corrupt));
+                        if let Some(seq) = seq {
+                            machine.end(cell, seq, End::Corrupt);
+                        }
                     }
                     Taken::End => {
                         // It would be an event for ever.
@@ -412,7 +414,8 @@ impl Turns {
         let latest = self.machine.latest();
         if latest != self.began {
             self.began = latest;
-            latest.into_iter().for_each(|number| drop(self.tell.send(Told::Began(number))));
+            // Nobody listens only where all of this ends.
+            let _ = latest.map(|number| self.tell.send(Told::Began(number)));
         }
     }
 
@@ -438,6 +441,7 @@ impl Turns {
 
 /// Somebody refused a request of this cell: that one, or where it is not said which, the oldest that waits.
 fn refused(machine: &mut Machine, cell: CellId, seq: Option<u64>) {
-    let seq = seq.or_else(|| machine.waiting(cell).0);
-    seq.into_iter().for_each(|seq| machine.end(cell, seq, End::Refused));
+    if let Some(seq) = seq.or_else(|| machine.waiting(cell).0) {
+        machine.end(cell, seq, End::Refused);
+    }
 }

@@ -131,6 +131,7 @@ impl Prober {
 
     /// Nothing more is asked of this one; what is under way comes to its end.
     pub fn remove(&mut self, cell: CellId) {
+        self.due.retain(|Reverse((_, other))| *other != cell);
         if let Some(found) = self.cells.get_mut(&cell) {
             found.retired = true;
             if found.requests.is_empty() {
@@ -168,13 +169,13 @@ impl Prober {
         loop {
             let Reverse((due, cell)) = *self.due.peek().filter(|Reverse((due, _))| *due <= now)?;
             self.due.pop();
-            let Some(found) = self.cells.get_mut(&cell).filter(|found| !found.retired) else { continue };
+            let Some(found) = self.cells.get_mut(&cell) else { continue };
             let Some(rhythm) = &mut found.rhythm else { continue };
             let held_up = now.since(due) > Some(HELD_UP);
             if held_up {
-                rhythm.skip_to(now)
+                rhythm.skip_to(now);
             } else {
-                rhythm.advance()
+                rhythm.advance();
             }
             self.due.push(Reverse((rhythm.peek(), cell)));
             if held_up {

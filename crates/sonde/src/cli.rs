@@ -98,6 +98,12 @@ enum Command {
     Accept(monitor::MonitorOptions),
     /// Run the server for rtt, load and throughput
     Serve(serve::options::ServeOptions),
+    /// Stay on this host and measure what a monitor assigns, or serve one `sonde run`
+    ///
+    /// With --monitor it stays until SIGINT, SIGTERM or SIGHUP: it measures what was assigned last, also after a restart, keeps each second's results in
+    /// files until the monitor has stored them, and answers the other agents. systemd is told when it is ready, and that it lives. Without an option it
+    /// is the agent of `sonde run`, which reads orders from standard input, one JSON object per line; people need not call it so.
+    Agent(agent::AgentOptions),
     /// Emulate a slow or lossy link between two network namespaces
     ///
     /// One thread relays packets between two TUN devices, for kernels without netem and for links whose exact losses must be known. It
@@ -134,9 +140,6 @@ enum Command {
     Completions(completions::CompletionsOptions),
     /// Print a manual page, or write all of them
     Man(man::ManOptions),
-    /// Agent of `sonde run` on this host: reads orders from standard input, one JSON object per line
-    #[command(hide = true)]
-    Agent(agent::AgentOptions),
     /// Write the reference pages of this program's documentation
     #[command(hide = true)]
     Reference(reference::ReferenceOptions),

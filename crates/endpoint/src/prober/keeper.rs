@@ -218,17 +218,14 @@ impl Keeper {
     /// may have another address by now.
     fn look_after(&mut self, cell: CellId) {
         let Some(kept) = self.cells.get_mut(&cell) else { return };
-        match &mut kept.control {
-            Some(control) => {
-                if control.ask().is_err() {
-                    self.ended(cell);
-                }
+        let is_named = kept.target.host.parse::<IpAddr>().is_err();
+        if let Some(control) = &mut kept.control {
+            if control.ask().is_err() {
+                self.ended(cell);
             }
+        } else if is_named && kept.trouble.is_none() && kept.broken.is_none() {
             // What does not open has a pause of its own.
-            None if kept.trouble.is_none() && kept.broken.is_none() && kept.target.host.parse::<IpAddr>().is_err() => {
-                kept.due = kept.due.min(kept.opened.after(LONGEST_PAUSE));
-            }
-            None => {}
+            kept.due = kept.due.min(kept.opened.after(LONGEST_PAUSE));
         }
     }
 

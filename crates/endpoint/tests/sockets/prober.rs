@@ -13,7 +13,7 @@ use measure::prober::second::{Second, Tally};
 use measure::unit::Nanos;
 
 /// Far above what any of this takes.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 const EVERY: Nanos = Nanos::millis(20);
 
 fn target(carrier: Carrier, port: u16) -> Target {

@@ -18,7 +18,7 @@ const RECORDED: &str = "@th,264,8 & 4 == 0";
 
 /// An agent in a namespace, and who speaks to it.
 struct Agent {
-    agent: Child,
+    staying: Child,
     attached: Child,
     orders: ChildStdin,
     told: Receiver<Value>,
@@ -33,7 +33,7 @@ impl Agent {
             command.arg("agent").args(words).arg("--state").arg(folder.path());
             command
         };
-        let agent = command(&["--monitor"]).spawn().unwrap();
+        let staying = command(&["--monitor"]).spawn().unwrap();
         let socket = folder.path().join("agent.sock");
         testbed::wait::until("the agent listens", || std::os::unix::net::UnixStream::connect(&socket).is_ok());
         let mut attached = command(&["--attach"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -44,7 +44,7 @@ impl Agent {
                 let _ = tell.send(serde_json::from_str(&line).unwrap());
             }
         });
-        Self { agent, attached, orders, told, folder }
+        Self { staying, attached, orders, told, folder }
     }
 
     fn ask(&mut self, cells: &Value) {
@@ -66,7 +66,7 @@ impl Agent {
 
 impl Drop for Agent {
     fn drop(&mut self) {
-        for child in [&mut self.attached, &mut self.agent] {
+        for child in [&mut self.attached, &mut self.staying] {
             let _ = child.kill();
             let _ = child.wait();
         }

@@ -20,7 +20,7 @@ use super::spool::{Cursor, Spool};
 /// An order that is longer is none, octets.
 const LONGEST: u64 = 8 << 20;
 /// Whoever takes nothing for so long is gone.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A far host and by what it is asked.
 type Cell = (String, Over);
@@ -91,15 +91,15 @@ impl Desk {
     }
 
     /// Attends to whoever connects, until the process ends.
-    pub fn attend(self: Arc<Self>, listener: &UnixListener, obey: Arc<dyn Obey>) {
+    pub fn attend(self: Arc<Self>, listener: &UnixListener, obey: &Arc<dyn Obey>) {
         for stream in listener.incoming().filter_map(Result::ok) {
-            let (desk, obey) = (Arc::clone(&self), Arc::clone(&obey));
+            let (desk, obey) = (Arc::clone(&self), Arc::clone(obey));
             // Where no thread is granted the connection ends.
-            let _ = thread::Builder::new().name("attached".into()).spawn(move || desk.serve(stream, &*obey));
+            let _ = thread::Builder::new().name("attached".into()).spawn(move || desk.serve(&stream, &*obey));
         }
     }
 
-    fn serve(self: Arc<Self>, stream: UnixStream, obey: &dyn Obey) {
+    fn serve(&self, stream: &UnixStream, obey: &dyn Obey) {
         let number = {
             let mut now = self.now();
             now.connections += 1;
@@ -110,10 +110,10 @@ impl Desk {
         thread::scope(|scope| {
             scope.spawn(|| {
                 // Whatever ends it, the other end sees that the connection does.
-                let _ = self.tell(&stream, number);
+                let _ = self.tell(stream, number);
                 let _ = stream.shutdown(Shutdown::Both);
             });
-            self.heed(&stream, number, obey);
+            self.heed(stream, number, obey);
             let mut now = self.now();
             if now.attached == number {
                 now.attached = 0;

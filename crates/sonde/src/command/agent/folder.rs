@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use logbook::monitor::talk::Assignment;
 use rustix::fs::{FlockOperation, flock};
 
+use crate::command::lab::place;
 use crate::failure::Failure;
 
 /// The name of one where none is given.
@@ -42,7 +43,7 @@ impl Folder {
     /// # Errors
     /// A folder that cannot be made or is another user's.
     pub fn of(named: Option<&Path>) -> Result<Self, Failure> {
-        let path = place(named);
+        let path = path_of(named);
         let cannot = |error: io::Error| {
             Failure::usage(format!("{}: cannot be the agent's folder: {error}", path.display()))
                 .about(path.display().to_string())
@@ -167,14 +168,12 @@ fn owned(options: &mut OpenOptions) -> &mut OpenOptions {
     options.mode(0o600)
 }
 
-fn place(named: Option<&Path>) -> PathBuf {
+fn path_of(named: Option<&Path>) -> PathBuf {
     let named = named.unwrap_or_else(|| Path::new(USUAL));
     if named.as_os_str().as_encoded_bytes().contains(&b'/') {
         return named.to_owned();
     }
-    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));
-    state.map_or_else(|| SYSTEM.into(), |state| state.join("sonde")).join(named)
+    place::state().unwrap_or_else(|| SYSTEM.into()).join(named)
 }
 
 #[cfg(test)]

@@ -317,12 +317,12 @@ fn seq_of(line: &[u8]) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use logbook::monitor::talk::Beat;
+    use logbook::monitor::talk::{Beat, Health};
 
     use super::*;
 
     fn line(seq: u64) -> Vec<u8> {
-        let beat = Beat { seq, at: 1_000 + seq, own: Default::default(), cells: Vec::new() };
+        let beat = Beat { seq, at: 1_000 + seq, own: Health::default(), cells: Vec::new() };
         let mut line = serde_json::to_vec(&Told::Beat(beat)).unwrap();
         line.push(b'\n');
         line

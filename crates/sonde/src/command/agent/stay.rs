@@ -58,8 +58,8 @@ pub fn run(folder: Folder, spool: Bytes, detached: bool, output: &Output) -> Res
     if let Some(assignment) = work.folder.assigned() {
         work.measure(&assignment);
     }
-    let desk = (Arc::clone(&work.desk), Arc::clone(&work));
-    start("desk", move || desk.0.attend(&listener, desk.1))?;
+    let (desk, obey) = (Arc::clone(&work.desk), Arc::clone(&work) as Arc<dyn Obey>);
+    start("desk", move || desk.attend(&listener, &obey))?;
     let said =
         supervisor.ready("measuring what is assigned").and_then(|()| if detached { step_back() } else { Ok(()) });
     if let Err(error) = said {

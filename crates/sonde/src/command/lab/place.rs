@@ -26,9 +26,14 @@ pub fn folder() -> Result<Folder, Failure> {
 
 /// The same as a path; `None`: an environment without a home.
 pub fn labs() -> Option<PathBuf> {
+    state().map(|state| state.join("lab"))
+}
+
+/// Where this program notes what it has going: `$XDG_STATE_HOME/sonde`, or below `~/.local/state`; `None`: an environment without a home.
+pub fn state() -> Option<PathBuf> {
     let state = absolute(std::env::var_os("XDG_STATE_HOME"));
     let state = state.or_else(|| absolute(std::env::var_os("HOME")).map(|home| home.join(".local/state")));
-    state.map(|state| state.join("sonde/lab"))
+    state.map(|state| state.join("sonde"))
 }
 
 /// Where sockets may lie: `$XDG_RUNTIME_DIR`, or `/tmp`.
