@@ -1,6 +1,7 @@
 //! How much a monitor will keep, before it keeps any: rows, octets a day, and what it comes to in the end.
 
-use std::io::{self, Write};
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -58,10 +59,11 @@ fn text(options: &Options, every: Nanos) -> String {
         grouped(minutes),
         grouped(minutes.div_ceil(Level::Day.seconds())),
     );
-    text += &format!("  {:<26}{:>14}{:>14}\n", "", STORES[0].0, STORES[1].0);
+    // Writing to a string does not fail.
+    let _written = writeln!(text, "  {:<26}{:>14}{:>14}", "", STORES[0].0, STORES[1].0);
     let mut line = |label: &str, octets: [f64; 2]| {
         let [one, other] = octets.map(|octets| report::number::size(Bytes(octets as u64)));
-        text += &format!("  {label:<26}{one:>14}{other:>14}\n");
+        let _written = writeln!(text, "  {label:<26}{one:>14}{other:>14}");
     };
     let row = |level: usize| STORES.map(|(_, beside)| spans[level] + beside);
     let of = |level: Level, days: u64| row(level as usize).map(|octets| octets * (rows(level) * days) as f64);

@@ -99,7 +99,7 @@ impl Source {
         let mut random = fastrand::Rng::with_seed(20);
         let mut normal = || (0..12).map(|_| random.f64()).sum::<f64>() - 6.0;
         let time = |k: u64, normal: f64| {
-            if k % 100 == 0 { 1e6 * f64::exp(0.8 * normal) } else { 1e5 * f64::exp(0.25 * normal) }
+            if k.is_multiple_of(100) { 1e6 * f64::exp(0.8 * normal) } else { 1e5 * f64::exp(0.25 * normal) }
         };
         let times = (0..1 << 14).map(|k| time(k, normal()) as u64).collect();
         Self { times, random }

@@ -29,6 +29,21 @@ const BY_HOUR: u64 = 2 * 86_400;
 /// More rows than a table can be read of.
 const MOST_ROWS: u64 = 100_000;
 
+/// Which store.
+#[derive(Clone, Debug, Args)]
+pub struct StoreOptions {
+    /// The monitor's store: a file or `postgres://USER@HOST/DATABASE` [default: sonde/monitor.db in `$XDG_STATE_HOME` or ~/.local/state]
+    #[arg(long, value_name = "STORE", env = "SONDE_MONITOR_STORE", hide_env_values = true)]
+    store: Option<String>,
+}
+
+impl StoreOptions {
+    /// The store, which has to be there.
+    fn open(&self) -> Result<Box<dyn Store>, Failure> {
+        Ok(open(self.store.as_deref(), Purpose::Read)?)
+    }
+}
+
 /// Which past.
 #[derive(Clone, Debug, Args)]
 pub struct Options {
@@ -56,9 +71,9 @@ pub struct Options {
     /// Print CSV, a line for each interval
     #[arg(long, conflicts_with = "json")]
     pub csv: bool,
-    /// The monitor's store: a file or postgres://USER@HOST/DATABASE [default: sonde/monitor.db in `$XDG_STATE_HOME` or ~/.local/state]
-    #[arg(long, value_name = "STORE", env = "SONDE_MONITOR_STORE", hide_env_values = true)]
-    pub store: Option<String>,
+    /// Which store.
+    #[command(flatten)]
+    pub store: StoreOptions,
 }
 
 /// Which two stretches are compared.
@@ -73,9 +88,9 @@ pub struct CompareOptions {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
-    /// The monitor's store: a file or postgres://USER@HOST/DATABASE [default: sonde/monitor.db in `$XDG_STATE_HOME` or ~/.local/state]
-    #[arg(long, value_name = "STORE", env = "SONDE_MONITOR_STORE", hide_env_values = true)]
-    pub store: Option<String>,
+    /// Which store.
+    #[command(flatten)]
+    pub store: StoreOptions,
 }
 
 /// By what a host was asked.
@@ -168,7 +183,7 @@ fn told(options: &Options, now: &Zoned) -> Result<Told> {
             format!("--since {} is not before --until {}", options.since, options.until.as_deref().unwrap_or("now"));
         return Err(Failure::new(told, "give an earlier --since").into());
     }
-    let mut store = open(options.store.as_deref(), Purpose::Read).map_err(Failure::from)?;
+    let mut store = options.store.open()?;
     let zone = now.time_zone();
     match (&options.hosts[..], &options.against) {
         ([from, to], Some(before)) => {
@@ -210,7 +225,7 @@ pub fn compare(options: &CompareOptions, now: &Zoned) -> Result<ExitCode> {
 
 fn compared(options: &CompareOptions, now: &Zoned) -> Result<Told> {
     let parsed: Vec<_> = options.cells.iter().map(|word| time::cell_at(word, now)).collect::<Result<_, _>>()?;
-    let mut store = open(options.store.as_deref(), Purpose::Read).map_err(Failure::from)?;
+    let mut store = options.store.open()?;
     let [(a, b, first), (c, d, second)] = &parsed[..] else {
         return Err(Failure::new("two cells are compared", "'a>b@mon' 'a>b@tue'").into());
     };

@@ -10,9 +10,8 @@ use report::markup::visible;
 
 use super::table::clock;
 use super::time::{Stretch, second, stretch};
-use super::{Told, document};
+use super::{StoreOptions, Told, document};
 use crate::failure::Failure;
-use crate::store::place::{Purpose, open};
 use crate::store::{Baseline, Store};
 
 /// What is accepted.
@@ -33,14 +32,14 @@ pub struct Options {
     /// Print the list as JSON
     #[arg(long, conflicts_with = "name")]
     pub json: bool,
-    /// The monitor's store: a file or postgres://USER@HOST/DATABASE [default: sonde/monitor.db in `$XDG_STATE_HOME` or ~/.local/state]
-    #[arg(long, value_name = "STORE", env = "SONDE_MONITOR_STORE", hide_env_values = true)]
-    pub store: Option<String>,
+    /// Which store.
+    #[command(flatten)]
+    pub store: StoreOptions,
 }
 
 pub(super) fn told(options: &Options, now: &Zoned) -> Result<Told> {
     // It is read as history is: a store is made by who measures.
-    let mut store = open(options.store.as_deref(), Purpose::Read).map_err(Failure::from)?;
+    let mut store = options.store.open()?;
     let zone = now.time_zone();
     match (&options.name, &options.time) {
         (None, _) => list(store.as_mut(), options.json, zone),

@@ -4,6 +4,8 @@
 //! each told something new. A block is [`APART`] times as long as an interval resembles those after it, and at least so long that a side has no
 //! more than [`BLOCKS`]. Minutes in which the host that asked was late itself are left out: they say nothing of the network.
 
+use std::fmt::Write;
+
 use anyhow::Result;
 use jiff::tz::TimeZone;
 use logbook::moment::Moment;
@@ -186,13 +188,14 @@ impl Comparison<'_> {
         let [first, second] = [0, 1].map(|at| self.side(at));
         let mut text = match self.judged {
             Judged::Told { quantiles, loss, block } => {
+                // Writing to a string does not fail.
                 let mut text = String::new();
                 for (q, of) in QUANTILES.iter().zip(quantiles) {
                     let medians = of.first.and_then(time).zip(of.second.and_then(time));
                     let medians = medians.map_or_else(String::new, |(first, second)| format!(" ({first} → {second})"));
-                    text += &format!("{}{medians}\n", change(&percentile_name(*q), of));
+                    let _written = writeln!(text, "{}{medians}", change(&percentile_name(*q), of));
                 }
-                text += &format!("{}\n  {second}\n  against {first}\n", difference(loss));
+                let _written = writeln!(text, "{}\n  {second}\n  against {first}", difference(loss));
                 let (a, b) = loss.runs;
                 let length = *block as u64 * self.level.seconds() / 60;
                 text + &format!("  {a}+{b} blocks of {} each\n", count(length, "minute", "minutes"))
@@ -201,7 +204,7 @@ impl Comparison<'_> {
         };
         if self.left_out > 0 {
             let many = count(self.left_out as u64, "interval", "intervals");
-            text += &format!("  left out: {many} in which the host that asked was busy itself\n");
+            let _written = writeln!(text, "  left out: {many} in which the host that asked was busy itself");
         }
         if self.differ_in_time_of_day() {
             text += "! Different times of day: a daily rhythm shows as a difference too → compare whole days\n";

@@ -1,5 +1,7 @@
 //! The past for machines: JSON and CSV.
 
+use std::fmt::Write;
+
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use logbook::moment::Moment;
@@ -145,7 +147,8 @@ pub fn csv(pasts: &[Past]) -> String {
             let known = numbers.map(Some).into_iter().chain(times);
             let values: Vec<String> =
                 known.map(|value| value.map_or_else(String::new, |value| value.to_string())).collect();
-            text += &format!("{from},{to},{over},{at},{length},{}\n", values.join(","));
+            // Writing to a string does not fail.
+            let _written = writeln!(text, "{from},{to},{over},{at},{length},{}", values.join(","));
         }
     }
     text

@@ -10,8 +10,11 @@ use super::*;
 /// Opens the store that a case is about, as often as it likes.
 pub type Open<'a> = &'a dyn Fn() -> Box<dyn Store>;
 
-/// All cases, by name.
-pub const CASES: [(&str, fn(Open)); 9] = [
+/// What a store has to do, by name.
+type Case = (&'static str, fn(Open));
+
+/// All cases.
+pub const CASES: [Case; 9] = [
     ("parts of a minute add up", parts_add_up),
     ("what comes twice adds nothing", twice_is_once),
     ("beats of which some are kept are refused, with all that came with them", overlap_is_refused),
@@ -117,7 +120,9 @@ fn fill(store: &mut dyn Store, from: &Cell, instance: Uuid) -> Vec<(u64, Span)> 
 
 fn sums(minutes: &[(u64, Span)], level: Level) -> Vec<(u64, Span)> {
     let mut sums = BTreeMap::<u64, Span>::new();
-    minutes.iter().for_each(|(at, span)| sums.entry(level.start(*at)).or_default().add(span));
+    for (at, span) in minutes {
+        sums.entry(level.start(*at)).or_default().add(span);
+    }
     sums.into_iter().collect()
 }
 
@@ -243,8 +248,8 @@ fn documents_are_found(open: Open) {
     let mut found = |filter: IncidentFilter| store.incidents(&filter).unwrap();
     let all = IncidentFilter::default();
     assert_eq!(found(all.clone()), [later.clone(), early.clone()]);
-    assert_eq!(found(IncidentFilter { most: 1, ..all.clone() }), [later.clone()]);
-    assert_eq!(found(IncidentFilter { open: true, ..all.clone() }), [later.clone()]);
+    assert_eq!(found(IncidentFilter { most: 1, ..all.clone() }), vec![later.clone()]);
+    assert_eq!(found(IncidentFilter { open: true, ..all.clone() }), vec![later.clone()]);
     assert_eq!(found(IncidentFilter { from: DAY + 401, ..all.clone() }), [later]);
     assert_eq!(found(IncidentFilter { to: DAY + 80, ..all.clone() }), [early]);
     assert_eq!(found(IncidentFilter { to: DAY + 70, ..all }), []);

@@ -185,7 +185,9 @@ mod tests {
 
     fn minute(values: &[u64], lost: u64) -> Span {
         let mut span = Span::default();
-        values.iter().for_each(|value| span.answer(Nanos(*value)));
+        for value in values {
+            span.answer(Nanos(*value));
+        }
         (0..lost).for_each(|_| span.counts.end(Fate::Lost));
         span.lost_back = lost / 2;
         span
