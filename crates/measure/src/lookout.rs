@@ -44,7 +44,7 @@ const SILENT_ALONE: f64 = 0.01;
 /// Share of a scope's active cells that have to be silent.
 const ALL_SILENT: f64 = 0.9;
 /// Slots that may have passed unseen before everything begins anew.
-const LONG_GAP: u64 = 10_000;
+const LONG_GAP: u64 = 100;
 
 /// A host that is watched.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -113,6 +113,8 @@ pub struct Lookout {
     mesh: Mesh,
     parts: Vec<Part>,
     of: Vec<Vec<u32>>,
+    /// Cells that each host probes.
+    probed: Vec<Vec<CellId>>,
     /// Evidence that tells a change.
     limit: f64,
     /// Last slot that was judged.
@@ -137,6 +139,10 @@ impl Lookout {
     /// A lookout that knows nothing yet.
     pub fn new(settings: Settings, mesh: Mesh) -> Self {
         let (parts, of) = parts(&mesh);
+        let mut probed = vec![Vec::new(); mesh.hosts.len()];
+        for (cell, id) in mesh.cells.iter().zip(0..) {
+            probed[cell.from as usize].push(id);
+        }
         let (cells, watched) = (mesh.cells.len(), parts.iter().filter(|part| part.together).count());
         Self {
             settings: Settings { settle: settings.settle.min(LONGEST_SETTLE), ..settings },
@@ -154,6 +160,7 @@ impl Lookout {
             mesh,
             parts,
             of,
+            probed,
         }
     }
 
@@ -224,19 +231,23 @@ impl Lookout {
         let mut all: Vec<f64> = known.iter().map(|(_, at)| f64::from(*at)).collect();
         let Some(middle) = culprit::median(&mut all) else { return };
         let mut season = vec![middle as f32; 168];
-        known.into_iter().for_each(|(hour, at)| season[hour] = at);
+        for (hour, at) in known {
+            season[hour] = at;
+        }
         *stream = Stream::seasonal(season, stream.usual);
     }
 
     /// Takes a second of a host's agent: `second` since 1970, whether it was disturbed, and its cells. Its cells are those that it probes.
-    /// A second that comes after it was judged, or long before its time, is not taken: then the answer is false.
+    /// A second that comes before the first [`Lookout::step`], after it was judged, or more than 15 seconds before its time is not taken: then the
+    /// answer is false.
     pub fn beat(&mut self, host: HostId, second: u64, disturbed: bool, cells: &[(CellId, &Span)]) -> bool {
         let slot = second / SLOT;
-        let closed = *self.closed.get_or_insert(slot.saturating_sub(1));
+        // Only the caller's clock begins the time: one agent's clock may be wrong.
+        let Some(closed) = self.closed.filter(|closed| slot <= closed + PENDING) else { return false };
         if let Some(agent) = self.agents.get_mut(host as usize) {
             agent.take(second, disturbed);
         }
-        if slot <= closed || slot > closed + PENDING {
+        if slot <= closed {
             return false;
         }
         for (id, span) in cells {
@@ -266,7 +277,7 @@ impl Lookout {
         self.judge_agents(now, &mut changes);
         self.judge_silence(now, &mut changes);
         let Some(last) = (now.saturating_sub(self.settings.settle) / SLOT).checked_sub(1) else { return changes };
-        let Some(closed) = self.closed else { return changes };
+        let closed = *self.closed.get_or_insert(last);
         if last > closed + LONG_GAP {
             self.closed = Some(last - PENDING);
         }
@@ -296,54 +307,52 @@ impl Lookout {
     }
 
     fn judge_agents(&mut self, now: u64, changes: &mut Vec<Change>) {
-        let probing: Vec<(HostId, Vec<CellId>)> = (0..self.agents.len() as HostId)
-            .map(|host| (host, self.cells_of(host)))
-            .filter(|(_, cells)| !cells.is_empty())
-            .collect();
-        let silent = |host: HostId| self.agents[host as usize].is_silent(now, self.settings.settle, self.since);
-        let quiet = probing.iter().filter(|(host, _)| silent(*host)).count();
+        let (settle, since) = (self.settings.settle, self.since);
+        let probing: Vec<usize> = (0..self.probed.len()).filter(|host| !self.probed[*host].is_empty()).collect();
+        let quiet = probing.iter().filter(|host| self.agents[**host].is_silent(now, settle, since)).count();
         // Where nobody reports, that is one fact: it may be this end.
         let had = self.incidents.has(Kind::AgentSilent, &Scope::Everything);
         let all = quiet > 1 && if had { quiet * 2 > probing.len() } else { quiet == probing.len() };
-        let everything = (0..self.streams.len() as CellId).collect();
-        let mut facts = vec![(
-            Kind::AgentSilent,
-            Scope::Everything,
-            all,
-            everything,
-            self.agents.iter().filter_map(|agent| agent.last).max(),
-            None,
-        )];
-        for (host, cells) in probing {
-            let (agent, host) = (&self.agents[host as usize], &self.mesh.hosts[host as usize].name);
-            let scope = Scope::Host { host: host.clone(), role: Role::Client };
-            let overloaded = agent.is_overloaded(self.incidents.has(Kind::Overloaded, &scope));
-            let had = self.incidents.has(Kind::AgentSilent, &scope);
-            let gone =
-                agent.is_silent(now, self.settings.settle, self.since) && (had || !all && !self.incidents.is_host_lost(host));
-            facts.push((Kind::AgentSilent, scope.clone(), gone, cells.clone(), agent.last, None));
-            facts.push((Kind::Overloaded, scope, overloaded, cells, None, agent.disturbed().map(Size::Disturbed)));
-        }
-        for (kind, scope, is, cells, last, size) in facts {
-            let had = self.incidents.has(kind, &scope);
-            if is && !had {
-                // An overload is told after a part of a minute, in which it began.
-                let onset = last.map_or(
-                    Onset { earliest: now.saturating_sub(60), likely: now.saturating_sub(20), latest: now },
-                    |last| Onset { earliest: last + 1, likely: last + 1, latest: last + 2 },
-                );
-                let of = cells.len();
-                let placed = Placed { part: None, size, onset, affected: cells, direction: None };
-                changes.push(self.incidents.begin(kind, scope, placed, of, now));
-            } else if !is && had {
-                changes.extend(self.incidents.end_scope(kind, &scope, now));
-            }
+        let last = self.agents.iter().filter_map(|agent| agent.last).max();
+        self.tell(&Fact { kind: Kind::AgentSilent, host: None, is: all, last, size: None }, now, changes);
+        for host in probing {
+            let (agent, name) = (self.agents[host], &self.mesh.hosts[host].name);
+            let scope = Scope::Host { host: name.clone(), role: Role::Client };
+            let had = |kind| self.incidents.has(kind, &scope);
+            let alone = had(Kind::AgentSilent) || !(all || self.incidents.is_host_lost(name));
+            let is_silent = agent.is_silent(now, settle, since) && alone;
+            let is_overloaded = agent.is_overloaded(had(Kind::Overloaded));
+            let size = agent.disturbed().map(Size::Disturbed);
+            let host = Some(host);
+            self.tell(
+                &Fact { kind: Kind::AgentSilent, host, is: is_silent, last: agent.last, size: None },
+                now,
+                changes,
+            );
+            self.tell(&Fact { kind: Kind::Overloaded, host, is: is_overloaded, last: None, size }, now, changes);
         }
     }
 
-    fn cells_of(&self, host: HostId) -> Vec<CellId> {
-        let cells = self.mesh.cells.iter().zip(0..);
-        cells.filter(|(cell, _)| cell.from == host).map(|(_, id)| id).collect()
+    fn tell(&mut self, fact: &Fact, now: u64, changes: &mut Vec<Change>) {
+        let scope = fact.host.map_or(Scope::Everything, |host| Scope::Host {
+            host: self.mesh.hosts[host].name.clone(),
+            role: Role::Client,
+        });
+        let had = self.incidents.has(fact.kind, &scope);
+        if fact.is && !had {
+            let affected =
+                fact.host.map_or_else(|| (0..self.streams.len() as CellId).collect(), |host| self.probed[host].clone());
+            let onset = match fact.last {
+                Some(last) => Onset { earliest: last + 1, likely: last + 1, latest: last + 2 },
+                // Told after a part of a minute, in which it began.
+                None => Onset { earliest: now.saturating_sub(60), likely: now.saturating_sub(20), latest: now },
+            };
+            let of = affected.len();
+            let placed = Placed { part: None, size: fact.size, onset, affected, direction: None };
+            changes.push(self.incidents.begin(fact.kind, scope, placed, of, now));
+        } else if !fact.is && had {
+            changes.extend(self.incidents.end_scope(fact.kind, &scope, now));
+        }
     }
 
     fn judge_silence(&mut self, now: u64, changes: &mut Vec<Change>) {
@@ -460,7 +469,7 @@ impl Lookout {
             }
         }
         if let Some(since) = drifted {
-            self.streams.iter_mut().filter(|stream| !stream.held).for_each(|stream| stream.to_reference(since));
+            self.streams.iter_mut().filter(|stream| !stream.held).for_each(|stream| stream.fall_back(since));
             alarms.slower(slot.saturating_sub(2 * LOOK));
         }
         for together in self.together.iter_mut().flatten() {
@@ -551,6 +560,17 @@ impl Lookout {
         }
         self.streams.iter_mut().zip(held).for_each(|(stream, held)| stream.held = held);
     }
+}
+
+/// What is known of one agent, or of all.
+struct Fact {
+    kind: Kind,
+    /// Absent: all of them.
+    host: Option<usize>,
+    is: bool,
+    /// Last second that was reported, where that is what it is about.
+    last: Option<u64>,
+    size: Option<Size>,
 }
 
 /// Evidence at which a change is told: as many slots as all streams together have between two false alarms.

@@ -73,9 +73,8 @@ impl Topology {
             Self::All => Some(1),
             Self::Rotation => Some(others.max(1) as u64),
             Self::Random { partners } if partners >= others => Some(1),
-            Self::Random { partners: 0 } => None,
+            Self::Zones { .. } | Self::Random { partners: 0 } => None,
             Self::Random { partners } => Some(others.div_ceil(partners - partners / 2) as u64),
-            Self::Zones { .. } => None,
         }
     }
 }
@@ -186,7 +185,7 @@ impl Draw<'_> {
         let mut found = BTreeSet::new();
         for (at, from) in order.iter().enumerate() {
             let degree = degree(*from).min(others);
-            let first = (self.epoch as u128 * degree as u128 % others.max(1) as u128) as usize;
+            let first = (u128::from(self.epoch) * degree as u128 % others.max(1) as u128) as usize;
             let distances = (0..others).map(|step| 1 + (first + step) % others);
             let pairs = distances.map(|distance| (*from, order[(at + distance) % order.len()]));
             found.extend(pairs.filter(|pair| !there.contains(pair)).take(degree));

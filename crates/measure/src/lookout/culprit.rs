@@ -108,7 +108,10 @@ impl Seen {
                 }
             }
             Self::Count(by) => {
-                cells.iter().for_each(|cell| by[*cell as usize].0 = by[*cell as usize].1.min(by[*cell as usize].0))
+                for cell in cells {
+                    let (count, expected) = &mut by[*cell as usize];
+                    *count = count.min(*expected);
+                }
             }
         }
     }

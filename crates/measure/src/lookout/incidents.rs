@@ -217,7 +217,8 @@ impl Incidents {
             None => (Scope::Unknown, placed.affected.clone()),
         };
         let of = if scope == Scope::Unknown { all } else { cells.len() };
-        let touches = |open: &Open| open.incident.kind == kind && open.cells.iter().any(|cell| cells.contains(cell));
+        let touches =
+            |open: &Open| open.incident.kind == kind && open.cells.iter().any(|cell| cells.binary_search(cell).is_ok());
         let touched: Vec<u64> = self.open.iter().filter(|open| touches(open)).map(|open| open.incident.id).collect();
         let Some(first) = touched.first().copied() else {
             if placed.affected.is_empty() {
@@ -230,7 +231,7 @@ impl Incidents {
             changes.push(began);
             return;
         };
-        let covers = |open: &Open| open.cells.iter().all(|cell| cells.contains(cell));
+        let covers = |open: &Open| open.cells.iter().all(|cell| cells.binary_search(cell).is_ok());
         let Some(open) = self.open.iter_mut().find(|open| open.incident.id == first) else { return };
         if scope == Scope::Unknown {
             return;

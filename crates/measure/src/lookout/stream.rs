@@ -307,7 +307,7 @@ impl Stream {
     }
 
     /// Judges by the reference from now on, if the level is far above it: its way there since about slot `since` was too slow to show.
-    pub fn to_reference(&mut self, since: u64) {
+    pub fn fall_back(&mut self, since: u64) {
         let Some(at) = self.level.at.filter(|at| self.season.is_some() && *at > CREPT) else { return };
         self.level.at = Some(0.0);
         self.crept = Some(since);
@@ -377,7 +377,9 @@ impl Stream {
             *at += off;
             // With a reference, that is what moves.
             if let Some(hours) = &mut self.season {
-                hours.iter_mut().for_each(|hour| *hour += *at as f32);
+                for hour in hours {
+                    *hour += *at as f32;
+                }
                 *at = 0.0;
             }
         }

@@ -1,0 +1,259 @@
+//! A centre with agents that are played: what they told is kept once whatever is killed, what happened is told, and strangers learn nothing.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use testbed::port;
+use testbed::process::{Ended, Running, ended, started};
+use testbed::wait;
+
+const LIMIT: Duration = Duration::from_mins(2);
+
+/// A monitor of two hosts whose agents are a script: `sonde agent --reach` prints what stands in `told`, and stays until it is ended.
+struct Stage {
+    folder: tempfile::TempDir,
+    port: u16,
+}
+
+impl Stage {
+    fn new(extra: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let script = format!(
+            "#!/bin/sh\ncase \"$1\" in key) echo played > \"$2\"; exit 0;; esac\nread host\ncase \"$host\" in *'\"a\"'*) cat {told};; esac\nexec cat > {orders}\n",
+            told = at("told").display(),
+            orders = at("orders").display(),
+        );
+        fs::write(at("sonde"), script).unwrap();
+        fs::set_permissions(at("sonde"), fs::Permissions::from_mode(0o755)).unwrap();
+        let host = |name: &str, last: u8| {
+            format!("[[hosts]]\nname = \"{name}\"\nreach = \"local\"\ninternal = \"10.0.0.{last}\"\n")
+        };
+        fs::write(at("plan.toml"), format!("name = \"played\"\n{extra}{}{}", host("a", 1), host("b", 2))).unwrap();
+        fs::write(at("told"), "").unwrap();
+        Self { folder, port: port::free() }
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// What the agent on `a` tells whoever connects, from the first to the last beat: as one that never heard that any is kept.
+    fn tells(&self, beats: &[(u64, Value)]) {
+        let hello = json!({"told": "hello", "version": 1, "program": "sonde", "program_version": "0.1.0",
+            "instance": "018f0000-0000-7000-8000-000000000001", "oldest": 1, "given_up": 0, "revision": null,
+            "boot_id": null, "wall_ns": Timestamp::now().as_nanosecond() as u64});
+        let mut text = format!("{hello}\n");
+        for (number, (at, cell)) in beats.iter().enumerate() {
+            let beat = json!({"told": "beat", "seq": number + 1, "at": at, "own": {}, "cells": [cell]});
+            writeln!(text, "{beat}").unwrap();
+        }
+        fs::write(self.at("told"), text).unwrap();
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sonde-monitor"));
+        command.arg("monitor").arg(self.at("plan.toml"));
+        for (option, name) in [("--state", "state"), ("--store", "monitor.db"), ("--sonde", "sonde")] {
+            command.arg(option).arg(self.at(name));
+        }
+        command.args(["--listen", &self.port.to_string()]);
+        command
+    }
+
+    fn start(&self) -> Running {
+        let running = started(&mut self.command());
+        wait::until("the page is served", || TcpStream::connect(("127.0.0.1", self.port)).is_ok());
+        running
+    }
+
+    /// An answer of the server: its head and its body.
+    fn get(&self, path: &str, head: &str) -> (String, String) {
+        self.asked(&format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n{head}\r\n"))
+    }
+
+    fn asked(&self, request: &str) -> (String, String) {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.set_read_timeout(Some(LIMIT)).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        let answer = String::from_utf8(answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        (head.to_owned(), body.to_owned())
+    }
+
+    /// Intervals of a → b that the page shows.
+    fn intervals(&self, since: u64) -> Vec<Value> {
+        let (head, body) = self.get(&format!("/api/v1/cell?from=a&to=b&since={since}"), "");
+        if head.starts_with("HTTP/1.1 200") { serde_json::from_str(&body).unwrap() } else { Vec::new() }
+    }
+
+    fn history(&self, words: &[&str]) -> Ended {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sonde-monitor"));
+        ended(command.arg("history").args(words).arg("--store").arg(self.at("monitor.db")), LIMIT)
+    }
+}
+
+/// The start of a minute some minutes ago.
+fn earlier(minutes: u64) -> u64 {
+    let now = Timestamp::now().as_second().unsigned_abs();
+    now - now % 60 - minutes * 60
+}
+
+fn answer(took: u64) -> Value {
+    json!({"to": "b", "times_ns": [took]})
+}
+
+#[test]
+fn what_agents_told_is_kept_once_whatever_is_killed() {
+    let stage = Stage::new("");
+    let from = earlier(6);
+    let beats = |count: u64| (0..count).map(|at| (from + at, answer(100_000 + at))).collect::<Vec<_>>();
+    stage.tells(&beats(150));
+    let first = stage.start();
+    // Two minutes are over, and half a third has come.
+    wait::until("two minutes are kept", || stage.intervals(from).len() == 2);
+    first.signal(Signal::KILL);
+    let _killed = first.end(LIMIT);
+    // The agent tells all of it again, and more.
+    stage.tells(&beats(200));
+    let second = stage.start();
+    wait::until("three minutes are kept", || stage.intervals(from).len() == 3);
+    second.signal(Signal::TERM);
+    assert_eq!(second.end(LIMIT).code, Some(0));
+    let told = stage.history(&["a", "b", "--since", "1h", "--by", "minute", "--json"]);
+    let document: Value = serde_json::from_str(&told.stdout).unwrap_or_else(|error| panic!("{error}: {}", told.told()));
+    let answered: Vec<u64> = document["cells"][0]["intervals"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|each| each["counts"]["answered"].as_u64().unwrap())
+        .collect();
+    assert_eq!(answered, [60, 60, 60, 20], "{}", told.stdout);
+}
+
+#[test]
+fn a_pair_that_falls_silent_is_told_by_all_ways() {
+    let heard = tempfile::NamedTempFile::new().unwrap();
+    let tell = format!("[[tell]]\nto = \"command\"\ncommand = [\"tee\", \"-a\", \"{}\"]\n", heard.path().display());
+    let stage = Stage::new(&tell);
+    let now = Timestamp::now().as_second().unsigned_abs();
+    // It answered until a moment ago, and its beats go on into the next seconds: the agent's clock is a little ahead.
+    let lost = json!({"to": "b", "lost": 1});
+    let beats: Vec<_> =
+        (now - 60..now - 8).map(|at| (at, answer(100_000))).chain((now - 8..now + 2).map(|at| (at, lost.clone()))).collect();
+    stage.tells(&beats);
+    let monitor = stage.start();
+    monitor.until("the terminal tells it", |told| told.contains("nothing is answered"));
+    let picture = || serde_json::from_str::<Value>(&stage.get("/api/v1/now", "").1).unwrap();
+    wait::until("the page tells it", || picture()["incidents"].as_array().is_some_and(|all| !all.is_empty()));
+    assert_eq!(picture()["incidents"][0]["kind"], "silent");
+    wait::until("somebody was told", || fs::read_to_string(heard.path()).unwrap().contains("\"firing\""));
+    let metrics = stage.get("/metrics", "").1;
+    assert!(metrics.contains("sonde_incidents{kind=\"silent\"} 1"), "{metrics}");
+    assert!(metrics.contains("sonde_host_requests_total{host=\"a\",over=\"udp\",fate=\"lost\"} 10"), "{metrics}");
+    monitor.signal(Signal::TERM);
+    assert_eq!(monitor.end(LIMIT).code, Some(0));
+    let history = stage.history(&[]);
+    assert!(history.stdout.contains("silent") || history.stdout.contains("nothing is answered"), "{}", history.told());
+}
+
+#[test]
+fn what_strangers_send_to_the_page_is_answered_and_nothing_more() {
+    let stage = Stage::new("");
+    let token = stage.at("token");
+    fs::write(&token, "a-word-of-more-than-16-letters\n").unwrap();
+    let mut command = stage.command();
+    let monitor = started(command.arg("--token-file").arg(&token));
+    wait::until("the page is served", || TcpStream::connect(("127.0.0.1", stage.port)).is_ok());
+    let status = |request: &str| stage.asked(request).0.split(' ').nth(1).unwrap().to_owned();
+    let get = |path: &str, head: &str| status(&format!("GET {path} HTTP/1.1\r\nConnection: close\r\n{head}\r\n"));
+    let known = "Host: localhost\r\nAuthorization: Bearer a-word-of-more-than-16-letters\r\n";
+    assert_eq!(get("/", known), "200");
+    assert_eq!(get("/", "Host: localhost\r\n"), "401");
+    assert_eq!(get("/", "Host: localhost\r\nAuthorization: Bearer another\r\n"), "401");
+    assert_eq!(get("/", "Host: localhost\r\nCookie: a=b; sonde-token=a-word-of-more-than-16-letters\r\n"), "200");
+    assert_eq!(get("/?token=a-word-of-more-than-16-letters", "Host: localhost\r\n"), "303");
+    // A name that somebody else's page gives this address.
+    assert_eq!(get("/", &known.replace("localhost", "evil.example")), "421");
+    assert_eq!(get("/../../etc/passwd", known), "404");
+    assert_eq!(get("/api/v1/cell?from=a", known), "400");
+    assert_eq!(get("/api/v1/cell?from=a&to=b&since=99999999999999999999", known), "400");
+    assert_eq!(status(&format!("POST / HTTP/1.1\r\nConnection: close\r\nContent-Length: 0\r\n{known}\r\n")), "405");
+    assert_eq!(status(&format!("GET / HTTP/1.1\r\n{known}X: {}\r\n\r\n", "x".repeat(1 << 20))), "431");
+    let (head, _) = stage.asked(&format!("GET / HTTP/1.1\r\nConnection: close\r\n{known}\r\n"));
+    assert!(head.contains("content-security-policy: default-src 'none'"), "{head}");
+    monitor.signal(Signal::TERM);
+    assert_eq!(monitor.end(LIMIT).code, Some(0));
+}
+
+#[test]
+fn a_page_for_all_is_refused_unless_it_is_meant() {
+    let stage = Stage::new("");
+    let mut command = stage.command();
+    let refused = ended(command.args(["--listen", "0.0.0.0:1"]), LIMIT);
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.said("--token-file") && refused.said("--open"), "{}", refused.told());
+}
+
+#[test]
+fn a_second_monitor_of_the_same_folder_is_refused() {
+    let stage = Stage::new("");
+    let first = stage.start();
+    let second = ended(&mut stage.command(), LIMIT);
+    assert_eq!(second.code, Some(2));
+    assert!(second.said("another monitor runs"), "{}", second.told());
+    first.signal(Signal::TERM);
+    assert_eq!(first.end(LIMIT).code, Some(0));
+}
+
+#[test]
+fn a_plan_that_changes_is_taken_over_and_one_that_is_wrong_is_not() {
+    let stage = Stage::new("");
+    stage.tells(&[(earlier(2), answer(100_000))]);
+    let monitor = stage.start();
+    let plan = fs::read_to_string(stage.at("plan.toml")).unwrap();
+    fs::write(stage.at("plan.toml"), format!("{plan}[[hosts]]\nname = \"a\"\nreach = \"local\"\ninternal = \"10.0.0.9\"\n")).unwrap();
+    monitor.until("the wrong one is told", |told| told.contains("two are called `a`"));
+    fs::write(stage.at("plan.toml"), format!("{plan}[[hosts]]\nname = \"c\"\nreach = \"local\"\ninternal = \"10.0.0.3\"\n")).unwrap();
+    monitor.until("the right one is told", |told| told.contains("the plan changed: 3 hosts, 6 cells"));
+    wait::until("the agent is told", || orders(&stage.at("orders")).iter().any(|order| order["cells"].as_array().is_some_and(|cells| cells.len() == 2)));
+    monitor.signal(Signal::TERM);
+    assert_eq!(monitor.end(LIMIT).code, Some(0));
+}
+
+/// What was ordered so far, whole lines alone.
+fn orders(path: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+#[test]
+fn metrics_are_as_promtool_wants_them() {
+    let stage = Stage::new("");
+    stage.tells(&[(earlier(1), answer(100_000))]);
+    let monitor = stage.start();
+    wait::until("a second is counted", || stage.get("/metrics", "").1.contains("sonde_host_round_trip_seconds_count{host=\"a\",over=\"udp\"} 1"));
+    let text = stage.get("/metrics", "").1;
+    let checker = Command::new("promtool").args(["check", "metrics"]).stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn();
+    match checker {
+        Ok(mut checker) => {
+            checker.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+            let said = checker.wait_with_output().unwrap();
+            assert!(said.status.success(), "{}{}", String::from_utf8_lossy(&said.stdout), String::from_utf8_lossy(&said.stderr));
+        }
+        Err(_) => testbed::skip::aloud("metrics by promtool: it is not installed (Debian: prometheus)"),
+    }
+    monitor.signal(Signal::TERM);
+    assert_eq!(monitor.end(LIMIT).code, Some(0));
+}
