@@ -322,7 +322,7 @@ impl Centre {
     fn reach(&mut self, at: usize) {
         let line = self.next_line;
         self.next_line += 1;
-        let state = self.state.folder_of(&self.plan.hosts[at].name);
+        let state = self.state.folder_of(&self.plan, &self.plan.hosts[at].name);
         let events = self.events.clone();
         match self.hosts[at].reach(line, &state, &self.tools.sonde, &events) {
             Ok((from, to)) => {

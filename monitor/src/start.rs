@@ -245,7 +245,7 @@ fn end(plan: &MonitorPlan, folder: &Path, purge: bool, sonde: &Path) -> Result<E
         .iter()
         .map(|host| {
             let mut command = Command::new(sonde);
-            command.args(["agent", "--reach", "--end", "--state", &state.folder_of(&host.name)]);
+            command.args(["agent", "--reach", "--end", "--state", &state.folder_of(plan, &host.name)]);
             command.args(purge.then_some("--purge")).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
             let mut child = command.spawn().with_context(|| format!("cannot run {}", sonde.display()))?;
             if let Some(mut stdin) = child.stdin.take() {

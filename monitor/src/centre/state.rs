@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use logbook::monitor::plan::MonitorPlan;
 use measure::lookout;
 use measure::lookout::incident::Incident;
 use serde::{Deserialize, Serialize};
@@ -78,8 +79,11 @@ impl State {
             .with_context(|| format!("cannot write {}", path.display()))
     }
 
-    /// What the agent on a host calls its folder: by monitor and host, so that several can be on one machine.
-    pub fn folder_of(&self, host: &str) -> String {
+    /// What the agent on a host calls its folder: as the plan says, else by monitor and host, so that several can be on one machine.
+    pub fn folder_of(&self, plan: &MonitorPlan, host: &str) -> String {
+        if let Some(folder) = &plan.agents {
+            return folder.clone();
+        }
         let plain = |letter: char| if letter.is_ascii_alphanumeric() || "._-".contains(letter) { letter } else { '-' };
         let host: String = host.chars().map(plain).collect();
         format!("monitor-{:08x}-{host}", self.monitor.as_u64_pair().1 as u32)

@@ -37,6 +37,9 @@ pub struct MonitorPlan {
     /// What is asked without an agent of ours on it.
     #[serde(default)]
     pub targets: Vec<Target>,
+    /// The folder of the agents that stand on the hosts already, as `/var/lib/sonde-agent`; absent: one of the monitor's own on each host.
+    #[serde(default)]
+    pub agents: Option<String>,
     /// How hosts ask each other.
     #[serde(default)]
     pub measure: Measured,
