@@ -396,3 +396,38 @@ fn its_reflector_answers_small_exchanges_and_nothing_else() {
         assert!(!went && said.contains(why), "{words:?}: {said}");
     }
 }
+
+#[test]
+fn what_many_hours_have_left_is_told_to_who_reads_and_held_up_by_nobody_who_does_not() {
+    const BEATS: u64 = 20_000;
+    let folder = tempfile::tempdir().unwrap();
+    let before = "01a215a3-fbe8-752c-9fea-15c45fb2fd0f";
+    let spool = folder.path().join("spool");
+    std::fs::create_dir(&spool).unwrap();
+    let beat = |seq: u64| {
+        let cell = json!({"to": "b", "times_ns": vec![seq; 100]});
+        json!({"told": "beat", "seq": seq, "at": 1_000 + seq, "own": {}, "cells": [cell]}).to_string()
+    };
+    let head = json!({ "instance": before }).to_string();
+    let text = std::iter::once(head).chain((1..=BEATS).map(beat)).collect::<Vec<_>>().join("\n") + "\n";
+    std::fs::write(spool.join("00000001.beats"), &text).unwrap();
+    let agent = Agent::start(folder.path());
+    let rude = UnixStream::connect(folder.path().join("agent.sock")).unwrap();
+    let mut centre = Centre::attach(folder.path());
+    centre.told("hello");
+    assert_eq!(centre.told("instance")["instance"], before);
+    for seq in 1..=BEATS {
+        assert_eq!(centre.told("beat")["seq"], seq);
+    }
+    let status = std::fs::read_to_string(format!("/proc/{}/status", agent.0.id())).unwrap();
+    let own = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
+    let own: u64 = own.trim().trim_end_matches(" kB").parse().unwrap();
+    assert!(text.len() > 10_000_000 && own < 30_000, "{} octets of beats, {own} kB of its own", text.len());
+    centre.order(&json!({"do": "kept", "instance": before, "upto": BEATS}));
+    centre.order(&json!({"do": "answer"}));
+    centre.told("here");
+    drop((centre, rude));
+    let next = Centre::attach(folder.path());
+    next.told("hello");
+    assert!(!spool.join("00000001.beats").exists(), "nothing is left of it");
+}
