@@ -30,8 +30,8 @@ use measure::unit::Instant;
 
 use crate::clock::Monotonic;
 use files::{Files, Notes};
-pub use interface::Towards;
 use interface::Link;
+pub use interface::Towards;
 use kept::Facts;
 use shared::Dated;
 pub use timekeeping::clock_state;

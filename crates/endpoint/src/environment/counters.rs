@@ -64,9 +64,9 @@ impl Reading {
 
     fn end(self) -> Counters {
         // One that lacks the last of those before it has names of its own too.
-        let own = self.own.or_else(|| {
-            (self.values.len() < self.names.len()).then(|| self.names[..self.values.len()].to_vec())
-        });
+        let own = self
+            .own
+            .or_else(|| (self.values.len() < self.names.len()).then(|| self.names[..self.values.len()].to_vec()));
         let names = own.map_or(self.names, |own| {
             let names = Arc::new(own);
             *NAMES.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(&names);
@@ -221,8 +221,14 @@ mod tests {
             counters.iter().for_each(|(name, value)| reading.take(&[&name[..1], &name[1..]], *value));
             reading.end()
         };
-        let readings =
-            [&[("aa", 1), ("bb", 2)][..], &[("aa", 3), ("bb", -2)], &[("bb", 2)], &[("bb", 2), ("c", 4)], &[("bb", 9)], &[]];
+        let readings = [
+            &[("aa", 1), ("bb", 2)][..],
+            &[("aa", 3), ("bb", -2)],
+            &[("bb", 2)],
+            &[("bb", 2), ("c", 4)],
+            &[("bb", 9)],
+            &[],
+        ];
         let kept: Vec<Counters> = readings.iter().map(|counters| reading(counters)).collect();
         for (kept, counters) in kept.iter().zip(readings) {
             assert_eq!(named(kept), counters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect());

@@ -48,7 +48,8 @@ impl CpuTime {
         for line in text.lines() {
             let Some((cpu, ticks)) = line.strip_prefix("cpu").and_then(|line| line.split_once(' ')) else { continue };
             if cpu.parse().is_ok_and(|cpu| ours.contains(&cpu)) {
-                let ticks: Vec<u64> = ticks.split_ascii_whitespace().map_while(|tick| tick.parse().ok()).take(8).collect();
+                let ticks: Vec<u64> =
+                    ticks.split_ascii_whitespace().map_while(|tick| tick.parse().ok()).take(8).collect();
                 sum.stolen += *ticks.get(7)?;
                 sum.all += ticks.iter().sum::<u64>();
             }

@@ -145,10 +145,7 @@ fn note_unread(found: &Disturbance, has_machine: bool, unread: &mut Vec<String>)
             unread.push(reason.to_owned());
         }
     };
-    note(
-        found.run_queue_share.is_none(),
-        "run-queue delay: no scheduler statistics of a thread that lived throughout",
-    );
+    note(found.run_queue_share.is_none(), "run-queue delay: no scheduler statistics of a thread that lived throughout");
     if has_machine {
         note(found.steal_share.is_none(), "steal: /proc/stat tells none, or no tick passed");
         note(found.cpu_pressure_share.is_none(), "/proc/pressure/cpu: not there, or off");

@@ -40,7 +40,7 @@ pub fn become_it(words: &[OsString]) -> Failure {
     let failure = Failure::usage(format!("cannot start {PROGRAM}, which draws: {error}"));
     match error.kind() {
         io::ErrorKind::NotFound => failure.hint(format!(
-            "install {PROGRAM} beside sonde or on the PATH (in the sources: cargo build --package {PROGRAM})"
+            "install {PROGRAM} beside sonde or on the PATH (in the sources: cargo build --release --package {PROGRAM})"
         )),
         _ => failure,
     }

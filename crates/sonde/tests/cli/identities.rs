@@ -160,7 +160,8 @@ fn every_command_that_measures_comes_by_its_identity() {
     for words in [&["127.0.0.1", "--port", port, "-t", "1"][..], &[&address, "-t", "1"]] {
         let look = document(printed(&mut sonde_in(folder.path(), &[words, &alice].concat())).as_bytes());
         let legs = look["look"]["legs"].as_array().unwrap();
-        let of_program = legs.iter().filter(|leg| leg["who"]["service"] == "sonde" && leg["sums"]["answered"].as_u64() > Some(0));
+        let of_program =
+            legs.iter().filter(|leg| leg["who"]["service"] == "sonde" && leg["sums"]["answered"].as_u64() > Some(0));
         assert_eq!(of_program.count(), 2, "{look}");
     }
 }

@@ -112,8 +112,7 @@ impl Shared {
 /// into the background after this.
 pub fn bind(settings: Settings) -> Result<Server, EndpointError> {
     let first = FirstMessage { patience: tcp::HEADER, rest: tcp::HEADER, needs: tcp::needs };
-    let hall =
-        Hall::new(settings.limits.connections)?.served_once_they_speak(first)?.with_book(&settings.door.book);
+    let hall = Hall::new(settings.limits.connections)?.served_once_they_speak(first)?.with_book(&settings.door.book);
     let sockets = settings.places.iter().map(|place| open(place, &settings)).collect::<Result<_, _>>()?;
     let shared = Shared {
         hall,

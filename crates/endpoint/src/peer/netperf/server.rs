@@ -132,7 +132,8 @@ pub fn bind(settings: Settings) -> Result<Netserver, EndpointError> {
     let first = FirstMessage { patience, rest: REST, needs };
     let hall = Hall::new(settings.limits.clients)?.one_by_one(settings.serial).served_once_they_speak(first)?;
     let hall = hall.with_book(&settings.door.book);
-    let shared = Shared { memory: Places::told_at(settings.limits.all_bytes, settings.door.book.memory()), settings, hall };
+    let shared =
+        Shared { memory: Places::told_at(settings.limits.all_bytes, settings.door.book.memory()), settings, hall };
     Ok(Netserver { listeners, shared: Arc::new(shared) })
 }
 

@@ -55,7 +55,10 @@ impl Sources {
             return;
         }
         // More addresses than an interface would be given one by one: all of these networks are this host.
-        run(near, &["sh", "-c", "ip -6 route add local fd00:181:7::/48 dev lo && sysctl -qw net.ipv6.ip_nonlocal_bind=1"]);
+        run(
+            near,
+            &["sh", "-c", "ip -6 route add local fd00:181:7::/48 dev lo && sysctl -qw net.ipv6.ip_nonlocal_bind=1"],
+        );
         run(far, &["ip", "-6", "route", "add", "fd00:181:7::/48", "via", &near.v6().to_string()]);
     }
 }
