@@ -6,7 +6,8 @@
 //!   be sent, and from the first of them to the last lies a quarter of the gap or more. One request, or one full window, that is lost and then waited for is a loss: in the
 //!   rest of its timeout nobody asked. A reply that took long is no gap either, for its time is in the distribution.
 //! - **chance does not explain it**: were the requests that this run got no answer to dealt out among all of them by chance, so many in a row
-//!   would come up less than once in two thousand runs.
+//!   would come up less than once in two thousand runs. Requests that were refused or could not be sent are not
+//!   lost by chance: where they are three or more, half of the run or more by time and by number, and its end, that is dark however few.
 //!
 //! All of them together are told from one hundredth of the run's time on. So the rule follows the timeout, the schedule and the
 //! losses of the run itself; no length is dark by itself.
@@ -20,6 +21,11 @@ use crate::unit::{Instant, Nanos};
 const SPREAD: f64 = 0.25;
 /// Losses in a row that chance brings in more than this share of runs are no gap.
 const CHANCE: f64 = 0.000_5;
+/// An end without a reply of at least this share of the run, by time and by requests that were refused or not sent, is dark whatever
+/// chance brings …
+const HALF: f64 = 0.5;
+/// … where there were so many of them.
+const FEW: u64 = 3;
 /// Less than this share of the time is told as loss alone.
 const NOTABLE: f64 = 0.01;
 
@@ -32,11 +38,16 @@ pub fn dark(recording: &Recording) -> Option<Dark> {
     }
     let gaps = common(&recording.gaps);
     let end = gaps.iter().map(|gap| gap.to).fold(recording.ended, Instant::max);
-    let spells: Vec<&Gap> =
-        gaps.iter().filter(|gap| is_asked_again(gap) && by_chance(gap.asked.count, gone, all) < CHANCE).collect();
+    let length = end.since(recording.began).filter(|length| *length > Nanos::ZERO)?;
+    let is_half = |gap: &Gap| {
+        let barred = gap.asked.count - gap.asked.left;
+        let shares = [gap.length().0 as f64 / length.0 as f64, barred as f64 / all as f64];
+        gap.to == end && barred >= FEW && shares.iter().all(|share| *share >= HALF)
+    };
+    let is_dark = |gap: &&Gap| is_asked_again(gap) && (by_chance(gap.asked.count, gone, all) < CHANCE || is_half(gap));
+    let spells: Vec<&Gap> = gaps.iter().filter(is_dark).collect();
     let longest = spells.iter().max_by_key(|gap| gap.length())?;
     let total = Nanos(spells.iter().map(|gap| gap.length().0).sum());
-    let length = end.since(recording.began).filter(|length| *length > Nanos::ZERO)?;
     let share = total.0 as f64 / length.0 as f64;
     let since = |at: Instant| at.since(recording.began).unwrap_or(Nanos::ZERO);
     let other = length.0.saturating_sub(total.0);
@@ -245,6 +256,27 @@ mod tests {
     #[test_case(&mut |_| None; "nothing answered at all")]
     fn what_is_loss_or_a_time_is_not_dark(path: &mut dyn FnMut(Instant) -> Option<Nanos>) {
         assert_eq!(dark(&closed(Nanos::secs(5), Nanos::ZERO, path)), None);
+    }
+
+    /// Thirty requests, one each 100 ms, of which these are the last ones: too few for chance to be ruled out.
+    #[test_case(28, Fate::Refused, true; "all but two")]
+    #[test_case(28, Fate::SendFailed, true; "all but two that could not be sent")]
+    #[test_case(28, Fate::Lost, false; "lost ones")]
+    #[test_case(1, Fate::Refused, false; "one alone")]
+    fn an_end_that_is_refused_is_dark_however_few(last: u64, fate: Fate, is_dark: bool) {
+        let (mut recorder, mut sequence) = (Recorder::new(LoopKind::Open, 100), Sequence::default());
+        recorder.begin(Instant(0), None);
+        for n in 0..30 {
+            let sent = Instant(n * 100_000_000);
+            if n < 30 - last {
+                recorder.answered_as_scheduled(sent, sent, sent.after(TRIP));
+            } else {
+                recorder.ended(fate, &mut sequence, n, None);
+                recorder.unanswered(fate, sent);
+            }
+        }
+        let found = dark(&recorder.finish(Instant(3_000_000_000)));
+        assert_eq!(found.map(|dark| dark.to_the_end), is_dark.then_some(true));
     }
 
     #[test]

@@ -157,6 +157,8 @@ fn environment_of(page: &mut Page, label: &str, end: &Environment) {
     labelled(page, "settings", &settings);
     let counters: Vec<String> = end.counters.iter().map(|(name, change)| format!("{name} {change:+}")).collect();
     labelled(page, "counters", &counters);
+    let early = end.read_before_ns.map(|early| format!("read {early} before the start, for several sessions at once"));
+    labelled(page, "shared", &Vec::from_iter(early));
     labelled(page, "changed", &end.changed);
     labelled(page, "not readable", &end.unread);
 }

@@ -53,7 +53,7 @@ pub fn become_it(name: &str, words: &[OsString]) -> Failure {
     let failure = Failure::usage(format!("cannot start {PROGRAM}, which does this: {error}"));
     match error.kind() {
         io::ErrorKind::NotFound => failure.hint(format!(
-            "install {PROGRAM} beside sonde or on the PATH (in the sources: cargo build --package {PROGRAM})"
+            "install {PROGRAM} beside sonde or on the PATH (in the sources: cargo build --release --package {PROGRAM})"
         )),
         _ => failure,
     }

@@ -64,7 +64,7 @@ pub fn raised_when(warning: &Warning) -> String {
 
 fn of_fates(warning: &Warning) -> String {
     match warning {
-        Warning::Dark { .. } => "Times in which nothing came back make up at least 1 % of the run. In each of them two requests or more got no reply in time, whether lost, refused or not sent, over a quarter of it or longer, and those of the run would stand so in a row by chance in less than one of two thousand runs. A single lost request and the wait for it is no such time.",
+        Warning::Dark { .. } => "Times in which nothing came back make up at least 1 % of the run. In each of them two requests or more got no reply in time, whether lost, refused or not sent, over a quarter of it or longer, and those of the run would stand so in a row by chance in less than one of two thousand runs; or half of the run or more, at its end, was refused or could not be sent. A single lost request and the wait for it is no such time.",
         Warning::SendFailed { .. } => "Our own kernel refused at least one message.",
         Warning::Lost { .. } => "At least one request got no reply before its timeout, late ones included. That is not yet much: the interval of the ratio stands beside it.",
         Warning::Retransmitted { .. } => {
