@@ -298,7 +298,9 @@ impl Centre {
         }
         let due: Vec<usize> =
             (0..self.hosts.len()).filter(|at| self.hosts[*at].again.is_some_and(|at| at <= now)).collect();
-        due.into_iter().for_each(|at| self.reach(at));
+        for at in due {
+            self.reach(at);
+        }
         if epoch(&self.plan, now) != self.epoch {
             self.epoch = epoch(&self.plan, now);
             self.redraw();

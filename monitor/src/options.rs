@@ -62,7 +62,7 @@ pub struct MonitorOptions {
     /// Say what the plan comes to, and start nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Keep history in FILE, or in a database as postgres://user@host/name [default: the plan's, else the user's own]
+    /// Keep history in FILE, or in a database, as `postgres://user@host/name` [default: the plan's, else the user's own]
     #[arg(long, value_name = "STORE")]
     pub store: Option<String>,
     /// Serve page and metrics at ADDRESS, as 127.0.0.1:7680, or at a port of loopback [default: the plan's, else nowhere]

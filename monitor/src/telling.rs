@@ -107,7 +107,9 @@ impl Clerk {
                 Err(RecvTimeoutError::Disconnected) => return,
             }
             // What came meanwhile is taken before anything is told: of an incident that changed the latest is told.
-            inbox.try_iter().for_each(|(incident, ended)| self.outbox.note(&incident, ended, now()));
+            for (incident, ended) in inbox.try_iter() {
+                self.outbox.note(&incident, ended, now());
+            }
             for letter in self.outbox.due(now(), self.manner) {
                 let (outcome, why) = self.post.tell(&self.sender, &letter, now());
                 if let Some(why) = why.filter(|_| outcome != Outcome::Taken) {

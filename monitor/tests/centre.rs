@@ -150,8 +150,10 @@ fn a_pair_that_falls_silent_is_told_by_all_ways() {
     let now = Timestamp::now().as_second().unsigned_abs();
     // It answered until a moment ago, and its beats go on into the next seconds: the agent's clock is a little ahead.
     let lost = json!({"to": "b", "lost": 1});
-    let beats: Vec<_> =
-        (now - 60..now - 8).map(|at| (at, answer(100_000))).chain((now - 8..now + 2).map(|at| (at, lost.clone()))).collect();
+    let beats: Vec<_> = (now - 60..now - 8)
+        .map(|at| (at, answer(100_000)))
+        .chain((now - 8..now + 2).map(|at| (at, lost.clone())))
+        .collect();
     stage.tells(&beats);
     let monitor = stage.start();
     monitor.until("the terminal tells it", |told| told.contains("nothing is answered"));
@@ -223,11 +225,21 @@ fn a_plan_that_changes_is_taken_over_and_one_that_is_wrong_is_not() {
     stage.tells(&[(earlier(2), answer(100_000))]);
     let monitor = stage.start();
     let plan = fs::read_to_string(stage.at("plan.toml")).unwrap();
-    fs::write(stage.at("plan.toml"), format!("{plan}[[hosts]]\nname = \"a\"\nreach = \"local\"\ninternal = \"10.0.0.9\"\n")).unwrap();
+    fs::write(
+        stage.at("plan.toml"),
+        format!("{plan}[[hosts]]\nname = \"a\"\nreach = \"local\"\ninternal = \"10.0.0.9\"\n"),
+    )
+    .unwrap();
     monitor.until("the wrong one is told", |told| told.contains("two are called `a`"));
-    fs::write(stage.at("plan.toml"), format!("{plan}[[hosts]]\nname = \"c\"\nreach = \"local\"\ninternal = \"10.0.0.3\"\n")).unwrap();
+    fs::write(
+        stage.at("plan.toml"),
+        format!("{plan}[[hosts]]\nname = \"c\"\nreach = \"local\"\ninternal = \"10.0.0.3\"\n"),
+    )
+    .unwrap();
     monitor.until("the right one is told", |told| told.contains("the plan changed: 3 hosts, 6 cells"));
-    wait::until("the agent is told", || orders(&stage.at("orders")).iter().any(|order| order["cells"].as_array().is_some_and(|cells| cells.len() == 2)));
+    wait::until("the agent is told", || {
+        orders(&stage.at("orders")).iter().any(|order| order["cells"].as_array().is_some_and(|cells| cells.len() == 2))
+    });
     monitor.signal(Signal::TERM);
     assert_eq!(monitor.end(LIMIT).code, Some(0));
 }
@@ -243,14 +255,26 @@ fn metrics_are_as_promtool_wants_them() {
     let stage = Stage::new("");
     stage.tells(&[(earlier(1), answer(100_000))]);
     let monitor = stage.start();
-    wait::until("a second is counted", || stage.get("/metrics", "").1.contains("sonde_host_round_trip_seconds_count{host=\"a\",over=\"udp\"} 1"));
+    wait::until("a second is counted", || {
+        stage.get("/metrics", "").1.contains("sonde_host_round_trip_seconds_count{host=\"a\",over=\"udp\"} 1")
+    });
     let text = stage.get("/metrics", "").1;
-    let checker = Command::new("promtool").args(["check", "metrics"]).stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn();
+    let checker = Command::new("promtool")
+        .args(["check", "metrics"])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn();
     match checker {
         Ok(mut checker) => {
             checker.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
             let said = checker.wait_with_output().unwrap();
-            assert!(said.status.success(), "{}{}", String::from_utf8_lossy(&said.stdout), String::from_utf8_lossy(&said.stderr));
+            assert!(
+                said.status.success(),
+                "{}{}",
+                String::from_utf8_lossy(&said.stdout),
+                String::from_utf8_lossy(&said.stderr)
+            );
         }
         Err(_) => testbed::skip::aloud("metrics by promtool: it is not installed (Debian: prometheus)"),
     }

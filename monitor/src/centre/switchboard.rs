@@ -18,7 +18,7 @@ const LONGEST: usize = 4 << 20;
 /// The most that waits for an agent that does not read, octets: then it is hung up on.
 const UNREAD: usize = 8 << 20;
 /// How much is read at once.
-const CHUNK: usize = 64 << 10;
+const CHUNK: usize = 16 << 10;
 /// The bell's event.
 const BELL: u64 = u64::MAX;
 
@@ -137,7 +137,7 @@ impl<T: Fn(u64, Heard) -> bool> Operator<T> {
         let _read = rustix::io::read(&*self.bell, &mut rings);
         loop {
             let goes_on = match self.asked.try_recv() {
-                Ok(Wish::Connect(number, from, to)) => match self.connect(number, from, to) {
+                Ok(Wish::Connect(number, from, to)) => match self.connect(number, from, &to) {
                     Ok(()) => true,
                     Err(error) => (self.tell)(number, Heard::Gone(error.to_string())),
                 },
@@ -155,9 +155,9 @@ impl<T: Fn(u64, Heard) -> bool> Operator<T> {
         }
     }
 
-    fn connect(&mut self, number: u64, from: OwnedFd, to: OwnedFd) -> io::Result<()> {
+    fn connect(&mut self, number: u64, from: OwnedFd, to: &OwnedFd) -> io::Result<()> {
         ioctl_fionbio(&from, true)?;
-        ioctl_fionbio(&to, true)?;
+        ioctl_fionbio(to, true)?;
         // Both ends may be one socket, which an epoll takes once: the end to write is a copy.
         let to = to.try_clone()?;
         epoll::add(&self.events, &from, reading(number), EventFlags::IN)?;

@@ -1,7 +1,7 @@
 //! `/metrics`: what Prometheus reads, as text with classic buckets, or as protobuf with native histograms beside them.
 //!
 //! The text format is `text/plain; version=0.0.4`, or OpenMetrics 1.0.0 with exemplars; the protobuf one is `io.prometheus.client.MetricFamily`,
-//! each with its length before it (`metrics.proto` of Prometheus' client_model). Names and units are as Prometheus' naming practices want them:
+//! each with its length before it (`metrics.proto` of Prometheus' `client_model`). Names and units are as Prometheus' naming practices want them:
 //! base units, counters that end in `_total`, and no two label sets of one name that count the same thing.
 
 use std::fmt::Write;
@@ -531,7 +531,9 @@ mod tests {
 
     fn totals(times: &[u64]) -> Totals {
         let mut span = Span::default();
-        times.iter().for_each(|took| span.answer(Nanos(*took)));
+        for took in times {
+            span.answer(Nanos(*took));
+        }
         let mut totals = Totals { cells: Some(std::collections::BTreeMap::new()), ..Totals::default() };
         totals.take(("a\"b", "c", Over::Udp), (Some("p"), Some("q")), &span);
         totals
@@ -584,7 +586,9 @@ mod tests {
     #[test]
     fn spans_and_deltas_give_the_counts_back() {
         let mut span = Span::default();
-        [1_000, 1_010, 1_150, 80_000, 80_000, 80_000].iter().for_each(|took| span.answer(Nanos(*took)));
+        for took in [1_000, 1_010, 1_150, 80_000, 80_000, 80_000] {
+            span.answer(Nanos(took));
+        }
         let told = histogram(&Reading::of(&span));
         let (mut at, mut count, mut found, mut deltas) = (0, 0, Vec::new(), told.positive_delta.iter());
         for span in &told.positive_span {
