@@ -13,8 +13,10 @@ const SPREAD: f64 = 7_200.0;
 const WARM_UP: u32 = 30;
 /// Smallest difference of a logarithm that is a change: 10 %.
 const SMALLEST: f64 = 0.1;
-/// Slack in standard deviations of the steps about the level.
-const DEVIATIONS: f64 = 2.75;
+/// Slack in standard deviations of the smoothed steps about the level.
+const DEVIATIONS: f64 = 4.3;
+/// Weight of the latest step in the smoothed one: what does not last for some steps is no evidence, and so asks for no slack.
+const SMOOTH: f64 = 1.0 / 6.0;
 /// Standard deviation over mean absolute deviation of normal values.
 const NORMAL: f64 = 1.2533;
 
@@ -23,7 +25,9 @@ const NORMAL: f64 = 1.2533;
 pub struct Level {
     /// The level, absent before the first step.
     pub at: Option<f64>,
-    /// Mean absolute deviation of steps from it.
+    /// Smoothed distance of steps from it.
+    smooth: f64,
+    /// Mean absolute value of that.
     spread: f64,
     steps: u32,
 }
@@ -45,8 +49,9 @@ impl Level {
         let gain = if near { (seconds / FOLLOWS).max(first) } else { seconds / FOLLOWS_FAR };
         self.at = Some(at + off * gain.min(1.0));
         if near {
+            self.smooth += (off - self.smooth) * SMOOTH;
             let gain = (seconds / SPREAD).max(first).min(1.0);
-            self.spread += (off.abs() - self.spread) * gain;
+            self.spread += (self.smooth.abs() - self.spread) * gain;
         }
         self.steps = self.steps.saturating_add(1);
         off
@@ -62,8 +67,8 @@ impl Level {
         (DEVIATIONS * self.deviation()).max(SMALLEST)
     }
 
-    /// Standard deviation of steps about the level.
-    pub fn deviation(&self) -> f64 {
+    /// Standard deviation of smoothed steps about the level.
+    fn deviation(&self) -> f64 {
         NORMAL * self.spread
     }
 }
