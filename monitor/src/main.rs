@@ -4,6 +4,7 @@
 //! `sonde watch` and `sonde history` start this program. It alone in this crate reads argv, the clock and the environment, and ends the process.
 
 mod comparison;
+mod environment;
 mod estimate;
 mod failure;
 mod generate;
