@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 CARGO ?= cargo
 
-.PHONY: all build dist reproducible test bench fuzz docs transcripts planted noticing churn faults image install coverage mutants clean help
+.PHONY: all build dist reproducible test bench fuzz docs transcripts planted noticing churn faults store image install coverage mutants clean help
 
 all: build ## the same as build
 
@@ -38,6 +38,9 @@ noticing: ## what the monitor notices, how soon and how often wrongly, in virtua
 
 churn: ## 100,000 sessions that come and go (minutes)
 	SONDE_CHURN=100000 $(CARGO) test --workspace --locked --test cli churn -- --nocapture
+
+store: build ## a monitor's store of 1,000 hosts, filled in virtual time and measured (minutes; STORE= and OPTIONS= change it)
+	target/dist/sonde-monitor generate --store $(or $(STORE),target/store.db) $(OPTIONS)
 
 faults: ## every program under every fault at either end, in the middle of a measurement (five minutes, as root)
 	SONDE_FAULTS=all $(CARGO) test --workspace --locked --test network faults:: -- --nocapture

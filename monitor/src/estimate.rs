@@ -12,8 +12,9 @@ use crate::failure::Failure;
 use crate::generate::octets_of_a_span;
 use crate::store::{Level, Retention};
 
-/// Octets of a row beside its span, as measured of stores that were filled (`docs/howto/history.md` says how): keys, heads, half-filled pages.
-const STORES: [(&str, f64); 2] = [("SQLite", 14.0), ("PostgreSQL", 82.0)];
+/// What a row takes: its span times the first number, and the second beside, in octets. As measured of stores that were filled (`docs/howto/history.md`
+/// says how): keys, heads of rows, pages that are not quite full.
+const STORES: [(&str, f64, f64); 2] = [("SQLite", 1.13, 16.0), ("PostgreSQL", 1.05, 90.0)];
 
 /// How many of what.
 #[derive(Clone, Debug, Args)]
@@ -65,7 +66,7 @@ fn text(options: &Options, every: Nanos) -> String {
         let [one, other] = octets.map(|octets| report::number::size(Bytes(octets as u64)));
         let _written = writeln!(text, "  {label:<26}{one:>14}{other:>14}");
     };
-    let row = |level: usize| STORES.map(|(_, beside)| spans[level] + beside);
+    let row = |level: usize| STORES.map(|(_, times, beside)| spans[level] * times + beside);
     let of = |level: Level, days: u64| row(level as usize).map(|octets| octets * (rows(level) * days) as f64);
     line("minutes, a day", of(Level::Minute, 1));
     line("hours, a day", of(Level::Hour, 1));
@@ -90,9 +91,9 @@ mod tests {
             "{text}"
         );
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-        // 23 million rows of about 80 and 150 octets.
+        // 23 million rows of 100 and 168 octets were measured.
         let day = text.lines().find(|line| line.contains("minutes, a day")).unwrap();
         let numbers: Vec<f64> = day.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-        assert!((1.4..2.4).contains(&numbers[0]) && (2.6..4.2).contains(&numbers[1]), "{day}");
+        assert!((2.1..2.5).contains(&numbers[0]) && (3.6..4.2).contains(&numbers[1]), "{day}");
     }
 }

@@ -17,8 +17,8 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use crate::failure::Failure;
-use crate::store::place::{Purpose, open};
-use crate::store::{Batch, Cell, Incident, IncidentFilter, Level, Part, Retention, Store};
+use crate::store::place::open;
+use crate::store::{Batch, Cell, Incident, IncidentFilter, Level, Part, Purpose, Retention, Store};
 
 /// Requests of a minute.
 pub const REQUESTS: u64 = 60;

@@ -5,6 +5,7 @@
 
 mod centre;
 mod comparison;
+mod environment;
 mod estimate;
 mod failure;
 mod generate;

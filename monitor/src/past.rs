@@ -18,8 +18,8 @@ use logbook::monitor::talk::Over;
 use measure::span::Span;
 
 use crate::failure::Failure;
-use crate::store::place::{Purpose, open};
-use crate::store::{Cell, Incident, IncidentFilter, Level, Mark, Store};
+use crate::store::place::open;
+use crate::store::{Cell, Incident, IncidentFilter, Level, Mark, Purpose, Store};
 use time::Stretch;
 
 /// Without an option, the longest stretch that is shown by minutes, and by hours, in seconds.

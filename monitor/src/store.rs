@@ -90,6 +90,15 @@ impl Level {
     }
 }
 
+/// What a store is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To keep: it is made where there is none, and brought to the present form where an older program made it.
+    Keep,
+    /// To read, from a store that is there.
+    Read,
+}
+
 /// What is kept in one transaction: all of it or none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Batch {

@@ -24,6 +24,7 @@ use report::layout::is_ascii_locale;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use crate::environment::variable;
 use crate::options::Options;
 use crate::probe::{News, Probe};
 use crate::screen::{Look, draw};
@@ -99,12 +100,6 @@ pub fn program(named: Option<&Path>) -> Result<PathBuf> {
     }
     let beside = std::env::current_exe().context("cannot tell where this program is")?.with_file_name("sonde");
     Ok(if beside.exists() { beside } else { PathBuf::from("sonde") })
-}
-
-/// A variable of the environment; absent where it is empty.
-#[expect(clippy::disallowed_methods, reason = "this program's room that reads the environment")]
-pub fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 fn wants_colour() -> bool {

@@ -4,19 +4,10 @@ use std::path::PathBuf;
 
 use etcetera::base_strategy::{BaseStrategy, Xdg};
 
-use super::Store;
 use super::error::{Fault, StoreError};
 use super::postgres::{self, PostgresStore};
 use super::sqlite::SqliteStore;
-
-/// What a store is opened for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// To keep: it is made where there is none, and brought to the present form where an older program made it.
-    Keep,
-    /// To read, from a store that is there.
-    Read,
-}
+use super::{Purpose, Store};
 
 /// Opens the store that `named` names: a file, or a database by its address (`postgres://…`); the one of `sonde monitor` where nothing is named.
 ///

@@ -17,10 +17,9 @@ use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
 use super::error::{Fault, StoreError};
-use super::place::Purpose;
 use super::{
-    Baseline, Batch, Cell, Incident, IncidentFilter, LATEST, Level, Mark, Store, beat, count, is_new, json, level_of,
-    over, row_named, second,
+    Baseline, Batch, Cell, Incident, IncidentFilter, LATEST, Level, Mark, Purpose, Store, beat, count, is_new, json,
+    level_of, over, row_named, second,
 };
 
 pub use connect::is_address;

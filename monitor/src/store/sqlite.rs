@@ -16,10 +16,9 @@ use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
 use super::error::{Fault, StoreError};
-use super::place::Purpose;
 use super::{
-    Baseline, Batch, Cell, Incident, IncidentFilter, LATEST, Level, Mark, Part, Store, beat, count, is_new, json,
-    level_of, over, row_named, second,
+    Baseline, Batch, Cell, Incident, IncidentFilter, LATEST, Level, Mark, Part, Purpose, Store, beat, count, is_new,
+    json, level_of, over, row_named, second,
 };
 
 /// Cells whose sums are in memory at a time while an interval is made.

@@ -9,9 +9,9 @@ use postgres::config::Host;
 use postgres::error::SqlState;
 use postgres::{Client, Config, NoTls};
 
+use crate::environment::variable;
+use crate::store::Purpose;
 use crate::store::error::Fault;
-use crate::store::place::Purpose;
-use crate::watch::variable;
 
 /// How long a connection may take to be made, and to be found broken.
 const PATIENCE: Duration = Duration::from_secs(15);

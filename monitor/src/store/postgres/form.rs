@@ -5,8 +5,8 @@
 
 use postgres::{Client, GenericClient};
 
+use crate::store::Purpose;
 use crate::store::error::Fault;
-use crate::store::place::Purpose;
 
 /// From nothing to version 1, from there to version 2, and so on.
 const STEPS: [&str; 1] = [include_str!("v1.sql")];
