@@ -33,8 +33,8 @@ transcripts: ## netperf's and sockperf's transcripts as whole runs of ours and t
 planted: ## causes and limits, planted on real paths: 20 runs of each case (two hours of a quiet machine, as root)
 	SONDE_PLANTED=$(or $(PLANTED),20) $(CARGO) test --locked --package sonde --test network limits:: look:: why:: -- --test-threads=1
 
-churn: ## 100,000 sessions that come and go (minutes)
-	SONDE_CHURN=100000 $(CARGO) test --workspace --locked --test cli churn -- --nocapture
+churn: ## 100,000 sessions that come and go, by an optimised build (a minute, once it is built)
+	SONDE_CHURN=100000 $(CARGO) test --release --workspace --locked --test cli churn -- --nocapture
 
 faults: ## every program under every fault at either end, in the middle of a measurement (five minutes, as root)
 	SONDE_FAULTS=all $(CARGO) test --workspace --locked --test network faults:: -- --nocapture

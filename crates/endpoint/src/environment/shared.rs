@@ -24,11 +24,13 @@ const FEW: u32 = 4;
 
 /// A reading, and when it was begun.
 pub(super) type Dated<T> = (Instant, Arc<T>);
-/// By what a reading differs from another of the same time.
+/// An interface by its name, and a peer that one leads to.
+type Way = (Option<String>, Option<IpAddr>);
+/// The latest readings, by what they differ in from others of the same time.
 type Latest<K, T> = Mutex<HashMap<K, Dated<T>>>;
 
 static HOST: LazyLock<Latest<(), Facts>> = LazyLock::new(Mutex::default);
-static LINKS: LazyLock<Latest<(Option<String>, Option<IpAddr>), Link>> = LazyLock::new(Mutex::default);
+static LINKS: LazyLock<Latest<Way, Link>> = LazyLock::new(Mutex::default);
 static MACHINE: LazyLock<Mutex<HashMap<Option<String>, Turns>>> = LazyLock::new(Mutex::default);
 
 /// The latest facts of the host, or new ones. Who comes while they are read waits for them.
