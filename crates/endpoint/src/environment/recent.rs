@@ -132,7 +132,7 @@ mod tests {
         let name = Some("a test's");
         // A machine that stands still for the time of a session lets it have its own.
         let among_many = |_| {
-            let before: Vec<_> = (0..FEW + 1).map(|_| machine_at_begin(&files, name)).collect();
+            let before: Vec<_> = (0..=FEW).map(|_| machine_at_begin(&files, name)).collect();
             let shares = Arc::ptr_eq(&before[FEW as usize], &before[FEW as usize - 1]);
             shares && machine_at_end(&files, name, Monotonic::now()).is_none()
         };
