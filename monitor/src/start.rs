@@ -23,7 +23,8 @@ use crate::options::{MonitorCommand, MonitorOptions};
 use crate::serve::board::Board;
 use crate::serve::http::{self, Access};
 use crate::serve::past::CellPast;
-use crate::store::place::{Purpose, default_path, open};
+use crate::store::Purpose;
+use crate::store::place::{default_path, open};
 use crate::telling::Telling;
 use crate::telling::form::Sender as Signature;
 

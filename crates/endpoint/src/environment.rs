@@ -15,8 +15,9 @@ mod interface;
 mod kept;
 mod machine;
 mod netlink;
+mod recent;
 mod settings;
-mod shared;
+
 mod timekeeping;
 pub mod watch;
 pub mod way;
@@ -33,7 +34,7 @@ use files::{Files, Notes};
 use interface::Link;
 pub use interface::Towards;
 use kept::Facts;
-use shared::Dated;
+use recent::Dated;
 pub use timekeeping::clock_state;
 
 /// Reads the facts of a host.
@@ -85,7 +86,7 @@ impl Reader {
         let of_host = || Facts::keep(self.host_alone());
         let of_link = || Link::read(&self.files, name, peer);
         if self.shared {
-            return Seen { host: shared::host(of_host), link: shared::link(name, peer, of_link) };
+            return Seen { host: recent::host(of_host), link: recent::link(name, peer, of_link) };
         }
         let now = Monotonic::now();
         Seen { host: (now, Arc::new(of_host())), link: (now, Arc::new(of_link())) }

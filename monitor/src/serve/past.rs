@@ -7,8 +7,8 @@ use logbook::monitor::talk::Over;
 
 use crate::centre::cells::Minute;
 use crate::serve::http::{By, CellQuery, Interval, Past};
-use crate::store::place::{Purpose, open};
-use crate::store::{Cell, LATEST, Level, Store};
+use crate::store::place::open;
+use crate::store::{Cell, LATEST, Level, Purpose, Store};
 
 /// Reads from a store that it opens when it is first asked.
 pub struct CellPast {

@@ -218,7 +218,9 @@ mod tests {
     fn names_stand_once_and_each_reading_has_its_own() {
         let reading = |counters: &[(&str, i64)]| {
             let mut reading = Reading::begin();
-            counters.iter().for_each(|(name, value)| reading.take(&[&name[..1], &name[1..]], *value));
+            for (name, value) in counters {
+                reading.take(&[&name[..1], &name[1..]], *value);
+            }
             reading.end()
         };
         let readings = [

@@ -206,7 +206,9 @@ pub(super) fn idle_counters(files: &Files, mut take: impl FnMut(&str, &str, i64)
             }
         }
     }
-    sums.into_iter().for_each(|((state, what), value)| take(state, what, value));
+    for ((state, what), value) in sums {
+        take(state, what, value);
+    }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use measure::unit::{Instant, Nanos};
 
 use super::files::Files;
 use super::machine::Machine;
-use super::{Reader, Seen, shared};
+use super::{Reader, Seen, recent};
 use crate::clock::Monotonic;
 use crate::facts::thread::{ThreadFacts, ThreadSpan};
 
@@ -92,7 +92,7 @@ impl Watch {
     fn machine_at_end(&self, now: Instant) -> Option<Arc<Machine>> {
         let (files, interface) = (&self.reader.files, self.before.interface());
         if self.reader.shared {
-            return shared::machine_at_end(files, interface, self.start.at.min(now));
+            return recent::machine_at_end(files, interface, self.start.at.min(now));
         }
         Some(Arc::new(Machine::read(files, interface)))
     }
@@ -134,7 +134,7 @@ fn of_machine(found: Disturbance, before: &Machine, after: &Machine) -> Disturba
 
 fn machine_at_begin(reader: &Reader, interface: Option<&str>) -> Arc<Machine> {
     if reader.shared {
-        return shared::machine_at_begin(&reader.files, interface);
+        return recent::machine_at_begin(&reader.files, interface);
     }
     Arc::new(Machine::read(&reader.files, interface))
 }

@@ -24,11 +24,13 @@ const FEW: u32 = 4;
 
 /// A reading, and when it was begun.
 pub(super) type Dated<T> = (Instant, Arc<T>);
-/// By what a reading differs from another of the same time.
+/// An interface by its name, and a peer that one leads to.
+type Way = (Option<String>, Option<IpAddr>);
+/// The latest readings, by what they differ in from others of the same time.
 type Latest<K, T> = Mutex<HashMap<K, Dated<T>>>;
 
 static HOST: LazyLock<Latest<(), Facts>> = LazyLock::new(Mutex::default);
-static LINKS: LazyLock<Latest<(Option<String>, Option<IpAddr>), Link>> = LazyLock::new(Mutex::default);
+static LINKS: LazyLock<Latest<Way, Link>> = LazyLock::new(Mutex::default);
 static MACHINE: LazyLock<Mutex<HashMap<Option<String>, Turns>>> = LazyLock::new(Mutex::default);
 
 /// The latest facts of the host, or new ones. Who comes while they are read waits for them.
@@ -130,7 +132,7 @@ mod tests {
         let name = Some("a test's");
         // A machine that stands still for the time of a session lets it have its own.
         let among_many = |_| {
-            let before: Vec<_> = (0..FEW + 1).map(|_| machine_at_begin(&files, name)).collect();
+            let before: Vec<_> = (0..=FEW).map(|_| machine_at_begin(&files, name)).collect();
             let shares = Arc::ptr_eq(&before[FEW as usize], &before[FEW as usize - 1]);
             shares && machine_at_end(&files, name, Monotonic::now()).is_none()
         };
