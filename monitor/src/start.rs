@@ -119,7 +119,8 @@ fn foreseen(plan: &MonitorPlan, mesh: &Mesh) -> String {
         }
         None => "some pairs are never measured".to_owned(),
     };
-    format!(" A host asks at most {} others; {covered}.", most.unwrap_or(0))
+    let most = most.unwrap_or(0);
+    format!(" A host has at most {most} {}; {covered}.", if most == 1 { "cell" } else { "cells" })
 }
 
 fn default_folder() -> Result<PathBuf> {

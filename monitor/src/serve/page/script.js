@@ -516,7 +516,9 @@ let planned = false;
 function soon() {
   if (planned) return;
   planned = true;
-  setTimeout(() => { planned = false; load(); }, 1000);
+  // A picture of many cells is megabytes: it is fetched less often.
+  const wait = picture && picture.cells.length > 2000 ? 5000 : 1000;
+  setTimeout(() => { planned = false; load(); }, wait);
 }
 
 window.addEventListener('hashchange', () => { show(); main.focus(); });
