@@ -197,7 +197,9 @@ mod tests {
         #[test]
         fn octets_carry_what_was_kept(values in proptest::collection::vec(1_u64..3_600_000_000_000, 0..50)) {
             let mut span = Span::default();
-            values.iter().for_each(|value| span.answer(Nanos(*value)));
+            for value in &values {
+                span.answer(Nanos(*value));
+            }
             prop_assert_eq!(Distribution::from_bytes(&span.times.to_bytes()).unwrap(), span.times);
         }
 
@@ -207,7 +209,9 @@ mod tests {
             cuts in proptest::collection::vec(0_usize..60, 0..6),
         ) {
             let mut whole = Span::default();
-            values.iter().for_each(|value| whole.answer(Nanos(*value)));
+            for value in &values {
+                whole.answer(Nanos(*value));
+            }
             let mut parts = vec![Span::default(); 7];
             for (at, value) in values.iter().enumerate() {
                 parts[cuts.iter().filter(|cut| **cut <= at).count()].answer(Nanos(*value));
