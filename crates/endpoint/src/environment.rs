@@ -17,7 +17,6 @@ mod machine;
 mod netlink;
 mod recent;
 mod settings;
-
 mod timekeeping;
 pub mod watch;
 pub mod way;
