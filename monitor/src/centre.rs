@@ -265,7 +265,7 @@ impl Centre {
     fn beat(&mut self, at: usize, beat: &Beat) {
         let Some(instance) = self.hosts[at].instance else { return };
         let now = now();
-        let second = self.hosts[at].second(beat.at);
+        let second = self.hosts[at].second_of(beat.at, now);
         let name = self.plan.hosts[at].name.clone();
         let spans: Vec<_> = beat.cells.iter().map(|cell| (cell, cell.span(&beat.own))).collect();
         let named = spans

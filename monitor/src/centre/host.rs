@@ -21,6 +21,8 @@ const FIRST: u64 = 1;
 const LONGEST: u64 = 30;
 /// Beyond what its clock differs from the centre's before its seconds are moved, seconds.
 const SKEW: i64 = 2;
+/// Seconds that a second may be ahead of the centre's clock.
+const AHEAD: i64 = 5;
 /// Seconds after which what an agent tells is not of now.
 const BEHIND: u64 = 10;
 /// The most of what the leading process says on its standard error that is kept, octets.
@@ -134,9 +136,18 @@ impl Host {
         self.retell();
     }
 
-    /// A second by the centre's clock, of one of the agent's.
-    pub fn second(&self, at: u64) -> u64 {
-        at.saturating_add_signed(-self.skew)
+    /// A second by the centre's clock, of one of the agent's. Nothing was measured in the future: an agent whose clock was set forward since it
+    /// said hello has its seconds moved back.
+    pub fn second_of(&mut self, at: u64, now: u64) -> u64 {
+        let second = at.saturating_add_signed(self.skew.saturating_neg());
+        let ahead = i64::try_from(second.saturating_sub(now)).unwrap_or(i64::MAX);
+        if ahead <= AHEAD {
+            return second;
+        }
+        self.skew = self.skew.saturating_add(ahead);
+        self.notes = vec![format!("its clock was set forward by {ahead} s")];
+        self.retell();
+        now
     }
 
     /// Takes note of a second that came.
@@ -211,5 +222,57 @@ impl Host {
 impl Drop for Host {
     fn drop(&mut self) {
         self.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hello(wall_ns: u64) -> Hello {
+        Hello {
+            version: 1,
+            program: "sonde".to_owned(),
+            program_version: "0.1.0".to_owned(),
+            instance: Uuid::nil(),
+            oldest: None,
+            given_up: 0,
+            revision: None,
+            boot_id: None,
+            wall_ns,
+        }
+    }
+
+    #[test]
+    fn seconds_of_a_clock_that_differs_are_those_of_the_centre() {
+        let mut host = Host::new(0, 1_000);
+        host.hello(&hello(4_600_000_000_000), 1_000_000_000_000);
+        assert_eq!(host.second_of(4_601, 1_001), 1_001);
+        assert_eq!(host.agent.troubles, ["its clock is 3600 s ahead of the monitor's"]);
+        host.hello(&hello(1_001_000_000_000), 1_000_000_000_000);
+        assert_eq!(host.second_of(1_001, 1_000), 1_001, "a second is the way");
+    }
+
+    #[test]
+    fn a_clock_that_is_set_forward_puts_nothing_into_the_future() {
+        let mut host = Host::new(0, 1_000);
+        host.hello(&hello(1_000_000_000_000), 1_000_000_000_000);
+        assert_eq!(host.second_of(1_010, 1_010), 1_010);
+        assert_eq!(host.second_of(u64::MAX, 1_011), 1_011);
+        assert_eq!(host.second_of(8_212, 1_012), 8_212_u64.min(1_012));
+    }
+
+    #[test]
+    fn an_agent_that_is_gone_is_reached_for_ever_more_seldom() {
+        let mut host = Host::new(0, 0);
+        let waits: Vec<u64> = (0..8)
+            .map(|_| {
+                host.gone("it ended", 100);
+                host.again.unwrap() - 100
+            })
+            .collect();
+        assert_eq!(waits, [1, 2, 4, 8, 16, 30, 30, 30]);
+        host.said("error: cannot reach a: no route\nmore");
+        assert_eq!(host.agent.troubles, ["not reached: cannot reach a: no route"]);
     }
 }

@@ -13,6 +13,8 @@ use crate::store::{Batch, Incident, Mark, Retention, Store};
 /// How long is waited before a store that did not take something is tried again: twice as long each time, up to the longest.
 const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(30);
+/// How long after its end an interval is made of its parts, seconds: what comes a little late is in then.
+const LATE: u64 = 120;
 /// How long marks are shown, seconds.
 const MARKS: u64 = 14 * 86_400;
 
@@ -133,7 +135,7 @@ impl<T: Fn(Kept)> Clerk<T> {
 
     /// Makes hours and days that are due, removes what is too old once an hour, and looks for marks.
     fn tend(&mut self, now: u64) -> Result<Vec<Mark>, StoreError> {
-        for (level, at) in self.store.due(now)? {
+        for (level, at) in self.store.due(now.saturating_sub(LATE))? {
             self.store.roll(level, at)?;
         }
         if self.rolled != Some(now / 3_600) {
