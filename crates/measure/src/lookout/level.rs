@@ -15,8 +15,9 @@ const WARM_UP: u32 = 30;
 const SMALLEST: f64 = 0.1;
 /// Slack in standard deviations of the smoothed steps about the level.
 const DEVIATIONS: f64 = 4.3;
-/// Weight of the latest step in the smoothed one: what does not last for some steps is no evidence, and so asks for no slack.
-const SMOOTH: f64 = 1.0 / 6.0;
+/// Seconds over which steps are smoothed for that: what does not last so long is no evidence, and so asks for no slack. By time and not by steps: a
+/// step of 30 s has smoothed its own noise, and more would leave too little slack for what wanders.
+const SMOOTH: f64 = 30.0;
 /// Standard deviation over mean absolute deviation of normal values.
 const NORMAL: f64 = 1.2533;
 
@@ -49,7 +50,7 @@ impl Level {
         let gain = if near { (seconds / FOLLOWS).max(first) } else { seconds / FOLLOWS_FAR };
         self.at = Some(at + off * gain.min(1.0));
         if near {
-            self.smooth += (off - self.smooth) * SMOOTH;
+            self.smooth += (off - self.smooth) * (seconds / SMOOTH).min(1.0);
             let gain = (seconds / SPREAD).max(first).min(1.0);
             self.spread += (self.smooth.abs() - self.spread) * gain;
         }

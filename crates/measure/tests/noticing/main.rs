@@ -127,7 +127,12 @@ fn summary(found: &[Noticed], within: u64) -> (usize, [String; 3], usize) {
 
 /// One cell of three hosts becomes 30 % slower.
 fn slower(seed: u64, wander: Wander, by: f64) -> Noticed {
-    let mut network = Network::new(3, 1, 10, wander, seed);
+    slower_at(10, seed, wander, by)
+}
+
+/// The same at so many requests a second.
+fn slower_at(rate: u64, seed: u64, wander: Wander, by: f64) -> Noticed {
+    let mut network = Network::new(3, 1, rate, wander, seed);
     let at = LEARN + seed * 7 % 60;
     plant(&mut network, at, FOR_EVER, Fault::Factor(by), |from, to| (from, to) == (0, 1));
     noticed(&mut network, at, 900, Kind::Slower)
@@ -384,6 +389,10 @@ fn table_of_delays() {
     }
     row("+20 %, rho 0.9", &each(200, |seed| slower(seed, CORRELATED, 1.2)), 360);
     row("+65 %, rho 0.9", &each(200, |seed| slower(seed, CORRELATED, 1.65)), 360);
+    for by in [1.3, 1.65] {
+        let found = each(200, |seed| slower_at(1, seed, CORRELATED, by));
+        row(&format!("+{:.0} %, rho 0.9, 1/s", (by - 1.0) * 100.0), &found, 360);
+    }
     for rate in [10, 1] {
         row(&format!("silence, {rate}/s"), &each(200, |seed| hit(seed, Fault::Silent, rate, Kind::Silent)), 5);
     }
