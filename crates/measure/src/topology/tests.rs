@@ -1,3 +1,5 @@
+//! What follows from each rule, whatever hosts there are.
+
 use proptest::prelude::*;
 
 use super::*;
