@@ -12,7 +12,7 @@ use aws_lc_rs::hmac;
 use logbook::monitor::plan::Receiver;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use ureq::Agent;
-use ureq::tls::{RootCerts, TlsConfig};
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
 use super::form::Sender;
 use super::outbox::{Letter, Outcome};
@@ -57,7 +57,7 @@ impl Post {
             bail!("{}: its URL does not begin with http:// or https://", receiver.name());
         }
         let tls = TlsConfig::builder()
-            .root_certs(RootCerts::PlatformVerifier)
+            .root_certs(roots())
             .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::aws_lc_rs::default_provider()))
             .build();
         let config = Agent::config_builder()
@@ -122,6 +122,13 @@ impl Post {
             Err(error) => (Outcome::Later(None), Some(error.to_string())),
         }
     }
+}
+
+/// The certificates that this system trusts. Where it has none, nobody who is reached by https is who he says.
+fn roots() -> RootCerts {
+    let found = rustls_native_certs::load_native_certs().certs;
+    let certificates: Vec<_> = found.iter().map(|root| Certificate::from_der(root).to_owned()).collect();
+    RootCerts::Specific(Arc::new(certificates))
 }
 
 fn told(ran: Result<()>) -> (Outcome, Option<String>) {

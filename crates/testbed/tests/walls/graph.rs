@@ -133,6 +133,7 @@ const OTHERS: [(&str, &[&str]); 11] = [
             "rusqlite",
             "rustix",
             "rustls",
+            "rustls-native-certs",
             "serde",
             "serde_json",
             "signal-hook",
