@@ -1,7 +1,7 @@
 //! Asks many hosts without end: one thread that waits for events of all of them at once, and for the next instant at which something is due.
 //!
 //! Which request is due when, and what became of it, says [`measure::prober`]; here are its clock, its sockets and what wakes it. Nothing that this
-//! thread does waits for a peer: sessions are opened and kept by others ([`keeper`]).
+//! thread does waits for a peer: sessions are opened and kept by others (`keeper`).
 //!
 //! A response time goes from the instant at which a request was due to the receive in this thread.
 

@@ -13,7 +13,7 @@ use test_case::test_case;
 
 use crate::limits::plant::{FORWARDED, Forward};
 use crate::paths::{HOST, TwoPaths};
-use crate::scene::{Reflector, Scene, document, installed, let_ping, run, sonde_in, tell};
+use crate::scene::{Reflector, Scene, document, installed, key_in, let_ping, run, sonde_in, tell};
 
 /// How often each is planted: once, where nobody wants it more often.
 #[expect(clippy::disallowed_methods, reason = "how often is up to whoever runs the tests")]
@@ -137,8 +137,9 @@ fn a_kernel_that_wakes_nobody_is_named_beside_a_program() {
 #[test]
 fn without_a_program_nobody_is_to_be_woken() {
     let Some(scene) = Scene::undisturbed("a host without programs") else { return };
-    // It is asked for handshakes alone, by the option for them.
-    let _listener = scene.reflector(&["--port", "9999"]);
+    // A program that keeps its word to those who have its key: whoever has none is left with handshakes.
+    let folder = tempfile::tempdir().expect("a folder");
+    let _listener = scene.reflector(&["--port", "9999", "--key", &key_in(folder.path())]);
     let look = look(&scene, &[&scene.target(false), "--port", "9999", "-t", "3"]);
     assert_eq!(look["judgement"]["believed"]["stands"], "handshake");
     assert!(!anywhere(&look, "nobody-woken"), "{:#}", look["judgement"]);
@@ -334,7 +335,7 @@ fn an_echo_service_is_measured_with(six: bool, port: &str) {
 fn a_key_is_wanted_and_used() {
     let Some(scene) = Scene::beside("a look at a reflector with a key") else { return };
     let folder = tempfile::tempdir().expect("a folder");
-    let key = crate::scene::key_in(folder.path());
+    let key = key_in(folder.path());
     let _reflector = Reflector::start(scene.far(), &["--key", &key]);
     let target = scene.target(false);
     let without = look(&scene, &[&target, "-t", "1"]);
