@@ -139,7 +139,7 @@ fn without_a_program_nobody_is_to_be_woken() {
     let Some(scene) = Scene::undisturbed("a host without programs") else { return };
     // A program that keeps its word to those who have its key: whoever has none is left with handshakes.
     let folder = tempfile::tempdir().expect("a folder");
-    let _listener = scene.reflector(&["--port", "9999", "--key", &key_in(folder.path())]);
+    let _listener = Reflector::start(scene.far(), &["--port", "9999", "--key", &key_in(folder.path())]);
     let look = look(&scene, &[&scene.target(false), "--port", "9999", "-t", "3"]);
     assert_eq!(look["judgement"]["believed"]["stands"], "handshake");
     assert!(!anywhere(&look, "nobody-woken"), "{:#}", look["judgement"]);
