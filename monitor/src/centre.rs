@@ -98,6 +98,8 @@ pub struct Centre {
     pending: Pending,
     /// Up to which beat of which start of an agent the store has all.
     kept: BTreeMap<Uuid, u64>,
+    /// Up to which all was counted and judged: what is told again for the store's sake is not counted again.
+    counted: BTreeMap<Uuid, u64>,
     incidents: BTreeMap<u64, Incident>,
     past: VecDeque<IncidentNow>,
     unkept: Vec<store::Incident>,
@@ -154,6 +156,7 @@ impl Centre {
             live: Vec::new(),
             pending: Pending::default(),
             kept,
+            counted: BTreeMap::new(),
             incidents,
             past: state.past.clone(),
             unkept: Vec::new(),
@@ -229,14 +232,14 @@ impl Centre {
             }
             Told::Hello(hello) => {
                 self.hosts[at].hello(&hello, wall_ns());
-                self.begin(at, line, hello.instance);
+                self.begin(line, hello.instance);
                 if hello.revision != Some(self.revision) {
                     self.assign(at);
                 }
             }
             Told::Instance { instance, .. } => {
                 self.hosts[at].instance = Some(instance);
-                self.begin(at, line, instance);
+                self.begin(line, instance);
             }
             Told::Beat(beat) => self.beat(at, &beat),
             Told::Trouble { to, over, text } => self.hosts[at].trouble(&to, over, &text),
@@ -246,7 +249,7 @@ impl Centre {
     }
 
     /// Beats of a start of an agent are about to come: it hears which are kept.
-    fn begin(&mut self, _at: usize, line: u64, instance: Uuid) {
+    fn begin(&mut self, line: u64, instance: Uuid) {
         let kept = self.kept.get(&instance).copied().unwrap_or(0);
         self.pending.begin(instance, kept);
         if kept > 0 {
@@ -274,6 +277,11 @@ impl Centre {
         if self.pending.take(instance, beat.seq, second, named) == Taken::Again {
             return;
         }
+        let counted = self.counted.entry(instance).or_default();
+        if beat.seq <= *counted {
+            return;
+        }
+        *counted = beat.seq;
         let host = &mut self.hosts[at];
         (host.agent.slip_ns, host.agent.cpu_pressure) = (beat.own.slip_ns, beat.own.cpu_pressure);
         host.heard(second, now);

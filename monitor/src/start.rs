@@ -124,7 +124,7 @@ fn foreseen(plan: &MonitorPlan, mesh: &Mesh) -> String {
 }
 
 fn default_folder() -> Result<PathBuf> {
-    Ok(default_path()?.with_extension("").with_file_name("monitor"))
+    Ok(default_path()?.with_file_name("monitor"))
 }
 
 /// Holds the folder for this monitor alone, until it ends.

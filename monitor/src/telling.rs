@@ -28,7 +28,7 @@ type Note = (Incident, Option<u64>);
 /// All receivers of a plan.
 #[derive(Debug)]
 pub struct Telling {
-    receivers: Vec<(String, Channel<Note>)>,
+    receivers: Vec<Channel<Note>>,
 }
 
 /// What did not work, of which receiver.
@@ -59,17 +59,17 @@ impl Telling {
             let manner = manner(receiver, plan);
             let path = state.join(format!("told-{}.json", number + 1));
             let (channel, inbox) = mpsc::channel();
-            let clerk = Clerk { name: name.clone(), post, sender: sender.clone(), manner, outbox: read(&path), path };
+            let clerk = Clerk { name, post, sender: sender.clone(), manner, outbox: read(&path), path };
             let tell = tell.clone();
             thread::Builder::new().name("telling".to_owned()).spawn(move || clerk.run(&inbox, &tell))?;
-            receivers.push((name, channel));
+            receivers.push(channel);
         }
         Ok(Self { receivers })
     }
 
     /// Has all receivers told of an incident as it is now.
     pub fn note(&self, incident: &Incident, ended: Option<u64>) {
-        for (_, channel) in &self.receivers {
+        for channel in &self.receivers {
             // A thread ends with the program alone.
             let _gone = channel.send((incident.clone(), ended));
         }

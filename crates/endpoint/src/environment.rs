@@ -109,7 +109,7 @@ impl Reader {
     }
 }
 
-/// What cannot change while the host runs, and is read once by a process.
+/// Facts that cannot change while the host runs: a process reads them once.
 fn lasting(files: &Files) -> (Environment, Notes) {
     static LASTING: OnceLock<(Environment, Notes)> = OnceLock::new();
     let read = || {
@@ -122,7 +122,7 @@ fn lasting(files: &Files) -> (Environment, Notes) {
     if files.is_live() { LASTING.get_or_init(read).clone() } else { read() }
 }
 
-/// What was read of a host for one way to a peer.
+/// Facts of a host, as read for one way to a peer.
 #[derive(Clone, Debug)]
 struct Seen {
     host: Dated<Facts>,
@@ -139,7 +139,7 @@ impl Seen {
         facts
     }
 
-    /// Whether both are one reading.
+    /// True where both are the same reading.
     fn is_of_one_reading(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.host.1, &other.host.1) && Arc::ptr_eq(&self.link.1, &other.link.1)
     }

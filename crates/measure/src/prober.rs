@@ -218,6 +218,7 @@ impl Prober {
     /// A request was handed to the system, or would have been, at `at`.
     pub fn sent(&mut self, cell: CellId, seq: u64, at: Instant) {
         let Some(asked) = self.cells.get(&cell).and_then(|found| found.get(seq)) else { return };
+        // It leaves when it is due or later: on one clock that does not go back, never before.
         let slip = at.since(asked.due).unwrap_or_default();
         if let Some(second) = second_of(&mut self.seconds, asked.second) {
             second.slipped(slip);

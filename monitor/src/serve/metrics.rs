@@ -629,4 +629,52 @@ mod tests {
         }
         assert!(told(&Picture::default(), &totals, Form::Text).len() <= 2_000_000);
     }
+
+    /// A picture in which every family has something.
+    fn full() -> Picture {
+        let agent = crate::centre::picture::AgentNow {
+            standing: Standing::Measuring,
+            since: 0,
+            last: Some(1),
+            version: None,
+            slip_ns: Some(Nanos(1)),
+            cpu_pressure: Some(0.0),
+            troubles: Vec::new(),
+        };
+        let host = crate::centre::picture::HostNow { name: "a".to_owned(), zone: None, agent: Some(agent) };
+        let incident = crate::centre::picture::IncidentNow {
+            id: 1,
+            text: String::new(),
+            kind: "loss".to_owned(),
+            scope: String::new(),
+            onset_from: 0,
+            onset_to: 0,
+            found: 0,
+            ended: None,
+            cells: 1,
+        };
+        Picture { hosts: vec![host], incidents: vec![incident], ..Picture::default() }
+    }
+
+    #[test_case(include_str!("../../../packaging/prometheus/sonde.rules.yml"); "rules")]
+    #[test_case(include_str!("../../../packaging/grafana/sonde-monitor.json"); "dashboard")]
+    fn what_is_shipped_for_others_names_metrics_that_there_are(shipped: &str) {
+        let mut totals = totals(&[900]);
+        let lost = Span { lost_out: 1, ..Span::default() };
+        totals.take(("a", "c", Over::Udp), (Some("p"), Some("q")), &lost);
+        let told = lines(&told(&full(), &totals, Form::Text));
+        let known: std::collections::BTreeSet<&str> = told
+            .iter()
+            .filter(|line| !line.starts_with('#'))
+            .filter_map(|line| line.split(['{', ' ']).next())
+            .collect();
+        // A native histogram is asked for by its bare name.
+        let is_known = |name: &str| known.contains(name) || known.contains(format!("{name}_bucket").as_str());
+        let letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == ':';
+        let named: Vec<&str> =
+            shipped.split(|other| !letter(other)).filter(|word| word.starts_with("sonde_")).collect();
+        assert!(named.len() > 5, "{named:?}");
+        let unknown: Vec<_> = named.into_iter().filter(|name| !is_known(name)).collect();
+        assert!(unknown.is_empty(), "{unknown:?}, of {known:?}");
+    }
 }

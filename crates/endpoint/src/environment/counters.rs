@@ -85,7 +85,7 @@ impl Counters {
         self.names.iter().map(String::as_str).zip(self.values.iter().copied())
     }
 
-    /// What changed from `before` until these, as differences. A counter that only one reading has is left out, but for
+    /// Differences of these counters from `before`. A counter that only one reading has is left out, but for
     /// ICMP's by type, which the kernel lists from their first message on.
     pub(super) fn since(&self, before: &Self) -> BTreeMap<String, i64> {
         let same_names = Arc::ptr_eq(&self.names, &before.names) || self.names == before.names;

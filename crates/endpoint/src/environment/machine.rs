@@ -1,4 +1,4 @@
-//! What a whole machine did up to some instant: its counters, its CPU time, how long tasks waited for a CPU.
+//! Work of a whole machine up to some instant: its counters, its CPU time, how long tasks waited for a CPU.
 
 use measure::unit::{Instant, Nanos};
 
@@ -19,7 +19,7 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    /// Of now; with the counters of `interface` where it is named.
+    /// A reading of now, with the counters of `interface` where it is named.
     pub(super) fn read(files: &Files, interface: Option<&str>) -> Self {
         Self {
             at: Monotonic::now(),

@@ -17,9 +17,9 @@ use super::kept::Facts;
 use super::machine::Machine;
 use crate::clock::Monotonic;
 
-/// How old a reading may be, and the time in which counters are read a few times at most.
+/// Age up to which a reading is shared, and the time in which counters are read [`FEW`] times at most.
 const RECENT: Nanos = Nanos::millis(100);
-/// How many times.
+/// Readings of counters within [`RECENT`], a count.
 const FEW: u32 = 4;
 
 /// A reading, and when it was begun.

@@ -282,15 +282,16 @@ impl Stream {
     }
 
     fn close_step(&mut self, slot: u64, count: u64, mut held: Held) -> Held {
-        let median = quantile(&mut self.step, 0.5).unwrap_or_default();
+        let Some(median) = quantile(&mut self.step, 0.5) else { return held };
         let seconds = f64::from(self.slots) * SLOT as f64;
         let (slack, warm) = (self.level.slack(), self.level.is_warm());
         let off = self.level.step(median, seconds, self.growth.shifts(), self.held);
         let above = self.close_tail(median, count, warm);
         if warm && self.season.is_some() && slot >= self.looked + CREEPS && !self.held {
             self.looked = slot;
-            let at = self.level.at.unwrap_or_default();
-            held.drift = self.growth.drift.step(slot, |sum| sum.score((at - CREPT) / CREPT));
+            if let Some(at) = self.level.at {
+                held.drift = self.growth.drift.step(slot, |sum| sum.score((at - CREPT) / CREPT));
+            }
         }
         if warm {
             let score = |off: f64| (off - slack) / (slack * WIDTH);
