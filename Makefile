@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 CARGO ?= cargo
 
-.PHONY: all build dist reproducible test bench fuzz docs transcripts planted noticing churn faults store image install coverage mutants clean help
+.PHONY: all build dist reproducible test bench fuzz docs transcripts planted noticing churn strangers faults store image install coverage mutants clean help
 
 all: build ## the same as build
 
@@ -38,6 +38,9 @@ noticing: ## what the monitor notices, how soon and how often wrongly, in virtua
 
 churn: ## 100,000 sessions that come and go, by an optimised build (a minute, once it is built)
 	SONDE_CHURN=100000 $(CARGO) test --release --workspace --locked --test cli churn -- --nocapture
+
+strangers: ## how much longer a session takes to open while a thousand strangers a second come (minutes of a quiet machine, as root)
+	SONDE_STRANGERS=1 $(CARGO) test --release --workspace --locked --test network strangers::sessions -- --nocapture --test-threads=1
 
 store: build ## a monitor's store of 1,000 hosts, filled in virtual time and measured (minutes; STORE= and OPTIONS= change it)
 	target/dist/sonde-monitor generate --store $(or $(STORE),target/store.db) $(OPTIONS)

@@ -1,7 +1,8 @@
 //! Servers under strangers: from many addresses a thousand connections or datagrams a second begin something and do not go on.
 //! Sessions that run lose nothing, all that come meanwhile are served, and the server's memory stays bounded.
 //!
-//! How long the native server takes to open a session is compared in pairs, with the strangers and without them, in one run.
+//! How long the native server takes to open a session is compared in pairs, with the strangers and without them, in one run. It is
+//! told here and judged by `make strangers`: of an optimised build on a quiet machine, since the strangers themselves take a CPU.
 
 mod attack;
 
@@ -168,7 +169,7 @@ fn sessions_by_key_start_and_run_on_under_half_open_connections(sources: Sources
     });
     assert!(memory < ROOM, "{memory} kB more than at the start");
     tell(&format!("{what}: {memory} kB more than at the start"));
-    judge(what, usual, attacked);
+    compare(what, usual, attacked);
 }
 
 /// What a client with this proof says until it is let in, as somebody on the path hears it: its preamble and its handshake.
@@ -221,29 +222,26 @@ fn sessions_by_identity_start_under_a_flood_of_handshakes() {
         (usual, attacked, memory)
     });
     assert!(memory < ROOM, "{memory} kB more than at the start");
-    judge(what, usual, attacked);
+    compare(what, usual, attacked);
 }
 
 /// Handshakes before the first session: by then the server has some of them to do at any time.
 const SOME: u64 = 1_000;
 
-/// Sessions start in at most twice their usual time. Where the usual time itself varies by more than that within this run, the
-/// machine has other work, and nothing can be said.
-fn judge(what: &str, mut usual: Vec<Nanos>, mut attacked: Vec<Nanos>) {
+/// Tells how much longer a session takes to open while strangers come. At most twice the usual time is promised, of which
+/// `make strangers` is the judge: here other tests may have the CPU that the sessions would.
+fn compare(what: &str, mut usual: Vec<Nanos>, mut attacked: Vec<Nanos>) {
     usual.sort_unstable();
     attacked.sort_unstable();
-    let [median, ninth] = [usual.len() / 2, usual.len() * 9 / 10].map(|place| usual[place]);
-    let under_attack = attacked[attacked.len() / 2];
-    let ratio = under_attack.0 as f64 / median.0 as f64;
+    let [usual, under_attack] =
+        [usual, attacked].map(|times| [times.len() / 10, times.len() / 2].map(|place| times[place]));
+    let [fast, ratio] = [0, 1].map(|place| under_attack[place].0 as f64 / usual[place].0 as f64);
     let told = format!(
-        "{what}: a session opens in {under_attack} (median of {}), usually in {median}: {ratio:.2} times; a tenth of the usual take {ninth} or more",
-        attacked.len()
+        "{what}: a session opens in {} (median), usually in {}: {ratio:.2} times; a tenth in {} or less, usually in {}: {fast:.2} times",
+        under_attack[1], usual[1], under_attack[0], usual[0]
     );
     tell(&told);
-    if ratio > 2.0 && ninth.0 > 2 * median.0 {
-        return testbed::skip::aloud(&format!("{told}: this machine has other work, so that is not judged"));
-    }
-    assert!(ratio <= 2.0, "{told}");
+    assert!(ratio <= 2.0 || std::env::var_os("SONDE_STRANGERS").is_none(), "{told}");
 }
 
 /// A session over each carrier whose client asks again and again, until it is told to end.
