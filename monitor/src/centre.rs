@@ -46,6 +46,8 @@ const PAST: usize = 50;
 const KEEP: u64 = 10;
 /// An agent that told nothing for so long has what was gathered of it kept, seconds.
 const QUIET: u64 = 120;
+/// Hosts that are being reached at a time: for each the program may have to be compressed and sent.
+const AT_ONCE: usize = 12;
 /// Days of seven, for the rate of false alarms.
 const WEEK: f64 = 7.0;
 
@@ -173,6 +175,9 @@ impl Centre {
             stepped: now,
         };
         centre.hosts = (0..centre.plan.hosts.len()).map(|at| Host::new(at as u32, now)).collect();
+        for (host, known) in centre.hosts.iter_mut().zip(&centre.plan.hosts) {
+            host.stands_since = centre.state.stood.contains(&known.name).then_some(0);
+        }
         centre.settle_in();
         Ok(centre)
     }
@@ -289,14 +294,24 @@ impl Centre {
         let mut totals = self.board.totals();
         let mut judged = Vec::with_capacity(spans.len());
         for (cell, span) in &spans {
-            let Some(id) = host.cells.get(&(cell.to.clone(), cell.over())) else { continue };
-            let far = self.mesh.cells[*id as usize].to as usize;
+            let Some(id) = self.hosts[at].cells.get(&(cell.to.clone(), cell.over())).copied() else { continue };
+            let far = self.mesh.cells[id as usize].to as usize;
             totals.take((&name, &cell.to, cell.over()), (zones[at].zone.as_deref(), zones[far].zone.as_deref()), span);
-            self.live[*id as usize].take(second, span);
-            judged.push((*id, span));
+            self.live[id as usize].take(second, span);
+            // What has no agent is asked as it is; an agent that is not put there yet is no fault of anybody's.
+            if let Some(far) = self.hosts.get_mut(far) {
+                let stood = far.stood(second);
+                if span.counts.answered > 0 {
+                    far.stands_since.get_or_insert(second);
+                }
+                if !stood {
+                    continue;
+                }
+            }
+            judged.push((id, span));
         }
         drop(totals);
-        self.lookout.beat(host.id, second, beat.own.is_disturbed(), &judged);
+        self.lookout.beat(self.hosts[at].id, second, beat.own.is_disturbed(), &judged);
     }
 
     /// What is done once a second.
@@ -304,9 +319,13 @@ impl Centre {
         for change in self.lookout.step(now) {
             self.change(&change, now);
         }
-        let due: Vec<usize> =
-            (0..self.hosts.len()).filter(|at| self.hosts[*at].again.is_some_and(|at| at <= now)).collect();
-        for at in due {
+        let reached = self.hosts.iter().filter(|host| host.is_being_reached()).count();
+        let due = self.hosts.iter().enumerate().filter_map(|(at, host)| Some((host.again?, at)));
+        let mut due: Vec<(u64, usize)> = due.filter(|(again, _)| *again <= now).collect();
+        // Whoever has waited longest comes first: hosts that are away hold up none of the others for ever.
+        due.sort_unstable();
+        due.truncate(AT_ONCE.saturating_sub(reached));
+        for (_, at) in due {
             self.reach(at);
         }
         if epoch(&self.plan, now) != self.epoch {
@@ -539,6 +558,8 @@ impl Centre {
         self.state.lookout = self.lookout.state();
         self.state.incidents = self.incidents.values().cloned().collect();
         self.state.past.clone_from(&self.past);
+        let stood = self.plan.hosts.iter().zip(&self.hosts).filter(|(_, host)| host.stands_since.is_some());
+        self.state.stood = stood.map(|(host, _)| host.name.clone()).collect();
         self.state.write(&self.tools.folder)
     }
 

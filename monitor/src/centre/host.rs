@@ -43,6 +43,8 @@ pub struct Host {
     tries: u32,
     /// Whose beats come.
     pub instance: Option<Uuid>,
+    /// The first second it told; absent: its agent does not stand yet, and what asks it has no answer to expect.
+    pub stands_since: Option<u64>,
     /// What is taken off its seconds, since its clock differs.
     pub skew: i64,
     /// Which cell of the mesh it asks, by whom and by what.
@@ -73,6 +75,7 @@ impl Host {
             again: Some(now),
             tries: 0,
             instance: None,
+            stands_since: None,
             skew: 0,
             cells: HashMap::new(),
             troubles: BTreeMap::new(),
@@ -152,6 +155,7 @@ impl Host {
 
     /// Takes note of a second that came.
     pub fn heard(&mut self, at: u64, now: u64) {
+        self.stands_since.get_or_insert(at);
         self.agent.last = self.agent.last.max(Some(at));
         let standing = if at + BEHIND >= now { Standing::Measuring } else { Standing::CatchingUp };
         self.stand(standing, now);
@@ -165,6 +169,16 @@ impl Host {
             self.troubles.insert((to.to_owned(), over), text.to_owned());
         }
         self.retell();
+    }
+
+    /// Whether its agent was there to answer in the second `at`, as far as it ever was.
+    pub fn stood(&self, at: u64) -> bool {
+        self.stands_since.is_some_and(|since| since < at)
+    }
+
+    /// Whether the way to it is being laid.
+    pub fn is_being_reached(&self) -> bool {
+        self.child.is_some() && self.instance.is_none()
     }
 
     /// The line is over: it is reached for again, later each time.

@@ -1,6 +1,6 @@
 //! What a centre knows beside its store, in a file of its folder: so a restart neither repeats an alarm nor forgets one.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::fs;
 use std::path::Path;
 
@@ -33,6 +33,9 @@ pub struct State {
     pub incidents: Vec<Incident>,
     /// What is over and still shown.
     pub past: VecDeque<IncidentNow>,
+    /// Hosts whose agents stood once, by name.
+    #[serde(default)]
+    pub stood: BTreeSet<String>,
 }
 
 impl State {
@@ -53,6 +56,7 @@ impl State {
                     lookout: lookout::State::default(),
                     incidents: Vec::new(),
                     past: VecDeque::new(),
+                    stood: BTreeSet::new(),
                 });
             }
             Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),

@@ -59,7 +59,7 @@ fn connections_are_grouped_as_the_routing_table_sends_them() {
     let Some(scene) = Scene::undisturbed("which connections take which path") else { return };
     let ways = TwoPaths::lay(&scene);
     let _reflector = scene.reflector(&["--listen", HOST]);
-    let _forward = Forward::start(&scene, &["--delay", "500us", "--one-way"]);
+    let _forward = Forward::start(&scene, &["--delay", "5ms", "--one-way"]);
     ways.take_both();
     for carrier in ["--udp", "--tcp"] {
         let words = [carrier, "--flows", "16", "-t", "3", "--source-port", "40000..40999", "--json", "-q"];
