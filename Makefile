@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 CARGO ?= cargo
 
-.PHONY: all build dist reproducible test bench fuzz docs transcripts planted noticing churn strangers faults store image install coverage mutants clean help
+.PHONY: all build dist reproducible test bench fuzz docs site transcripts planted noticing churn strangers stories faults store image install coverage mutants clean help
 
 all: build ## the same as build
 
@@ -42,6 +42,9 @@ churn: ## 100,000 sessions that come and go, by an optimised build (a minute, on
 strangers: ## how much longer a session takes to open while a thousand strangers a second come (minutes of a quiet machine, as root)
 	SONDE_STRANGERS=1 $(CARGO) test --release --workspace --locked --test network strangers::sessions -- --nocapture --test-threads=1
 
+stories: build ## four things that happen to twenty hosts, told by every way of the monitor (twenty minutes of a quiet machine, as root)
+	SONDE_STORIES=target/dist $(CARGO) test --workspace --locked --test stories -- --ignored --nocapture
+
 store: build ## a monitor's store of 1,000 hosts, filled in virtual time and measured (minutes; STORE= and OPTIONS= change it)
 	target/dist/sonde-monitor generate --store $(or $(STORE),target/store.db) $(OPTIONS)
 
@@ -50,6 +53,9 @@ faults: ## every program under every fault at either end, in the middle of a mea
 
 docs: ## writes what is generated: docs/reference, docs/warnings.md and the record's schema
 	make/docs
+
+site: ## the documentation as pages that open from files: target/site/index.html (needs mdbook)
+	make/site
 
 image: ## a static binary in an image from scratch
 	image/build

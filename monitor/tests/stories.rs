@@ -1,0 +1,370 @@
+//! A lab of twenty hosts, reached by ssh, and four things that happen there one after the other: terminal, page, metrics, Prometheus, webhook and
+//! history tell the same four stories, and before them nothing.
+//!
+//! Of a quiet machine, as root, with the programs that are installed: `make stories`.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::Value;
+use testbed::port;
+use testbed::process::{Running, ended, started};
+
+/// How long one command of the stage may take.
+const LIMIT: Duration = Duration::from_mins(3);
+/// How long until all agents measure.
+const STARTING: Duration = Duration::from_mins(3);
+/// In which the lookout learns what is usual, and after which it judges: a quarter of an hour of a timetable has to leave room for the rest.
+const LEARNING: Duration = Duration::from_secs(240);
+/// In which nothing happens, and nothing may be told.
+const QUIET: Duration = Duration::from_secs(60);
+/// How long something is made wrong: long enough to be noticed by what is promised.
+const WRONG: Duration = Duration::from_secs(100);
+/// How long it is right again before the next.
+const RIGHT: Duration = Duration::from_secs(90);
+
+/// A lab, which is taken down at the end however that comes.
+struct Lab {
+    folder: tempfile::TempDir,
+    name: String,
+    programs: PathBuf,
+    listen: u16,
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        let plan = self.at("plan.toml");
+        let mut ending = self.monitor(&["monitor", "end", "--purge"]);
+        let agents = ended(ending.arg(plan), LIMIT);
+        let down = ended(self.sonde().args(["lab", "down", &self.name]), LIMIT);
+        if agents.code != Some(0) || down.code != Some(0) {
+            testbed::skip::aloud(&format!("what is left of the lab: {} {}", agents.told(), down.told()));
+        }
+    }
+}
+
+impl Lab {
+    fn up(hook: u16) -> Self {
+        let beside = Path::new(env!("CARGO_BIN_EXE_sonde-monitor")).parent().expect("a folder").to_owned();
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a folder");
+        let programs = std::env::var_os("SONDE_STORIES").map_or(beside, |folder| root.join(folder));
+        let name = format!("st{}", std::process::id() % 1_000_000);
+        let lab = Self { folder: tempfile::tempdir().unwrap(), name, programs, listen: port::free() };
+        let hosts = lab.at("hosts.toml");
+        let words = ["lab", "up", "--hosts", "20", "--zones", "4", "--ssh", "--name", &lab.name, "-o"];
+        let up = ended(lab.sonde().args(words).arg(&hosts), LIMIT);
+        assert_eq!(up.code, Some(0), "{}", up.told());
+        let plan = format!(
+            "name = \"stories\"\ninventory = [\"hosts.toml\"]\n[measure]\nevery = \"100ms\"\npairs = {{ random = 6 }}\n\
+             [[tell]]\nto = \"webhook\"\nurl = \"http://127.0.0.1:{hook}/\"\n"
+        );
+        fs::write(lab.at("plan.toml"), plan).unwrap();
+        lab
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn sonde(&self) -> Command {
+        let mut command = Command::new(self.programs.join("sonde"));
+        command.env("XDG_STATE_HOME", self.at("state"));
+        command
+    }
+
+    fn monitor(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(self.programs.join("sonde-monitor"));
+        command.args(words).env("XDG_STATE_HOME", self.at("state"));
+        command
+    }
+
+    /// Does `words` in a host.
+    fn within(&self, host: &str, words: &[&str]) {
+        let namespace = format!("sondelab-{}-{host}", self.name);
+        let done = ended(Command::new("ip").args(["netns", "exec", &namespace]).args(words), LIMIT);
+        assert_eq!(done.code, Some(0), "{}", done.told());
+    }
+
+    /// Loses a share of what goes out of a host, by chance.
+    fn lose(&self, host: &str, percent: u32, to: Option<&str>) {
+        let to = to.map(|to| format!("ip daddr {to} ")).unwrap_or_default();
+        let rules = format!(
+            "table inet story {{ chain out {{ type filter hook output priority 0; {to}udp dport 7665 numgen random mod 100 < {percent} drop; \
+             {to}udp sport 7665 numgen random mod 100 < {percent} drop; }} }}"
+        );
+        let file = self.at("rules");
+        fs::write(&file, rules).unwrap();
+        self.within(host, &["nft", "-f", file.to_str().expect("a name")]);
+    }
+
+    fn lose_no_more(&self, host: &str) {
+        self.within(host, &["nft", "delete", "table", "inet", "story"]);
+    }
+
+    /// The agent of a host.
+    fn agent(&self, host: &str) -> String {
+        let namespace = format!("sondelab-{}-{host}", self.name);
+        let listed = ended(Command::new("ip").args(["netns", "pids", &namespace]), LIMIT).stdout;
+        let is_agent = |pid: &&str| {
+            fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| {
+                String::from_utf8_lossy(&line).contains("agent\0--monitor")
+                    || String::from_utf8_lossy(&line).contains("\0--monitor\0")
+            })
+        };
+        listed.lines().find(is_agent).expect("an agent").to_owned()
+    }
+
+    fn get(&self, path: &str) -> String {
+        fetch(self.listen, path)
+    }
+
+    fn now(&self) -> Value {
+        serde_json::from_str(&self.get("/api/v1/now")).unwrap()
+    }
+
+    fn address(&self, host: &str) -> String {
+        let text = fs::read_to_string(self.at("hosts.toml")).unwrap();
+        let at = text.find(&format!("name = \"{host}\"\n")).expect("a host");
+        let line = text[at..].lines().find(|line| line.starts_with("internal")).expect("an address");
+        line.split('"').nth(1).expect("an address").to_owned()
+    }
+}
+
+/// The body of an answer.
+fn fetch(port: u16, path: &str) -> String {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.set_read_timeout(Some(LIMIT)).unwrap();
+    write!(stream, "GET {path} HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n").unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    let answer = String::from_utf8_lossy(&answer).into_owned();
+    answer.split_once("\r\n\r\n").expect("a head").1.to_owned()
+}
+
+/// Takes what a webhook is told.
+fn hook() -> (u16, Arc<Mutex<Vec<Value>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let told = Arc::<Mutex<Vec<Value>>>::default();
+    let keeps = Arc::clone(&told);
+    thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let mut reader = BufReader::new(stream);
+            let mut length = 0;
+            loop {
+                let mut line = String::new();
+                if reader.read_line(&mut line).is_err() || line.trim().is_empty() {
+                    break;
+                }
+                if let Some(octets) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+                    length = octets.trim().parse().unwrap();
+                }
+            }
+            let mut body = vec![0; length];
+            reader.read_exact(&mut body).unwrap();
+            keeps.lock().unwrap().push(serde_json::from_slice(&body).unwrap());
+            let _answered =
+                reader.into_inner().write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+        }
+    });
+    (port, told)
+}
+
+/// Debian's Prometheus, where it is installed, on the monitor's metrics.
+fn prometheus(lab: &Lab) -> Option<(Running, u16)> {
+    if Command::new("prometheus").arg("--version").output().is_err() {
+        testbed::skip::aloud("the four stories as Prometheus has them: it is not installed");
+        return None;
+    }
+    let port = port::free();
+    let config = lab.at("prometheus.yml");
+    let text = format!(
+        "global: {{scrape_interval: 2s}}\nscrape_configs:\n- job_name: sonde\n  static_configs: [{{targets: ['127.0.0.1:{}']}}]\n",
+        lab.listen
+    );
+    fs::write(&config, text).unwrap();
+    let mut command = Command::new("prometheus");
+    command.arg(format!("--config.file={}", config.display()));
+    command.arg(format!("--storage.tsdb.path={}", lab.at("tsdb").display()));
+    command.arg(format!("--web.listen-address=127.0.0.1:{port}"));
+    Some((started(&mut command), port))
+}
+
+/// What is told at a moment, by every way: kind and scope.
+type Told = BTreeSet<(String, String)>;
+
+fn by_page(lab: &Lab) -> Told {
+    let now = lab.now();
+    let text = |incident: &Value, key: &str| incident[key].as_str().unwrap().to_owned();
+    now["incidents"].as_array().unwrap().iter().map(|each| (text(each, "kind"), text(each, "scope"))).collect()
+}
+
+/// A story: what is made wrong, and what has to be told of it.
+struct Story {
+    what: &'static str,
+    kind: &'static str,
+    /// One of these.
+    scopes: Vec<String>,
+    begins: Box<dyn Fn(&Lab)>,
+    ends: Box<dyn Fn(&Lab)>,
+}
+
+fn stories(lossy: (&str, &str)) -> Vec<Story> {
+    let (from, to) = (lossy.0.to_owned(), lossy.1.to_owned());
+    let group = format!("/sys/fs/cgroup/cpu/sonde-story-{}", std::process::id());
+    let gone = group.clone();
+    vec![
+        Story {
+            what: "h3 loses 5 % of what it sends",
+            kind: "loss",
+            scopes: vec!["host=h3".to_owned()],
+            begins: Box::new(|lab| lab.lose("h3", 5, None)),
+            ends: Box::new(|lab| lab.lose_no_more("h3")),
+        },
+        Story {
+            what: "one pair loses a fifth",
+            kind: "loss",
+            scopes: vec![format!("pair={from}>{to}"), format!("pair={to}>{from}")],
+            begins: Box::new({
+                let from = from.clone();
+                move |lab| lab.lose(&from, 20, Some(&lab.address(&to)))
+            }),
+            ends: Box::new(move |lab| lab.lose_no_more(&from)),
+        },
+        Story {
+            what: "h9 has too little of a processor",
+            kind: "overloaded",
+            scopes: vec!["host=h9".to_owned()],
+            begins: Box::new(move |lab| {
+                fs::create_dir(&group).unwrap();
+                fs::write(format!("{group}/cpu.cfs_period_us"), "500000").unwrap();
+                fs::write(format!("{group}/cpu.cfs_quota_us"), "2500").unwrap();
+                fs::write(format!("{group}/cgroup.procs"), lab.agent("h9")).unwrap();
+            }),
+            ends: Box::new(move |lab| {
+                fs::write("/sys/fs/cgroup/cpu/cgroup.procs", lab.agent("h9")).unwrap();
+                fs::remove_dir(&gone).unwrap();
+            }),
+        },
+        Story {
+            what: "h12 is off the network",
+            kind: "silent",
+            scopes: vec!["host=h12".to_owned(), "server=h12".to_owned()],
+            begins: Box::new(|lab| lab.within("h12", &["ip", "link", "set", "eth0", "down"])),
+            ends: Box::new(|lab| lab.within("h12", &["ip", "link", "set", "eth0", "up"])),
+        },
+    ]
+}
+
+/// Waits that long: a timetable is of the world, not of what is tested.
+fn pass(time: Duration) {
+    thread::sleep(time);
+}
+
+#[test]
+#[ignore = "a quarter of an hour of a quiet machine, as root: make stories"]
+fn four_things_that_happen_are_told_the_same_by_every_way() {
+    let (hook_port, told) = hook();
+    let lab = Lab::up(hook_port);
+    let monitor =
+        started(lab.monitor(&["monitor"]).arg(lab.at("plan.toml")).args(["--listen", &lab.listen.to_string()]));
+    let begun = Instant::now();
+    let measuring = |lab: &Lab| {
+        let hosts = lab.now();
+        hosts["hosts"].as_array().unwrap().iter().filter(|host| host["agent"]["standing"] == "measuring").count()
+    };
+    monitor.until("the page is served", |said| said.contains("page and metrics"));
+    while measuring(&lab) < 20 {
+        assert!(begun.elapsed() < STARTING, "{}", monitor.told());
+        pass(Duration::from_secs(1));
+    }
+    println!("20 agents measure after {:.0?}", begun.elapsed());
+    let prometheus = prometheus(&lab);
+    pass(LEARNING + QUIET);
+    let quiet = by_page(&lab);
+    let mut faults: Vec<String> = Vec::new();
+    if !quiet.is_empty() || !told.lock().unwrap().is_empty() {
+        faults.push(format!("nothing happened, and told was {quiet:?}: {}", monitor.told()));
+    }
+    // A pair that is measured, of hosts that have no other story.
+    let now = lab.now();
+    let name = |place: &Value| now["hosts"][place.as_u64().unwrap() as usize]["name"].as_str().unwrap().to_owned();
+    let pairs = now["cells"].as_array().unwrap().iter().map(|cell| (name(&cell["from"]), name(&cell["to"])));
+    let busy = ["h3", "h9", "h12"];
+    let pair = pairs.into_iter().find(|(from, to)| !busy.contains(&&**from) && !busy.contains(&&**to)).expect("a pair");
+    for story in stories((&pair.0, &pair.1)) {
+        let before = told.lock().unwrap().len();
+        let begun = Instant::now();
+        (story.begins)(&lab);
+        let mut seen = Told::new();
+        let mut first = None;
+        while begun.elapsed() < WRONG {
+            pass(Duration::from_secs(1));
+            for each in by_page(&lab) {
+                if seen.insert(each.clone()) {
+                    println!("{}: {:?} after {:.0?}", story.what, each, begun.elapsed());
+                    let is_it = each.0 == story.kind && story.scopes.contains(&each.1);
+                    first = first.or(is_it.then(|| begun.elapsed()));
+                }
+            }
+        }
+        let metrics = lab.get("/metrics");
+        let line = format!("sonde_incidents{{kind=\"{}\"}}", story.kind);
+        let counted = metrics.lines().find(|each| each.starts_with(&line)).map(str::to_owned);
+        let queried = prometheus.as_ref().map(|(_, port)| {
+            let query =
+                format!("/api/v1/query?query=max_over_time(sonde_incidents%7Bkind%3D%22{}%22%7D%5B90s%5D)", story.kind);
+            fetch(*port, &query)
+        });
+        (story.ends)(&lab);
+        let hook: Vec<String> = told.lock().unwrap()[before..]
+            .iter()
+            .map(|each| each["alerts"][0]["labels"]["scope"].to_string())
+            .collect();
+        println!("{}: metrics {counted:?}; webhook {hook:?}", story.what);
+        let mut missed = |what: &str| faults.push(format!("{}: {what}; the page had {seen:?}", story.what));
+        if first.is_none() {
+            missed("not told by its kind and place");
+        }
+        if seen.iter().any(|each| each.0 != story.kind || !story.scopes.contains(&each.1)) {
+            missed("something else was told too");
+        }
+        if !hook.iter().any(|scope| story.scopes.iter().any(|wanted| scope.contains(wanted))) {
+            missed(&format!("the webhook heard {hook:?}"));
+        }
+        if counted.as_deref().is_none_or(|line| line.ends_with(" 0")) {
+            missed(&format!("/metrics has {counted:?}"));
+        }
+        if queried.as_ref().is_some_and(|answer| !answer.contains("\"value\"") || answer.contains("\"0\"]")) {
+            missed(&format!("Prometheus has {queried:?}"));
+        }
+        pass(RIGHT);
+        let open = by_page(&lab);
+        if !open.is_empty() {
+            faults.push(format!("{}: it is over, and told is {open:?}", story.what));
+        }
+    }
+    let said = monitor.told();
+    monitor.signal(Signal::TERM);
+    assert_eq!(monitor.end(LIMIT).code, Some(0));
+    let history = ended(lab.monitor(&["history"]).arg("--store").arg(lab.at("state/sonde/monitor.db")), LIMIT);
+    println!("{said}\n{}", history.told());
+    if let Some((running, _)) = prometheus {
+        running.signal(Signal::TERM);
+        let _ended = running.end(LIMIT);
+    }
+    for place in ["h3", "h9", "h12"] {
+        if !said.contains(place) || !history.stdout.contains(place) {
+            faults.push(format!("{place}: not in the terminal or in the history"));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
