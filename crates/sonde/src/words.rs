@@ -6,6 +6,7 @@
 mod capture;
 mod hint;
 mod iperf3;
+mod key;
 mod netperf;
 mod refusal;
 mod sandbox;
@@ -14,6 +15,7 @@ mod trace;
 
 pub use capture::capture;
 pub use hint::hint;
+pub use key::unused_key;
 pub use refusal::refusal;
 pub use sandbox::sandbox;
 pub use trace::trace;

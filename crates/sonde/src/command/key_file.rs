@@ -15,6 +15,8 @@ use crate::failure::Failure;
 
 /// The most of a key file that is read, octets: a list of as many keys as there may be is far shorter.
 const LONGEST: u64 = 1 << 20;
+/// The variable of the environment that names a key file for whatever takes one.
+const ENVIRONMENT: &str = "SONDE_KEY_FILE";
 /// How one is made.
 const HINT: &str = "create one: `sonde key FILE`";
 /// How the public part of an identity is found.
@@ -24,7 +26,7 @@ const PUBLIC_HINT: &str = "`sonde key FILE --public` prints it where the identit
 #[derive(Clone, Debug, Default, PartialEq, Args)]
 pub struct KeyOptions {
     /// Pre-shared key of the peer's `sonde serve`, or your own identity: a file made by `sonde key`
-    #[arg(long, value_name = "FILE", env = "SONDE_KEY_FILE")]
+    #[arg(long, value_name = "FILE", env = ENVIRONMENT)]
     key: Option<PathBuf>,
     /// With an identity: the public part of the peer's, or a file that holds it; sonde measures with no other server
     #[arg(long, value_name = "PUBLIC", requires = "key")]
@@ -41,7 +43,9 @@ impl KeyOptions {
     /// The file that was named.
     pub fn file(&self) -> Option<KeyFile> {
         let file = self.another(self.key.as_ref())?;
-        Some(KeyFile { peer: self.peer_identity.clone(), authenticate_datagrams: !self.no_datagram_auth, ..file })
+        let is_usual = std::env::var_os(ENVIRONMENT).is_some_and(|usual| file.path == usual);
+        let (peer, authenticate_datagrams) = (self.peer_identity.clone(), !self.no_datagram_auth);
+        Some(KeyFile { peer, authenticate_datagrams, is_usual, ..file })
     }
 
     /// Another file than that of the key, which is read likewise.
@@ -60,12 +64,19 @@ pub struct KeyFile {
     insecure: bool,
     /// Whether its key is to authenticate datagrams too.
     authenticate_datagrams: bool,
+    /// Whether the environment names it, for whatever takes a key.
+    is_usual: bool,
 }
 
 impl KeyFile {
     /// The file at `path`, taken though others can read it where `insecure`.
     pub fn new(path: PathBuf, insecure: bool) -> Self {
-        Self { path, peer: None, insecure, authenticate_datagrams: true }
+        Self { path, peer: None, insecure, authenticate_datagrams: true, is_usual: false }
+    }
+
+    /// Whether it was asked for where it is of no use: one that the environment names was not.
+    pub fn is_asked_for(&self) -> bool {
+        !self.is_usual
     }
 
     /// Its name.

@@ -69,6 +69,7 @@ pub fn carry_out_and_trace(
     output: &Arc<Output>,
 ) -> Result<Exit, Failure> {
     let method = method(plan)?;
+    note_unused_key(plan, &method, output);
     let (stop, tally) = (Stop::default(), Arc::new(Mutex::new(Tally::new(&method))));
     let interruption = heed_signals(&tally, &stop, output)?;
     let task = task(plan, method, &stop, &interruption)?;
@@ -100,6 +101,13 @@ pub fn carry_out_and_trace(
             watch.end().0.write_to_files(&Line::Error(Box::new(failure.told.clone())));
             Err(failure)
         }
+    }
+}
+
+/// Says that a key was named which measuring by `method` has no use for.
+pub fn note_unused_key(plan: &Plan, method: &Method, output: &Output) {
+    if plan.key_for(method).is_none() && plan.key.as_ref().is_some_and(KeyFile::is_asked_for) {
+        output.note(&format!("note: {}\n", words::unused_key(plan.target.is_some(), &plan.protocol, method)));
     }
 }
 
@@ -146,7 +154,7 @@ pub fn method(plan: &Plan) -> Result<Method, Failure> {
 /// # Errors
 /// A key that cannot be read, a name that is none.
 pub fn task(plan: &Plan, method: Method, stop: &Stop, interruption: &Interruption) -> Result<Task, Failure> {
-    let key = plan.key.as_ref().map(KeyFile::credential).transpose()?;
+    let key = plan.key_for(&method).map(KeyFile::credential).transpose()?;
     let target = plan.target.as_ref().map(|target| -> Result<Target, Failure> {
         let address = name::look_up(&target.host, target.port, target.family, stop)
             .map_err(|error| failure(error, plan, interruption))?;

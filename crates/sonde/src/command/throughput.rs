@@ -47,6 +47,7 @@ pub fn run(options: ThroughputOptions, command: &[String], output: &Arc<Output>)
     deliver::check(&plan.measurement.result)?;
     let stop = Stop::default();
     let first = rtt::method(&plan.of_run(plan.runs[0]))?;
+    rtt::note_unused_key(&plan.measurement, &first, output);
     let tally = Arc::new(Mutex::new(Tally::new(&first)));
     let interruption = rtt::heed_signals(&tally, &stop, output)?;
     let mut records = Vec::new();

@@ -11,6 +11,7 @@ use predicates::str::contains;
 use rustix::process::Signal;
 use serde_json::Value;
 use socket2::{Domain, Socket, Type};
+use test_case::test_case;
 use testbed::client::PATIENCE;
 use testbed::port;
 
@@ -158,6 +159,28 @@ fn start(command: &mut assert_cmd::Command) -> Child {
         .stderr(Stdio::null())
         .spawn()
         .unwrap()
+}
+
+#[test_case("--connect", "the peer's kernel answers tcp-connect"; "handshakes")]
+#[test_case("--icmp", "the peer's kernel answers icmp"; "echo")]
+#[test_case("--peer netperf", "a netserver knows no keys"; "a netserver")]
+fn a_key_that_nothing_asks_for_is_said_to_be_of_no_use(words: &str, why: &str) {
+    // No file of this name is there: what is not used is not read.
+    let folder = tempfile::tempdir().unwrap();
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let rtt = |more: &[&str]| {
+        let words = words.split(' ').chain(["-c", "1", "--timeout", "100ms", "--warm-up", "0"]);
+        let mut rtt = sonde_in(folder.path(), &["rtt", "127.0.0.1", "--port", &nobody.port().to_string()]);
+        rtt.args(words).args(more);
+        rtt
+    };
+    let said = format!("note: --key is not used: {why}");
+    let told = |mut rtt: assert_cmd::Command| String::from_utf8(rtt.output().unwrap().stderr).unwrap();
+    assert!(told(rtt(&["--key", "gone.key"])).starts_with(&said));
+    let mut usual = rtt(&[]);
+    usual.env("SONDE_KEY_FILE", "gone.key");
+    let usual = told(usual);
+    assert!(!usual.contains("--key") && !usual.contains("gone.key"), "{usual}");
 }
 
 #[test]

@@ -23,7 +23,7 @@ const RATE: NonZeroU64 = NonZeroU64::new(10_000_000).expect("above 0");
 pub fn of(options: LoadOptions) -> Result<Plan, Failure> {
     let asked = asked(&options);
     let target = options.host.map(|far| target(far, &options.reach, &Protocol::Native)).transpose()?;
-    let key = options.reach.key.file().filter(|_| target.is_some());
+    let key = options.reach.key.file();
     let KeptOptions { strict, samples, histograms, .. } = options.kept;
     let (trace, protocol) = (None, Protocol::Native);
     let verify = Verify::of(options.verify)?;

@@ -6,7 +6,7 @@ use endpoint::name::Family;
 use endpoint::reflector::PORT;
 use endpoint::rtt::Protocol;
 use measure::method::{
-    Asked, Carrier, Far as Peer, Pattern, Schedule, Sizes, SocketOptions, SourcePorts, Stop, Waiting,
+    Asked, Carrier, Far as Peer, Method, Pattern, Schedule, Sizes, SocketOptions, SourcePorts, Stop, Waiting,
 };
 use measure::trace::Trace;
 use measure::unit::Bytes;
@@ -35,7 +35,7 @@ pub struct Plan {
     pub target: Option<Target>,
     /// Whose protocol a far side over TCP or UDP speaks.
     pub protocol: Protocol,
-    /// The key file, where there is a far side to use it with.
+    /// The key file that was named, whether or not there is a session to use it with.
     pub key: Option<KeyFile>,
     /// The key file of authenticated packets of STAMP.
     pub stamp_key: Option<KeyFile>,
@@ -72,8 +72,7 @@ impl Plan {
         let protocol = protocol(&options)?;
         let asked = towards(&protocol, options.path.stamp_key.is_some(), asked(&options));
         let target = options.host.map(|far| target(far, &options.path.reach, &protocol)).transpose()?;
-        let native = protocol == Protocol::Native;
-        let key = options.path.reach.key.file().filter(|_| native && target.is_some());
+        let key = options.path.reach.key.file();
         let stamp_key = options.path.reach.key.another(options.path.stamp_key.as_ref());
         let KeptOptions { strict, samples, histograms, .. } = options.recording.kept;
         let verify = Verify::of(options.verify)?;
@@ -84,6 +83,12 @@ impl Plan {
     /// What can be asked of the far side.
     pub fn far(&self) -> Peer {
         if self.protocol == Protocol::Native { Peer::Native } else { Peer::Foreign }
+    }
+
+    /// The key file, where measuring by `method` makes a session with a reflector of somebody else.
+    pub fn key_for(&self, method: &Method) -> Option<&KeyFile> {
+        let makes_session = self.target.is_some() && self.protocol == Protocol::Native && method.needs_reflector();
+        self.key.as_ref().filter(|_| makes_session)
     }
 
     /// How to write the far side where its last group was meant as a port: for whoever was not reached.

@@ -43,7 +43,7 @@ pub fn of(options: ThroughputOptions, cpus_here: u32) -> Result<Plan, Failure> {
     let runs = runs(options.shape.streams.as_ref(), options.shape.cores.as_ref(), cpus_here)?;
     let asked = asked(&options)?;
     let target = options.host.map(|far| target(far, &options.reach, &Protocol::Native)).transpose()?;
-    let key = options.reach.key.file().filter(|_| target.is_some());
+    let key = options.reach.key.file();
     let measurement = Measurement {
         asked,
         trace: None,

@@ -181,20 +181,24 @@ fn a_netserver_is_not_told_how_to_wait_and_needs_no_room_for_a_header() {
 }
 
 #[test]
-fn a_key_is_of_no_use_to_a_netserver() {
-    assert_eq!(plan("db1 --peer netperf --key k").key, None);
-}
-
-#[test]
 fn two_ports_are_refused() {
     let line = Line::try_parse_from(["rtt", "db1:80", "--port", "81"]).unwrap();
     assert_eq!(Plan::of(line.options).unwrap_err().exit, crate::exit::Exit::Usage);
 }
 
-#[test]
-fn a_key_without_a_far_side_is_not_used() {
-    assert_eq!(plan("--key k").key, None);
-    assert_eq!(plan("db1 --key k").key, Some(KeyFile::new("k".into(), false)));
+#[test_case("db1", true; "a session")]
+#[test_case("db1 --udp", true; "a session of datagrams")]
+#[test_case("db1 --crr", true; "a session of new connections")]
+#[test_case("", false; "nobody else")]
+#[test_case("db1 --icmp", false; "the kernel")]
+#[test_case("db1 --connect", false; "handshakes")]
+#[test_case("db1 --peer netperf", false; "a netserver")]
+#[test_case("db1 --peer stamp", false; "a STAMP reflector")]
+fn a_key_is_for_sessions_with_a_reflector(line: &str, is_used: bool) {
+    let plan = plan(&format!("{line} --key k"));
+    let method = plan.asked.resolve_towards(plan.far()).unwrap();
+    assert_eq!(plan.key, Some(KeyFile::new("k".into(), false)));
+    assert_eq!(plan.key_for(&method).is_some(), is_used);
 }
 
 #[test_case("--tcp --udp"; "two carriers")]
