@@ -291,7 +291,8 @@ impl Centre {
         for (cell, span) in &spans {
             let Some(id) = host.cells.get(&(cell.to.clone(), cell.over())) else { continue };
             let far = self.mesh.cells[*id as usize].to as usize;
-            totals.take((&name, &cell.to, cell.over()), (zones[at].zone.as_deref(), zones[far].zone.as_deref()), span);
+            let between = (zones[at].zone.as_deref(), zones[far].zone.as_deref());
+            totals.take((&name, &cell.to, cell.over()), between, second, span);
             self.live[*id as usize].take(second, span);
             judged.push((*id, span));
         }
@@ -531,6 +532,7 @@ impl Centre {
             past: self.past.iter().cloned().collect(),
             marks: self.marks.iter().rev().map(|mark| MarkNow { at: mark.at, text: mark.text.clone() }).collect(),
             store_fault: self.store_fault.clone(),
+            collector: self.board.collector(),
         }
     }
 
