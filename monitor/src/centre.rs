@@ -296,7 +296,8 @@ impl Centre {
         for (cell, span) in &spans {
             let Some(id) = self.hosts[at].cells.get(&(cell.to.clone(), cell.over())).copied() else { continue };
             let far = self.mesh.cells[id as usize].to as usize;
-            totals.take((&name, &cell.to, cell.over()), (zones[at].zone.as_deref(), zones[far].zone.as_deref()), span);
+            let between = (zones[at].zone.as_deref(), zones[far].zone.as_deref());
+            totals.take((&name, &cell.to, cell.over()), between, second, span);
             self.live[id as usize].take(second, span);
             // What has no agent is asked as it is; an agent that is not put there yet is no fault of anybody's.
             if let Some(far) = self.hosts.get_mut(far) {
@@ -550,6 +551,7 @@ impl Centre {
             past: self.past.iter().cloned().collect(),
             marks: self.marks.iter().rev().map(|mark| MarkNow { at: mark.at, text: mark.text.clone() }).collect(),
             store_fault: self.store_fault.clone(),
+            collector: self.board.collector(),
         }
     }
 

@@ -295,7 +295,9 @@ async fn told(State(server): Shared, headers: HeaderMap) -> Response {
     let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
     let form = Form::accepted(accept);
     let picture = server.board.picture();
-    let body = metrics::told(&picture, &server.board.totals(), form);
+    // The sums are read while nobody adds to them, and written out while somebody may.
+    let families = metrics::families(&picture, &server.board.totals());
+    let body = metrics::written(&families, form);
     ([(CONTENT_TYPE, form.content_type())], Body::from(body)).into_response()
 }
 
