@@ -28,6 +28,16 @@ use testbed::wait;
 
 const LIMIT: Duration = Duration::from_mins(2);
 
+/// Turns `"@-5"` into the second five before this one, and `"@"` into the nanosecond: what an agent tells when it is asked, however long it was
+/// until then.
+const NOW: &str = r#"{
+    while (match($0, /"@-?[0-9]+"/))
+        $0 = substr($0, 1, RSTART - 1) (now + substr($0, RSTART + 2, RLENGTH - 3)) substr($0, RSTART + RLENGTH)
+    gsub(/"@"/, now "000000000")
+    print
+}
+"#;
+
 /// A monitor of two hosts whose agents are a script: `sonde agent --reach` prints what stands in `told`, and stays until it is ended.
 struct Stage {
     folder: tempfile::TempDir,
@@ -41,7 +51,8 @@ impl Stage {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         let script = format!(
-            "#!/bin/sh\ncase \"$1\" in key) echo played > \"$2\"; exit 0;; esac\nread host\ncase \"$host\" in *'\"a\"'*) cat {told};; esac\nexec cat > {orders}\n",
+            "#!/bin/sh\ncase \"$1\" in key) echo played > \"$2\"; exit 0;; esac\nread host\ncase \"$host\" in *'\"a\"'*) awk -v now=\"$(date +%s)\" -f {now} {told};; esac\nexec cat > {orders}\n",
+            now = at("now.awk").display(),
             told = at("told").display(),
             orders = at("orders").display(),
         );
@@ -52,6 +63,7 @@ impl Stage {
         };
         fs::write(at("plan.toml"), format!("name = \"played\"\n{extra}{}{}", host("a", 1), host("b", 2))).unwrap();
         fs::write(at("told"), "").unwrap();
+        fs::write(at("now.awk"), NOW).unwrap();
         Self { folder, port: port::free(), store: "monitor.db" }
     }
 
@@ -61,11 +73,20 @@ impl Stage {
 
     /// What the agent on `a` tells whoever connects, from the first to the last beat: as one that never heard that any is kept.
     fn tells(&self, beats: &[(u64, Value)]) {
+        self.tells_at(beats.iter().map(|(at, cell)| (json!(at), cell)));
+    }
+
+    /// The same, of seconds counted from the one in which it is asked.
+    fn tells_from_now(&self, beats: &[(i64, Value)]) {
+        self.tells_at(beats.iter().map(|(at, cell)| (json!(format!("@{at}")), cell)));
+    }
+
+    fn tells_at<'a>(&self, beats: impl Iterator<Item = (Value, &'a Value)>) {
         let hello = json!({"told": "hello", "version": 1, "program": "sonde", "program_version": "0.1.0",
             "instance": "018f0000-0000-7000-8000-000000000001", "oldest": 1, "given_up": 0, "revision": null,
-            "boot_id": null, "wall_ns": Timestamp::now().as_nanosecond() as u64});
+            "boot_id": null, "wall_ns": "@"});
         let mut text = format!("{hello}\n");
-        for (number, (at, cell)) in beats.iter().enumerate() {
+        for (number, (at, cell)) in beats.enumerate() {
             let beat = json!({"told": "beat", "seq": number + 1, "at": at, "own": {}, "cells": [cell]});
             writeln!(text, "{beat}").unwrap();
         }
@@ -175,16 +196,15 @@ fn a_pair_that_falls_silent_is_told_by_all_ways() {
     let heard = tempfile::NamedTempFile::new().unwrap();
     let tell = format!("[[tell]]\nto = \"command\"\ncommand = [\"tee\", \"-a\", \"{}\"]\n", heard.path().display());
     let stage = Stage::new(&tell);
-    let now = Timestamp::now().as_second().unsigned_abs();
     // The other's agent was not put there at first, which is nobody's fault. It answered until a moment ago, and the beats go on into the
     // next seconds: the clock is a little ahead.
     let lost = json!({"to": "b", "lost": 1});
-    let beats: Vec<_> = (now - 90..now - 60)
+    let beats: Vec<_> = (-90..-60)
         .map(|at| (at, lost.clone()))
-        .chain((now - 60..now - 8).map(|at| (at, answer(100_000))))
-        .chain((now - 8..now + 2).map(|at| (at, lost.clone())))
+        .chain((-60..-8).map(|at| (at, answer(100_000))))
+        .chain((-8..2).map(|at| (at, lost.clone())))
         .collect();
-    stage.tells(&beats);
+    stage.tells_from_now(&beats);
     let monitor = stage.start();
     monitor.until("the terminal tells it", |told| told.contains("nothing is answered"));
     wait::until("the page tells it", || stage.picture()["incidents"].as_array().is_some_and(|all| !all.is_empty()));
