@@ -25,8 +25,8 @@ const LOSS_MEMORY: f64 = 50_000.0;
 pub const SLOT_MOST: f64 = 20.0;
 /// Share of responses above the former 99th percentile that is normal, and that at most is no change.
 pub const TAIL: (f64, f64) = (0.01, 0.03);
-/// Distance beyond the slack that scores 1, a share of the slack.
-const WIDTH: f64 = 0.75;
+/// Smoothed distance beyond the slack that scores 1, a share of the slack: narrow, since what wanders seldom goes beyond the slack and not far.
+const WIDTH: f64 = 0.35;
 /// Slots between two looks at how far a level is from its reference.
 pub const CREEPS: u64 = 60;
 /// Distance of a level from its reference that is no change, as a logarithm; twice as far scores 1.
@@ -156,6 +156,13 @@ pub struct Growth {
 }
 
 impl Growth {
+    /// Takes how far a median is from its level: the evidence that it is above, and below.
+    fn shift(&mut self, slot: u64, off: f64, slack: f64) -> (f64, f64) {
+        let score = |off: f64| (off - slack) / (slack * WIDTH);
+        let slower = self.slower.step(slot, |sum| sum.score(score(off)));
+        (slower, self.faster.step(slot, |sum| sum.score(score(-off))))
+    }
+
     /// Whether a change of the median may be under way.
     fn shifts(&self) -> bool {
         self.slower.grows() || self.faster.grows()
@@ -294,9 +301,7 @@ impl Stream {
             }
         }
         if warm {
-            let score = |off: f64| (off - slack) / (slack * WIDTH);
-            held.slower = self.growth.slower.step(slot, |sum| sum.score(score(off)));
-            held.faster = self.growth.faster.step(slot, |sum| sum.score(score(-off)));
+            (held.slower, held.faster) = self.growth.shift(slot, self.level.smooth, slack);
             let slow = above as f64 / count as f64;
             held.tail = self.growth.tail.step(slot, |sum| sum.score((slow - TAIL.1) / (2.0 * TAIL.1)));
         }
@@ -430,10 +435,9 @@ impl Together {
         let mut held = Held::default();
         if let Some(middle) = median(&mut self.offs) {
             let (slack, warm) = (self.level.slack(), self.level.is_warm());
-            let off = self.level.step(middle, SLOT as f64, self.growth.shifts(), false);
+            self.level.step(middle, SLOT as f64, self.growth.shifts(), false);
             if warm {
-                held.slower = self.growth.slower.step(slot, |sum| sum.score((off - slack) / (slack * WIDTH)));
-                held.faster = self.growth.faster.step(slot, |sum| sum.score((-off - slack) / (slack * WIDTH)));
+                (held.slower, held.faster) = self.growth.shift(slot, self.level.smooth, slack);
             }
         }
         let losses = std::mem::take(&mut self.losses);

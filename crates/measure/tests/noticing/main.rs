@@ -21,6 +21,8 @@ const DRIFTING: Wander = Wander { rho: 0.98, deviation: 0.1, daily: 0.0 };
 
 /// Seconds that are learnt from before anything is planted.
 const LEARN: u64 = 1_200;
+/// The same of the tables of slower cells: how far a level wanders is not known sooner.
+const LEARN_LEVEL: u64 = 3_600;
 
 /// Runs the mesh for so many seconds; what was told, with the second in which it was.
 fn run(network: &mut Network, seconds: u64) -> Vec<(u64, Change)> {
@@ -133,9 +135,9 @@ fn slower(seed: u64, wander: Wander, by: f64) -> Noticed {
 /// The same at so many requests a second.
 fn slower_at(rate: u64, seed: u64, wander: Wander, by: f64) -> Noticed {
     let mut network = Network::new(3, 1, rate, wander, seed);
-    let at = LEARN + seed * 7 % 60;
+    let at = LEARN_LEVEL + seed * 7 % 60;
     plant(&mut network, at, FOR_EVER, Fault::Factor(by), |from, to| (from, to) == (0, 1));
-    noticed(&mut network, at, 900, Kind::Slower)
+    noticed(&mut network, at, if rate < 10 { 3_600 } else { 900 }, Kind::Slower)
 }
 
 /// By the seed, a pair or a host of six is hit.
@@ -354,7 +356,8 @@ fn what_creeps_is_noticed_against_a_reference() {
     let open = last(&told);
     assert!(!open.is_empty() && open.iter().all(|incident| incident.kind == Kind::Slower), "{open:?}");
     let onset = open[0].onset;
-    assert!(onset.earliest < START + 3 * 3_600 && onset.latest > START + 3_600, "{onset:?}");
+    // It crept from the first hour's end to the fourth's.
+    assert!(onset.earliest < START + 4 * 3_600 && onset.latest > START + 3_600, "{onset:?}");
 }
 
 #[test]
@@ -366,11 +369,12 @@ fn table_of_false_alarms() {
         ("independent", INDEPENDENT),
         ("rho 0.98, 10 %", DRIFTING),
     ];
-    for (rate, days) in [(1, 30), (10, 10)] {
+    // 13 hosts have 156 cells; two meshes of 32 days have 9,984 cell-days.
+    for (rate, days) in [(10, 32), (1, 32)] {
         for (name, wander) in noises {
             // Where the promise is broken, fewer days show it.
             let days = if wander.rho > 0.9 { 2 } else { days };
-            let found = each(2, |seed| false_alarms(wander, 8, days, rate, seed + 1_000));
+            let found = each(2, |seed| false_alarms(wander, 13, days, rate, seed + 1_000));
             let (alarms, cell_days) = found.iter().fold((0, 0), |sum, found| (sum.0 + found.0, sum.1 + found.1));
             row!("| {name} | {rate} | {cell_days} | {alarms} |");
         }
@@ -391,7 +395,7 @@ fn table_of_delays() {
     row("+65 %, rho 0.9", &each(200, |seed| slower(seed, CORRELATED, 1.65)), 360);
     for by in [1.3, 1.65] {
         let found = each(200, |seed| slower_at(1, seed, CORRELATED, by));
-        row(&format!("+{:.0} %, rho 0.9, 1/s", (by - 1.0) * 100.0), &found, 360);
+        row(&format!("+{:.0} %, rho 0.9, 1/s", (by - 1.0) * 100.0), &found, 3_600);
     }
     for rate in [10, 1] {
         row(&format!("silence, {rate}/s"), &each(200, |seed| hit(seed, Fault::Silent, rate, Kind::Silent)), 5);
