@@ -132,7 +132,7 @@ impl Centre {
         events: Sender<Event>,
     ) -> Result<Self> {
         let now = now();
-        let state = State::read(&tools.folder)?;
+        let mut state = State::read(&tools.folder)?;
         let kept = store.kept()?;
         let marks = store.marks(now.saturating_sub(14 * 86_400), now + 1)?;
         let keeper_events = events.clone();
@@ -144,7 +144,7 @@ impl Centre {
         let switchboard = Switchboard::start(move |line, what| heard.send(Event::Heard(line, what)).is_ok())?;
         let epoch = epoch(&plan, now);
         let mesh = mesh::mesh(&plan, state.seed, epoch);
-        let lookout = Lookout::restored(settings(&plan, &mesh), mesh.clone(), state.lookout.clone());
+        let lookout = Lookout::restored(settings(&plan, &mesh), mesh.clone(), std::mem::take(&mut state.lookout));
         let incidents = state.incidents.iter().map(|incident| (incident.id, incident.clone())).collect();
         let mut centre = Self {
             tools,
@@ -206,7 +206,10 @@ impl Centre {
 
     fn take(&mut self, event: Event) {
         match event {
-            Event::Heard(line, Heard::Line(text)) => self.heard(line, &text),
+            Event::Heard(line, Heard::Line(text)) => {
+                self.heard(line, &text);
+                self.switchboard.backlog.done(text.len());
+            }
             Event::Heard(line, Heard::Gone(why)) => {
                 if let Some(at) = self.lines.remove(&line) {
                     self.hosts[at].gone(&why, now());
@@ -562,7 +565,10 @@ impl Centre {
         self.state.past.clone_from(&self.past);
         let stood = self.plan.hosts.iter().zip(&self.hosts).filter(|(_, host)| host.stands_since.is_some());
         self.state.stood = stood.map(|(host, _)| host.name.clone()).collect();
-        self.state.write(&self.tools.folder)
+        let written = self.state.write(&self.tools.folder);
+        // A second copy of it is not held until the next time.
+        self.state.lookout = measure::lookout::State::default();
+        written
     }
 
     fn finish(mut self, inbox: &Receiver<Event>) -> Result<()> {

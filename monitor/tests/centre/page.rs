@@ -68,21 +68,21 @@ fn the_page_can_be_used_at_any_size_in_any_light_and_by_keyboard() {
         "#/cell/h0000/h0001/udp",
         &format!("#/cell/h0000/h0001/udp/{minute}"),
     ];
-    for (width, height) in [(400, 800), (1_400, 900), (3_840, 2_160)] {
+    let wall = ["#/wall"];
+    for (width, height, scheme, views) in
+        [(400, 800, "light", &views[..]), (3_840, 2_160, "light", &wall), (1_400, 900, "dark", &views)]
+    {
         browser.size(width, height);
-        for scheme in ["light", "dark"] {
-            let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
-            browser.ask("Emulation.setEmulatedMedia", &json!({ "media": "screen", "features": features }));
-            for view in views {
-                open(&mut browser, &stage, view);
-                let at = format!("{view} {width} {scheme}");
-                assert_eq!(browser.value(UNUSABLE), json!([]), "{at}");
-                assert_eq!(browser.value(TOO_FAINT), json!([]), "{at}");
-                let own = format!("http://127.0.0.1:{}/", stage.port);
-                let complaints: Vec<_> =
-                    browser.complaints().into_iter().filter(|each| !each.starts_with(&own)).collect();
-                assert!(complaints.is_empty(), "{at}: {complaints:?}");
-            }
+        let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
+        browser.ask("Emulation.setEmulatedMedia", &json!({ "media": "screen", "features": features }));
+        for view in views {
+            open(&mut browser, &stage, view);
+            let at = format!("{view} {width} {scheme}");
+            assert_eq!(browser.value(UNUSABLE), json!([]), "{at}");
+            assert_eq!(browser.value(TOO_FAINT), json!([]), "{at}");
+            let own = format!("http://127.0.0.1:{}/", stage.port);
+            let complaints: Vec<_> = browser.complaints().into_iter().filter(|each| !each.starts_with(&own)).collect();
+            assert!(complaints.is_empty(), "{at}: {complaints:?}");
         }
     }
     assert!(

@@ -306,11 +306,13 @@ function meshView(chosen) {
 
 // -- incidents, hosts, wall ------------------------------------------------------------------------------------------------------------------
 
+const MOST_INCIDENTS = 50;
 function incidentList(incidents) {
   if (!incidents.length) return make('p', { class: 'quiet', text: 'None.' });
-  return make('ul', { class: 'incidents' }, ...incidents.map((incident) => make('li', { class: incident.ended ? 'over' : '' },
+  const more = incidents.length - MOST_INCIDENTS;
+  return make('ul', { class: 'incidents' }, ...incidents.slice(0, MOST_INCIDENTS).map((incident) => make('li', { class: incident.ended ? 'over' : '' },
     make('a', { href: `#/incident/${incident.id}`, text: incident.text }),
-    make('span', { class: 'quiet', text: ` noticed ${moment(incident.found, true)}${incident.ended ? `, over ${moment(incident.ended, true)}` : ''}` }))));
+    make('span', { class: 'quiet', text: ` noticed ${moment(incident.found, true)}${incident.ended ? `, over ${moment(incident.ended, true)}` : ''}` }))), ...(more > 0 ? [make('li', { class: 'over', text: `and ${more} more` })] : []));
 }
 
 function incidentsView(id) {
