@@ -52,6 +52,8 @@ pub const VENDOR: Vendor = Vendor {
             ("alreadyexists", Kind::AlreadyExists),
             ("alreadyassociated", Kind::AlreadyExists),
             (".notfound", Kind::NotFound),
+            // A machine type that is not in that zone.
+            ("(unsupported)", Kind::NotFound),
             ("gateway.notattached", Kind::NotFound),
             ("placementgroup.unknown", Kind::NotFound),
             ("internalerror", Kind::Passing),

@@ -171,6 +171,46 @@ impl Kind {
 mod tests {
     use super::*;
     use crate::kubernetes::TOOL;
+    use crate::{aws, az, gcloud};
+
+    /// What the vendors' programs say of machines that there are none of: their forms were read, not seen here.
+    #[test]
+    fn a_machine_that_is_not_given_is_told_by_its_kind() {
+        let said = [
+            (
+                &aws::VENDOR.tool,
+                "An error occurred (InsufficientInstanceCapacity) when calling the RunInstances operation: We do not have",
+                Kind::NoCapacity,
+            ),
+            (
+                &aws::VENDOR.tool,
+                "An error occurred (VcpuLimitExceeded) when calling the RunInstances operation: You have",
+                Kind::Quota,
+            ),
+            (
+                &aws::VENDOR.tool,
+                "An error occurred (Unsupported) when calling the RunInstances operation: Your requested",
+                Kind::NotFound,
+            ),
+            (
+                &aws::VENDOR.tool,
+                "An error occurred (RequestLimitExceeded) when calling the RunInstances operation",
+                Kind::RateLimited,
+            ),
+            (&gcloud::VENDOR.tool, "code: ZONE_RESOURCE_POOL_EXHAUSTED", Kind::NoCapacity),
+            (&gcloud::VENDOR.tool, "Quota 'CPUS' exceeded. Limit: 24.0 in region us-central1.", Kind::Quota),
+            (
+                &gcloud::VENDOR.tool,
+                "Machine type with name 'x9-1' does not exist in zone 'us-central1-b'.",
+                Kind::NotFound,
+            ),
+            (&az::VENDOR.tool, "(SkuNotAvailable) The requested VM size is currently not available", Kind::NoCapacity),
+            (&az::VENDOR.tool, "(QuotaExceeded) Operation could not be completed", Kind::Quota),
+        ];
+        for (tool, said, kind) in said {
+            assert_eq!(Fault::read(tool, said).kind, kind, "{said}");
+        }
+    }
 
     #[test]
     fn a_failure_tells_of_which_kind_it_was() {

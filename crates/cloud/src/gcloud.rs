@@ -40,6 +40,7 @@ pub const VENDOR: Vendor = Vendor {
             ("being used by", Kind::Busy),
             ("is not ready", Kind::Busy),
             ("was not found", Kind::NotFound),
+            ("does not exist in zone", Kind::NotFound),
             ("required '", Kind::Permission),
             ("permission", Kind::Permission),
             ("internal error", Kind::Passing),

@@ -1,10 +1,10 @@
 //! What the comparisons that came out worse have in common: a host, or a group of hosts such as a zone.
 //!
 //! Each host and each group stands for the rows that it takes part in. That one is named which agrees best with the rows that are
-//! worse; a group only where no host agrees as well. It is named where it has exactly those rows, or where so many of them would be
-//! among its own by chance in at most one of twenty cases, whatever the number of hosts and groups that were looked at. Both
-//! directions of a link count once there, for one cause makes both worse; a host or group of a single link is not named, for that link may be the
-//! cause as well. What is left is looked at again without its rows.
+//! worse; a group only where no host agrees as well. It is named where any host or group would agree as well by chance in at most one of
+//! twenty cases: where as many links, drawn by lot, were worse. Both directions of a link count once there, for one cause makes both
+//! worse. So hosts of a mesh are named from five on: of four, three links that are worse meet at one host in one case of five.
+//! A host or group of a single link is not named, for that link may be the cause as well. What is left is looked at again without its rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -115,8 +115,8 @@ fn best(rows: &[Row<'_>], labels: &Labels<'_>) -> Option<Shared> {
     // What has all rows tells none from another, and of several with the same rows the first is named: a host before a group.
     let mut candidates: Vec<(Common, BTreeSet<usize>)> = Vec::new();
     for (common, own) in members {
-        let links: BTreeSet<[&str; 2]> = own.iter().map(|place| sorted([rows[*place].from, rows[*place].to])).collect();
-        let told_apart = own.len() < rows.len() && own.len() >= FEWEST && links.len() >= FEWEST_LINKS;
+        let links = links(own.iter().map(|place| &rows[*place])).len();
+        let told_apart = own.len() < rows.len() && own.len() >= FEWEST && links >= FEWEST_LINKS;
         if told_apart && !candidates.iter().any(|(_, other)| *other == own) {
             candidates.push((common, own));
         }
@@ -132,9 +132,8 @@ fn best(rows: &[Row<'_>], labels: &Labels<'_>) -> Option<Shared> {
         equal.iter().copied().filter(|place| matches!(candidates[*place].0, Common::Host { .. })).collect();
     // Of two that agree as well neither is the one.
     let [place] = if hosts.is_empty() { equal } else { hosts }.try_into().ok()?;
-    let ((common, own), (hit, agreed)) = (&candidates[place], scored[place]);
-    let is_exact = agreed >= 1.0;
-    let is_told = 2 * hit > worse && (is_exact || chance(rows, own) * candidates.len() as f64 <= ALARMS);
+    let ((common, own), (hit, _)) = (&candidates[place], scored[place]);
+    let is_told = 2 * hit > worse && chance(rows, &candidates, own) <= ALARMS;
     (hit >= FEWEST && is_told).then(|| Shared {
         common: common.clone(),
         worse: hit as u32,
@@ -144,18 +143,32 @@ fn best(rows: &[Row<'_>], labels: &Labels<'_>) -> Option<Shared> {
     })
 }
 
-/// How probable it is, 0 to 1, that as many of the links that are worse lie among `own` by chance.
-fn chance(rows: &[Row<'_>], own: &BTreeSet<usize>) -> f64 {
-    let mut links: BTreeMap<[&str; 2], (bool, bool)> = BTreeMap::new();
-    for (place, row) in rows.iter().enumerate() {
-        let (is_worse, is_own) = links.entry(sorted([row.from, row.to])).or_default();
-        *is_worse |= row.is_worse;
-        *is_own |= own.contains(&place);
-    }
-    let count = |is: &dyn Fn(&(bool, bool)) -> bool| links.values().filter(|link| is(link)).count() as u64;
-    let (worse, inside, both) = (count(&|link| link.0), count(&|link| link.1), count(&|link| link.0 && link.1));
-    Hypergeometric::new(links.len() as u64, inside, worse)
-        .map_or(1.0, |distribution| both.checked_sub(1).map_or(1.0, |fewer| distribution.sf(fewer)))
+/// A link: the names of its hosts, in order.
+type Link<'a> = [&'a str; 2];
+
+/// At most how probable it is, 0 to 1 or more, that any of `candidates` agrees as well as `own` with as many links that are worse,
+/// drawn by lot.
+fn chance(rows: &[Row<'_>], candidates: &[(Common, BTreeSet<usize>)], own: &BTreeSet<usize>) -> f64 {
+    let all = links(rows);
+    let worse = links(rows.iter().filter(|row| row.is_worse));
+    let of = |own: &BTreeSet<usize>| links(own.iter().map(|place| &rows[*place]));
+    let own = of(own);
+    let hit = own.intersection(&worse).count();
+    let either = own.union(&worse).count();
+    candidates.iter().map(|(_, other)| agrees(of(other).len(), worse.len(), all.len(), (hit, either))).sum()
+}
+
+/// The links of these rows: both directions are one.
+fn links<'a>(rows: impl IntoIterator<Item = &'a Row<'a>>) -> BTreeSet<Link<'a>> {
+    rows.into_iter().map(|row| sorted([row.from, row.to])).collect()
+}
+
+/// How probable it is that so many links that are worse, drawn from `all`, share with `inside` of them `hit` of `either` or more.
+fn agrees(inside: usize, worse: usize, all: usize, (hit, either): (usize, usize)) -> f64 {
+    let as_well = |shared: &usize| shared * either >= hit * (inside + worse - shared);
+    let Some(fewest) = (0..=inside.min(worse)).find(as_well) else { return 0.0 };
+    Hypergeometric::new(all as u64, inside as u64, worse as u64)
+        .map_or(1.0, |drawn| (fewest as u64).checked_sub(1).map_or(1.0, |fewer| drawn.sf(fewer)))
 }
 
 /// All that a row could have in common with others.

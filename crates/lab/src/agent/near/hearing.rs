@@ -22,6 +22,8 @@ const LONGEST_SAID: u64 = 4 << 10;
 const LONGEST: u64 = 3 * whole::RECORD / 2;
 /// The most of the lines of all agents together that are being read at a moment, bytes.
 const TOGETHER: u64 = 4 * whole::RECORD;
+/// As much of a line is read however much others hold, bytes: an ordinary record, so that hosts that babble cost no others.
+const ORDINARY: u64 = 256 << 10;
 /// Lines of one that is watched that are kept: the first ones, for one of them says that it is ready.
 const MOST_SAID: usize = 1_000;
 /// Bytes of lines that are being read.
@@ -82,7 +84,7 @@ impl Read for Signs<'_> {
         let length = self.pipe.read(into)?;
         lock(&self.state.seen).heard = Some(Monotonic::now());
         let more = length as u64;
-        if HELD.load(Ordering::Relaxed) + more > TOGETHER {
+        if self.held + more > ORDINARY && HELD.load(Ordering::Relaxed) + more > TOGETHER {
             return Err(io::ErrorKind::OutOfMemory.into());
         }
         HELD.fetch_add(more, Ordering::Relaxed);

@@ -81,6 +81,38 @@ fn hosts_that_hang_cost_their_own_cells_and_a_bounded_time() {
     }
 }
 
+/// Four hosts that tell 80 MiB each, none of which is a line too long: together they are more than is kept at a time.
+#[test]
+fn hosts_that_tell_too_much_together_cost_their_own_cells_and_bounded_memory() {
+    let lab = Lab::new();
+    let much = "head -c 83886080 /dev/zero | tr '\\0' a";
+    let agents =
+        format!("for word in \"$@\"; do last=$word; done\ncase \"$last\" in *agent*) {much}; exec sleep 600;; esac");
+    let way = ssh(&lab, "babbles", &agents);
+    let bad: String = (3..=6).map(|number| host(number, &way)).collect();
+    let good = (1..=2).map(local).collect::<Vec<_>>().concat();
+    let methods = methods_of(&[("udp_rr", "rtt --udp -c 20 --warm-up 0")]);
+    let plan = lab.write("plan.toml", &format!("port = {}\n{methods}{good}{bad}", lab.port()));
+    let result = lab.path("run.json").display().to_string();
+    let mut child = lab.start(&[&plan, "--patience", "15s", "--json", "-o", &result]);
+    let mut peak_kib = 0;
+    wait::until("it has ended", || {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+        let peak =
+            status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse().ok());
+        peak_kib = peak.unwrap_or(0).max(peak_kib);
+        child.try_wait().unwrap().is_some()
+    });
+    assert!((200 << 10..384 << 10).contains(&peak_kib), "{peak_kib} KiB: 256 MiB are kept");
+    let run: Value = serde_json::from_str(&std::fs::read_to_string(result).unwrap()).unwrap();
+    let lost = lost(&run);
+    assert_eq!(lost.iter().map(|(host, _)| host.as_str()).collect::<Vec<_>>(), ["h3", "h4", "h5", "h6"]);
+    let beyond = |why: &String| why.contains("tells more than there is room for: 256 MiB, of all hosts at a time");
+    assert!(lost.iter().any(|(_, why)| beyond(why)), "{lost:?}");
+    assert!(lost.iter().all(|(_, why)| beyond(why) || why.contains("did not say hello")), "{lost:?}");
+    assert_eq!(cells(&run).into_iter().filter(|(_, measured)| *measured).count(), 2, "the others are measured");
+}
+
 #[test]
 fn two_runs_over_the_same_hosts_leave_each_other_whole_though_one_cleans_up() {
     let lab = Lab::new();
