@@ -240,6 +240,7 @@ impl Centre {
             }
             Told::Hello(hello) => {
                 self.hosts[at].hello(&hello, wall_ns());
+                self.reach_due(now());
                 self.begin(line, hello.instance);
                 if hello.revision != Some(self.revision) {
                     self.assign(at);
@@ -323,15 +324,7 @@ impl Centre {
         for change in self.lookout.step(now) {
             self.change(&change, now);
         }
-        let reached = self.hosts.iter().filter(|host| host.is_being_reached()).count();
-        let due = self.hosts.iter().enumerate().filter_map(|(at, host)| Some((host.again?, at)));
-        let mut due: Vec<(u64, usize)> = due.filter(|(again, _)| *again <= now).collect();
-        // Whoever has waited longest comes first: hosts that are away hold up none of the others for ever.
-        due.sort_unstable();
-        due.truncate(AT_ONCE.saturating_sub(reached));
-        for (_, at) in due {
-            self.reach(at);
-        }
+        self.reach_due(now);
         if epoch(&self.plan, now) != self.epoch {
             self.epoch = epoch(&self.plan, now);
             self.redraw();
@@ -344,6 +337,19 @@ impl Centre {
             }
         }
         self.board.show(self.picture(now));
+    }
+
+    /// Reaches for the hosts that are due, a few at a time.
+    fn reach_due(&mut self, now: u64) {
+        let reached = self.hosts.iter().filter(|host| host.is_being_reached()).count();
+        let due = self.hosts.iter().enumerate().filter_map(|(at, host)| Some((host.again?, at)));
+        let mut due: Vec<(u64, usize)> = due.filter(|(again, _)| *again <= now).collect();
+        // Whoever has waited longest comes first: hosts that are away hold up none of the others for ever.
+        due.sort_unstable();
+        due.truncate(AT_ONCE.saturating_sub(reached));
+        for (_, at) in due {
+            self.reach(at);
+        }
     }
 
     fn hand_over(&mut self, now: u64) {
