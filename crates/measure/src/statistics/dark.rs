@@ -6,7 +6,8 @@
 //!   be sent, and from the first of them to the last lies a quarter of the gap or more. One request, or one full window, that is lost and then waited for is a loss: in the
 //!   rest of its timeout nobody asked. A reply that took long is no gap either, for its time is in the distribution.
 //! - **chance does not explain it**: were the requests that this run got no answer to dealt out among all of them by chance, so many in a row
-//!   would come up less than once in two thousand runs. Requests that were refused or could not be sent are not
+//!   would come up less than once in two thousand runs: at any place, or at the very end, where a run that fell silent shows it. Three that are lost
+//!   there after two that were answered show nothing: a path that loses half of all does as much in one run of eight. Requests that were refused or could not be sent are not
 //!   lost by chance: where they are three or more, half of the run or more by time and by number, and its end, that is dark however few.
 //!
 //! All of them together are told from one hundredth of the run's time on. So the rule follows the timeout, the schedule and the
@@ -44,7 +45,15 @@ pub fn dark(recording: &Recording) -> Option<Dark> {
         let shares = [gap.length().0 as f64 / length.0 as f64, barred as f64 / all as f64];
         gap.to == end && barred >= FEW && shares.iter().all(|share| *share >= HALF)
     };
-    let is_dark = |gap: &&Gap| is_asked_again(gap) && (by_chance(gap.asked.count, gone, all) < CHANCE || is_half(gap));
+    let is_no_chance = |gap: &Gap| {
+        let run = gap.asked.count;
+        let anywhere = (all.saturating_sub(run) + 1) as f64;
+        // An end has one place by number; a loop that waits for each is the more often in one that it waits for.
+        let waits = gap.length().0 as f64 / run.max(1) as f64 / length.0 as f64;
+        let places = if gap.to == end { (all as f64 * waits).clamp(1.0, anywhere) } else { anywhere };
+        by_chance(run, gone, all, places) < CHANCE
+    };
+    let is_dark = |gap: &&Gap| is_asked_again(gap) && (is_no_chance(gap) || is_half(gap));
     let spells: Vec<&Gap> = gaps.iter().filter(is_dark).collect();
     let longest = spells.iter().max_by_key(|gap| gap.length())?;
     let total = Nanos(spells.iter().map(|gap| gap.length().0).sum());
@@ -66,11 +75,11 @@ pub fn dark(recording: &Recording) -> Option<Dark> {
     })
 }
 
-/// At most how probable it is that of `gone` requests without an answer, among `all`, `run` stand in a row: the sum over all
-/// places.
-fn by_chance(run: u64, gone: u64, all: u64) -> f64 {
-    let (run, places) = (run.min(gone), all.saturating_sub(run) + 1);
-    let mut probability = places as f64;
+/// At most how probable it is that of `gone` requests without an answer, among `all`, `run` stand in a row at one of so many places: the
+/// sum over them.
+fn by_chance(run: u64, gone: u64, all: u64, places: f64) -> f64 {
+    let run = run.min(gone);
+    let mut probability = places;
     for k in 0..run {
         probability *= (gone - k) as f64 / (all - k) as f64;
         if probability < CHANCE * f64::EPSILON {
@@ -277,6 +286,17 @@ mod tests {
         }
         let found = dark(&recorder.finish(Instant(3_000_000_000)));
         assert_eq!(found.map(|dark| dark.to_the_end), is_dark.then_some(true));
+    }
+
+    /// A handshake each 10 ms, and one each timeout once nobody answers: three are lost until the end of 3 s.
+    #[test_case(80, true; "eighty were answered")]
+    #[test_case(22, false; "too few were answered")]
+    #[test_case(2, false; "of five which chance may have lost")]
+    fn an_end_in_which_few_were_asked_is_dark_where_chance_does_not_bring_it(answered: u64, is_dark: bool) {
+        let pause = Nanos::millis(10);
+        let length = Nanos(pause.0 * answered + 2 * TIMEOUT.0 + TIMEOUT.0 / 2);
+        let found = dark(&closed(length, pause, dark_from(answered as f64 * 0.01 - 0.005, 9.0)));
+        assert_eq!(found.map(|found| (found.to_the_end, found.unanswered)), is_dark.then_some((true, 3)));
     }
 
     #[test]

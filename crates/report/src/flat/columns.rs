@@ -13,6 +13,7 @@ use crate::text::limiter;
 /// A column.
 pub(super) struct Column {
     pub(super) name: &'static str,
+    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "only Parquet has types"))]
     pub(super) kind: Kind,
     of: Of,
 }
