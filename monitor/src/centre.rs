@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use logbook::monitor::plan::MonitorPlan;
@@ -33,6 +33,7 @@ use self::pending::{Pending, Taken};
 use self::picture::{CellNow, HostNow, IncidentNow, MarkNow, Picture};
 use self::state::State;
 use self::switchboard::{Heard, Switchboard};
+use crate::discovery::PlanReader;
 use crate::incident::{ending, kind, label, sentence};
 use crate::serve::board::Board;
 use crate::store::{self, Cell, Store};
@@ -78,9 +79,7 @@ pub struct Tools {
     /// The key that agents share.
     pub key: String,
     /// Reads the plan anew.
-    pub plan: fn(&std::path::Path) -> Result<MonitorPlan>,
-    /// The plan's file.
-    pub plan_file: PathBuf,
+    pub plan: PlanReader,
     /// Says a line to whoever started the monitor.
     pub say: fn(&str),
 }
@@ -423,7 +422,7 @@ impl Centre {
     }
 
     fn reload(&mut self) {
-        let plan = match (self.tools.plan)(&self.tools.plan_file) {
+        let plan = match self.tools.plan.read(false) {
             Ok(plan) if plan == self.plan => return,
             Ok(plan) => plan,
             Err(error) => return self.say(&format!("the plan that is in force stays: {error:#}")),
@@ -677,22 +676,4 @@ fn until_next_second() -> Duration {
     /// A second is judged a little after it began, so that what is told at its start is in.
     const LATER: u64 = 100_000_000;
     Duration::from_nanos(1_000_000_000 + LATER - wall_ns() % 1_000_000_000)
-}
-
-/// The plan in a file, with the hosts of its inventories.
-///
-/// # Errors
-/// A file cannot be read, or is none; the plan cannot be carried out.
-pub fn read_plan(path: &std::path::Path) -> Result<MonitorPlan> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let name = path.display().to_string();
-    let failed = |error: logbook::plan::PlanError| anyhow::anyhow!("{error}\n{}\n  {}", error.excerpt, error.hint);
-    let mut plan = MonitorPlan::read(&text, &name).map_err(failed)?;
-    for listed in std::mem::take(&mut plan.inventory) {
-        let file = path.parent().unwrap_or(std::path::Path::new("")).join(&listed);
-        let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
-        plan.hosts.extend(logbook::plan::hosts(&text, &listed).map_err(failed)?);
-    }
-    plan.check(&text, &name).map_err(failed)?;
-    Ok(plan)
 }

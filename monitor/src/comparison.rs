@@ -5,12 +5,14 @@
 //! [`STRETCH`] seconds long, or [`APART`] times as long as a second resembles those after it, where that is longer: a latency that wanders
 //! by itself differs between any two minutes. What lies within [`SETTLING`] seconds after the mark belongs to neither side.
 
-use measure::comparison::{Compared, Design, Runs, compare};
+use std::ops::Range;
+
+use measure::comparison::{Compared, Design, Runs, Word, compare};
 use measure::statistics::correlation::effective;
 
-use measure::span::Span;
-
+use crate::breakdown::Part;
 use crate::history::History;
+use crate::view::Row;
 
 /// Seconds of a stretch at the least.
 const STRETCH: u64 = 5;
@@ -49,37 +51,76 @@ pub struct Judged {
     pub loss: Compared,
 }
 
+/// The stretches on either side of a change.
+struct Sides {
+    before: Vec<Range<u64>>,
+    after: Vec<Range<u64>>,
+}
+
+impl Sides {
+    /// The time that ends before second `end`, and that from second `begin` to `now`.
+    fn of(history: &History, end: u64, begin: u64, now: u64) -> Result<Self, Parted> {
+        let examined = end.saturating_sub(EXAMINED)..end;
+        let resembling =
+            resemblance(history, examined.start, end).max(resemblance(history, begin, now.min(begin + EXAMINED)));
+        let length = ((resembling * APART).ceil() as u64).max(STRETCH);
+        if length > LONGEST {
+            return Err(Parted::Unsteady);
+        }
+        let stretch = |from: u64| from..from + length;
+        let before: Vec<_> = (1..=STRETCHES).filter_map(|k| end.checked_sub(k * length)).map(stretch).rev().collect();
+        let after: Vec<_> =
+            (0..STRETCHES).map(|k| begin + k * length).filter(|from| from + length <= now).map(stretch).collect();
+        let is_answered = |of: &&Range<u64>| history.between(of.start, of.end).counts.messages_sent() > 0;
+        if before.iter().filter(is_answered).count() < FEWEST {
+            return Err(Parted::TooLittleBefore(length * FEWEST as u64));
+        }
+        if after.len() < FEWEST {
+            return Err(Parted::Within((begin + FEWEST as u64 * length).saturating_sub(now).max(1)));
+        }
+        Ok(Self { before, after })
+    }
+
+    /// What each stretch gives by `of`.
+    fn runs(&self, of: impl Fn(&Range<u64>) -> Option<f64>) -> Runs {
+        Runs { first: self.before.iter().map(&of).collect(), second: self.after.iter().map(&of).collect() }
+    }
+}
+
 /// What the mark at second `mark` parts, where seconds before `now` are known to the end.
 pub fn parted(history: &History, mark: u64, now: u64, q: f64) -> Parted {
-    let begin = mark + SETTLING;
-    let examined = mark.saturating_sub(EXAMINED)..mark;
-    let resembling =
-        resemblance(history, examined.start, mark).max(resemblance(history, begin, now.min(begin + EXAMINED)));
-    let length = ((resembling * APART).ceil() as u64).max(STRETCH);
-    if length > LONGEST {
-        return Parted::Unsteady;
-    }
-    let stretch = |from: u64| history.between(from, from + length);
-    let before: Vec<Span> = (1..=STRETCHES).filter_map(|k| mark.checked_sub(k * length)).map(stretch).rev().collect();
-    let after: Vec<Span> =
-        (0..STRETCHES).map(|k| begin + k * length).filter(|from| from + length <= now).map(stretch).collect();
-    if answered(&before) < FEWEST {
-        return Parted::TooLittleBefore(length * FEWEST as u64);
-    }
-    if after.len() < FEWEST {
-        return Parted::Within((begin + FEWEST as u64 * length).saturating_sub(now).max(1));
-    }
-    let figure = |of: &dyn Fn(&Span) -> Option<f64>| Runs {
-        first: before.iter().map(of).collect(),
-        second: after.iter().map(of).collect(),
+    let sides = match Sides::of(history, mark, mark + SETTLING, now) {
+        Ok(sides) => sides,
+        Err(why) => return why,
     };
-    let latency = figure(&|span| span.times.quantile(q).map(|nanos| nanos as f64));
-    let loss = figure(&Span::lost_share);
+    let spans = |of: &Range<u64>| history.between(of.start, of.end);
+    let latency = sides.runs(|of| spans(of).times.quantile(q).map(|nanos| nanos as f64));
+    let loss = sides.runs(|of| spans(of).lost_share());
     let mut compared = compare(&[latency, loss], Design::Apart).into_iter();
     match (compared.next(), compared.next()) {
         (Some(latency), Some(loss)) => Parted::Told(Box::new(Judged { latency, loss })),
-        _ => Parted::TooLittleBefore(length * FEWEST as u64),
+        _ => Parted::TooLittleBefore(0),
     }
+}
+
+/// Which parts of the round trip took longer or shorter after a change at second `mark` of a way, the one that moved most first, and
+/// those of which no difference was shown. All parts together call one different with a probability of at most 5 % where none is. `None` where there is too little to say.
+pub fn moved(row: &Row, mark: u64, now: u64) -> Option<Vec<(Part, Compared)>> {
+    moved_between(row, mark, mark + SETTLING, now)
+}
+
+/// The same of a change that began after second `end` and before second `begin`.
+pub fn moved_between(row: &Row, end: u64, begin: u64, now: u64) -> Option<Vec<(Part, Compared)>> {
+    let sides = Sides::of(&row.history, end, begin, now).ok()?;
+    let runs = Part::ALL.map(|part| sides.runs(|of| row.breakdown.median(part, of.start, of.end)));
+    let mut compared: Vec<_> = Part::ALL.into_iter().zip(compare(&runs, Design::Apart)).collect();
+    compared.retain(|(_, compared)| compared.word != Word::TooFewRuns);
+    let size = |compared: &Compared| {
+        let is_shown = matches!(compared.word, Word::More | Word::Less);
+        compared.difference.filter(|_| is_shown).map_or(0.0, |difference| difference.value.abs())
+    };
+    compared.sort_by(|(_, one), (_, other)| size(other).total_cmp(&size(one)));
+    (!compared.is_empty()).then_some(compared)
 }
 
 /// How many seconds of those from `from` to before `to` tell as much as one that resembles no other, at least 1: by the medians.
@@ -89,14 +130,10 @@ fn resemblance(history: &History, from: u64, to: u64) -> f64 {
     effective(medians.len(), |k| medians[k]).map_or(1.0, |worth| medians.len() as f64 / worth.size)
 }
 
-fn answered(stretches: &[Span]) -> usize {
-    stretches.iter().filter(|span| span.counts.messages_sent() > 0).count()
-}
-
 #[cfg(test)]
 mod tests {
-    use measure::comparison::Word;
     use measure::event::Counts;
+    use measure::span::Span;
     use measure::unit::Nanos;
 
     use test_case::test_case;

@@ -25,8 +25,17 @@ pub fn heading(incident: &Incident) -> String {
     format!("{}{size}", subject(incident))
 }
 
-fn subject(incident: &Incident) -> String {
-    let what = match incident.kind {
+/// What changed and by how much, where the place is known to the reader: `p50 +31 % [24, 40]`.
+pub fn change(incident: &Incident) -> String {
+    match (incident.kind, incident.size) {
+        (Kind::Slower | Kind::Faster | Kind::Loss | Kind::Tail, Some(size)) => sized(size),
+        (Kind::Overloaded, Some(size)) => format!("this host was late itself: {}", sized(size)),
+        (kind, _) => what(kind).to_owned(),
+    }
+}
+
+fn what(kind: Kind) -> &'static str {
+    match kind {
         Kind::Silent => "nothing is answered",
         Kind::AgentSilent => "the agent tells nothing",
         Kind::Overloaded => "late itself, so that nothing is known of its network",
@@ -34,7 +43,11 @@ fn subject(incident: &Incident) -> String {
         Kind::Slower => "slower",
         Kind::Faster => "faster",
         Kind::Tail => "more slow answers at the same median",
-    };
+    }
+}
+
+fn subject(incident: &Incident) -> String {
+    let what = what(incident.kind);
     match (&incident.scope, incident.kind) {
         // Of these it is the host itself that is meant, whichever of its cells show it.
         (Scope::Host { host, .. }, Kind::Overloaded | Kind::AgentSilent) => format!("{host}: {what}"),

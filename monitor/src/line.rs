@@ -1,6 +1,7 @@
 //! What a measuring process says, as it is passed on: its events, each with the way it is of.
 
 use logbook::event::Line;
+use measure::lookout::incident::Change;
 use serde::Serialize;
 
 use crate::way::Way;
@@ -13,16 +14,38 @@ struct Passed<'a> {
     line: &'a Line,
 }
 
+/// A change that was noticed, and of which way.
+#[derive(Debug, Serialize)]
+struct Noticed<'a> {
+    way: Source<'a>,
+    event: &'static str,
+    data: &'a Change,
+}
+
 #[derive(Debug, Serialize)]
 struct Source<'a> {
     host: &'a str,
     protocol: &'static str,
 }
 
+impl<'a> Source<'a> {
+    fn of(way: &'a Way) -> Self {
+        Self { host: &way.host, protocol: way.protocol.word() }
+    }
+}
+
 /// `line` of `way` as one line of JSON: the event as `sonde rtt` printed it, with `way` beside it.
 pub fn passed(way: &Way, line: &Line) -> String {
-    let passed = Passed { way: Source { host: &way.host, protocol: way.protocol.word() }, line };
-    let mut text = serde_json::to_string(&passed).expect("our types have string keys alone");
+    written(&Passed { way: Source::of(way), line })
+}
+
+/// What was noticed of `way` as one line of JSON: an event `noticed`.
+pub fn noticed(way: &Way, change: &Change) -> String {
+    written(&Noticed { way: Source::of(way), event: "noticed", data: change })
+}
+
+fn written(line: &impl Serialize) -> String {
+    let mut text = serde_json::to_string(line).expect("our types have string keys alone");
     text.push('\n');
     text
 }

@@ -3,8 +3,10 @@
 //!
 //! `sonde watch`, `sonde monitor` and `sonde history` start this program. It alone in this crate reads argv, the clock and the environment, and ends the process.
 
+mod breakdown;
 mod centre;
 mod comparison;
+mod discovery;
 mod environment;
 mod estimate;
 mod failure;
@@ -12,7 +14,9 @@ mod generate;
 mod history;
 mod incident;
 mod line;
+mod notices;
 mod options;
+mod page;
 mod past;
 mod probe;
 mod screen;

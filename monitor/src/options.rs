@@ -146,7 +146,7 @@ Exit status: 0 where something is known; 1 where nothing is; 2 for an error in u
 
 const EXAMPLES: &str = "\
 Keys: up, down: host; space: freeze; m: mark what you do now; p: percentile; + and -: time per column;
-h: histogram; enter: larger; s: order; ?: help; q: end, with a summary.
+h: histogram; enter: larger; s: order; w: write a page; ?: help; q: end, with a summary.
 
 Examples:
   sonde watch db1 db2                 by every way that answers: TCP, UDP and ICMP
@@ -180,6 +180,9 @@ pub struct Options {
     /// Keep the record of each way in FOLDER, as HOST-PROTOCOL.json; without -t one each hour
     #[arg(short = 'o', long = "output", value_name = "FOLDER")]
     pub output: Option<PathBuf>,
+    /// Use no kernel timestamps: they tell where the time went, and add a few percent to a short round trip
+    #[arg(long)]
+    pub no_stamps: bool,
     /// Draw with ASCII letters alone [default: where the locale names another encoding than UTF-8]
     #[arg(long)]
     pub ascii: bool,

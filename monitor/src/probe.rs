@@ -32,34 +32,39 @@ pub enum News {
 #[derive(Debug)]
 pub struct Probe {
     child: Child,
+    /// Whether it was asked to end: asked twice, it would end without a record.
+    is_ending: bool,
 }
 
 impl Probe {
-    /// Starts to measure `way`. Its news are sent with `number`, in a thread that ends with the process.
+    /// Starts to measure `way`, with kernel timestamps where that `is_stamped`. Its news are sent with `number`, in a thread that ends with the process.
     ///
     /// # Errors
     /// The program cannot be run.
     pub fn start<E: Send + 'static>(
         way: &Way,
+        is_stamped: bool,
         options: &Options,
         sonde: &Path,
         sender: Sender<E>,
         tell: impl Fn(News) -> E + Send + 'static,
     ) -> Result<Self> {
         let mut command = Command::new(sonde);
-        command.args(words(way, options)).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command.args(words(way, is_stamped, options)).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().with_context(|| format!("cannot run {}", sonde.display()))?;
         let stdout = child.stdout.take().expect("it is piped");
         thread::Builder::new().name("lines".to_owned()).spawn(move || {
             listen(stdout, |news| sender.send(tell(news)).is_ok());
         })?;
-        Ok(Self { child })
+        Ok(Self { child, is_ending: false })
     }
 
     /// Asks it for an orderly end: it goes on to tell what it has.
-    pub fn end(&self) {
-        // One that has ended already needs no signal.
-        let _gone = kill_process(Pid::from_child(&self.child), Signal::INT);
+    pub fn end(&mut self) {
+        if !std::mem::replace(&mut self.is_ending, true) {
+            // One that has ended already needs no signal.
+            let _gone = kill_process(Pid::from_child(&self.child), Signal::INT);
+        }
     }
 
     /// Waits until the process is gone: it has ended what it says.
@@ -76,13 +81,15 @@ impl Drop for Probe {
 }
 
 /// The words for `sonde`.
-fn words(way: &Way, options: &Options) -> Vec<String> {
+fn words(way: &Way, is_stamped: bool, options: &Options) -> Vec<String> {
     let (name, _) = way::parted(&way.host);
     let host = if way.protocol == Protocol::Icmp { name } else { &way.host };
     let time = options.time.as_deref().unwrap_or(PIECE);
     let fixed = ["rtt", host, "--protocol", way.protocol.word(), "--every", &options.every, "--time", time];
     let mut words: Vec<String> = fixed.into_iter().map(str::to_owned).collect();
     words.extend(["--json-lines", "--histograms", "--quiet"].map(str::to_owned));
+    // By itself a slow measurement stamps one exchange in 20 seconds, which is too few for a live view.
+    words.extend(is_stamped.then(|| "--stamps".to_owned()));
     if let Some(key) = options.key.as_ref().filter(|_| matches!(way.protocol, Protocol::Tcp | Protocol::Udp)) {
         words.extend(["--key".to_owned(), key.display().to_string()]);
     }

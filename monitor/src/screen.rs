@@ -10,7 +10,7 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 
 use crate::view::{LATELY, NOW, Row, Standing, View};
-use crate::words::{self, mark_named, mark_told, percentile_name, quantile, share};
+use crate::words::{self, mark_named, mark_told, notice_told, percentile_name, quantile, share, time_went, warnings};
 use measure::span::Span;
 
 /// How to draw.
@@ -23,8 +23,8 @@ pub struct Look {
 }
 
 /// The keys that are shown at the bottom, as many as there is room for.
-const KEYS: [&str; 8] =
-    ["? keys", "q end", "m mark", "space freeze", "p percentile", "+ - time", "h histogram", "s order"];
+const KEYS: [&str; 9] =
+    ["? keys", "q end", "m mark", "space freeze", "p percentile", "+ - time", "h histogram", "s order", "w write page"];
 
 /// Below so many lines or columns there is a table alone.
 const SMALL: (u16, u16) = (60, 15);
@@ -47,7 +47,7 @@ pub fn draw(frame: &mut Frame<'_>, view: &View, look: Look) {
     // Heading and rows; the rest is for the chosen one, unless the table needs it all.
     let wanted = view.rows.len() as u16 + 1;
     let room = area.height.saturating_sub(2);
-    let below = if is_small { 0 } else { 3 + view.marks.len().min(2) as u16 + 6 };
+    let below = if is_small { 0 } else { 3 + told(view, area.width).len() as u16 + 6 };
     let table = if view.is_large && !is_small { 2 } else { wanted.min(room.saturating_sub(below).max(2)) };
     page.table(view, within(area, 1, table));
     if !is_small {
@@ -136,6 +136,9 @@ impl Page<'_> {
                 if matches!(row.standing, Standing::Failed(_)) { Style::new().fg(Color::Red) } else { Style::new() };
             self.cells(area, &columns, &Cells::of(row, view), style);
             self.say(area, 0, &shortened(&row.way.host, usize::from(columns.host)), style.add_modifier(chosen));
+            if row.notices.is_open() || !warnings(row, view).is_empty() {
+                self.say(area, columns.host, "!", Style::new().fg(Color::Yellow));
+            }
             self.course(row, view, area, &columns);
         }
     }
@@ -180,13 +183,7 @@ impl Page<'_> {
         if area.height < 4 {
             return;
         }
-        let told: Vec<String> = view
-            .marks
-            .iter()
-            .rev()
-            .take(2)
-            .map(|mark| format!("{}: {}", mark_named(mark, view), mark_told(mark, row, view)))
-            .collect();
+        let told = told(view, area.width);
         let title = words::title(row, view, self.look.ascii);
         self.say(line(area, 0), 0, &title, Style::new().add_modifier(Modifier::BOLD));
         let map = within(area, 1, area.height - 1 - told.len() as u16);
@@ -196,9 +193,45 @@ impl Page<'_> {
             map::heat(self, row, view, map);
         }
         for (k, text) in told.iter().enumerate() {
-            self.say(line(area, area.height - (told.len() - k) as u16), 0, text, Style::new());
+            let style = if text.starts_with('!') { Style::new().fg(Color::Yellow) } else { Style::new() };
+            self.say(line(area, area.height - (told.len() - k) as u16), 0, text, style);
         }
     }
+}
+
+/// What is said below the map of the chosen row: where the time went, what is wrong with this host, the latest changes and marks.
+fn told(view: &View, width: u16) -> Vec<String> {
+    /// Changes and marks at the most.
+    const LATEST: usize = 2;
+    let Some(row) = view.chosen() else { return Vec::new() };
+    let marks =
+        view.marks.iter().map(|mark| (mark.at, format!("{}: {}", mark_named(mark, view), mark_told(mark, row, view))));
+    let end = view.end();
+    let seen = row.notices.found().iter().filter(|notice| view.second(notice.incident.noticed) <= end);
+    let changes = seen.map(|notice| (view.second(notice.incident.onset.likely), notice_told(notice, row, view)));
+    let mut latest: Vec<(u64, String)> = marks.chain(changes).collect();
+    latest.sort_by_key(|(at, _)| *at);
+    let latest = latest.split_off(latest.len().saturating_sub(LATEST)).into_iter().map(|(_, text)| text);
+    let went = time_went(row, view);
+    let went = (!went.is_empty()).then(|| format!("time went: {}", went.join(", ")));
+    let all = went.into_iter().chain(warnings(row, view)).chain(latest);
+    all.flat_map(|text| wrapped(&text, usize::from(width))).collect()
+}
+
+/// `text` in lines of at most `width`, between words; those after the first are set in.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            Some(_) => lines.push(format!("  {word}")),
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 /// Where the columns of the table begin, and how wide they are.

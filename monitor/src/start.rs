@@ -18,7 +18,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::centre::state::State;
-use crate::centre::{Centre, Event, Tools, epoch, mesh, now, read_plan, told};
+use crate::centre::{Centre, Event, Tools, epoch, mesh, now, told};
+use crate::discovery::{Discoveries, PlanReader, read_once};
 use crate::environment::variable;
 use crate::failure::Failure;
 use crate::options::{MonitorCommand, MonitorOptions};
@@ -41,14 +42,14 @@ const PORT: u16 = 7680;
 pub fn run(options: &MonitorOptions) -> Result<ExitCode> {
     match &options.command {
         Some(MonitorCommand::Check { plan }) => {
-            let plan = read_plan(plan)?;
+            let plan = read_once(plan)?;
             print(&format!("{}\n", look(&plan)))?;
             Ok(ExitCode::SUCCESS)
         }
         Some(MonitorCommand::Mark { text, host, store }) => mark(text, host, store.as_deref()),
         Some(MonitorCommand::End { plan, purge, state }) => {
             let folder = state.clone().map_or_else(default_folder, Ok)?;
-            end(&read_plan(plan)?, &folder, *purge, &crate::watch::program(options.sonde.as_deref())?)
+            end(&read_once(plan)?, &folder, *purge, &crate::watch::program(options.sonde.as_deref())?)
         }
         None => monitor(options),
     }
@@ -56,9 +57,8 @@ pub fn run(options: &MonitorOptions) -> Result<ExitCode> {
 
 fn monitor(options: &MonitorOptions) -> Result<ExitCode> {
     let path = options.plan.clone().context("a plan is missing: sonde monitor PLAN.toml (docs/howto/monitor.md)")?;
-    let plan = read_plan(&path)?;
     if options.dry_run {
-        print(&format!("{}\n", look(&plan)))?;
+        print(&format!("{}\n", look(&read_once(&path)?)))?;
         return Ok(ExitCode::SUCCESS);
     }
     let folder = options.state.clone().map_or_else(default_folder, Ok)?;
@@ -68,6 +68,12 @@ fn monitor(options: &MonitorOptions) -> Result<ExitCode> {
         .create(&folder)
         .with_context(|| format!("cannot make the folder {}", folder.display()))?;
     let only = lock(&folder)?;
+    let (events, inbox) = mpsc::channel();
+    let again = events.clone();
+    let reader = PlanReader::new(path.clone(), Discoveries::new(&folder, say), move || {
+        let _gone = again.send(Event::Reload);
+    });
+    let plan = reader.read(true)?;
     let sonde = crate::watch::program(options.sonde.as_deref())?;
     let key = key(&folder, &sonde)?;
     let named = options.store.clone().or_else(|| plan.store.clone());
@@ -77,7 +83,6 @@ fn monitor(options: &MonitorOptions) -> Result<ExitCode> {
     if options.cells {
         board.totals().cells = Some(std::collections::BTreeMap::new());
     }
-    let (events, inbox) = mpsc::channel();
     let page = listen(options, &plan, &board, named.as_deref())?;
     let signature =
         Signature { name: plan.name.clone().unwrap_or_else(|| "sonde".to_owned()), page: options.url.clone().or(page) };
@@ -90,7 +95,7 @@ fn monitor(options: &MonitorOptions) -> Result<ExitCode> {
     hear_signals(events.clone())?;
     watch_plan(&path, &plan_folder, events.clone())?;
     let place = store.place();
-    let tools = Tools { sonde, folder, key, plan: read_plan, plan_file: path, say };
+    let tools = Tools { sonde, folder, key, plan: reader, say };
     let mesh = mesh::mesh(&plan, 0, epoch(&plan, now()));
     say(&format!("sonde monitor: {}; history in {place}", told(&plan, &mesh)));
     if let Some(page) = &signature.page {

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::view::{Row, Standing, View};
-use crate::words::{mark_named, mark_told, quantile, share};
+use crate::words::{mark_named, mark_told, notice_told, quantile, share};
 
 /// The summary as text.
 pub fn text(view: &View) -> String {
@@ -11,6 +11,9 @@ pub fn text(view: &View) -> String {
     for row in &view.rows {
         // Writing to a string does not fail.
         let _written = writeln!(text, "{}", of(row));
+        for notice in row.notices.found() {
+            let _written = writeln!(text, "  {}", notice_told(notice, row, view));
+        }
     }
     for mark in &view.marks {
         let _written = writeln!(text, "{}", mark_named(mark, view));

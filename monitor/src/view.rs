@@ -6,9 +6,12 @@ use jiff::Timestamp;
 use logbook::event::{Line, ThreadSecond};
 use logbook::failure::Failure;
 
+use measure::lookout::incident::Change;
 use measure::span::{Distribution, Span};
 
+use crate::breakdown::Breakdown;
 use crate::history::{History, MINUTE};
+use crate::notices::Notices;
 use crate::way::Way;
 
 /// Seconds of the columns that say how it is now.
@@ -42,6 +45,12 @@ pub struct Row {
     pub standing: Standing,
     /// Its past.
     pub history: History,
+    /// Where the time of its round trips went, and what disturbed this host meanwhile.
+    pub breakdown: Breakdown,
+    /// What was noticed of it.
+    pub notices: Notices,
+    /// Whether it is measured with kernel timestamps.
+    pub is_stamped: bool,
     /// When the process that measures began, whose seconds count from there.
     began: Option<Timestamp>,
 }
@@ -123,22 +132,24 @@ impl View {
 
     /// A further way; its number.
     pub fn add(&mut self, way: Way) -> usize {
+        let (breakdown, notices) = (Breakdown::default(), Notices::default());
         let (standing, history) = (Standing::Starting, History::default());
-        self.rows.push(Row { way, standing, history, began: None });
+        self.rows.push(Row { way, standing, history, breakdown, notices, is_stamped: false, began: None });
         self.rows.len() - 1
     }
 
-    /// Takes in what the process of way `number` said.
-    pub fn take(&mut self, number: usize, line: Line) {
+    /// Takes in what the process of way `number` said. What is noticed by that.
+    pub fn take(&mut self, number: usize, line: Line) -> Vec<Change> {
         let began = self.began;
-        let Some(row) = self.rows.get_mut(number) else { return };
+        let Some(row) = self.rows.get_mut(number) else { return Vec::new() };
         match line {
             Line::Start(start) => row.began = Some(start.started.timestamp()),
-            Line::Second(second) => row.second(began, &second),
+            Line::Second(second) => return row.second(began, &second),
             Line::End(_) => row.standing = Standing::Over,
             Line::Error(failure) => row.standing = Standing::Failed(told(&failure)),
             _ => {}
         }
+        Vec::new()
     }
 
     /// The second before which all is known, or at which the screen stands still.
@@ -178,6 +189,11 @@ impl View {
     /// Seconds of a column.
     pub fn step(&self) -> u64 {
         STEPS[self.step]
+    }
+
+    /// The second of the watch that is `second` since 1970; 0 before it.
+    pub fn second(&self, second: u64) -> u64 {
+        second.saturating_sub(unix(self.began))
     }
 
     /// The wall-clock time of second `at`, as `14:02:10`.
@@ -232,14 +248,22 @@ impl View {
 
 impl Row {
     /// Takes in a second; `began` is when the watch did.
-    fn second(&mut self, began: Timestamp, told: &ThreadSecond) {
-        let Some(start) = self.began else { return };
+    fn second(&mut self, began: Timestamp, told: &ThreadSecond) -> Vec<Change> {
+        let Some(start) = self.began else { return Vec::new() };
         let at = start.saturating_add(Duration::from_nanos(told.second.at_ns.0)).unwrap_or(start);
         let times = told.histogram.as_deref().and_then(Distribution::of).unwrap_or_default();
         let span = Span { counts: told.second.counts, times, max: told.second.max_ns, ..Span::default() };
         self.standing = Standing::Measuring;
-        self.history.push(since(began, at), &span);
+        let second = since(began, at);
+        self.history.push(second, &span);
+        let is_disturbed = self.breakdown.push(second, told);
+        self.notices.take(unix(began) + second, is_disturbed, &span)
     }
+}
+
+/// Seconds since 1970; 0 before.
+fn unix(at: Timestamp) -> u64 {
+    u64::try_from(at.as_second()).unwrap_or(0)
 }
 
 /// Whole seconds from `began` to `at`; 0 where that is before.

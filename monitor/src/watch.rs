@@ -18,6 +18,7 @@ use jiff::tz::TimeZone;
 use logbook::document::Form;
 use logbook::event::Line;
 use logbook::record::Record;
+use measure::lookout::incident::Change;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event as TerminalEvent, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use report::layout::is_ascii_locale;
@@ -25,11 +26,13 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::environment::variable;
-use crate::options::Options;
+use crate::options::{Options, Protocol};
+use crate::page::Saving;
 use crate::probe::{News, Probe};
 use crate::screen::{Look, draw};
 use crate::view::{NOW, Standing, View};
 use crate::way::{self, Way};
+use crate::words::notice_told;
 use crate::{line, summary};
 
 /// Between two pictures, at the least.
@@ -48,6 +51,8 @@ enum Event {
     Key(KeyEvent),
     /// The size of the terminal changed.
     Resized,
+    /// A page was made, or why not.
+    Page(Result<PathBuf>),
     /// A signal asks for the end.
     End,
 }
@@ -78,6 +83,9 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         probes: Vec::new(),
         pieces: Vec::new(),
         again: Vec::new(),
+        kept: Vec::new(),
+        saving: None,
+        is_writing: false,
         searching: 0,
         over: false,
         face: Face::of(options, look),
@@ -153,6 +161,12 @@ struct Watch<'a> {
     pieces: Vec<u32>,
     /// Ways that are tried again, and when.
     again: Vec<(Instant, usize)>,
+    /// Files of those that are kept.
+    kept: Vec<PathBuf>,
+    /// The page whose records are awaited.
+    saving: Option<Saving>,
+    /// Whether a page is being made of its records.
+    is_writing: bool,
     /// Hosts whose ways are being looked for.
     searching: usize,
     /// Whether somebody asked for the end.
@@ -224,7 +238,9 @@ impl Watch<'_> {
     }
 
     fn start(&mut self, way: Way) -> Result<()> {
+        let is_stamped = !self.options.no_stamps && way.protocol != Protocol::TcpConnect;
         let number = self.view.add(way);
+        self.view.rows[number].is_stamped = is_stamped;
         self.probes.push(None);
         self.pieces.push(0);
         self.measure(number)
@@ -232,9 +248,9 @@ impl Watch<'_> {
 
     fn measure(&mut self, number: usize) -> Result<()> {
         let sender = self.sender.clone();
-        let way = &self.view.rows[number].way;
+        let row = &self.view.rows[number];
         let tell = move |news| Event::News(number, news);
-        self.probes[number] = Some(Probe::start(way, self.options, &self.sonde, sender, tell)?);
+        self.probes[number] = Some(Probe::start(&row.way, row.is_stamped, self.options, &self.sonde, sender, tell)?);
         Ok(())
     }
 
@@ -262,6 +278,11 @@ impl Watch<'_> {
                 Ok(())
             }
             Event::Resized => Ok(()),
+            Event::Page(made) => {
+                self.is_writing = false;
+                self.view.notice = Some(format!("written: {}", made?.display()));
+                Ok(())
+            }
             Event::End => {
                 self.over = true;
                 Ok(())
@@ -276,10 +297,18 @@ impl Watch<'_> {
                 if let Line::End(record) = &*line {
                     self.keep(number, record)?;
                 }
-                self.view.take(number, *line);
+                let changes = self.view.take(number, *line);
+                changes.iter().try_for_each(|change| self.tell(number, change))?;
             }
             News::Ended => {
                 self.probes[number] = None;
+                self.saved(number)?;
+                let row = &mut self.view.rows[number];
+                // Not each host and protocol can be timestamped: what was refused at once is measured without.
+                let is_refused = row.is_stamped && row.history.latest().is_none();
+                if is_refused && matches!(row.standing, Standing::Failed(_)) {
+                    row.is_stamped = false;
+                }
                 let standing = &mut self.view.rows[number].standing;
                 let wait = match standing {
                     Standing::Over => Duration::ZERO,
@@ -310,6 +339,22 @@ impl Watch<'_> {
             return self.print(&format!("{text}\n"));
         }
         Ok(())
+    }
+
+    /// Tells of a change that was noticed, where there is no screen that shows it.
+    fn tell(&mut self, number: usize, change: &Change) -> Result<()> {
+        let row = &self.view.rows[number];
+        let text = match (&self.face, change) {
+            (Face::Events, change) => line::noticed(&row.way, change),
+            (Face::Lines, Change::Began { incident } | Change::Ended { incident, .. }) if !self.over => {
+                let notice = row.notices.found().iter().find(|notice| notice.incident.id == incident.id);
+                let Some(notice) = notice else { return Ok(()) };
+                let host = report::markup::visible(&row.way.host);
+                format!("{host} {}: {}\n", row.way.protocol.word(), notice_told(notice, row, &self.view))
+            }
+            _ => return Ok(()),
+        };
+        self.print(&text)
     }
 
     fn print(&mut self, text: &str) -> Result<()> {
@@ -367,6 +412,7 @@ impl Watch<'_> {
             KeyCode::Char(' ') => view.freeze(),
             KeyCode::Char('m') => view.begin_mark(Timestamp::now()),
             KeyCode::Char('p') => view.next_percentile(),
+            KeyCode::Char('w') => self.save(),
             KeyCode::Char('+' | '=') => view.zoom(-1),
             KeyCode::Char('-') => view.zoom(1),
             KeyCode::Char('h') => view.shows_histogram = !view.shows_histogram,
@@ -380,10 +426,12 @@ impl Watch<'_> {
     /// Ends the measuring processes, hears their last words, and says what there was.
     fn finish(mut self, receiver: &Receiver<Event>) -> Result<ExitCode> {
         self.over = true;
-        self.probes.iter().flatten().for_each(Probe::end);
-        while self.probes.iter().any(Option::is_some) {
+        self.probes.iter_mut().flatten().for_each(Probe::end);
+        let mut page = None;
+        while self.is_writing || self.probes.iter().any(Option::is_some) {
             match receiver.recv() {
                 Ok(Event::News(number, news)) => self.news(number, news)?,
+                Ok(Event::Page(made)) => (self.is_writing, page) = (false, Some(made)),
                 // A second wish to end is for those who do not want to wait.
                 Ok(Event::End) | Err(_) => break,
                 Ok(_) => {}
@@ -393,17 +441,69 @@ impl Watch<'_> {
             let text = summary::text(&self.view);
             self.print(&text)?;
         }
+        if let Some(page) = page {
+            self.print(&format!("written: {}\n", page?.display()))?;
+        }
         let answered = self.view.rows.iter().all(|row| row.history.whole().counts.answered > 0);
         Ok(ExitCode::from(u8::from(!answered)))
     }
 
-    /// Writes the record of a process into the folder, where there is one.
+    /// Writes the record of a process into the folder, where there is one, and hands it to the page that is being made.
     fn keep(&mut self, number: usize, record: &Record) -> Result<()> {
-        let Some(folder) = &self.options.output else { return Ok(()) };
+        if self.options.output.is_none() && self.saving.is_none() {
+            return Ok(());
+        }
         self.pieces[number] += 1;
-        let path = folder.join(file_name(&self.view.rows[number].way, self.pieces[number]));
-        let text = record.to_json().with_context(|| format!("no record for {}", path.display()))?;
-        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+        let name = file_name(&self.view.rows[number].way, self.pieces[number]);
+        let text = record.to_json().with_context(|| format!("no record for {name}"))?;
+        if let Some(folder) = &self.options.output {
+            let path = folder.join(name);
+            fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+            self.kept.push(path.clone());
+            self.saving.iter_mut().for_each(|saving| saving.kept(path.clone()));
+            return Ok(());
+        }
+        self.saving.iter_mut().try_for_each(|saving| saving.record(&name, &text))
+    }
+
+    /// Begins to make a page: the processes end, give their records, and are started again.
+    fn save(&mut self) {
+        if self.options.time.is_some() {
+            self.view.notice =
+                Some("with -t, keep the records by -o FOLDER and make the page by `sonde report`".to_owned());
+            return;
+        }
+        if self.saving.is_some() || self.is_writing {
+            return;
+        }
+        let mut waiting = BTreeSet::new();
+        for (number, probe) in self.probes.iter_mut().enumerate() {
+            if let Some(probe) = probe {
+                probe.end();
+                waiting.insert(number);
+            }
+        }
+        if waiting.is_empty() {
+            return;
+        }
+        let at = Timestamp::now().to_zoned(self.view.zone.clone()).strftime("%Y%m%d-%H%M%S").to_string();
+        let page = format!("sonde-watch-{at}.html");
+        let page = self.options.output.as_ref().map_or_else(|| PathBuf::from(&page), |folder| folder.join(&page));
+        self.view.notice = Some(format!("writing {} …", page.display()));
+        self.saving = Some(Saving::new(waiting, self.kept.clone(), page));
+    }
+
+    /// The process of way `number` has ended: where it was the last that the page waits for, that is made.
+    fn saved(&mut self, number: usize) -> Result<()> {
+        if !self.saving.as_mut().is_some_and(|saving| saving.ended(number)) {
+            return Ok(());
+        }
+        let Some(saving) = self.saving.take() else { return Ok(()) };
+        let (sender, sonde) = (self.sender.clone(), self.sonde.clone());
+        self.is_writing = true;
+        spawn("page", move || {
+            let _gone = sender.send(Event::Page(saving.write(&sonde)));
+        })
     }
 }
 

@@ -66,6 +66,32 @@ fn seconds_add_up_to_the_record() {
     }
 }
 
+/// A second tells where the time went and how this host was; the record was made with stamps as well.
+#[test]
+fn seconds_tell_where_the_time_went() {
+    let port = port::free();
+    let _server = serve(port);
+    let host = format!("127.0.0.1:{port}");
+    for (word, wanted) in [(None, true), (Some("--no-stamps"), false)] {
+        let words = ["--protocol", "udp", "-t", "3", "--json-lines"];
+        let ended = ended(watch(&[&host]).args(words).args(word), LIMIT);
+        assert_eq!(ended.code, Some(0), "{}", ended.told());
+        let lines = lines(&ended.stdout);
+        let seconds: Vec<&Value> =
+            lines.iter().filter(|line| line["event"] == "second").map(|line| &line["data"]).collect();
+        assert!(seconds.iter().all(|second| second["disturbance"]["watched_ns"].as_u64() > Some(0)), "{seconds:#?}");
+        let stamped = |second: &&&Value| second["split"]["samples"].as_u64() > Some(0);
+        // Whether a kernel stamps is its own affair: the record says so.
+        let record = &lines.last().unwrap()["data"];
+        let has = |part: &str| record["outcome"]["split"][part].is_u64();
+        assert_eq!(seconds.iter().any(|second| stamped(&second)), wanted && has("round_trip_ns"), "{record:#}");
+        for part in ["wake_up_ns", "outside_ns"] {
+            let told = seconds.iter().any(|second| second["split"][part].is_u64());
+            assert_eq!(told, wanted && has(part), "{part}: {seconds:#?}");
+        }
+    }
+}
+
 /// The values that a payload holds, ascending, each as the middle of its bucket.
 fn values(payload: &Value) -> Vec<u64> {
     let histogram = payload::decode(payload.as_str().expect("a payload")).unwrap();
@@ -105,6 +131,31 @@ fn the_measuring_program_that_is_not_there_is_named() {
     let ended = ended(watch(&["127.0.0.1", "--sonde", "/nowhere/sonde"]).args(["--protocol", "icmp"]), LIMIT);
     assert_eq!(ended.code, Some(2), "{}", ended.told());
     assert!(ended.stderr.contains("/nowhere/sonde"), "{}", ended.told());
+}
+
+/// A page of what there is so far, which leaves nothing else behind.
+#[test]
+fn a_page_is_written_of_what_there_is() {
+    let port = port::free();
+    let _server = serve(port);
+    let (sonde, folder) = (sonde(), tempfile::tempdir().unwrap());
+    let host = format!("127.0.0.1:{port}");
+    let words = [&host, "--protocol", "tcp", "--every", "20ms", "--sonde", sonde.to_str().unwrap()];
+    let mut command = watch(&words);
+    command.current_dir(folder.path());
+    let mut session = Session::spawn(command).unwrap();
+    session.set_expect_timeout(Some(LIMIT));
+    session.expect("µs").unwrap();
+    // Whoever ends it at once gets the page too.
+    session.send("wq").unwrap();
+    session.expect("\u{1b}[?1049l").unwrap();
+    let rest = session.expect(Eof).unwrap();
+    let summary = String::from_utf8_lossy(rest.as_bytes()).into_owned();
+    assert!(summary.contains("tcp: p50") && summary.contains("written: sonde-watch-"), "{summary}");
+    let pages: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let [page] = pages.as_slice() else { panic!("one page and nothing beside it: {pages:?}") };
+    let text = std::fs::read_to_string(page).unwrap();
+    assert!(text.contains("<html") && text.contains("127.0.0.1"), "{}", page.display());
 }
 
 /// What a person sees and types: the screen, a mark, the end with a summary, the terminal as it was.

@@ -6,8 +6,12 @@
 //! `studied`. A first look begins with an `answer` for each way by which the host was heard of, and its last line is `looked`. Of
 //! a run of a plan the last line is `ran`. A stream of lines has one of the six, as its last; without any it was cut off.
 
+use std::collections::BTreeMap;
+
+use measure::environment::Disturbance;
 use measure::event::Second;
 use measure::method::Method;
+use measure::outcome::Split;
 use measure::throughput::Interval;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -32,7 +36,7 @@ pub enum Line {
     /// The measurement starts; comes once, first.
     Start(Box<Start>),
     /// A second of one thread went by.
-    Second(ThreadSecond),
+    Second(Box<ThreadSecond>),
     /// An interval of one thread's stream went by.
     Carried(ThreadInterval),
     /// The measurement is over: its record, as `record.v1.json` describes it.
@@ -109,6 +113,23 @@ pub struct ThreadSecond {
     /// where its writer fell behind. Absent unless it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub histogram: Option<String>,
+    /// Where the time went: medians of the exchanges that were stamped and settled since the second before it in this stream, of whichever thread.
+    /// Absent where there were none, and unless histograms were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split: Option<Split>,
+    /// What disturbed this host since the second before it in this stream; absent unless histograms were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disturbance: Option<Disturbance>,
+    /// What the kernel of this host dropped since then because a queue was full, by `protocol.counter`: of all programs, not of this one alone.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub dropped: BTreeMap<String, i64>,
+}
+
+impl ThreadSecond {
+    /// With its counts alone.
+    pub fn bare(thread: u32, second: Second) -> Self {
+        Self { thread, second, histogram: None, split: None, disturbance: None, dropped: BTreeMap::new() }
+    }
 }
 
 /// An interval of a stream as one thread of ours saw it.

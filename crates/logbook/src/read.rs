@@ -344,8 +344,8 @@ mod tests {
             target: record.target.clone(),
             method: record.method.clone(),
         };
-        let second = ThreadSecond { thread: 0, second: record.outcome.as_ref().unwrap().seconds[0], histogram: None };
-        [Line::Start(Box::new(start)), Line::Second(second), Line::End(Box::new(record))]
+        let second = ThreadSecond::bare(0, record.outcome.as_ref().unwrap().seconds[0]);
+        [Line::Start(Box::new(start)), Line::Second(Box::new(second)), Line::End(Box::new(record))]
     }
 
     #[test]

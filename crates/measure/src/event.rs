@@ -228,6 +228,31 @@ impl Second {
     }
 }
 
+/// Parts of one round trip between kernel timestamps, nanoseconds. A part is absent where the kernel or the peer gave no stamp for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Parts {
+    /// Application's send call to the packet scheduler.
+    pub send_to_sched: Option<Nanos>,
+    /// Packet scheduler to the driver.
+    pub sched_to_driver: Option<Nanos>,
+    /// Driver to receive stamp, all that lies outside this host.
+    pub outside: Option<Nanos>,
+    /// Receive stamp to the application: our wake-up.
+    pub wake_up: Option<Nanos>,
+    /// The path both ways, the peer's host taken out.
+    pub path: Option<Nanos>,
+    /// The peer from its receive stamp to its driver.
+    pub peer: Option<Nanos>,
+    /// Of that: receive stamp to the peer's application, its wake-up.
+    pub peer_wake_up: Option<Nanos>,
+    /// Of that: the peer's application, from receive to send.
+    pub peer_hold: Option<Nanos>,
+    /// Of that: the peer's send call to its driver.
+    pub peer_send: Option<Nanos>,
+    /// Round trip as the application saw it.
+    pub round_trip: Option<Nanos>,
+}
+
 /// What an engine pushes while it runs; sinks turn it into a progress line, JSON lines or a file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
@@ -254,6 +279,8 @@ pub enum Event {
     },
     /// A request ended; only when samples were asked for.
     Exchange(Exchange),
+    /// A round trip was split into its parts by kernel timestamps; only when samples were asked for.
+    Split(Parts),
     /// Samples the ring could not take because its reader fell behind: the file lacks so many.
     SamplesDropped {
         /// How many.

@@ -98,7 +98,7 @@ pub fn heat(page: &mut Page<'_>, row: &Row, view: &View, area: Rect) {
             cell(page, at, from, &column[lower..lower + halves], most);
         }
     }
-    notes(page, view, &spans, area, height);
+    notes(page, row, view, &spans, area, height);
 }
 
 /// Draws a cell: the lower half first.
@@ -127,14 +127,18 @@ fn placed(span: &Span, scale: &Scale) -> Vec<u64> {
 }
 
 /// Marks above the map, and below it the columns in which something was lost.
-fn notes(page: &mut Page<'_>, view: &View, spans: &[Span], area: Rect, height: u16) {
+fn notes(page: &mut Page<'_>, row: &Row, view: &View, spans: &[Span], area: Rect, height: u16) {
     let step = view.step();
     let end = view.end().next_multiple_of(step);
     let first = end.saturating_sub(spans.len() as u64 * step);
     let unseen = spans.len() as u64 - (end - first) / step;
-    for mark in view.marks.iter().filter(|mark| (first..end).contains(&mark.at)) {
-        let x = AXIS + (unseen + (mark.at - first) / step) as u16;
-        page.say(line(area, 0), x, &format!("▾{} ", mark.text), Style::new().add_modifier(Modifier::BOLD));
+    let changes = row.notices.found().iter().filter(|notice| view.second(notice.incident.noticed) <= view.end());
+    let changes =
+        changes.map(|notice| (view.second(notice.incident.onset.likely), crate::incident::change(&notice.incident)));
+    let marks = view.marks.iter().map(|mark| (mark.at, mark.text.clone()));
+    for (at, text) in changes.chain(marks).filter(|(at, _)| (first..end).contains(at)) {
+        let x = AXIS + (unseen + (at - first) / step) as u16;
+        page.say(line(area, 0), x, &format!("▾{text} "), Style::new().add_modifier(Modifier::BOLD));
         for k in 0..height {
             page.say(line(area, 1 + k), x, "│", Style::new());
         }

@@ -10,6 +10,7 @@ use ratatui::style::Color;
 use test_case::test_case;
 
 use super::*;
+use crate::breakdown::tests as breakdown;
 use crate::options::Protocol;
 use crate::view::{Mark, Order};
 use crate::way::Way;
@@ -35,6 +36,8 @@ fn view() -> View {
     for at in 0..200 {
         let level = if at < 120 { 50_000.0 } else { 80_000.0 };
         view.rows[0].history.push(at, &second(&mut rng, level, 0));
+        let wake_up = if at < 120 { 20_000 } else { 50_000 };
+        view.rows[0].breakdown.push(at, &breakdown::second(8_000 + rng.u64(0..500), wake_up + rng.u64(0..900), 9_000));
         view.rows[1].history.push(at, &second(&mut rng, 30_000.0, u64::from(at % 10 == 3)));
     }
     view.rows[0].standing = Standing::Measuring;
@@ -142,4 +145,40 @@ fn what_comes_from_outside_moves_no_cursor_and_turns_no_text() {
     view.marks[0].text = "\u{1b}]0;x\u{7}".to_owned();
     let text = text(&buffer(&view, PLAIN, 120, 30));
     assert!(text.chars().all(|letter| letter == '\n' || !letter.is_control() && letter != '\u{202e}'), "{text:?}");
+}
+
+#[test]
+fn what_is_too_long_for_a_line_goes_on_in_the_next() {
+    assert_eq!(wrapped("a b", 9), ["a b"]);
+    assert_eq!(wrapped("one two three four", 9), ["one two", "  three", "  four"]);
+    assert_eq!(wrapped("averylongword b", 5), ["averylongword", "  b"], "a word stays whole and is cut");
+    assert!(wrapped("", 5).is_empty());
+}
+
+/// Nobody marked it: the time, the size, where it lies; seen on the map, in the table and in the summary.
+#[test]
+fn a_change_that_nobody_marked_is_shown_with_the_part_that_moved() {
+    let mut view = View::new(&[], Timestamp::from_second(1_000_000_000).unwrap(), TimeZone::UTC);
+    view.add(Way { host: "db1:7800".to_owned(), protocol: Protocol::Tcp });
+    let mut rng = fastrand::Rng::with_seed(3);
+    let row = &mut view.rows[0];
+    for at in 0..1_260 {
+        let (level, wake_up) = if at < 900 { (1e5, 20_000) } else { (1.4e5, 60_000) };
+        let span = second(&mut rng, level, 0);
+        row.history.push(at, &span);
+        let told = breakdown::second(8_000 + rng.u64(0..500), wake_up + rng.u64(0..900), 9_000);
+        let disturbed = row.breakdown.push(at, &told);
+        row.notices.take(1_000_000_000 + at, disturbed, &span);
+    }
+    view.zoom(1);
+    let text = text(&buffer(&view, PLAIN, 160, 30));
+    let told = text.lines().find(|line| line.contains(": p50 +")).unwrap_or_else(|| panic!("{text}"));
+    let (onset, size) = told.split_once(": p50 +").unwrap();
+    let size: f64 = size.split(' ').next().unwrap().parse().unwrap();
+    assert!((36.0..44.0).contains(&size), "{told}");
+    assert!(told.contains("], wake-up at db1 +") && told.ends_with("; path: no difference shown"), "{told}");
+    assert!(text.contains("▾p50 +") && text.contains("time went: wake-up at peer 60"), "{text}");
+    assert!(text.lines().nth(2).unwrap().contains('!'), "{text}");
+    let summary = crate::summary::text(&view);
+    assert!(summary.contains(onset), "{summary}");
 }

@@ -369,3 +369,43 @@ fn metrics_are_as_promtool_wants_them() {
     monitor.signal(Signal::TERM);
     assert_eq!(monitor.end(LIMIT).code, Some(0));
 }
+
+/// A list that is asked for again and again: what is new is taken over, what is broken leaves the last list in force.
+#[test]
+fn hosts_that_are_found_come_and_go_while_it_runs() {
+    let list = tempfile::NamedTempFile::new().unwrap();
+    let found = |names: &[&str]| {
+        let host = |(at, name): (usize, &&str)| json!({"name": name, "reach": "local", "internal": format!("10.0.1.{}", at + 1)});
+        let hosts: Vec<Value> = names.iter().enumerate().map(host).collect();
+        fs::write(list.path(), json!({"hosts": hosts}).to_string()).unwrap();
+    };
+    found(&["c"]);
+    let ask = format!("command = [\"cat\", \"{}\"]", list.path().display());
+    let stage = Stage::new("");
+    let plan = fs::read_to_string(stage.at("plan.toml")).unwrap();
+    fs::write(stage.at("plan.toml"), format!("{plan}[[discover]]\nfrom = \"command\"\nevery = \"10s\"\n{ask}\n"))
+        .unwrap();
+    let checked = ended(
+        Command::new(env!("CARGO_BIN_EXE_sonde-monitor")).args(["monitor", "check"]).arg(stage.at("plan.toml")),
+        LIMIT,
+    );
+    assert!(checked.stdout.contains("3 hosts"), "{}", checked.told());
+    let running = stage.start();
+    let shows = |name: &str| stage.get("/api/v1/now", "").1.contains(&format!("\"{name}\""));
+    wait::until("the host that was found is shown", || shows("c"));
+    assert!(!shows("d"));
+    fs::write(list.path(), "no list").unwrap();
+    running.until("said that the last list stays", |text| text.contains("the last list stays (1 found)"));
+    assert!(shows("c"));
+    found(&["c", "d"]);
+    wait::until("the new host is shown", || shows("d"));
+    running.until("said that it answers again", |text| text.contains("discovery by command: answers again"));
+    running.signal(Signal::TERM);
+    assert_eq!(running.end(LIMIT).code, Some(0));
+    // A start while nobody answers has the list of before.
+    fs::remove_file(list.path()).unwrap();
+    let again = stage.start();
+    wait::until("the hosts of before are shown", || shows("c") && shows("d"));
+    again.signal(Signal::TERM);
+    assert_eq!(again.end(LIMIT).code, Some(0));
+}

@@ -492,7 +492,10 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
                             return (sent, Some(received), Answer::Sound);
                         }
                         self.spells.stamped();
-                        self.splits.add(StampedExchange { sent: at, departure, reply, peer, round_trip });
+                        let settled = self.splits.add(StampedExchange { sent: at, departure, reply, peer, round_trip });
+                        if let Some(parts) = settled.filter(|_| self.told.samples) {
+                            self.outlet.push(Event::Split(parts));
+                        }
                     }
                     return (sent, Some(received), Answer::Sound);
                 }

@@ -3,8 +3,8 @@
 //! All parts within one host are differences of one clock. What is called the path is what remains of the time outside
 //! this host when the peer's own part is taken off: errors between the two clocks cancel in it.
 
+use measure::event::Parts;
 use measure::outcome::Split;
-
 use measure::statistics::quantile::Ranked;
 use measure::unit::Nanos;
 use protocol::link::{Departure, Stamped};
@@ -28,7 +28,7 @@ pub struct StampedExchange {
 /// The parts of stamped exchanges so far.
 #[derive(Debug, Default)]
 pub struct Splits {
-    parts: Option<Box<Parts>>,
+    parts: Option<Box<Gathered>>,
     /// The latest exchange, waiting for the peer to tell when its reply left.
     waiting: Option<StampedExchange>,
     backwards: u64,
@@ -73,7 +73,7 @@ impl Part {
 }
 
 #[derive(Debug, Default)]
-struct Parts {
+struct Gathered {
     send_to_sched: Part,
     sched_to_driver: Part,
     outside: Part,
@@ -87,12 +87,11 @@ struct Parts {
 }
 
 impl Splits {
-    /// Adds a stamped exchange. It is counted when the next one brings the last of its stamps, or at the end.
-    pub fn add(&mut self, exchange: StampedExchange) {
+    /// Adds a stamped exchange. It is counted when the next one brings the last of its stamps, or at the end: returns the parts of the one
+    /// that is counted now.
+    pub fn add(&mut self, exchange: StampedExchange) -> Option<Parts> {
         let late_news = exchange.peer;
-        if let Some(earlier) = self.waiting.replace(exchange) {
-            self.settle(earlier, late_news);
-        }
+        self.waiting.replace(exchange).map(|earlier| self.settle(earlier, late_news))
     }
 
     /// A stamped exchange was not answered: nothing later belongs to the one before it.
@@ -102,26 +101,26 @@ impl Splits {
         }
     }
 
-    fn settle(&mut self, exchange: StampedExchange, late_news: Option<PeerStamps>) {
-        let parts = self.parts.get_or_insert_default();
-        let mut note = |part: &mut Part, from: Option<u64>, to: Option<u64>| {
-            let (Some(from), Some(to)) = (from, to) else { return };
-            match to.checked_sub(from) {
-                Some(span) => part.record(span),
-                None => self.backwards += 1,
-            }
+    fn settle(&mut self, exchange: StampedExchange, late_news: Option<PeerStamps>) -> Parts {
+        let mut span = |from: Option<u64>, to: Option<u64>| {
+            let (from, to) = from.zip(to)?;
+            let span = to.checked_sub(from).map(Nanos);
+            self.backwards += u64::from(span.is_none());
+            span
         };
         let Departure { sched, driver } = exchange.departure;
         let Stamped { kernel, application, .. } = exchange.reply;
-        note(&mut parts.send_to_sched, Some(exchange.sent), sched);
-        note(&mut parts.sched_to_driver, sched, driver);
-        note(&mut parts.outside, driver, kernel);
-        note(&mut parts.wake_up, kernel, application);
-        parts.round_trip.record(exchange.round_trip.0);
-        let outside = driver.zip(kernel).and_then(|(from, to)| to.checked_sub(from));
-        if let Some(peer) = exchange.peer {
-            parts.peer_side(peer, late_news, outside);
-        }
+        let ours = Parts {
+            send_to_sched: span(Some(exchange.sent), sched),
+            sched_to_driver: span(sched, driver),
+            outside: span(driver, kernel),
+            wake_up: span(kernel, application),
+            round_trip: Some(exchange.round_trip),
+            ..Parts::default()
+        };
+        let parts = exchange.peer.map_or(ours, |peer| peer_side(ours, peer, late_news));
+        self.parts.get_or_insert_default().take(&parts);
+        parts
     }
 
     /// Takes over the parts of another thread.
@@ -182,24 +181,39 @@ fn missing(split: &Split, backwards: u64) -> Vec<String> {
     missing
 }
 
-impl Parts {
-    fn peer_side(&mut self, peer: PeerStamps, late_news: Option<PeerStamps>, outside: Option<u64>) {
-        let widen = |value: Option<u32>| value.map(u64::from);
-        let (wake_up, hold) = (widen(peer.wake_up), widen(peer.hold));
-        let departure =
-            late_news.and_then(|late| Some(u64::from(late.previous_sched?) + u64::from(late.previous_driver?)));
-        for (values, span) in
-            [(&mut self.peer_wake_up, wake_up), (&mut self.peer_hold, hold), (&mut self.peer_send, departure)]
-        {
-            if let Some(span) = span {
-                values.record(span);
-            }
-        }
-        let whole = wake_up.zip(hold).zip(departure).map(|((wake_up, hold), departure)| wake_up + hold + departure);
-        if let Some(whole) = whole {
-            self.peer.record(whole);
-            if let Some(path) = outside.and_then(|outside| outside.checked_sub(whole)) {
-                self.path.record(path);
+/// `parts` with those of the peer, and the path without them.
+fn peer_side(parts: Parts, peer: PeerStamps, late_news: Option<PeerStamps>) -> Parts {
+    let widen = |value: Option<u32>| value.map(u64::from);
+    let (wake_up, hold) = (widen(peer.wake_up), widen(peer.hold));
+    let departure = late_news.and_then(|late| Some(u64::from(late.previous_sched?) + u64::from(late.previous_driver?)));
+    let whole = wake_up.zip(hold).zip(departure).map(|((wake_up, hold), departure)| wake_up + hold + departure);
+    let path = parts.outside.zip(whole).and_then(|(outside, whole)| outside.0.checked_sub(whole));
+    Parts {
+        path: path.map(Nanos),
+        peer: whole.map(Nanos),
+        peer_wake_up: wake_up.map(Nanos),
+        peer_hold: hold.map(Nanos),
+        peer_send: departure.map(Nanos),
+        ..parts
+    }
+}
+
+impl Gathered {
+    fn take(&mut self, parts: &Parts) {
+        for (part, span) in [
+            (&mut self.send_to_sched, parts.send_to_sched),
+            (&mut self.sched_to_driver, parts.sched_to_driver),
+            (&mut self.outside, parts.outside),
+            (&mut self.wake_up, parts.wake_up),
+            (&mut self.path, parts.path),
+            (&mut self.peer, parts.peer),
+            (&mut self.peer_wake_up, parts.peer_wake_up),
+            (&mut self.peer_hold, parts.peer_hold),
+            (&mut self.peer_send, parts.peer_send),
+            (&mut self.round_trip, parts.round_trip),
+        ] {
+            if let Some(Nanos(span)) = span {
+                part.record(span);
             }
         }
     }

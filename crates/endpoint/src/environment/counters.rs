@@ -21,21 +21,39 @@ pub(super) struct Counters {
 /// All counters as they stand, in the calling thread's network namespace; those of `interface` where it is named.
 pub(super) fn read(files: &Files, interface: Option<&str>) -> Counters {
     let mut counters = Reading::begin();
-    for file in ["snmp", "netstat"] {
-        pairs_of_lines(&files.text(&format!("{NET}/{file}")).unwrap_or_default(), &mut counters);
-    }
-    snmp6(&files.text(&format!("{NET}/snmp6")).unwrap_or_default(), &mut counters);
+    protocols(files, &mut counters);
     softirqs(&files.text("/proc/softirqs").unwrap_or_default(), &mut counters);
     stat(&files.text("/proc/stat").unwrap_or_default(), &mut counters);
-    if let Some(dropped) = softnet(files).map(|softnet| softnet.dropped) {
-        counters.take(&["softnet.dropped"], dropped as i64);
-    }
     cpu::idle_counters(files, |state, what, value| counters.take(&["cpuidle.", state, ".", what], value));
     cgroup::counters(files, |what, value| counters.take(&["cgroup.", what], value));
     if let Some(name) = interface {
         dev(&files.text(&format!("{NET}/dev")).unwrap_or_default(), name, &mut counters);
     }
     counters.end()
+}
+
+/// Counters of what the kernel dropped because a queue of this host was full.
+const QUEUES: [&str; 5] =
+    ["Udp.RcvbufErrors", "Udp6.RcvbufErrors", "TcpExt.TCPBacklogDrop", "TcpExt.TCPRcvQDrop", "softnet.dropped"];
+
+/// Those of queues alone, in the calling thread's network namespace: less to read than all, for whoever looks each second.
+pub(super) fn queues(files: &Files) -> Counters {
+    let mut counters = Reading::begin();
+    protocols(files, &mut counters);
+    let all = counters.end();
+    let (names, values): (Vec<_>, Vec<_>) = all.each().filter(|(name, _)| QUEUES.contains(name)).unzip();
+    Counters { names: Arc::new(names.into_iter().map(str::to_owned).collect()), values: values.into() }
+}
+
+/// What the protocols count, and the soft interrupt's backlog.
+fn protocols(files: &Files, counters: &mut Reading) {
+    for file in ["snmp", "netstat"] {
+        pairs_of_lines(&files.text(&format!("{NET}/{file}")).unwrap_or_default(), counters);
+    }
+    snmp6(&files.text(&format!("{NET}/snmp6")).unwrap_or_default(), counters);
+    if let Some(dropped) = softnet(files).map(|softnet| softnet.dropped) {
+        counters.take(&["softnet.dropped"], dropped as i64);
+    }
 }
 
 /// Counters while they are read.

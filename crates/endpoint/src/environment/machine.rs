@@ -21,12 +21,21 @@ pub(super) struct Machine {
 impl Machine {
     /// A reading of now, with the counters of `interface` where it is named.
     pub(super) fn read(files: &Files, interface: Option<&str>) -> Self {
+        Self::with(files, || counters::read(files, interface))
+    }
+
+    /// The same with the counters of queues alone.
+    pub(super) fn glance(files: &Files) -> Self {
+        Self::with(files, || counters::queues(files))
+    }
+
+    fn with(files: &Files, counters: impl FnOnce() -> Counters) -> Self {
         Self {
             at: Monotonic::now(),
             cpu_time: CpuTime::read(files),
             pressure: Pressure::read(files),
             squeezed: counters::softnet(files).map(|softnet| softnet.squeezed),
-            counters: counters::read(files, interface),
+            counters: counters(),
         }
     }
 }

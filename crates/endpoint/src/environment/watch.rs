@@ -98,26 +98,53 @@ impl Watch {
     }
 
     fn disturbance(&self, end: &Sample, machine: Option<&Machine>, unread: &mut Vec<String>) -> Disturbance {
-        let start = &self.start;
-        let mut spans = self.spans.clone();
-        if spans.is_empty() {
-            spans = spans_of(&start.threads, &end.threads);
-        }
-        let process = start.process.zip(end.process);
-        let found = Disturbance {
-            watched_ns: end.at.since(start.at).unwrap_or_default(),
-            run_queue_share: spans.iter().filter_map(ThreadSpan::waited_share).max_by(f64::total_cmp),
-            involuntary_switches: process.and_then(|(a, b)| b.involuntary.checked_sub(a.involuntary)),
-            user_ns: process.and_then(|(a, b)| b.user.0.checked_sub(a.user.0)).map(Nanos),
-            system_ns: process.and_then(|(a, b)| b.system.0.checked_sub(a.system.0)).map(Nanos),
-            ..Disturbance::default()
-        };
+        let found = of_process(&self.start, end, &self.spans);
         let found = match machine {
             Some(machine) => of_machine(found, &self.machine, machine),
             None => found,
         };
         note_unread(&found, machine.is_some(), unread);
         found
+    }
+}
+
+/// Looks at this host again and again, as once a second, and tells what happened between two looks. It reads a fraction of what [`Watch`] does.
+#[derive(Debug)]
+pub struct Glances {
+    files: Files,
+    sample: Sample,
+    machine: Machine,
+}
+
+impl Glances {
+    /// The first look.
+    pub fn begin() -> Self {
+        Self::of(Files::host())
+    }
+
+    fn of(files: Files) -> Self {
+        Self { sample: Sample::take(&files, true), machine: Machine::glance(&files), files }
+    }
+
+    /// What disturbed this host since the look before, and what the kernel dropped because a queue was full, by `protocol.counter`.
+    pub fn since_last(&mut self) -> (Disturbance, BTreeMap<String, i64>) {
+        let before = mem::replace(self, Self::of(self.files.clone()));
+        let ours = of_process(&before.sample, &self.sample, &[]);
+        (of_machine(ours, &before.machine, &self.machine), self.machine.counters.since(&before.machine.counters))
+    }
+}
+
+/// What this process had from `start` to `end`; its threads as they are in `spans`, or those that lived at both.
+fn of_process(start: &Sample, end: &Sample, spans: &[ThreadSpan]) -> Disturbance {
+    let lived = if spans.is_empty() { spans_of(&start.threads, &end.threads) } else { spans.to_vec() };
+    let process = start.process.zip(end.process);
+    Disturbance {
+        watched_ns: end.at.since(start.at).unwrap_or_default(),
+        run_queue_share: lived.iter().filter_map(ThreadSpan::waited_share).max_by(f64::total_cmp),
+        involuntary_switches: process.and_then(|(a, b)| b.involuntary.checked_sub(a.involuntary)),
+        user_ns: process.and_then(|(a, b)| b.user.0.checked_sub(a.user.0)).map(Nanos),
+        system_ns: process.and_then(|(a, b)| b.system.0.checked_sub(a.system.0)).map(Nanos),
+        ..Disturbance::default()
     }
 }
 

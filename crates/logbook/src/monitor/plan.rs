@@ -5,10 +5,11 @@ use std::ops::Range;
 
 use measure::unit::Nanos;
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::host::data::DataAddress;
 use crate::host::{Address, Host, is_name};
+use crate::monitor::discovery::{self, Discovery, Source};
 use crate::monitor::talk::Over;
 use crate::plan::{PlanError, worded};
 
@@ -37,6 +38,9 @@ pub struct MonitorPlan {
     /// What is asked without an agent of ours on it.
     #[serde(default)]
     pub targets: Vec<Target>,
+    /// Who knows of further hosts and targets.
+    #[serde(default)]
+    pub discover: Vec<Discovery>,
     /// The folder of the agents that stand on the hosts already, as `/var/lib/sonde-agent`; absent: one of the monitor's own on each host.
     #[serde(default)]
     pub agents: Option<String>,
@@ -79,7 +83,7 @@ fn minute() -> Nanos {
 }
 
 /// What is asked and does not ask.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Target {
     /// Its name, which no host and no other target has.
@@ -245,11 +249,11 @@ impl Receiver {
     }
 }
 
-fn handshake() -> Over {
+pub(super) fn handshake() -> Over {
     Over::TcpConnect
 }
 
-fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Nanos, D::Error> {
+pub(super) fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Nanos, D::Error> {
     let text = String::deserialize(deserializer)?;
     text.parse().map_err(|error| D::Error::custom(format!("{error}, expected a time as 100ms, 1s or 5min")))
 }
@@ -300,7 +304,25 @@ impl MonitorPlan {
             return Err(fault("hosts", what, "make several monitors of it"));
         }
         self.check_measured(&fault)?;
+        self.check_discovery(&fault)?;
         self.check_targets(&fault)
+    }
+
+    fn check_discovery(&self, fault: &dyn Fn(&str, String, &str) -> PlanError) -> Result<(), PlanError> {
+        for Discovery { every, source, .. } in &self.discover {
+            if *every < discovery::SHORTEST {
+                let what = format!("asking {} every {every} is less than {}", source.name(), discovery::SHORTEST);
+                return Err(fault("discover", what, "a minute, as every = \"1min\", is usual"));
+            }
+            if matches!(source, Source::Command { command } if command.is_empty()) {
+                return Err(fault(
+                    "command",
+                    "no program to ask".to_owned(),
+                    "as command = [\"/usr/local/bin/hosts\"]",
+                ));
+            }
+        }
+        Ok(())
     }
 
     fn check_measured(&self, fault: &dyn Fn(&str, String, &str) -> PlanError) -> Result<(), PlanError> {

@@ -1,5 +1,6 @@
 //! Exchanges that kernel stamps split into their parts: one of a thread at a time, in three steps.
 
+use measure::event::Event;
 use measure::unit::Instant;
 use protocol::link::{Departure, Fault, Link, Stamped};
 use protocol::wire::Wire;
@@ -67,7 +68,10 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         // The first of a spell may come before the kernel stamps.
         if let (Some(round_trip), Some(_)) = (received.since(left), reply.kernel) {
             self.spells.stamped();
-            self.splits.add(StampedExchange { sent, departure, reply, peer, round_trip });
+            let settled = self.splits.add(StampedExchange { sent, departure, reply, peer, round_trip });
+            if let Some(parts) = settled.filter(|_| self.told.samples) {
+                self.outlet.push(Event::Split(parts));
+            }
         }
     }
 

@@ -347,7 +347,7 @@ pub struct KeptOptions {
     /// A row has the scheduled send time, the actual one, the time of the reply and the request status.
     #[arg(long, value_name = "FILE")]
     pub samples: Option<SampleFile>,
-    /// Give each second of --json-lines a histogram of its response times: histograms add up
+    /// Give each second of --json-lines a histogram of its response times (histograms add up), where the time went, and what disturbed this host
     #[arg(long)]
     pub histograms: bool,
     /// Exit with 99 if a rate or --until is not reached or anything is lost

@@ -1,11 +1,14 @@
 //! What listens to a measurement while it runs: the progress line, the events, the file of samples.
 
+use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use endpoint::environment::watch::Glances;
 use endpoint::stop::Stop;
 use logbook::event::{Line, Start, ThreadInterval, ThreadSecond};
-use measure::event::{Event, Exchange, Fate};
+use measure::event::{Event, Exchange, Fate, Parts, Second};
 use measure::method::{LoopKind, Method};
+use measure::outcome::Split;
 use measure::recorder::Values;
 use measure::statistics::payload::encode;
 use measure::unit::Nanos;
@@ -25,7 +28,7 @@ pub struct Watch<'a> {
     tally: Arc<Mutex<Tally>>,
     stream: Stream<'a>,
     samples: Option<Samples>,
-    histograms: Option<Histograms>,
+    live: Option<Live>,
     shows_progress: bool,
     style: Style,
 }
@@ -42,7 +45,7 @@ impl<'a> Watch<'a> {
             tally,
             stream: Stream::open(&plan.result, output)?,
             samples: plan.samples.as_ref().map(|file| Samples::create(file, method.loop_kind())).transpose()?,
-            histograms: plan.histograms.then(|| Histograms::new(method.loop_kind())),
+            live: plan.histograms.then(|| Live::new(method.loop_kind())),
             shows_progress: output.shows_progress(),
             // Two cells before it, and one after it: a full line would wrap on some terminals.
             style: Style { width: output.style().width.saturating_sub(3), ..*output.style() },
@@ -60,18 +63,26 @@ impl<'a> Watch<'a> {
         let news = lock(&self.tally).take(event);
         match *event {
             Event::Second { thread, second } => {
-                let histogram = self.histograms.as_mut().map(Histograms::end);
-                self.tell(&Line::Second(ThreadSecond { thread, second, histogram }), stop);
+                let told = self
+                    .live
+                    .as_mut()
+                    .map_or_else(|| ThreadSecond::bare(thread, second), |live| live.second(thread, second));
+                self.tell(&Line::Second(Box::new(told)), stop);
             }
             Event::Carried { thread, ref interval } => {
                 self.tell(&Line::Carried(ThreadInterval { thread, interval: interval.clone() }), stop);
             }
             Event::Exchange(exchange) => {
-                if let Some(histograms) = &mut self.histograms {
-                    histograms.take(&exchange);
+                if let Some(live) = &mut self.live {
+                    live.take(&exchange);
                 }
                 if let Some(samples) = &mut self.samples {
                     samples.write(&exchange);
+                }
+            }
+            Event::Split(parts) => {
+                if let Some(live) = &mut self.live {
+                    live.stamped.push(parts);
                 }
             }
             Event::SamplesDropped { count } => {
@@ -109,15 +120,17 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// Response times since the last second that was told.
-struct Histograms {
+/// What a live view is told of each second beside its counts: response times, where the time went, what disturbed this host.
+struct Live {
     kind: LoopKind,
     values: Values,
+    stamped: Vec<Parts>,
+    glances: Glances,
 }
 
-impl Histograms {
+impl Live {
     fn new(kind: LoopKind) -> Self {
-        Self { kind, values: Values::new() }
+        Self { kind, values: Values::new(), stamped: Vec::new(), glances: Glances::begin() }
     }
 
     /// Those that the recorder takes: a clock that stepped back between begin and end makes none.
@@ -128,8 +141,17 @@ impl Histograms {
         }
     }
 
-    fn end(&mut self) -> String {
-        encode(&std::mem::replace(&mut self.values, Values::new()).histogram())
+    /// What there was since the second before.
+    fn second(&mut self, thread: u32, second: Second) -> ThreadSecond {
+        let histogram = encode(&mem::replace(&mut self.values, Values::new()).histogram());
+        let (disturbance, dropped) = self.glances.since_last();
+        ThreadSecond {
+            histogram: Some(histogram),
+            split: Split::of(&mem::take(&mut self.stamped)),
+            disturbance: Some(disturbance),
+            dropped,
+            ..ThreadSecond::bare(thread, second)
+        }
     }
 }
 

@@ -242,6 +242,7 @@ impl Listener {
                     samples.dropped(count);
                 }
             }
+            Event::Split(_) => {}
         }
     }
 
