@@ -33,7 +33,7 @@ transcripts: ## netperf's and sockperf's transcripts as whole runs of ours and t
 planted: ## causes and limits, planted on real paths: 20 runs of each case (two hours of a quiet machine, as root)
 	SONDE_PLANTED=$(or $(PLANTED),20) $(CARGO) test --locked --package sonde --test network limits:: look:: why:: -- --test-threads=1
 
-noticing: ## what the monitor notices, how soon and how often wrongly, in virtual time: the tables of docs/explain/noticing.md (twenty minutes)
+noticing: ## what the monitor notices, how soon and how often wrongly, in virtual time: the tables of docs/explain/noticing.md (an hour)
 	$(CARGO) test --release --locked --package measure --test noticing -- --ignored --nocapture --test-threads=1
 
 churn: ## 100,000 sessions that come and go, by an optimised build (a minute, once it is built)

@@ -62,6 +62,7 @@ pub fn place(scope: &Scope) -> String {
         Scope::Everything => "all hosts".to_owned(),
         Scope::Zone { zone } => format!("zone {zone}"),
         Scope::Zones { from, to, both_ways } => format!("zones {from} {} {to}", arrow(*both_ways)),
+        Scope::Machine { machine } => format!("machine {machine}"),
         Scope::Host { host, role: Role::Both } => host.clone(),
         Scope::Host { host, role: Role::Client } => format!("{host} as it asks"),
         Scope::Host { host, role: Role::Server } => format!("{host} as it answers"),
@@ -153,6 +154,7 @@ pub fn label(scope: &Scope) -> String {
         Scope::Everything => "everything".to_owned(),
         Scope::Zone { zone } => format!("zone={zone}"),
         Scope::Zones { from, to, .. } => format!("zones={from}>{to}"),
+        Scope::Machine { machine } => format!("machine={machine}"),
         Scope::Host { host, role: Role::Both } => format!("host={host}"),
         Scope::Host { host, role: Role::Client } => format!("client={host}"),
         Scope::Host { host, role: Role::Server } => format!("server={host}"),
@@ -167,7 +169,9 @@ pub fn hosts(scope: &Scope) -> Vec<String> {
     match scope {
         Scope::Host { host, .. } => vec![host.clone()],
         Scope::Pair { from, to, .. } | Scope::HostOrPair { from, to, .. } => vec![from.clone(), to.clone()],
-        Scope::Everything | Scope::Zone { .. } | Scope::Zones { .. } | Scope::Unknown => Vec::new(),
+        Scope::Everything | Scope::Zone { .. } | Scope::Zones { .. } | Scope::Machine { .. } | Scope::Unknown => {
+            Vec::new()
+        }
     }
 }
 

@@ -15,6 +15,8 @@ mod place;
 mod silence;
 mod stream;
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use self::agent::Agent;
@@ -53,6 +55,9 @@ pub struct Host {
     pub name: String,
     /// Name of its zone; hosts without one are in one zone together, which has no name.
     pub zone: Option<String>,
+    /// Name of the machine that it shares with others; absent: one of its own, as far as is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
 }
 
 /// Index of a host in [`Mesh::hosts`].
@@ -115,6 +120,8 @@ pub struct Lookout {
     of: Vec<Vec<u32>>,
     /// Cells that each host probes.
     probed: Vec<Vec<CellId>>,
+    /// Machines with several probing hosts, and these.
+    machines: BTreeMap<String, Vec<usize>>,
     /// Evidence that tells a change.
     limit: f64,
     /// Last slot that was judged.
@@ -143,6 +150,11 @@ impl Lookout {
         for (cell, id) in mesh.cells.iter().zip(0..) {
             probed[cell.from as usize].push(id);
         }
+        let mut machines: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for (at, host) in mesh.hosts.iter().enumerate().filter(|(at, _)| !probed[*at].is_empty()) {
+            host.machine.iter().for_each(|machine| machines.entry(machine.clone()).or_default().push(at));
+        }
+        machines.retain(|_, hosts| hosts.len() > 1);
         let (cells, watched) = (mesh.cells.len(), parts.iter().filter(|part| part.together).count());
         Self {
             settings: Settings { settle: settings.settle.min(LONGEST_SETTLE), ..settings },
@@ -161,6 +173,7 @@ impl Lookout {
             parts,
             of,
             probed,
+            machines,
         }
     }
 
@@ -173,7 +186,7 @@ impl Lookout {
                 found.agents[id] = agent;
             }
         }
-        let ids: std::collections::BTreeMap<_, _> = found.keys().zip(0_usize..).collect();
+        let ids: BTreeMap<_, _> = found.keys().zip(0_usize..).collect();
         let kept: Vec<_> = state
             .cells
             .into_iter()
@@ -184,14 +197,15 @@ impl Lookout {
         for (id, stream, silence) in kept {
             (found.streams[id], found.silences[id]) = (stream, silence);
         }
-        let mut together: std::collections::BTreeMap<_, _> = state.together.into_iter().collect();
+        let mut together: BTreeMap<_, _> = state.together.into_iter().collect();
         for (part, own) in found.parts.iter().zip(&mut found.together) {
             if let (Some(own), Some(kept)) = (own.as_mut(), together.remove(&part.scope)) {
                 *own = kept;
             }
         }
-        found.incidents = state.incidents;
-        found.incidents.settle_in(&found.parts, found.mesh.cells.len());
+        let mut incidents = state.incidents;
+        incidents.settle_in(|scope| found.cells_of(scope));
+        found.incidents = incidents;
         found.hold();
         found
     }
@@ -314,34 +328,66 @@ impl Lookout {
         let had = self.incidents.has(Kind::AgentSilent, &Scope::Everything);
         let all = quiet > 1 && if had { quiet * 2 > probing.len() } else { quiet == probing.len() };
         let last = self.agents.iter().filter_map(|agent| agent.last).max();
-        self.tell(&Fact { kind: Kind::AgentSilent, host: None, is: all, last, size: None }, now, changes);
+        let scope = Scope::Everything;
+        self.tell(&Fact { kind: Kind::AgentSilent, scope, is: all, last, size: None }, now, changes);
+        self.judge_machines(now, changes);
         for host in probing {
             let (agent, name) = (self.agents[host], &self.mesh.hosts[host].name);
-            let scope = Scope::Host { host: name.clone(), role: Role::Client };
+            let scope = client(name);
             let had = |kind| self.incidents.has(kind, &scope);
             let alone = had(Kind::AgentSilent) || !(all || self.incidents.is_host_lost(name));
             let is_silent = agent.is_silent(now, settle, since) && alone;
-            let is_overloaded = agent.is_overloaded(had(Kind::Overloaded));
+            let had_overload = had(Kind::Overloaded);
+            // Of what its machine is told, it is not told itself.
+            let is_overloaded = agent.is_overloaded(had_overload)
+                && (had_overload || !self.incidents.is_overloaded(&self.mesh.hosts[host]));
             let size = agent.disturbed().map(Size::Disturbed);
-            let host = Some(host);
-            self.tell(
-                &Fact { kind: Kind::AgentSilent, host, is: is_silent, last: agent.last, size: None },
-                now,
-                changes,
-            );
-            self.tell(&Fact { kind: Kind::Overloaded, host, is: is_overloaded, last: None, size }, now, changes);
+            let silent =
+                Fact { kind: Kind::AgentSilent, scope: scope.clone(), is: is_silent, last: agent.last, size: None };
+            self.tell(&silent, now, changes);
+            self.tell(&Fact { kind: Kind::Overloaded, scope, is: is_overloaded, last: None, size }, now, changes);
+        }
+    }
+
+    /// Where most hosts of a machine are late, that is one fact.
+    fn judge_machines(&mut self, now: u64, changes: &mut Vec<Change>) {
+        for (machine, hosts) in self.machines.clone() {
+            let scope = Scope::Machine { machine };
+            let had = self.incidents.has(Kind::Overloaded, &scope);
+            let agents: Vec<Agent> = hosts.iter().map(|host| self.agents[*host]).collect();
+            let is = Agent::is_machine_overloaded(&agents, had);
+            let size = agents.iter().filter_map(Agent::disturbed).max_by(f64::total_cmp).map(Size::Disturbed);
+            self.tell(&Fact { kind: Kind::Overloaded, scope, is, last: None, size }, now, changes);
+            let Some(Change::Began { incident }) = changes.last().filter(|_| is && !had) else { continue };
+            let into = incident.id;
+            for host in hosts {
+                let scope = client(&self.mesh.hosts[host].name);
+                changes.extend(self.incidents.merge_scope(Kind::Overloaded, &scope, into, now));
+            }
+        }
+    }
+
+    /// Cells that an incident of this scope is about.
+    fn cells_of(&self, scope: &Scope) -> Vec<CellId> {
+        let of = |is: &dyn Fn(&Cell) -> bool| {
+            self.mesh.cells.iter().zip(0..).filter(|(cell, _)| is(cell)).map(|(_, id)| id).collect()
+        };
+        let named = |at: HostId| &self.mesh.hosts[at as usize];
+        match scope {
+            Scope::Everything | Scope::Unknown => of(&|_| true),
+            Scope::Machine { machine } => of(&|cell| named(cell.from).machine.as_ref() == Some(machine)),
+            Scope::Host { host, role } => of(&|cell| {
+                (*role != Role::Server && named(cell.from).name == *host)
+                    || (*role != Role::Client && named(cell.to).name == *host)
+            }),
+            scope => self.parts.iter().find(|part| part.scope == *scope).map_or(Vec::new(), |part| part.cells.clone()),
         }
     }
 
     fn tell(&mut self, fact: &Fact, now: u64, changes: &mut Vec<Change>) {
-        let scope = fact.host.map_or(Scope::Everything, |host| Scope::Host {
-            host: self.mesh.hosts[host].name.clone(),
-            role: Role::Client,
-        });
-        let had = self.incidents.has(fact.kind, &scope);
+        let had = self.incidents.has(fact.kind, &fact.scope);
         if fact.is && !had {
-            let affected =
-                fact.host.map_or_else(|| (0..self.streams.len() as CellId).collect(), |host| self.probed[host].clone());
+            let affected = self.cells_of(&fact.scope);
             let onset = match fact.last {
                 Some(last) => Onset { earliest: last + 1, likely: last + 1, latest: last + 2 },
                 // Told after a part of a minute, in which it began.
@@ -349,9 +395,9 @@ impl Lookout {
             };
             let of = affected.len();
             let placed = Placed { part: None, size: fact.size, onset, affected, direction: None };
-            changes.push(self.incidents.begin(fact.kind, scope, placed, of, now));
+            changes.push(self.incidents.begin(fact.kind, fact.scope.clone(), placed, of, now));
         } else if !fact.is && had {
-            changes.extend(self.incidents.end_scope(fact.kind, &scope, now));
+            changes.extend(self.incidents.end_scope(fact.kind, &fact.scope, now));
         }
     }
 
@@ -499,9 +545,8 @@ impl Lookout {
             }
         }
         for (id, cell) in self.mesh.cells.iter().enumerate() {
-            masked[id] |= [cell.from, cell.to]
-                .iter()
-                .any(|host| self.incidents.is_overloaded(&self.mesh.hosts[*host as usize].name));
+            masked[id] |=
+                [cell.from, cell.to].iter().any(|host| self.incidents.is_overloaded(&self.mesh.hosts[*host as usize]));
         }
         let view = View { parts: &self.parts, of: &self.of, streams: &self.streams, masked: &masked, now: slot };
         let told = changes.len();
@@ -562,11 +607,15 @@ impl Lookout {
     }
 }
 
-/// What is known of one agent, or of all.
+/// The cells that a host probes.
+fn client(host: &str) -> Scope {
+    Scope::Host { host: host.to_owned(), role: Role::Client }
+}
+
+/// What is known of one agent, of those of a machine, or of all.
 struct Fact {
     kind: Kind,
-    /// Absent: all of them.
-    host: Option<usize>,
+    scope: Scope,
     is: bool,
     /// Last second that was reported, where that is what it is about.
     last: Option<u64>,

@@ -1,5 +1,6 @@
 //! Which cells a plan has at a time.
 
+use logbook::host::{Host as Planned, Reach};
 use logbook::monitor::plan::{MeshPairs, MonitorPlan, Target};
 use logbook::monitor::talk::{CellTask, Over};
 use measure::lookout::{Cell, Host, Mesh};
@@ -18,10 +19,22 @@ pub fn topology(pairs: MeshPairs) -> Topology {
 /// Hosts of the plan, then its targets: by their places they are named.
 pub fn hosts(plan: &MonitorPlan) -> Vec<Host> {
     let zones = plan.zones();
-    let names = plan.hosts.iter().map(|host| &host.name).chain(plan.targets.iter().map(|target| &target.name));
-    names
-        .map(|name| Host { name: name.clone(), zone: zones.get(name.as_str()).map(|zone| (*zone).to_owned()) })
+    let agents = plan.hosts.iter().map(|host| (&host.name, machine(host)));
+    let named = agents.chain(plan.targets.iter().map(|target| (&target.name, None)));
+    named
+        .map(|(name, machine)| Host {
+            name: name.clone(),
+            zone: zones.get(name.as_str()).map(|zone| (*zone).to_owned()),
+            machine,
+        })
         .collect()
+}
+
+/// The machine that a host shares: as the plan says, by `machine` or the label of that name; this one, where it is one of its namespaces.
+fn machine(host: &Planned) -> Option<String> {
+    let said = host.machine.as_deref().or_else(|| host.label("machine"));
+    let here = matches!(host.reach, Reach::Local | Reach::Namespace(_)).then_some("localhost");
+    said.or(here).map(str::to_owned)
 }
 
 /// The cells of an epoch.
@@ -87,5 +100,15 @@ mod tests {
         assert_eq!(tasks.iter().map(|task| task.to.as_str()).collect::<Vec<_>>(), ["a", "c", "web"]);
         assert_eq!((tasks[0].address.as_str(), tasks[0].port), ("10.0.0.1", Some(7_665)));
         assert_eq!((tasks[2].port, tasks[2].over), (Some(443), Over::TcpConnect));
+    }
+
+    #[test]
+    fn hosts_share_the_machine_that_the_plan_says_else_this_one() {
+        let mut plan = plan("[[targets]]\nname = \"web\"\naddress = \"web.example\"\nport = 443\n");
+        plan.hosts[0].machine = Some("rack-7".to_owned());
+        plan.hosts[1].labels.insert("machine".to_owned(), "rack-8".to_owned());
+        let machines: Vec<_> = hosts(&plan).into_iter().map(|host| host.machine).collect();
+        let named = |name: &str| Some(name.to_owned());
+        assert_eq!(machines, [named("rack-7"), named("rack-8"), named("localhost"), None]);
     }
 }

@@ -47,6 +47,15 @@ impl Agent {
         self.disturbed().is_some_and(|share| if before { share > OVERLOADED.1 } else { share >= OVERLOADED.0 })
     }
 
+    /// Whether the machine of these agents is overloaded, if it was `before`: one of them is, and most of them are at least half so.
+    pub fn is_machine_overloaded(agents: &[Self], before: bool) -> bool {
+        let shares: Vec<f64> = agents.iter().filter_map(Self::disturbed).collect();
+        let from = |least: f64| shares.iter().filter(|share| **share >= least).count();
+        let most = from(OVERLOADED.0 / 2.0);
+        let begins = from(OVERLOADED.0) > 0 && most > 1 && most * 2 >= shares.len();
+        if before { shares.iter().any(|share| *share > OVERLOADED.1) } else { begins }
+    }
+
     /// Whether it stopped to report, where it is listened to since `since`.
     pub fn is_silent(&self, now: u64, settle: u64, since: u64) -> bool {
         self.last.is_some_and(|last| last.max(since) + settle + SILENT < now)

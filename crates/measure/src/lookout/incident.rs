@@ -63,6 +63,11 @@ pub enum Scope {
         /// True where the cells of the other direction are affected as well.
         both_ways: bool,
     },
+    /// Cells that the hosts of one machine probe.
+    Machine {
+        /// Its name.
+        machine: String,
+    },
     /// Cells of one host.
     Host {
         /// Its name.

@@ -103,11 +103,12 @@ impl Incidents {
         })
     }
 
-    /// Whether a host is overloaded.
-    pub fn is_overloaded(&self, name: &str) -> bool {
-        self.open.iter().any(|open| {
-            open.incident.kind == Kind::Overloaded
-                && matches!(&open.incident.scope, Scope::Host { host, .. } if host == name)
+    /// Whether a host or its machine is overloaded.
+    pub fn is_overloaded(&self, named: &super::Host) -> bool {
+        self.open.iter().filter(|open| open.incident.kind == Kind::Overloaded).any(|open| match &open.incident.scope {
+            Scope::Host { host, .. } => *host == named.name,
+            Scope::Machine { machine } => Some(machine) == named.machine.as_ref(),
+            _ => false,
         })
     }
 
@@ -175,6 +176,13 @@ impl Incidents {
         let incident = open.incident.clone();
         self.gone.push((open, now));
         Some(Change::Ended { incident, at: now, ending: Ending::Resolved })
+    }
+
+    /// Ends the incident of a kind and scope, of which another one tells.
+    pub fn merge_scope(&mut self, kind: Kind, scope: &Scope, into: u64, now: u64) -> Option<Change> {
+        let at = self.open.iter().position(|open| open.incident.kind == kind && open.incident.scope == *scope)?;
+        let incident = self.open.remove(at).incident;
+        Some(Change::Ended { incident, at: now, ending: Ending::Merged { into } })
     }
 
     /// Takes out incidents of a kind that were quiet for long enough, each with the second since which they are.
@@ -279,12 +287,9 @@ impl Incidents {
     }
 
     /// After a restart: finds the cells of incidents again, and drops those that have none.
-    pub fn settle_in(&mut self, parts: &[Part], all: usize) {
+    pub fn settle_in(&mut self, cells: impl Fn(&Scope) -> Vec<CellId>) {
         for open in self.open.iter_mut().chain(self.gone.iter_mut().map(|gone| &mut gone.0)) {
-            open.cells = match &open.incident.scope {
-                Scope::Unknown => (0..all as CellId).collect(),
-                scope => parts.iter().find(|part| part.scope == *scope).map_or(Vec::new(), |part| part.cells.clone()),
-            };
+            open.cells = cells(&open.incident.scope);
         }
         self.open.retain(|open| !open.cells.is_empty());
     }

@@ -106,7 +106,7 @@ mod tests {
         let hosts: Vec<Host> = zones
             .iter()
             .enumerate()
-            .map(|(k, zone)| Host { name: format!("h{k}"), zone: Some((*zone).to_owned()) })
+            .map(|(k, zone)| Host { name: format!("h{k}"), zone: Some((*zone).to_owned()), machine: None })
             .collect();
         let count = hosts.len() as u32;
         let pairs = (0..count).flat_map(|from| (0..count).filter(move |to| *to != from).map(move |to| (from, to)));

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn hosts(count: usize, zones: usize) -> Vec<Host> {
-    (0..count).map(|k| Host { name: format!("h{k}"), zone: Some(format!("z{}", k % zones)) }).collect()
+    (0..count).map(|k| Host { name: format!("h{k}"), zone: Some(format!("z{}", k % zones)), machine: None }).collect()
 }
 
 fn named(hosts: &[Host], pairs: &[(HostId, HostId)]) -> BTreeSet<(String, String)> {

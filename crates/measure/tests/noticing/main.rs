@@ -267,6 +267,25 @@ fn an_overloaded_host_is_told_as_that_and_feeds_no_detector() {
 }
 
 #[test]
+fn an_overloaded_machine_is_one_incident() {
+    let mut network = Network::new(6, 1, 10, CORRELATED, 12);
+    network.mesh.hosts.iter_mut().take(4).for_each(|host| host.machine = Some("m1".to_owned()));
+    // Of its hosts one is late before the others.
+    plant(&mut network, LEARN, LEARN + 600, Fault::Busy, |from, _| from == 0);
+    plant(&mut network, LEARN + 120, LEARN + 600, Fault::Busy, |from, _| (1..4).contains(&from));
+    let mut lookout = Lookout::new(Settings::default(), network.mesh.clone());
+    let mut told = watch(&mut network, &mut lookout, START, START + LEARN + 300);
+    let mut lookout = Lookout::restored(Settings::default(), network.mesh.clone(), lookout.state());
+    told.extend(watch(&mut network, &mut lookout, START + LEARN + 300, START + LEARN + 1_200));
+    let machine = Scope::Machine { machine: "m1".to_owned() };
+    let begun: Vec<_> = begun(&told).into_iter().map(|(_, incident)| (incident.kind, incident.scope)).collect();
+    assert_eq!(begun, [(Kind::Overloaded, host("h0", Role::Client)), (Kind::Overloaded, machine.clone())]);
+    let scopes = |by| ended(&told, by).into_iter().map(|incident| incident.scope).collect::<Vec<_>>();
+    assert_eq!(scopes(Ending::Merged { into: 2 }), [host("h0", Role::Client)]);
+    assert_eq!(scopes(Ending::Resolved), [machine]);
+}
+
+#[test]
 fn an_agent_that_is_silent_is_not_a_host_that_is() {
     let story = |plant_all: fn(&mut Network)| {
         let mut network = Network::new(4, 1, 10, CORRELATED, 7);

@@ -70,7 +70,9 @@ pub struct Report {
 impl Network {
     /// `hosts` in `zones`, each cell asked `rate` times a second.
     pub fn new(hosts: u32, zones: u32, rate: u64, wander: Wander, seed: u64) -> Self {
-        let named = (0..hosts).map(|k| Host { name: format!("h{k}"), zone: Some(format!("z{}", k % zones)) }).collect();
+        let named = (0..hosts)
+            .map(|k| Host { name: format!("h{k}"), zone: Some(format!("z{}", k % zones)), machine: None })
+            .collect();
         let pairs = (0..hosts).flat_map(|from| (0..hosts).filter(move |to| *to != from).map(move |to| (from, to)));
         let cells: Vec<Cell> = pairs.map(|(from, to)| Cell { from, to, over: "udp".to_owned() }).collect();
         let mut network = Self {
