@@ -345,7 +345,7 @@ mod tests {
 
     #[test]
     fn what_may_be_sent_again_is_sent_soon_and_what_is_refused_is_not() {
-        let every = Duration::from_secs(60);
+        let every = Duration::from_mins(1);
         let (mut tries, mut waits) = (0, Vec::new());
         for _ in 0..8 {
             let (wait, failed) = next(&judged(503, None, b""), tries, every, 1.0);

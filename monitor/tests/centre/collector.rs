@@ -48,9 +48,9 @@ fn play(listener: TcpListener, played: Arc<Mutex<Played>>) {
             let read = Request::decode(body.as_slice()).unwrap();
             let metrics = read.resource_metrics[0].scope_metrics[0].metrics.clone();
             if played.answer.starts_with(b"HTTP/1.1 200") {
-                played.taken.push(metrics)
+                played.taken.push(metrics);
             } else {
-                played.refused += 1
+                played.refused += 1;
             }
             played.heads.push(head);
             let answer = played.answer.clone();

@@ -5,7 +5,7 @@ use rustix::process::Signal;
 use serde_json::json;
 use testbed::wait;
 
-use super::agents::{Played, agents, stage};
+use super::agents::{Played, agents, beat, stage};
 use super::browser::{Browser, TOO_FAINT};
 use super::{LIMIT, Stage};
 
@@ -39,7 +39,7 @@ fn lived(played: &mut [Played], seconds: u64) -> u64 {
     let now = Timestamp::now().as_second().unsigned_abs();
     let mut random = fastrand::Rng::with_seed(3);
     for at in now - seconds..now {
-        played.iter_mut().for_each(|each| each.beat(at, &mut random));
+        beat(played, at, &mut random);
     }
     now
 }
