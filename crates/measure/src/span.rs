@@ -5,8 +5,6 @@
 
 mod octets;
 
-use std::collections::BTreeMap;
-
 use hdrhistogram::Histogram;
 
 use crate::event::Counts;
@@ -33,7 +31,8 @@ pub fn coarse(nanos: u64) -> u64 {
 /// Response times, counted by the middles of a histogram's buckets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Distribution {
-    counts: BTreeMap<u64, u64>,
+    /// Middles, ascending, and how many: of the many minutes that a monitor has in memory each has a few dozen.
+    counts: Vec<(u64, u64)>,
     count: u64,
 }
 
@@ -77,7 +76,10 @@ impl Distribution {
 
     /// Counts `count` values of about `value` nanoseconds.
     pub fn put(&mut self, value: u64, count: u64) {
-        *self.counts.entry(value).or_default() += count;
+        match self.counts.binary_search_by_key(&value, |(known, _)| *known) {
+            Ok(at) => self.counts[at].1 += count,
+            Err(at) => self.counts.insert(at, (value, count)),
+        }
         self.count += count;
     }
 
@@ -93,12 +95,13 @@ impl Distribution {
 
     /// How many values are above `value` nanoseconds, by the middles of their buckets.
     pub fn above(&self, value: u64) -> u64 {
-        self.counts.range(value.saturating_add(1)..).map(|(_, count)| count).sum()
+        let first = self.counts.partition_point(|(known, _)| *known <= value);
+        self.counts[first..].iter().map(|(_, count)| count).sum()
     }
 
     /// Buckets that hold something, ascending: their middle in nanoseconds, and how many values.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.counts.iter().map(|(value, count)| (*value, *count))
+        self.counts.iter().copied()
     }
 
     /// The value at quantile `q`, 0 to 1, nanoseconds: the smallest that at least that share is not above. `None` of nothing.

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fs;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -73,10 +74,13 @@ impl State {
     pub fn write(&self, folder: &Path) -> Result<()> {
         let path = folder.join(FILE);
         let beside = path.with_extension("part");
-        let text = serde_json::to_vec(self).context("a state has string keys alone")?;
-        fs::write(&beside, text)
-            .and_then(|()| fs::rename(&beside, &path))
-            .with_context(|| format!("cannot write {}", path.display()))
+        // As it is made: that of a thousand hosts has tens of megabytes.
+        let written = fs::File::create(&beside).and_then(|file| {
+            let mut file = BufWriter::new(file);
+            serde_json::to_writer(&mut file, self)?;
+            file.flush()
+        });
+        written.and_then(|()| fs::rename(&beside, &path)).with_context(|| format!("cannot write {}", path.display()))
     }
 
     /// What the agent on a host calls its folder: as the plan says, else by monitor and host, so that several can be on one machine.
