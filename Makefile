@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 CARGO ?= cargo
 
-.PHONY: all build dist reproducible test bench fuzz docs transcripts planted noticing churn strangers faults store image install coverage mutants clean help
+.PHONY: all build dist reproducible test bench fuzz docs transcripts planted noticing churn strangers faults store agents image install coverage mutants clean help
 
 all: build ## the same as build
 
@@ -44,6 +44,9 @@ strangers: ## how much longer a session takes to open while a thousand strangers
 
 store: build ## a monitor's store of 1,000 hosts, filled in virtual time and measured (minutes; STORE= and OPTIONS= change it)
 	target/dist/sonde-monitor generate --store $(or $(STORE),target/store.db) $(OPTIONS)
+
+agents: ## a monitor with 1,000 agents that are played: processor, memory, page and /metrics (ten minutes of a quiet machine)
+	$(CARGO) test --release --workspace --locked --test centre -- --ignored --nocapture --test-threads=1
 
 faults: ## every program under every fault at either end, in the middle of a measurement (five minutes, as root)
 	SONDE_FAULTS=all $(CARGO) test --workspace --locked --test network faults:: -- --nocapture

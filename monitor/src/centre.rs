@@ -130,7 +130,7 @@ impl Centre {
         events: Sender<Event>,
     ) -> Result<Self> {
         let now = now();
-        let state = State::read(&tools.folder)?;
+        let mut state = State::read(&tools.folder)?;
         let kept = store.kept()?;
         let marks = store.marks(now.saturating_sub(14 * 86_400), now + 1)?;
         let keeper_events = events.clone();
@@ -142,7 +142,7 @@ impl Centre {
         let switchboard = Switchboard::start(move |line, what| heard.send(Event::Heard(line, what)).is_ok())?;
         let epoch = epoch(&plan, now);
         let mesh = mesh::mesh(&plan, state.seed, epoch);
-        let lookout = Lookout::restored(settings(&plan, &mesh), mesh.clone(), state.lookout.clone());
+        let lookout = Lookout::restored(settings(&plan, &mesh), mesh.clone(), std::mem::take(&mut state.lookout));
         let incidents = state.incidents.iter().map(|incident| (incident.id, incident.clone())).collect();
         let mut centre = Self {
             tools,
@@ -201,7 +201,10 @@ impl Centre {
 
     fn take(&mut self, event: Event) {
         match event {
-            Event::Heard(line, Heard::Line(text)) => self.heard(line, &text),
+            Event::Heard(line, Heard::Line(text)) => {
+                self.heard(line, &text);
+                self.switchboard.backlog.done(text.len());
+            }
             Event::Heard(line, Heard::Gone(why)) => {
                 if let Some(at) = self.lines.remove(&line) {
                     self.hosts[at].gone(&why, now());
@@ -291,7 +294,8 @@ impl Centre {
         for (cell, span) in &spans {
             let Some(id) = host.cells.get(&(cell.to.clone(), cell.over())) else { continue };
             let far = self.mesh.cells[*id as usize].to as usize;
-            totals.take((&name, &cell.to, cell.over()), (zones[at].zone.as_deref(), zones[far].zone.as_deref()), span);
+            let between = (zones[at].zone.as_deref(), zones[far].zone.as_deref());
+            totals.take((&name, &cell.to, cell.over()), between, second, span);
             self.live[*id as usize].take(second, span);
             judged.push((*id, span));
         }
@@ -531,6 +535,7 @@ impl Centre {
             past: self.past.iter().cloned().collect(),
             marks: self.marks.iter().rev().map(|mark| MarkNow { at: mark.at, text: mark.text.clone() }).collect(),
             store_fault: self.store_fault.clone(),
+            collector: self.board.collector(),
         }
     }
 
@@ -539,7 +544,10 @@ impl Centre {
         self.state.lookout = self.lookout.state();
         self.state.incidents = self.incidents.values().cloned().collect();
         self.state.past.clone_from(&self.past);
-        self.state.write(&self.tools.folder)
+        let written = self.state.write(&self.tools.folder);
+        // A second copy of it is not held until the next time.
+        self.state.lookout = measure::lookout::State::default();
+        written
     }
 
     fn finish(mut self, inbox: &Receiver<Event>) -> Result<()> {

@@ -19,14 +19,17 @@ use signal_hook::iterator::Signals;
 
 use crate::centre::state::State;
 use crate::centre::{Centre, Event, Tools, epoch, mesh, now, read_plan, told};
+use crate::environment::variable;
+use crate::failure::Failure;
 use crate::options::{MonitorCommand, MonitorOptions};
 use crate::serve::board::Board;
 use crate::serve::http::{self, Access};
 use crate::serve::past::CellPast;
 use crate::store::Purpose;
 use crate::store::place::{default_path, open};
-use crate::telling::Telling;
 use crate::telling::form::Sender as Signature;
+use crate::telling::otlp::{self, Export};
+use crate::telling::{Fault, Telling};
 
 /// The port at which a page is served where the plan names none.
 const PORT: u16 = 7680;
@@ -68,7 +71,7 @@ fn monitor(options: &MonitorOptions) -> Result<ExitCode> {
     let sonde = crate::watch::program(options.sonde.as_deref())?;
     let key = key(&folder, &sonde)?;
     let named = options.store.clone().or_else(|| plan.store.clone());
-    let store = open(named.as_deref(), Purpose::Keep)?;
+    let store = open(named.as_deref(), Purpose::Keep).map_err(Failure::from)?;
     let board = Arc::new(Board::default());
     board.totals().since = now() as f64;
     if options.cells {
@@ -83,6 +86,7 @@ fn monitor(options: &MonitorOptions) -> Result<ExitCode> {
     let telling = Telling::start(&plan, &signature, &plan_folder, &folder, move |fault| {
         let _gone = faults.send(Event::NotTold(fault));
     })?;
+    let export = export(&plan, &board, events.clone())?;
     hear_signals(events.clone())?;
     watch_plan(&path, &plan_folder, events.clone())?;
     let place = store.place();
@@ -97,8 +101,19 @@ fn monitor(options: &MonitorOptions) -> Result<ExitCode> {
     notify.say("READY=1");
     centre.run(&inbox, || notify.say("WATCHDOG=1"))?;
     notify.say("STOPPING=1");
+    export.into_iter().for_each(Export::finish);
     drop(only);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Sends metrics to a collector, where one is named.
+fn export(plan: &MonitorPlan, board: &Arc<Board>, events: Sender<Event>) -> Result<Option<Export>> {
+    let names = (plan.name.as_deref().unwrap_or("sonde"), &*otlp::host()?);
+    let Some(settings) = otlp::Settings::new(plan.otlp.as_ref(), variable, names)? else { return Ok(None) };
+    let tell = move |text| {
+        let _gone = events.send(Event::NotTold(Fault { receiver: "OpenTelemetry".to_owned(), text }));
+    };
+    Export::start(settings, Arc::clone(board), tell).map(Some)
 }
 
 /// What a plan comes to, before anything is started.
@@ -272,7 +287,7 @@ fn end(plan: &MonitorPlan, folder: &Path, purge: bool, sonde: &Path) -> Result<E
 }
 
 fn mark(text: &str, hosts: &[String], named: Option<&str>) -> Result<ExitCode> {
-    let mut store = open(named, Purpose::Keep)?;
+    let mut store = open(named, Purpose::Keep).map_err(Failure::from)?;
     let mark =
         crate::store::Mark { id: uuid::Uuid::now_v7(), at: now(), text: text.to_owned(), hosts: hosts.to_owned() };
     store.keep(&crate::store::Batch { marks: vec![mark], ..crate::store::Batch::default() })?;

@@ -1,6 +1,7 @@
 //! Telling people: each receiver of a plan hears of incidents, by a thread of its own, so that one that does not answer holds nobody up.
 
 pub mod form;
+pub mod otlp;
 pub mod outbox;
 pub mod post;
 

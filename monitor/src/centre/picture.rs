@@ -28,6 +28,15 @@ pub struct Picture {
     pub marks: Vec<MarkNow>,
     /// Why history is not kept at the moment; absent: it is.
     pub store_fault: Option<String>,
+    /// The collector of OpenTelemetry that metrics are sent to; absent: none is named.
+    pub collector: Option<CollectorNow>,
+}
+
+/// A collector of metrics.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct CollectorNow {
+    /// Why it does not take the metrics at the moment; absent: it does, or was not tried yet.
+    pub fault: Option<String>,
 }
 
 /// A host.
@@ -156,27 +165,67 @@ pub struct Totals {
     /// When it started, seconds since 1970.
     pub since: f64,
     /// By the host that asks.
-    pub hosts: BTreeMap<(String, Over), Span>,
+    pub hosts: BTreeMap<(String, Over), Sum>,
     /// By the zones of who asks and who is asked, where both are in one.
-    pub zones: BTreeMap<(String, String, Over), Span>,
+    pub zones: BTreeMap<(String, String, Over), Sum>,
     /// By cell, where that is wanted.
-    pub cells: Option<BTreeMap<(String, String, Over), Span>>,
+    pub cells: Option<BTreeMap<(String, String, Over), Sum>>,
+}
+
+/// Sums of one series, with examples of its answers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sum {
+    /// The sums.
+    pub span: Span,
+    /// An answer of each doubling of the response time, by the doubling; of the latest minute that has one.
+    pub examples: BTreeMap<u32, Example>,
+}
+
+/// One answer, and where more is known of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Example {
+    /// The response time, exactly.
+    pub took: Nanos,
+    /// Its second, counted since 1970.
+    pub at: u64,
+    /// The record of its minute, as the page's address has it: `FROM/TO/OVER/MINUTE`.
+    pub record: String,
+}
+
+impl Sum {
+    /// Takes in another.
+    pub fn add(&mut self, other: &Self) {
+        self.span.add(&other.span);
+        for (doubling, example) in &other.examples {
+            if self.examples.get(doubling).is_none_or(|held| held.at < example.at) {
+                self.examples.insert(*doubling, example.clone());
+            }
+        }
+    }
+
+    fn take(&mut self, (from, to, over): (&str, &str, Over), at: u64, span: &Span) {
+        self.span.add(span);
+        // Of several answers of a second the longest alone is known exactly.
+        let Some(took) = span.max.filter(|took| took.0 > 0) else { return };
+        let minute = at - at % 60;
+        let held = self.examples.get(&took.0.ilog2());
+        if held.is_none_or(|held| held.at < minute) {
+            let record = format!("{from}/{to}/{}/{minute}", over.name());
+            self.examples.insert(took.0.ilog2(), Example { took, at, record });
+        }
+    }
 }
 
 impl Totals {
-    /// Takes in a second of a cell.
-    pub fn take(
-        &mut self,
-        (from, to, over): (&str, &str, Over),
-        (near, far): (Option<&str>, Option<&str>),
-        span: &Span,
-    ) {
-        self.hosts.entry((from.to_owned(), over)).or_default().add(span);
+    /// Takes in second `at` of a cell.
+    pub fn take(&mut self, cell: (&str, &str, Over), (near, far): (Option<&str>, Option<&str>), at: u64, span: &Span) {
+        let (from, to, over) = cell;
+        self.hosts.entry((from.to_owned(), over)).or_default().take(cell, at, span);
         if let (Some(near), Some(far)) = (near, far) {
-            self.zones.entry((near.to_owned(), far.to_owned(), over)).or_default().add(span);
+            self.zones.entry((near.to_owned(), far.to_owned(), over)).or_default().take(cell, at, span);
         }
         if let Some(cells) = &mut self.cells {
-            cells.entry((from.to_owned(), to.to_owned(), over)).or_default().add(span);
+            cells.entry((from.to_owned(), to.to_owned(), over)).or_default().take(cell, at, span);
         }
     }
 }

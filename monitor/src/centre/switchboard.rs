@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 
 use rustix::buffer::spare_capacity;
@@ -17,6 +17,8 @@ use rustix::io::{Errno, ioctl_fionbio};
 const LONGEST: usize = 4 << 20;
 /// The most that waits for an agent that does not read, octets: then it is hung up on.
 const UNREAD: usize = 8 << 20;
+/// How much of what was heard may wait to be worked on before nothing more is read, octets: some seconds of a thousand agents.
+const BACKLOG: usize = 8 << 20;
 /// How much is read at once.
 const CHUNK: usize = 16 << 10;
 /// The bell's event.
@@ -38,11 +40,38 @@ enum Wish {
     HangUp(u64),
 }
 
+/// What was heard and is not yet worked on, octets: whoever hears waits while it is much, so that whoever tells waits too, and keeps it himself.
+#[derive(Debug, Default)]
+pub struct Backlog {
+    octets: Mutex<usize>,
+    less: Condvar,
+}
+
+impl Backlog {
+    /// Takes note of so many more, once there is room for them.
+    fn wait_and_add(&self, octets: usize) {
+        let mut held = self.octets.lock().unwrap_or_else(PoisonError::into_inner);
+        while *held > BACKLOG {
+            held = self.less.wait(held).unwrap_or_else(PoisonError::into_inner);
+        }
+        *held += octets;
+    }
+
+    /// So many were worked on.
+    pub fn done(&self, octets: usize) {
+        let mut held = self.octets.lock().unwrap_or_else(PoisonError::into_inner);
+        *held = held.saturating_sub(octets);
+        self.less.notify_one();
+    }
+}
+
 /// All lines. Each has a number that is never given again.
 #[derive(Clone, Debug)]
 pub struct Switchboard {
     wishes: Sender<Wish>,
     bell: Arc<OwnedFd>,
+    /// How much of what was heard waits to be worked on.
+    pub backlog: Arc<Backlog>,
 }
 
 impl Switchboard {
@@ -55,9 +84,11 @@ impl Switchboard {
         let events = epoll::create(CreateFlags::CLOEXEC)?;
         epoll::add(&events, &*bell, EventData::new_u64(BELL), EventFlags::IN)?;
         let (wishes, asked) = mpsc::channel();
-        let operator = Operator { events, bell: Arc::clone(&bell), asked, lines: BTreeMap::new(), tell };
+        let backlog = Arc::new(Backlog::default());
+        let (bell_here, backlog_here) = (Arc::clone(&bell), Arc::clone(&backlog));
+        let operator = Operator { events, bell: bell_here, backlog: backlog_here, asked, lines: BTreeMap::new(), tell };
         thread::Builder::new().name("switchboard".to_owned()).spawn(move || operator.run())?;
-        Ok(Self { wishes, bell })
+        Ok(Self { wishes, bell, backlog })
     }
 
     /// Takes up a line: what is said there comes from `from`, what is said to it goes to `to`.
@@ -85,6 +116,7 @@ impl Switchboard {
 struct Operator<T> {
     events: OwnedFd,
     bell: Arc<OwnedFd>,
+    backlog: Arc<Backlog>,
     asked: Receiver<Wish>,
     lines: BTreeMap<u64, Line>,
     tell: T,
@@ -187,6 +219,7 @@ impl<T: Fn(u64, Heard) -> bool> Operator<T> {
             if line.heard.ends_with(b"\n") {
                 line.heard.pop();
                 let whole = std::mem::take(&mut line.heard);
+                self.backlog.wait_and_add(whole.len());
                 if !(self.tell)(number, Heard::Line(whole)) {
                     return false;
                 }
@@ -269,6 +302,7 @@ mod tests {
         assert_eq!(said, "yes\n");
         drop(one);
         assert_eq!(heard.recv().unwrap(), (1, Heard::Gone("it ended".to_owned())));
+        assert_eq!(*board.backlog.octets.lock().unwrap(), "another".len() + "half a line".len() + "and one".len());
     }
 
     #[test]
@@ -292,6 +326,21 @@ mod tests {
         (0..6).for_each(|_| board.say(1, text.clone()));
         let mut lines = BufReader::new(slow).lines();
         assert!((0..6).all(|_| lines.next().unwrap().unwrap().len() == (1 << 20) - 1));
+    }
+
+    #[test]
+    fn while_nobody_works_on_what_was_heard_no_more_is_read_and_then_all_of_it_is() {
+        let (board, heard) = board();
+        let mut keen = line(&board, 1);
+        let text = format!("{}\n", "x".repeat((1 << 20) - 1));
+        let writer = thread::spawn(move || (0..20).for_each(|_| keen.write_all(text.as_bytes()).unwrap()));
+        for _ in 0..20 {
+            let (_, Heard::Line(whole)) = heard.recv().unwrap() else { panic!("it does not end before") };
+            // One more than may wait is taken; what the pipe holds is not told yet.
+            assert!(*board.backlog.octets.lock().unwrap() <= BACKLOG + whole.len());
+            board.backlog.done(whole.len());
+        }
+        writer.join().unwrap();
     }
 
     #[test]

@@ -4,19 +4,25 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-use crate::centre::picture::{Picture, Totals};
+use crate::centre::picture::{CollectorNow, Picture, Totals};
 
 /// The board.
 #[derive(Debug)]
 pub struct Board {
     picture: Mutex<Arc<Picture>>,
     totals: Mutex<Totals>,
+    collector: Mutex<Option<CollectorNow>>,
     news: watch::Sender<u64>,
 }
 
 impl Default for Board {
     fn default() -> Self {
-        Self { picture: Mutex::default(), totals: Mutex::default(), news: watch::Sender::new(0) }
+        Self {
+            picture: Mutex::default(),
+            totals: Mutex::default(),
+            collector: Mutex::default(),
+            news: watch::Sender::new(0),
+        }
     }
 }
 
@@ -36,6 +42,16 @@ impl Board {
     /// The sums, while nobody else has them.
     pub fn totals(&self) -> MutexGuard<'_, Totals> {
         lock(&self.totals)
+    }
+
+    /// Notes that metrics are sent to a collector, and why it does not take them; absent: it does.
+    pub fn note_collector(&self, fault: Option<String>) {
+        *lock(&self.collector) = Some(CollectorNow { fault });
+    }
+
+    /// See [`Board::note_collector`].
+    pub fn collector(&self) -> Option<CollectorNow> {
+        lock(&self.collector).clone()
     }
 
     /// Tells the second of each new picture.

@@ -3,23 +3,25 @@
 //! Nothing here changes anything, so nobody can be made to. Whoever may not read is told so and nothing else.
 
 use std::convert::Infallible;
+use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use axum::Router;
-use axum::body::Body;
 use axum::extract::{Query, Request, State};
 use axum::http::header::{
-    ACCEPT, AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, COOKIE, ETAG, HOST, IF_NONE_MATCH,
-    REFERRER_POLICY, SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
+    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
+    COOKIE, ETAG, HOST, IF_NONE_MATCH, REFERRER_POLICY, SET_COOKIE, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use futures_util::stream;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
@@ -252,16 +254,37 @@ async fn now(State(server): Shared, headers: HeaderMap) -> Response {
     if headers.get(IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == tag.as_bytes()) {
         return (StatusCode::NOT_MODIFIED, [(ETAG, tag)]).into_response();
     }
-    ([(ETAG, tag)], axum_json(&*picture)).into_response()
+    ([(ETAG, tag)], packed(&headers, "application/json", json(&*picture).into_bytes())).into_response()
 }
 
-fn axum_json<T: Serialize>(what: &T) -> Response {
-    let text = serde_json::to_string(what).expect("our types have string keys alone, and no number that is none");
-    ([(CONTENT_TYPE, "application/json")], text).into_response()
+fn json<T: Serialize>(what: &T) -> String {
+    serde_json::to_string(what).expect("our types have string keys alone, and no number that is none")
+}
+
+/// A body by gzip, where it is long and whoever asks takes that: of a thousand hosts it is megabytes.
+fn packed(headers: &HeaderMap, kind: &'static str, body: Vec<u8>) -> Response {
+    const LONG: usize = 16 << 10;
+    let takes = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    let takes_gzip = takes.flat_map(|value| value.split(',')).any(|way| {
+        let (name, weight) = way.split_once(';').unwrap_or((way, ""));
+        name.trim().eq_ignore_ascii_case("gzip") && !matches!(weight.trim(), "q=0" | "q=0.0" | "q=0.00" | "q=0.000")
+    });
+    let mut answer = if body.len() > LONG && takes_gzip {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        let packed =
+            encoder.write_all(&body).and_then(|()| encoder.finish()).expect("memory takes all that is written");
+        ([(CONTENT_ENCODING, "gzip")], packed).into_response()
+    } else {
+        body.into_response()
+    };
+    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    answer.headers_mut().insert(VARY, HeaderValue::from_static("accept, accept-encoding"));
+    answer
 }
 
 async fn cell(
     State(server): Shared,
+    headers: HeaderMap,
     query: Result<Query<CellQuery>, axum::extract::rejection::QueryRejection>,
 ) -> Response {
     let Query(query) = match query {
@@ -270,7 +293,7 @@ async fn cell(
     };
     let asked = Arc::clone(&server);
     match tokio::task::spawn_blocking(move || asked.past.cell(&query, INTERVALS)).await {
-        Ok(Ok(intervals)) => axum_json(&intervals),
+        Ok(Ok(intervals)) => packed(&headers, "application/json", json(&intervals).into_bytes()),
         Ok(Err(error)) => (StatusCode::SERVICE_UNAVAILABLE, format!("{error:#}\n")).into_response(),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
@@ -295,8 +318,10 @@ async fn told(State(server): Shared, headers: HeaderMap) -> Response {
     let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
     let form = Form::accepted(accept);
     let picture = server.board.picture();
-    let body = metrics::told(&picture, &server.board.totals(), form);
-    ([(CONTENT_TYPE, form.content_type())], Body::from(body)).into_response()
+    // The sums are read while nobody adds to them, and written out while somebody may.
+    let families = metrics::families(&picture, &server.board.totals());
+    let body = metrics::written(&families, form);
+    packed(&headers, form.content_type(), body)
 }
 
 async fn health(State(server): Shared) -> Response {

@@ -4,12 +4,16 @@
 //! each with its length before it (`metrics.proto` of Prometheus' `client_model`). Names and units are as Prometheus' naming practices want them:
 //! base units, counters that end in `_total`, and no two label sets of one name that count the same thing.
 
+pub mod otlp;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use measure::span::{Distribution, Span};
+use logbook::monitor::talk::Over;
+use measure::span::Distribution;
 use prost::Message;
 
-use crate::centre::picture::{Picture, Standing, Totals};
+use crate::centre::picture::{Example, Picture, Standing, Sum, Totals};
 
 /// Upper bounds of the classic buckets: 1, 2 and 5 of each decade from 1 µs to 1 s, nanoseconds, and as text in seconds.
 const BOUNDS: [(u64, &str); 19] = [
@@ -36,8 +40,12 @@ const BOUNDS: [(u64, &str); 19] = [
 
 /// The schema of native histograms: eight buckets for each doubling, 9.05 % each.
 const SCHEMA: i32 = 3;
-/// What is below counts as zero, seconds (a bound of a bucket).
+/// What is below counts as zero, seconds (a bound of a bucket): of what comes in nanoseconds, 0 alone.
 const ZERO: f64 = 1.0 / (1_u64 << 30) as f64;
+/// Zones up to which each pair of them is told.
+const MOST_ZONES: usize = 16;
+/// The label of an exemplar: its value is the rest of the page's address `#/cell/…` that shows the minute.
+const RECORD: &str = "record";
 
 /// A form in which metrics are told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +100,7 @@ type Labels = Vec<(&'static str, String)>;
 
 /// A family of series of one name.
 #[derive(Debug)]
-struct Family {
+pub struct Family {
     /// The name, for a counter without `_total`.
     name: &'static str,
     help: &'static str,
@@ -112,35 +120,47 @@ enum Series {
 struct Reading {
     times: Distribution,
     sum: f64,
+    /// Answers as examples, the shortest first.
+    examples: Vec<Example>,
 }
 
 impl Reading {
-    fn of(span: &Span) -> Self {
-        Self { times: span.times.clone(), sum: span.sum_ns as f64 / 1e9 }
+    fn of(sum: &Sum) -> Self {
+        let span = &sum.span;
+        // An exemplar's labels have at most 128 letters.
+        let short = sum.examples.values().filter(|example| RECORD.len() + example.record.len() <= 128);
+        Self { times: span.times.clone(), sum: span.sum_ns as f64 / 1e9, examples: short.cloned().collect() }
+    }
+
+    /// The example of the classic bucket at `place`, where there is one.
+    fn example(&self, place: usize) -> Option<&Example> {
+        self.examples.iter().find(|example| BOUNDS.partition_point(|(bound, _)| *bound < example.took.0) == place)
     }
 }
 
-/// All that is told, in `form`.
-pub fn told(picture: &Picture, totals: &Totals, form: Form) -> Vec<u8> {
-    let families = families(picture, totals);
+/// The families in `form`.
+pub fn written(families: &[Family], form: Form) -> Vec<u8> {
     match form {
-        Form::Text => text(&families, false).into_bytes(),
-        Form::OpenMetrics => text(&families, true).into_bytes(),
+        Form::Text => text(families, false).into_bytes(),
+        Form::OpenMetrics => text(families, true).into_bytes(),
         Form::Protobuf => families.iter().flat_map(|family| message(family).encode_length_delimited_to_vec()).collect(),
     }
 }
 
-fn families(picture: &Picture, totals: &Totals) -> Vec<Family> {
-    let over = |over: logbook::monitor::talk::Over| ("over", over.name().to_owned());
-    let hosts: Vec<(Labels, &Span)> =
-        totals.hosts.iter().map(|((host, by), span)| (vec![("host", host.clone()), over(*by)], span)).collect();
+/// All that is told.
+pub fn families(picture: &Picture, totals: &Totals) -> Vec<Family> {
+    let over = |over: Over| ("over", over.name().to_owned());
+    let hosts: Vec<(Labels, &Sum)> =
+        totals.hosts.iter().map(|((host, by), sum)| (vec![("host", host.clone()), over(*by)], sum)).collect();
     let two = |one: &'static str, other: &'static str| {
-        move |((from, to, by), span): (&(String, String, _), _)| {
-            (vec![(one, from.clone()), (other, to.clone()), over(*by)], span)
+        move |((from, to, by), sum): (&(String, String, _), _)| {
+            (vec![(one, from.clone()), (other, to.clone()), over(*by)], sum)
         }
     };
-    let zones: Vec<(Labels, &Span)> = totals.zones.iter().map(two("from_zone", "to_zone")).collect();
-    let cells: Vec<(Labels, &Span)> = totals.cells.iter().flatten().map(two("from", "to")).collect();
+    let gathered = gathered(picture, totals);
+    let zones: Vec<(Labels, &Sum)> =
+        gathered.as_ref().unwrap_or(&totals.zones).iter().map(two("from_zone", "to_zone")).collect();
+    let cells: Vec<(Labels, &Sum)> = totals.cells.iter().flatten().map(two("from", "to")).collect();
     let mut all = Vec::new();
     for (names, series) in [(&HOST, hosts), (&ZONES, zones), (&CELL, cells)] {
         if !series.is_empty() {
@@ -150,6 +170,20 @@ fn families(picture: &Picture, totals: &Totals) -> Vec<Family> {
     all.extend(agents(picture));
     all.extend(whole(picture, totals));
     all
+}
+
+/// Sums of zones where these are many: of each the way within and the way to all others together, since pairs grow with the square of zones.
+fn gathered(picture: &Picture, totals: &Totals) -> Option<BTreeMap<(String, String, Over), Sum>> {
+    let zones: BTreeSet<&str> = picture.hosts.iter().filter_map(|host| host.zone.as_deref()).collect();
+    if zones.len() <= MOST_ZONES {
+        return None;
+    }
+    let mut sums = BTreeMap::<(String, String, Over), Sum>::new();
+    for ((from, to, over), sum) in &totals.zones {
+        let to = if from == to { to } else { "other" };
+        sums.entry((from.clone(), to.to_owned(), *over)).or_default().add(sum);
+    }
+    Some(sums)
 }
 
 struct Names {
@@ -177,14 +211,14 @@ const CELL: Names = Names {
     lost: ("sonde_lost", "Of those lost, by the way on which they were; unknown where the far end does not tell."),
 };
 
-fn measured(names: &Names, series: &[(Labels, &Span)]) -> [Family; 3] {
+fn measured(names: &Names, series: &[(Labels, &Sum)]) -> [Family; 3] {
     let with = |labels: &Labels, name: &'static str, value: &str| {
         let mut labels = labels.clone();
         labels.push((name, value.to_owned()));
         labels
     };
-    let fates = series.iter().flat_map(|(labels, span)| {
-        let counts = &span.counts;
+    let fates = series.iter().flat_map(|(labels, sum)| {
+        let counts = &sum.span.counts;
         let fates = [
             ("answered", counts.answered),
             ("late", counts.late),
@@ -200,7 +234,8 @@ fn measured(names: &Names, series: &[(Labels, &Span)]) -> [Family; 3] {
             .filter(move |(fate, count)| is_told(fate, *count))
             .map(move |(fate, count)| (with(labels, "fate", fate), count as f64))
     });
-    let lost = series.iter().flat_map(|(labels, span)| {
+    let lost = series.iter().flat_map(|(labels, sum)| {
+        let span = &sum.span;
         let unknown = span.counts.lost.saturating_sub(span.lost_out + span.lost_back);
         let ways = [("out", span.lost_out), ("back", span.lost_back), ("unknown", unknown)];
         ways.into_iter()
@@ -212,9 +247,7 @@ fn measured(names: &Names, series: &[(Labels, &Span)]) -> [Family; 3] {
             name: names.times.0,
             help: names.times.1,
             unit: Some("seconds"),
-            series: Series::Histograms(
-                series.iter().map(|(labels, span)| (labels.clone(), Reading::of(span))).collect(),
-            ),
+            series: Series::Histograms(series.iter().map(|(labels, sum)| (labels.clone(), Reading::of(sum))).collect()),
         },
         Family { name: names.fates.0, help: names.fates.1, unit: None, series: Series::Counters(fates.collect()) },
         Family { name: names.lost.0, help: names.lost.1, unit: None, series: Series::Counters(lost.collect()) },
@@ -261,10 +294,11 @@ fn agents(picture: &Picture) -> Vec<Family> {
 }
 
 fn whole(picture: &Picture, totals: &Totals) -> Vec<Family> {
-    let mut kinds = std::collections::BTreeMap::<&str, u32>::new();
+    let mut kinds = BTreeMap::<&str, u32>::new();
     picture.incidents.iter().for_each(|incident| *kinds.entry(incident.kind.as_str()).or_default() += 1);
     let incidents = kinds.iter().map(|(kind, count)| (vec![("kind", (*kind).to_owned())], f64::from(*count)));
     let one = |value: f64| Series::Gauges(vec![(Vec::new(), value)]);
+    let up = |is_up: bool| f64::from(u8::from(is_up));
     vec![
         Family {
             name: "sonde_incidents",
@@ -282,7 +316,15 @@ fn whole(picture: &Picture, totals: &Totals) -> Vec<Family> {
             name: "sonde_monitor_store_up",
             help: "1 where history is kept, 0 where the store does not take it.",
             unit: None,
-            series: one(f64::from(u8::from(picture.store_fault.is_none()))),
+            series: one(up(picture.store_fault.is_none())),
+        },
+        Family {
+            name: "sonde_monitor_collector_up",
+            help: "1 where the collector of OpenTelemetry takes the metrics, 0 where it does not; only where one is named.",
+            unit: None,
+            series: Series::Gauges(
+                picture.collector.iter().map(|held| (Vec::new(), up(held.fault.is_none()))).collect(),
+            ),
         },
         Family {
             name: "sonde_build_info",
@@ -336,10 +378,15 @@ fn write_family(text: &mut String, family: &Family, is_open: bool) -> std::fmt::
         }
         Series::Histograms(all) => {
             for (labels, reading) in all {
-                for ((_, bound), count) in BOUNDS.iter().zip(classic(&reading.times)) {
-                    writeln!(text, "{name}_bucket{} {count}", braced(labels, Some(bound)))?;
+                let finite = BOUNDS.iter().map(|(_, bound)| *bound).zip(classic(&reading.times));
+                for (place, (bound, count)) in finite.chain([("+Inf", reading.times.count())]).enumerate() {
+                    write!(text, "{name}_bucket{} {count}", braced(labels, Some(bound)))?;
+                    if let Some(example) = reading.example(place).filter(|_| is_open) {
+                        let (took, at) = (example.took.as_secs_f64(), example.at);
+                        write!(text, " # {{{RECORD}=\"{}\"}} {took} {at}", example.record)?;
+                    }
+                    text.push('\n');
                 }
-                writeln!(text, "{name}_bucket{} {}", braced(labels, Some("+Inf")), reading.times.count())?;
                 writeln!(text, "{name}_sum{} {}", braced(labels, None), reading.sum)?;
                 writeln!(text, "{name}_count{} {}", braced(labels, None), reading.times.count())?;
             }
@@ -366,7 +413,16 @@ fn classic(times: &Distribution) -> [u64; BOUNDS.len()] {
     counts
 }
 
-/// The native bucket of a value: the smallest i with value ≤ 2^(i / 8) seconds.
+/// How many values each native bucket holds, and how many values are zero.
+fn natives(times: &Distribution) -> (BTreeMap<i32, u64>, u64) {
+    let (mut natives, mut zero) = (BTreeMap::<i32, u64>::new(), 0);
+    for (value, count) in times.buckets() {
+        if value == 0 { zero += count } else { *natives.entry(native(value)).or_default() += count }
+    }
+    (natives, zero)
+}
+
+/// The native bucket of a value above 0: the smallest i with value ≤ 2^(i / 8) seconds.
 fn native(nanos: u64) -> i32 {
     ((nanos as f64 / 1e9).log2() * f64::from(1 << SCHEMA)).ceil() as i32
 }
@@ -405,10 +461,7 @@ fn message(family: &Family) -> proto::MetricFamily {
 }
 
 fn histogram(reading: &Reading) -> proto::Histogram {
-    let mut natives = std::collections::BTreeMap::<i32, i64>::new();
-    for (value, count) in reading.times.buckets() {
-        *natives.entry(native(value)).or_default() += count.cast_signed();
-    }
+    let (natives, zero_count) = natives(&reading.times);
     let mut spans = Vec::<proto::BucketSpan>::new();
     let (mut deltas, mut last, mut next) = (Vec::new(), 0, 0);
     for (index, count) in natives {
@@ -417,25 +470,32 @@ fn histogram(reading: &Reading) -> proto::Histogram {
             _ => spans.push(proto::BucketSpan { offset: index - next, length: 1 }),
         }
         next = index + 1;
-        deltas.push(count - last);
-        last = count;
+        deltas.push(count.cast_signed() - last);
+        last = count.cast_signed();
     }
     if spans.is_empty() {
         // Without any span a native histogram would be taken for a classic one.
         spans.push(proto::BucketSpan { offset: 0, length: 0 });
     }
-    let buckets = BOUNDS
-        .iter()
-        .zip(classic(&reading.times))
-        .map(|((bound, _), count)| proto::Bucket { cumulative_count: count, upper_bound: *bound as f64 / 1e9 });
+    let exemplar = |example: &Example| proto::Exemplar {
+        label: vec![proto::LabelPair { name: RECORD.to_owned(), value: example.record.clone() }],
+        value: example.took.as_secs_f64(),
+        timestamp: Some(proto::Timestamp { seconds: example.at.cast_signed() }),
+    };
+    let buckets = BOUNDS.iter().zip(classic(&reading.times)).enumerate().map(|(place, ((bound, _), count))| {
+        let exemplar = reading.example(place).map(exemplar);
+        proto::Bucket { cumulative_count: count, upper_bound: *bound as f64 / 1e9, exemplar }
+    });
     proto::Histogram {
         sample_count: reading.times.count(),
         sample_sum: reading.sum,
         bucket: buckets.collect(),
         schema: SCHEMA,
         zero_threshold: ZERO,
+        zero_count,
         positive_span: spans,
         positive_delta: deltas,
+        exemplars: reading.examples.iter().map(exemplar).collect(),
     }
 }
 
@@ -463,11 +523,29 @@ mod proto {
     }
 
     #[derive(Clone, Copy, PartialEq, Message)]
+    pub struct Timestamp {
+        #[prost(int64, tag = "1")]
+        pub seconds: i64,
+    }
+
+    #[derive(Clone, PartialEq, Message)]
+    pub struct Exemplar {
+        #[prost(message, repeated, tag = "1")]
+        pub label: Vec<LabelPair>,
+        #[prost(double, tag = "2")]
+        pub value: f64,
+        #[prost(message, optional, tag = "3")]
+        pub timestamp: Option<Timestamp>,
+    }
+
+    #[derive(Clone, PartialEq, Message)]
     pub struct Bucket {
         #[prost(uint64, tag = "1")]
         pub cumulative_count: u64,
         #[prost(double, tag = "2")]
         pub upper_bound: f64,
+        #[prost(message, optional, tag = "3")]
+        pub exemplar: Option<Exemplar>,
     }
 
     #[derive(Clone, Copy, PartialEq, Message)]
@@ -490,10 +568,14 @@ mod proto {
         pub schema: i32,
         #[prost(double, tag = "6")]
         pub zero_threshold: f64,
+        #[prost(uint64, tag = "7")]
+        pub zero_count: u64,
         #[prost(message, repeated, tag = "12")]
         pub positive_span: Vec<BucketSpan>,
         #[prost(sint64, repeated, tag = "13")]
         pub positive_delta: Vec<i64>,
+        #[prost(message, repeated, tag = "16")]
+        pub exemplars: Vec<Exemplar>,
     }
 
     #[derive(Clone, PartialEq, Message)]
@@ -523,19 +605,27 @@ mod proto {
 
 #[cfg(test)]
 mod tests {
-    use logbook::monitor::talk::Over;
+    use measure::span::Span;
     use measure::unit::Nanos;
     use test_case::test_case;
 
     use super::*;
+
+    fn told(picture: &Picture, totals: &Totals, form: Form) -> Vec<u8> {
+        written(&families(picture, totals), form)
+    }
+
+    fn reading(span: Span) -> Reading {
+        Reading::of(&Sum { span, ..Sum::default() })
+    }
 
     fn totals(times: &[u64]) -> Totals {
         let mut span = Span::default();
         for took in times {
             span.answer(Nanos(*took));
         }
-        let mut totals = Totals { cells: Some(std::collections::BTreeMap::new()), ..Totals::default() };
-        totals.take(("a\"b", "c", Over::Udp), (Some("p"), Some("q")), &span);
+        let mut totals = Totals { cells: Some(BTreeMap::new()), ..Totals::default() };
+        totals.take(("a\"b", "c", Over::Udp), (Some("p"), Some("q")), 61, &span);
         totals
     }
 
@@ -589,7 +679,8 @@ mod tests {
         for took in [1_000, 1_010, 1_150, 80_000, 80_000, 80_000] {
             span.answer(Nanos(took));
         }
-        let told = histogram(&Reading::of(&span));
+        let times = span.times.clone();
+        let told = histogram(&reading(span));
         let (mut at, mut count, mut found, mut deltas) = (0, 0, Vec::new(), told.positive_delta.iter());
         for span in &told.positive_span {
             at += span.offset;
@@ -599,13 +690,49 @@ mod tests {
                 at += 1;
             }
         }
-        let mut wanted = std::collections::BTreeMap::new();
-        span.times
-            .buckets()
-            .for_each(|(value, count)| *wanted.entry(native(value)).or_default() += count.cast_signed());
+        let mut wanted = BTreeMap::new();
+        times.buckets().for_each(|(value, count)| *wanted.entry(native(value)).or_default() += count.cast_signed());
         assert_eq!(found, wanted.into_iter().collect::<Vec<_>>());
         assert_eq!(told.sample_count, 6);
-        assert_eq!(histogram(&Reading::of(&Span::default())).positive_span.len(), 1, "of nothing, no classic one");
+        assert_eq!(histogram(&reading(Span::default())).positive_span.len(), 1, "of nothing, no classic one");
+    }
+
+    #[test]
+    fn an_exemplar_stands_at_its_bucket_and_names_the_record_of_its_minute() {
+        let mut totals = Totals::default();
+        let answered = |took| {
+            let mut span = Span::default();
+            span.answer(Nanos(took));
+            span
+        };
+        totals.take(("a", "b", Over::Udp), (None, None), 121, &answered(1_500));
+        totals.take(("a", "c", Over::Udp), (None, None), 122, &answered(1_600));
+        totals.take(("a", "c", Over::Udp), (None, None), 180, &answered(3_000_000_000));
+        let told = |form| told(&Picture::default(), &totals, form);
+        let open = lines(&told(Form::OpenMetrics));
+        let of = |bound: &str| {
+            open.iter()
+                .find(|line| line.contains(&format!("le=\"{bound}\"")))
+                .unwrap()
+                .rsplit_once(" # ")
+                .map(|(_, told)| told)
+        };
+        assert_eq!(of("2e-06"), Some("{record=\"a/b/udp/120\"} 0.0000015 121"), "the first of the minute");
+        assert_eq!((of("1e-06"), of("1")), (None, None));
+        assert_eq!(of("+Inf"), Some("{record=\"a/c/udp/180\"} 3 180"));
+        assert!(!lines(&told(Form::Text)).iter().any(|line| line.contains("record")));
+        let native = histogram(&Reading::of(totals.hosts.values().next().unwrap()));
+        assert_eq!(native.exemplars.iter().map(|each| each.value).collect::<Vec<_>>(), [1.5e-6, 3.0]);
+        assert!(native.exemplars.iter().all(|each| each.timestamp.is_some()));
+        assert_eq!(native.bucket[1].exemplar, Some(native.exemplars[0].clone()));
+    }
+
+    #[test]
+    fn an_answer_that_took_no_time_is_a_zero() {
+        let mut span = Span::default();
+        span.answer(Nanos(0));
+        let told = histogram(&reading(span));
+        assert_eq!((told.zero_count, told.sample_count, told.positive_delta.len()), (1, 1, 0));
     }
 
     #[test_case("application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited,application/openmetrics-text;version=1.0.0;q=0.8,text/plain;version=0.0.4;q=0.5,*/*;q=0.1", Form::Protobuf; "Prometheus with native histograms")]
@@ -618,6 +745,32 @@ mod tests {
     }
 
     #[test]
+    fn of_many_zones_each_request_is_told_once_within_or_to_the_others() {
+        let host = |zone: usize| crate::centre::picture::HostNow {
+            name: format!("h{zone}"),
+            zone: Some(format!("z{zone}")),
+            agent: None,
+        };
+        let mut totals = Totals::default();
+        let mut span = Span::default();
+        span.answer(Nanos(1_000));
+        for (from, to) in [("z0", "z0"), ("z0", "z1"), ("z0", "z2"), ("z1", "z0")] {
+            totals.take(("a", "b", Over::Udp), (Some(from), Some(to)), 0, &span);
+        }
+        let counts = |zones: usize| {
+            let picture = Picture { hosts: (0..zones).map(host).collect(), ..Picture::default() };
+            let told = lines(&told(&picture, &totals, Form::Text));
+            let counts = told.iter().filter_map(|line| line.strip_prefix("sonde_zone_round_trip_seconds_count"));
+            counts.map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(counts(MOST_ZONES).len(), 4);
+        let many = counts(MOST_ZONES + 1);
+        assert!(many.contains(&"{from_zone=\"z0\",to_zone=\"other\",over=\"udp\"} 2".to_owned()), "{many:?}");
+        assert!(many.contains(&"{from_zone=\"z0\",to_zone=\"z0\",over=\"udp\"} 1".to_owned()), "{many:?}");
+        assert_eq!(many.len(), 3);
+    }
+
+    #[test]
     fn a_thousand_hosts_are_at_most_two_megabytes() {
         let mut span = Span::default();
         (1..500).for_each(|k| span.answer(Nanos(k * 1_237)));
@@ -625,7 +778,7 @@ mod tests {
         let mut totals = Totals::default();
         for host in 0..1_000 {
             let zone = format!("zone-{}", host % 10);
-            totals.take((&format!("node-{host:04}"), "x", Over::Udp), (Some(&zone), Some("zone-1")), &span);
+            totals.take((&format!("node-{host:04}"), "x", Over::Udp), (Some(&zone), Some("zone-1")), 0, &span);
         }
         assert!(told(&Picture::default(), &totals, Form::Text).len() <= 2_000_000);
     }
@@ -661,9 +814,9 @@ mod tests {
     fn what_is_shipped_for_others_names_metrics_that_there_are(shipped: &str) {
         let mut totals = totals(&[900]);
         let lost = Span { lost_out: 1, ..Span::default() };
-        totals.take(("a", "c", Over::Udp), (Some("p"), Some("q")), &lost);
+        totals.take(("a", "c", Over::Udp), (Some("p"), Some("q")), 0, &lost);
         let told = lines(&told(&full(), &totals, Form::Text));
-        let known: std::collections::BTreeSet<&str> = told
+        let known: BTreeSet<&str> = told
             .iter()
             .filter(|line| !line.starts_with('#'))
             .filter_map(|line| line.split(['{', ' ']).next())

@@ -56,18 +56,7 @@ impl Post {
             // A URL that is a secret is not repeated.
             bail!("{}: its URL does not begin with http:// or https://", receiver.name());
         }
-        let tls = TlsConfig::builder()
-            .root_certs(roots())
-            .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::aws_lc_rs::default_provider()))
-            .build();
-        let config = Agent::config_builder()
-            .timeout_global(Some(PATIENCE))
-            .http_status_as_error(false)
-            .max_redirects(0)
-            .user_agent(concat!("sonde/", env!("CARGO_PKG_VERSION")))
-            .tls_config(tls)
-            .build();
-        Ok(Self { receiver: receiver.clone(), secret, agent: config.into() })
+        Ok(Self { receiver: receiver.clone(), secret, agent: agent(PATIENCE) })
     }
 
     /// Tells it: what became of it, and why where it was not taken.
@@ -122,6 +111,22 @@ impl Post {
             Err(error) => (Outcome::Later(None), Some(error.to_string())),
         }
     }
+}
+
+/// Who asks over HTTP, and waits so long for the whole of an answer.
+pub fn agent(patience: Duration) -> Agent {
+    let tls = TlsConfig::builder()
+        .root_certs(roots())
+        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::aws_lc_rs::default_provider()))
+        .build();
+    let config = Agent::config_builder()
+        .timeout_global(Some(patience))
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .user_agent(concat!("sonde/", env!("CARGO_PKG_VERSION")))
+        .tls_config(tls)
+        .build();
+    config.into()
 }
 
 /// The certificates that this system trusts. Where it has none, nobody who is reached by https is who he says.

@@ -58,6 +58,24 @@ pub struct MonitorPlan {
     /// Whom to tell.
     #[serde(default)]
     pub tell: Vec<Receiver>,
+    /// The collector of OpenTelemetry that metrics are sent to; absent: the one that the environment names, if it does.
+    #[serde(default)]
+    pub otlp: Option<Otlp>,
+}
+
+/// A collector of OpenTelemetry, which takes OTLP over HTTP.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Otlp {
+    /// Its base, as `http://127.0.0.1:4318`: metrics go to `/v1/metrics` there.
+    pub endpoint: String,
+    /// The time between two sends.
+    #[serde(deserialize_with = "time", default = "minute")]
+    pub every: Nanos,
+}
+
+fn minute() -> Nanos {
+    Nanos::secs(60)
 }
 
 /// What is asked and does not ask.

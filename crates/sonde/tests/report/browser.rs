@@ -16,6 +16,33 @@ const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 /// How long an answer may take: only a browser that hangs takes so long.
 const LIMIT: Duration = Duration::from_mins(2);
 
+/// Words that are too faint on what is behind them: less than 4.5 to 1 (WCAG 2.2, 1.4.3).
+pub const TOO_FAINT: &str = "(() => {
+    const context = Object.assign(document.createElement('canvas'), { width: 1, height: 1 }).getContext('2d', { willReadFrequently: true });
+    const parts = (colour) => {
+        context.clearRect(0, 0, 1, 1); context.fillStyle = colour; context.fillRect(0, 0, 1, 1);
+        const [r, g, b, a] = context.getImageData(0, 0, 1, 1).data; return [r, g, b, a / 255]; };
+    const over = ([r, g, b, a], under) => [r, g, b].map((part, k) => part * a + under[k] * (1 - a));
+    const behind = (element) => {
+        if (!element) return [255, 255, 255];
+        const under = parts(getComputedStyle(element).backgroundColor);
+        return under[3] === 1 ? under.slice(0, 3) : over(under, behind(element.parentElement)); };
+    const light = (colour) => { const [r, g, b] = colour.map((part) => { const v = part / 255;
+        return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; }); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+    document.querySelectorAll('details').forEach((part) => { part.open = true; });
+    const faint = [];
+    for (const element of document.querySelectorAll('body *')) {
+        if (!element.checkVisibility() || ![...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim())) continue;
+        if (/^(SCRIPT|STYLE|TITLE|DESC)$/i.test(element.tagName)) continue;
+        const style = getComputedStyle(element);
+        const ground = behind(element);
+        const [a, b] = [light(over(parts(element.closest('svg') ? style.fill : style.color), ground)), light(ground)].sort((x, y) => y - x);
+        const contrast = (a + 0.05) / (b + 0.05);
+        if (contrast < 4.5) faint.push(`${element.tagName}.${element.className.baseVal ?? element.className}: ${contrast.toFixed(2)}`);
+    }
+    return [...new Set(faint)];
+})()";
+
 /// A browser with one page.
 pub struct Browser {
     child: Child,
@@ -105,8 +132,13 @@ impl Browser {
 
     /// Opens a file and waits until it is loaded.
     pub fn open(&mut self, file: &Path) {
+        self.visit(&format!("file://{}", file.display()));
+    }
+
+    /// Opens an address and waits until it is loaded.
+    pub fn visit(&mut self, url: &str) {
         self.events.clear();
-        self.ask("Page.navigate", &json!({ "url": format!("file://{}", file.display()) }));
+        self.ask("Page.navigate", &json!({ "url": url }));
         while !self.events.iter().any(|event| event["method"] == "Page.loadEventFired") {
             let event = self.next();
             self.events.push_back(event);

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::browser::Browser;
+use crate::browser::{Browser, TOO_FAINT};
 use crate::runs;
 
 /// All kinds of documents on one page.
@@ -119,33 +119,6 @@ fn the_answer_and_the_first_chart_are_on_the_first_screen() {
     browser.size(1_000, 900);
     assert_eq!(browser.number(columns), 1.0);
 }
-
-/// Words that are too faint on what is behind them: less than 4.5 to 1 (WCAG 2.2, 1.4.3).
-const TOO_FAINT: &str = "(() => {
-    const context = Object.assign(document.createElement('canvas'), { width: 1, height: 1 }).getContext('2d', { willReadFrequently: true });
-    const parts = (colour) => {
-        context.clearRect(0, 0, 1, 1); context.fillStyle = colour; context.fillRect(0, 0, 1, 1);
-        const [r, g, b, a] = context.getImageData(0, 0, 1, 1).data; return [r, g, b, a / 255]; };
-    const over = ([r, g, b, a], under) => [r, g, b].map((part, k) => part * a + under[k] * (1 - a));
-    const behind = (element) => {
-        if (!element) return [255, 255, 255];
-        const under = parts(getComputedStyle(element).backgroundColor);
-        return under[3] === 1 ? under.slice(0, 3) : over(under, behind(element.parentElement)); };
-    const light = (colour) => { const [r, g, b] = colour.map((part) => { const v = part / 255;
-        return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; }); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
-    document.querySelectorAll('details').forEach((part) => { part.open = true; });
-    const faint = [];
-    for (const element of document.querySelectorAll('body *')) {
-        if (!element.checkVisibility() || ![...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim())) continue;
-        if (/^(SCRIPT|STYLE|TITLE|DESC)$/i.test(element.tagName)) continue;
-        const style = getComputedStyle(element);
-        const ground = behind(element);
-        const [a, b] = [light(over(parts(element.closest('svg') ? style.fill : style.color), ground)), light(ground)].sort((x, y) => y - x);
-        const contrast = (a + 0.05) / (b + 0.05);
-        if (contrast < 4.5) faint.push(`${element.tagName}.${element.className.baseVal ?? element.className}: ${contrast.toFixed(2)}`);
-    }
-    return [...new Set(faint)];
-})()";
 
 #[test]
 fn every_word_stands_out_from_what_is_behind_it() {

@@ -124,6 +124,7 @@ const OTHERS: [(&str, &[&str]); 11] = [
             "clap",
             "etcetera",
             "fastrand",
+            "flate2",
             "futures-util",
             "hyper-util",
             "jiff",

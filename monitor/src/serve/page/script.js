@@ -182,8 +182,14 @@ function matrix(names, groups, cells, open, label) {
     context.restore();
   });
   const readout = make('p', { class: 'readout quiet', role: 'status', text: label });
+  const frame = make('div', { class: 'frame', hidden: '' });
   let cursor = [0, Math.min(1, count - 1)];
   const tell = () => {
+    frame.hidden = false;
+    const across = node.clientWidth / (margin + count * size + 1);
+    frame.style.left = `${(margin + cursor[1] * size) * across}px`;
+    frame.style.top = `${(margin + cursor[0] * size) * across}px`;
+    frame.style.width = frame.style.height = `${size * across}px`;
     const pair = byPlace.get(cursor[0] * count + cursor[1]);
     const lines = pair ? [pair.upper, pair.lower].filter(Boolean).map((cell) => cell.words || describe(cell)) : ['not asked'];
     readout.textContent = `${names[cursor[0]]} and ${names[cursor[1]]}. ${lines.join('. ')}`;
@@ -208,7 +214,8 @@ function matrix(names, groups, cells, open, label) {
       event.preventDefault();
     } else if (event.key === 'Enter') enter();
   });
-  return make('div', {}, make('div', { class: 'scroll' }, node), readout);
+  node.addEventListener('focus', () => { if (node.matches(':focus-visible')) tell(); });
+  return make('div', {}, make('div', { class: 'scroll' }, make('div', { class: 'grid' }, node, frame)), readout);
 }
 
 function hostMatrix(chosen) {
@@ -278,25 +285,34 @@ function overChoice() {
   return make('label', { class: 'choices' }, 'by ', select);
 }
 
+// What does not work of the monitor itself.
+function faults() {
+  const told = [];
+  if (picture.store_fault) told.push(`History is not kept: ${picture.store_fault}. The agents hold it until it is.`);
+  if (picture.collector && picture.collector.fault) told.push(`The OpenTelemetry collector does not take the metrics: ${picture.collector.fault}.`);
+  return told.map((text) => make('p', { class: 'found', role: 'alert', text }));
+}
+
 function meshView(chosen) {
   const zones = [...new Set(picture.hosts.map(zoneOf))].sort();
   const choice = overChoice();
   const byZones = !chosen && picture.hosts.length > MOST_HOSTS && zones.length > 1;
   const grid = byZones ? zoneMatrix(zones) : hostMatrix(chosen);
   const head = chosen ? make('h2', { text: `Zones ${[...new Set(chosen)].map((zone) => zone || '–').join(' and ')}` }) : null;
-  return [summary(), ...(picture.store_fault ? [make('p', { class: 'found', text: `History is not kept: ${picture.store_fault}` })] : []),
-    make('div', { class: 'columns' },
+  return [summary(), ...faults(), make('div', { class: 'columns' },
       make('section', {}, ...[head, choice].filter(Boolean), grid, legend()),
       make('section', {}, make('h2', { text: 'Incidents' }), incidentList(picture.incidents), make('h2', { text: 'Worst first' }), worst()))];
 }
 
 // -- incidents, hosts, wall ------------------------------------------------------------------------------------------------------------------
 
+const MOST_INCIDENTS = 50;
 function incidentList(incidents) {
   if (!incidents.length) return make('p', { class: 'quiet', text: 'None.' });
-  return make('ul', { class: 'incidents' }, ...incidents.map((incident) => make('li', { class: incident.ended ? 'over' : '' },
+  const more = incidents.length - MOST_INCIDENTS;
+  return make('ul', { class: 'incidents' }, ...incidents.slice(0, MOST_INCIDENTS).map((incident) => make('li', { class: incident.ended ? 'over' : '' },
     make('a', { href: `#/incident/${incident.id}`, text: incident.text }),
-    make('span', { class: 'quiet', text: ` noticed ${moment(incident.found, true)}${incident.ended ? `, over ${moment(incident.ended, true)}` : ''}` }))));
+    make('span', { class: 'quiet', text: ` noticed ${moment(incident.found, true)}${incident.ended ? `, over ${moment(incident.ended, true)}` : ''}` }))), ...(more > 0 ? [make('li', { class: 'over', text: `and ${more} more` })] : []));
 }
 
 function incidentsView(id) {
@@ -328,7 +344,7 @@ function hostsView() {
 }
 
 function wallView() {
-  return [make('div', { class: 'wall' }, summary(), incidentList(picture.incidents))];
+  return [make('div', { class: 'wall' }, summary(), ...faults(), incidentList(picture.incidents))];
 }
 
 // -- one cell --------------------------------------------------------------------------------------------------------------------------------
@@ -337,11 +353,15 @@ const RANGES = [['1 h', 3600, 'minute'], ['6 h', 21600, 'minute'], ['1 d', 86400
 const LENGTH = { minute: 60, hour: 3600, day: 86400 };
 let shownCell = null;
 
-async function cellView(from, to, by, range) {
-  const [, seconds, step] = RANGES[range];
-  const since = Math.max(0, picture.at - seconds);
-  const address = `api/v1/cell?from=${enc(from)}&to=${enc(to)}&over=${enc(by)}&since=${since}&by=${step}`;
-  const key = `${address.replace(/since=\d+/, '')}${Math.floor(picture.at / 60)}`;
+// `place` is one of the ranges until now, or the first second of a minute: then the hour around it is shown, and that minute is told.
+async function cellView(from, to, by, place) {
+  const minute = place >= RANGES.length ? place - (place % 60) : null;
+  const range = minute === null ? place : null;
+  const [, seconds, step] = RANGES[range || 0];
+  const since = minute === null ? Math.max(0, picture.at - seconds) : Math.max(0, minute - 1800);
+  const until = minute === null ? picture.at : minute + 1800;
+  const address = `api/v1/cell?from=${enc(from)}&to=${enc(to)}&over=${enc(by)}&since=${since}&by=${step}${minute === null ? '' : `&until=${until}`}`;
+  const key = `${minute === null ? address.replace(/since=\d+/, '') : address}/${Math.floor(picture.at / 60)}`;
   if (!shownCell || shownCell.key !== key) {
     const answer = await fetch(address);
     if (!answer.ok) return [make('h1', { text: `${from} → ${to}` }), make('p', { class: 'found', text: await answer.text() })];
@@ -353,9 +373,12 @@ async function cellView(from, to, by, range) {
   const back = `#/cell/${enc(to)}/${enc(from)}/${by}`;
   const choices = make('p', { class: 'choices' }, ...RANGES.map(([name], at) => at === range ? make('strong', { text: name }) : make('a', { href: `#/cell/${enc(from)}/${enc(to)}/${by}/${at}`, text: name })), make('a', { href: back, text: 'the other way' }));
   const detail = make('div', {});
+  const wanted = intervals.find((each) => each.at === minute);
+  if (wanted) tellInterval(wanted, step, detail);
+  else if (minute !== null) detail.append(make('p', { class: 'found', text: `Of the minute from ${moment(minute, true)} nothing is kept${picture.at < minute + 120 ? ' yet: it comes when the minute is over' : ''}.` }));
   const rows = intervals.slice(-30).reverse().map((each) => intervalRow(each, step, detail));
   return [make('h1', { text: `${from} → ${to} by ${by}` }), make('p', { text: cell ? describe(cell) : 'This cell is not asked at present.' }), choices,
-    intervals.length ? heatMap(intervals, since, LENGTH[step], detail, step) : make('p', { class: 'quiet', text: 'Nothing is kept of this time.' }), detail,
+    intervals.length ? heatMap(intervals, since, until, LENGTH[step], detail, step) : make('p', { class: 'quiet', text: 'Nothing is kept of this time.' }), detail,
     make('h2', { text: `By ${step}, the latest first` }), table(['from', 'p50', 'p99', 'longest', 'sent', 'lost', 'there', 'back', 'disturbed'], rows)];
 }
 
@@ -379,7 +402,7 @@ function tellInterval(each, step, detail) {
 }
 
 // Latency, logarithmic, against time: the darker the more answers. Both medians and p99 as lines, losses as marks below.
-function heatMap(intervals, since, length, detail, step) {
+function heatMap(intervals, since, until, length, detail, step) {
   const width = Math.max(280, Math.min(main.clientWidth, 1100));
   const [height, left, below] = [280, 64, 40];
   const [node, context] = canvas(width, height);
@@ -387,7 +410,7 @@ function heatMap(intervals, since, length, detail, step) {
   if (!values.length) return make('p', { class: 'quiet', text: 'Nothing was answered in this time.' });
   const [low, high] = [Math.log10(values.reduce((a, b) => Math.min(a, b))) - 0.05, Math.log10(values.reduce((a, b) => Math.max(a, b))) + 0.05];
   const rows = 48;
-  const columns = Math.max(1, Math.ceil((picture.at - since) / length));
+  const columns = Math.max(1, Math.ceil((until - since) / length));
   const group = Math.max(1, Math.ceil(columns / (width - left)));
   const x = (at) => left + ((at - since) / (columns * length)) * (width - left);
   const y = (nanos) => (height - below) * (1 - (Math.log10(nanos) - low) / (high - low));
@@ -440,7 +463,7 @@ function heatMap(intervals, since, length, detail, step) {
     context.fillStyle = color('lost');
     context.fillText('×', x(each.at + length / 2), height - below + 8);
   }
-  for (const mark of picture.marks.filter((each) => each.at >= since)) {
+  for (const mark of picture.marks.filter((each) => each.at >= since && each.at < until)) {
     context.strokeStyle = color('accent');
     context.setLineDash([4, 3]);
     context.beginPath();
@@ -486,11 +509,12 @@ async function show() {
   else if (words[0] === 'hosts') content = hostsView();
   else if (words[0] === 'wall') content = wallView();
   else if (words[0] === 'zones') content = meshView([words[1], words[2]]);
-  else if (words[0] === 'cell') content = await cellView(words[1], words[2], words[3] || 'udp', Math.min(RANGES.length - 1, Number(words[4]) || 0));
+  else if (words[0] === 'cell') content = await cellView(words[1], words[2], words[3] || 'udp', Math.max(0, Math.floor(Number(words[4])) || 0));
   else content = meshView(null);
   // A view that was overtaken by another is not shown, and one in which somebody works with the keyboard is not taken from him.
   if (mine !== turn || (busy() && content)) return;
   main.replaceChildren(...content);
+  if (turn === mine && !performance.getEntriesByName('shown').length) performance.mark('shown');
 }
 
 let entered = '';
@@ -523,6 +547,12 @@ function soon() {
 
 window.addEventListener('hashchange', () => { show(); main.focus(); });
 window.addEventListener('resize', show);
+// Escape leads back to the mesh; there it lets go of the grid, which goes on with the news then.
+window.addEventListener('keydown', (event) => {
+  if (event.key !== 'Escape') return;
+  if (location.hash.replace(/^#\/?/, '')) location.hash = '#/';
+  else if (document.activeElement) document.activeElement.blur();
+});
 load();
 const events = new EventSource('api/v1/events');
 events.addEventListener('message', soon);

@@ -1,5 +1,15 @@
 //! A centre with agents that are played: what they told is kept once whatever is killed, what happened is told, and strangers learn nothing.
 
+mod agents;
+#[path = "../../../crates/sonde/tests/report/browser.rs"]
+#[expect(dead_code, reason = "the pages of reports need more of it")]
+mod browser;
+mod collector;
+mod full;
+mod page;
+#[path = "../../src/serve/metrics/otlp/proto.rs"]
+mod proto;
+
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
@@ -22,6 +32,8 @@ const LIMIT: Duration = Duration::from_mins(2);
 struct Stage {
     folder: tempfile::TempDir,
     port: u16,
+    /// The store's file, within the folder.
+    store: &'static str,
 }
 
 impl Stage {
@@ -40,7 +52,7 @@ impl Stage {
         };
         fs::write(at("plan.toml"), format!("name = \"played\"\n{extra}{}{}", host("a", 1), host("b", 2))).unwrap();
         fs::write(at("told"), "").unwrap();
-        Self { folder, port: port::free() }
+        Self { folder, port: port::free(), store: "monitor.db" }
     }
 
     fn at(&self, name: &str) -> PathBuf {
@@ -63,7 +75,7 @@ impl Stage {
     fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_sonde-monitor"));
         command.arg("monitor").arg(self.at("plan.toml"));
-        for (option, name) in [("--state", "state"), ("--store", "monitor.db"), ("--sonde", "sonde")] {
+        for (option, name) in [("--state", "state"), ("--store", self.store), ("--sonde", "sonde")] {
             command.arg(option).arg(self.at(name));
         }
         command.args(["--listen", &self.port.to_string()]);
@@ -87,14 +99,18 @@ impl Stage {
 
     /// The same where the server may hang up before all was said to it.
     fn tried(&self, request: &str) -> std::io::Result<(String, String)> {
+        let answer = String::from_utf8(self.octets(request)?).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        Ok((head.to_owned(), body.to_owned()))
+    }
+
+    fn octets(&self, request: &str) -> std::io::Result<Vec<u8>> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
         stream.set_read_timeout(Some(LIMIT))?;
         stream.write_all(request.as_bytes())?;
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer)?;
-        let answer = String::from_utf8(answer).unwrap();
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-        Ok((head.to_owned(), body.to_owned()))
+        Ok(answer)
     }
 
     /// Intervals of a → b that the page shows.
@@ -105,7 +121,18 @@ impl Stage {
 
     fn history(&self, words: &[&str]) -> Ended {
         let mut command = Command::new(env!("CARGO_BIN_EXE_sonde-monitor"));
-        ended(command.arg("history").args(words).arg("--store").arg(self.at("monitor.db")), LIMIT)
+        ended(command.arg("history").args(words).arg("--store").arg(self.at(self.store)), LIMIT)
+    }
+}
+
+impl Stage {
+    fn picture(&self) -> Value {
+        serde_json::from_str(&self.get("/api/v1/now", "").1).unwrap()
+    }
+
+    /// Requests of a → b that are kept.
+    fn kept(&self, since: u64) -> u64 {
+        self.intervals(since).iter().map(|each| each["sent"].as_u64().unwrap()).sum()
     }
 }
 
@@ -126,15 +153,14 @@ fn what_agents_told_is_kept_once_whatever_is_killed() {
     let beats = |count: u64| (0..count).map(|at| (from + at, answer(100_000 + at))).collect::<Vec<_>>();
     stage.tells(&beats(150));
     let first = stage.start();
-    let sent = || stage.intervals(from).iter().map(|each| each["sent"].as_u64().unwrap()).sum::<u64>();
     // Half of the third minute has come; it is long past, so that it is kept as it is.
-    wait::until("what was told is kept", || sent() == 150);
+    wait::until("what was told is kept", || stage.kept(from) == 150);
     first.signal(Signal::KILL);
     let _killed = first.end(LIMIT);
     // The agent tells all of it again, and more.
     stage.tells(&beats(200));
     let second = stage.start();
-    wait::until("what was told since is kept", || sent() == 200);
+    wait::until("what was told since is kept", || stage.kept(from) == 200);
     second.signal(Signal::TERM);
     assert_eq!(second.end(LIMIT).code, Some(0));
     let told = stage.history(&["a", "b", "--since", "1h", "--by", "minute", "--json"]);
@@ -163,9 +189,8 @@ fn a_pair_that_falls_silent_is_told_by_all_ways() {
     stage.tells(&beats);
     let monitor = stage.start();
     monitor.until("the terminal tells it", |told| told.contains("nothing is answered"));
-    let picture = || serde_json::from_str::<Value>(&stage.get("/api/v1/now", "").1).unwrap();
-    wait::until("the page tells it", || picture()["incidents"].as_array().is_some_and(|all| !all.is_empty()));
-    assert_eq!(picture()["incidents"][0]["kind"], "silent");
+    wait::until("the page tells it", || stage.picture()["incidents"].as_array().is_some_and(|all| !all.is_empty()));
+    assert_eq!(stage.picture()["incidents"][0]["kind"], "silent");
     wait::until("somebody was told", || fs::read_to_string(heard.path()).unwrap().contains("\"firing\""));
     let metrics = stage.get("/metrics", "").1;
     assert!(metrics.contains("sonde_incidents{kind=\"silent\"} 1"), "{metrics}");
@@ -254,6 +279,34 @@ fn a_plan_that_changes_is_taken_over_and_one_that_is_wrong_is_not() {
     });
     monitor.signal(Signal::TERM);
     assert_eq!(monitor.end(LIMIT).code, Some(0));
+}
+
+#[test]
+fn a_host_that_comes_back_with_another_address_is_asked_there_and_its_history_goes_on() {
+    let stage = Stage::new("");
+    let from = earlier(4);
+    let beats = |count: u64| (0..count).map(|at| (from + at, answer(100_000))).collect::<Vec<_>>();
+    stage.tells(&beats(60));
+    let monitor = stage.start();
+    wait::until("a minute is kept", || stage.kept(from) == 60);
+    let addresses = || {
+        let orders = orders(&stage.at("orders"));
+        let cells = orders.iter().filter_map(|order| order["cells"].as_array()).flatten();
+        let to_b = cells.filter(|cell| cell["to"] == "b").map(|cell| cell["address"].as_str().unwrap().to_owned());
+        to_b.collect::<Vec<_>>()
+    };
+    wait::until("the agent is told where b is", || addresses().iter().any(|each| each == "10.0.0.2"));
+    let plan = fs::read_to_string(stage.at("plan.toml")).unwrap();
+    fs::write(stage.at("plan.toml"), plan.replace("10.0.0.2", "10.0.0.22")).unwrap();
+    wait::until("the agent is told where b is now", || addresses().iter().any(|each| each == "10.0.0.22"));
+    // The way to the agent of `a` is made anew where it is ended; it has gone on with the same numbers.
+    stage.tells(&beats(120));
+    monitor.signal(Signal::TERM);
+    assert_eq!(monitor.end(LIMIT).code, Some(0));
+    let again = stage.start();
+    wait::until("the second minute is kept", || stage.kept(from) == 120);
+    again.signal(Signal::TERM);
+    assert_eq!(again.end(LIMIT).code, Some(0));
 }
 
 /// What was ordered so far, whole lines alone.
