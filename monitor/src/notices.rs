@@ -27,7 +27,7 @@ pub struct Notices {
 
 impl Default for Notices {
     fn default() -> Self {
-        let host = |name: &str| Host { name: name.to_owned(), zone: None };
+        let host = |name: &str| Host { name: name.to_owned(), zone: None, machine: None };
         let cells = vec![Cell { from: 0, to: 1, over: String::new() }];
         let mesh = Mesh { hosts: vec![host("this host"), host("peer")], cells };
         // Each second is told by the one process that measured it: no other is waited for.
