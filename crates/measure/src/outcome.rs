@@ -14,9 +14,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Counts, Parts, Second};
+use crate::event::{Counts, Second};
 use crate::method::{BatchBy, LoopKind};
-use crate::statistics::quantile::Ranked;
 use crate::unit::{Bytes, Nanos};
 use change::Change;
 use dark::Dark;
@@ -325,27 +324,6 @@ pub struct Split {
 }
 
 impl Split {
-    /// The medians of these; absent of none.
-    pub fn of(stamped: &[Parts]) -> Option<Self> {
-        let median = |of: fn(&Parts) -> Option<Nanos>| {
-            Ranked::exact(stamped.iter().filter_map(of).map(|part| part.0).collect()).quantile(0.5).map(Nanos)
-        };
-        (!stamped.is_empty()).then(|| Self {
-            samples: stamped.len() as u64,
-            send_to_sched_ns: median(|parts| parts.send_to_sched),
-            sched_to_driver_ns: median(|parts| parts.sched_to_driver),
-            outside_ns: median(|parts| parts.outside),
-            wake_up_ns: median(|parts| parts.wake_up),
-            path_ns: median(|parts| parts.path),
-            peer_ns: median(|parts| parts.peer),
-            peer_wake_up_ns: median(|parts| parts.peer_wake_up),
-            peer_hold_ns: median(|parts| parts.peer_hold),
-            peer_send_ns: median(|parts| parts.peer_send),
-            round_trip_ns: median(|parts| parts.round_trip),
-            ..Self::default()
-        })
-    }
-
     /// Whether stamping made its round trips longer than all of them by so much ([`DEARER`]) that its parts are not those of the others.
     pub fn is_dearer(&self) -> bool {
         let (Some(stamped), Some(all)) = (self.round_trip_ns, self.round_trip_unstamped_ns) else { return false };

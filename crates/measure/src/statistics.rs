@@ -19,6 +19,7 @@ pub mod series;
 pub mod settled;
 pub mod shift;
 pub mod sides;
+pub mod split;
 pub mod steady;
 pub mod strata;
 pub mod summary;

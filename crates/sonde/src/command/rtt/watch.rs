@@ -8,9 +8,9 @@ use endpoint::stop::Stop;
 use logbook::event::{Line, Start, ThreadInterval, ThreadSecond};
 use measure::event::{Event, Exchange, Fate, Parts, Second};
 use measure::method::{LoopKind, Method};
-use measure::outcome::Split;
 use measure::recorder::Values;
 use measure::statistics::payload::encode;
+use measure::statistics::split::split;
 use measure::unit::Nanos;
 use report::layout::Style;
 
@@ -147,7 +147,7 @@ impl Live {
         let (disturbance, dropped) = self.glances.since_last();
         ThreadSecond {
             histogram: Some(histogram),
-            split: Split::of(&mem::take(&mut self.stamped)),
+            split: split(&mem::take(&mut self.stamped)),
             disturbance: Some(disturbance),
             dropped,
             ..ThreadSecond::bare(thread, second)
