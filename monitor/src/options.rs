@@ -99,6 +99,9 @@ pub enum MonitorCommand {
         /// The plan
         #[arg(value_name = "PLAN")]
         plan: PathBuf,
+        /// Print as JSON
+        #[arg(long)]
+        json: bool,
     },
     /// End the agents on the hosts of a plan: without it they go on and keep what they measure
     End {

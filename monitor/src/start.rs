@@ -12,11 +12,11 @@ use std::sync::mpsc::{self, Sender};
 
 use anyhow::{Context, Result, bail};
 use logbook::monitor::plan::MonitorPlan;
-use measure::lookout::Mesh;
 use rustix::fs::inotify;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use crate::centre::foresight::Foresight;
 use crate::centre::state::State;
 use crate::centre::{Centre, Event, Tools, epoch, mesh, now, told};
 use crate::discovery::{Discoveries, PlanReader, read_once};
@@ -41,9 +41,14 @@ const PORT: u16 = 7680;
 /// The plan cannot be carried out; the store, the page's address or the key cannot be had.
 pub fn run(options: &MonitorOptions) -> Result<ExitCode> {
     match &options.command {
-        Some(MonitorCommand::Check { plan }) => {
+        Some(MonitorCommand::Check { plan, json }) => {
             let plan = read_once(plan)?;
-            print(&format!("{}\n", look(&plan)))?;
+            let mesh = || mesh::mesh(&plan, 0, epoch(&plan, now()));
+            let text = if *json { Foresight::of(&plan, &mesh()).json() } else { look(&plan) };
+            print(&format!(
+                "{text}
+"
+            ))?;
             Ok(ExitCode::SUCCESS)
         }
         Some(MonitorCommand::Mark { text, host, store }) => mark(text, host, store.as_deref()),
@@ -124,23 +129,7 @@ fn export(plan: &MonitorPlan, board: &Arc<Board>, events: Sender<Event>) -> Resu
 /// What a plan comes to, before anything is started.
 fn look(plan: &MonitorPlan) -> String {
     let mesh = mesh::mesh(plan, 0, epoch(plan, now()));
-    format!("The plan can be carried out: {}.{}", told(plan, &mesh), foreseen(plan, &mesh))
-}
-
-fn foreseen(plan: &MonitorPlan, mesh: &Mesh) -> String {
-    let hosts = plan.hosts.len();
-    let topology = mesh::topology(plan.measure.pairs);
-    let most = (0..hosts as u32).map(|host| mesh.cells.iter().filter(|cell| cell.from == host).count()).max();
-    let covered = match topology.epochs_to_cover(hosts) {
-        Some(1) => "every pair is measured all the time".to_owned(),
-        Some(epochs) => {
-            let hours = epochs as f64 * topology.epoch_seconds(hosts) as f64 / 3_600.0;
-            format!("every pair has its turn within {hours:.1} h")
-        }
-        None => "some pairs are never measured".to_owned(),
-    };
-    let most = most.unwrap_or(0);
-    format!(" A host has at most {most} {}; {covered}.", if most == 1 { "cell" } else { "cells" })
+    format!("The plan can be carried out: {}.{}", told(plan, &mesh), Foresight::of(plan, &mesh).text())
 }
 
 fn default_folder() -> Result<PathBuf> {

@@ -13,7 +13,7 @@ const FOLLOWS_FAR: f64 = 12_000.0;
 /// far a level wanders, and a day alone would not know of a busy evening.
 const SPREAD: (f64, f64) = (7_200.0, 86_400.0);
 /// Steps before which nothing is judged.
-const WARM_UP: u32 = 30;
+pub const WARM_UP: u32 = 30;
 /// Smallest difference of a logarithm that is a change: 10 %.
 const SMALLEST: f64 = 0.1;
 /// Slack in standard deviations of the smoothed distance from the level.

@@ -14,9 +14,9 @@ pub const SLOT: u64 = 5;
 /// Steps of a cell that are kept, and slots of its losses.
 const KEPT: usize = 128;
 /// Answers that a step needs for its median.
-const ENOUGH: u64 = 30;
+pub const ENOUGH: u64 = 30;
 /// Slots after which a step that never got enough begins anew.
-const PATIENCE: u32 = 120;
+pub const PATIENCE: u32 = 120;
 /// Rate of loss that is normal everywhere.
 pub const NORMAL_LOSS: f64 = 1e-3;
 /// Requests after which the loss of a cell is forgotten by half or more.
