@@ -124,7 +124,7 @@ fn nonsense_is_counted_and_the_run_goes_on(manner: crate::rogue::Manner, words: 
 #[test_case(too_short; "short replies")]
 #[test_case(too_long; "long replies")]
 fn a_stream_out_of_step_is_told_by_its_headers(manner: crate::rogue::Manner) {
-    let record = measured(manner, &["--tcp"], 0);
+    let record = measured_until_silence(manner, &["--tcp"]);
     // The first reply that is too long is whole as far as can be seen; after that nothing fits.
     assert!((1..=GOOD + 1).contains(&count(&record, "answered")), "{:#}", record["outcome"]["counts"]);
 }
