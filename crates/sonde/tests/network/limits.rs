@@ -13,7 +13,7 @@ use measure::throughput::limit::Limiter;
 use serde_json::Value;
 use test_case::test_case;
 
-use crate::scene::{Reflector, Scene, document, installed, tell};
+use crate::scene::{Reflector, Scene, document, installed, run, tell};
 use Case::{First, Further};
 use plant::{FORWARDED, Forward, Quota, Standing, bucket, own_bucket, policer_of_buckets, policer_of_rules, sonde_of};
 
@@ -168,6 +168,11 @@ fn uneven_delay_is_no_queue(case: Case, link: &[&str]) {
     let Some(runs) = case.runs() else { return };
     let what = format!("uneven delay {link:?}");
     let Some(scene) = Scene::undisturbed(&what) else { return };
+    // On a machine that is quick enough 4 MB, to which a send buffer grows by itself, are what limits on a path of 40 ms.
+    for space in [scene.near(), scene.far()] {
+        let room = ["net.ipv4.tcp_wmem=4096 16384 67108864", "net.ipv4.tcp_rmem=4096 131072 67108864"];
+        run(space, &[&["sysctl", "-qw"][..], &room].concat());
+    }
     let _forward = Forward::start(&scene, link);
     let _reflector = reflector(&scene, Standing::Ahead);
     let judge = Judge { scene: &scene, what: &what, client: Standing::Ahead, runs };
