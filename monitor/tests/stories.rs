@@ -104,7 +104,7 @@ impl Lab {
         let to = to.map(|to| format!("ip daddr {to} ")).unwrap_or_default();
         let rules = format!(
             "table inet story {{ chain out {{ type filter hook output priority 0; {to}udp dport 7665 numgen random mod 100 < {percent} drop; \
-             {to}udp sport 7665 numgen random mod 100 < {percent} drop; }} }}"
+             {to}udp sport 7665 numgen random mod 100 < {percent} drop; }}; }}"
         );
         let file = self.at("rules");
         fs::write(&file, rules).unwrap();
