@@ -173,7 +173,7 @@ mod tests {
     use crate::kubernetes::TOOL;
     use crate::{aws, az, gcloud};
 
-    /// What the vendors' programs say of machines that there are none of: their forms were read, not seen here.
+    /// Messages of the vendors' programs where no machine is to be had: their forms were read, not seen here.
     #[test]
     fn a_machine_that_is_not_given_is_told_by_its_kind() {
         let said = [

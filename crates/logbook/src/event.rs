@@ -117,10 +117,10 @@ pub struct ThreadSecond {
     /// Absent where there were none, and unless histograms were asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub split: Option<Split>,
-    /// What disturbed this host since the second before it in this stream; absent unless histograms were asked for.
+    /// Disturbance of this host since the second before it in this stream; absent unless histograms were asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disturbance: Option<Disturbance>,
-    /// What the kernel of this host dropped since then because a queue was full, by `protocol.counter`: of all programs, not of this one alone.
+    /// Packets that the kernel of this host dropped since then because a queue was full, by `protocol.counter`: of all programs, not of this one alone.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub dropped: BTreeMap<String, i64>,
 }

@@ -32,11 +32,11 @@ pub(super) fn read(files: &Files, interface: Option<&str>) -> Counters {
     counters.end()
 }
 
-/// Counters of what the kernel dropped because a queue of this host was full.
+/// Names of the counters of packets that the kernel dropped because a queue of this host was full.
 const QUEUES: [&str; 5] =
     ["Udp.RcvbufErrors", "Udp6.RcvbufErrors", "TcpExt.TCPBacklogDrop", "TcpExt.TCPRcvQDrop", "softnet.dropped"];
 
-/// Those of queues alone, in the calling thread's network namespace: less to read than all, for whoever looks each second.
+/// Counters of [`QUEUES`] alone, in the calling thread's network namespace: less to read than all, for whoever looks each second.
 pub(super) fn queues(files: &Files) -> Counters {
     let mut counters = Reading::begin();
     protocols(files, &mut counters);
@@ -45,7 +45,7 @@ pub(super) fn queues(files: &Files) -> Counters {
     Counters { names: Arc::new(names.into_iter().map(str::to_owned).collect()), values: values.into() }
 }
 
-/// What the protocols count, and the soft interrupt's backlog.
+/// Counters of the protocols, and of the soft interrupt's backlog.
 fn protocols(files: &Files, counters: &mut Reading) {
     for file in ["snmp", "netstat"] {
         pairs_of_lines(&files.text(&format!("{NET}/{file}")).unwrap_or_default(), counters);

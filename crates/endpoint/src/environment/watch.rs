@@ -126,7 +126,7 @@ impl Glances {
         Self { sample: Sample::take(&files, true), machine: Machine::glance(&files), files }
     }
 
-    /// What disturbed this host since the look before, and what the kernel dropped because a queue was full, by `protocol.counter`.
+    /// Disturbance of this host since the look before, and packets that the kernel dropped because a queue was full, by `protocol.counter`.
     pub fn since_last(&mut self) -> (Disturbance, BTreeMap<String, i64>) {
         let before = mem::replace(self, Self::of(self.files.clone()));
         let ours = of_process(&before.sample, &self.sample, &[]);
@@ -134,7 +134,7 @@ impl Glances {
     }
 }
 
-/// What this process had from `start` to `end`; its threads as they are in `spans`, or those that lived at both.
+/// Disturbance of this process from `start` to `end`; its threads as they are in `spans`, or those that lived at both.
 fn of_process(start: &Sample, end: &Sample, spans: &[ThreadSpan]) -> Disturbance {
     let lived = if spans.is_empty() { spans_of(&start.threads, &end.threads) } else { spans.to_vec() };
     let process = start.process.zip(end.process);

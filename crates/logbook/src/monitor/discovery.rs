@@ -10,7 +10,7 @@ use crate::host::{Address, Host};
 /// The shortest time between two questions: those who are asked count them.
 pub const SHORTEST: Nanos = Nanos::secs(10);
 
-/// One who is asked.
+/// A source of hosts or targets, and how often it is asked.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Discovery {
     /// The time between two questions.
@@ -19,12 +19,12 @@ pub struct Discovery {
     /// The program that is run, where it is not the source's usual one from `PATH`.
     #[serde(default)]
     pub program: Option<String>,
-    /// Who.
+    /// The source.
     #[serde(flatten)]
     pub source: Source,
 }
 
-/// Who knows.
+/// Sources: what each finds, and the program that asks it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "from", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Source {
@@ -78,7 +78,7 @@ pub enum Source {
         /// The project; absent: as `gcloud` is configured.
         #[serde(default)]
         project: Option<String>,
-        /// How they are logged in to.
+        /// Login to the machines, by `ssh`.
         #[serde(default)]
         login: Login,
     },
@@ -93,7 +93,7 @@ pub enum Source {
         /// The profile; absent likewise.
         #[serde(default)]
         profile: Option<String>,
-        /// How they are logged in to.
+        /// Login to the machines, by `ssh`.
         #[serde(default)]
         login: Login,
     },
@@ -105,7 +105,7 @@ pub enum Source {
         /// The subscription; absent: as `az` is configured.
         #[serde(default)]
         subscription: Option<String>,
-        /// How they are logged in to.
+        /// Login to the machines, by `ssh`.
         #[serde(default)]
         login: Login,
     },
@@ -116,7 +116,7 @@ pub enum Source {
     },
 }
 
-/// How a machine that was found is logged in to by `ssh`.
+/// Login to machines that were found, by `ssh`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Login {
