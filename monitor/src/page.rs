@@ -36,6 +36,14 @@ impl Saving {
     /// # Errors
     /// It cannot be written.
     pub fn record(&mut self, name: &str, text: &str) -> Result<()> {
+        let file = self.scratch()?.join(name);
+        fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
+        self.files.push(file);
+        Ok(())
+    }
+
+    /// The folder of records that nobody keeps, which is made for the first of them.
+    fn scratch(&mut self) -> Result<&Path> {
         if self.scratch.is_none() {
             let folder = std::env::temp_dir().join(format!("sonde-watch-{}", std::process::id()));
             // One that is there already may be somebody else's.
@@ -43,10 +51,7 @@ impl Saving {
             made.with_context(|| format!("cannot make the folder {}", folder.display()))?;
             self.scratch = Some(folder);
         }
-        let file = self.scratch.iter().map(|folder| folder.join(name)).next().unwrap_or_default();
-        fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
-        self.files.push(file);
-        Ok(())
+        Ok(self.scratch.as_deref().expect("it was made"))
     }
 
     /// The process of way `number` has ended. Whether it was the last.

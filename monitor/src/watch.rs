@@ -280,7 +280,11 @@ impl Watch<'_> {
             Event::Resized => Ok(()),
             Event::Page(made) => {
                 self.is_writing = false;
-                self.view.notice = Some(format!("written: {}", made?.display()));
+                // A page that cannot be written is no reason to measure no more.
+                self.view.notice = Some(match made {
+                    Ok(page) => format!("written: {}", page.display()),
+                    Err(error) => format!("{error:#}"),
+                });
                 Ok(())
             }
             Event::End => {
