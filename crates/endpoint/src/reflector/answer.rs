@@ -34,6 +34,8 @@ const HOLD_SPIN: Nanos = Nanos::micros(150);
 
 /// So many messages of a flow without a thread are answered one after the other.
 const AT_ONCE: usize = 4;
+/// Datagrams of the next session that are kept for it.
+const FOREIGN: usize = 256;
 
 const FLAGS: usize = 25;
 const WORD: std::ops::Range<usize> = 28..32;
@@ -66,6 +68,8 @@ pub struct Answerer<L> {
     buffer: Vec<u8>,
     request_head: usize,
     reply_head: usize,
+    /// Datagrams that name another session, until whoever knows the others judges them ([`FlowEnd::Foreign`]).
+    pub foreign: Vec<Vec<u8>>,
     /// [`Answerer::run`] comes back where nothing comes for a while.
     rests: bool,
     announced: bool,
@@ -95,6 +99,8 @@ pub enum FlowEnd {
     Broken(Fault),
     /// It goes on, but nothing came for as long as its socket waits ([`Answerer::rest`]).
     Quiet,
+    /// It may go on, but what came names another session.
+    Foreign,
 }
 
 impl<L: Link> Answerer<L> {
@@ -130,6 +136,7 @@ impl<L: Link> Answerer<L> {
             seen: Seen::new(),
             again: false,
             mac,
+            foreign: Vec::new(),
             rests: false,
             announced: false,
             previous_sent: None,
@@ -148,6 +155,9 @@ impl<L: Link> Answerer<L> {
     /// Answers until the session is over or the flow breaks, or nothing comes.
     pub fn run(&mut self) -> FlowEnd {
         loop {
+            if !self.foreign.is_empty() {
+                return FlowEnd::Foreign;
+            }
             let length = match self.take() {
                 // No message, but the end of a wait at a socket that was shut.
                 Ok(Some(0)) if self.is_over() => return self.end(),
@@ -174,8 +184,17 @@ impl<L: Link> Answerer<L> {
     /// its last reply, and would take the messages behind that for lost.
     #[cold]
     fn end(&mut self) -> FlowEnd {
+        if self.session.over.requested() {
+            self.drain();
+        }
+        FlowEnd::Over
+    }
+
+    /// Counts what has come by now.
+    #[cold]
+    pub fn drain(&mut self) {
         let until = Monotonic::now().after(GLANCE);
-        while self.session.over.requested() && Monotonic::now() < until {
+        while Monotonic::now() < until {
             let end = self.request_head + usize::from(self.agreed.datagrams);
             match self.link.try_receive(&mut self.buffer[..end]) {
                 Ok(Some(length)) => self.count(length),
@@ -184,7 +203,6 @@ impl<L: Link> Answerer<L> {
                 Ok(None) => break,
             }
         }
-        FlowEnd::Over
     }
 
     fn is_over(&self) -> bool {
@@ -458,13 +476,24 @@ impl<L: Link> Answerer<L> {
     }
 
     /// The header of a message of this flow; one of none is counted as such.
-    fn sound(&self, length: usize) -> Option<Header> {
+    fn sound(&mut self, length: usize) -> Option<Header> {
         let header = Header::read(&self.buffer[..length]).filter(|header| header.flow == self.flow);
         let header = header.filter(|_| !self.agreed.datagrams || self.is_ours(length));
-        if header.is_none() {
+        if header.is_none() && !self.keep_foreign(length) {
             self.session.malformed.fetch_add(1, Ordering::Relaxed);
         }
         header
+    }
+
+    /// Keeps a datagram that names another session. `false`: it does not, or there are too many.
+    fn keep_foreign(&mut self, length: usize) -> bool {
+        let message = &self.buffer[..length];
+        let is_foreign = self.agreed.datagrams && length >= LENGTH && message[..NAME] != self.session.token.0[..NAME];
+        let is_kept = is_foreign && self.foreign.len() < FOREIGN;
+        if is_kept {
+            self.foreign.push(message.to_vec());
+        }
+        is_kept
     }
 
     /// Counts a message that is not answered any more.

@@ -530,6 +530,6 @@ fn answer_stream(
     link.stamping = stamping;
     link.socket().write_all(&[DataAnswer::Accepted.code()])?;
     link.begin_with(unread);
-    Exchange::new(link, held, Arc::clone(shared)).begin(None, false, before);
+    Exchange::new(link, held, Arc::clone(shared)).begin(&[], false, before);
     Ok(())
 }

@@ -13,7 +13,7 @@ use measure::method::{Carrier, Pattern};
 use measure::unit::{Bytes, Instant};
 use protocol::native::header::Header;
 use protocol::native::mac::Direction;
-use rustix::net::{RecvFlags, recv, recvfrom};
+use rustix::net::{RecvFlags, recvfrom};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use super::Shared;
@@ -51,14 +51,25 @@ pub fn serve(shared_socket: &Socket, address: SocketAddr, shared: &Arc<Shared>) 
         };
         let Some(from) = first.from else { continue };
         let local = SocketAddr::new(first.to.unwrap_or(address.ip()), address.port());
-        let mut waiting = vec![(buffer[..first.length].to_vec(), from)];
-        while let Some((message, from)) = waiting.pop() {
-            waiting.extend(admit(message, from, local, (shared, meter.as_deref())));
-        }
+        take_in(buffer[..first.length].to_vec(), from, local, (shared, meter.as_deref()));
     }
 }
 
-/// Takes the first datagram of a flow, sent to `local`; those of others that went astray meanwhile.
+/// Takes the first datagram of a flow, sent by `from` to `local`, and those of others that went astray meanwhile.
+pub fn take_in(message: Vec<u8>, from: SocketAddr, local: SocketAddr, to: (&Arc<Shared>, Option<&Meter>)) {
+    let mut waiting = vec![(message, from)];
+    while let Some((message, from)) = waiting.pop() {
+        waiting.extend(admit(message, from, local, to));
+    }
+}
+
+/// Whether `message`, which came from `from` to a flow of `session`, is one of another session.
+pub fn is_of_another(session: &Session, message: &[u8], from: SocketAddr, shared: &Shared) -> bool {
+    named(message, shared)
+        .is_some_and(|(named, header)| named.token != session.token && fits(&named, &header, message, from))
+}
+
+/// Begins the flow of a datagram. Gives those of others that went astray meanwhile.
 fn admit(
     message: Vec<u8>,
     from: SocketAddr,
@@ -113,19 +124,20 @@ fn start(
         return Ok(Vec::new());
     }
     let result = open(local, from, session.open.receive_buffer_bytes).and_then(|socket| {
-        let astray = astray(&socket, from);
+        let mut firsts = vec![first];
+        let astray = astray(&socket, from, &mut firsts);
         let (session, shared) = (Arc::clone(session), Arc::clone(shared));
         let one = shared.flows.take();
         let pool = Arc::clone(&shared.hall.pool);
         pool.serve(move || {
             let (before, (thread, running)) = (CpuTime::own(), session.begin_thread());
             if session.open.pattern == Pattern::Stream {
-                // It is told of once: what comes later makes no other flow.
-                stream::datagrams::serve(socket, from, &session, (flow, thread), &first, &shared);
+                // It is told of once: what comes later makes no other flow. A greeting is said until it is answered, once is enough.
+                stream::datagrams::serve(socket, from, &session, (flow, thread), &firsts[0], &shared);
                 session.used(CpuTime::own().since(before));
                 drop(running);
             } else {
-                answer((socket, from), &session, (flow, thread), (running, one), &first, (&shared, before));
+                answer((socket, from), &session, (flow, thread), (running, one), &firsts, (&shared, before));
             }
         })?;
         Ok(astray)
@@ -155,22 +167,22 @@ fn open(local: SocketAddr, from: SocketAddr, room: Option<Bytes>) -> std::io::Re
     Ok(socket)
 }
 
-/// Datagrams of others in front of those of `peer`: between its binding and its connecting the kernel gives a socket all that
-/// comes to its address, and a client whose first datagram that was would hear nothing.
-fn astray(socket: &Socket, peer: SocketAddr) -> Vec<(Vec<u8>, SocketAddr)> {
-    let (mut found, mut buffer) = (Vec::new(), vec![0; 65_536]);
-    while found.len() < ASTRAY {
-        let looked = recvfrom(socket.as_fd(), &mut buffer[..], RecvFlags::PEEK | RecvFlags::DONTWAIT);
-        let Ok((_, length, Some(from))) = looked else { break };
+/// Takes what a new flow's socket has by now: adds what is of `peer` to `firsts`, and gives what is of others. Between its binding
+/// and its connecting the kernel gives a socket all that comes to its address, and a client whose first datagram that was would
+/// hear nothing.
+fn astray(socket: &Socket, peer: SocketAddr, firsts: &mut Vec<Vec<u8>>) -> Vec<(Vec<u8>, SocketAddr)> {
+    let (mut others, mut buffer) = (Vec::new(), vec![0; 65_536]);
+    for _ in 0..ASTRAY {
+        let Ok((_, length, Some(from))) = recvfrom(socket.as_fd(), &mut buffer[..], RecvFlags::DONTWAIT) else { break };
         let Ok(from) = SocketAddr::try_from(from) else { break };
+        let message = buffer[..length].to_vec();
         if (from.ip(), from.port()) == (peer.ip(), peer.port()) {
-            break;
+            firsts.push(message);
+        } else {
+            others.push((message, from));
         }
-        found.push((buffer[..length].to_vec(), from));
-        // It is there: it was looked at.
-        let _taken = recv(socket.as_fd(), &mut [0_u8; 1][..], RecvFlags::DONTWAIT);
     }
-    found
+    others
 }
 
 /// On a socket of IPv6 an IPv4 client has a mapped address, and our own address must be mapped alike.
@@ -181,13 +193,13 @@ fn as_family_of(local: IpAddr, from: SocketAddr) -> IpAddr {
     }
 }
 
-/// Answers a flow over a socket that is connected to its client, from its first datagram on. `places`: of [`Held`].
+/// Answers a flow over a socket that is connected to its client, from its first datagrams on. `places`: of [`Held`].
 fn answer(
     (socket, from): (Socket, SocketAddr),
     session: &Arc<Session>,
     (flow, thread): (u16, u32),
     places: (Option<Place>, Option<Place>),
-    first: &[u8],
+    firsts: &[Vec<u8>],
     (shared, before): (&Arc<Shared>, CpuTime),
 ) {
     // Without another descriptor it cannot be told of the end, and looks up every now and then.
@@ -202,5 +214,5 @@ fn answer(
     link.stamping = stamping;
     // What was granted was tried before; a socket that refuses all the same takes one at a time.
     let many = session.got.batch.is_some() && link.take_segments().is_ok();
-    Exchange::new(link, held, Arc::clone(shared)).begin(Some(first), many, before);
+    Exchange::new(link, held, Arc::clone(shared)).begin(firsts, many, before);
 }

@@ -4,8 +4,10 @@
 //! A session that pins its threads or polls keeps them, and so does a flow of large messages: one whose client goes on sending, or
 //! does not read, would hold up the others of the yard.
 
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use measure::method::{Pattern, Waiting};
 use measure::unit::{Bytes, Instant, Nanos};
@@ -15,6 +17,7 @@ use socket2::Socket;
 
 use super::Shared;
 use super::answer::{Answerer, FlowEnd};
+use super::datagram;
 use super::session::{Session, SocketEnd};
 use super::yard::{Resting, Turn};
 use crate::clock::Monotonic;
@@ -69,6 +72,12 @@ impl Held {
         if self.session.open.pattern == Pattern::Exchange {
             self.stints.begin();
         }
+    }
+
+    /// The client's address of a flow of datagrams, and ours.
+    fn ends(&self) -> Option<(SocketAddr, SocketAddr)> {
+        let socket = self.socket.as_ref().filter(|_| self.datagrams)?;
+        socket.peer_addr().ok()?.as_socket().zip(socket.local_addr().ok()?.as_socket())
     }
 
     /// Whose flow it is.
@@ -135,6 +144,8 @@ impl Stints {
 pub struct Exchange<L: Link> {
     answerer: Answerer<L>,
     held: Held,
+    /// Whether its link takes segments.
+    many: bool,
     /// When its latest request was answered in the yard.
     latest: Option<Instant>,
     shared: Arc<Shared>,
@@ -144,14 +155,15 @@ impl<L: Link + Send + std::fmt::Debug + 'static> Exchange<L> {
     /// Over `link`, whose socket is that of `held`.
     pub fn new(link: L, held: Held, shared: Arc<Shared>) -> Self {
         let answerer = Answerer::new(link, Arc::clone(&held.session), held.flow, held.datagrams);
-        Self { answerer, held, latest: None, shared }
+        Self { answerer, held, many: false, latest: None, shared }
     }
 
-    /// Answers `first`, which made the flow known, then all that comes, until its end, or until it rests. `many`: the link takes
+    /// Answers `firsts`, which made the flow known, then all that comes, until its end, or until it rests. `many`: the link takes
     /// segments. The calling thread is the flow's own and had used `before` when it began.
-    pub fn begin(mut self, first: Option<&[u8]>, many: bool, before: CpuTime) {
-        self.set_patience(many);
-        if let Some(first) = first {
+    pub fn begin(mut self, firsts: &[Vec<u8>], many: bool, before: CpuTime) {
+        self.many = many;
+        self.set_patience();
+        for first in firsts {
             let answered = self.answerer.answer_first(first);
             // Not before: its client waits for that.
             self.held.look_at_thread();
@@ -159,15 +171,11 @@ impl<L: Link + Send + std::fmt::Debug + 'static> Exchange<L> {
                 return self.account(before);
             }
         }
-        if many {
-            self.answerer.run_many();
-            return self.account(before);
-        }
         Box::new(self).go_on(before);
     }
 
     /// Sets how long a call of the flow's thread waits for a request: for good, or where the flow may rest until it is quiet.
-    fn set_patience(&mut self, many: bool) {
+    fn set_patience(&mut self) {
         let Session { open, got, behaviour, .. } = &*self.held.session;
         let rests = open.pattern == Pattern::Exchange
             && got.waiting == Waiting::Block
@@ -175,7 +183,7 @@ impl<L: Link + Send + std::fmt::Debug + 'static> Exchange<L> {
             && open.request_bytes.max(open.response_bytes) <= SMALL
             && !behaviour.is_unusual()
             && !self.held.session.is_bounded()
-            && !many;
+            && !self.many;
         let patience = rests.then_some(QUIET.into());
         let set = self.held.socket.as_ref().map(|socket| socket.set_read_timeout(patience));
         if rests && matches!(set, Some(Ok(()))) {
@@ -184,11 +192,46 @@ impl<L: Link + Send + std::fmt::Debug + 'static> Exchange<L> {
     }
 
     fn go_on(mut self: Box<Self>, before: CpuTime) {
-        let end = self.answerer.run();
-        self.account(before);
+        let end = loop {
+            let end = if self.many { self.answerer.run_many() } else { self.answerer.run() };
+            if end != FlowEnd::Foreign || self.is_left() {
+                break end;
+            }
+        };
         if end == FlowEnd::Quiet {
+            self.account(before);
             let shared = Arc::clone(&self.shared);
-            shared.yard.keep(self);
+            return shared.yard.keep(self);
+        }
+        self.leave(before);
+    }
+
+    /// Whether the port that it answers is another session's by now: its client has gone, and the next came to have the same one
+    /// before that was known here. What else came with another token is malformed.
+    fn is_left(&mut self) -> bool {
+        let Some((from, _)) = self.held.ends() else { return false };
+        let (held, shared) = (&self.held, &self.shared);
+        self.answerer.foreign.retain(|message| {
+            let is_anothers = datagram::is_of_another(&held.session, message, from, shared);
+            if !is_anothers {
+                held.session.malformed.fetch_add(1, Ordering::Relaxed);
+            }
+            is_anothers
+        });
+        !self.answerer.foreign.is_empty()
+    }
+
+    /// Ends it. What came for a session that has its port now begins a flow of that, once this one's socket is closed.
+    fn leave(mut self: Box<Self>, before: CpuTime) {
+        if !self.answerer.foreign.is_empty() {
+            if self.many { self.answerer.drain_many() } else { self.answerer.drain() }
+        }
+        let ends = self.held.ends().filter(|_| self.is_left());
+        self.account(before);
+        let (messages, shared) = (std::mem::take(&mut self.answerer.foreign), Arc::clone(&self.shared));
+        drop(self);
+        if let Some((from, local)) = ends {
+            messages.into_iter().for_each(|message| datagram::take_in(message, from, local, (&shared, None)));
         }
     }
 
@@ -213,6 +256,9 @@ impl<L: Link + Send + std::fmt::Debug + 'static> Resting for Exchange<L> {
     fn turn(&mut self) -> Turn {
         let before = self.answerer.received();
         let turn = self.answerer.turn();
+        if !self.answerer.foreign.is_empty() {
+            return Turn::Busy;
+        }
         if turn == Turn::Wait && self.answerer.received() != before {
             let now = Monotonic::now();
             let latest = self.latest.replace(now);

@@ -7,6 +7,7 @@
 //! Versions: whoever does not know a field ignores it, and a line of an unknown kind is skipped; so both ends may differ by one.
 
 use measure::event::Counts;
+use measure::prober::second::LATE;
 use measure::span::Span;
 use measure::unit::Nanos;
 use serde::{Deserialize, Serialize};
@@ -171,6 +172,9 @@ pub struct Health {
     /// The longest that a request left after it was due, nanoseconds; absent where none was due.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slip_ns: Option<Nanos>,
+    /// Share of its requests that left a millisecond or later after they were due, 0 to 1; absent where none was due, and of an agent that does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late: Option<f64>,
     /// Share of the second in which something waited for a processor, 0 to 1 (`/proc/pressure/cpu`, some); absent where the system does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_pressure: Option<f64>,
@@ -182,13 +186,18 @@ pub struct Health {
     pub own_cpu: Option<f64>,
 }
 
-/// How late a request may leave before its second counts as disturbed.
-pub const LATE: Nanos = Nanos::millis(1);
+/// The share of late requests from which a second counts as disturbed. A system that does other things too wakes nobody always in time: one request in some
+/// dozens changes neither what is in the middle of the others nor how many come back.
+const DISTURBED: f64 = 0.25;
 
 impl Health {
     /// Whether what the second shows may be the agent's own host and not the network.
     pub fn is_disturbed(&self) -> bool {
-        self.slip_ns.is_some_and(|slip| slip > LATE) || self.dropped.is_some_and(|dropped| dropped > 0)
+        let is_late = match self.late {
+            Some(share) => share >= DISTURBED,
+            None => self.slip_ns.is_some_and(|slip| slip > LATE),
+        };
+        is_late || self.dropped.is_some_and(|dropped| dropped > 0)
     }
 }
 
@@ -284,8 +293,11 @@ mod tests {
 
     #[test]
     fn a_second_in_which_the_agent_was_late_is_disturbed() {
-        let late = Health { slip_ns: Some(Nanos::millis(2)), ..Health::default() };
+        let late = Health { slip_ns: Some(Nanos::millis(2)), late: Some(0.4), ..Health::default() };
         assert_eq!(CellBeat { lost: 1, ..CellBeat::default() }.span(&late).disturbed, 1);
         assert!(!Health { slip_ns: Some(Nanos::micros(80)), ..Health::default() }.is_disturbed());
+        // One request of sixty; and the same of an agent that does not say how many.
+        let one = Health { late: Some(1.0 / 60.0), ..late };
+        assert!(!one.is_disturbed() && Health { late: None, ..one }.is_disturbed());
     }
 }

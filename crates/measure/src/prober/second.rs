@@ -10,6 +10,8 @@ use crate::prober::CellId;
 use crate::unit::{Instant, Nanos};
 
 const SECOND: i128 = 1_000_000_000;
+/// How late a request may leave before what it shows may be this host's and not the network's.
+pub const LATE: Nanos = Nanos::millis(1);
 /// A boundary that is nearer than this is the one that was aimed at: a time service slews meanwhile.
 const NEAR: i128 = 1_000_000;
 
@@ -26,6 +28,8 @@ pub struct Second {
     pub(super) open: u64,
     /// The longest that a request left after it was due; absent where none was due.
     pub slip: Option<Nanos>,
+    /// How many left, and how many of those [`LATE`] or later after they were due.
+    left: (u64, u64),
     /// What became of the requests of each cell that had one due.
     pub tallies: BTreeMap<CellId, Tally>,
 }
@@ -82,12 +86,19 @@ impl Second {
         let by_clock = u64::try_from(named).unwrap_or(0);
         let (number, at) = before.map_or((0, by_clock), |(number, at)| (number + 1, by_clock.max(at)));
         let end = begin.after(Nanos(u64::try_from(left).unwrap_or(1)));
-        Self { number, at, end, open: 0, slip: None, tallies: BTreeMap::new() }
+        Self { number, at, end, open: 0, slip: None, left: (0, 0), tallies: BTreeMap::new() }
     }
 
     /// A request left so long after it was due.
     pub(super) fn slipped(&mut self, by: Nanos) {
         self.slip = self.slip.max(Some(by));
+        self.left = (self.left.0 + 1, self.left.1 + u64::from(by >= LATE));
+    }
+
+    /// The share of its requests that left [`LATE`] or later after they were due, 0 to 1; absent where none was due.
+    pub fn late(&self) -> Option<f64> {
+        let (all, late) = self.left;
+        (all > 0).then(|| late as f64 / all as f64)
     }
 }
 

@@ -16,9 +16,12 @@ impl<L: Link> Answerer<L> {
     pub fn run_many(&mut self) -> FlowEnd {
         let mut buffer = vec![0; ROOM];
         loop {
+            if !self.foreign.is_empty() {
+                return FlowEnd::Foreign;
+            }
             match self.link.receive_many(&mut buffer, ONE_GLANCE) {
                 // No message, but the end of a wait at a socket that was shut.
-                Ok(Some(Many { length: 0, .. })) if self.is_over() => return self.end_many(&mut buffer),
+                Ok(Some(Many { length: 0, .. })) if self.is_over() => return self.end_many(),
                 Ok(Some(many)) => {
                     if let Err(fault) = self.answer_many(many, &buffer) {
                         return FlowEnd::Broken(fault);
@@ -28,7 +31,7 @@ impl<L: Link> Answerer<L> {
                 Ok(None) | Err(_) => {}
             }
             if self.is_over() {
-                return self.end_many(&mut buffer);
+                return self.end_many();
             }
         }
     }
@@ -71,12 +74,22 @@ impl<L: Link> Answerer<L> {
 
     /// As [`Answerer::end`].
     #[cold]
-    fn end_many(&mut self, buffer: &mut [u8]) -> FlowEnd {
+    fn end_many(&mut self) -> FlowEnd {
+        if self.session.over.requested() {
+            self.drain_many();
+        }
+        FlowEnd::Over
+    }
+
+    /// As [`Answerer::drain`].
+    #[cold]
+    pub fn drain_many(&mut self) {
+        let mut buffer = vec![0; ROOM];
         let until = Monotonic::now().after(GLANCE);
-        while self.session.over.requested() && Monotonic::now() < until {
-            match self.link.try_receive_many(buffer) {
+        while Monotonic::now() < until {
+            match self.link.try_receive_many(&mut buffer) {
                 Ok(Some(many)) => {
-                    for message in many.messages(buffer) {
+                    for message in many.messages(&buffer) {
                         let length = self.take_up(message);
                         self.count(length);
                     }
@@ -86,6 +99,5 @@ impl<L: Link> Answerer<L> {
                 Ok(None) => break,
             }
         }
-        FlowEnd::Over
     }
 }

@@ -2,11 +2,16 @@
 
 use std::net::{SocketAddr, UdpSocket};
 
-use measure::method::Carrier;
+use endpoint::reflector::permit::{Permit, Permits};
+use endpoint::reflector::{Settings, session::Together};
+use measure::method::{Batch, BatchBy, Carrier};
 use protocol::native::header::{Flags, Header, LENGTH, Token};
+use protocol::native::key::Key;
+use protocol::native::limits::Limits;
+use protocol::native::message::{Open, capability};
 use test_case::test_case;
 
-use crate::reflector::with_reflector;
+use crate::reflector::{settings, with_reflector, with_settings};
 use testbed::client::open;
 use testbed::client::{PATIENCE, Session, asked, is_silent, udp};
 
@@ -104,6 +109,37 @@ fn a_flow_belongs_to_the_address_its_first_datagram_came_from() {
     });
 }
 
+/// A client's port that another session has used, and whose flow the reflector still has: that session is open, its client gone.
+#[test_case(|open| open; "as any")]
+#[test_case(|open| Open { batch: Some(Batch { messages: 8, by: BatchBy::Segments }), ..open }; "of segments")]
+#[test_case(|open| Open { capabilities: [capability::DATAGRAM_AUTH.to_owned()].into(), ..open }; "authenticated")]
+fn a_port_that_was_used_before_is_the_next_session_s(ask: fn(Open) -> Open) {
+    let permits = Permits::keyed(vec![(Key([7; 32]), Permit::within(Limits::default()))]);
+    with_settings(Settings { permits, together: Together::default(), ..settings() }, |address, _| {
+        let opened = || Session::by_key(address, ask(open(Carrier::Udp)), Some(Key([7; 32]))).unwrap();
+        let before = opened();
+        let socket = udp(address);
+        assert_eq!(asked(&socket, &before.request(0, Flags::NONE, 64, 64)).len(), 64);
+        let port = socket.local_addr().unwrap();
+        drop(socket);
+        let next = opened();
+        let socket = UdpSocket::bind(port).unwrap();
+        socket.connect(address).unwrap();
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        // A datagram that names the next session and is none of it changes nothing.
+        let mut forged = next.request(0, Flags::NONE, 64, 64);
+        forged[8..16].fill(0);
+        socket.send(&forged).unwrap();
+        for seq in 0..3 {
+            let header = Header::read(&asked(&socket, &next.request(seq, Flags::NONE, 64, 64))).unwrap();
+            assert_eq!((header.seq, header.word), (seq, seq as u32 + 1));
+        }
+        assert_eq!(next.close().received, [3]);
+        let report = before.close();
+        assert_eq!((report.received, report.malformed), (vec![1], 1));
+    });
+}
+
 #[test]
 fn a_datagram_that_claims_to_come_from_the_reflector_is_not_answered() {
     // Of the two sockets on the port the kernel chooses one by a hash that differs from port to port: half of the lies
@@ -149,8 +185,7 @@ fn same_port(address: SocketAddr) -> std::io::Result<UdpSocket> {
 fn a_reply_is_never_longer_than_its_request(agreed: u64, asks: u32, length: usize, reply: usize) {
     with_reflector(|address| {
         let size = measure::unit::Bytes(agreed);
-        let wanted =
-            protocol::native::message::Open { request_bytes: size, response_bytes: size, ..open(Carrier::Udp) };
+        let wanted = Open { request_bytes: size, response_bytes: size, ..open(Carrier::Udp) };
         let session = Session::open(address, wanted).unwrap();
         let socket = udp(address);
         for seq in 0..3 {

@@ -93,7 +93,7 @@ impl Cells {
 
     /// A second as it is told.
     pub fn beat(&self, second: Second, dropped: Option<u64>, own: Health) -> Beat {
-        let own = Health { slip_ns: second.slip, dropped, ..own };
+        let own = Health { slip_ns: second.slip, late: second.late(), dropped, ..own };
         let cell = |(cell, tally): (CellId, Tally)| {
             let (to, over) = self.name(cell)?;
             Some(told(to, over, tally))

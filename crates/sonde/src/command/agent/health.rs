@@ -34,6 +34,7 @@ impl Watch {
         let waited = self.pressure.zip(before.pressure).and_then(|(now, then)| now.checked_sub(then));
         let health = Health {
             slip_ns: None,
+            late: None,
             cpu_pressure: waited.and_then(|micros| share(micros * 1_000)).map(|share| share.min(1.0)),
             dropped: None,
             own_cpu: share(self.cpu.0.saturating_sub(before.cpu.0)),
