@@ -35,9 +35,10 @@ use self::picture::{CellNow, HostNow, IncidentNow, MarkNow, Picture};
 use self::state::State;
 use self::switchboard::{Heard, Switchboard};
 use crate::discovery::PlanReader;
-use crate::incident::{ending, kind, label, sentence};
+use crate::incident::{ending, is_meant, kind, label, sentence};
 use crate::serve::board::Board;
 use crate::store::{self, Cell, Store};
+use crate::telling::outbox::Note;
 use crate::telling::{Fault, Telling};
 
 /// After a second's end, how long its agents have to tell it before it is judged, beside the timeout, seconds.
@@ -103,6 +104,8 @@ pub struct Centre {
     /// Up to which all was counted and judged: what is told again for the store's sake is not counted again.
     counted: BTreeMap<Uuid, u64>,
     incidents: BTreeMap<u64, Incident>,
+    /// Until when each of them is told to nobody, as receivers know it.
+    silent: BTreeMap<u64, u64>,
     past: VecDeque<IncidentNow>,
     unkept: Vec<store::Incident>,
     marks: Vec<store::Mark>,
@@ -132,7 +135,7 @@ impl Centre {
         events: Sender<Event>,
     ) -> Result<Self> {
         let now = now();
-        let mut state = State::read(&tools.folder)?;
+        let (state, known) = State::read(&tools.folder)?.with(());
         let kept = store.kept()?;
         let marks = store.marks(now.saturating_sub(14 * 86_400), now + 1)?;
         let keeper_events = events.clone();
@@ -144,7 +147,7 @@ impl Centre {
         let switchboard = Switchboard::start(move |line, what| heard.send(Event::Heard(line, what)).is_ok())?;
         let epoch = epoch(&plan, now);
         let mesh = mesh::mesh(&plan, state.seed, epoch);
-        let lookout = Lookout::restored(settings(&plan, &mesh), mesh.clone(), std::mem::take(&mut state.lookout));
+        let lookout = Lookout::restored(settings(&plan, &mesh), mesh.clone(), known);
         let incidents = state.incidents.iter().map(|incident| (incident.id, incident.clone())).collect();
         let mut centre = Self {
             tools,
@@ -160,6 +163,7 @@ impl Centre {
             kept,
             counted: BTreeMap::new(),
             incidents,
+            silent: BTreeMap::new(),
             past: state.past.clone(),
             unkept: Vec::new(),
             marks,
@@ -324,6 +328,7 @@ impl Centre {
         for change in self.lookout.step(now) {
             self.change(&change, now);
         }
+        self.judge_silences(now);
         self.reach_due(now);
         if epoch(&self.plan, now) != self.epoch {
             self.epoch = epoch(&self.plan, now);
@@ -405,7 +410,8 @@ impl Centre {
         self.live = live.map(Option::unwrap_or_default).collect();
         self.mesh = mesh;
         let settings = settings(&self.plan, &self.mesh);
-        self.lookout = Lookout::restored(settings, self.mesh.clone(), self.lookout.state());
+        let none = Lookout::new(settings, Mesh::default());
+        self.lookout = std::mem::replace(&mut self.lookout, none).over(settings, self.mesh.clone());
         self.revision += 1;
         self.settle_in();
         (0..self.hosts.len()).for_each(|at| self.assign(at));
@@ -532,7 +538,12 @@ impl Centre {
                 None
             }
         };
-        self.telling.note(incident, ended);
+        let silent_until = self.silent_until(incident, now);
+        match silent_until.filter(|_| ended.is_none()) {
+            Some(until) => self.silent.insert(incident.id, until),
+            None => self.silent.remove(&incident.id),
+        };
+        self.telling.note(&Note { incident: incident.clone(), ended, silent_until });
         self.unkept.push(store::Incident {
             id: self.state.uuid(incident.id),
             kind: kind(incident.kind).to_owned(),
@@ -542,6 +553,29 @@ impl Centre {
             ended,
             told: serde_json::to_value(incident).expect("our types have string keys alone"),
         });
+    }
+
+    /// Until when an incident is told to nobody, where a silence is about it now.
+    fn silent_until(&self, incident: &Incident, now: u64) -> Option<u64> {
+        let on = self.plan.silence.iter().filter(|silence| silence.is_on(now) && is_meant(incident, silence));
+        on.map(|silence| silence.until).max()
+    }
+
+    /// Receivers hear where a silence began or ended, or was taken back, of what goes on.
+    fn judge_silences(&mut self, now: u64) {
+        if self.plan.silence.is_empty() && self.silent.is_empty() {
+            return;
+        }
+        for incident in self.incidents.values() {
+            let silent_until = self.silent_until(incident, now);
+            if silent_until != self.silent.get(&incident.id).copied() {
+                self.telling.note(&Note { incident: incident.clone(), ended: None, silent_until });
+                match silent_until {
+                    Some(until) => self.silent.insert(incident.id, until),
+                    None => self.silent.remove(&incident.id),
+                };
+            }
+        }
     }
 
     fn picture(&self, now: u64) -> Picture {
@@ -556,7 +590,15 @@ impl Centre {
                 .map(|(host, agent)| HostNow { name: host.name.clone(), zone: host.zone.clone(), agent })
                 .collect(),
             cells: cells.filter_map(|(cell, live)| cell_now(cell, live, now)).collect(),
-            incidents: self.incidents.values().rev().map(|incident| shown(incident, None, &self.zone)).collect(),
+            incidents: self
+                .incidents
+                .values()
+                .rev()
+                .map(|incident| IncidentNow {
+                    silent_until: self.silent.get(&incident.id).copied(),
+                    ..shown(incident, None, &self.zone)
+                })
+                .collect(),
             past: self.past.iter().cloned().collect(),
             marks: self.marks.iter().rev().map(|mark| MarkNow { at: mark.at, text: mark.text.clone() }).collect(),
             store_fault: self.store_fault.clone(),
@@ -566,15 +608,11 @@ impl Centre {
 
     fn keep_state(&mut self) -> Result<()> {
         self.state.revision = self.revision;
-        self.state.lookout = self.lookout.state();
         self.state.incidents = self.incidents.values().cloned().collect();
         self.state.past.clone_from(&self.past);
         let stood = self.plan.hosts.iter().zip(&self.hosts).filter(|(_, host)| host.stands_since.is_some());
         self.state.stood = stood.map(|(host, _)| host.name.clone()).collect();
-        let written = self.state.write(&self.tools.folder);
-        // A second copy of it is not held until the next time.
-        self.state.lookout = measure::lookout::State::default();
-        written
+        self.state.clone().with(&self.lookout).0.write(&self.tools.folder)
     }
 
     fn finish(mut self, inbox: &Receiver<Event>) -> Result<()> {
@@ -661,6 +699,7 @@ fn shown(incident: &Incident, ended: Option<u64>, zone: &TimeZone) -> IncidentNo
         found: incident.noticed,
         ended,
         cells: incident.affected,
+        silent_until: None,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use logbook::monitor::silence::Silence;
 use measure::lookout::incident::{Direction, Ending, Estimate, Incident, Kind, Onset, Role, Scope, Size};
 
 /// One sentence without its full stop: `db3 answers slower: p50 +31 % [24, 40], since 14:02:10 ± 3 s (12 of 12 cells)`.
@@ -172,6 +173,20 @@ pub fn hosts(scope: &Scope) -> Vec<String> {
         Scope::Everything | Scope::Zone { .. } | Scope::Zones { .. } | Scope::Machine { .. } | Scope::Unknown => {
             Vec::new()
         }
+    }
+}
+
+/// Whether a silence is about it.
+pub fn is_meant(incident: &Incident, silence: &Silence) -> bool {
+    let names = |host: &str| silence.hosts.iter().any(|named| named == host);
+    let names_zone = |zone: &str| silence.zones.iter().any(|named| named == zone);
+    if silence.hosts.is_empty() && silence.zones.is_empty() {
+        return true;
+    }
+    match &incident.scope {
+        Scope::Zone { zone } => names_zone(zone),
+        Scope::Zones { from, to, .. } => names_zone(from) || names_zone(to),
+        scope => hosts(scope).iter().any(|host| names(host)),
     }
 }
 

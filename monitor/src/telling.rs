@@ -14,17 +14,13 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use logbook::monitor::plan::{MonitorPlan, Receiver};
-use measure::lookout::incident::Incident;
 
 use self::form::Sender;
-use self::outbox::{Manner, Outbox, Outcome, Status};
+use self::outbox::{Manner, Note, Outbox, Outcome, Status};
 use self::post::Post;
 
 /// How often Alertmanager hears again what goes on, and for how long that it is over, seconds.
 const ALERTMANAGER: Manner = Manner { repeat: 60, resolved_for: 300 };
-
-/// An incident as it is; when it ended, where it did.
-type Note = (Incident, Option<u64>);
 
 /// All receivers of a plan.
 #[derive(Debug)]
@@ -69,10 +65,10 @@ impl Telling {
     }
 
     /// Has all receivers told of an incident as it is now.
-    pub fn note(&self, incident: &Incident, ended: Option<u64>) {
+    pub fn note(&self, note: &Note) {
         for channel in &self.receivers {
             // A thread ends with the program alone.
-            let _gone = channel.send((incident.clone(), ended));
+            let _gone = channel.send(note.clone());
         }
     }
 }
@@ -103,13 +99,13 @@ impl Clerk {
                 Some(wait) => inbox.recv_timeout(wait),
             };
             match heard {
-                Ok((incident, ended)) => self.outbox.note(&incident, ended, now()),
+                Ok(note) => self.outbox.note(note, now()),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
             // What came meanwhile is taken before anything is told: of an incident that changed the latest is told.
-            for (incident, ended) in inbox.try_iter() {
-                self.outbox.note(&incident, ended, now());
+            for note in inbox.try_iter() {
+                self.outbox.note(note, now());
             }
             for letter in self.outbox.due(now(), self.manner) {
                 let (outcome, why) = self.post.tell(&self.sender, &letter, now());

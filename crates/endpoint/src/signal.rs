@@ -5,8 +5,8 @@
 //! No handler runs anywhere. Not here: what a signal means to a run (the binary's part).
 //!
 //! A signal that was ignored when we were started is waited for all the same: a shell script starts `sonde … &` with
-//! the interrupt ignored, and `kill -INT` must still end it with its summary, as it does `ping`. `SIGHUP` is the exception:
-//! who starts us by `nohup` has it ignored so that we go on.
+//! the interrupt ignored, and `kill -INT` must still end it with its summary, as it does `ping`. Who starts us by `nohup` has
+//! `SIGHUP` ignored so that we go on ([`is_ignored`]).
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -70,9 +70,7 @@ impl Signals {
     /// # Errors
     /// What the system says; none is known for valid arguments.
     pub fn block() -> io::Result<Self> {
-        let heeded: Vec<Signal> =
-            Signal::ALL.into_iter().filter(|signal| *signal != Signal::Hangup || !is_ignored(*signal)).collect();
-        let set = set_of(&heeded);
+        let set = set_of(&Signal::ALL);
         mask(libc::SIG_BLOCK, &set)?;
         Ok(Self { set })
     }
@@ -109,8 +107,8 @@ pub fn end_by(signal: Signal) -> ! {
     std::process::abort()
 }
 
-/// Whether it is ignored, as it may have been for whoever started us.
-fn is_ignored(signal: Signal) -> bool {
+/// Whether it was ignored when we were started.
+pub fn is_ignored(signal: Signal) -> bool {
     let mut action = MaybeUninit::<libc::sigaction>::uninit();
     // SAFETY: the number is a valid signal's, a null new action changes nothing, and `action` has room for the present one.
     let error = unsafe { libc::sigaction(signal.number(), std::ptr::null(), action.as_mut_ptr()) };
@@ -143,9 +141,7 @@ mod tests {
     #[test]
     fn a_blocked_signal_is_waited_for_and_ends_nothing() {
         let signals = Signals::block().unwrap();
-        // Under nohup the tests too are started with SIGHUP ignored, which is then none of those waited for.
-        let heeded = Signal::ALL.into_iter().filter(|signal| *signal != Signal::Hangup || !is_ignored(*signal));
-        for sent in heeded {
+        for sent in Signal::ALL {
             // SAFETY: the signal is directed at this very thread, where it is blocked: it stays pending until waited for.
             let error = unsafe { libc::pthread_kill(libc::pthread_self(), sent.number()) };
             assert_eq!(error, 0);

@@ -2,4 +2,5 @@
 
 pub mod discovery;
 pub mod plan;
+pub mod silence;
 pub mod talk;

@@ -9,6 +9,7 @@ pub mod delay;
 mod evidence;
 pub mod incident;
 mod incidents;
+mod kept;
 mod level;
 mod parts;
 mod place;
@@ -17,7 +18,8 @@ mod stream;
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Serialize, Serializer};
 
 use self::agent::Agent;
 use self::culprit::{Seen, culprits};
@@ -101,14 +103,45 @@ impl Default for Settings {
     }
 }
 
-/// State that outlives the process; its content is the lookout's own.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// State that outlives the process, as a [`Lookout`] is written; its content is the lookout's own.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct State {
     closed: Option<u64>,
     agents: Vec<(String, Agent)>,
     cells: Vec<(String, String, String, Stream, Silence)>,
     together: Vec<(Scope, Together)>,
     incidents: Incidents,
+}
+
+/// Written as [`State`]: a copy of what is known of tens of thousands of cells is not made for that.
+impl Serialize for Lookout {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let agents = || self.mesh.hosts.iter().map(|host| &host.name).zip(&self.agents);
+        let cells = || {
+            let cells = self.keys().zip(self.streams.iter().zip(&self.silences));
+            cells.map(|((from, to, over), (stream, silence))| (from, to, over, stream, silence))
+        };
+        let together = || {
+            let parts = self.parts.iter().zip(&self.together);
+            parts.filter_map(|(part, own)| Some((&part.scope, own.as_ref()?)))
+        };
+        let mut state = serializer.serialize_struct("State", 5)?;
+        state.serialize_field("closed", &self.closed)?;
+        state.serialize_field("agents", &Each(agents))?;
+        state.serialize_field("cells", &Each(cells))?;
+        state.serialize_field("together", &Each(together))?;
+        state.serialize_field("incidents", &self.incidents)?;
+        state.end()
+    }
+}
+
+/// A sequence that is written as it is made.
+struct Each<F>(F);
+
+impl<F: Fn() -> I, I: Iterator<Item: Serialize>> Serialize for Each<F> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq((self.0)())
+    }
 }
 
 /// Watches a mesh.
@@ -210,20 +243,21 @@ impl Lookout {
         found
     }
 
-    /// State for [`Lookout::restored`].
-    pub fn state(&self) -> State {
+    /// The same over other cells: those that stay keep what is known of them.
+    #[must_use]
+    pub fn over(self, settings: Settings, mesh: Mesh) -> Self {
         let owned = |key: (&str, &str, &str)| (key.0.to_owned(), key.1.to_owned(), key.2.to_owned());
-        let cells = self.keys().map(owned).zip(self.streams.iter().zip(&self.silences));
-        let together = self.parts.iter().zip(&self.together);
-        State {
+        let keys: Vec<_> = self.keys().map(owned).collect();
+        let known = keys.into_iter().zip(self.streams.into_iter().zip(self.silences));
+        let together = self.parts.into_iter().zip(self.together);
+        let state = State {
             closed: self.closed,
-            agents: self.mesh.hosts.iter().map(|host| host.name.clone()).zip(self.agents.iter().copied()).collect(),
-            cells: cells
-                .map(|((from, to, over), (stream, silence))| (from, to, over, stream.clone(), *silence))
-                .collect(),
-            together: together.filter_map(|(part, own)| Some((part.scope.clone(), own.clone()?))).collect(),
-            incidents: self.incidents.clone(),
-        }
+            agents: self.mesh.hosts.into_iter().map(|host| host.name).zip(self.agents).collect(),
+            cells: known.map(|((from, to, over), (stream, silence))| (from, to, over, stream, silence)).collect(),
+            together: together.filter_map(|(part, own)| Some((part.scope, own?))).collect(),
+            incidents: self.incidents,
+        };
+        Self::restored(settings, mesh, state)
     }
 
     fn keys(&self) -> impl Iterator<Item = (&str, &str, &str)> {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 
 use endpoint::clock::Monotonic;
-use endpoint::signal::{Signal, Signals, end_by};
+use endpoint::signal::{Signal, Signals, end_by, is_ignored};
 use measure::unit::{Instant, Nanos};
 
 use crate::beginning::Confined;
@@ -129,6 +129,8 @@ fn heed(signal: Signal) {
         Signal::Quit => (watcher.interim)(),
         Signal::User1 => watcher.counts.as_ref().map_or_else(|| end_by(signal), |counts| counts()),
         Signal::Hangup if watcher.reload.is_some() => watcher.reload.iter().for_each(|reload| reload()),
+        // `nohup`: the terminal may go.
+        Signal::Hangup if is_ignored(signal) => {}
         Signal::Interrupt | Signal::Terminate | Signal::Hangup if is_first => {
             // Nobody has set it: it is set here alone, and where a wish was met before this watcher came.
             let _ = watcher.seen.0.set(signal);

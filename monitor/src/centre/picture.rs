@@ -148,6 +148,9 @@ pub struct IncidentNow {
     pub ended: Option<u64>,
     /// Cells that show it.
     pub cells: u64,
+    /// Until when it is told to nobody, seconds since 1970; absent: no silence is about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silent_until: Option<u64>,
 }
 
 /// What somebody said he changed.

@@ -19,9 +19,9 @@ const FILE: &str = "centre.json";
 /// The largest that is read, octets: that of 4,096 hosts has a hundredth.
 const LARGEST: u64 = 1 << 30;
 
-/// All of it.
+/// All of it, with what the lookout knows: read as such, written as it is, and else apart.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct State {
+pub struct State<L = ()> {
     /// Names this monitor for good: its agents' folders are called by it.
     pub monitor: Uuid,
     /// From which partners are drawn.
@@ -29,7 +29,7 @@ pub struct State {
     /// The last revision of what was assigned.
     pub revision: u64,
     /// What the lookout knows.
-    pub lookout: lookout::State,
+    pub lookout: L,
     /// What goes on.
     pub incidents: Vec<Incident>,
     /// What is over and still shown.
@@ -39,7 +39,7 @@ pub struct State {
     pub stood: BTreeSet<String>,
 }
 
-impl State {
+impl State<lookout::State> {
     /// The one in the folder; a new one where there is none.
     ///
     /// # Errors
@@ -70,12 +70,23 @@ impl State {
             format!("{} is no state of this version's monitor; move it away to begin anew", path.display())
         })
     }
+}
+
+impl<L> State<L> {
+    /// The same with this of the lookout, and what it had.
+    pub fn with<M>(self, lookout: M) -> (State<M>, L) {
+        let Self { monitor, seed, revision, lookout: before, incidents, past, stood } = self;
+        (State { monitor, seed, revision, lookout, incidents, past, stood }, before)
+    }
 
     /// Writes it, whole or not at all.
     ///
     /// # Errors
     /// What the system says.
-    pub fn write(&self, folder: &Path) -> Result<()> {
+    pub fn write(&self, folder: &Path) -> Result<()>
+    where
+        L: Serialize,
+    {
         let path = folder.join(FILE);
         let beside = path.with_extension("part");
         // As it is made: that of a thousand hosts has tens of megabytes.

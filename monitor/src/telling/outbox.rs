@@ -45,6 +45,17 @@ pub struct Letter {
     pub ended: Option<u64>,
 }
 
+/// An incident as it is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Note {
+    /// It.
+    pub incident: Incident,
+    /// When it ended, where it did, seconds since 1970.
+    pub ended: Option<u64>,
+    /// Until when it is told to nobody, where a silence is about it, seconds since 1970.
+    pub silent_until: Option<u64>,
+}
+
 /// What became of a try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -67,6 +78,9 @@ struct Entry {
     told_over: Option<u64>,
     tries: u32,
     next: u64,
+    /// Until when its beginning, and that it goes on, is not told.
+    #[serde(default)]
+    silent_until: u64,
 }
 
 /// The letters of one receiver.
@@ -78,8 +92,8 @@ pub struct Outbox {
 }
 
 impl Outbox {
-    /// Takes note of an incident as it is now; `ended` where it is over.
-    pub fn note(&mut self, incident: &Incident, ended: Option<u64>, now: u64) {
+    /// Takes note of an incident as it is now.
+    pub fn note(&mut self, Note { incident, ended, silent_until }: Note, now: u64) {
         let fresh = Entry {
             incident: incident.clone(),
             ended,
@@ -88,16 +102,18 @@ impl Outbox {
             told_over: None,
             tries: 0,
             next: now,
+            silent_until: 0,
         };
-        let entry = self.entries.entry(incident.id).or_insert(fresh);
-        entry.incident = incident.clone();
+        let id = incident.id;
+        let entry = self.entries.entry(id).or_insert(fresh);
+        (entry.incident, entry.silent_until) = (incident, silent_until.unwrap_or(0));
         let was_never_tried = entry.told_firing.is_none() && entry.tries == 0;
         // What is told to be over is another letter, which need not wait for the failures of the one before.
         if entry.ended != ended {
             (entry.ended, entry.wanted, entry.tries, entry.next) = (ended, now, 0, now);
         }
         if ended.is_some() && was_never_tried {
-            self.entries.remove(&incident.id);
+            self.entries.remove(&id);
         }
     }
 
@@ -153,8 +169,13 @@ impl Entry {
         Letter { incident: self.incident.clone(), status, ended: self.ended }
     }
 
-    /// When it is to be told next.
+    /// When it is to be told next. Who was told that it began hears its end whatever is silent.
     fn when(&self, manner: Manner) -> Option<u64> {
+        let not_before = if self.ended.is_none() { self.silent_until } else { 0 };
+        self.wanted(manner).map(|at| at.max(not_before))
+    }
+
+    fn wanted(&self, manner: Manner) -> Option<u64> {
         if self.tries > 0 {
             return Some(self.next);
         }
@@ -170,6 +191,31 @@ impl Entry {
 mod tests {
     use super::*;
     use crate::incident::example;
+
+    fn noted(id: u64, ended: Option<u64>) -> Note {
+        Note { incident: example(id), ended, silent_until: None }
+    }
+
+    #[test]
+    fn what_is_silent_is_told_when_the_silence_ends_and_only_if_it_still_goes_on() {
+        let mut outbox = Outbox::default();
+        let silent = |id, ended| Note { silent_until: Some(5_000), ..noted(id, ended) };
+        outbox.note(silent(1, None), 100);
+        outbox.note(silent(2, None), 100);
+        outbox.note(silent(2, Some(200)), 210);
+        assert_eq!(
+            told(&mut outbox, HOURLY, 9_000, |_| Outcome::Taken),
+            [(5_000, Status::Firing), (8_600, Status::Firing)]
+        );
+        // One that was told before: it is not told again meanwhile, but its end is.
+        outbox.note(Note { silent_until: Some(20_000), ..noted(1, None) }, 9_000);
+        assert_eq!(outbox.next(HOURLY), Some(20_000));
+        // The silence was taken back.
+        outbox.note(noted(1, None), 10_000);
+        assert_eq!(outbox.next(HOURLY), Some(12_200));
+        outbox.note(Note { silent_until: Some(20_000), ..noted(1, Some(12_000)) }, 12_010);
+        assert_eq!(told(&mut outbox, HOURLY, u64::MAX, |_| Outcome::Taken), [(12_010, Status::Resolved)]);
+    }
 
     const HOURLY: Manner = Manner { repeat: 3_600, resolved_for: 0 };
     const ALERTMANAGER: Manner = Manner { repeat: 60, resolved_for: 300 };
@@ -194,10 +240,10 @@ mod tests {
     #[test]
     fn what_goes_on_is_told_at_once_and_each_hour_and_its_end_once() {
         let mut outbox = Outbox::default();
-        outbox.note(&example(1), None, 100);
+        outbox.note(noted(1, None), 100);
         let firing = told(&mut outbox, HOURLY, 7_400, |_| Outcome::Taken);
         assert_eq!(firing, [(100, Status::Firing), (3_700, Status::Firing), (7_300, Status::Firing)]);
-        outbox.note(&example(1), Some(7_400), 7_410);
+        outbox.note(noted(1, Some(7_400)), 7_410);
         assert_eq!(told(&mut outbox, HOURLY, u64::MAX, |_| Outcome::Taken), [(7_410, Status::Resolved)]);
         assert_eq!(outbox, Outbox::default(), "nothing is left");
     }
@@ -205,9 +251,9 @@ mod tests {
     #[test]
     fn alertmanager_hears_the_end_for_five_minutes() {
         let mut outbox = Outbox::default();
-        outbox.note(&example(1), None, 0);
+        outbox.note(noted(1, None), 0);
         assert_eq!(told(&mut outbox, ALERTMANAGER, 100, |_| Outcome::Taken).len(), 2);
-        outbox.note(&example(1), Some(100), 100);
+        outbox.note(noted(1, Some(100)), 100);
         let over = told(&mut outbox, ALERTMANAGER, u64::MAX, |_| Outcome::Taken);
         assert_eq!(over.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [100, 160, 220, 280, 340, 400]);
     }
@@ -215,7 +261,7 @@ mod tests {
     #[test]
     fn what_is_not_taken_is_tried_ever_more_seldom_and_given_up_after_a_day() {
         let mut outbox = Outbox::default();
-        outbox.note(&example(1), None, 0);
+        outbox.note(noted(1, None), 0);
         let tries = told(&mut outbox, HOURLY, u64::MAX, |_| Outcome::Later(None));
         let at: Vec<u64> = tries.iter().map(|(at, _)| *at).collect();
         assert_eq!(&at[..5], &[0, 5, 15, 35, 75]);
@@ -226,8 +272,8 @@ mod tests {
     #[test]
     fn a_receiver_that_is_back_hears_everything_once() {
         let mut outbox = Outbox::default();
-        outbox.note(&example(1), None, 0);
-        outbox.note(&example(2), None, 10);
+        outbox.note(noted(1, None), 0);
+        outbox.note(noted(2, None), 10);
         let tries =
             told(&mut outbox, HOURLY, 3_700, |now| if now < 3_600 { Outcome::Later(None) } else { Outcome::Taken });
         assert_eq!(tries.iter().filter(|(at, _)| *at >= 3_600).count(), 2);
@@ -236,21 +282,21 @@ mod tests {
     #[test]
     fn what_was_over_before_it_could_be_told_is_not_told() {
         let mut outbox = Outbox::default();
-        outbox.note(&example(1), None, 0);
-        outbox.note(&example(1), Some(1), 1);
+        outbox.note(noted(1, None), 0);
+        outbox.note(noted(1, Some(1)), 1);
         assert_eq!(outbox.next(HOURLY), None);
         // Of one that was tried nobody knows whether it arrived: its end is told.
-        outbox.note(&example(2), None, 2);
+        outbox.note(noted(2, None), 2);
         outbox.tried(2, Status::Firing, Outcome::Later(None), 2, HOURLY);
-        outbox.note(&example(2), Some(3), 3);
+        outbox.note(noted(2, Some(3)), 3);
         assert_eq!(told(&mut outbox, HOURLY, u64::MAX, |_| Outcome::Taken), [(3, Status::Resolved)]);
     }
 
     #[test]
     fn a_restart_neither_repeats_nor_forgets() {
         let mut outbox = Outbox::default();
-        outbox.note(&example(1), None, 0);
-        outbox.note(&example(2), None, 0);
+        outbox.note(noted(1, None), 0);
+        outbox.note(noted(2, None), 0);
         outbox.tried(1, Status::Firing, Outcome::Taken, 0, HOURLY);
         let text = serde_json::to_string(&outbox).unwrap();
         let again: Outbox = serde_json::from_str(&text).unwrap();
@@ -260,7 +306,7 @@ mod tests {
     #[test]
     fn what_is_refused_is_not_tried_again() {
         let mut outbox = Outbox::default();
-        outbox.note(&example(1), None, 0);
+        outbox.note(noted(1, None), 0);
         assert_eq!(told(&mut outbox, HOURLY, u64::MAX, |_| Outcome::Refused).len(), 1);
         assert_eq!(outbox.given_up, 1);
     }

@@ -225,6 +225,32 @@ fn a_pair_that_falls_silent_is_told_by_all_ways() {
 }
 
 #[test]
+fn of_what_is_silenced_nobody_is_told_until_the_silence_is_taken_back() {
+    let heard = tempfile::NamedTempFile::new().unwrap();
+    let told = || fs::read_to_string(heard.path()).unwrap();
+    let tell = format!("[[tell]]\nto = \"command\"\ncommand = [\"tee\", \"-a\", \"{}\"]\n", heard.path().display());
+    let silence = "[[silence]]\nuntil = 2199-01-01T00:00:00Z\nwhy = \"a new switch\"\n";
+    let stage = Stage::new(&format!("{tell}{silence}"));
+    let lost = json!({"to": "b", "lost": 1});
+    let beats = (-60..-8).map(|at| (at, answer(100_000))).chain((-8..2).map(|at| (at, lost.clone())));
+    stage.tells_from_now(&beats.collect::<Vec<_>>());
+    let monitor = stage.start();
+    monitor.until("the terminal tells it", |told| told.contains("nothing is answered"));
+    wait::until("the page says that nobody else is told", || {
+        stage.picture()["incidents"][0]["silent_until"].as_u64() == Some(7_226_582_400)
+    });
+    // What a receiver has still to be told is written down after it was told what was due.
+    let outbox = || fs::read_to_string(stage.at("state/told-1.json")).unwrap_or_default();
+    wait::until("it waits to be told", || outbox().contains("\"silent_until\":7226582400"));
+    assert_eq!(told(), "");
+    let plan = fs::read_to_string(stage.at("plan.toml")).unwrap();
+    fs::write(stage.at("plan.toml"), plan.replace(silence, "")).unwrap();
+    wait::until("it is told", || told().contains("\"firing\""));
+    monitor.signal(Signal::TERM);
+    assert_eq!(monitor.end(LIMIT).code, Some(0));
+}
+
+#[test]
 fn what_strangers_send_to_the_page_is_answered_and_nothing_more() {
     let stage = Stage::new("");
     let token = stage.at("token");

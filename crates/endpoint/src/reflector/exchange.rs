@@ -230,8 +230,9 @@ impl<L: Link + Send + std::fmt::Debug + 'static> Exchange<L> {
         self.account(before);
         let (messages, shared) = (std::mem::take(&mut self.answerer.foreign), Arc::clone(&self.shared));
         drop(self);
-        if let Some((from, local)) = ends {
-            messages.into_iter().for_each(|message| datagram::take_in(message, from, local, (&shared, None)));
+        let Some((from, local)) = ends else { return };
+        for message in messages {
+            datagram::take_in(message, from, local, (&shared, None));
         }
     }
 

@@ -117,13 +117,16 @@ impl<'a> Flow<'a> {
             plan.bytes = self.ask.bytes.map(|bytes| share(bytes, place, streams).0);
         }
         let (before, facts) = (CpuTime::own(), ThreadFacts::own());
-        let Streamed { mut way, metered, ended } = if self.session.is_bounded() {
+        let Streamed { mut way, mut metered, ended } = if self.session.is_bounded() {
             let Streamed { way, metered, ended } = stream::run(Limited::new(way, self.session, sends), &plan, None);
             Streamed { way: way.way, metered, ended }
         } else {
             stream::run(way, &plan, None)
         };
         let cpu = CpuTime::own().since(before);
+        if let Any::ReceiveNumbered(way) = &way {
+            way.ended().into_iter().for_each(|ended| metered.end_at(ended));
+        }
         if let Some(span) = facts.and_then(|facts| ThreadFacts::own()?.since(&facts)) {
             self.session.had(span);
         }

@@ -106,6 +106,9 @@ impl Lane {
             Ok(()) => stream::run(way, &plan, Some(post.outlet)),
             Err(ended) => never(way, ended),
         };
+        if let Any::ReceiveNumbered(way) = &way {
+            way.ended().into_iter().for_each(|ended| metered.end_at(ended));
+        }
         let running = metered.elapsed();
         let whole = ended == Ended::Complete;
         let drained = match &way {

@@ -4,6 +4,7 @@
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::thread;
 
+use endpoint::clock::Monotonic;
 use endpoint::engine::Ended;
 use endpoint::engine::stream::{self, Plan};
 use endpoint::link::bulk::any::Any;
@@ -23,6 +24,32 @@ use testbed::wait;
 /// A number and an instant, 8 octets each; the highest bit of the number says that it is the last.
 #[derive(Clone, Copy, Debug)]
 struct Plain(StampClock);
+
+/// The same, whose last word is none of the datagrams.
+#[derive(Debug)]
+struct Worded;
+
+impl Numbering for Worded {
+    fn octets(&self) -> usize {
+        16
+    }
+
+    fn clock(&self) -> StampClock {
+        StampClock::Monotonic
+    }
+
+    fn last_is_data(&self) -> bool {
+        false
+    }
+
+    fn write(&self, datagram: &mut [u8], number: u64, sent: Nanos) {
+        Plain(StampClock::Monotonic).write(datagram, number, sent);
+    }
+
+    fn read(&self, datagram: &[u8]) -> Option<Mark> {
+        Plain(StampClock::Monotonic).read(datagram)
+    }
+}
 
 const LAST: u64 = 1 << 63;
 
@@ -130,6 +157,44 @@ fn what_is_missing_doubled_and_foreign_is_told_apart() {
     assert_eq!((counted.expected, counted.received, counted.lost), (9, 4, 5));
     assert_eq!((counted.duplicates, counted.out_of_order, counted.foreign), (1, 1, 1));
     assert_eq!(counted.transit, None, "two clocks that have nothing in common");
+}
+
+/// A path that lets later datagrams overtake earlier ones does so with the last word too.
+#[test]
+fn what_the_last_word_overtook_is_not_lost() {
+    let (near, far) = datagrams();
+    let mut receiver = NumberedReceiver::new(far, Worded, Waiting::Block);
+    let send = |number: u64, late: Nanos| {
+        let mut datagram = [0; 40];
+        Worded.write(&mut datagram, number, Nanos(Monotonic::now().0 - late.0));
+        near.send(&datagram).unwrap();
+    };
+    // One took a minute longer than another. Said again the word changes nothing, and the last that is missing ends the wait.
+    let (now, minute) = (Nanos::ZERO, Nanos::secs(60));
+    for (number, late) in [(1, now), (2, minute), (LAST | 5, now), (4, now), (LAST | 5, now), (5, now), (3, now)] {
+        send(number, late);
+    }
+    let calls: Vec<Call> = std::iter::from_fn(|| Some(receiver.call().unwrap())).take(8).collect();
+    let moved = Call::MovedMany { bytes: 40, datagrams: 1 };
+    assert_eq!(calls, [moved, moved, Call::Nothing, moved, Call::Nothing, moved, moved, Call::End]);
+    let counted = receiver.total().datagrams.unwrap();
+    assert_eq!((counted.expected, counted.received, counted.lost, counted.out_of_order), (5, 5, 0, 3));
+}
+
+/// What never comes is waited for as long as one may be later than another, and no longer.
+#[test]
+fn what_is_lost_ends_the_wait() {
+    let (near, far) = datagrams();
+    let mut receiver = NumberedReceiver::new(far, Worded, Waiting::Block);
+    for number in [1, 3, LAST | 4] {
+        let mut datagram = [0; 40];
+        Worded.write(&mut datagram, number, Nanos(Monotonic::now().0));
+        near.send(&datagram).unwrap();
+    }
+    while receiver.call().unwrap() != Call::End {}
+    let counted = receiver.total().datagrams.unwrap();
+    assert_eq!((counted.expected, counted.received, counted.lost), (4, 2, 2));
+    assert!(receiver.ended() <= Some(Monotonic::now()));
 }
 
 #[test]

@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::host::data::DataAddress;
 use crate::host::{Address, Host, is_name};
 use crate::monitor::discovery::{self, Discovery, Source};
+use crate::monitor::silence::Silence;
 use crate::monitor::talk::Over;
 use crate::plan::{PlanError, worded};
 
@@ -62,6 +63,9 @@ pub struct MonitorPlan {
     /// Whom to tell.
     #[serde(default)]
     pub tell: Vec<Receiver>,
+    /// Of what nobody is told for a time.
+    #[serde(default)]
+    pub silence: Vec<Silence>,
     /// The collector of OpenTelemetry that metrics are sent to; absent: the one that the environment names, if it does.
     #[serde(default)]
     pub otlp: Option<Otlp>,
@@ -305,7 +309,32 @@ impl MonitorPlan {
         }
         self.check_measured(&fault)?;
         self.check_discovery(&fault)?;
+        self.check_silences(&fault)?;
         self.check_targets(&fault)
+    }
+
+    fn check_silences(&self, fault: &dyn Fn(&str, String, &str) -> PlanError) -> Result<(), PlanError> {
+        let zones: BTreeSet<&str> = self.zones().into_values().collect();
+        let is_known = |name: &str| {
+            self.hosts.iter().any(|host| host.name == name) || self.targets.iter().any(|target| target.name == name)
+        };
+        for silence in &self.silence {
+            // With discovery a host may come that is not here yet.
+            if let Some(name) = silence.hosts.iter().find(|name| self.discover.is_empty() && !is_known(name)) {
+                let hint = "a silence names hosts and targets of this plan";
+                return Err(fault(name, format!("no host is called `{name}`"), hint));
+            }
+            let is_zone = |name: &&String| self.discover.is_empty() && !zones.contains(name.as_str());
+            if let Some(name) = silence.zones.iter().find(is_zone) {
+                let hint = "the label under `zone` in [measure] is the zone of a host";
+                return Err(fault(name, format!("no host is in a zone `{name}`"), hint));
+            }
+            if silence.from.is_some_and(|from| from >= silence.until) {
+                let hint = "`until` comes after `from`";
+                return Err(fault("silence", "a silence that ends before it begins".to_owned(), hint));
+            }
+        }
+        Ok(())
     }
 
     fn check_discovery(&self, fault: &dyn Fn(&str, String, &str) -> PlanError) -> Result<(), PlanError> {
@@ -426,6 +455,17 @@ mod tests {
         assert_eq!(plan.keep.minutes_days, 14);
     }
 
+    #[test_case("2026-11-28T02:00:00+01:00"; "as TOML writes it")]
+    #[test_case("\"2026-11-28 02:00+01:00\""; "as text")]
+    fn a_silence_ends_at_a_time(until: &str) {
+        let text = format!("{TWO}[[silence]]\nhosts = [\"b\"]\nuntil = {until}\n");
+        let plan = MonitorPlan::read(&text, "plan.toml").unwrap();
+        plan.check(&text, "plan.toml").unwrap();
+        let silence = &plan.silence[0];
+        assert_eq!((silence.until, silence.from), (1_795_827_600, None));
+        assert!(silence.is_on(1_795_827_599) && !silence.is_on(1_795_827_600));
+    }
+
     #[test_case("", "measures nothing"; "empty")]
     #[test_case("[measure]\nevery = \"10ms\"\n", "line 2, column 1: 10 ms between requests is less than 100 ms"; "too often")]
     #[test_case("[measure]\nevery = 3\n", "line 2"; "a number for a time")]
@@ -436,6 +476,11 @@ mod tests {
     #[test_case("[[targets]]\nname = \"t\"\naddress = \"10.0.0.900\"\nport = 1\n", "10.0.0.900"; "no address")]
     #[test_case("[[targets]]\nname = \"t\"\naddress = \"x\"\nport = 1\nfrom = [\"z\"]\n", "no host is called `z`"; "a stranger")]
     #[test_case("[[tell]]\nto = \"pigeon\"\n", "pigeon"; "no receiver")]
+    #[test_case("[[silence]]\nhosts = [\"z\"]\nuntil = 2026-11-28T02:00:00Z\n", "line 2, column 11: no host is called `z`"; "silence of a stranger")]
+    #[test_case("[[silence]]\nzones = [\"z\"]\nuntil = 2026-11-28T02:00:00Z\n", "no host is in a zone `z`"; "silence of no zone")]
+    #[test_case("[[silence]]\nuntil = \"tomorrow\"\n", "`tomorrow` is no time"; "silence until no time")]
+    #[test_case("[[silence]]\nuntil = 2026-11-28\nfrom = 2026-11-29\n", "ends before it begins"; "silence backwards")]
+    #[test_case("[[silence]]\n", "until"; "silence for ever")]
     #[test_case("[notice]\nfalse_alarms_a_week = 0\n", "rate of false alarms"; "never wrong")]
     fn what_is_wrong_is_said(text: &str, part: &str) {
         let whole = if text.is_empty() { String::new() } else { format!("{text}{TWO}") };

@@ -133,6 +133,17 @@ impl Arrivals {
         }
     }
 
+    /// Whether numbers up to the highest are missing.
+    pub fn is_incomplete(&self) -> bool {
+        self.received < self.highest
+    }
+
+    /// How much longer the longest time on the way was than the shortest: who was sent last may come so long before one sent earlier.
+    pub fn spread(&self) -> Nanos {
+        let Transit { min_ns, max_ns, .. } = self.transits[1];
+        Nanos(max_ns.abs_diff(min_ns))
+    }
+
     /// What is known now. Each call begins a new interval of transit times, and returns those of the one that ends.
     pub fn sight(&mut self) -> Datagrams {
         let transit = std::mem::take(&mut self.transits[0]);

@@ -54,7 +54,7 @@ impl Open {
             let from = self.quiet.map_or(since, |quiet| (quiet / super::SLOT).min(since));
             let mut sum = Losses::default();
             own.clone()
-                .flat_map(|stream| stream.losses.iter())
+                .flat_map(|stream| stream.requests.iter())
                 .filter(|kept| kept.0 > from)
                 .for_each(|kept| sum.add(&kept.1));
             let normal = own.map(|stream| stream.usual.normal()).fold(NORMAL_LOSS, f64::max);
@@ -62,9 +62,9 @@ impl Open {
             let shown = sum.sent as f64 * size >= MISSED || since >= from + LONG;
             return (sum.sent > 0).then_some((sum.lost as f64 <= allowed, shown));
         }
-        let steps = own.clone().flat_map(|stream| stream.steps.iter()).filter(|step| step.slot > since);
+        let steps = own.clone().flat_map(|stream| stream.steps.iter()).filter(|step| step.slot() > since);
         if self.incident.kind == Kind::Tail {
-            let (above, count) = steps.fold((0, 0), |sum, step| (sum.0 + step.above, sum.1 + step.count));
+            let (above, count) = steps.fold((0, 0), |sum, step| (sum.0 + step.above(), sum.1 + u64::from(step.count)));
             return (count > 0).then(|| (above * 100 <= count * 3, true));
         }
         let mut offs: Vec<f64> = steps.map(|step| f64::from(step.off)).collect();

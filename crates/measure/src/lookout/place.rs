@@ -127,20 +127,20 @@ impl View<'_> {
                 return found;
             }
             match kind {
-                Kind::Loss => stream.losses.iter().for_each(|(slot, losses)| {
-                    if let Some(block) = block(*slot) {
+                Kind::Loss => stream.requests.iter().for_each(|(slot, losses)| {
+                    if let Some(block) = block(slot) {
                         found[block].0 += losses.lost as f64;
                         found[block].1 += losses.sent as f64 * stream.usual.normal() / 2.0;
                     }
                 }),
                 Kind::Tail => stream.steps.iter().for_each(|step| {
-                    if let Some(block) = block(step.slot) {
-                        found[block].0 += f64::from(step.above);
+                    if let Some(block) = block(step.slot()) {
+                        found[block].0 += step.above() as f64;
                         found[block].1 += f64::from(step.count) * TAIL.1;
                     }
                 }),
                 _ => stream.steps.iter().for_each(|step| {
-                    if let Some(block) = block(step.slot) {
+                    if let Some(block) = block(step.slot()) {
                         found[block].0 += f64::from(step.off);
                         found[block].1 += 1.0;
                     }
@@ -178,16 +178,15 @@ impl View<'_> {
             let sum = self.lost(cells, since);
             return estimate(sum.lost, sum.sent).map(Size::Lost);
         }
-        let steps = streams.flat_map(|stream| stream.steps.iter()).filter(|step| step.slot > since);
-        let (above, count) =
-            steps.fold((0, 0), |sum, step| (sum.0 + u64::from(step.above), sum.1 + u64::from(step.count)));
+        let steps = streams.flat_map(|stream| stream.steps.iter()).filter(|step| step.slot() > since);
+        let (above, count) = steps.fold((0, 0), |sum, step| (sum.0 + step.above(), sum.1 + u64::from(step.count)));
         estimate(above, count).map(Size::Slow)
     }
 
     /// Requests of some cells since a slot.
     pub fn lost(&self, cells: &[CellId], since: u64) -> Losses {
         let mut sum = Losses::default();
-        let kept = cells.iter().flat_map(|cell| self.streams[*cell as usize].losses.iter());
+        let kept = cells.iter().flat_map(|cell| self.streams[*cell as usize].requests.iter());
         kept.filter(|kept| kept.0 > since).for_each(|kept| sum.add(&kept.1));
         sum
     }
@@ -245,22 +244,22 @@ impl View<'_> {
         let mut found: Vec<At> = Vec::new();
         for cell in cells.iter().filter(|cell| !self.masked[**cell as usize]) {
             let stream = &self.streams[*cell as usize];
-            let step = |step: &super::stream::Step| {
+            let step = |step: &super::kept::Step| {
                 let (value, weight) = if kind == Kind::Tail {
-                    (f64::from(step.above), f64::from(step.count))
+                    (step.above() as f64, f64::from(step.count))
                 } else {
                     (f64::from(step.off), 1.0)
                 };
-                At { slot: step.slot, slots: step.slots, value, weight }
+                At { slot: step.slot(), slots: step.slots(), value, weight }
             };
             if kind == Kind::Loss {
-                let at = |(slot, losses): &(u64, Losses)| At {
-                    slot: *slot,
+                let at = |(slot, losses): (u64, Losses)| At {
+                    slot,
                     slots: 1,
                     value: losses.lost as f64,
                     weight: losses.sent as f64,
                 };
-                found.extend(stream.losses.iter().map(at));
+                found.extend(stream.requests.iter().map(at));
             } else {
                 found.extend(stream.steps.iter().map(step));
             }

@@ -1,18 +1,15 @@
 //! What is kept of one cell, and of the cells of a part together: levels, evidence and the last minutes.
 
-use std::collections::VecDeque;
-
 use serde::{Deserialize, Serialize};
 
 use super::culprit::median;
 use super::evidence::Evidence;
+use super::kept::{Requests, Step, Steps, keep};
 use super::level::Level;
 use crate::span::Span;
 
 /// Length of the time that is judged at once, seconds.
 pub const SLOT: u64 = 5;
-/// Steps of a cell that are kept, and slots of its losses.
-const KEPT: usize = 128;
 /// Answers that a step needs for its median.
 pub const ENOUGH: u64 = 30;
 /// Slots after which a step that never got enough begins anew.
@@ -50,9 +47,9 @@ pub struct Losses {
     pub out: u64,
     pub back: u64,
     /// Requests of seconds in which none was lost.
-    clean: u64,
+    pub clean: u64,
     /// Seconds in which some were.
-    lossy: u64,
+    pub lossy: u64,
 }
 
 impl Losses {
@@ -187,21 +184,6 @@ impl Held {
     }
 }
 
-/// A step of a cell.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Step {
-    /// Its last slot.
-    pub slot: u64,
-    /// How many slots it took.
-    pub slots: u32,
-    /// How far the logarithm of its median was from the level.
-    pub off: f32,
-    /// Answers.
-    pub count: u32,
-    /// Of them, how many were above the former 99th percentile.
-    pub above: u32,
-}
-
 /// Rate of loss as it usually is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Usual {
@@ -245,9 +227,9 @@ pub struct Stream {
     #[serde(skip)]
     slots: u32,
     #[serde(skip)]
-    pub steps: VecDeque<Step>,
+    pub steps: Steps,
     #[serde(skip)]
-    pub losses: VecDeque<(u64, Losses)>,
+    pub requests: Requests,
 }
 
 impl Stream {
@@ -305,10 +287,7 @@ impl Stream {
             let slow = above as f64 / count as f64;
             held.tail = self.growth.tail.step(slot, |sum| sum.score((slow - TAIL.1) / (2.0 * TAIL.1)));
         }
-        keep(
-            &mut self.steps,
-            Step { slot, slots: self.slots, off: off as f32, count: count as u32, above: above as u32 },
-        );
+        keep(&mut self.steps, Step::new(slot, self.slots, off, count, above));
         held
     }
 
@@ -345,7 +324,7 @@ impl Stream {
         if losses.sent == 0 {
             return 0.0;
         }
-        keep(&mut self.losses, (slot, *losses));
+        self.requests.keep(slot, losses);
         self.warm_losses = self.warm_losses.saturating_add(1);
         let (normal, warm) = (self.usual.normal(), self.warm_losses > 60);
         if !self.held {
@@ -378,7 +357,7 @@ impl Stream {
     /// Takes what the last slots showed as normal.
     pub fn accept(&mut self, since: u64) {
         let mut off: Vec<f64> =
-            self.steps.iter().filter(|step| step.slot > since).map(|step| f64::from(step.off)).collect();
+            self.steps.iter().filter(|step| step.slot() > since).map(|step| f64::from(step.off)).collect();
         if let (Some(at), Some(off)) = (self.level.at.as_mut(), median(&mut off)) {
             *at += off;
             // With a reference, that is what moves.
@@ -392,22 +371,15 @@ impl Stream {
         self.crept = None;
         self.growth.drift.clear(since);
         let mut usual = Losses::default();
-        self.losses.iter().filter(|kept| kept.0 > since).for_each(|kept| usual.add(&kept.1));
+        self.requests.iter().filter(|kept| kept.0 > since).for_each(|kept| usual.add(&kept.1));
         if usual.sent > 0 {
             self.usual = Usual::default();
             self.usual.take(&usual);
         }
         (self.tail, self.held) = (None, false);
         self.steps.clear();
-        self.losses.clear();
+        self.requests.clear();
     }
-}
-
-fn keep<T>(kept: &mut VecDeque<T>, next: T) {
-    if kept.len() == KEPT {
-        kept.pop_front();
-    }
-    kept.push_back(next);
 }
 
 /// The cells of a part together.

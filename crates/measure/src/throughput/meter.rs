@@ -206,6 +206,14 @@ impl Metered {
         self.ended = self.ended.max(other.ended);
     }
 
+    /// It ended at `ended` already: what came after was waited for in vain.
+    pub fn end_at(&mut self, ended: Instant) {
+        self.ended = self.ended.min(ended);
+        for stream in &mut self.streams {
+            stream.ended = stream.ended.min(ended);
+        }
+    }
+
     /// The intervals, a list for each stream.
     pub fn intervals(&self) -> impl Iterator<Item = &[Interval]> {
         self.streams.iter().map(|stream| stream.intervals.as_slice())

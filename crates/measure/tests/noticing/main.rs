@@ -275,7 +275,7 @@ fn an_overloaded_machine_is_one_incident() {
     plant(&mut network, LEARN + 120, LEARN + 600, Fault::Busy, |from, _| (1..4).contains(&from));
     let mut lookout = Lookout::new(Settings::default(), network.mesh.clone());
     let mut told = watch(&mut network, &mut lookout, START, START + LEARN + 300);
-    let mut lookout = Lookout::restored(Settings::default(), network.mesh.clone(), lookout.state());
+    let mut lookout = lookout.over(Settings::default(), network.mesh.clone());
     told.extend(watch(&mut network, &mut lookout, START + LEARN + 300, START + LEARN + 1_200));
     let machine = Scope::Machine { machine: "m1".to_owned() };
     let begun: Vec<_> = begun(&told).into_iter().map(|(_, incident)| (incident.kind, incident.scope)).collect();
@@ -333,7 +333,7 @@ fn a_restart_repeats_nothing() {
     let before = watch(&mut network, &mut lookout, START, START + 2_000);
     let open: Vec<Incident> = lookout.open().cloned().collect();
     assert_eq!(open.len(), 1, "{before:?}");
-    let text = serde_json::to_string(&lookout.state()).unwrap();
+    let text = serde_json::to_string(&lookout).unwrap();
     let state: State = serde_json::from_str(&text).unwrap();
     let mut lookout = Lookout::restored(Settings::default(), network.mesh.clone(), state);
     // Text may take the last binary digit of a size.
@@ -458,6 +458,6 @@ fn table_of_costs() {
         took += began.elapsed();
     }
     let each = took.as_nanos() as f64 / (cells * seconds) as f64;
-    let state = serde_json::to_string(&lookout.state()).unwrap().len();
+    let state = serde_json::to_string(&lookout).unwrap().len();
     row!("| {cells} cells at 1 Hz | {each:.0} ns a cell and second | state {} kB |", state / 1_000);
 }

@@ -196,6 +196,7 @@ fn full() -> Picture {
         found: 0,
         ended: None,
         cells: 1,
+        silent_until: None,
     };
     Picture { hosts: vec![host], incidents: vec![incident], ..Picture::default() }
 }

@@ -18,7 +18,7 @@ use socket2::Socket;
 
 use super::not_sent;
 use crate::clock::{self, Monotonic};
-use crate::link::clockwork::fault_of;
+use crate::link::clockwork::{fault_of, poll_one};
 use crate::pace;
 use crate::socket::many;
 
@@ -26,6 +26,8 @@ use crate::socket::many;
 pub const LONGEST: usize = 65_507;
 /// Segments of one buffer at most, on every kernel that knows them (`UDP_MAX_SEGMENTS` was 64 before Linux 6.9).
 pub const SEGMENTS: usize = 64;
+/// How long what was overtaken by the sender's last word is waited for at the most: it says that word again meanwhile.
+const OVERTAKEN: Nanos = Nanos::millis(100);
 /// Nothing waits in a socket for so long, of which somebody reads.
 const LONGEST_WAIT: Nanos = Nanos::secs(2);
 
@@ -148,6 +150,10 @@ pub struct NumberedReceiver<N> {
     arrivals: Arrivals,
     /// What the sender said of its end.
     last: Option<u64>,
+    /// Until when datagrams are waited for that this overtook; 0 where none are.
+    until: Instant,
+    /// When the last of all came.
+    ended: Option<Instant>,
 }
 
 impl<N: Numbering> NumberedReceiver<N> {
@@ -158,7 +164,17 @@ impl<N: Numbering> NumberedReceiver<N> {
         let _ = many::take_segments(socket.as_fd());
         let flags = if waiting == Waiting::Spin { libc::MSG_DONTWAIT } else { 0 };
         let arrivals = Arrivals::new(numbering.clock() == StampClock::Wall);
-        Self { socket, numbering, buffer: vec![0; 1 << 16], flags, stamped: false, arrivals, last: None }
+        Self {
+            socket,
+            numbering,
+            buffer: vec![0; 1 << 16],
+            flags,
+            stamped: false,
+            arrivals,
+            last: None,
+            until: Instant(0),
+            ended: None,
+        }
     }
 
     /// Takes the instants of arrival from the kernel, where it gives them: what waits in the socket for a program that is late
@@ -172,6 +188,11 @@ impl<N: Numbering> NumberedReceiver<N> {
     /// How many datagrams the sender says it sent; `None` while it did not say.
     pub fn last(&self) -> Option<u64> {
         self.last
+    }
+
+    /// When the stream's last datagram came, or the word that it was the last; absent while the sender did not say.
+    pub fn ended(&self) -> Option<Instant> {
+        self.ended
     }
 
     /// The socket itself.
@@ -197,6 +218,20 @@ impl<N: Numbering> NumberedReceiver<N> {
         waited.map_or(now, |waited| Nanos(now.0.saturating_sub(waited)))
     }
 
+    /// Whether the sender's last word ends the stream: it may have overtaken some of it.
+    fn after_word(&self) -> Call {
+        if self.until > Instant(0) && self.arrivals.is_incomplete() { Call::Nothing } else { Call::End }
+    }
+
+    /// Waits for what that word overtook.
+    fn await_overtaken(&self) -> Call {
+        if Monotonic::now() >= self.until {
+            return Call::End;
+        }
+        poll_one(self.socket.as_fd(), false, self.until);
+        Call::Nothing
+    }
+
     /// `false`: it is a word about the stream, and none of its datagrams.
     #[inline]
     fn account(&mut self, datagram: &[u8], now: Nanos) -> bool {
@@ -205,8 +240,16 @@ impl<N: Numbering> NumberedReceiver<N> {
             Some(Mark::Data { number, sent }) => self.arrivals.arrived(number, transit(sent)),
             Some(Mark::Last { count, .. }) => {
                 self.arrivals.last(count);
-                self.last = Some(count);
-                return self.numbering.last_is_data();
+                let is_data = self.numbering.last_is_data();
+                if self.last.replace(count).is_none() {
+                    let now = Monotonic::now();
+                    self.ended = Some(now);
+                    // Peers whose last datagram is that word end by it.
+                    if !is_data {
+                        self.until = now.after(self.arrivals.spread().min(OVERTAKEN));
+                    }
+                }
+                return is_data;
             }
             None => self.arrivals.foreign(),
         }
@@ -217,12 +260,17 @@ impl<N: Numbering> NumberedReceiver<N> {
 impl<N: Numbering> Bulk for NumberedReceiver<N> {
     #[inline]
     fn call(&mut self) -> Result<Call, Fault> {
+        let mut flags = self.flags;
         if self.last.is_some() {
-            return Ok(Call::End);
+            if self.after_word() == Call::End {
+                return Ok(Call::End);
+            }
+            flags |= libc::MSG_DONTWAIT;
         }
-        let received = many::receive_stamped(self.socket.as_fd(), &mut self.buffer, self.flags);
+        let received = many::receive_stamped(self.socket.as_fd(), &mut self.buffer, flags);
         let (Many { length, segment }, stamp) = match received {
             Ok(received) => received,
+            Err(libc::EAGAIN) if self.last.is_some() => return Ok(self.await_overtaken()),
             Err(libc::EAGAIN | libc::EINTR) => return Ok(Call::Nothing),
             Err(errno) => return Err(fault_of(Errno::from_raw_os_error(errno))),
         };
@@ -236,8 +284,9 @@ impl<N: Numbering> Bulk for NumberedReceiver<N> {
             let counts = self.account(&datagram[..length], now);
             self.buffer = datagram;
             if !counts {
-                return Ok(Call::End);
+                return Ok(self.after_word());
             }
+            self.ended = self.ended.map(|_| Monotonic::now());
             return Ok(Call::MovedMany { bytes: length, datagrams: 1 });
         }
         let buffer = std::mem::take(&mut self.buffer);
@@ -248,7 +297,11 @@ impl<N: Numbering> Bulk for NumberedReceiver<N> {
             }
         }
         self.buffer = buffer;
-        Ok(if datagrams == 0 { Call::End } else { Call::MovedMany { bytes, datagrams } })
+        if datagrams == 0 {
+            return Ok(self.after_word());
+        }
+        self.ended = self.ended.map(|_| Monotonic::now());
+        Ok(Call::MovedMany { bytes, datagrams })
     }
 
     fn sight(&mut self) -> Sight {
