@@ -215,17 +215,23 @@ impl Centre {
                 self.switchboard.backlog.done(text.len());
             }
             Event::Heard(line, Heard::Gone(why)) => {
-                if let Some(at) = self.lines.remove(&line) {
+                if let Some(at) = self.lines.get(&line).copied() {
                     self.hosts[at].gone(&why, now());
                     // Why it ended may still come by its standard error: until then the line's number leads here.
-                    self.lines.insert(line, at);
+                    if self.hosts[at].last_words.take().is_some() {
+                        self.lines.remove(&line);
+                    }
                 }
             }
-            Event::Said(line, text) => {
-                if let Some(at) = self.lines.remove(&line) {
+            Event::Said(line, text) => match self.lines.get(&line).copied() {
+                // The end of the line itself has still to be heard.
+                Some(at) if self.hosts[at].line == Some(line) => self.hosts[at].last_words = Some(text),
+                Some(at) => {
                     self.hosts[at].said(&text);
+                    self.lines.remove(&line);
                 }
-            }
+                None => {}
+            },
             Event::Kept(kept) => self.kept(kept),
             Event::NotTold(fault) => self.say(&format!("{}: {}", fault.receiver, fault.text)),
             Event::Reload => self.reload(),
@@ -307,13 +313,13 @@ impl Centre {
             let between = (zones[at].zone.as_deref(), zones[far].zone.as_deref());
             totals.take((&name, &cell.to, cell.over()), between, second, span);
             self.live[id as usize].take(second, span);
-            // What has no agent is asked as it is; an agent that is not put there yet is no fault of anybody's.
+            // What has no agent is asked as it is; an agent that is not put there yet, or that was asked before it was, is no fault of anybody's.
             if let Some(far) = self.hosts.get_mut(far) {
                 let stood = far.stood(second);
                 if span.counts.answered > 0 {
                     far.stands_since.get_or_insert(second);
                 }
-                if !stood {
+                if !stood && !self.live[id as usize].was_answered {
                     continue;
                 }
             }

@@ -248,7 +248,7 @@ fn stories(lossy: (&str, &str)) -> Vec<Story> {
         Story {
             what: "h9 has too little of a processor",
             kind: "overloaded",
-            scopes: vec!["host=h9".to_owned()],
+            scopes: vec!["client=h9".to_owned()],
             begins: Box::new(move |lab| {
                 fs::create_dir(&group).unwrap();
                 fs::write(format!("{group}/cpu.cfs_period_us"), "500000").unwrap();

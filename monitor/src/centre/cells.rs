@@ -32,6 +32,8 @@ pub struct Live {
     /// The latest second that was told, and the latest in which something was answered, and from which on nothing was.
     told: u64,
     unanswered: u64,
+    /// Whether anything was answered since it is watched.
+    pub was_answered: bool,
     minutes: VecDeque<u64>,
     hours: VecDeque<u64>,
 }
@@ -84,7 +86,7 @@ impl Live {
         self.told = self.told.max(at);
         let sent = span.counts.messages_sent();
         if span.counts.answered > 0 {
-            self.unanswered = 0;
+            (self.unanswered, self.was_answered) = (0, true);
         } else if sent > 0 {
             self.unanswered += 1;
         }

@@ -19,6 +19,8 @@ use super::picture::{AgentNow, Standing};
 /// The first wait before an agent is reached for again, seconds; each is twice the one before, up to the longest.
 const FIRST: u64 = 1;
 const LONGEST: u64 = 30;
+/// By when whoever asked in vain has asked again, seconds: the longest pause of an agent, and some.
+const ASKED_AGAIN: u64 = 15;
 /// Beyond what its clock differs from the centre's before its seconds are moved, seconds.
 const SKEW: i64 = 2;
 /// Seconds that a second may be ahead of the centre's clock.
@@ -47,6 +49,8 @@ pub struct Host {
     pub stands_since: Option<u64>,
     /// What is taken off its seconds, since its clock differs.
     pub skew: i64,
+    /// What the leading process said on its standard error, where that ended before the line.
+    pub last_words: Option<String>,
     /// Which cell of the mesh it asks, by whom and by what.
     pub cells: HashMap<(String, Over), CellId>,
     /// Cells that cannot be measured as they were assigned: why.
@@ -78,6 +82,7 @@ impl Host {
             stands_since: None,
             skew: 0,
             cells: HashMap::new(),
+            last_words: None,
             troubles: BTreeMap::new(),
             notes: Vec::new(),
         }
@@ -94,7 +99,7 @@ impl Host {
         sonde: &Path,
         events: &Sender<Event>,
     ) -> Result<(OwnedFd, OwnedFd)> {
-        self.again = None;
+        (self.again, self.last_words) = (None, None);
         let mut child = Command::new(sonde)
             .args(["agent", "--reach", "--state", state])
             .stdin(Stdio::piped())
@@ -171,9 +176,9 @@ impl Host {
         self.retell();
     }
 
-    /// Whether its agent was there to answer in the second `at`, as far as it ever was.
+    /// Whether its agent was there to answer in the second `at`, as far as it ever was, and long enough for all that ask it to have tried again.
     pub fn stood(&self, at: u64) -> bool {
-        self.stands_since.is_some_and(|since| since < at)
+        self.stands_since.is_some_and(|since| since + ASKED_AGAIN < at)
     }
 
     /// Whether the way to it is being laid.
@@ -192,6 +197,10 @@ impl Host {
         self.notes = vec![format!("not reached: {why}")];
         self.stand(Standing::Away, now);
         self.retell();
+        if let Some(text) = &self.last_words {
+            let text = text.clone();
+            self.said(&text);
+        }
     }
 
     /// What the leading process said last: why it ended.

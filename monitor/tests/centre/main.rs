@@ -224,6 +224,26 @@ fn a_pair_that_falls_silent_is_told_by_all_ways() {
     assert!(history.stdout.contains("silent") || history.stdout.contains("nothing is answered"), "{}", history.told());
 }
 
+/// The process that leads to it has ended its standard error long before the line itself ends.
+#[test]
+fn an_agent_whose_line_ends_is_reached_for_again() {
+    let stage = Stage::new("");
+    let (begun, told) = (stage.at("begun"), stage.at("told"));
+    let script = format!(
+        "#!/bin/sh\ncase \"$1\" in key) echo played > \"$2\"; exit 0;; esac\nexec 2>&-\nread host\ncase \"$host\" in *'\"a\"'*) echo begun >> {};; *) exec cat;; esac\nhead -1 {}\nread order\n",
+        begun.display(),
+        told.display()
+    );
+    fs::write(stage.at("sonde"), script).unwrap();
+    stage.tells(&[(1, answer(100_000))]);
+    fs::write(&told, fs::read_to_string(&told).unwrap().replace("\"@\"", "1000000000")).unwrap();
+    let monitor = stage.start();
+    let times = || fs::read_to_string(&begun).map_or(0, |text| text.lines().count());
+    wait::until("it is reached for a third time", || times() >= 3);
+    monitor.signal(Signal::TERM);
+    assert_eq!(monitor.end(LIMIT).code, Some(0));
+}
+
 #[test]
 fn of_what_is_silenced_nobody_is_told_until_the_silence_is_taken_back() {
     let heard = tempfile::NamedTempFile::new().unwrap();

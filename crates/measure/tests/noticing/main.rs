@@ -439,6 +439,38 @@ fn table_of_culprits() {
     }
 }
 
+/// A month in which a host is silent for ten minutes each day, and the watcher is started anew each night: each silence is told once, and what is
+/// known does not grow.
+#[test]
+#[ignore = "minutes: make noticing"]
+fn thirty_days_are_as_the_first_two() {
+    const DAYS: u64 = 30;
+    const DAY: u64 = 86_400;
+    let mut network = Network::new(4, 1, 1, DAILY, 30);
+    for day in 0..DAYS {
+        let noon = day * DAY + DAY / 2;
+        plant(&mut network, noon, noon + 600, Fault::Silent, |from, to| from == 2 || to == 2);
+    }
+    let mut lookout = Lookout::new(Settings::default(), network.mesh.clone());
+    let (mut told, mut octets) = (Vec::new(), Vec::new());
+    for day in 0..DAYS {
+        let (from, to) = (START + day * DAY, START + (day + 1) * DAY);
+        told.extend(watch(&mut network, &mut lookout, from, to));
+        let text = serde_json::to_string(&lookout).unwrap();
+        octets.push(text.len());
+        lookout = Lookout::restored(Settings::default(), network.mesh.clone(), serde_json::from_str(&text).unwrap());
+    }
+    let is_silent = |incident: &Incident| incident.kind == Kind::Silent && incident.scope == host("h2", Role::Both);
+    let silent: Vec<u64> = begun(&told).iter().filter(|(_, each)| is_silent(each)).map(|(_, each)| each.id).collect();
+    let others: Vec<_> = begun(&told).into_iter().filter(|(_, each)| !is_silent(each)).collect();
+    row!("| {DAYS} days, 12 cells | {} silences told | {} others | state {octets:?} |", silent.len(), others.len());
+    assert_eq!(silent.iter().collect::<BTreeSet<_>>().len(), DAYS as usize);
+    assert_eq!((silent.len(), last(&told)), (DAYS as usize, Vec::new()));
+    // Of 360 cell-days one false alarm or two are no surprise.
+    assert!(others.len() <= 2, "{others:?}");
+    assert!(octets[DAYS as usize - 1] * 10 <= octets[1] * 11, "{octets:?}");
+}
+
 #[test]
 #[ignore = "minutes: make noticing"]
 #[expect(clippy::disallowed_methods, reason = "a cost is measured by the clock, and nothing is judged by it")]

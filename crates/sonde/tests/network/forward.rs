@@ -140,6 +140,21 @@ fn copies_on_both_ways_leave_each_way_its_losses() {
     assert!(there > 10 && back > 10, "{there} there, {back} back");
 }
 
+/// Among the late ones are the last of a stream, which the word that it has ended overtakes.
+#[test_case(&[]; "there")]
+#[test_case(&["--reverse"]; "back")]
+fn datagrams_that_only_come_late_are_not_lost(way: &[&str]) {
+    let Some(scene) = Scene::beside("a stream of datagrams on a path of uneven delay") else { return };
+    let _reflector = scene.reflector(&[]);
+    let running = Running::start(&scene, &["--delay", "20ms", "--jitter", "15ms", "--seed", "9"]);
+    let stream = ["throughput", "--json", "-q", "10.181.8.2", "--udp", "--rate", "4M", "-t", "1s", "--no-test"];
+    let record = document(&sonde_in(scene.near()).args(stream).args(way).output().expect("started"));
+    running.counts();
+    let count = |name: &str| number(&record, &format!("/stream/detail/datagrams/{name}"));
+    let (came, lost) = (count("received"), count("lost"));
+    assert!(lost == 0 && came == count("expected") && came > 100 && count("out_of_order") > 10, "{came}, {lost} lost");
+}
+
 /// Both namespaces read the clock of one host.
 #[test]
 fn a_delay_of_one_way_is_told_as_such_where_the_clocks_are_said_to_agree() {
