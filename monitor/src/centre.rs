@@ -183,6 +183,17 @@ impl Centre {
             host.stands_since = centre.state.stood.contains(&known.name).then_some(0);
         }
         centre.settle_in();
+        // A silence may have come or gone meanwhile: receivers know what they were told.
+        let silent = |incident: &Incident| centre.silent_until(incident, now);
+        let notes: Vec<Note> = centre
+            .incidents
+            .values()
+            .map(|incident| Note { silent_until: silent(incident), incident: incident.clone(), ended: None })
+            .collect();
+        for note in notes {
+            centre.silent.extend(note.silent_until.map(|until| (note.incident.id, until)));
+            centre.telling.note(&note);
+        }
         Ok(centre)
     }
 
@@ -334,6 +345,7 @@ impl Centre {
         for change in self.lookout.step(now) {
             self.change(&change, now);
         }
+        self.hosts.iter_mut().for_each(|host| host.listen(now));
         self.judge_silences(now);
         self.reach_due(now);
         if epoch(&self.plan, now) != self.epoch {

@@ -166,6 +166,13 @@ impl Host {
         self.stand(standing, now);
     }
 
+    /// Takes note that it tells nothing, where that is so: its line may be dead and not have ended yet.
+    pub fn listen(&mut self, now: u64) {
+        if self.agent.standing == Standing::Measuring && self.agent.last.is_some_and(|last| last + BEHIND < now) {
+            self.stand(Standing::Quiet, now);
+        }
+    }
+
     /// Takes note of what does not work, or works again where `text` is empty.
     pub fn trouble(&mut self, to: &str, over: Over, text: &str) {
         if text.is_empty() {
@@ -283,6 +290,18 @@ mod tests {
         assert_eq!(host.second_of(1_010, 1_010), 1_010);
         assert_eq!(host.second_of(4_611, 1_011), 1_011);
         assert_eq!(host.second_of(4_612, 1_012), 1_012, "and goes on");
+    }
+
+    #[test]
+    fn an_agent_that_tells_nothing_does_not_stand_as_one_that_measures() {
+        let mut host = Host::new(0, 0);
+        host.heard(100, 101);
+        host.listen(110);
+        assert_eq!((host.agent.standing, host.agent.since), (Standing::Measuring, 101));
+        host.listen(111);
+        assert_eq!((host.agent.standing, host.agent.since), (Standing::Quiet, 111));
+        host.heard(112, 113);
+        assert_eq!(host.agent.standing, Standing::Measuring);
     }
 
     #[test]

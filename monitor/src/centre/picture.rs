@@ -77,6 +77,8 @@ pub enum Standing {
     Starting,
     /// Its seconds come.
     Measuring,
+    /// Its line stands, and nothing comes.
+    Quiet,
     /// It is connected, and its seconds are old: it tells what it kept.
     CatchingUp,
     /// It is not reached.

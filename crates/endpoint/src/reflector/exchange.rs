@@ -209,10 +209,10 @@ impl<L: Link + Send + std::fmt::Debug + 'static> Exchange<L> {
     /// Whether the port that it answers is another session's by now: its client has gone, and the next came to have the same one
     /// before that was known here. What else came with another token is malformed.
     fn is_left(&mut self) -> bool {
-        let Some((from, _)) = self.held.ends() else { return false };
+        let from = self.held.ends().map(|(from, _)| from);
         let (held, shared) = (&self.held, &self.shared);
         self.answerer.foreign.retain(|message| {
-            let is_anothers = datagram::is_of_another(&held.session, message, from, shared);
+            let is_anothers = from.is_some_and(|from| datagram::is_of_another(&held.session, message, from, shared));
             if !is_anothers {
                 held.session.malformed.fetch_add(1, Ordering::Relaxed);
             }

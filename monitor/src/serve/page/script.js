@@ -330,7 +330,7 @@ function incidentsView(id) {
     make('h2', { text: 'Cells of those named' }), table(['cell', 'state now', 'p50', 'usually', 'lost'], rows)];
 }
 
-const STANDING = { starting: 'is being reached', measuring: 'measures', 'catching-up': 'tells what it kept', away: 'is not reached' };
+const STANDING = { starting: 'is being reached', measuring: 'measures', quiet: 'tells nothing', 'catching-up': 'tells what it kept', away: 'is not reached' };
 
 function hostsView() {
   const rows = picture.hosts.map((host) => {
