@@ -45,7 +45,7 @@ impl Keeper {
     /// The system starts none.
     pub fn start(store: Box<dyn Store>, retention: Retention, tell: impl Fn(Kept) + Send + 'static) -> Result<Self> {
         let (batches, inbox) = mpsc::channel();
-        let clerk = Clerk { store, retention, tell, inbox, rolled: None };
+        let clerk = Clerk { store, retention, tell, inbox, rolled: None, is_failing: false };
         let thread = thread::Builder::new().name("keeper".to_owned()).spawn(move || clerk.run())?;
         Ok(Self { batches, thread })
     }
@@ -71,6 +71,8 @@ struct Clerk<T> {
     inbox: Receiver<(Batch, u64)>,
     /// The hour in which old things were removed last.
     rolled: Option<u64>,
+    /// Whether it was told that the store does not work, and not yet that it does again.
+    is_failing: bool,
 }
 
 impl<T: Fn(Kept)> Clerk<T> {
@@ -80,9 +82,24 @@ impl<T: Fn(Kept)> Clerk<T> {
                 return;
             }
             match self.tend(now) {
-                Ok(marks) => (self.tell)(Kept::Marks(marks)),
-                Err(error) => (self.tell)(Kept::Fault(Some(error.to_string()))),
+                Ok(marks) => {
+                    self.is_well();
+                    (self.tell)(Kept::Marks(marks));
+                }
+                Err(error) => self.failed(&error),
             }
+        }
+    }
+
+    fn failed(&mut self, error: &StoreError) {
+        self.is_failing = true;
+        (self.tell)(Kept::Fault(Some(error.to_string())));
+    }
+
+    /// Whatever failed before works again.
+    fn is_well(&mut self) {
+        if std::mem::take(&mut self.is_failing) {
+            (self.tell)(Kept::Fault(None));
         }
     }
 
@@ -100,7 +117,7 @@ impl<T: Fn(Kept)> Clerk<T> {
                 }
                 Err(error) => {
                     failed = true;
-                    (self.tell)(Kept::Fault(Some(error.to_string())));
+                    self.failed(&error);
                     if !self.rest(&mut batch, wait) {
                         return false;
                     }
@@ -109,7 +126,7 @@ impl<T: Fn(Kept)> Clerk<T> {
             }
         }
         if failed {
-            (self.tell)(Kept::Fault(None));
+            self.is_well();
         }
         let mut upto = std::collections::BTreeMap::new();
         batch.parts.iter().for_each(|part| {
@@ -143,5 +160,36 @@ impl<T: Fn(Kept)> Clerk<T> {
             self.rolled = Some(now / 3_600);
         }
         self.store.marks(now.saturating_sub(MARKS), now + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+    use crate::store::Purpose;
+    use crate::store::place::open;
+
+    /// Nothing is wrong with what is to be kept, but with what is looked up beside it.
+    #[test]
+    fn what_works_again_is_told_whatever_failed() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("monitor.db");
+        let store = open(file.to_str(), Purpose::Keep).unwrap();
+        let beside = rusqlite::Connection::open(&file).unwrap();
+        let (sender, told) = mpsc::channel();
+        let keeper = Keeper::start(store, Retention::default(), move |kept| sender.send(kept).unwrap()).unwrap();
+        let until = |now: u64, is: fn(&Kept) -> bool| {
+            keeper.keep(Vec::new(), Vec::new(), now);
+            told.iter().find(is).unwrap()
+        };
+        beside.execute("ALTER TABLE marks RENAME TO elsewhere", []).unwrap();
+        let failed = until(1_000_000, |kept| matches!(kept, Kept::Fault(_)));
+        assert!(matches!(failed, Kept::Fault(Some(_))), "{failed:?}");
+        beside.execute("ALTER TABLE elsewhere RENAME TO marks", []).unwrap();
+        let again = until(1_000_010, |kept| matches!(kept, Kept::Fault(_) | Kept::Marks(_)));
+        assert!(matches!(again, Kept::Fault(None)), "{again:?}");
+        keeper.finish();
     }
 }

@@ -120,9 +120,12 @@ mod tests {
         let kept = stripped(&own);
         assert!(kept.len() * 4 < own.len() * 3, "{} of {} bytes", kept.len(), own.len());
         let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("program");
-        std::fs::write(&file, &kept).unwrap();
-        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o700)).unwrap();
+        let (written, file) = (folder.path().join("written"), folder.path().join("program"));
+        std::fs::write(&written, &kept).unwrap();
+        std::fs::set_permissions(&written, std::fs::Permissions::from_mode(0o700)).unwrap();
+        // By another process: a child that another test starts meanwhile would hold a file open that was written here, and what is open to be written
+        // is not run.
+        assert!(Command::new("cp").arg("-p").args([&written, &file]).status().unwrap().success());
         let listed = Command::new(&file).arg("--list").output().unwrap();
         assert!(listed.status.success() && String::from_utf8_lossy(&listed.stdout).contains(": test"), "{listed:?}");
         assert_eq!(stripped(&kept), kept);
