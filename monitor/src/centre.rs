@@ -184,15 +184,8 @@ impl Centre {
         }
         centre.settle_in();
         // A silence may have come or gone meanwhile: receivers know what they were told.
-        let silent = |incident: &Incident| centre.silent_until(incident, now);
-        let notes: Vec<Note> = centre
-            .incidents
-            .values()
-            .map(|incident| Note { silent_until: silent(incident), incident: incident.clone(), ended: None })
-            .collect();
-        for note in notes {
-            centre.silent.extend(note.silent_until.map(|until| (note.incident.id, until)));
-            centre.telling.note(&note);
+        for incident in centre.incidents.values().cloned().collect::<Vec<_>>() {
+            centre.note(&incident, None, now);
         }
         Ok(centre)
     }
@@ -556,12 +549,7 @@ impl Centre {
                 None
             }
         };
-        let silent_until = self.silent_until(incident, now);
-        match silent_until.filter(|_| ended.is_none()) {
-            Some(until) => self.silent.insert(incident.id, until),
-            None => self.silent.remove(&incident.id),
-        };
-        self.telling.note(&Note { incident: incident.clone(), ended, silent_until });
+        self.note(incident, ended, now);
         self.unkept.push(store::Incident {
             id: self.state.uuid(incident.id),
             kind: kind(incident.kind).to_owned(),
@@ -581,19 +569,21 @@ impl Centre {
 
     /// Receivers hear where a silence began or ended, or was taken back, of what goes on.
     fn judge_silences(&mut self, now: u64) {
-        if self.plan.silence.is_empty() && self.silent.is_empty() {
-            return;
+        let known = |incident: &Incident| self.silent.get(&incident.id).copied();
+        let changed = self.incidents.values().filter(|each| self.silent_until(each, now) != known(each));
+        for incident in changed.cloned().collect::<Vec<_>>() {
+            self.note(&incident, None, now);
         }
-        for incident in self.incidents.values() {
-            let silent_until = self.silent_until(incident, now);
-            if silent_until != self.silent.get(&incident.id).copied() {
-                self.telling.note(&Note { incident: incident.clone(), ended: None, silent_until });
-                match silent_until {
-                    Some(until) => self.silent.insert(incident.id, until),
-                    None => self.silent.remove(&incident.id),
-                };
-            }
-        }
+    }
+
+    /// Has receivers told of an incident as it is, silent or not.
+    fn note(&mut self, incident: &Incident, ended: Option<u64>, now: u64) {
+        let silent_until = self.silent_until(incident, now);
+        match silent_until.filter(|_| ended.is_none()) {
+            Some(until) => self.silent.insert(incident.id, until),
+            None => self.silent.remove(&incident.id),
+        };
+        self.telling.note(&Note { incident: incident.clone(), ended, silent_until });
     }
 
     fn picture(&self, now: u64) -> Picture {

@@ -107,7 +107,7 @@ pub fn end_by(signal: Signal) -> ! {
     std::process::abort()
 }
 
-/// Whether it was ignored when we were started.
+/// True for a signal that was ignored when this process was started.
 pub fn is_ignored(signal: Signal) -> bool {
     let mut action = MaybeUninit::<libc::sigaction>::uninit();
     // SAFETY: the number is a valid signal's, a null new action changes nothing, and `action` has room for the present one.

@@ -63,7 +63,7 @@ pub fn take_in(message: Vec<u8>, from: SocketAddr, local: SocketAddr, to: (&Arc<
     }
 }
 
-/// Whether `message`, which came from `from` to a flow of `session`, is one of another session.
+/// True for a datagram from `from` that is authentic for another session than `session`, to whose flow's socket it came.
 pub fn is_of_another(session: &Session, message: &[u8], from: SocketAddr, shared: &Shared) -> bool {
     named(message, shared)
         .is_some_and(|(named, header)| named.token != session.token && fits(&named, &header, message, from))

@@ -144,7 +144,7 @@ impl Stints {
 pub struct Exchange<L: Link> {
     answerer: Answerer<L>,
     held: Held,
-    /// Whether its link takes segments.
+    /// True where the link takes segments.
     many: bool,
     /// When its latest request was answered in the yard.
     latest: Option<Instant>,
@@ -206,8 +206,8 @@ impl<L: Link + Send + std::fmt::Debug + 'static> Exchange<L> {
         self.leave(before);
     }
 
-    /// Whether the port that it answers is another session's by now: its client has gone, and the next came to have the same one
-    /// before that was known here. What else came with another token is malformed.
+    /// True where the client's port belongs to another session by now: the client has gone, and the next one got its port before that was
+    /// known here. Other datagrams with a foreign token are counted as malformed.
     fn is_left(&mut self) -> bool {
         let from = self.held.ends().map(|(from, _)| from);
         let (held, shared) = (&self.held, &self.shared);

@@ -181,7 +181,7 @@ fn what_the_last_word_overtook_is_not_lost() {
     assert_eq!((counted.expected, counted.received, counted.lost, counted.out_of_order), (5, 5, 0, 3));
 }
 
-/// What never comes is waited for as long as one may be later than another, and no longer.
+/// Lost datagrams end the wait after the spread of transit times.
 #[test]
 fn what_is_lost_ends_the_wait() {
     let (near, far) = datagrams();

@@ -63,7 +63,7 @@ pub struct MonitorPlan {
     /// Whom to tell.
     #[serde(default)]
     pub tell: Vec<Receiver>,
-    /// Of what nobody is told for a time.
+    /// Silences: incidents that are told to nobody for a time.
     #[serde(default)]
     pub silence: Vec<Silence>,
     /// The collector of OpenTelemetry that metrics are sent to; absent: the one that the environment names, if it does.

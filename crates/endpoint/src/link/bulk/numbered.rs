@@ -26,7 +26,7 @@ use crate::socket::many;
 pub const LONGEST: usize = 65_507;
 /// Segments of one buffer at most, on every kernel that knows them (`UDP_MAX_SEGMENTS` was 64 before Linux 6.9).
 pub const SEGMENTS: usize = 64;
-/// How long what was overtaken by the sender's last word is waited for at the most: it says that word again meanwhile.
+/// Longest wait for datagrams that the sender's end mark overtook. The sender repeats the mark meanwhile.
 const OVERTAKEN: Nanos = Nanos::millis(100);
 /// Nothing waits in a socket for so long, of which somebody reads.
 const LONGEST_WAIT: Nanos = Nanos::secs(2);
@@ -150,7 +150,7 @@ pub struct NumberedReceiver<N> {
     arrivals: Arrivals,
     /// What the sender said of its end.
     last: Option<u64>,
-    /// Until when datagrams are waited for that this overtook; 0 where none are.
+    /// End of the wait for datagrams that the end mark overtook; 0 where there is no such wait.
     until: Instant,
     /// When the last of all came.
     ended: Option<Instant>,
@@ -218,12 +218,12 @@ impl<N: Numbering> NumberedReceiver<N> {
         waited.map_or(now, |waited| Nanos(now.0.saturating_sub(waited)))
     }
 
-    /// Whether the sender's last word ends the stream: it may have overtaken some of it.
+    /// [`Call::End`] once the sender's end mark came and no datagram before it can be missing any more, else [`Call::Nothing`].
     fn after_word(&self) -> Call {
         if self.until > Instant(0) && self.arrivals.is_incomplete() { Call::Nothing } else { Call::End }
     }
 
-    /// Waits for what that word overtook.
+    /// Waits for datagrams that the end mark overtook.
     fn await_overtaken(&self) -> Call {
         if Monotonic::now() >= self.until {
             return Call::End;
