@@ -330,7 +330,7 @@ impl Centre {
             judged.push((id, span));
         }
         drop(totals);
-        self.lookout.beat(self.hosts[at].id, second, beat.own.is_disturbed(), &judged);
+        self.lookout.beat(self.hosts[at].id, second, beat.own.punctuality(), &judged);
     }
 
     /// What is done once a second.

@@ -2,6 +2,7 @@
 //!
 //! How often it is wrong: `docs/explain/noticing.md`.
 
+use measure::lookout::agent::Punctuality;
 use measure::lookout::incident::{Change, Ending, Incident, Kind};
 use measure::lookout::{Cell, Host, Lookout, Mesh, Settings};
 use measure::span::Span;
@@ -40,7 +41,8 @@ impl Notices {
     pub fn take(&mut self, second: u64, disturbed: bool, span: &Span) -> Vec<Change> {
         // The first step begins the time: a second before it would not be taken.
         let mut changes = self.lookout.step(second);
-        self.lookout.beat(0, second, disturbed, &[(0, span)]);
+        let own = if disturbed { Punctuality::Disturbed } else { Punctuality::Punctual };
+        self.lookout.beat(0, second, own, &[(0, span)]);
         changes.extend(self.lookout.step(second + 1));
         // A process that says nothing is told of by its row.
         changes.retain(|change| change.incident().kind != Kind::AgentSilent);

@@ -3,7 +3,7 @@
 //! Seconds go in as agents report them; incidents come out. Time comes in as an argument. The method and its promise stand in
 //! `docs/explain/noticing.md`.
 
-mod agent;
+pub mod agent;
 mod culprit;
 pub mod delay;
 mod evidence;
@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 
-use self::agent::Agent;
+use self::agent::{Agent, Own, Punctuality};
 use self::culprit::{Seen, culprits};
 use self::incident::{Change, Ending, Kind, Onset, Role, Scope, Size};
 use self::incidents::{Incidents, Open};
@@ -285,19 +285,20 @@ impl Lookout {
         *stream = Stream::seasonal(season, stream.usual);
     }
 
-    /// Takes a second of a host's agent: `second` since 1970, whether it was disturbed, and its cells. Its cells are those that it probes.
+    /// Takes a second of a host's agent: `second` since 1970, how punctual it was, and its cells. Its cells are those that it probes.
     /// A second that comes before the first [`Lookout::step`], after it was judged, or more than 15 seconds before its time is not taken: then the
     /// answer is false.
-    pub fn beat(&mut self, host: HostId, second: u64, disturbed: bool, cells: &[(CellId, &Span)]) -> bool {
+    pub fn beat(&mut self, host: HostId, second: u64, own: Punctuality, cells: &[(CellId, &Span)]) -> bool {
         let slot = second / SLOT;
         // Only the caller's clock begins the time: one agent's clock may be wrong.
         let Some(closed) = self.closed.filter(|closed| slot <= closed + PENDING) else { return false };
         if let Some(agent) = self.agents.get_mut(host as usize) {
-            agent.take(second, disturbed);
+            agent.take(second, own);
         }
         if slot <= closed {
             return false;
         }
+        let disturbed = own == Punctuality::Disturbed;
         for (id, span) in cells {
             let at = *id as usize;
             if self.mesh.cells.get(at).is_none_or(|cell| cell.from != host) {
@@ -309,7 +310,7 @@ impl Lookout {
             }
             let goes_on = self.silences[at].take(second, span, self.streams[at].usual.normal());
             if !disturbed {
-                self.gathered[at][(slot % PENDING) as usize].take(span, goes_on);
+                self.gathered[at][(slot % PENDING) as usize].take(second, span, goes_on);
             }
         }
         true
@@ -525,8 +526,11 @@ impl Lookout {
     /// Judges a slot whose seconds are all here.
     fn close(&mut self, slot: u64, now: u64, changes: &mut Vec<Change>) {
         let (mut alarms, mut drifted) = (Alarms::default(), None);
+        let own: Vec<Own> = self.agents.iter().map(|agent| agent.slot(slot * SLOT)).collect();
         for (id, gathered) in self.gathered.iter_mut().enumerate() {
             let gathered = &mut gathered[(slot % PENDING) as usize];
+            let Cell { from, to, .. } = self.mesh.cells[id];
+            gathered.leave_out(own[from as usize], own[to as usize]);
             let losses = gathered.losses;
             let stream = &mut self.streams[id];
             let (held, off) = stream.close(slot, gathered);

@@ -7,6 +7,7 @@
 //! Versions: whoever does not know a field ignores it, and a line of an unknown kind is skipped; so both ends may differ by one.
 
 use measure::event::Counts;
+use measure::lookout::agent::Punctuality;
 use measure::prober::second::LATE;
 use measure::span::Span;
 use measure::unit::Nanos;
@@ -198,6 +199,15 @@ impl Health {
             None => self.slip_ns.is_some_and(|slip| slip > LATE),
         };
         is_late || self.dropped.is_some_and(|dropped| dropped > 0)
+    }
+
+    /// How punctual the agent was.
+    pub fn punctuality(&self) -> Punctuality {
+        match self.slip_ns {
+            _ if self.is_disturbed() => Punctuality::Disturbed,
+            Some(slip) if slip > LATE => Punctuality::SomeLate,
+            _ => Punctuality::Punctual,
+        }
     }
 }
 

@@ -1,6 +1,8 @@
-//! How the agents themselves are: whether they report, and whether their seconds were disturbed.
+//! How the agents themselves are: whether they report, and how punctual they are.
 
 use serde::{Deserialize, Serialize};
+
+use super::stream::SLOT;
 
 /// Seconds without a report, beyond those that any report takes, after which an agent is silent.
 const SILENT: u64 = 10;
@@ -11,28 +13,61 @@ const FEWEST: u32 = 20;
 /// Share of disturbed seconds from which a host is overloaded, and up to which it no longer is.
 const OVERLOADED: (f64, f64) = (0.3, 0.05);
 
+/// How punctual an agent was in a second: what its own host delays looks like the network's delay.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Punctuality {
+    /// All left when it was due.
+    #[default]
+    Punctual,
+    /// Some requests left late: as many replies may have been late too, which hides a tail and makes one, and moves no median.
+    SomeLate,
+    /// So many left late, or replies were dropped, that nothing of the second is the network's for sure.
+    Disturbed,
+}
+
+/// The same of each second of a slot.
+pub type Own = [Punctuality; SLOT as usize];
+
 /// One agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Agent {
     /// Last second that was reported.
     pub last: Option<u64>,
-    /// The last seconds, the latest in the lowest bit: reported, and disturbed.
+    /// The last seconds, the latest in the lowest bit: reported, disturbed, and those with late requests, which the disturbed are too.
     reported: u64,
     disturbed: u64,
+    #[serde(default)]
+    late: u64,
 }
 
 impl Agent {
     /// Takes a second.
-    pub fn take(&mut self, second: u64, disturbed: bool) {
+    pub fn take(&mut self, second: u64, own: Punctuality) {
         let later = self.last.map_or(64, |last| second.saturating_sub(last));
         let earlier = self.last.map_or(0, |last| last.saturating_sub(second));
         let shift = |bits: u64| bits.checked_shl(u32::try_from(later).unwrap_or(64)).unwrap_or(0);
-        (self.reported, self.disturbed) = (shift(self.reported), shift(self.disturbed));
+        for seconds in [&mut self.reported, &mut self.disturbed, &mut self.late] {
+            *seconds = shift(*seconds);
+        }
         if let Some(bit) = 1_u64.checked_shl(u32::try_from(earlier).unwrap_or(64)) {
             self.reported |= bit;
-            self.disturbed |= if disturbed { bit } else { 0 };
+            self.disturbed |= if own == Punctuality::Disturbed { bit } else { 0 };
+            self.late |= if own == Punctuality::Punctual { 0 } else { bit };
         }
         self.last = self.last.max(Some(second));
+    }
+
+    /// How punctual it was in a slot that begins with the second `first`: in each second of it, where that is remembered.
+    pub fn slot(&self, first: u64) -> Own {
+        std::array::from_fn(|second| {
+            let back = self.last.and_then(|last| last.checked_sub(first + second as u64));
+            let was = |of: u64| back.and_then(|back| of.checked_shr(u32::try_from(back).ok()?)).unwrap_or(0) & 1 == 1;
+            match (was(self.disturbed), was(self.late)) {
+                (true, _) => Punctuality::Disturbed,
+                (false, true) => Punctuality::SomeLate,
+                (false, false) => Punctuality::Punctual,
+            }
+        })
     }
 
     /// Share of the last minute's seconds that were disturbed; absent where too few were reported.
@@ -59,5 +94,25 @@ impl Agent {
     /// Whether it stopped to report, where it is listened to since `since`.
     pub fn is_silent(&self, now: u64, settle: u64, since: u64) -> bool {
         self.last.is_some_and(|last| last.max(since) + settle + SILENT < now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_are_remembered_in_whatever_order_they_come() {
+        use Punctuality::{Disturbed, Punctual, SomeLate};
+        let mut agent = Agent::default();
+        assert_eq!(agent.slot(0), [Punctual; 5]);
+        for (second, own) in [(107, Punctual), (101, SomeLate), (106, Disturbed)] {
+            agent.take(second, own);
+        }
+        assert_eq!(agent.slot(100), [Punctual, SomeLate, Punctual, Punctual, Punctual]);
+        assert_eq!(agent.slot(105), [Punctual, Disturbed, Punctual, Punctual, Punctual]);
+        // After more than a minute it is forgotten.
+        agent.take(171, Punctual);
+        assert_eq!(agent.slot(105), [Punctual; 5]);
     }
 }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::CellId;
 use super::incident::{Change, Ending, Estimate, Incident, Kind, Role, Scope, Size};
+use super::kept::Step;
 use super::parts::Part;
 use super::place::Placed;
 use super::stream::{Losses, NORMAL_LOSS, Stream};
@@ -64,7 +65,7 @@ impl Open {
         }
         let steps = own.clone().flat_map(|stream| stream.steps.iter()).filter(|step| step.slot() > since);
         if self.incident.kind == Kind::Tail {
-            let (above, count) = steps.fold((0, 0), |sum, step| (sum.0 + step.above(), sum.1 + u64::from(step.count)));
+            let (above, count) = steps.map(Step::tail).fold((0, 0), |sum, (above, of)| (sum.0 + above, sum.1 + of));
             return (count > 0).then(|| (above * 100 <= count * 3, true));
         }
         let mut offs: Vec<f64> = steps.map(|step| f64::from(step.off)).collect();

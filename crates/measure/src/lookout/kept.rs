@@ -15,16 +15,14 @@ pub struct Step {
     above: u16,
     /// How far the logarithm of its median was from the level.
     pub off: f32,
-    /// Answers.
-    pub count: u32,
+    of: u32,
 }
 
 impl Step {
-    /// The one that ended with `slot` and took so many slots, with its median's distance from the level; `count` answers, of which so many were above the
-    /// former 99th percentile.
-    pub fn new(slot: u64, slots: u32, off: f64, count: u64, above: u64) -> Self {
-        let step = Self { slot: slot as u32, slots: slots as u16, above: 0, off: off as f32, count: count as u32 };
-        Self { above: u16::try_from(above).unwrap_or(u16::MAX), ..step }
+    /// The one that ended with `slot` and took so many slots, with its median's distance from the level, and its tail as [`Step::tail`] gives it.
+    pub fn new(slot: u64, slots: u32, off: f64, (above, of): (u64, u64)) -> Self {
+        let above = u16::try_from(above).unwrap_or(u16::MAX);
+        Self { slot: slot as u32, slots: slots as u16, above, off: off as f32, of: of as u32 }
     }
 
     /// Its last slot.
@@ -37,9 +35,9 @@ impl Step {
         self.slots.into()
     }
 
-    /// Answers above the former 99th percentile.
-    pub fn above(&self) -> u64 {
-        self.above.into()
+    /// Answers above the former 99th percentile, and of how many; 0 of 0 where the ends themselves were too often late.
+    pub fn tail(&self) -> (u64, u64) {
+        (self.above.into(), self.of.into())
     }
 }
 

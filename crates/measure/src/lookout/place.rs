@@ -5,6 +5,7 @@ use fastrand::Rng;
 use super::CellId;
 use super::culprit::{Seen, culprits, effect};
 use super::incident::{Direction, Estimate, Kind, Onset, Size};
+use super::kept::Step;
 use super::parts::Part;
 use super::stream::{Losses, SLOT, Stream, TAIL};
 use crate::statistics::loss::wilson;
@@ -135,8 +136,9 @@ impl View<'_> {
                 }),
                 Kind::Tail => stream.steps.iter().for_each(|step| {
                     if let Some(block) = block(step.slot()) {
-                        found[block].0 += step.above() as f64;
-                        found[block].1 += f64::from(step.count) * TAIL.1;
+                        let (above, of) = step.tail();
+                        found[block].0 += above as f64;
+                        found[block].1 += of as f64 * TAIL.1;
                     }
                 }),
                 _ => stream.steps.iter().for_each(|step| {
@@ -179,7 +181,7 @@ impl View<'_> {
             return estimate(sum.lost, sum.sent).map(Size::Lost);
         }
         let steps = streams.flat_map(|stream| stream.steps.iter()).filter(|step| step.slot() > since);
-        let (above, count) = steps.fold((0, 0), |sum, step| (sum.0 + step.above(), sum.1 + u64::from(step.count)));
+        let (above, count) = steps.map(Step::tail).fold((0, 0), |sum, (above, of)| (sum.0 + above, sum.1 + of));
         estimate(above, count).map(Size::Slow)
     }
 
@@ -244,9 +246,10 @@ impl View<'_> {
         let mut found: Vec<At> = Vec::new();
         for cell in cells.iter().filter(|cell| !self.masked[**cell as usize]) {
             let stream = &self.streams[*cell as usize];
-            let step = |step: &super::kept::Step| {
+            let step = |step: &Step| {
                 let (value, weight) = if kind == Kind::Tail {
-                    (step.above() as f64, f64::from(step.count))
+                    let (above, of) = step.tail();
+                    (above as f64, of as f64)
                 } else {
                     (f64::from(step.off), 1.0)
                 };

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::agent::{Own, Punctuality};
 use super::culprit::median;
 use super::evidence::Evidence;
 use super::kept::{Requests, Step, Steps, keep};
@@ -31,11 +32,22 @@ const CREPT: f64 = 0.15;
 /// Evidence below which nothing is growing yet.
 const GROWING: f64 = 100.0;
 
+/// Answers of one second that took as long.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Value {
+    /// Logarithm of the response time.
+    log: f32,
+    count: u16,
+    /// Which of its slot.
+    second: u8,
+    /// An end of the cell was late itself, so that it may be slow by that.
+    is_blurred: bool,
+}
+
 /// What one slot of a cell had.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Gathered {
-    /// Logarithms of response times, and how often.
-    values: Vec<(f32, u32)>,
+    values: Vec<Value>,
     pub losses: Losses,
 }
 
@@ -69,10 +81,11 @@ impl Losses {
 }
 
 impl Gathered {
-    /// Takes a second.
-    pub fn take(&mut self, span: &Span, goes_on_silent: bool) {
+    /// Takes a second, which is this one since 1970.
+    pub fn take(&mut self, second: u64, span: &Span, goes_on_silent: bool) {
         for (nanos, count) in span.times.buckets().filter(|(nanos, _)| *nanos > 0) {
-            self.values.push(((nanos as f64).ln() as f32, u32::try_from(count).unwrap_or(u32::MAX)));
+            let (log, count) = ((nanos as f64).ln() as f32, u16::try_from(count).unwrap_or(u16::MAX));
+            self.values.push(Value { log, count, second: (second % SLOT) as u8, is_blurred: false });
         }
         let sent = span.counts.messages_sent();
         let lost = sent.saturating_sub(span.counts.answered);
@@ -91,8 +104,16 @@ impl Gathered {
         }
     }
 
-    fn count(&self) -> u64 {
-        self.values.iter().map(|(_, count)| u64::from(*count)).sum()
+    /// Leaves out what the ends themselves did, the one that asks and the one that answers: who answers late may be overloaded as much as who asks late.
+    pub fn leave_out(&mut self, near: Own, far: Own) {
+        self.values.retain_mut(|value| {
+            let second = usize::from(value.second);
+            value.is_blurred = near[second].max(far[second]) > Punctuality::Punctual;
+            far[second] < Punctuality::Disturbed
+        });
+        if far.contains(&Punctuality::Disturbed) {
+            self.losses = Losses::default();
+        }
     }
 
     /// Nothing, in the same room.
@@ -102,15 +123,18 @@ impl Gathered {
     }
 }
 
-/// The value at a quantile of counted values; sorts them. `None` of none.
-fn quantile(values: &mut [(f32, u32)], q: f64) -> Option<f64> {
-    values.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
-    let total: u64 = values.iter().map(|(_, count)| u64::from(*count)).sum();
-    let rank = ((total as f64 * q).ceil() as u64).max(1);
+fn count(values: &[Value]) -> u64 {
+    values.iter().map(|value| u64::from(value.count)).sum()
+}
+
+/// The logarithm at a quantile of counted values; sorts them. `None` of none.
+fn quantile(values: &mut [Value], q: f64) -> Option<f64> {
+    values.sort_unstable_by(|one, other| one.log.total_cmp(&other.log));
+    let rank = ((count(values) as f64 * q).ceil() as u64).max(1);
     let mut upto = 0;
-    values.iter().find_map(|(value, count)| {
-        upto += u64::from(*count);
-        (upto >= rank).then_some(f64::from(*value))
+    values.iter().find_map(|value| {
+        upto += u64::from(value.count);
+        (upto >= rank).then_some(f64::from(value.log))
     })
 }
 
@@ -223,7 +247,7 @@ pub struct Stream {
     pub crept: Option<u64>,
     looked: u64,
     #[serde(skip)]
-    step: Vec<(f32, u32)>,
+    step: Vec<Value>,
     #[serde(skip)]
     slots: u32,
     #[serde(skip)]
@@ -241,7 +265,7 @@ impl Stream {
     /// Takes a slot that is over. Tells the evidence, and the median's distance from the level for the streams of its parts.
     pub fn close(&mut self, slot: u64, gathered: &mut Gathered) -> (Held, Option<f64>) {
         let season = self.season(slot);
-        gathered.values.iter_mut().for_each(|value| value.0 -= season as f32);
+        gathered.values.iter_mut().for_each(|value| value.log -= season as f32);
         let held = Held { loss: self.close_losses(slot, &gathered.losses), ..Held::default() };
         if gathered.values.is_empty() && self.step.is_empty() {
             return (held, None);
@@ -249,33 +273,32 @@ impl Stream {
         let of_slot = quantile(&mut gathered.values, 0.5);
         let off = self.level.at.filter(|_| self.level.is_warm()).zip(of_slot).map(|(at, median)| median - at);
         self.slots += 1;
-        let enough = gathered.count() >= ENOUGH;
+        let enough = count(&gathered.values) >= ENOUGH;
         if self.step.is_empty() && enough {
             self.step = std::mem::take(&mut gathered.values);
         } else {
             self.step.append(&mut gathered.values);
         }
-        let count: u64 = self.step.iter().map(|(_, count)| u64::from(*count)).sum();
-        if count < ENOUGH {
+        if count(&self.step) < ENOUGH {
             if self.slots > PATIENCE {
                 self.step.clear();
                 self.slots = 0;
             }
             return (held, off);
         }
-        let held = self.close_step(slot, count, held);
+        let held = self.close_step(slot, held);
         std::mem::swap(&mut self.step, &mut gathered.values);
         self.step.clear();
         self.slots = 0;
         (held, off)
     }
 
-    fn close_step(&mut self, slot: u64, count: u64, mut held: Held) -> Held {
+    fn close_step(&mut self, slot: u64, mut held: Held) -> Held {
         let Some(median) = quantile(&mut self.step, 0.5) else { return held };
         let seconds = f64::from(self.slots) * SLOT as f64;
         let (slack, warm) = (self.level.slack(), self.level.is_warm());
         let off = self.level.step(median, seconds, self.growth.shifts(), self.held);
-        let above = self.close_tail(median, count, warm);
+        let (above, of) = self.close_tail(median, warm);
         if warm && self.season.is_some() && slot >= self.looked + CREEPS && !self.held {
             self.looked = slot;
             if let Some(at) = self.level.at {
@@ -284,10 +307,12 @@ impl Stream {
         }
         if warm {
             (held.slower, held.faster) = self.growth.shift(slot, self.level.smooth, slack);
-            let slow = above as f64 / count as f64;
+        }
+        if warm && of > 0 {
+            let slow = above as f64 / of as f64;
             held.tail = self.growth.tail.step(slot, |sum| sum.score((slow - TAIL.1) / (2.0 * TAIL.1)));
         }
-        keep(&mut self.steps, Step::new(slot, self.slots, off, count, above));
+        keep(&mut self.steps, Step::new(slot, self.slots, off, (above, of)));
         held
     }
 
@@ -300,15 +325,22 @@ impl Stream {
         self.steps.iter_mut().for_each(|step| step.off += at as f32);
     }
 
-    /// Counts what is above the former 99th percentile, relative to the median, and lets that follow.
-    fn close_tail(&mut self, median: f64, count: u64, warm: bool) -> u64 {
+    /// Counts what is above the former 99th percentile, relative to the median, and of how many, and lets that percentile follow. 0 of 0 where most of the
+    /// step came while an end was late itself.
+    fn close_tail(&mut self, median: f64, warm: bool) -> (u64, u64) {
+        let all = count(&self.step);
+        self.step.retain(|value| !value.is_blurred);
+        let of = count(&self.step);
+        if of * 2 < all {
+            return (0, 0);
+        }
         let Some(tail) = self.tail else {
             self.tail = quantile(&mut self.step, 0.99).map(|high| high - median);
-            return 0;
+            return (0, of);
         };
         let limit = (median + tail) as f32;
-        let above: u64 = self.step.iter().filter(|(value, _)| *value > limit).map(|(_, count)| u64::from(*count)).sum();
-        let slow = above as f64 / count as f64;
+        let above = self.step.iter().filter(|value| value.log > limit).map(|value| u64::from(value.count)).sum();
+        let slow = above as f64 / of as f64;
         let gain = match (warm, self.growth.tail.grows()) {
             (false, _) => 1.0,
             (true, false) => 0.2,
@@ -317,7 +349,7 @@ impl Stream {
         if !self.held {
             self.tail = Some((tail + gain * (slow.min(10.0 * TAIL.0) - TAIL.0)).max(0.0));
         }
-        above
+        (above, of)
     }
 
     fn close_losses(&mut self, slot: u64, losses: &Losses) -> f64 {

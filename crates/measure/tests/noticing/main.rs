@@ -36,7 +36,7 @@ fn watch(network: &mut Network, lookout: &mut Lookout, from: u64, to: u64) -> Ve
     for second in from..to {
         for report in network.second(second) {
             let cells: Vec<(CellId, &Span)> = report.cells.iter().map(|(id, span)| (*id, span)).collect();
-            lookout.beat(report.host, second, report.disturbed, &cells);
+            lookout.beat(report.host, second, report.own, &cells);
         }
         let now = second + 2;
         told.extend(lookout.step(now).into_iter().map(|change| (now, change)));
@@ -259,11 +259,25 @@ fn loss_of_replies_is_told_as_that() {
 #[test]
 fn an_overloaded_host_is_told_as_that_and_feeds_no_detector() {
     let mut network = Network::new(4, 1, 10, CORRELATED, 6);
-    plant(&mut network, LEARN, LEARN + 600, Fault::Busy, |from, _| from == 2);
+    // Late as one that asks, and as one that answers.
+    plant(&mut network, LEARN, LEARN + 600, Fault::Busy, |from, to| from == 2 || to == 2);
     let told = run(&mut network, LEARN + 1_200);
     let kinds: Vec<_> = begun(&told).into_iter().map(|(_, incident)| (incident.kind, incident.scope)).collect();
     assert_eq!(kinds, [(Kind::Overloaded, host("h2", Role::Client))]);
     assert_eq!(ended(&told, Ending::Resolved).len(), 1);
+}
+
+/// A request in some dozens that leaves late moves no median, and the replies that are late with it are no tail of the network.
+#[test]
+fn a_tail_of_a_host_that_is_late_itself_is_not_the_network_s() {
+    let story = |fault| {
+        let mut network = Network::new(4, 1, 10, CORRELATED, 8);
+        plant(&mut network, LEARN, LEARN + 600, fault, |from, to| from == 2 || to == 2);
+        let told = run(&mut network, LEARN + 900);
+        begun(&told).into_iter().map(|(_, incident)| (incident.kind, incident.scope)).collect::<Vec<_>>()
+    };
+    assert_eq!(story(Fault::Stalls), []);
+    assert_eq!(story(Fault::Slow), [(Kind::Tail, host("h2", Role::Both))]);
 }
 
 #[test]
@@ -484,7 +498,7 @@ fn table_of_costs() {
         let began = std::time::Instant::now();
         for report in &reports {
             let cells: Vec<(CellId, &Span)> = report.cells.iter().map(|(id, span)| (*id, span)).collect();
-            lookout.beat(report.host, second, report.disturbed, &cells);
+            lookout.beat(report.host, second, report.own, &cells);
         }
         lookout.step(second + 2);
         took += began.elapsed();

@@ -1,6 +1,7 @@
 //! A mesh of hosts in virtual time, whose every change is planted: written apart from what notices them.
 
 use fastrand::Rng;
+use measure::lookout::agent::Punctuality;
 use measure::lookout::{Cell, CellId, Host, Mesh};
 use measure::span::Span;
 use measure::unit::Nanos;
@@ -36,6 +37,8 @@ pub enum Fault {
     Slow,
     /// The probing host is late in every second second: its responses take twice as long.
     Busy,
+    /// One in ten responses takes five times as long, and the host says that some of its requests leave late.
+    Stalls,
     /// The agent reports nothing.
     NoReport,
 }
@@ -63,7 +66,7 @@ pub struct Network {
 /// What an agent reports of a second.
 pub struct Report {
     pub host: u32,
-    pub disturbed: bool,
+    pub own: Punctuality,
     pub cells: Vec<(CellId, Span)>,
 }
 
@@ -131,7 +134,12 @@ impl Network {
             }
             let busy = faults.contains(&Fault::Busy) && second.is_multiple_of(2);
             if reports.last().is_none_or(|report| report.host != from) {
-                reports.push(Report { host: from, disturbed: busy, cells: Vec::new() });
+                let own = match () {
+                    () if busy => Punctuality::Disturbed,
+                    () if faults.contains(&Fault::Stalls) => Punctuality::SomeLate,
+                    () => Punctuality::Punctual,
+                };
+                reports.push(Report { host: from, own, cells: Vec::new() });
             }
             let span = self.span(at, season, &faults, busy);
             reports.last_mut().unwrap().cells.push((at as u32, span));
@@ -151,7 +159,7 @@ impl Network {
                     Fault::LossOut(share) => out |= self.rng.f64() < *share,
                     Fault::LossBack(share) => back |= self.rng.f64() < *share,
                     Fault::Silent => out = true,
-                    Fault::Slow => takes *= if self.rng.u32(0..10) == 0 { 5.0 } else { 1.0 },
+                    Fault::Slow | Fault::Stalls => takes *= if self.rng.u32(0..10) == 0 { 5.0 } else { 1.0 },
                     Fault::Busy => takes *= if busy { 2.0 } else { 1.0 },
                     Fault::NoReport | Fault::Creeps(_) => {}
                 }
