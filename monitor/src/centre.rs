@@ -9,10 +9,11 @@ pub mod keeper;
 pub mod mesh;
 pub mod pending;
 pub mod picture;
+pub mod reference;
 pub mod state;
 pub mod switchboard;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -23,21 +24,21 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use logbook::monitor::plan::MonitorPlan;
 use logbook::monitor::talk::{Assignment, Beat, Order, Over, Told, VERSION};
-use measure::lookout::incident::{Change, Incident};
+use measure::lookout::incident::{Change, Ending, Incident};
 use measure::lookout::{Lookout, Mesh, Settings};
 use uuid::Uuid;
 
 use self::cells::Live;
 use self::host::Host;
-use self::keeper::{Keeper, Kept};
+use self::keeper::{Beside, Keeper, Kept};
 use self::pending::{Pending, Taken};
 use self::picture::{CellNow, HostNow, IncidentNow, MarkNow, Picture};
 use self::state::State;
 use self::switchboard::{Heard, Switchboard};
 use crate::discovery::PlanReader;
-use crate::incident::{ending, is_meant, kind, label, sentence};
+use crate::incident::{ending, is_accepted, is_meant, kind, label, sentence};
 use crate::serve::board::Board;
-use crate::store::{self, Cell, Store};
+use crate::store::{self, Baseline, Cell, Store};
 use crate::telling::outbox::Note;
 use crate::telling::{Fault, Telling};
 
@@ -49,6 +50,9 @@ const PAST: usize = 50;
 const KEEP: u64 = 10;
 /// An agent that told nothing for so long has what was gathered of it kept, seconds.
 const QUIET: u64 = 120;
+/// Cells that are looked up at a time where it is not known what is normal of them, and how often each, seconds.
+const LOOKED_UP: usize = 8;
+const AGAIN: u64 = 3_600;
 /// Hosts that are being reached at a time: for each the program may have to be compressed and sent.
 const AT_ONCE: usize = 12;
 /// Days of seven, for the rate of false alarms.
@@ -109,6 +113,8 @@ pub struct Centre {
     past: VecDeque<IncidentNow>,
     unkept: Vec<store::Incident>,
     marks: Vec<store::Mark>,
+    /// Where the look at cells without a reference has come to, and when it began.
+    looked_up: (usize, u64),
     store_fault: Option<String>,
     lookout: Lookout,
     keeper: Keeper,
@@ -167,6 +173,7 @@ impl Centre {
             past: state.past.clone(),
             unkept: Vec::new(),
             marks,
+            looked_up: (0, now),
             store_fault: None,
             lookout,
             keeper,
@@ -183,6 +190,7 @@ impl Centre {
             host.stands_since = centre.state.stood.contains(&known.name).then_some(0);
         }
         centre.settle_in();
+        centre.end_unwatched(now);
         // A silence may have come or gone meanwhile: receivers know what they were told.
         for incident in centre.incidents.values().cloned().collect::<Vec<_>>() {
             centre.note(&incident, None, now);
@@ -371,7 +379,25 @@ impl Centre {
     fn hand_over(&mut self, now: u64) {
         let parts = self.pending.hand_over();
         let incidents = std::mem::take(&mut self.unkept);
-        self.keeper.keep(parts, incidents, now);
+        let unknown = self.without_reference(now);
+        self.keeper.keep(parts, incidents, unknown, now);
+    }
+
+    /// The next few cells of which it is not known what is normal.
+    fn without_reference(&mut self, now: u64) -> Vec<Cell> {
+        let (next, begun) = &mut self.looked_up;
+        if *next >= self.mesh.cells.len() && now >= *begun + AGAIN {
+            (*next, *begun) = (0, now);
+        }
+        let mut found = Vec::new();
+        while let Some(cell) = self.mesh.cells.get(*next).filter(|_| found.len() < LOOKED_UP) {
+            if self.lookout.lacks_reference(*next as u32) {
+                let (from, to, over) = key(&self.mesh, cell);
+                found.extend(Over::named(&over).map(|over| Cell { from, to, over }));
+            }
+            *next += 1;
+        }
+        found
     }
 
     fn reach(&mut self, at: usize) {
@@ -425,6 +451,7 @@ impl Centre {
         self.lookout = std::mem::replace(&mut self.lookout, none).over(settings, self.mesh.clone());
         self.revision += 1;
         self.settle_in();
+        self.end_unwatched(now());
         (0..self.hosts.len()).for_each(|at| self.assign(at));
     }
 
@@ -433,9 +460,18 @@ impl Centre {
         self.live.resize_with(self.mesh.cells.len(), Live::default);
         self.hosts.iter_mut().for_each(|host| host.cells.clear());
         for (id, cell) in self.mesh.cells.iter().enumerate() {
-            let Some(over) = Over::ALL.into_iter().find(|over| over.name() == cell.over) else { continue };
+            let Some(over) = Over::named(&cell.over) else { continue };
             let to = self.mesh.hosts[cell.to as usize].name.clone();
             self.hosts[cell.from as usize].cells.insert((to, over), id as u32);
+        }
+    }
+
+    /// Ends incidents whose cells are all gone from the plan: nobody would ever tell that they are over.
+    fn end_unwatched(&mut self, now: u64) {
+        let watched: BTreeSet<u64> = self.lookout.open().map(|incident| incident.id).collect();
+        let ended = self.incidents.values().filter(|incident| !watched.contains(&incident.id));
+        for incident in ended.cloned().collect::<Vec<_>>() {
+            self.change(&Change::Ended { incident, at: now, ending: Ending::Unwatched }, now);
         }
     }
 
@@ -525,7 +561,26 @@ impl Centre {
                 }
                 self.store_fault = fault;
             }
-            Kept::Marks(marks) => self.marks = marks,
+            Kept::Beside(Beside { marks, baselines, references }) => {
+                self.marks = marks;
+                for (cell, hours) in references {
+                    let host = self.hosts.iter().zip(&self.plan.hosts).find(|(_, known)| known.name == cell.from);
+                    let id = host.and_then(|(host, _)| host.cells.get(&(cell.to.clone(), cell.over)));
+                    if let Some(id) = id {
+                        self.lookout.reference(*id, &hours);
+                    }
+                }
+                self.accept(&baselines, now());
+            }
+        }
+    }
+
+    /// Ends incidents in whose time something was accepted as how things should be.
+    fn accept(&mut self, baselines: &[Baseline], now: u64) {
+        let is_accepted = |incident: &&Incident| baselines.iter().any(|baseline| is_accepted(incident, baseline, now));
+        let accepted: Vec<u64> = self.incidents.values().filter(is_accepted).map(|incident| incident.id).collect();
+        for change in accepted.into_iter().flat_map(|id| self.lookout.accept(id, now)).collect::<Vec<_>>() {
+            self.change(&change, now);
         }
     }
 
@@ -681,7 +736,7 @@ fn retention(plan: &MonitorPlan) -> store::Retention {
 }
 
 fn cell_now(cell: &measure::lookout::Cell, live: &Live, now: u64) -> Option<CellNow> {
-    let over = Over::ALL.into_iter().find(|over| over.name() == cell.over)?;
+    let over = Over::named(&cell.over)?;
     let last = live.last.as_ref();
     Some(CellNow {
         from: cell.from,

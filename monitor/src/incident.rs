@@ -5,6 +5,8 @@ use jiff::tz::TimeZone;
 use logbook::monitor::silence::Silence;
 use measure::lookout::incident::{Direction, Ending, Estimate, Incident, Kind, Onset, Role, Scope, Size};
 
+use crate::store::Baseline;
+
 /// One sentence without its full stop: `db3 answers slower: p50 +31 % [24, 40], since 14:02:10 ± 3 s (12 of 12 cells)`.
 pub fn sentence(incident: &Incident, zone: &TimeZone) -> String {
     let share =
@@ -190,6 +192,17 @@ pub fn is_meant(incident: &Incident, silence: &Silence) -> bool {
     }
 }
 
+/// Seconds of an accepted time that have to be over before an incident ends by it: what they showed is usual from then on.
+const SEEN: u64 = 60;
+
+/// Whether somebody accepted a time in which it went on: what it showed is how things should be.
+pub fn is_accepted(incident: &Incident, baseline: &Baseline, now: u64) -> bool {
+    let is_meant = baseline.hosts.is_empty() || hosts(&incident.scope).iter().any(|host| baseline.hosts.contains(host));
+    // Who accepted it knew of it.
+    let is_since = baseline.from >= incident.onset.likely && baseline.accepted >= incident.noticed;
+    is_meant && is_since && baseline.from + SEEN <= now
+}
+
 /// An incident for tests: a host that answers 31 % slower.
 #[cfg(test)]
 pub fn example(id: u64) -> Incident {
@@ -219,6 +232,26 @@ mod tests {
             "db3 as it answers: slower: p50 +31 % [24, 40], since 00:02:10 ± 3 s (12 of 12 cells)"
         );
         assert_eq!(label(&example(1).scope), "server=db3");
+    }
+
+    #[test]
+    fn a_time_that_began_before_it_accepts_nothing() {
+        let incident = example(1);
+        let onset = incident.onset.likely;
+        let good = |from: u64, hosts: &[&str]| Baseline {
+            name: "good".to_owned(),
+            from,
+            to: from + 600,
+            hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
+            accepted: from + 600,
+        };
+        let is_accepted = |baseline: &Baseline, now: u64| is_accepted(&incident, baseline, now);
+        assert!(is_accepted(&good(onset, &[]), onset + 700) && is_accepted(&good(onset, &["db3", "db1"]), onset + 700));
+        assert!(!is_accepted(&good(onset - 1, &[]), onset + 700), "it was fine then");
+        assert!(!is_accepted(&good(onset, &["db1"]), onset + 700), "of other hosts");
+        assert!(!is_accepted(&good(onset, &[]), onset + 59), "nothing is known of it yet");
+        let before = Baseline { accepted: incident.noticed - 1, ..good(onset, &[]) };
+        assert!(!is_accepted(&before, onset + 700), "nobody knew of it");
     }
 
     #[test]

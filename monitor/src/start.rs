@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
@@ -221,25 +222,32 @@ fn hear_signals(events: Sender<Event>) -> Result<()> {
 /// Tells when a file in the folders of the plan and its inventories was written: editors put a new one in the place of the old, so it is the folder that is watched.
 fn watch_plan(plan: &Path, folder: &Path, events: Sender<Event>) -> Result<()> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let (plan, folder) = (plan.to_owned(), folder.to_owned());
     let watch = inotify::init(inotify::CreateFlags::CLOEXEC)?;
-    let wanted = inotify::WatchFlags::CLOSE_WRITE | inotify::WatchFlags::MOVED_TO;
-    inotify::add_watch(&watch, folder, wanted).with_context(|| format!("cannot watch {}", folder.display()))?;
-    let inventories = read_listed(plan);
-    let mut folders: Vec<PathBuf> =
-        inventories.iter().filter_map(|file| Some(folder.join(file).parent()?.to_owned())).collect();
-    folders.dedup();
-    for folder in folders {
-        inotify::add_watch(&watch, &folder, wanted).with_context(|| format!("cannot watch {}", folder.display()))?;
-    }
+    watch_folders(&watch, &plan, &folder)?;
     std::thread::Builder::new().name("plan".to_owned()).spawn(move || {
         let mut space = [std::mem::MaybeUninit::uninit(); 4_096];
         let mut changes = inotify::Reader::new(&watch, &mut space);
         while changes.next().is_ok() {
+            // The plan may name other files now: from here on their changes are told, and those before are in what is read. What cannot be watched is
+            // told by whoever reads it.
+            let _not_there = watch_folders(&watch, &plan, &folder);
             if events.send(Event::Reload).is_err() {
                 return;
             }
         }
     })?;
+    Ok(())
+}
+
+/// Watches the folders of the plan and of the inventories that it names now; one that is watched already stays so.
+fn watch_folders(watch: &OwnedFd, plan: &Path, folder: &Path) -> Result<()> {
+    let wanted = inotify::WatchFlags::CLOSE_WRITE | inotify::WatchFlags::MOVED_TO;
+    let inventories = read_listed(plan);
+    let listed = inventories.iter().filter_map(|file| Some(folder.join(file).parent()?.to_owned()));
+    for folder in std::iter::once(folder.to_owned()).chain(listed) {
+        inotify::add_watch(watch, &folder, wanted).with_context(|| format!("cannot watch {}", folder.display()))?;
+    }
     Ok(())
 }
 

@@ -62,6 +62,11 @@ impl Level {
         at - at % self.seconds()
     }
 
+    /// True for an interval of this length in more than a tenth of which the host that asked was late itself: it says little of the network.
+    pub const fn is_disturbed(self, span: &Span) -> bool {
+        span.disturbed * 10 > self.seconds()
+    }
+
     /// What it is made of.
     pub const fn below(self) -> Option<Self> {
         match self {
@@ -394,11 +399,6 @@ fn row_named(level: Level, at: i64, cell: i64) -> String {
 
 fn json(document: &impl Serialize) -> String {
     serde_json::to_string(document).expect("our documents have string keys alone")
-}
-
-/// What `over` is called in a store, read back.
-fn over(name: &str) -> Option<Over> {
-    Over::ALL.into_iter().find(|over| over.name() == name)
 }
 
 /// Whether a part is to be added, where beats up to `kept` are kept.

@@ -14,6 +14,7 @@ mod level;
 mod parts;
 mod place;
 mod silence;
+mod slot;
 mod stream;
 
 use std::collections::BTreeMap;
@@ -28,8 +29,10 @@ use self::incidents::{Incidents, Open};
 use self::parts::{Part, parts};
 use self::place::{Placed, View};
 use self::silence::Silence;
-use self::stream::{CREEPS, Gathered, Growing, Growth, Held, SLOT, Stream, Together};
-use crate::span::{Distribution, Span};
+use self::slot::SLOT;
+use self::stream::{CREEPS, Gathered, Growing, Growth, Held, Stream, Together};
+use crate::span::Span;
+use crate::unit::Nanos;
 
 /// Slots that may be gathered at the same time.
 const PENDING: u64 = 4;
@@ -265,24 +268,24 @@ impl Lookout {
         self.mesh.cells.iter().map(move |cell| (name(cell.from), name(cell.to), cell.over.as_str()))
     }
 
-    /// Sets the distribution of a cell's response times that is normal in an hour of the week, from 0 at Monday 00:00 UTC to 167. Hours
-    /// without one take the median of those that have one. The cell's level is learnt anew.
-    pub fn reference(&mut self, cell: CellId, hours: &[(u8, &Distribution)]) {
+    /// True for a cell of which it is not known what is normal in an hour of the week: see [`Lookout::reference`].
+    pub fn lacks_reference(&self, cell: CellId) -> bool {
+        self.streams.get(cell as usize).is_some_and(|stream| stream.season.is_none())
+    }
+
+    /// Sets the median of a cell's response times that is normal in an hour of the week, from 0 at Monday 00:00 UTC to 167. Hours without one take the
+    /// median of those that have one. The cell's level stays what it is, and is from now on compared with that.
+    pub fn reference(&mut self, cell: CellId, hours: &[(u8, Nanos)]) {
         let Some(stream) = self.streams.get_mut(cell as usize) else { return };
-        let known: Vec<(usize, f32)> = hours
-            .iter()
-            .filter_map(|(hour, times)| {
-                Some((*hour as usize, (times.quantile(0.5).filter(|at| *at > 0)? as f64).ln() as f32))
-            })
-            .filter(|(hour, _)| *hour < 168)
-            .collect();
-        let mut all: Vec<f64> = known.iter().map(|(_, at)| f64::from(*at)).collect();
+        let known = hours.iter().filter(|(hour, median)| *hour < 168 && median.0 > 0);
+        let known: Vec<(u8, f64)> = known.map(|(hour, median)| (*hour, (median.0 as f64).ln())).collect();
+        let mut all: Vec<f64> = known.iter().map(|(_, at)| *at).collect();
         let Some(middle) = culprit::median(&mut all) else { return };
         let mut season = vec![middle as f32; 168];
         for (hour, at) in known {
-            season[hour] = at;
+            season[usize::from(hour)] = at as f32;
         }
-        *stream = Stream::seasonal(season, stream.usual);
+        stream.refer(season, self.closed.unwrap_or(0));
     }
 
     /// Takes a second of a host's agent: `second` since 1970, how punctual it was, and its cells. Its cells are those that it probes.
@@ -338,8 +341,13 @@ impl Lookout {
         changes
     }
 
-    /// Takes the present state of an incident's cells as normal, since a person said so, and ends it. Empty where there is no such incident.
+    /// Takes the present state of an incident's cells as normal, since a person said so, and ends it. Empty where there is no such incident, and where it is
+    /// none of how fast or how surely is answered.
     pub fn accept(&mut self, incident: u64, now: u64) -> Vec<Change> {
+        let is_gradual = |open: &incident::Incident| open.id == incident && Kind::GRADUAL.contains(&open.kind);
+        if !self.open().any(is_gradual) {
+            return Vec::new();
+        }
         let Some(open) = self.incidents.take(incident) else { return Vec::new() };
         let since = (now / SLOT).saturating_sub(LOOK);
         for cell in &open.cells {
@@ -478,7 +486,8 @@ impl Lookout {
                 active.fold((0, 0), |sum, cell| (sum.0 + usize::from(is_down(*cell as usize)), sum.1 + 1));
             count as f64 >= ALL_SILENT * f64::from(of)
         };
-        let names: Vec<Option<usize>> = if names.is_empty() || !names.iter().all(whole) {
+        let is_named = |part: &usize| whole(part) || self.is_in_trouble(*part);
+        let names: Vec<Option<usize>> = if names.is_empty() || !names.iter().all(is_named) {
             vec![None]
         } else {
             names.into_iter().map(|part| Some(self.with_its_agent(part, now))).collect()
@@ -502,6 +511,12 @@ impl Lookout {
         let earliest = cells().filter_map(|cell| cell.answered).min().unwrap_or(latest).min(latest);
         let likely = cells().filter_map(|cell| cell.since).min().unwrap_or(latest);
         Onset { earliest, likely, latest: latest + 1 }
+    }
+
+    /// True for a host whose agent is told to report nothing, or to be late itself: it answers some and not others by that.
+    fn is_in_trouble(&self, part: usize) -> bool {
+        let Scope::Host { host, .. } = &self.parts[part].scope else { return false };
+        [Kind::AgentSilent, Kind::Overloaded].iter().any(|kind| self.incidents.has(*kind, &client(host)))
     }
 
     /// A host that nobody reaches and whose own agent reports nothing is lost in both roles.

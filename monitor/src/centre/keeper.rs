@@ -5,10 +5,12 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Result;
+use measure::unit::Nanos;
 use uuid::Uuid;
 
+use super::reference;
 use crate::store::error::{Fault, StoreError};
-use crate::store::{Batch, Incident, Mark, Retention, Store};
+use crate::store::{Baseline, Batch, Cell, Incident, Level, Mark, Retention, Store};
 
 /// How long is waited before a store that did not take something is tried again: twice as long each time, up to the longest.
 const FIRST: Duration = Duration::from_secs(1);
@@ -27,14 +29,34 @@ pub enum Kept {
     Overlap(Uuid, u64, usize),
     /// The store does not take it now; absent: it does again.
     Fault(Option<String>),
+    /// What stands beside what is measured.
+    Beside(Beside),
+}
+
+/// What people wrote into the store, and what follows from what is kept.
+#[derive(Debug)]
+pub struct Beside {
     /// The marks of the last days.
-    Marks(Vec<Mark>),
+    pub marks: Vec<Mark>,
+    /// Stretches of time that were accepted as how things should be.
+    pub baselines: Vec<Baseline>,
+    /// Of cells that were asked for: the medians that are normal in hours of the week.
+    pub references: Vec<(Cell, Vec<(u8, Nanos)>)>,
+}
+
+/// What the keeper has to do.
+#[derive(Debug)]
+struct Errand {
+    batch: Batch,
+    /// Cells of which it is not known what is normal.
+    unknown: Vec<Cell>,
+    now: u64,
 }
 
 /// The way to the keeper.
 #[derive(Debug)]
 pub struct Keeper {
-    batches: Sender<(Batch, u64)>,
+    errands: Sender<Errand>,
     thread: thread::JoinHandle<()>,
 }
 
@@ -44,22 +66,22 @@ impl Keeper {
     /// # Errors
     /// The system starts none.
     pub fn start(store: Box<dyn Store>, retention: Retention, tell: impl Fn(Kept) + Send + 'static) -> Result<Self> {
-        let (batches, inbox) = mpsc::channel();
+        let (errands, inbox) = mpsc::channel();
         let clerk = Clerk { store, retention, tell, inbox, rolled: None, is_failing: false };
         let thread = thread::Builder::new().name("keeper".to_owned()).spawn(move || clerk.run())?;
-        Ok(Self { batches, thread })
+        Ok(Self { errands, thread })
     }
 
-    /// Has a batch kept at second `now`.
-    pub fn keep(&self, parts: Vec<crate::store::Part>, incidents: Vec<Incident>, now: u64) {
+    /// Has a batch kept at second `now`, and what is normal of cells looked up.
+    pub fn keep(&self, parts: Vec<crate::store::Part>, incidents: Vec<Incident>, unknown: Vec<Cell>, now: u64) {
         let batch = Batch { parts, incidents, marks: Vec::new() };
         // The thread ends after this end alone.
-        let _gone = self.batches.send((batch, now));
+        let _gone = self.errands.send(Errand { batch, unknown, now });
     }
 
     /// Waits until all is kept that can be.
     pub fn finish(self) {
-        drop(self.batches);
+        drop(self.errands);
         let _ended = self.thread.join();
     }
 }
@@ -68,7 +90,7 @@ struct Clerk<T> {
     store: Box<dyn Store>,
     retention: Retention,
     tell: T,
-    inbox: Receiver<(Batch, u64)>,
+    inbox: Receiver<Errand>,
     /// The hour in which old things were removed last.
     rolled: Option<u64>,
     /// Whether it was told that the store does not work, and not yet that it does again.
@@ -77,14 +99,14 @@ struct Clerk<T> {
 
 impl<T: Fn(Kept)> Clerk<T> {
     fn run(mut self) {
-        while let Ok((batch, now)) = self.inbox.recv() {
+        while let Ok(Errand { batch, unknown, now }) = self.inbox.recv() {
             if !self.insist(batch) {
                 return;
             }
-            match self.tend(now) {
-                Ok(marks) => {
+            match self.tend(&unknown, now) {
+                Ok(beside) => {
                     self.is_well();
-                    (self.tell)(Kept::Marks(marks));
+                    (self.tell)(Kept::Beside(beside));
                 }
                 Err(error) => self.failed(&error),
             }
@@ -139,7 +161,8 @@ impl<T: Fn(Kept)> Clerk<T> {
     /// Waits, and takes what comes meanwhile into the batch: it is kept with it.
     fn rest(&mut self, batch: &mut Batch, wait: Duration) -> bool {
         match self.inbox.recv_timeout(wait) {
-            Ok((next, _)) => {
+            // What is normal of its cells is asked again.
+            Ok(Errand { batch: next, .. }) => {
                 batch.parts.extend(next.parts);
                 batch.incidents.extend(next.incidents);
                 true
@@ -150,8 +173,8 @@ impl<T: Fn(Kept)> Clerk<T> {
         }
     }
 
-    /// Makes hours and days that are due, removes what is too old once an hour, and looks for marks.
-    fn tend(&mut self, now: u64) -> Result<Vec<Mark>, StoreError> {
+    /// Makes hours and days that are due, removes what is too old once an hour, and looks up what stands beside.
+    fn tend(&mut self, unknown: &[Cell], now: u64) -> Result<Beside, StoreError> {
         for (level, at) in self.store.due(now.saturating_sub(LATE))? {
             self.store.roll(level, at)?;
         }
@@ -159,7 +182,18 @@ impl<T: Fn(Kept)> Clerk<T> {
             self.store.retain(now, &self.retention)?;
             self.rolled = Some(now / 3_600);
         }
-        self.store.marks(now.saturating_sub(MARKS), now + 1)
+        let (baselines, mut references) = (self.store.baselines()?, Vec::new());
+        for cell in unknown {
+            // What was before somebody accepted a time is how things were, and not how they should be.
+            let is_meant =
+                |hosts: &[String]| hosts.is_empty() || [&cell.from, &cell.to].iter().any(|host| hosts.contains(host));
+            let accepted = baselines.iter().filter(|baseline| is_meant(&baseline.hosts)).map(|baseline| baseline.from);
+            let from = accepted.fold(now.saturating_sub(reference::PAST), u64::max).min(now);
+            let hours = self.store.history(cell, Level::Hour, from, now)?;
+            references.extend(reference::of(&hours).map(|hours| (cell.clone(), hours)));
+        }
+        let marks = self.store.marks(now.saturating_sub(MARKS), now + 1)?;
+        Ok(Beside { marks, baselines, references })
     }
 }
 
@@ -181,14 +215,14 @@ mod tests {
         let (sender, told) = mpsc::channel();
         let keeper = Keeper::start(store, Retention::default(), move |kept| sender.send(kept).unwrap()).unwrap();
         let until = |now: u64, is: fn(&Kept) -> bool| {
-            keeper.keep(Vec::new(), Vec::new(), now);
+            keeper.keep(Vec::new(), Vec::new(), Vec::new(), now);
             told.iter().find(is).unwrap()
         };
         beside.execute("ALTER TABLE marks RENAME TO elsewhere", []).unwrap();
         let failed = until(1_000_000, |kept| matches!(kept, Kept::Fault(_)));
         assert!(matches!(failed, Kept::Fault(Some(_))), "{failed:?}");
         beside.execute("ALTER TABLE elsewhere RENAME TO marks", []).unwrap();
-        let again = until(1_000_010, |kept| matches!(kept, Kept::Fault(_) | Kept::Marks(_)));
+        let again = until(1_000_010, |kept| matches!(kept, Kept::Fault(_) | Kept::Beside(_)));
         assert!(matches!(again, Kept::Fault(None)), "{again:?}");
         keeper.finish();
     }

@@ -65,7 +65,7 @@ pub fn tasks(plan: &MonitorPlan, mesh: &Mesh, from: u32) -> Vec<CellTask> {
 }
 
 fn task(plan: &MonitorPlan, cell: &Cell) -> Option<CellTask> {
-    let over = Over::ALL.into_iter().find(|over| over.name() == cell.over)?;
+    let over = Over::named(&cell.over)?;
     let near = plan.hosts.get(cell.from as usize)?;
     let every_ns = plan.measure.every;
     if let Some(Target { name, address, port, .. }) =

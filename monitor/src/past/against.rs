@@ -30,8 +30,6 @@ const APART: f64 = 3.0;
 const BLOCKS: usize = 48;
 /// Blocks of a side without which nothing is said.
 const FEWEST: usize = 6;
-/// Seconds of a minute in which the host that asked was late, above which the minute is left out.
-const DISTURBED: u64 = 6;
 /// What is compared beside the share that was lost.
 const QUANTILES: [f64; 2] = [0.5, 0.99];
 
@@ -67,7 +65,7 @@ pub fn told(
     for (cell, (_, _, stretch)) in cells.iter().zip(&sides) {
         let mut rows = store.history(cell, level, stretch.from, stretch.to).map_err(Failure::from)?;
         let all = rows.len();
-        rows.retain(|(_, span)| span.disturbed * 60 <= DISTURBED * level.seconds());
+        rows.retain(|(_, span)| !level.is_disturbed(span));
         left_out += all - rows.len();
         spans.push(rows.into_iter().map(|(_, span)| span).collect::<Vec<Span>>());
     }

@@ -8,6 +8,7 @@ mod form;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use logbook::monitor::talk::Over;
 use measure::span::Span;
 use postgres::binary_copy::BinaryCopyInWriter;
 use postgres::fallible_iterator::FallibleIterator;
@@ -19,7 +20,7 @@ use uuid::Uuid;
 use super::error::{Fault, StoreError};
 use super::{
     Baseline, Batch, Cell, Incident, IncidentFilter, LATEST, Level, Mark, Purpose, Store, beat, count, is_new, json,
-    level_of, over, row_named, second,
+    level_of, row_named, second,
 };
 
 pub use connect::is_address;
@@ -277,7 +278,7 @@ fn documents<T: DeserializeOwned>(rows: &[Row], table: &str) -> Result<Vec<T>, F
 /// A cell in a row's first three columns; the fourth is its id.
 fn cell_of(row: &Row) -> Result<Cell, Fault> {
     let (name, id): (&str, i64) = (row.try_get(2)?, row.try_get(3)?);
-    let Some(over) = over(name) else {
+    let Some(over) = Over::named(name) else {
         let why = format!("`{name}` is no way of asking that is known");
         return Err(Fault::Damaged { what: format!("cells, {id}"), why });
     };

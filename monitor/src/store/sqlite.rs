@@ -9,6 +9,7 @@ mod form;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use logbook::monitor::talk::Over;
 use measure::span::Span;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, Transaction, TransactionBehavior, params};
@@ -18,7 +19,7 @@ use uuid::Uuid;
 use super::error::{Fault, StoreError};
 use super::{
     Baseline, Batch, Cell, Incident, IncidentFilter, LATEST, Level, Mark, Part, Purpose, Store, beat, count, is_new,
-    json, level_of, over, row_named, second,
+    json, level_of, row_named, second,
 };
 
 /// Cells whose sums are in memory at a time while an interval is made.
@@ -296,7 +297,7 @@ fn documents<T: DeserializeOwned>(mut rows: rusqlite::Rows<'_>, table: &str) -> 
 /// A cell in a row's first three columns; the fourth is its id.
 fn cell_of(row: &Row<'_>) -> Result<Cell, Fault> {
     let name: String = row.get(2)?;
-    let Some(over) = over(&name) else {
+    let Some(over) = Over::named(&name) else {
         let what = format!("cells, {}", row.get::<_, i64>(3)?);
         return Err(Fault::Damaged { what, why: format!("`{name}` is no way of asking that is known") });
     };

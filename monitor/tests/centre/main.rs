@@ -270,6 +270,102 @@ fn of_what_is_silenced_nobody_is_told_until_the_silence_is_taken_back() {
     assert_eq!(monitor.end(LIMIT).code, Some(0));
 }
 
+/// A change that is to stay: whoever accepts a time since it began ends its incident.
+#[test]
+fn what_a_person_accepts_is_over() {
+    let stage = Stage::new("");
+    stage.tells_from_now(&(-60..2).map(|at| (at, answer(100_000))).collect::<Vec<_>>());
+    let file = stage.at("state/centre.json");
+    let monitor = stage.start();
+    wait::until("what it knows is written down", || file.exists());
+    monitor.signal(Signal::TERM);
+    assert_eq!(monitor.end(LIMIT).code, Some(0));
+    // As if all that a asks had become slower an hour ago.
+    let mut state: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    let begun = Timestamp::now().as_second() - 3_600;
+    let incident = json!({"id": 7, "kind": "slower", "scope": {"is": "host", "host": "a", "role": "client"},
+        "size": null, "onset": {"earliest": begun - 5, "likely": begun, "latest": begun + 5}, "affected": 1, "of": 1,
+        "direction": null, "noticed": begun + 120, "returned": 0});
+    let open = |incident: &Value| json!({"incident": incident, "quiet": null});
+    // And another host, which the plan does not have any more.
+    let mut gone = incident.clone();
+    (gone["id"], gone["scope"]["host"]) = (json!(8), json!("gone"));
+    state["lookout"]["incidents"] = json!({"last": 8, "open": [open(&incident), open(&gone)], "gone": []});
+    state["incidents"] = json!([incident, gone]);
+    fs::write(&file, state.to_string()).unwrap();
+    let monitor = stage.start();
+    monitor.until("what nobody watches is over", |told| {
+        told.contains("over: gone as it asks: slower") && told.contains("it is not watched any more")
+    });
+    wait::until("the other goes on", || {
+        let now = stage.picture();
+        now["incidents"].as_array().unwrap().len() == 1 && now["incidents"][0]["kind"] == "slower"
+    });
+    let mut accept = Command::new(env!("CARGO_BIN_EXE_sonde-monitor"));
+    let accepted = ended(accept.args(["accept", "moved", "10m..now", "--store"]).arg(stage.at(stage.store)), LIMIT);
+    assert_eq!(accepted.code, Some(0), "{}", accepted.told());
+    monitor.until("it is over", |told| {
+        told.contains("over: a as it asks: slower") && told.contains("it was accepted as usual")
+    });
+    wait::until("the page has it among those that are over", || {
+        let now = stage.picture();
+        now["incidents"].as_array().unwrap().is_empty() && now["past"][0]["kind"] == "slower"
+    });
+    monitor.signal(Signal::TERM);
+    assert_eq!(monitor.end(LIMIT).code, Some(0));
+}
+
+/// From a week of hours that are kept a monitor knows what is normal in each of them.
+#[test]
+fn what_is_normal_in_hours_of_the_week_is_learnt_from_what_is_kept() {
+    const HOURS: u64 = 170;
+    let stage = Stage::new("");
+    let from = earlier(HOURS * 60);
+    stage.tells(&(0..HOURS).map(|hour| (from + hour * 3_600, answer(100_000))).collect::<Vec<_>>());
+    let first = stage.start();
+    wait::until("it is kept", || {
+        let (_, body) = stage.get(&format!("/api/v1/cell?from=a&to=b&by=hour&since={from}"), "");
+        let hours: Value = serde_json::from_str(&body).unwrap_or_default();
+        hours
+            .as_array()
+            .is_some_and(|hours| hours.iter().map(|hour| hour["sent"].as_u64().unwrap()).sum::<u64>() == HOURS)
+    });
+    first.signal(Signal::TERM);
+    assert_eq!(first.end(LIMIT).code, Some(0));
+    let second = stage.start();
+    let file = stage.at("state/centre.json");
+    wait::until("it is known", || {
+        let state: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+        let mut cells = state["lookout"]["cells"].as_array().unwrap().iter();
+        // Who asks whom, by what, and what is known of it.
+        cells.any(|cell| cell[0] == "a" && cell[3]["season"].as_array().is_some_and(|hours| hours.len() == 168))
+    });
+    second.signal(Signal::TERM);
+    assert_eq!(second.end(LIMIT).code, Some(0));
+}
+
+/// The file stands in a folder that nobody looked at when the monitor was started.
+#[test]
+fn hosts_of_a_file_that_the_plan_names_later_are_followed() {
+    let stage = Stage::new("");
+    let file = stage.at("listed/hosts.toml");
+    fs::create_dir(stage.at("listed")).unwrap();
+    let host = |name: &str, last: u8| {
+        format!("[[hosts]]\nname = \"{name}\"\nreach = \"local\"\ninternal = \"10.0.0.{last}\"\n")
+    };
+    fs::write(&file, host("c", 3)).unwrap();
+    let monitor = stage.start();
+    let hosts = || stage.picture()["hosts"].as_array().map_or(0, Vec::len);
+    let plan = fs::read_to_string(stage.at("plan.toml")).unwrap();
+    let named = plan.replacen('\n', "\ninventory = [\"listed/hosts.toml\"]\n", 1);
+    fs::write(stage.at("plan.toml"), named).unwrap();
+    wait::until("its host is watched", || hosts() == 3);
+    fs::write(&file, host("c", 3) + &host("d", 4)).unwrap();
+    wait::until("another host is watched", || hosts() == 4);
+    monitor.signal(Signal::TERM);
+    assert_eq!(monitor.end(LIMIT).code, Some(0));
+}
+
 #[test]
 fn what_strangers_send_to_the_page_is_answered_and_nothing_more() {
     let stage = Stage::new("");

@@ -96,6 +96,11 @@ impl Over {
             Self::TcpConnect => "tcp-connect",
         }
     }
+
+    /// The one of this name; `None` of another.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|over| over.name() == name)
+    }
 }
 
 /// What an agent tells.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::stream::SLOT;
+use super::slot::SLOT;
 
 /// Seconds without a report, beyond those that any report takes, after which an agent is silent.
 const SILENT: u64 = 10;

@@ -3,7 +3,8 @@
 use super::evidence::log_growth;
 use super::level::WARM_UP;
 use super::silence::{FEWEST, SECONDS};
-use super::stream::{ENOUGH, NORMAL_LOSS, PATIENCE, SLOT, SLOT_MOST};
+use super::slot::SLOT;
+use super::stream::{ENOUGH, NORMAL_LOSS, PATIENCE, SLOT_MOST};
 use super::{COMPANY, Settings, limit};
 use crate::unit::Nanos;
 

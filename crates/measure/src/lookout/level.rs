@@ -26,7 +26,7 @@ const FURTHEST: f64 = 2.0;
 /// Standard deviation over mean absolute deviation of normal values.
 const NORMAL: f64 = 1.2533;
 /// Length of the shortest step, seconds.
-const SHORTEST: f64 = super::stream::SLOT as f64;
+const SHORTEST: f64 = super::slot::SLOT as f64;
 
 /// Level and spread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]

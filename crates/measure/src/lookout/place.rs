@@ -7,7 +7,8 @@ use super::culprit::{Seen, culprits, effect};
 use super::incident::{Direction, Estimate, Kind, Onset, Size};
 use super::kept::Step;
 use super::parts::Part;
-use super::stream::{Losses, SLOT, Stream, TAIL};
+use super::slot::SLOT;
+use super::stream::{Losses, Stream, TAIL};
 use crate::statistics::loss::wilson;
 
 /// Blocks of time that are drawn again.

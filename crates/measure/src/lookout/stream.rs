@@ -7,10 +7,9 @@ use super::culprit::median;
 use super::evidence::Evidence;
 use super::kept::{Requests, Step, Steps, keep};
 use super::level::Level;
+use super::slot::SLOT;
 use crate::span::Span;
 
-/// Length of the time that is judged at once, seconds.
-pub const SLOT: u64 = 5;
 /// Answers that a step needs for its median.
 pub const ENOUGH: u64 = 30;
 /// Slots after which a step that never got enough begins anew.
@@ -27,8 +26,12 @@ pub const TAIL: (f64, f64) = (0.01, 0.03);
 const WIDTH: f64 = 0.35;
 /// Slots between two looks at how far a level is from its reference.
 pub const CREEPS: u64 = 60;
-/// Distance of a level from its reference that is no change, as a logarithm; twice as far scores 1.
+/// Smallest distance of a level from its reference that is a change, as a logarithm; twice as far scores 1.
 const CREPT: f64 = 0.15;
+/// The same in mean distances of the last day: 3.5 standard deviations, where it strays by chance.
+const STRAYED: f64 = 3.5 * 1.2533;
+/// Looks of a day, and fewest of which it is known how far a level strays: six hours.
+const STRAYS: (f64, u32) = (288.0, 72);
 /// Evidence below which nothing is growing yet.
 const GROWING: f64 = 100.0;
 
@@ -230,6 +233,32 @@ impl Usual {
     }
 }
 
+/// How far a level strays from its reference while nothing changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Stray {
+    mean: f64,
+    looks: u32,
+}
+
+impl Stray {
+    fn is_known(&self) -> bool {
+        self.looks >= STRAYS.1
+    }
+
+    /// The distance that is no change.
+    fn slack(&self) -> f64 {
+        (STRAYED * self.mean).max(CREPT)
+    }
+
+    /// Takes a look at the level, while no change grows. What is far off counts no more than what is just none: a change is not to become usual before it
+    /// was noticed.
+    fn take(&mut self, at: f64) {
+        let most = if self.is_known() { self.slack() } else { f64::INFINITY };
+        self.looks = self.looks.saturating_add(1);
+        self.mean += (at.abs().min(most) - self.mean) * (1.0 / f64::from(self.looks)).max(1.0 / STRAYS.0);
+    }
+}
+
 /// One cell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stream {
@@ -246,6 +275,8 @@ pub struct Stream {
     /// Slot before which its level was at its reference, if it crept away.
     pub crept: Option<u64>,
     looked: u64,
+    #[serde(default)]
+    stray: Stray,
     #[serde(skip)]
     step: Vec<Value>,
     #[serde(skip)]
@@ -257,9 +288,13 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// One whose median has these logarithms in each hour of the week.
-    pub fn seasonal(hours: Vec<f32>, usual: Usual) -> Self {
-        Self { season: Some(hours), usual, ..Self::default() }
+    /// Takes these logarithms as those that its median usually has in each hour of the week. The level is what it was in the slot `slot`, seen from there.
+    pub fn refer(&mut self, hours: Vec<f32>, slot: u64) {
+        let before = self.season(slot);
+        self.season = Some(hours);
+        let by = before - self.season(slot);
+        self.level.at.iter_mut().for_each(|at| *at += by);
+        self.step.iter_mut().for_each(|value| value.log += by as f32);
     }
 
     /// Takes a slot that is over. Tells the evidence, and the median's distance from the level for the streams of its parts.
@@ -302,7 +337,13 @@ impl Stream {
         if warm && self.season.is_some() && slot >= self.looked + CREEPS && !self.held {
             self.looked = slot;
             if let Some(at) = self.level.at {
-                held.drift = self.growth.drift.step(slot, |sum| sum.score((at - CREPT) / CREPT));
+                let slack = self.stray.slack();
+                if self.stray.is_known() {
+                    held.drift = self.growth.drift.step(slot, |sum| sum.score((at - slack) / slack));
+                }
+                if !self.growth.drift.grows() {
+                    self.stray.take(at);
+                }
             }
         }
         if warm {
@@ -318,7 +359,8 @@ impl Stream {
 
     /// Judges by the reference from now on, if the level is far above it: its way there since about slot `since` was too slow to show.
     pub fn fall_back(&mut self, since: u64) {
-        let Some(at) = self.level.at.filter(|at| self.season.is_some() && *at > CREPT) else { return };
+        let is_far = |at: &f64| self.season.is_some() && self.stray.is_known() && *at > self.stray.slack();
+        let Some(at) = self.level.at.filter(is_far) else { return };
         self.level.at = Some(0.0);
         self.crept = Some(since);
         self.growth.drift.clear(since);
@@ -386,10 +428,11 @@ impl Stream {
         }
     }
 
-    /// Takes what the last slots showed as normal.
+    /// Takes what the slots since `since` showed as normal, or the last step where that took longer.
     pub fn accept(&mut self, since: u64) {
+        let latest = self.steps.back().map_or(since, |step| step.slot().saturating_sub(1).min(since));
         let mut off: Vec<f64> =
-            self.steps.iter().filter(|step| step.slot() > since).map(|step| f64::from(step.off)).collect();
+            self.steps.iter().filter(|step| step.slot() > latest).map(|step| f64::from(step.off)).collect();
         if let (Some(at), Some(off)) = (self.level.at.as_mut(), median(&mut off)) {
             *at += off;
             // With a reference, that is what moves.
