@@ -46,8 +46,10 @@ use crate::telling::{Fault, Telling};
 const WAY: u64 = 1;
 /// Incidents that are over and still shown.
 const PAST: usize = 50;
-/// How often what was gathered is handed to the store, and what the lookout knows is written down, seconds.
+/// How often what was gathered is handed to the store, and news are written down that a restart must know of, seconds.
 const KEEP: u64 = 10;
+/// How often all that the lookout knows is written down where there are no such news, seconds: of a thousand hosts it has tens of megabytes.
+const ALL: u64 = 300;
 /// An agent that told nothing for so long has what was gathered of it kept, seconds.
 const QUIET: u64 = 120;
 /// Cells that are looked up at a time where it is not known what is normal of them, and how often each, seconds.
@@ -115,6 +117,8 @@ pub struct Centre {
     marks: Vec<store::Mark>,
     /// Where the look at cells without a reference has come to, and when it began.
     looked_up: (usize, u64),
+    /// Incidents, assignments, agents that stand or references are others than was written down.
+    has_news: bool,
     store_fault: Option<String>,
     lookout: Lookout,
     keeper: Keeper,
@@ -174,6 +178,7 @@ impl Centre {
             unkept: Vec::new(),
             marks,
             looked_up: (0, now),
+            has_news: true,
             store_fault: None,
             lookout,
             keeper,
@@ -328,8 +333,8 @@ impl Centre {
             // What has no agent is asked as it is; an agent that is not put there yet, or that was asked before it was, is no fault of anybody's.
             if let Some(far) = self.hosts.get_mut(far) {
                 let stood = far.stood(second);
-                if span.counts.answered > 0 {
-                    far.stands_since.get_or_insert(second);
+                if span.counts.answered > 0 && far.stands_since.is_none() {
+                    (far.stands_since, self.has_news) = (Some(second), true);
                 }
                 if !stood && !self.live[id as usize].was_answered {
                     continue;
@@ -356,8 +361,11 @@ impl Centre {
         if now.is_multiple_of(KEEP) {
             self.pending.close_before(now.saturating_sub(QUIET));
             self.hand_over(now);
-            if let Err(error) = self.keep_state() {
-                self.say(&format!("{error:#}: after a restart incidents may be told again"));
+            if self.has_news || now.is_multiple_of(ALL) {
+                match self.keep_state() {
+                    Ok(()) => self.has_news = false,
+                    Err(error) => self.say(&format!("{error:#}: after a restart incidents may be told again")),
+                }
             }
         }
         self.board.show(self.picture(now));
@@ -450,6 +458,7 @@ impl Centre {
         let none = Lookout::new(settings, Mesh::default());
         self.lookout = std::mem::replace(&mut self.lookout, none).over(settings, self.mesh.clone());
         self.revision += 1;
+        self.has_news = true;
         self.settle_in();
         self.end_unwatched(now());
         (0..self.hosts.len()).for_each(|at| self.assign(at));
@@ -568,6 +577,7 @@ impl Centre {
                     let id = host.and_then(|(host, _)| host.cells.get(&(cell.to.clone(), cell.over)));
                     if let Some(id) = id {
                         self.lookout.reference(*id, &hours);
+                        self.has_news = true;
                     }
                 }
                 self.accept(&baselines, now());
@@ -585,6 +595,7 @@ impl Centre {
     }
 
     fn change(&mut self, change: &Change, now: u64) {
+        self.has_news = true;
         let incident = change.incident();
         let ended = match change {
             Change::Ended { at, ending: why, .. } => {
