@@ -46,13 +46,13 @@ use crate::telling::{Fault, Telling};
 const WAY: u64 = 1;
 /// Incidents that are over and still shown.
 const PAST: usize = 50;
-/// How often what was gathered is handed to the store, and news are written down that a restart must know of, seconds.
+/// Interval at which beats are handed to the store, and the state is written where a restart must know of news, seconds.
 const KEEP: u64 = 10;
-/// How often all that the lookout knows is written down where there are no such news, seconds: of a thousand hosts it has tens of megabytes.
+/// Interval at which the state is written without such news, seconds: that of a thousand hosts has tens of megabytes.
 const ALL: u64 = 300;
 /// An agent that told nothing for so long has what was gathered of it kept, seconds.
 const QUIET: u64 = 120;
-/// Cells that are looked up at a time where it is not known what is normal of them, and how often each, seconds.
+/// Cells without a reference that are looked up at a time, and the shortest interval between two rounds of such looks, seconds.
 const LOOKED_UP: usize = 8;
 const AGAIN: u64 = 3_600;
 /// Hosts that are being reached at a time: for each the program may have to be compressed and sent.

@@ -206,7 +206,7 @@ impl Health {
         is_late || self.dropped.is_some_and(|dropped| dropped > 0)
     }
 
-    /// How punctual the agent was.
+    /// Punctuality of the agent in this second.
     pub fn punctuality(&self) -> Punctuality {
         match self.slip_ns {
             _ if self.is_disturbed() => Punctuality::Disturbed,

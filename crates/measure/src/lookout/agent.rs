@@ -1,4 +1,4 @@
-//! How the agents themselves are: whether they report, and how punctual they are.
+//! The state of agents: reports that come or do not, and their punctuality.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ const FEWEST: u32 = 20;
 /// Share of disturbed seconds from which a host is overloaded, and up to which it no longer is.
 const OVERLOADED: (f64, f64) = (0.3, 0.05);
 
-/// How punctual an agent was in a second: what its own host delays looks like the network's delay.
+/// Punctuality of an agent in a second. A delay by its own host looks like one by the network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Punctuality {
     /// All left when it was due.
@@ -25,7 +25,7 @@ pub enum Punctuality {
     Disturbed,
 }
 
-/// The same of each second of a slot.
+/// Punctuality in each second of a slot.
 pub type Own = [Punctuality; SLOT as usize];
 
 /// One agent.
@@ -57,7 +57,7 @@ impl Agent {
         self.last = self.last.max(Some(second));
     }
 
-    /// How punctual it was in a slot that begins with the second `first`: in each second of it, where that is remembered.
+    /// Punctuality in the slot that begins with the second `first`; a second that is not remembered counts as punctual.
     pub fn slot(&self, first: u64) -> Own {
         std::array::from_fn(|second| {
             let back = self.last.and_then(|last| last.checked_sub(first + second as u64));

@@ -233,7 +233,7 @@ impl Usual {
     }
 }
 
-/// How far a level strays from its reference while nothing changes.
+/// Distance that a level strays from its reference while nothing changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Stray {
     mean: f64,

@@ -384,8 +384,8 @@ fn what_a_person_accepts_is_normal_from_then_on() {
 
 const HOUR: u64 = 3_600;
 
-/// What was told of a host whose cells creep to `by` times what they took, from the seventh hour's end to the tenth's, where an hour before had shown
-/// what is normal.
+/// Changes told of a host whose cells creep to `by` times their response time, from the end of the seventh hour to that of the tenth. An hour before had
+/// shown what is normal.
 fn creeps(seed: u64, by: f64) -> Vec<(u64, Change)> {
     let mut network = Network::new(3, 1, 1, CORRELATED, seed);
     plant(&mut network, 7 * HOUR, FOR_EVER, Fault::Creeps(by), |from, to| from == 1 || to == 1);
