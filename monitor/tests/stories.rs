@@ -382,8 +382,9 @@ fn four_things_that_happen_are_told_the_same_by_every_way() {
         running.signal(Signal::TERM);
         let _ended = running.end(LIMIT);
     }
-    for place in ["h3", "h9", "h12"] {
-        if !said.contains(place) || !history.stdout.contains(place) {
+    for (place, kind) in [("h3", "loss"), (pair.1.as_str(), "loss"), ("h9", "overloaded"), ("h12", "silent")] {
+        let is_told = |line: &str| line.trim_start().starts_with(kind) && line.contains(place);
+        if !said.contains(place) || !history.stdout.lines().any(is_told) {
             faults.push(format!("{place}: not in the terminal or in the history"));
         }
     }

@@ -21,6 +21,10 @@ use crate::words::{quantile, share};
 
 /// Lines of a table that a person reads.
 const MOST: usize = 40;
+/// Incidents that are over and told: of the last day, the latest first.
+const OVER: usize = 10;
+/// A day, seconds.
+const DAY: u64 = 86_400;
 /// Letters of a host's name in a table.
 const NAME: usize = 18;
 
@@ -32,6 +36,8 @@ struct Overview {
     latest: Option<u64>,
     cells: Vec<(Cell, Option<Span>)>,
     open: Vec<Incident>,
+    /// Those that began in the last day and are over, the latest first.
+    over: Vec<Incident>,
 }
 
 #[derive(Serialize)]
@@ -46,6 +52,8 @@ struct Document<'a> {
     cells: Vec<Row<'a>>,
     /// Those that go on.
     incidents: &'a [Incident],
+    /// Those of the last day that are over, the latest first.
+    over: &'a [Incident],
 }
 
 #[derive(Serialize)]
@@ -92,11 +100,15 @@ fn overview(
         (cell, span)
     });
     let cells = cells.collect();
-    let mut open = store.incidents(&IncidentFilter { open: true, ..IncidentFilter::default() })?;
-    open.retain(|incident| {
+    let is_about = |incident: &Incident| {
         host.is_none_or(|host| incident.hosts.is_empty() || incident.hosts.iter().any(|named| named == host))
-    });
-    Ok(Overview { place: store.place(), hour, latest, cells, open })
+    };
+    let mut open = store.incidents(&IncidentFilter { open: true, ..IncidentFilter::default() })?;
+    open.retain(is_about);
+    let from = latest.map_or(0, |latest| latest.saturating_sub(DAY));
+    let mut over = store.incidents(&IncidentFilter { from, ..IncidentFilter::default() })?;
+    over.retain(|incident| incident.ended.is_some() && is_about(incident));
+    Ok(Overview { place: store.place(), hour, latest, cells, open, over })
 }
 
 fn text(overview: &Overview, zone: &TimeZone) -> String {
@@ -119,6 +131,13 @@ fn text(overview: &Overview, zone: &TimeZone) -> String {
     // Writing to a string does not fail.
     for incident in &overview.open {
         let _written = writeln!(text, "! {}", incident_told(incident, zone));
+    }
+    for incident in overview.over.iter().take(OVER) {
+        let _written = writeln!(text, "  {}", incident_told(incident, zone));
+    }
+    if let Some(more) = overview.over.len().checked_sub(OVER).filter(|more| *more > 0) {
+        let others = count(more as u64, "more incident", "more incidents");
+        let _written = writeln!(text, "  {others} of the last day: --json");
     }
     let mut rows: Vec<&(Cell, Option<Span>)> = overview.cells.iter().collect();
     let left_out = rows.len().saturating_sub(MOST);
@@ -164,5 +183,6 @@ fn json(overview: &Overview, zone: &TimeZone) -> String {
         hour: overview.hour.and_then(|at| moment(at, zone)),
         cells: rows.collect(),
         incidents: &overview.open,
+        over: &overview.over,
     })
 }
