@@ -74,6 +74,10 @@ pub enum Step {
     ConnectData,
     /// Exchanging the first datagrams.
     FirstExchange,
+    /// Connecting to a program at work.
+    Reach,
+    /// What a program at work wants before requests, and the first of these.
+    Ask,
     /// Measuring.
     Measure,
     /// Fetching the peer's counts and its machine's facts at the end.
@@ -105,6 +109,8 @@ impl fmt::Display for Step {
             Self::Agree => f.write_str("agree on the measurement"),
             Self::ConnectData => f.write_str("open a data connection"),
             Self::FirstExchange => f.write_str("make a first exchange over UDP"),
+            Self::Reach => f.write_str("connect"),
+            Self::Ask => f.write_str("ask the program there"),
             Self::Measure => f.write_str("go on measuring"),
             Self::FetchReport => f.write_str("fetch the report"),
             Self::FetchResults => f.write_str("fetch the peer's results"),

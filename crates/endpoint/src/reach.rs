@@ -73,9 +73,10 @@ impl Port {
         Self { transport, number, services: services.map(|(_, _, service)| service).collect() }
     }
 
-    /// The ports of the known programs.
+    /// The ports of the known programs that are there for measurements: others are asked where somebody names them.
     pub fn of_known_services() -> Vec<Self> {
-        usual().into_iter().map(|(transport, number, _)| Self::usual(transport, number)).collect()
+        let there = usual().into_iter().filter(|(.., service)| !service.is_at_work());
+        there.map(|(transport, number, _)| Self::usual(transport, number)).collect()
     }
 }
 

@@ -1,6 +1,7 @@
 //! A measurement of round trips, whole: the session with the peer, connections, threads, the engines on them, and
 //! what is left at the end.
 
+mod asking;
 mod echoing;
 mod netserver;
 pub mod open;
@@ -15,11 +16,13 @@ use measure::environment::Environment;
 use measure::event::Event;
 use measure::method::{Batch, Carrier, Method, Traffic, Waiting};
 use measure::outcome::one_way::OneWay;
+use measure::outcome::replies::Replies;
 use measure::outcome::{SocketFacts, Split};
 use measure::recorder::Recording;
 use measure::statistics::loss::PeerCounts;
 use measure::trace::Trace;
 use measure::unit::{Bytes, Nanos};
+use protocol::application::Application;
 use protocol::link::Fault;
 use protocol::native::message::Report;
 use protocol::netperf::passphrase::Passphrase;
@@ -87,6 +90,8 @@ pub enum Protocol {
     },
     /// That of an echo service (RFC 862), which sends back what it gets: nothing is agreed on.
     Echo,
+    /// That of a program at work.
+    Application(Box<Application>),
 }
 
 /// Whom to measure.
@@ -133,6 +138,8 @@ pub struct Finding {
     pub warmed: Warmed,
     /// What was seen on the wire; absent where it was not watched.
     pub wire: Option<Watched>,
+    /// What a program at work answered.
+    pub replies: Option<Replies>,
 }
 
 /// The program at the far end.
@@ -199,6 +206,9 @@ fn against(
             return stamp::against(task, &method, peer, said, stop, on_event);
         }
         Protocol::Echo => return echoing::against(task, &method, peer, stop, on_event),
+        Protocol::Application(application) => {
+            return asking::against(task, &method, peer, application, stop, on_event);
+        }
     }
     // Before the first packet, so that each handshake is seen.
     let wire = task.verify.map(|wish| wire::Watch::start(&method, peer, wish)).transpose()?;
@@ -364,5 +374,6 @@ fn conclude(
         began_wall,
         warmed,
         wire: None,
+        replies: None,
     }
 }

@@ -32,7 +32,7 @@ pub use check::{
 pub use flat::{NotOf, Part};
 pub use message::{Batch, BatchBy, Draws, Share, Sizes};
 pub use refusal::Refusal;
-pub use traffic::{Exchange, Load, Stream, StreamOver, Traffic};
+pub use traffic::{Application, Exchange, Load, Stream, StreamOver, Traffic};
 
 /// How one pair of endpoints is measured, every axis settled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -149,7 +149,8 @@ impl Method {
             (sizes, _) => write!(f, " · {sizes}")?,
         }
         let load = self.traffic.load();
-        if load.is_none_or(|load| load.reply_every > 0) {
+        let chosen_there = self.traffic.application().is_some() && response == Bytes(0);
+        if load.is_none_or(|load| load.reply_every > 0) && !chosen_there {
             write!(f, " ⇄ {response}")?;
         }
         load.and_then(|load| load.batch).iter().try_for_each(|batch| write!(f, " · {batch}"))

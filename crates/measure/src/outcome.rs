@@ -9,6 +9,7 @@ pub mod flows;
 pub mod hops;
 pub mod one_way;
 pub mod periodic;
+pub mod replies;
 
 use std::collections::BTreeMap;
 
@@ -23,6 +24,7 @@ use flows::Flows;
 use hops::Hops;
 use one_way::OneWay;
 use periodic::Periodic;
+use replies::Replies;
 
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -97,6 +99,9 @@ pub struct Outcome {
     /// The hops of some of their paths; absent where none were traced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hops: Option<Hops>,
+    /// What a program at work answered; absent where another one was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replies: Option<Replies>,
 }
 
 /// Response times of the run stretch by stretch, coarsely. They can be added up.

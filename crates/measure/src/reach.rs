@@ -323,13 +323,40 @@ pub enum Service {
     Stamp,
     /// The echo service (RFC 862).
     Echo,
+    /// Redis, or what speaks like it.
+    Redis,
+    /// memcached.
+    Memcached,
+    /// A NATS server.
+    Nats,
+    /// An MQTT broker.
+    Mqtt,
+    /// PostgreSQL.
+    Postgres,
 }
 
 impl Service {
     /// All of them, in the order in which their answers are taken for what an application would see: ours first, for it tells how
     /// long a request was in its hands.
-    pub const ALL: [Self; 7] =
-        [Self::Sonde, Self::Netserver, Self::Sockperf, Self::Stamp, Self::Iperf, Self::Echo, Self::Iperf3];
+    pub const ALL: [Self; 12] = [
+        Self::Sonde,
+        Self::Netserver,
+        Self::Sockperf,
+        Self::Stamp,
+        Self::Iperf,
+        Self::Echo,
+        Self::Redis,
+        Self::Memcached,
+        Self::Nats,
+        Self::Mqtt,
+        Self::Postgres,
+        Self::Iperf3,
+    ];
+
+    /// Whether it works for others, who wait while it is measured; the others are there for measurements.
+    pub fn is_at_work(self) -> bool {
+        matches!(self, Self::Redis | Self::Memcached | Self::Nats | Self::Mqtt | Self::Postgres)
+    }
 
     /// Its name, as it is written on a command line.
     pub fn name(self) -> &'static str {
@@ -341,6 +368,11 @@ impl Service {
             Self::Iperf => "iperf",
             Self::Stamp => "stamp",
             Self::Echo => "echo",
+            Self::Redis => "redis",
+            Self::Memcached => "memcached",
+            Self::Nats => "nats",
+            Self::Mqtt => "mqtt",
+            Self::Postgres => "postgres",
         }
     }
 }
@@ -350,6 +382,10 @@ impl fmt::Display for Service {
         f.pad(match self {
             Self::Iperf => "iperf 2",
             Self::Stamp => "STAMP",
+            Self::Redis => "Redis",
+            Self::Nats => "NATS",
+            Self::Mqtt => "MQTT",
+            Self::Postgres => "PostgreSQL",
             other => other.name(),
         })
     }

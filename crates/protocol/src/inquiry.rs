@@ -19,6 +19,11 @@
 
 use measure::reach::{Service, Transport};
 
+use crate::application::memcached::Memcached;
+use crate::application::mqtt::Mqtt;
+use crate::application::nats::Nats;
+use crate::application::redis::Redis;
+use crate::application::{self, Came, Reply, Speech};
 use crate::iperf::ack::Ack;
 use crate::iperf::ask::Ask;
 use crate::iperf::settings::Amount;
@@ -70,8 +75,12 @@ pub const fn usual_port(service: Service, over: Transport) -> Option<u16> {
         (Service::Iperf3, Transport::Tcp) => Some(crate::iperf3::PORT),
         (Service::Iperf, Transport::Tcp) => Some(crate::iperf::PORT),
         (Service::Stamp, Transport::Udp) => Some(crate::stamp::PORT),
-        (Service::Sonde | Service::Netserver | Service::Iperf3 | Service::Iperf, Transport::Udp)
-        | (Service::Stamp, Transport::Tcp) => None,
+        (Service::Redis, Transport::Tcp) => Some(application::redis::PROTOCOL.port),
+        (Service::Memcached, Transport::Tcp) => Some(application::memcached::PROTOCOL.port),
+        (Service::Nats, Transport::Tcp) => Some(application::nats::PROTOCOL.port),
+        (Service::Mqtt, Transport::Tcp) => Some(application::mqtt::PROTOCOL.port),
+        (Service::Postgres, Transport::Tcp) => Some(application::postgres::PROTOCOL.port),
+        (_, Transport::Udp) | (Service::Stamp, Transport::Tcp) => None,
     }
 }
 
@@ -90,6 +99,13 @@ pub fn over_tcp(service: Service, draw: Draw) -> Option<Vec<u8>> {
         Service::Iperf => Ask { amount: Amount(-1), ..Ask::default() }.first(Stamp::UNSET).encode(),
         Service::Stamp => return None,
         Service::Echo => Cookie::random(draw).octets()[..draw.len()].to_vec(),
+        // The short form, which the longest lines of a log leave alone.
+        Service::Redis => b"PING\r\n".to_vec(),
+        Service::Memcached => Memcached::Version.request(),
+        // It speaks first.
+        Service::Nats => Vec::new(),
+        Service::Mqtt => Mqtt::default().opening().into_owned(),
+        Service::Postgres => SSL_REQUEST.to_vec(),
     })
 }
 
@@ -128,6 +144,35 @@ pub fn read_tcp(service: Service, question: &[u8], answer: &[u8]) -> Reading {
         }
         Service::Echo => prefix(service, question, answer),
         Service::Stamp => Reading::Other,
+        Service::Redis => speech(service, &mut Redis, answer),
+        Service::Memcached => speech(service, &mut Memcached::Version, answer),
+        Service::Nats => speech(service, &mut Nats::default(), answer),
+        Service::Mqtt => speech(service, &mut Mqtt::default(), answer),
+        Service::Postgres => match answer.first() {
+            None => Reading::Unfinished,
+            Some(b'S') => Reading::known(service, Some("offers TLS".into())),
+            Some(b'N') => Reading::known(service, None),
+            Some(_) => Reading::Other,
+        },
+    }
+}
+
+/// Asks whether TLS is spoken there ("SSLRequest" of PostgreSQL's message formats): one octet comes back, before any session.
+const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xD2, 0x16, 0x2F];
+
+/// The first thing that a program at work says, as its protocol is read.
+fn speech(service: Service, speech: &mut impl Speech, answer: &[u8]) -> Reading {
+    if answer.is_empty() {
+        return Reading::Unfinished;
+    }
+    match speech.take(answer).came {
+        Came::Part | Came::Aside => Reading::Unfinished,
+        Came::Opened => Reading::known(service, None),
+        Came::Declined(words) => Reading::known(service, Some(words.0)),
+        // An answer has the name that everybody expects; what it lacks to be one is told.
+        Came::Reply(Reply { sound: true, kind, .. }) if speech.kind(kind) != "NOAUTH" => Reading::known(service, None),
+        Came::Reply(reply) => Reading::known(service, Some(format!("says {}", speech.kind(reply.kind)))),
+        Came::Unsound(_) => Reading::Other,
     }
 }
 
@@ -189,6 +234,7 @@ pub fn read_udp(question: &[u8; DATAGRAM], answer: &[u8]) -> Reading {
 mod tests {
     use measure::authentication::Authentication;
     use proptest::prelude::*;
+    use test_case::test_case;
 
     use super::*;
     use crate::iperf::settings::Version;
@@ -286,12 +332,30 @@ mod tests {
         assert_eq!(over_tcp(Service::Stamp, DRAW), None);
     }
 
+    // As redis-server 7.0, memcached 1.6, nats-server 2.9, mosquitto 2.0 and PostgreSQL 15 answer.
+    #[test_case(Service::Redis, b"+PONG\r\n", None; "redis")]
+    #[test_case(Service::Redis, b"-NOAUTH Authentication required.\r\n", Some("says NOAUTH"); "redis that wants a login")]
+    #[test_case(Service::Memcached, b"VERSION 1.6.18\r\n", None; "memcached")]
+    #[test_case(Service::Nats, b"INFO {\"version\":\"2.9.10\"}\r\n", None; "nats")]
+    #[test_case(Service::Mqtt, &[0x20, 2, 0, 0], None; "mqtt")]
+    #[test_case(Service::Mqtt, &[0x20, 2, 0, 5], Some("not authorized"); "mqtt that lets nobody in")]
+    #[test_case(Service::Postgres, b"N", None; "postgres")]
+    #[test_case(Service::Postgres, b"S", Some("offers TLS"); "postgres with TLS")]
+    fn programs_at_work_are_known_by_their_first_answer(service: Service, answer: &[u8], state: Option<&str>) {
+        let question = asked(service);
+        for cut in 0..answer.len() {
+            assert_eq!(read_tcp(service, &question, &answer[..cut]), Reading::Unfinished, "{cut}");
+        }
+        assert_eq!(read_tcp(service, &question, answer), known(service, state));
+        assert_eq!(read_tcp(service, &question, b"HTTP/1.1 400 Bad Request\r\n"), Reading::Other);
+    }
+
     /// A message of sockperf whose length makes 3.10 wait for ever at full load: less than its header.
     #[test]
     fn no_other_question_stalls_a_sockperf_server() {
         for service in Service::ALL {
             let Some(question) = over_tcp(service, DRAW) else { continue };
-            let length = Header::read(&question).unwrap().length;
+            let Some(length) = Header::read(&question).map(|header| header.length) else { continue };
             assert!(length > message::LARGEST_DATAGRAM || service == Service::Sockperf, "{service}: {length}");
         }
     }

@@ -3,6 +3,7 @@
 //! A condition that changes the meaning of the number is part of the sentence: nobody else answered than this host, the rate was
 //! not reached, nothing answered, the run ended early, a host was busy.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use logbook::record::{Ended, Record};
@@ -20,6 +21,7 @@ use measure::verdict::Warning;
 use measure::verdict::threshold::MOSTLY_MISSED;
 
 use crate::number;
+use crate::text::replies;
 use crate::words::{self, target, warning};
 
 /// The sentence for `record`.
@@ -83,7 +85,9 @@ pub(crate) fn is_closed(record: &Record) -> bool {
 
 /// `TCP to 10.0.0.2:7663`: the protocol and the peer.
 fn subject(record: &Record) -> String {
-    let protocol = protocol(&record.method);
+    let replies = record.outcome.as_ref().and_then(|outcome| outcome.replies.as_ref());
+    let said = replies.and_then(replies::named).map_or_else(String::new, |said| format!(" ({said})"));
+    let protocol = format!("{}{said}", protocol(&record.method));
     if record.target.own_reflector {
         return format!("{protocol} over loopback, no host was given");
     }
@@ -99,8 +103,11 @@ fn is_same_host(record: &Record) -> bool {
 }
 
 /// The protocol, with a connection for each request where there is one.
-pub(crate) fn protocol(method: &Method) -> &'static str {
-    match (&method.traffic, method.traffic.carrier()) {
+pub(crate) fn protocol(method: &Method) -> Cow<'static, str> {
+    if let Some(application) = method.traffic.application() {
+        return Cow::Owned(application.to_string());
+    }
+    Cow::Borrowed(match (&method.traffic, method.traffic.carrier()) {
         (Traffic::ConnectExchange { .. }, _) => "a new TCP connection per request",
         (Traffic::ConnectClose { .. }, _) => "TCP connect and close",
         (_, Carrier::Tcp) => "TCP",
@@ -108,7 +115,7 @@ pub(crate) fn protocol(method: &Method) -> &'static str {
         (_, Carrier::Icmp) => "ICMP echo",
         (_, Carrier::TcpConnect) => "TCP connect",
         (_, Carrier::TcpSyn) => "SYN probes",
-    }
+    })
 }
 
 /// Times of requests and replies, and what became of the others.

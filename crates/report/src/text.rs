@@ -11,6 +11,7 @@ pub mod hops;
 mod load;
 mod one_way;
 mod probes;
+pub(crate) mod replies;
 mod stream;
 mod wire;
 
@@ -60,6 +61,9 @@ pub fn render(record: &Record, style: &Style) -> String {
         if let Some(both) = &outcome.one_way {
             one_way::both(&mut page, both);
         }
+    }
+    if let Some(replies) = record.outcome.as_ref().and_then(|outcome| outcome.replies.as_ref()) {
+        replies::tell(&mut page, replies);
     }
     if let Some(probes) = &record.probes {
         probes::answers(&mut page, probes);

@@ -48,7 +48,7 @@ enum Command {
     /// two paths. Many connections are measured in turn, one request at a time, in random order. Those that differ by more than chance and by
     /// more than 2 us or 5 % are told as groups.
     #[command(after_help = paths::EXAMPLES, after_long_help = format!("{}\n{}", paths::EXAMPLES, crate::exit::TABLE))]
-    Paths(paths::PathsOptions),
+    Paths(Box<paths::PathsOptions>),
     /// Compare methods, hosts, settings or stored records: the difference, its interval and the effect of each setting
     ///
     /// Live sides run in random order, one process per run. Where the methods differ in several settings, sonde also changes one at a
@@ -226,8 +226,8 @@ fn with_command_meant(mut failure: Failure, bare: Option<&Bare>) -> Failure {
 
 fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
     match command {
-        Command::Measuring(Measuring::Rtt(options)) => rtt::run(options, words, output),
-        Command::Paths(options) => paths::run(options, words, output),
+        Command::Measuring(Measuring::Rtt(options)) => rtt::run(*options, words, output),
+        Command::Paths(options) => paths::run(*options, words, output),
         Command::Measuring(Measuring::Load(options)) => load::run(options, words, output),
         Command::Measuring(Measuring::Throughput(options)) => throughput::run(options, &words, output),
         Command::Compare(options) => compare::run(&options, words, output),

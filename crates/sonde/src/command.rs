@@ -1,6 +1,7 @@
 //! The commands, a file or a folder each, and what they share.
 
 pub mod agent;
+pub mod application;
 pub mod argv;
 pub mod check;
 pub mod compare;

@@ -19,3 +19,9 @@ pub fn now() -> Moment {
 pub fn drawn_seed() -> u64 {
     RandomState::new().hash_one("seed")
 }
+
+/// What stands in the environment under `name`, where that is text and not empty.
+#[expect(clippy::disallowed_methods, reason = "sonde is the crate that reads the environment")]
+pub fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}

@@ -30,6 +30,7 @@ use protocol::native::server::{OUTBOX, Server, ServerEvent, Terms};
 use protocol::native::stream::{self, Numbers};
 use protocol::wire::{Reading, Wire};
 
+mod application;
 mod inquiry;
 mod iperf;
 mod iperf3;
@@ -39,6 +40,7 @@ mod sockperf;
 mod stamp;
 mod syn;
 
+pub use self::application::application;
 pub use self::inquiry::inquiry;
 pub use self::iperf::{iperf_bounce, iperf_bursts, iperf_datagram, iperf_first};
 pub use self::iperf3::{iperf3_client, iperf3_login, iperf3_parameters, iperf3_results, iperf3_server};
@@ -52,7 +54,8 @@ pub use self::syn::syn_probe;
 pub type Drive = fn(&[u8]);
 
 /// All of them.
-pub const ALL: [(&str, Drive); 28] = [
+pub const ALL: [(&str, Drive); 29] = [
+    ("application", application),
     ("native_header", native_header),
     ("native_preamble", native_preamble),
     ("native_frames", native_frames),

@@ -130,7 +130,8 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
                 Answer::Late | Answer::Corrupt | Answer::Refused | Answer::Nothing => Trial::Unanswered,
                 Answer::Fault(fault) => Trial::Fault(fault),
             };
-            if !matches!(trial, Trial::Answered(_)) {
+            // Of the others something came, or nothing is to come: the next reply is not theirs.
+            if matches!(answer, Answer::Nothing) {
                 self.forget(self.base);
             }
             self.base += 1;

@@ -9,7 +9,7 @@ use super::axis::{
 use super::flat::{Flat, NotOf, Part};
 use super::message::{Batch, Sizes};
 use super::refusal::Refusal;
-use super::traffic::Traffic;
+use super::traffic::{Application, Traffic};
 use crate::unit::{Bytes, Nanos};
 
 /// What each axis is when nobody says.
@@ -106,6 +106,9 @@ pub struct Asked {
     pub nagle: bool,
     /// Kernel timestamps: whether, where it was said.
     pub stamps: Option<bool>,
+    /// The program that is asked in its own protocol, where one is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub application: Option<Application>,
     /// Seed of random draws.
     pub seed: Option<u64>,
 }
@@ -169,7 +172,8 @@ impl Asked {
             request_bytes,
             sizes: self.sizes.clone(),
             response_bytes,
-            stamps: self.resolve_stamps(carrier, pattern),
+            stamps: self.resolve_stamps(carrier, pattern)?,
+            application: self.application.clone(),
         })?;
         let stop = self.resolve_stop(schedule)?;
         let method = Method {
@@ -202,6 +206,7 @@ impl Asked {
             (Carrier::Udp, Pattern::Stream) => (default::DATAGRAM, Bytes(0)),
             (_, Pattern::Stream) => (default::CALL, Bytes(0)),
             (Carrier::Icmp, _) => (default::SIZE, self.request_bytes.unwrap_or(default::SIZE)),
+            _ if self.application.is_some() => (default::SIZE, Bytes(0)),
             (_, Pattern::Exchange | Pattern::ConnectExchange) => (default::SIZE, default::SIZE),
         };
         Ok((self.request_bytes.unwrap_or(usual.0), self.response_bytes.unwrap_or(usual.1)))
@@ -264,15 +269,20 @@ impl Asked {
         Ok(stop)
     }
 
-    fn resolve_stamps(&self, carrier: Carrier, pattern: Pattern) -> Option<Stamps> {
-        let possible = pattern == Pattern::Exchange && carrier != Carrier::TcpConnect;
+    fn resolve_stamps(&self, carrier: Carrier, pattern: Pattern) -> Result<Option<Stamps>, NotOf> {
+        // A reply whose length is not known beforehand has no one segment whose stamp would be its own.
+        let framed = self.application.is_some() && carrier == Carrier::Tcp;
+        if framed && self.stamps == Some(true) {
+            return Err(NotOf { what: Part::Stamps, carrier, pattern });
+        }
+        let possible = pattern == Pattern::Exchange && carrier != Carrier::TcpConnect && !framed;
         // To switch receive stamps on the kernel needs a CPU for a moment, which a spinning thread of real-time priority
         // does not give it. There they are taken on request only.
         let spinning = self.waiting == Some(Waiting::Spin);
-        match self.stamps {
+        Ok(match self.stamps {
             Some(asked) => asked.then_some(default::STAMPS_ASKED),
             None => (possible && !spinning).then_some(default::STAMPS),
-        }
+        })
     }
 
     fn resolve_window(&self, carrier: Carrier, pattern: Pattern, schedule: Schedule) -> Result<Window, Refusal> {

@@ -83,7 +83,8 @@ impl Method {
             Carrier::TcpSyn => (0, LARGEST_PROBE),
         };
         let answers = self.traffic.load().is_none_or(|load| load.reply_every > 0);
-        for bytes in [self.smallest_request(), request, if answers { response } else { request }] {
+        let chosen_there = self.traffic.application().is_some() && response == Bytes(0);
+        for bytes in [self.smallest_request(), request, if answers && !chosen_there { response } else { request }] {
             check_size(carrier, bytes, smallest, largest)?;
         }
         if carrier == Carrier::Icmp && request != response {

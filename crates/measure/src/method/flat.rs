@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::axis::{Carrier, Direction, Pattern, Sending, Stamps, Window};
 use super::message::{Batch, BatchBy, Sizes};
-use super::traffic::{Exchange, Load, Stream, StreamOver, Traffic};
+use super::traffic::{Application, Exchange, Load, Stream, StreamOver, Traffic};
 use crate::unit::Bytes;
 
 /// [`Traffic`] as a record has it: all that any kind has, side by side. What a kind has not is as nobody asked for it.
@@ -40,6 +40,9 @@ pub(super) struct Flat {
     pub response_bytes: Bytes,
     /// Kernel timestamps: how often an exchange is split into its parts; absent: not at all.
     pub stamps: Option<Stamps>,
+    /// The program that is asked, in its own protocol; absent where one that is there for measurements answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub application: Option<Application>,
 }
 
 impl From<Traffic> for Flat {
@@ -57,10 +60,13 @@ impl From<Traffic> for Flat {
             sizes: Sizes::Fixed,
             response_bytes: traffic.response_bytes(),
             stamps: None,
+            application: None,
         };
         match traffic {
             Traffic::Handshake { .. } | Traffic::ConnectExchange { .. } | Traffic::ConnectClose { .. } => flat,
-            Traffic::Exchange(Exchange { sizes, stamps, .. }) => Self { sizes, stamps, ..flat },
+            Traffic::Exchange(Exchange { sizes, stamps, application, .. }) => {
+                Self { sizes, stamps, application, ..flat }
+            }
             Traffic::Load(load) => Self { reply_every: load.reply_every, batch: load.batch, sizes: load.sizes, ..flat },
             Traffic::Stream(Stream { direction, over, .. }) => match over {
                 StreamOver::Tcp { sending, discard } => Self { direction: Some(direction), sending, discard, ..flat },
@@ -79,6 +85,7 @@ impl TryFrom<Flat> for Traffic {
     fn try_from(flat: Flat) -> Result<Self, NotOf> {
         let Flat { carrier, pattern, window, reply_every, batch, request_bytes, sizes, response_bytes, stamps, .. } =
             flat;
+        let application = flat.application;
         let by_calls = batch.is_some_and(|batch| batch.by == BatchBy::Calls);
         let usual = match pattern {
             Pattern::Stream => window == Window::Closed(1),
@@ -99,6 +106,7 @@ impl TryFrom<Flat> for Traffic {
                 // One program's messages say their own length.
                 (Part::Sizes, sizes != Sizes::Fixed && !matches!(window, Window::Volley(_))),
                 (Part::Stamps, stamps.is_some()),
+                (Part::Application, application.is_some()),
                 (Part::Batch, batch.is_some()),
                 (Part::Calls, by_calls),
             ],
@@ -110,7 +118,7 @@ impl TryFrom<Flat> for Traffic {
         Ok(match (carrier, pattern) {
             (Carrier::TcpConnect, _) => Self::Handshake { open_loop },
             (_, Pattern::Exchange) => {
-                Self::Exchange(Exchange { carrier, window, request_bytes, sizes, response_bytes, stamps })
+                Self::Exchange(Exchange { carrier, window, request_bytes, sizes, response_bytes, stamps, application })
             }
             (_, Pattern::ConnectExchange) => Self::ConnectExchange { open_loop, request_bytes, response_bytes },
             (_, Pattern::ConnectClose) => Self::ConnectClose { open_loop },
@@ -151,6 +159,8 @@ pub enum Part {
     Sizes,
     /// Kernel timestamps that split an exchange.
     Stamps,
+    /// A program that is asked in its own protocol.
+    Application,
     /// Messages that share a call.
     Batch,
     /// Messages that share one and stay apart.
@@ -197,6 +207,7 @@ impl Part {
             Self::ReplyEvery | Self::Sizes | Self::Trace | Self::Calls => load,
             Self::Sending => stream && tcp,
             Self::Batch => (stream || load) && udp,
+            Self::Application => pattern == Pattern::Exchange && (tcp || udp),
             Self::FarProgram => tcp || udp,
             Self::TcpOptions => tcp,
             Self::Ports => carrier != Carrier::Icmp,

@@ -53,10 +53,28 @@ pub struct Exchange {
     pub request_bytes: Bytes,
     /// How requests differ in size: of volleys alone.
     pub sizes: Sizes,
-    /// Size of a reply, bytes of payload; 0 of a bare segment.
+    /// Size of a reply, bytes of payload; 0 of a bare segment, and where the program that is asked chooses.
     pub response_bytes: Bytes,
     /// How often an exchange is split into its parts; absent: not at all.
     pub stamps: Option<Stamps>,
+    /// The program that is asked, in its own protocol; absent where one that is there for measurements answers.
+    pub application: Option<Application>,
+}
+
+/// What a program is asked, in its own protocol.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Application {
+    /// The protocol, as in `redis`, `http`, `dns`.
+    pub protocol: String,
+    /// One request, as in `PING`, `GET /health`, `A example.org`.
+    pub request: String,
+}
+
+impl fmt::Display for Application {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.protocol, self.request)
+    }
 }
 
 /// Bytes one way, or both.
@@ -179,6 +197,14 @@ impl Traffic {
         }
     }
 
+    /// The program that is asked in its own protocol, where one is.
+    pub fn application(&self) -> Option<&Application> {
+        match self {
+            Self::Exchange(exchange) => exchange.application.as_ref(),
+            _ => None,
+        }
+    }
+
     /// The stream, where it is one.
     pub fn stream(&self) -> Option<&Stream> {
         match self {
@@ -207,6 +233,7 @@ impl fmt::Display for Traffic {
         match self {
             Self::Handshake { .. } => f.write_str("tcp handshake")?,
             Self::Exchange(Exchange { carrier: Carrier::TcpSyn, .. }) => f.write_str("tcp-syn probe")?,
+            Self::Exchange(Exchange { application: Some(application), .. }) => write!(f, "{application}")?,
             _ => write!(f, "{} {}", self.carrier(), self.pattern())?,
         }
         match self {

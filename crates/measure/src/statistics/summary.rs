@@ -6,6 +6,7 @@ mod timeline;
 
 use crate::method::{LoopKind, Method, Schedule};
 use crate::outcome::one_way::OneWay;
+use crate::outcome::replies::Replies;
 use crate::outcome::{Distribution, Outcome, Slip, SocketFacts, Split, Steady};
 use crate::outcome::{Quantile, Rhythm};
 use crate::recorder::{Kept, Recording, Series, Values};
@@ -40,6 +41,8 @@ pub struct Extra {
     pub sockets: Vec<SocketFacts>,
     /// What the peer counted, from a reflector of ours.
     pub peer: PeerCounts,
+    /// What a program at work answered.
+    pub replies: Option<Replies>,
 }
 
 /// Everything `recording` says about a run of `method`.
@@ -87,6 +90,7 @@ pub fn summarise(recording: &Recording, method: &Method, extra: Extra) -> Outcom
         split: extra.split,
         one_way: extra.one_way,
         sockets: extra.sockets,
+        replies: extra.replies,
         flows: flows(recording, method.seed),
         hops: None,
     }

@@ -9,6 +9,8 @@ use measure::method::{Carrier, Exchange, Method, Schedule, Traffic};
 pub enum Command {
     /// `sonde rtt`.
     Rtt,
+    /// The same of a program at work.
+    Ask,
     /// `sonde load`.
     Load,
     /// `sonde replay`.
@@ -21,7 +23,7 @@ pub enum Command {
 
 impl Command {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Rtt, Self::Load, Self::Replay, Self::Throughput, Self::Syn];
+    pub const ALL: [Self; 6] = [Self::Rtt, Self::Ask, Self::Load, Self::Replay, Self::Throughput, Self::Syn];
 
     /// The one that measures by `method`.
     pub fn of(method: &Method) -> Self {
@@ -30,6 +32,7 @@ impl Command {
             (_, Schedule::Trace { .. }) => Self::Replay,
             (Traffic::Load(_), _) => Self::Load,
             (Traffic::Exchange(Exchange { carrier: Carrier::TcpSyn, .. }), _) => Self::Syn,
+            (Traffic::Exchange(Exchange { application: Some(_), .. }), _) => Self::Ask,
             _ => Self::Rtt,
         }
     }
@@ -37,7 +40,7 @@ impl Command {
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Rtt => "rtt",
+            Self::Rtt | Self::Ask => "rtt",
             Self::Load => "load",
             Self::Replay => "replay",
             Self::Throughput => "throughput",

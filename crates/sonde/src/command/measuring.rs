@@ -19,7 +19,7 @@ pub enum Measuring {
     /// Ctrl-C (SIGINT), SIGTERM and SIGHUP end a run; sonde prints and writes the results so far. A second Ctrl-C or SIGTERM ends it at
     /// once. An ignored SIGHUP stays ignored, as under nohup. SIGQUIT (Ctrl-\) prints the numbers so far on standard error; the run
     /// continues.
-    Rtt(RttOptions),
+    Rtt(Box<RttOptions>),
     /// Measure latency and loss at a given message rate
     ///
     /// SIGINT, SIGTERM and SIGHUP end a run with the results so far. SIGQUIT (Ctrl-\) prints the numbers so far. See `sonde rtt --help`.
@@ -57,7 +57,7 @@ pub fn method_of(words: Vec<String>) -> Result<Method, Failure> {
         _ => argv::failure(&error),
     })?;
     match line.command {
-        Measuring::Rtt(options) => rtt::method(&Plan::of(options)?),
+        Measuring::Rtt(options) => rtt::method(&Plan::of(*options)?),
         Measuring::Load(options) => rtt::method(&load::plan::of(options)?),
         Measuring::Throughput(options) => throughput::method(options),
     }

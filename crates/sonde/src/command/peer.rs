@@ -1,6 +1,7 @@
 //! The programs of other tools' protocols, a row and a file each: what `sonde serve` can be beside itself, and how a first look asks
 //! the one that it finds.
 
+pub mod application;
 pub mod echo;
 pub mod iperf;
 pub mod iperf3;
@@ -19,9 +20,22 @@ use measure::event::Event;
 use measure::method::{Carrier, Method};
 use measure::reach::{Service, Transport};
 use measure::unit::Bytes;
+use protocol::application::Application;
 
 /// All of them.
-pub static ALL: &[Peer] = &[netperf::PEER, sockperf::PEER, iperf::PEER, iperf3::PEER, stamp::PEER, echo::PEER];
+pub static ALL: &[Peer] = &[
+    netperf::PEER,
+    sockperf::PEER,
+    iperf::PEER,
+    iperf3::PEER,
+    stamp::PEER,
+    echo::PEER,
+    application::REDIS,
+    application::MEMCACHED,
+    application::NATS,
+    application::MQTT,
+    application::POSTGRES,
+];
 
 /// A program of another tool's protocol.
 pub struct Peer {
@@ -44,6 +58,8 @@ pub enum Asked {
         /// Over these carriers; none: over the one that it was found on.
         over: &'static [Carrier],
     },
+    /// The same of a program at work, in its own protocol: this is asked.
+    Application(fn() -> Application),
     /// By a client of its own, which has one message out at a time.
     Own {
         /// Payload of a message where the usual one is too short for a real server.
@@ -62,7 +78,7 @@ impl Asked {
         let own = if transport == Transport::Tcp { Carrier::Tcp } else { Carrier::Udp };
         match self {
             Self::Not(_) => Vec::new(),
-            Self::Exchanged { over: [], .. } | Self::Own { .. } => vec![own],
+            Self::Exchanged { over: [], .. } | Self::Own { .. } | Self::Application(_) => vec![own],
             Self::Exchanged { over, .. } => over.to_vec(),
         }
     }

@@ -211,7 +211,8 @@ pub fn heed_signals(tally: &Arc<Mutex<Tally>>, stop: &Stop, output: &Arc<Output>
 /// What is told where nothing was found. A run that was stopped before it had anything to tell ends as the signal says.
 pub fn failure(error: EndpointError, plan: &Plan, interruption: &Interruption) -> Failure {
     let stopped = matches!(error.cause, Cause::Stopped);
-    let unreached = matches!(error.step, Step::LookUp | Step::Connect | Step::ConnectData | Step::FirstExchange);
+    let unreached =
+        matches!(error.step, Step::LookUp | Step::Connect | Step::ConnectData | Step::FirstExchange | Step::Reach);
     let mut failure = Failure::from(error);
     if let Some(signal) = interruption.signal().filter(|_| stopped) {
         failure.exit = Exit::CutShort(signal);

@@ -28,6 +28,7 @@ use crate::persona::call::{Call, Persona};
 use crate::persona::pkb::flags::{Flags, complain, help};
 use crate::persona::pkb::here::Here;
 use crate::persona::pkb::job::Given;
+use crate::system::variable;
 
 /// Largest file of flags, settings or hosts, bytes.
 const LARGEST_FILE: u64 = 4 << 20;
@@ -127,11 +128,6 @@ fn name_in(users: &str, number: u32) -> Option<&str> {
         (own.parse() == Ok(number)).then_some(name)
     };
     users.lines().find_map(named).filter(|name| !name.is_empty())
-}
-
-#[expect(clippy::disallowed_methods, reason = "sonde is the crate that reads the environment")]
-fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 #[cfg(test)]

@@ -183,6 +183,11 @@ fn there(step: &Step, cause: &Cause) -> Option<&'static str> {
     match (step, cause) {
         (_, Cause::Stopped) => None,
         (Step::LookUp, _) => Some("check the name, or give an address"),
+        (Step::Reach | Step::Ask, Cause::System(error)) if error.kind() == io::ErrorKind::ConnectionRefused => {
+            Some("start the program there, or correct the port")
+        }
+        (Step::Ask, Cause::Link(Fault::Closed)) => Some("read the program's log: it closed the connection"),
+        (Step::Ask, Cause::Silence(_)) => Some("check which program listens there: it was asked, and says nothing"),
         (_, Cause::System(error)) => network(error),
         (_, Cause::Silence(_)) => {
             Some("run `sonde check HOST`: a firewall may drop the packets, or no program listens there")

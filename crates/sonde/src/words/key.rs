@@ -13,6 +13,9 @@ pub fn unused_key(has_peer: bool, protocol: &Protocol, method: &Method) -> Strin
         Protocol::Netperf { .. } => "a netserver knows no keys".to_owned(),
         Protocol::Stamp { .. } => "a STAMP reflector has keys of its own (--stamp-key)".to_owned(),
         Protocol::Echo => "an echo service knows no keys".to_owned(),
+        Protocol::Application(application) => {
+            format!("a program that speaks {} knows none of ours", application.protocol.name())
+        }
     };
     format!("--key is not used: {why}")
 }

@@ -120,6 +120,7 @@ fn not_of(NotOf { what, carrier, pattern }: NotOf) -> String {
         (Part::Trace, _) => "a trace is only for sonde replay → remove it",
         (Part::Requests, _) => "a stream has no requests to count → end it by time (-t) or by bytes",
         (Part::End, _) => "only a stream ends by bytes → use -t or -c",
+        (Part::Application, _) => "a program is asked in its own protocol by exchanges alone → use sonde rtt URL",
     };
     told.to_owned()
 }

@@ -1,5 +1,6 @@
 //! Our program and the original, both ways, end to end; and what a peer's words, options and forms come to.
 
+mod applications;
 mod iperf3_pairs;
 mod iperf_pairs;
 mod netperf_pairs;

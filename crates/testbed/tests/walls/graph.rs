@@ -31,7 +31,18 @@ const OTHERS: [(&str, &[&str]); 11] = [
     ("measure", &["base64", "fastrand", "hdrhistogram", "jiff", "schemars", "serde", "statrs", "thiserror"]),
     (
         "protocol",
-        &["aws-lc-rs", "base64", "etherparse", "serde", "serde_json", "siphasher", "snow", "thiserror", "winnow"],
+        &[
+            "aws-lc-rs",
+            "base64",
+            "etherparse",
+            "httparse",
+            "serde",
+            "serde_json",
+            "siphasher",
+            "snow",
+            "thiserror",
+            "winnow",
+        ],
     ),
     (
         "endpoint",

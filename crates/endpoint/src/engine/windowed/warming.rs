@@ -60,8 +60,13 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
                     if let Reading::Reply(number) = reading {
                         lane.requests.settle(number, State::Done);
                     }
-                    if reading == Reading::Reply(seq) {
-                        return Trial::Answered(now.since(sent));
+                    match reading {
+                        Reading::Reply(number) if number == seq => return Trial::Answered(now.since(sent)),
+                        Reading::Refused(number) if number == seq => {
+                            lane.requests.settle(seq, State::Done);
+                            return Trial::Unanswered;
+                        }
+                        _ => {}
                     }
                     if now >= until || self.told.stop.requested() {
                         lane.requests.settle(seq, given_up::<W>());

@@ -159,6 +159,7 @@ fn read_otherwise(warning: &Warning, command: Command) -> &'static str {
         (Warning::IdleBetween { .. }, Command::Rtt) => {
             "compare with --every 100us, or --pace spin --wait spin --peer-wait spin"
         }
+        (Warning::IdleBetween { .. }, Command::Ask) => "compare with --every 100us --force, or --pace spin --wait spin",
         (Warning::IdleBetween { .. }, Command::Load) => {
             "compare with a higher --rate, or --pace spin --wait spin --peer-wait spin"
         }

@@ -20,6 +20,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::signal::{self, Interruption};
+use crate::system::variable;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -151,11 +152,6 @@ fn folder() -> Result<PathBuf, Failure> {
     let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));
     let missing = || Failure::usage("neither XDG_STATE_HOME nor HOME names a folder for the ledger");
     Ok(state.ok_or_else(missing)?.join("sonde/cloud"))
-}
-
-#[expect(clippy::disallowed_methods, reason = "sonde is the crate that reads the environment")]
-pub(super) fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 /// Writes hosts into a file, or prints them.

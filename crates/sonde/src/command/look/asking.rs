@@ -60,8 +60,13 @@ pub struct Told {
 pub fn method(way: &Way, pace: &Pace) -> Result<Method, String> {
     let native = way.who == Who::Program { service: Service::Sonde };
     let far = if way.who.is_program() && !native { Far::Foreign } else { Far::Native };
-    let (one, size) = match asked(way) {
-        Some(peer::Asked::Own { size, .. }) => (true, size.unwrap_or(SIZE)),
+    let application = match asked(way) {
+        Some(peer::Asked::Application(application)) => Some(application()),
+        _ => None,
+    };
+    let (one, size) = match (asked(way), &application) {
+        (Some(peer::Asked::Own { size, .. }), _) => (true, size.unwrap_or(SIZE)),
+        (_, Some(application)) => (true, Bytes(application.request_length() as u64)),
         _ => (false, SIZE),
     };
     let sized = way.carrier != Carrier::TcpConnect;
@@ -73,13 +78,14 @@ pub fn method(way: &Way, pace: &Pace) -> Result<Method, String> {
         // Threads would differ by the processors they happen to run on.
         threads: Some(1),
         request_bytes: sized.then_some(size),
-        response_bytes: sized.then_some(size),
+        response_bytes: (sized && application.is_none()).then_some(size),
         stop: pace.end.clone(),
         timeout_ns: Some(PATIENCE),
         warm_up_ns: Some(Nanos::ZERO),
         // A stamped exchange takes half as long again where it comes ten times a second.
         stamps: Some(false),
         seed: Some(pace.seed),
+        application: application.map(|application| application.said()),
         ..Asked::default()
     };
     asked.resolve_towards(far).map_err(|refusal| words::refusal(&refusal))
@@ -138,6 +144,7 @@ fn ask_until(
         exchanged => {
             let protocol = match exchanged {
                 Some(peer::Asked::Exchanged { protocol, .. }) => protocol.clone(),
+                Some(peer::Asked::Application(application)) => Protocol::Application(Box::new(application())),
                 _ => Protocol::Native,
             };
             let task = rtt::Task {

@@ -4,7 +4,7 @@
 use measure::event::{Counts, Exchange, Fate};
 use measure::look::blocks::QUARTILE;
 use measure::look::judge::believed;
-use measure::look::{Burst, Leg, Sums};
+use measure::look::{Burst, Leg, Sums, Who};
 use measure::method::{Carrier, Method, Stop as End};
 use measure::statistics::quantile::Ranked;
 use measure::unit::Nanos;
@@ -31,6 +31,11 @@ pub fn make(rounds: &Rounds, interval: Nanos, means: Means<'_>) -> Result<Vec<Bu
     let legs = rounds.legs();
     let best = believed(&legs).ok_or("nothing answers")?.leg as usize;
     let median = legs[best].sums.median().ok_or("nothing answers")?;
+    if let Who::Program { service } = legs[best].who
+        && service.is_at_work()
+    {
+        return Err(format!("{service} works for others, who would wait meanwhile"));
+    }
     if median.0 * FEWEST as u64 > LONGEST.0 || median.0 > interval.0 / 4 {
         return Err(format!("a round trip of {median} leaves no room for exchanges closer together"));
     }

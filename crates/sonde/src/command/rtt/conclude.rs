@@ -232,6 +232,7 @@ fn outcome(finding: &Finding, method: &Method) -> Outcome {
         one_way: finding.one_way.clone(),
         sockets: finding.sockets.clone(),
         peer: finding.peer_counts,
+        replies: finding.replies.clone(),
     };
     summarise(&finding.recording, method, extra)
 }

@@ -10,9 +10,10 @@ use clap::{Args, ValueEnum, builder::TypedValueParser};
 use measure::method::{Carrier, Pacing, Settled, SourcePorts};
 use measure::unit::{Bytes, Nanos, Rate};
 
+use crate::command::application::{ApplicationOptions, Whom};
 use crate::command::key_file::KeyOptions;
 use crate::command::result_options::ResultOptions;
-use crate::command::value::{self, CpuList, Far, SampleFile, WaitingWord};
+use crate::command::value::{self, CpuList, SampleFile, WaitingWord};
 use crate::command::verify::VerifyOptions;
 
 const EXAMPLES: &str = "\
@@ -25,6 +26,8 @@ Examples:
   sonde rtt db1 --icmp --every 1s -t 60 as ping does
   sonde rtt db1 --peer netperf          with the netserver that runs there
   sonde rtt db1 --peer stamp --every 10ms  one-way delays, and the clock offset
+  sonde rtt redis://db1                 what a Redis PING takes, 100 a second
+  sonde rtt http://api/health --every 1s
   sonde rtt db1 --until p99±5%          until p99 is known to ±5 %
   sonde rtt db1 --rate 10k/s --wait spin --cpu 2 --json > result.json
 ";
@@ -33,12 +36,14 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n{}", crate::exit::TABLE))]
 pub struct RttOptions {
-    /// The peer: a name or an address, with :PORT if it is not 7663
+    /// The peer: a name or an address, with :PORT if it is not 7663; or a URL of a program, as in `redis://db1`
     ///
-    /// TCP and UDP need `sonde serve` there, or a netserver with --peer netperf; ICMP and TCP connect need nothing there. Without HOST
+    /// TCP and UDP need `sonde serve` there, or a netserver with --peer netperf; ICMP and TCP connect need nothing there. A URL asks the
+    /// program there in its own protocol: redis://, memcached://, http://, dns://, dns+tcp://, ntp://, nats://, mqtt://, postgres://.
+    /// Without HOST
     /// sonde measures loopback, and the output says so.
     #[arg(value_name = "HOST")]
-    pub host: Option<Far>,
+    pub host: Option<Whom>,
 
     /// What carries the requests
     #[command(flatten)]
@@ -63,6 +68,10 @@ pub struct RttOptions {
     /// How the far side is reached
     #[command(flatten)]
     pub path: PathOptions,
+
+    /// What a program at work is asked
+    #[command(flatten)]
+    pub application: ApplicationOptions,
 
     /// Kernel timestamps, seed
     #[command(flatten)]

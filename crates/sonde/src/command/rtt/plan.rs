@@ -14,6 +14,7 @@ use protocol::netperf::passphrase::Passphrase;
 use protocol::stamp::layout;
 use protocol::{netperf, stamp};
 
+use crate::command::application;
 use crate::command::key_file::KeyFile;
 use crate::command::result_options::ResultOptions;
 use crate::command::rtt::options::{
@@ -69,9 +70,17 @@ impl Plan {
     /// A port named twice, or a protocol that does not go with the carrier; everything else was refused when the options
     /// were read, or is when the plan is resolved.
     pub fn of(options: RttOptions) -> Result<Self, Failure> {
-        let protocol = protocol(&options)?;
-        let asked = towards(&protocol, options.path.stamp_key.is_some(), asked(&options));
-        let target = options.host.map(|far| target(far, &options.path.reach, &protocol)).transpose()?;
+        let application = options.application.application(options.host.as_ref())?;
+        let (protocol, asked) = if let Some(application) = application {
+            refuse_peer(&options.path)?;
+            let asked = application::towards(&application, &options.application, asked(&options))?;
+            (Protocol::Application(Box::new(application)), asked)
+        } else {
+            let protocol = protocol(&options)?;
+            let asked = towards(&protocol, options.path.stamp_key.is_some(), asked(&options));
+            (protocol, asked)
+        };
+        let target = options.host.map(|whom| target(whom.far, &options.path.reach, &protocol)).transpose()?;
         let key = options.path.reach.key.file();
         let stamp_key = options.path.reach.key.another(options.path.stamp_key.as_ref());
         let KeptOptions { strict, samples, histograms, .. } = options.recording.kept;
@@ -96,6 +105,23 @@ impl Plan {
         let host = &self.target.as_ref()?.host;
         let (address, port) = value::port_in_address(host)?;
         Some(format!("{host} was read as one IPv6 address: where {port} is the port, write [{address}]:{port}"))
+    }
+}
+
+/// Refuses what belongs to another program than the one that is asked in its own protocol.
+fn refuse_peer(options: &PathOptions) -> Result<(), Failure> {
+    let given = [
+        ("--peer", options.peer.is_some()),
+        ("--passphrase", options.passphrase.is_some()),
+        ("--stamp-key", options.stamp_key.is_some()),
+        ("--clocks-agree", options.clocks_agree.is_some()),
+    ];
+    match given.into_iter().find(|(_, given)| *given) {
+        Some((option, _)) => {
+            let what = format!("{option} and the protocol of a program at work exclude each other");
+            Err(Failure::usage(what).hint("remove one of them"))
+        }
+        None => Ok(()),
     }
 }
 
@@ -144,7 +170,7 @@ pub fn target(far: Far, path: &ReachOptions, protocol: &Protocol) -> Result<Targ
     let usual = match protocol {
         Protocol::Native => PORT,
         Protocol::Stamp { .. } => stamp::PORT,
-        _ => netperf::PORT,
+        protocol => application::usual_port(protocol).unwrap_or(netperf::PORT),
     };
     let port = match (far.port, path.port) {
         (Some(written), Some(port)) if written != port => {
@@ -196,6 +222,7 @@ fn asked(options: &RttOptions) -> Asked {
         socket: SocketOptions { source_ports: source_ports(options), ..socket(&options.path.reach) },
         nagle: options.path.reach.nagle,
         stamps: stamps(&options.recording),
+        application: None,
         seed: options.recording.kept.seed,
     }
 }

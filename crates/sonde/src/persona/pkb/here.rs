@@ -19,6 +19,7 @@ use crate::persona::pkb::ask::Ask;
 use crate::persona::pkb::carry_out::{Carried, Order, Runner, Samples};
 use crate::persona::pkb::samples;
 use crate::program::tool;
+use crate::system::variable;
 use crate::system::{drawn_seed, now};
 
 /// How long a host may take until its agent is there: a machine that was just made is still starting.
@@ -33,7 +34,7 @@ pub struct Here<'a> {
 impl<'a> Here<'a> {
     /// One that keeps what it finds where `sonde run` does.
     pub fn new(output: &'a Arc<Output>) -> Self {
-        Self { output, store: StoreOptions { store: super::variable("SONDE_STORE").map(Into::into) } }
+        Self { output, store: StoreOptions { store: variable("SONDE_STORE").map(Into::into) } }
     }
 
     /// The run of this order: what earlier stages left of it, or a new one.

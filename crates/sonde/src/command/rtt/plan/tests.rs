@@ -111,6 +111,7 @@ fn each_axis_arrives_where_it_belongs() {
         },
         nagle: true,
         stamps: Some(true),
+        application: None,
         seed: Some(7),
     };
     assert_eq!(asked, expected);

@@ -1,0 +1,583 @@
+//! Requests and replies of an application on a TCP connection: a reply ends where its protocol says, and a connection that the server
+//! ends is made anew, outside of what is timed.
+//!
+//! What went down with a connection is told as refused, request by request. While a connection is made anew the others of its thread are not
+//! read.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+use measure::method::{SocketOptions, Waiting};
+use measure::unit::{Instant, Nanos};
+use protocol::application::talk::Digest;
+use protocol::application::tally::Tally;
+use protocol::application::{Came, Reply, Speech, Words};
+use protocol::link::{Fault, Link};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+use socket2::Socket;
+
+use super::clockwork::{poll_one, poll_until};
+use crate::clock::Monotonic;
+use crate::error::{Cause, EndpointError, Step};
+use crate::pace;
+use crate::socket;
+use crate::stop::{GLANCE, Stop};
+
+/// Room for what has come and is not read yet: more than any head or line that a protocol believes.
+const ROOM: usize = 128 << 10;
+/// How long a connection may take to be made, and to be opened for requests.
+const PATIENCE: Nanos = Nanos::secs(5);
+/// So many connections in a row that brought no reply end a run without a schedule: more would be a flood of connections.
+const MOST_FRUITLESS: u32 = 20;
+/// So long after a connection that brought none is the next made.
+const PAUSE: Nanos = Nanos::millis(100);
+/// After so long without a reply it is looked whether the server has said or ended something meanwhile.
+const IDLE: Nanos = Nanos::millis(1);
+
+/// Whom connections are made to, and how.
+#[derive(Clone, Debug)]
+pub struct Door {
+    /// Where.
+    pub peer: SocketAddr,
+    /// With which options.
+    pub options: SocketOptions,
+    /// How replies are waited for.
+    pub waiting: Waiting,
+    /// Whether a request that does not go at once must not hold the thread, because replies wait to be read meanwhile.
+    pub patient: bool,
+    /// Whether requests have instants at which they are due: then one that finds no connection is refused at once. Otherwise it waits.
+    pub scheduled: bool,
+    /// What ends every wait.
+    pub stop: Stop,
+}
+
+/// How long the steps before the first request took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opened {
+    /// The handshake of TCP.
+    pub connect: Nanos,
+    /// What the protocol says before requests; absent where it says nothing.
+    pub prologue: Option<Nanos>,
+}
+
+/// Why the octets of a connection led nowhere.
+#[derive(Debug)]
+enum Trouble {
+    /// The system says so.
+    System(Errno),
+    /// The peer has closed it.
+    Closed,
+    /// The server lets nobody in, or not us.
+    Declined(Words),
+    /// It speaks something else.
+    Foreign(&'static str),
+}
+
+impl Trouble {
+    fn told(self, peer: SocketAddr) -> EndpointError {
+        let step = Step::Ask;
+        match self {
+            Self::System(errno) => EndpointError::new(step, peer, errno),
+            Self::Closed => EndpointError::new(step, peer, Fault::Closed),
+            Self::Declined(words) => EndpointError::new(step, peer, Cause::Peer(words.0)),
+            Self::Foreign(why) => EndpointError::new(step, peer, Cause::Peer(why.to_owned())),
+        }
+    }
+}
+
+/// What one look at a connection brought.
+#[derive(Debug)]
+enum Look {
+    Reply(Digest),
+    /// Something else came, or a part.
+    Something,
+    Nothing,
+}
+
+/// A connection of an application's protocol.
+#[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "four answers that go together in any way")]
+pub struct Framed<S> {
+    door: Door,
+    socket: Socket,
+    speech: S,
+    tally: Arc<Tally>,
+    spinning: bool,
+    incoming: Box<[u8]>,
+    /// What of it has come and is not read.
+    begin: usize,
+    end: usize,
+    /// What is there is the beginning of something: more has to come before it can be read.
+    starved: bool,
+    /// Octets read of the reply under way.
+    read: u64,
+    /// What is left of a request, or of an answer to something nobody asked for.
+    unsent: Vec<u8>,
+    /// Requests that the engine has numbered so far: it counts them from 0, and calls [`Link::ready`] once for each.
+    numbered: u64,
+    /// The numbers of those without a reply on this connection, oldest first.
+    outstanding: VecDeque<u64>,
+    /// The numbers of those that went down with a connection and are still to be told so.
+    lost: VecDeque<u64>,
+    /// Whom the latest refusal is about.
+    blamed: Option<u64>,
+    /// Nothing more can be asked on this connection.
+    spent: bool,
+    /// Whether this connection has brought a reply.
+    fruitful: bool,
+    /// Connections in a row that brought none.
+    fruitless: u32,
+    /// The next connection is not made before this.
+    not_before: Instant,
+    /// When the latest reply came.
+    heard: Instant,
+    opened: Opened,
+}
+
+impl<S: Speech> Framed<S> {
+    /// A connection that is open for requests.
+    ///
+    /// # Errors
+    /// A server that cannot be reached, that lets nobody in, or that speaks something else.
+    pub fn open(door: Door, speech: S, tally: Arc<Tally>) -> Result<Self, EndpointError> {
+        let started = Monotonic::now();
+        let socket = connect(&door)?;
+        let connect = Monotonic::now().since(started).unwrap_or_default();
+        let spinning = door.waiting == Waiting::Spin;
+        let mut link = Self {
+            door,
+            socket,
+            speech,
+            tally,
+            spinning,
+            incoming: vec![0; ROOM].into_boxed_slice(),
+            begin: 0,
+            end: 0,
+            starved: true,
+            read: 0,
+            unsent: Vec::new(),
+            numbered: 0,
+            outstanding: VecDeque::new(),
+            lost: VecDeque::new(),
+            blamed: None,
+            spent: false,
+            fruitful: false,
+            fruitless: 0,
+            not_before: Instant(0),
+            heard: Instant(0),
+            opened: Opened { connect, prologue: None },
+        };
+        let begun = Monotonic::now();
+        if link.prologue()? {
+            link.opened.prologue = Some(Monotonic::now().since(begun).unwrap_or_default());
+        }
+        Ok(link)
+    }
+
+    /// The socket in use.
+    pub fn socket(&self) -> &Socket {
+        &self.socket
+    }
+
+    /// How long the steps before its first request took.
+    pub fn opened(&self) -> Opened {
+        self.opened
+    }
+
+    /// Asks once, to see that the peer speaks the protocol.
+    ///
+    /// # Errors
+    /// A peer that does not answer, or in something else.
+    pub fn try_once(&mut self, number: u64) -> Result<Digest, EndpointError> {
+        let peer = self.door.peer;
+        let mut request = self.speech.request();
+        self.speech.mark(&mut request, number);
+        self.send(&request).map_err(|fault| EndpointError::new(Step::Ask, peer, fault))?;
+        self.within_patience(|link| match link.look(RecvFlags::empty())? {
+            Look::Reply(digest) => Ok(Some(digest)),
+            Look::Something | Look::Nothing => link.flush_now().map(|_| None),
+        })
+    }
+
+    /// What the protocol says before requests, as far as the connection is not open by itself; whether it says anything.
+    fn prologue(&mut self) -> Result<bool, EndpointError> {
+        self.speech.begin();
+        let peer = self.door.peer;
+        let opening = self.speech.opening();
+        let says = !opening.is_empty() || !self.speech.is_open();
+        self.say(&opening).map_err(|trouble| trouble.told(peer))?;
+        self.within_patience(|link| {
+            if link.speech.is_open() {
+                return Ok(Some(says));
+            }
+            link.look(RecvFlags::empty())?;
+            link.flush_now().map(|_| None)
+        })
+    }
+
+    /// Goes on until something is there, for as long as a connection may take to be opened.
+    fn within_patience<T>(
+        &mut self,
+        mut go_on: impl FnMut(&mut Self) -> Result<Option<T>, Trouble>,
+    ) -> Result<T, EndpointError> {
+        let peer = self.door.peer;
+        let give_up = Monotonic::now().after(PATIENCE);
+        loop {
+            match go_on(self) {
+                Ok(Some(found)) => return Ok(found),
+                Ok(None) if self.door.stop.requested() => {
+                    return Err(EndpointError::new(Step::Ask, peer, Cause::Stopped));
+                }
+                Ok(None) if Monotonic::now() >= give_up => {
+                    return Err(EndpointError::new(Step::Ask, peer, Cause::Silence(PATIENCE)));
+                }
+                Ok(None) => {}
+                Err(trouble) => return Err(trouble.told(peer)),
+            }
+        }
+    }
+
+    /// Reads what is there; where that is not enough, takes what has come.
+    #[inline]
+    fn look(&mut self, flags: RecvFlags) -> Result<Look, Trouble> {
+        if let Some(digest) = self.read_on()? {
+            return Ok(Look::Reply(digest));
+        }
+        if self.begin > 0 {
+            self.incoming.copy_within(self.begin..self.end, 0);
+            (self.begin, self.end) = (0, self.end - self.begin);
+        }
+        if self.end == self.incoming.len() {
+            return Err(Trouble::Foreign("what comes has no end"));
+        }
+        match recv(&self.socket, &mut self.incoming[self.end..], flags) {
+            Ok((0, _)) => self.ended(),
+            Ok((_, count)) => {
+                self.end += count;
+                self.starved = false;
+                Ok(self.read_on()?.map_or(Look::Something, Look::Reply))
+            }
+            Err(Errno::AGAIN | Errno::INTR) => Ok(Look::Nothing),
+            Err(errno) => Err(Trouble::System(errno)),
+        }
+    }
+
+    /// Reads of what is there up to the end of a reply.
+    #[inline]
+    fn read_on(&mut self) -> Result<Option<Digest>, Trouble> {
+        while self.begin < self.end && !self.starved {
+            let taken = self.speech.take(&self.incoming[self.begin..self.end]);
+            self.begin += taken.octets;
+            match taken.came {
+                Came::Part => {
+                    self.read += taken.octets as u64;
+                    self.starved = taken.octets == 0;
+                }
+                Came::Reply(reply) => return Ok(Some(self.replied(reply, taken.octets as u64))),
+                Came::Aside | Came::Opened => {
+                    self.read = 0;
+                    let answer = self.speech.answer().to_vec();
+                    self.say(&answer)?;
+                }
+                Came::Declined(words) => return Err(Trouble::Declined(words)),
+                Came::Unsound(why) => return Err(Trouble::Foreign(why)),
+            }
+        }
+        if self.begin == self.end {
+            (self.begin, self.end) = (0, 0);
+        }
+        Ok(None)
+    }
+
+    #[inline]
+    fn replied(&mut self, reply: Reply, octets: u64) -> Digest {
+        let digest = Digest { reply, octets: self.read + octets };
+        self.read = 0;
+        (self.fruitful, self.fruitless) = (true, 0);
+        self.outstanding.pop_front();
+        if reply.closes {
+            self.spend();
+        }
+        digest
+    }
+
+    /// The peer has closed the connection, which may be how a reply ends.
+    #[cold]
+    fn ended(&mut self) -> Result<Look, Trouble> {
+        match self.speech.closed() {
+            Some(reply) => Ok(Look::Reply(self.replied(reply, 0))),
+            None => Err(Trouble::Closed),
+        }
+    }
+
+    /// Nothing more is asked on this connection: what is out on it has no reply any more.
+    #[cold]
+    fn spend(&mut self) {
+        self.spent = true;
+        self.lost.append(&mut self.outstanding);
+        self.unsent.clear();
+        (self.begin, self.end, self.read) = (0, 0, 0);
+    }
+
+    /// What trouble makes of the request that is waited for: a form of what came in its place, or a refusal.
+    #[cold]
+    fn suffer(&mut self, trouble: &Trouble, buffer: &mut [u8]) -> Result<Option<usize>, Fault> {
+        let had = !self.outstanding.is_empty();
+        self.broke();
+        if matches!(trouble, Trouble::Foreign(_)) && had {
+            self.lost.pop_front();
+            return Ok(deliver(&Digest::CORRUPT, buffer));
+        }
+        self.refusal().map_or(Ok(None), Err)
+    }
+
+    /// The next request that went down with its connection. Where one is out at a time, those before the latest were given up long ago.
+    #[cold]
+    fn told_lost(&mut self) -> Option<Fault> {
+        loop {
+            let number = self.lost.pop_front()?;
+            if self.door.patient || number + 1 == self.numbered {
+                self.blamed = Some(number);
+                return Some(Fault::Refused(Errno::CONNRESET.raw_os_error()));
+            }
+        }
+    }
+
+    #[inline]
+    fn refusal(&mut self) -> Option<Fault> {
+        if self.lost.is_empty() { None } else { self.told_lost() }
+    }
+
+    /// Makes the connection anew, and opens it.
+    #[cold]
+    fn renew(&mut self) -> Result<(), Fault> {
+        let refused = Fault::Refused(Errno::CONNRESET.raw_os_error());
+        if self.fruitless >= MOST_FRUITLESS && !self.door.scheduled {
+            return Err(Fault::Closed);
+        }
+        if Monotonic::now() < self.not_before {
+            if self.door.scheduled {
+                return Err(refused);
+            }
+            self.door.stop.wait(self.not_before);
+        }
+        let again = connect(&self.door).and_then(|socket| {
+            self.socket = socket;
+            (self.starved, self.begin, self.end, self.read) = (true, 0, 0, 0);
+            self.prologue()
+        });
+        if again.is_err() {
+            self.fruitless += 1;
+            self.not_before = Monotonic::now().after(PAUSE);
+            return Err(refused);
+        }
+        (self.spent, self.fruitful) = (false, false);
+        self.tally.renewed();
+        Ok(())
+    }
+
+    /// Between requests: what the server has said meanwhile is read and forgotten, and an end that it has made is seen.
+    #[cold]
+    fn tidy(&mut self) {
+        loop {
+            match self.look(RecvFlags::DONTWAIT) {
+                Ok(Look::Reply(_) | Look::Something) if !self.spent => {}
+                Ok(_) => return,
+                Err(_) => return self.spend(),
+            }
+        }
+    }
+
+    /// Sends what nobody is timed by.
+    fn say(&mut self, octets: &[u8]) -> Result<(), Trouble> {
+        if octets.is_empty() {
+            return Ok(());
+        }
+        self.unsent.extend_from_slice(octets);
+        self.flush_now().map(|_| ())
+    }
+
+    /// Hands over what is left as far as it goes without waiting; whether nothing is left.
+    fn flush_now(&mut self) -> Result<bool, Trouble> {
+        while !self.unsent.is_empty() {
+            match send(&self.socket, &self.unsent, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+                Ok(count) => drop(self.unsent.drain(..count)),
+                Err(Errno::AGAIN) => return Ok(false),
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(Trouble::System(errno)),
+            }
+        }
+        Ok(true)
+    }
+
+    /// The part of a request that did not go at once.
+    #[cold]
+    fn send_rest(&mut self, rest: &[u8]) -> Result<(), Fault> {
+        self.unsent.extend_from_slice(rest);
+        let give_up = Monotonic::now().after(PATIENCE);
+        while !self.door.patient && !self.flush_now().map_err(|_| self.down())? {
+            if self.door.stop.requested() || Monotonic::now() >= give_up {
+                return Err(Fault::System(Errno::TIMEDOUT.raw_os_error()));
+            }
+            poll_one(self.socket.as_fd(), true, Monotonic::now().after(GLANCE));
+        }
+        Ok(())
+    }
+
+    /// The connection broke under a request that was being sent.
+    #[cold]
+    fn down(&mut self) -> Fault {
+        self.broke();
+        Fault::Refused(Errno::CONNRESET.raw_os_error())
+    }
+
+    /// The connection broke: after one that has brought a reply the next is made at once.
+    #[cold]
+    fn broke(&mut self) {
+        self.spend();
+        if !self.fruitful {
+            self.fruitless += 1;
+            self.not_before = Monotonic::now().after(PAUSE);
+        }
+    }
+
+    fn has_more(&self) -> bool {
+        !self.lost.is_empty() || self.begin < self.end && !self.starved
+    }
+}
+
+/// A connected socket that blocks as `door` says.
+fn connect(door: &Door) -> Result<Socket, EndpointError> {
+    let fail = |cause| EndpointError::new(Step::Reach, door.peer, cause);
+    let socket = socket::tcp(door.peer, &door.options)?;
+    socket::set_waiting(&socket, door.peer, door.waiting)?;
+    if !socket::connect(&socket, door.peer, PATIENCE, &door.stop).map_err(fail)? {
+        return Err(EndpointError::new(Step::Reach, door.peer, Cause::Stopped));
+    }
+    socket::set_glance(&socket).map_err(fail)?;
+    Ok(socket)
+}
+
+#[inline]
+fn deliver(form: &[u8; Digest::LENGTH], buffer: &mut [u8]) -> Option<usize> {
+    buffer.get_mut(..Digest::LENGTH)?.copy_from_slice(form);
+    Some(Digest::LENGTH)
+}
+
+impl<S: Speech> Link for Framed<S> {
+    #[inline]
+    fn now(&self) -> Instant {
+        Monotonic::now()
+    }
+
+    #[inline]
+    fn ready(&mut self) -> Result<(), Fault> {
+        self.numbered += 1;
+        if self.outstanding.is_empty() && !self.spent && (self.end > 0 || Monotonic::now() > self.heard.after(IDLE)) {
+            self.tidy();
+        }
+        if self.spent { self.renew() } else { Ok(()) }
+    }
+
+    #[inline]
+    fn send(&mut self, message: &[u8]) -> Result<(), Fault> {
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        let result = if self.unsent.is_empty() { send(&self.socket, message, flags) } else { Ok(0) };
+        self.outstanding.push_back(self.numbered.wrapping_sub(1));
+        match result {
+            Ok(count) if count == message.len() => Ok(()),
+            Ok(count) => self.send_rest(&message[count..]),
+            Err(Errno::AGAIN | Errno::INTR) => self.send_rest(message),
+            Err(_) => {
+                // The fault tells of this one.
+                self.outstanding.pop_back();
+                Err(self.down())
+            }
+        }
+    }
+
+    fn pending_refusal(&mut self) -> Option<Fault> {
+        self.refusal()
+    }
+
+    fn blamed(&mut self) -> Option<u64> {
+        self.blamed.take()
+    }
+
+    fn flush(&mut self) -> Result<bool, Fault> {
+        self.flush_now().map_err(|_| self.down())
+    }
+
+    #[inline]
+    fn receive(&mut self, buffer: &mut [u8], until: Instant) -> Result<Option<usize>, Fault> {
+        if let Some(refusal) = self.refusal() {
+            return Err(refusal);
+        }
+        let flags = if self.spinning { RecvFlags::DONTWAIT } else { RecvFlags::empty() };
+        while !self.spent {
+            match self.look(flags) {
+                Ok(Look::Reply(digest)) => {
+                    self.heard = Monotonic::now();
+                    return Ok(deliver(&digest.encode(), buffer));
+                }
+                Ok(Look::Something | Look::Nothing) => {}
+                Err(trouble) => return self.suffer(&trouble, buffer),
+            }
+            if Monotonic::now() >= until || self.door.stop.requested() {
+                return Ok(None);
+            }
+        }
+        Ok(None)
+    }
+
+    #[inline]
+    fn try_receive(&mut self, buffer: &mut [u8]) -> Result<Option<usize>, Fault> {
+        if let Some(refusal) = self.refusal() {
+            return Err(refusal);
+        }
+        if self.spent {
+            // Early rather than when the next request is due; what this cannot do, that one is told.
+            let _later = if self.fruitless == 0 { self.renew() } else { Ok(()) };
+            return Ok(None);
+        }
+        loop {
+            match self.look(RecvFlags::DONTWAIT) {
+                Ok(Look::Reply(digest)) => {
+                    self.heard = Monotonic::now();
+                    return Ok(deliver(&digest.encode(), buffer));
+                }
+                Ok(Look::Something) => {}
+                Ok(Look::Nothing) => return Ok(None),
+                Err(trouble) => return self.suffer(&trouble, buffer),
+            }
+        }
+    }
+
+    fn wait_any(links: &mut [Self], until: Instant) {
+        if links.iter().any(|link| link.spinning || link.has_more()) {
+            return;
+        }
+        let open = |link: &&mut Self| !link.spent;
+        match links {
+            [only] if !only.spent => poll_one(only.socket.as_fd(), !only.unsent.is_empty(), until),
+            many if many.iter().any(|link| !link.spent) => {
+                let sockets = many.iter_mut().filter(open);
+                poll_until(sockets.map(|link| (link.socket.as_fd(), !link.unsent.is_empty())), until);
+            }
+            // Nothing can come on any of them.
+            _ => pace::sleep_until(until.min(Monotonic::now().after(GLANCE))),
+        }
+    }
+
+    fn sleep(&self, until: Instant) {
+        pace::sleep_until(until);
+    }
+
+    #[inline]
+    fn spin(&self, _until: Instant) {
+        std::hint::spin_loop();
+    }
+}

@@ -1,0 +1,200 @@
+//! A measurement with a program at work, in its own protocol: each connection is opened as its clients open it, and asked the same
+//! over and over.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use measure::event::Event;
+use measure::method::{Carrier, Method, Pattern};
+use measure::outcome::replies::Replies;
+use measure::unit::{Bytes, Nanos};
+use protocol::application::dns::{self, OverUdp};
+use protocol::application::ntp::{self, Ntp};
+use protocol::application::packet::Packet;
+use protocol::application::talk::{Asking, Digest, Talk};
+use protocol::application::tally::Tally;
+use protocol::application::{Application, Asked, Kind, Speech};
+
+use super::{Finding, PeerFacts, Task, clock_tolerance, conclude, timed, watch};
+use crate::clock::wall_offset;
+use crate::engine::{Flow, exchanges};
+use crate::error::{Cause, EndpointError, Side, Step};
+use crate::facts::socket::socket_facts;
+use crate::link::datagram::Datagram;
+use crate::link::framed::{Door, Framed, Opened as Steps};
+use crate::random;
+use crate::session::connections::{self, Connection, Opened};
+use crate::session::scene::{Nobody, Scene};
+use crate::socket;
+use crate::stop::Stop;
+use crate::wire;
+
+/// A connection over which a program is asked.
+type Conversation = Connection<Framed<Talk>, Asking<Talk>>;
+
+/// The number of the request that shows whether the peer speaks the protocol: none of a measurement.
+const TRIAL: u64 = u64::MAX / 2;
+
+pub(super) fn against(
+    task: &Task,
+    method: &Method,
+    peer: SocketAddr,
+    application: &Application,
+    stop: &Stop,
+    on_event: &mut dyn FnMut(Event),
+) -> Result<Finding, EndpointError> {
+    refuse(method, application, peer)?;
+    let wire = task.verify.map(|wish| wire::Watch::start_foreign(method, peer, wish)).transpose()?;
+    let mut watch = watch(task, method, peer);
+    let offset_before = wall_offset();
+    let halt = Stop::default();
+    let mut scene = Scene {
+        method,
+        trace: task.trace.as_deref(),
+        peer,
+        far: &mut Nobody,
+        samples: task.samples,
+        interval: task.interval,
+        stop,
+        halt: &halt,
+        watch: &mut watch,
+        on_event,
+    };
+    let tallies: Vec<Arc<Tally>> = (0..method.spread.connections).map(|_| Arc::default()).collect();
+    let (gathered, replies) = match &application.asked {
+        Asked::Talk(talk) => {
+            let mut steps = Vec::new();
+            let opened: Opened<Framed<Talk>, Asking<Talk>> = tallies
+                .iter()
+                .zip(0..)
+                .map(|(tally, flow)| {
+                    let (connection, taken) = stream(flow, talk, tally, &scene)?;
+                    steps.push(taken);
+                    Ok(connection)
+                })
+                .collect::<Result<_, EndpointError>>()?;
+            let gathered = connections::measure(opened, &mut scene, |link: &Framed<Talk>| Some(link.socket()))?;
+            (gathered, timed_steps(replies(&tallies, |kind| talk.kind(kind).into_owned()), &steps))
+        }
+        Asked::Dns(_) | Asked::Ntp => {
+            let mut name: fn(Kind) -> String = |kind| Ntp::kind(kind).into_owned();
+            if let Asked::Dns(_) = application.asked {
+                name = |kind| OverUdp::kind(kind).into_owned();
+            }
+            let opened: Opened<Datagram, Packet> = tallies
+                .iter()
+                .zip(0..)
+                .map(|(tally, flow)| datagram(flow, &application.asked, tally, &scene))
+                .collect::<Result<_, EndpointError>>()?;
+            let gathered = connections::measure(opened, &mut scene, |link: &Datagram| Some(link.socket()))?;
+            (gathered, replies(&tallies, name))
+        }
+    };
+    let clock_stepped = (wall_offset() - offset_before).unsigned_abs() > clock_tolerance(&gathered.recording);
+    let wire = wire.map(|wire| timed(wire.finish(Vec::new()), &gathered.recording));
+    let facts = PeerFacts::default();
+    let finding = conclude(gathered, Ok(None), watch.finish(), facts, peer, false, clock_stepped);
+    Ok(Finding { wire, replies: Some(replies), ..finding })
+}
+
+/// Refuses what is no exchange of this application.
+fn refuse(method: &Method, application: &Application, peer: SocketAddr) -> Result<(), EndpointError> {
+    let carrier = if matches!(application.asked, Asked::Talk(_)) { Carrier::Tcp } else { Carrier::Udp };
+    let length = Bytes(application.request_length() as u64);
+    if method.traffic.carrier() == carrier
+        && method.traffic.pattern() == Pattern::Exchange
+        && method.traffic.application().is_some()
+        && method.traffic.request_bytes() == length
+    {
+        return Ok(());
+    }
+    let what = format!("{} is asked one thing over {carrier}: it has no {method}", application.protocol.name());
+    Err(EndpointError::new(Step::Agree, peer, Cause::Peer(what)).on(Side::Ours))
+}
+
+fn stream(
+    flow: u32,
+    talk: &Talk,
+    tally: &Arc<Tally>,
+    scene: &Scene<'_>,
+) -> Result<(Conversation, Steps), EndpointError> {
+    let Scene { method, peer, halt, .. } = *scene;
+    let draw = random::bytes().map_err(|cause| EndpointError::new(Step::Reach, peer, cause))?;
+    let talk = talk.clone().drawn(draw);
+    let door = Door {
+        peer,
+        options: method.options_of(flow),
+        waiting: method.waiting,
+        patient: !exchanges::one_at_a_time(method),
+        scheduled: method.schedule.has_instants(),
+        stop: halt.clone(),
+    };
+    let mut link = Framed::open(door, talk.clone(), Arc::clone(tally))?;
+    let steps = link.opened();
+    if flow == 0 {
+        // A peer that speaks something else is told as that, and not as a thousand replies that cannot be read.
+        link.try_once(TRIAL)?;
+    }
+    let facts = socket_facts(link.socket());
+    let request = talk.request();
+    let wire = Asking::new(talk, Arc::clone(tally));
+    let flow =
+        Flow { link, wire, index: flow, request, reply: vec![0; Digest::LENGTH], expected: Some(Digest::LENGTH) };
+    Ok((Connection { flow, facts, refused: None, handed: None }, steps))
+}
+
+fn datagram(
+    flow: u32,
+    asked: &Asked,
+    tally: &Arc<Tally>,
+    scene: &Scene<'_>,
+) -> Result<Connection<Datagram, Packet>, EndpointError> {
+    let Scene { method, peer, halt, .. } = *scene;
+    let fail = |cause: std::io::Error| EndpointError::new(Step::Reach, peer, cause);
+    let draw: [u8; 16] = random::bytes().map_err(fail)?;
+    let tally = Arc::clone(tally);
+    let (packet, room) = match asked {
+        Asked::Dns(question) => {
+            (Packet::Dns(Box::new(OverUdp::new(question.clone(), draw, tally))), dns::LONGEST_DATAGRAM)
+        }
+        Asked::Ntp | Asked::Talk(_) => {
+            let key = draw.first_chunk().copied().map_or(0, u64::from_be_bytes);
+            (Packet::Ntp(Box::new(Ntp::new(key, tally))), ntp::LENGTH)
+        }
+    };
+    let socket = socket::udp(peer, &method.options_of(flow))?;
+    socket::set_waiting(&socket, peer, method.waiting)?;
+    socket::set_glance(&socket).map_err(fail)?;
+    let length = packet.length();
+    let mut connection = connections::datagram(socket, packet, flow, length, method, halt);
+    // Longer replies are cut: their beginning says all that is asked of them.
+    connection.flow.reply.resize(room.max(length), 0);
+    Ok(connection)
+}
+
+/// What was answered on all connections, its kinds by their names.
+fn replies(tallies: &[Arc<Tally>], name: impl Fn(Kind) -> String) -> Replies {
+    let mut replies = Replies::default();
+    for tally in tallies {
+        for (kind, sound, count) in tally.kinds() {
+            replies.add(name(kind), sound, count);
+        }
+        if let Some((shortest, longest)) = tally.lengths() {
+            replies.stretch(Bytes(shortest), Bytes(longest));
+        }
+        replies.others += tally.others();
+        replies.renewals += tally.renewals();
+    }
+    replies
+}
+
+fn timed_steps(replies: Replies, steps: &[Steps]) -> Replies {
+    let connect_ns = median(steps.iter().map(|steps| steps.connect).collect());
+    let prologue_ns = median(steps.iter().filter_map(|steps| steps.prologue).collect());
+    Replies { connect_ns, prologue_ns, ..replies }
+}
+
+fn median(mut times: Vec<Nanos>) -> Option<Nanos> {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied()
+}

@@ -1,0 +1,76 @@
+//! What a program at work answered, in its own protocol.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::unit::{Bytes, Nanos};
+
+/// Replies by what they say.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Replies {
+    /// Each kind, by the name that its protocol gives it, as in `200`, `NOAUTH`, `NXDOMAIN`. Replies to the warm-up are left out; late ones
+    /// and copies are counted.
+    pub kinds: BTreeMap<String, Kind>,
+    /// Replies of further kinds: sixteen are told apart on a connection.
+    pub others: u64,
+    /// The shortest reply, bytes; absent where none came.
+    pub shortest_bytes: Option<Bytes>,
+    /// The longest.
+    pub longest_bytes: Option<Bytes>,
+    /// Connections that were made anew because the server had ended one; outside of all times.
+    pub renewals: u64,
+    /// The TCP handshake of the connections before the first request, nanoseconds, of several the median; absent over UDP.
+    pub connect_ns: Option<Nanos>,
+    /// What the protocol says before the first request (a greeting, a session), nanoseconds, likewise; absent where it says nothing.
+    pub prologue_ns: Option<Nanos>,
+}
+
+/// Replies of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Kind {
+    /// How many.
+    pub count: u64,
+    /// Whether their requests count as answered; otherwise as refused.
+    pub answers: bool,
+}
+
+impl Replies {
+    /// So many more of a kind.
+    pub fn add(&mut self, name: String, answers: bool, count: u64) {
+        self.kinds.entry(name).or_insert(Kind { count: 0, answers }).count += count;
+    }
+
+    /// Shortest and longest together with those of another connection.
+    pub fn stretch(&mut self, shortest: Bytes, longest: Bytes) {
+        self.shortest_bytes = Some(self.shortest_bytes.map_or(shortest, |other| other.min(shortest)));
+        self.longest_bytes = self.longest_bytes.max(Some(longest));
+    }
+
+    /// Kinds from the most frequent on.
+    pub fn ranked(&self) -> Vec<(&str, Kind)> {
+        let mut kinds: Vec<_> = self.kinds.iter().map(|(name, kind)| (name.as_str(), *kind)).collect();
+        kinds.sort_by_key(|(_, kind)| std::cmp::Reverse(kind.count));
+        kinds
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replies_of_several_connections_come_together() {
+        let mut replies = Replies::default();
+        replies.add("200".into(), true, 3);
+        replies.add("503".into(), false, 9);
+        replies.add("200".into(), true, 2);
+        replies.stretch(Bytes(150), Bytes(151));
+        replies.stretch(Bytes(90), Bytes(90));
+        let ranked = [("503", Kind { count: 9, answers: false }), ("200", Kind { count: 5, answers: true })];
+        assert_eq!(replies.ranked(), ranked);
+        assert_eq!((replies.shortest_bytes, replies.longest_bytes), (Some(Bytes(90)), Some(Bytes(151))));
+    }
+}

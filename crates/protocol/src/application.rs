@@ -1,0 +1,122 @@
+//! What applications speak, as far as a measurement needs it: how a connection is opened, what one request is, where a reply ends, and
+//! what kind of reply it is.
+//!
+//! A protocol over TCP is a [`Speech`]: a machine without a socket that takes octets as they come, in pieces of any length, and says
+//! what they were. It keeps no octets: what it did not take is offered again with more behind it. A protocol over UDP is a
+//! [`crate::wire::Wire`] of its own. Either is asked one thing over and over: the request is written once, and only its mark changes
+//! where the protocol gives one back.
+//!
+//! A reply in time is an answer of the program, whatever it says; its kind is counted ([`tally::Tally`]). Kinds that say that
+//! the program did not do what it was asked for (`503`, `LOADING`, `SERVFAIL`) end their request as refused.
+
+pub mod dns;
+pub mod http;
+pub mod memcached;
+pub mod mqtt;
+pub mod nats;
+pub mod ntp;
+pub mod number;
+pub mod packet;
+pub mod postgres;
+pub mod redis;
+pub mod speech;
+pub mod talk;
+pub mod tally;
+
+use measure::method;
+
+use self::dns::Question;
+use self::talk::Talk;
+
+pub use self::speech::{Came, Kind, Protocol, Reply, Speech, Taken, Words};
+
+/// What is asked, and in which protocol.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Application {
+    /// The protocol.
+    pub protocol: &'static Protocol,
+    /// What one request is, as it is said: `PING`, `GET /health`, `A example.org`.
+    pub words: String,
+    /// How it is asked.
+    pub asked: Asked,
+}
+
+/// How a program is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// Over TCP.
+    Talk(Talk),
+    /// A question of DNS over UDP.
+    Dns(Question),
+    /// The time, over UDP.
+    Ntp,
+}
+
+impl Application {
+    /// What `protocol` asks over TCP by `talk`.
+    pub fn talk(protocol: &'static Protocol, talk: Talk) -> Self {
+        Self { protocol, words: talk.words(), asked: Asked::Talk(talk) }
+    }
+
+    /// As a method and a record have it.
+    pub fn said(&self) -> method::Application {
+        method::Application { protocol: self.protocol.name().to_owned(), request: self.words.clone() }
+    }
+
+    /// Octets of one request.
+    pub fn request_length(&self) -> usize {
+        match &self.asked {
+            Asked::Talk(talk) => talk.request().len(),
+            Asked::Dns(question) => question.length(),
+            Asked::Ntp => ntp::LENGTH,
+        }
+    }
+}
+
+/// All that can be asked.
+pub static ALL: &[Protocol] = &[
+    redis::PROTOCOL,
+    memcached::PROTOCOL,
+    http::PROTOCOL,
+    dns::PROTOCOL,
+    dns::OVER_TCP,
+    ntp::PROTOCOL,
+    nats::PROTOCOL,
+    mqtt::PROTOCOL,
+    postgres::PROTOCOL,
+];
+
+/// The protocol of this scheme.
+pub fn of(scheme: &str) -> Option<&'static Protocol> {
+    ALL.iter().find(|protocol| protocol.schemes.contains(&scheme))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::speech::tests::hear;
+    use super::*;
+
+    #[test]
+    fn each_scheme_is_of_one_protocol() {
+        let schemes: Vec<_> = ALL.iter().flat_map(|protocol| protocol.schemes).collect();
+        assert_eq!(schemes.iter().collect::<BTreeSet<_>>().len(), schemes.len());
+        assert_eq!(of("valkey").map(Protocol::name), Some("redis"));
+        assert_eq!(of("gopher"), None);
+    }
+
+    proptest! {
+        /// Whatever comes, in whatever pieces: no panic, nothing taken that is not there, and the same is said of it however it is cut.
+        #[test]
+        fn no_octets_upset_a_reader(octets in prop::collection::vec(any::<u8>(), 0..400), every in 1_usize..40) {
+            for talk in Talk::samples() {
+                let whole = hear(&mut talk.clone(), &octets, |_| false);
+                let cut = hear(&mut talk.clone(), &octets, |end| end.is_multiple_of(every));
+                prop_assert_eq!(whole, cut, "{:?}", talk);
+            }
+        }
+    }
+}

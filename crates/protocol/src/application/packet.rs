@@ -1,0 +1,61 @@
+//! All protocols over UDP as one: an engine is compiled once for them, and picks by a branch.
+
+use std::borrow::Cow;
+
+use super::dns::OverUdp;
+use super::ntp::{self, Ntp};
+use super::speech::Kind;
+use crate::native::header::Flags;
+use crate::wire::{Reading, Wire};
+
+/// A protocol over UDP that is spoken.
+#[derive(Clone, Debug)]
+pub enum Packet {
+    /// DNS.
+    Dns(Box<OverUdp>),
+    /// NTP.
+    Ntp(Box<Ntp>),
+}
+
+impl Packet {
+    /// Octets of a request.
+    pub fn length(&self) -> usize {
+        match self {
+            Self::Dns(dns) => dns.length(),
+            Self::Ntp(_) => ntp::LENGTH,
+        }
+    }
+
+    /// The name of a kind of reply.
+    pub fn kind(&self, kind: Kind) -> Cow<'static, str> {
+        match self {
+            Self::Dns(_) => OverUdp::kind(kind),
+            Self::Ntp(_) => Ntp::kind(kind),
+        }
+    }
+}
+
+impl Wire for Packet {
+    fn open(&mut self, message: &mut [u8]) {
+        match self {
+            Self::Dns(dns) => dns.open(message),
+            Self::Ntp(ntp) => ntp.open(message),
+        }
+    }
+
+    #[inline]
+    fn prepare(&mut self, message: &mut [u8], seq: u64, flags: Flags) {
+        match self {
+            Self::Dns(dns) => dns.prepare(message, seq, flags),
+            Self::Ntp(ntp) => ntp.prepare(message, seq, flags),
+        }
+    }
+
+    #[inline]
+    fn identify(&mut self, reply: &[u8], oldest: u64) -> Reading {
+        match self {
+            Self::Dns(dns) => dns.identify(reply, oldest),
+            Self::Ntp(ntp) => ntp.identify(reply, oldest),
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! PostgreSQL (protocol 3.0, "Message Flow" and "Message Formats" of its documentation): a session is opened, and `Sync` is answered by
+//! `ReadyForQuery`: the way through the backend without a statement.
+//!
+//! A server that asks for a password is given a proof that we know it ([`scram`]), and has to prove that it does; one that wants to have it in clear or as
+//! MD5 is not.
+
+mod scram;
+
+use std::borrow::Cow;
+
+use measure::reach::Transport;
+
+use self::scram::Scram;
+use super::speech::{Came, Kind, Protocol, Reply, Speech, Taken};
+
+pub use self::scram::Password;
+
+/// Its row.
+pub const PROTOCOL: Protocol = Protocol {
+    schemes: &["postgres", "postgresql"],
+    over: Transport::Tcp,
+    port: 5432,
+    asks: "Sync, which runs no statement, in a session; postgres://USER@HOST/DATABASE",
+};
+
+/// Version 3.0.
+const VERSION: u32 = 196_608;
+const SYNC: [u8; 5] = [b'S', 0, 0, 0, 4];
+/// Longest message that is believed; what comes here are settings and errors.
+const LONGEST: usize = 64 << 10;
+const READY: Kind = Kind(0);
+const ERROR: Kind = Kind(1);
+
+/// Who we are there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Login {
+    /// The role.
+    pub user: String,
+    /// The database; absent: that of the role's name.
+    pub database: Option<String>,
+    /// What proves it, where there is something.
+    pub password: Option<Password>,
+}
+
+/// A client that synchronises.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Postgres {
+    login: Login,
+    scram: Option<Scram>,
+    /// Whatever chance has made, for the proof.
+    draw: [u8; 16],
+    /// Sessions that were begun.
+    begun: u64,
+    is_open: bool,
+    answer: Vec<u8>,
+}
+
+impl Postgres {
+    /// A client that is let in by `login`. Chance has made `draw`.
+    pub fn new(login: Login, draw: [u8; 16]) -> Self {
+        Self { login, scram: None, draw, begun: 0, is_open: false, answer: Vec::new() }
+    }
+
+    /// The same with a draw of its own.
+    #[must_use]
+    pub fn drawn(self, draw: [u8; 16]) -> Self {
+        Self { draw, ..self }
+    }
+
+    /// What is asked of us to be let in.
+    fn authenticate(&mut self, body: &[u8]) -> Result<(), &'static str> {
+        let Some((code, rest)) = body.split_first_chunk() else { return Err("asks for a password in no known way") };
+        match u32::from_be_bytes(*code) {
+            0 if self.scram.as_ref().is_none_or(Scram::is_proved) => Ok(()),
+            0 => Err("does not prove that it knows the password"),
+            3 => Err("wants the password in clear, which is not told"),
+            5 => Err("wants the password as MD5, which is not told"),
+            10 => {
+                let password = self.login.password.as_ref().ok_or("wants a password")?;
+                if !rest.split(|octet| *octet == 0).any(|name| name == scram::MECHANISM.as_bytes()) {
+                    return Err("knows no way to prove a password that is known here (SCRAM-SHA-256)");
+                }
+                let scram = Scram::new(password.clone(), self.draw, self.begun);
+                let first = scram.first();
+                let mut body = [scram::MECHANISM.as_bytes(), &[0]].concat();
+                body.extend_from_slice(&(first.len() as u32).to_be_bytes());
+                body.extend_from_slice(&first);
+                self.answer = message(b'p', &body);
+                self.scram = Some(scram);
+                Ok(())
+            }
+            11 => {
+                let scram = self.scram.as_mut().ok_or("asks for a proof that it did not begin")?;
+                self.answer = message(b'p', &scram.prove(rest)?);
+                Ok(())
+            }
+            12 => self.scram.as_mut().ok_or("proves what was not asked")?.verify(rest),
+            _ => Err("wants a password in a way that is not known here"),
+        }
+    }
+
+    fn opening(&mut self, kind: u8, body: &[u8], octets: usize) -> Taken {
+        match kind {
+            b'R' => match self.authenticate(body) {
+                Ok(()) if self.answer.is_empty() => Taken::part(octets),
+                Ok(()) => Taken::aside(octets),
+                Err(why) => Taken::declined(octets, why.as_bytes()),
+            },
+            b'E' => Taken::declined(octets, words(body)),
+            b'Z' => {
+                self.is_open = true;
+                Taken { octets, came: Came::Opened }
+            }
+            // Settings, the key to cancel by, notices, another version.
+            b'S' | b'K' | b'N' | b'v' => Taken::part(octets),
+            _ => Taken::unsound("the reply is none of PostgreSQL"),
+        }
+    }
+}
+
+/// What an error says to people: its field `M`.
+fn words(body: &[u8]) -> &[u8] {
+    let mut fields = body.split(|octet| *octet == 0);
+    fields.find_map(|field| field.strip_prefix(b"M")).unwrap_or(b"an error without words")
+}
+
+fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+    let length = body.len() as u32 + 4;
+    [&[kind], &length.to_be_bytes()[..], body].concat()
+}
+
+impl Speech for Postgres {
+    fn opening(&self) -> Cow<'static, [u8]> {
+        let Login { user, database, .. } = &self.login;
+        let mut body = VERSION.to_be_bytes().to_vec();
+        let database = database.as_deref().unwrap_or(user);
+        for word in ["user", user, "database", database, "application_name", "sonde"] {
+            body.extend_from_slice(word.as_bytes());
+            body.push(0);
+        }
+        body.push(0);
+        let length = body.len() as u32 + 4;
+        Cow::Owned([&length.to_be_bytes()[..], &body].concat())
+    }
+
+    fn begin(&mut self) {
+        self.begun += 1;
+        (self.scram, self.is_open) = (None, false);
+        self.answer.clear();
+    }
+
+    fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    fn request(&self) -> Vec<u8> {
+        SYNC.to_vec()
+    }
+
+    #[inline]
+    fn take(&mut self, octets: &[u8]) -> Taken {
+        let [kind, a, b, c, d, rest @ ..] = octets else {
+            // Other programs are told by their first octet.
+            return match octets {
+                [b'R' | b'E' | b'Z' | b'S' | b'K' | b'N' | b'v' | b'A', ..] => Taken::MORE,
+                _ => Taken::unsound("the reply is none of PostgreSQL"),
+            };
+        };
+        let length = u32::from_be_bytes([*a, *b, *c, *d]) as usize;
+        if !b"REZSKNvA".contains(kind) || !(4..=LONGEST).contains(&length) {
+            return Taken::unsound("the reply is none of PostgreSQL");
+        }
+        let Some(body) = rest.get(..length - 4) else { return Taken::MORE };
+        let taken = length + 1;
+        self.answer.clear();
+        match (self.is_open, kind) {
+            (false, kind) => self.opening(*kind, body, taken),
+            (true, b'Z') => Taken::reply(taken, Reply::answered(READY)),
+            // A session that is ended says why.
+            (true, b'E') => Taken::reply(taken, Reply { closes: true, ..Reply::refused(ERROR) }),
+            (true, b'S' | b'N' | b'A') => Taken::aside(taken),
+            _ => Taken::unsound("the reply is none of PostgreSQL"),
+        }
+    }
+
+    fn answer(&self) -> &[u8] {
+        &self.answer
+    }
+
+    fn kind(&self, kind: Kind) -> Cow<'static, str> {
+        Cow::Borrowed(if kind == READY { "ReadyForQuery" } else { "ErrorResponse" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::application::speech::tests::alike;
+
+    fn client(password: Option<&str>) -> Postgres {
+        let password = password.map(|word| Password::new(word.to_owned()));
+        Postgres::new(Login { user: "me".into(), database: None, password }, [7; 16])
+    }
+
+    fn ready() -> Came {
+        Came::Reply(Reply::answered(READY))
+    }
+
+    #[test]
+    fn a_session_that_asks_for_nothing_is_opened() {
+        let opening = client(None).opening();
+        assert_eq!(&opening[..], b"\0\0\0\x34\0\x03\0\0user\0me\0database\0me\0application_name\0sonde\0\0");
+        let mut octets = message(b'R', &[0; 4]);
+        octets.extend(message(b'S', b"server_version\x0015.18\0"));
+        octets.extend(message(b'K', &[1; 8]));
+        for _ in 0..3 {
+            octets.extend(message(b'Z', b"I"));
+        }
+        octets.extend(message(b'N', b"SNOTICE\0\0"));
+        octets.extend(message(b'E', b"SFATAL\0C57P01\0Mterminating connection\0\0"));
+        let ended = Came::Reply(Reply { closes: true, ..Reply::refused(ERROR) });
+        assert_eq!(alike(&client(None), &octets), [Came::Opened, ready(), ready(), Came::Aside, ended]);
+    }
+
+    #[test]
+    fn a_server_that_does_not_let_us_in_says_why() {
+        let declined = |octets: Vec<u8>, password| match &alike(&client(password), &octets)[..] {
+            [Came::Declined(words)] => words.to_string(),
+            other => panic!("{other:?}"),
+        };
+        let sasl = message(b'R', b"\0\0\0\x0aSCRAM-SHA-256\0\0");
+        assert_eq!(declined(sasl, None), "wants a password");
+        assert_eq!(declined(message(b'R', &[0, 0, 0, 3]), Some("x")), "wants the password in clear, which is not told");
+        assert_eq!(
+            declined(message(b'E', b"SFATAL\0Mrole \"me\" does not exist\0\0"), None),
+            "role \"me\" does not exist"
+        );
+        let other = message(b'R', b"\0\0\0\x0aOTHER\0\0");
+        assert!(declined(other, Some("x")).contains("SCRAM-SHA-256"));
+    }
+
+    #[test]
+    fn a_server_that_proves_nothing_is_no_server_of_ours() {
+        let octets = [message(b'R', b"\0\0\0\x0aSCRAM-SHA-256\0\0"), message(b'R', &[0; 4])].concat();
+        let came = alike(&client(Some("x")), &octets);
+        assert_eq!(came[1], Taken::declined(0, b"does not prove that it knows the password").came);
+    }
+
+    #[test]
+    fn other_programs_are_told_by_their_first_octets() {
+        for octets in [&b"HTTP/1.1 400"[..], b"S\0\0\0\x03", b"E\xff\xff\xff\xff", b"$8\r\n"] {
+            assert_eq!(alike(&client(None), octets), [Came::Unsound("the reply is none of PostgreSQL")]);
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! What the protocols of programs at work have in common: a machine that takes octets, and what it says of them.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use measure::reach::Transport;
+
+/// A protocol over TCP: opens a connection, writes requests, reads replies.
+pub trait Speech {
+    /// What is said first on a new connection; empty where nothing is, or the server speaks first.
+    fn opening(&self) -> Cow<'static, [u8]> {
+        Cow::Borrowed(&[])
+    }
+
+    /// A new connection begins: nothing of an earlier one is remembered.
+    fn begin(&mut self) {}
+
+    /// Whether requests may be sent as things stand; [`Came::Opened`] tells when that changes.
+    fn is_open(&self) -> bool {
+        true
+    }
+
+    /// One request, with room for its mark.
+    fn request(&self) -> Vec<u8>;
+
+    /// Writes the mark of request `number` into it, where the protocol gives one back.
+    fn mark(&self, _request: &mut [u8], _number: u64) {}
+
+    /// How many bits of a number come back, where a mark does.
+    fn mark_bits(&self) -> u32 {
+        u32::BITS
+    }
+
+    /// Takes what it can of `octets`, which come next on the connection, and says what they were. Taking none of them asks for more.
+    fn take(&mut self, octets: &[u8]) -> Taken;
+
+    /// What the latest [`Came::Aside`] or [`Came::Opened`] wants to be answered with; empty: nothing.
+    fn answer(&self) -> &[u8] {
+        &[]
+    }
+
+    /// The peer has closed the connection: the reply that ends by that, where one was under way.
+    fn closed(&mut self) -> Option<Reply> {
+        None
+    }
+
+    /// The name of a kind of reply, as the protocol's users know it.
+    fn kind(&self, kind: Kind) -> Cow<'static, str>;
+}
+
+/// What was taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// Octets that are done with.
+    pub octets: usize,
+    /// What they were.
+    pub came: Came,
+}
+
+impl Taken {
+    /// Nothing can be said before more has come.
+    pub const MORE: Self = Self { octets: 0, came: Came::Part };
+
+    /// All of `octets`, a part of something that goes on.
+    pub fn part(octets: usize) -> Self {
+        Self { octets, came: Came::Part }
+    }
+
+    /// A whole reply.
+    pub fn reply(octets: usize, reply: Reply) -> Self {
+        Self { octets, came: Came::Reply(reply) }
+    }
+
+    /// What nobody asked for.
+    pub fn aside(octets: usize) -> Self {
+        Self { octets, came: Came::Aside }
+    }
+
+    /// The stream is not understood any more.
+    pub fn unsound(why: &'static str) -> Self {
+        Self { octets: 0, came: Came::Unsound(why) }
+    }
+
+    /// The server does not let us in, in its own words.
+    pub fn declined(octets: usize, words: &[u8]) -> Self {
+        Self { octets, came: Came::Declined(Words::of(words)) }
+    }
+}
+
+/// What octets of a stream were.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Came {
+    /// A part of something: more has to come.
+    Part,
+    /// The end of what comes before requests: they may be sent from here on.
+    Opened,
+    /// The server lets nobody in, or not us.
+    Declined(Words),
+    /// The end of a reply.
+    Reply(Reply),
+    /// Something that nobody asked for; [`Speech::answer`] is to be sent.
+    Aside,
+    /// Nothing of this protocol. What follows cannot be read any more.
+    Unsound(
+        /// What is wrong with it.
+        &'static str,
+    ),
+}
+
+/// A reply as it was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// What it says.
+    pub kind: Kind,
+    /// Whether the program did what it was asked for.
+    pub sound: bool,
+    /// The low [`Speech::mark_bits`] bits of the number of the request that it answers, where it carries them; otherwise it answers the
+    /// oldest.
+    pub number: Option<u32>,
+    /// Whether the server said that it closes the connection behind it.
+    pub closes: bool,
+}
+
+impl Reply {
+    /// An answer without a number, behind which the connection stays.
+    pub const fn answered(kind: Kind) -> Self {
+        Self { kind, sound: true, number: None, closes: false }
+    }
+
+    /// The same of a program that did not do what it was asked for.
+    pub const fn refused(kind: Kind) -> Self {
+        Self { kind, sound: false, number: None, closes: false }
+    }
+}
+
+/// What a reply says, as a number that the protocol gives it: an HTTP status, a DNS response code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Kind(pub u16);
+
+/// Longest text of a server that is kept, octets.
+const LONGEST_WORDS: usize = 200;
+
+/// What a server says of itself, cut to a length that one reads. It comes from outside: whoever prints it escapes it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Words(pub String);
+
+impl Words {
+    /// Those of `octets`, whose ends of lines do not belong to it.
+    pub fn of(octets: &[u8]) -> Self {
+        let cut = &octets[..octets.len().min(LONGEST_WORDS)];
+        Self(String::from_utf8_lossy(cut).trim_end().to_owned())
+    }
+}
+
+impl fmt::Display for Words {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The line that `octets` begin with, without its end, and how long it is with it. `Err`: longer than `longest` without an end.
+pub(crate) fn line(octets: &[u8], longest: usize) -> Result<Option<(&[u8], usize)>, ()> {
+    match octets.iter().take(longest).position(|octet| *octet == b'\n') {
+        Some(end) => Ok(Some((octets[..end].strip_suffix(b"\r").unwrap_or(&octets[..end]), end + 1))),
+        None if octets.len() >= longest => Err(()),
+        None => Ok(None),
+    }
+}
+
+/// A protocol that can be asked, by its names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Protocol {
+    /// What stands before `://`; the first is its name.
+    pub schemes: &'static [&'static str],
+    /// What carries it.
+    pub over: Transport,
+    /// Its usual port.
+    pub port: u16,
+    /// What one request is, in a line of help.
+    pub asks: &'static str,
+}
+
+impl Protocol {
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        self.schemes[0]
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// All that a speech says of `octets`, given as they are cut, until it is not understood any more.
+    pub fn hear<S: Speech>(speech: &mut S, octets: &[u8], cuts: impl Fn(usize) -> bool) -> Vec<Came> {
+        let (mut came, mut from, mut end) = (Vec::new(), 0, 0);
+        while end < octets.len() {
+            end += 1;
+            if end < octets.len() && !cuts(end) {
+                continue;
+            }
+            while from < end {
+                let taken = speech.take(&octets[from..end]);
+                assert!(taken.octets <= end - from, "more was taken than there is");
+                from += taken.octets;
+                match taken.came {
+                    Came::Part if taken.octets == 0 => break,
+                    Came::Part => {}
+                    Came::Unsound(why) => {
+                        came.push(Came::Unsound(why));
+                        return came;
+                    }
+                    other => came.push(other),
+                }
+            }
+        }
+        came
+    }
+
+    /// What comes is read alike whole, octet by octet, and cut anywhere once.
+    pub fn alike<S: Speech + Clone>(speech: &S, octets: &[u8]) -> Vec<Came> {
+        let whole = hear(&mut speech.clone(), octets, |_| false);
+        assert_eq!(hear(&mut speech.clone(), octets, |_| true), whole, "octet by octet");
+        for cut in 1..octets.len() {
+            assert_eq!(hear(&mut speech.clone(), octets, |end| end == cut), whole, "cut at {cut}");
+        }
+        whole
+    }
+
+    #[test]
+    fn a_line_ends_by_its_feed_and_is_no_longer_than_is_believed() {
+        assert_eq!(line(b"ab\r\ncd", 9), Ok(Some((&b"ab"[..], 4))));
+        assert_eq!(line(b"ab\ncd", 9), Ok(Some((&b"ab"[..], 3))));
+        assert_eq!(line(b"ab", 9), Ok(None));
+        assert_eq!(line(b"abcdefghij", 9), Err(()));
+    }
+
+    #[test]
+    fn words_of_a_server_are_short() {
+        assert_eq!(Words::of(b"-ERR no\r\n").to_string(), "-ERR no");
+        assert_eq!(Words::of(&[b'x'; 9_000]).0.len(), LONGEST_WORDS);
+        assert_eq!(Words::of(b"\xff").to_string(), "\u{fffd}");
+    }
+}

@@ -1,0 +1,291 @@
+//! All protocols over TCP as one: an engine is compiled once for them, and picks by a branch.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::dns::OverTcp;
+use super::http::Http;
+use super::memcached::Memcached;
+use super::mqtt::Mqtt;
+use super::nats::Nats;
+use super::number::nearest;
+use super::postgres::Postgres;
+use super::redis::Redis;
+use super::speech::{Kind, Reply, Speech, Taken};
+use super::tally::Tally;
+use crate::native::header::Flags;
+use crate::wire::{Reading, Wire};
+
+/// A protocol over TCP that is spoken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Talk {
+    /// Redis.
+    Redis(Redis),
+    /// memcached.
+    Memcached(Memcached),
+    /// HTTP/1.1.
+    Http(Box<Http>),
+    /// DNS.
+    Dns(Box<OverTcp>),
+    /// NATS.
+    Nats(Nats),
+    /// MQTT.
+    Mqtt(Mqtt),
+    /// PostgreSQL.
+    Postgres(Box<Postgres>),
+}
+
+macro_rules! each {
+    ($talk:expr, $speech:ident => $call:expr) => {
+        match $talk {
+            Talk::Redis($speech) => $call,
+            Talk::Memcached($speech) => $call,
+            Talk::Http($speech) => $call,
+            Talk::Dns($speech) => $call,
+            Talk::Nats($speech) => $call,
+            Talk::Mqtt($speech) => $call,
+            Talk::Postgres($speech) => $call,
+        }
+    };
+}
+
+impl Speech for Talk {
+    fn opening(&self) -> Cow<'static, [u8]> {
+        each!(self, speech => speech.opening())
+    }
+
+    fn begin(&mut self) {
+        each!(self, speech => speech.begin());
+    }
+
+    fn is_open(&self) -> bool {
+        each!(self, speech => speech.is_open())
+    }
+
+    fn request(&self) -> Vec<u8> {
+        each!(self, speech => speech.request())
+    }
+
+    #[inline]
+    fn mark(&self, request: &mut [u8], number: u64) {
+        each!(self, speech => speech.mark(request, number));
+    }
+
+    fn mark_bits(&self) -> u32 {
+        each!(self, speech => speech.mark_bits())
+    }
+
+    #[inline]
+    fn take(&mut self, octets: &[u8]) -> Taken {
+        each!(self, speech => speech.take(octets))
+    }
+
+    fn answer(&self) -> &[u8] {
+        each!(self, speech => speech.answer())
+    }
+
+    fn closed(&mut self) -> Option<Reply> {
+        each!(self, speech => speech.closed())
+    }
+
+    fn kind(&self, kind: Kind) -> Cow<'static, str> {
+        each!(self, speech => speech.kind(kind))
+    }
+}
+
+impl Talk {
+    /// The same for a connection of its own, whose numbers nobody foresees who knows another's: chance has made `draw`.
+    #[must_use]
+    pub fn drawn(self, draw: [u8; 16]) -> Self {
+        match self {
+            Self::Dns(dns) => Self::Dns(Box::new(dns.drawn(draw))),
+            Self::Postgres(postgres) => Self::Postgres(Box::new(postgres.drawn(draw))),
+            other => other,
+        }
+    }
+
+    /// What one request is, as it is said.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Redis(_) | Self::Nats(_) => "PING".to_owned(),
+            Self::Memcached(Memcached::NoOperation) => "mn".to_owned(),
+            Self::Memcached(Memcached::Version) => "version".to_owned(),
+            Self::Http(http) => http.words().to_owned(),
+            Self::Dns(dns) => dns.words().to_owned(),
+            Self::Mqtt(_) => "PINGREQ".to_owned(),
+            Self::Postgres(_) => "Sync".to_owned(),
+        }
+    }
+
+    /// One of each, for tests that are about all of them.
+    #[cfg(test)]
+    pub fn samples() -> Vec<Self> {
+        use super::dns::Question;
+        use super::http::{Expected, Request};
+        use super::postgres::{Login, Password};
+        let request = Request {
+            method: "GET".into(),
+            host: "db1".into(),
+            target: "/".into(),
+            fields: Vec::new(),
+            body: Vec::new(),
+            agent: "sonde".into(),
+        };
+        let password = Some(Password::new("x".into()));
+        let login = || Login { user: "me".into(), database: None, password: password.clone() };
+        let open = |mut talk: Self, octets: &[u8]| {
+            talk.take(octets);
+            talk
+        };
+        vec![
+            Self::Redis(Redis),
+            Self::Memcached(Memcached::NoOperation),
+            Self::Http(Box::new(Http::new(&request, Expected::Any).unwrap())),
+            Self::Dns(Box::new(OverTcp::new(Question::new("a.test", "A").unwrap(), [3; 16]))),
+            Self::Nats(Nats::default()),
+            open(Self::Nats(Nats::default()), b"INFO {}\r\n"),
+            Self::Mqtt(Mqtt::default()),
+            open(Self::Mqtt(Mqtt::default()), &[0x20, 2, 0, 0]),
+            Self::Postgres(Box::new(Postgres::new(login(), [3; 16]))),
+            open(Self::Postgres(Box::new(Postgres::new(login(), [3; 16]))), &[b'Z', 0, 0, 0, 5, b'I']),
+        ]
+    }
+}
+
+/// A reply as a link hands it to [`Asking`]: what is left of it once it was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Digest {
+    /// What it says.
+    pub reply: Reply,
+    /// Its octets.
+    pub octets: u64,
+}
+
+impl Digest {
+    /// Octets of its form.
+    pub const LENGTH: usize = 16;
+
+    const SOUND: u8 = 1;
+    const NUMBERED: u8 = 2;
+    const UNREAD: u8 = 4;
+
+    /// In the place of one: something came that was none of the protocol.
+    pub const CORRUPT: [u8; Self::LENGTH] = {
+        let mut form = [0; Self::LENGTH];
+        form[0] = Self::UNREAD;
+        form
+    };
+
+    /// Its form: flags, the kind, the number and the length.
+    #[inline]
+    pub fn encode(self) -> [u8; Self::LENGTH] {
+        let Self { reply: Reply { kind, sound, number, .. }, octets } = self;
+        let mut form = [0; Self::LENGTH];
+        form[0] = u8::from(sound) | if number.is_some() { Self::NUMBERED } else { 0 };
+        form[2..4].copy_from_slice(&kind.0.to_be_bytes());
+        form[4..8].copy_from_slice(&number.unwrap_or(0).to_be_bytes());
+        form[8..].copy_from_slice(&octets.to_be_bytes());
+        form
+    }
+
+    /// Reads its form; `None` of what was no reply.
+    #[inline]
+    pub fn read(form: &[u8]) -> Option<Self> {
+        let form: &[u8; Self::LENGTH] = form.try_into().ok()?;
+        let [flags, _, high, low, a, b, c, d, octets @ ..] = *form;
+        if flags & Self::UNREAD != 0 {
+            return None;
+        }
+        let number = (flags & Self::NUMBERED != 0).then(|| u32::from_be_bytes([a, b, c, d]));
+        let kind = Kind(u16::from_be_bytes([high, low]));
+        let reply = Reply { kind, sound: flags & Self::SOUND != 0, number, closes: false };
+        Some(Self { reply, octets: u64::from_be_bytes(octets) })
+    }
+}
+
+/// Requests of one protocol over TCP, and whose reply is whose: by its number where it has one, by order otherwise.
+#[derive(Clone, Debug)]
+pub struct Asking<S> {
+    speech: S,
+    bits: u32,
+    tally: Arc<Tally>,
+    /// The number of the first request that is recorded.
+    recorded: u64,
+}
+
+impl<S: Speech> Asking<S> {
+    /// Requests of `speech`, whose replies are counted in `tally`.
+    pub fn new(speech: S, tally: Arc<Tally>) -> Self {
+        let bits = speech.mark_bits();
+        Self { speech, bits, tally, recorded: 0 }
+    }
+}
+
+impl<S: Speech> Wire for Asking<S> {
+    fn open(&mut self, message: &mut [u8]) {
+        let request = self.speech.request();
+        let length = message.len().min(request.len());
+        message[..length].copy_from_slice(&request[..length]);
+    }
+
+    #[inline]
+    fn prepare(&mut self, message: &mut [u8], seq: u64, flags: Flags) {
+        self.speech.mark(message, seq);
+        if flags.has(Flags::WARM_UP) {
+            self.recorded = seq + 1;
+        }
+    }
+
+    #[inline]
+    fn identify(&mut self, reply: &[u8], oldest: u64) -> Reading {
+        let Some(Digest { reply, octets }) = Digest::read(reply) else { return Reading::Corrupt(None) };
+        let number = reply.number.map_or(oldest, |number| nearest(number, self.bits, oldest));
+        if number >= self.recorded {
+            self.tally.count(reply.kind, reply.sound, octets);
+        }
+        if reply.sound { Reading::Reply(number) } else { Reading::Refused(number) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_digest_is_what_it_was(kind: u16, sound: bool, number: Option<u32>, octets: u64) {
+            let digest = Digest { reply: Reply { kind: Kind(kind), sound, number, closes: false }, octets };
+            prop_assert_eq!(Digest::read(&digest.encode()), Some(digest));
+        }
+    }
+
+    #[test]
+    fn a_reply_answers_its_number_or_else_the_oldest() {
+        let tally = Arc::new(Tally::default());
+        let mut asking = Asking::new(Redis, Arc::clone(&tally));
+        let digest = |number, sound| {
+            Digest { reply: Reply { kind: Kind(1), sound, number, closes: false }, octets: 14 }.encode()
+        };
+        let beyond = 1 << 32;
+        asking.prepare(&mut [], beyond, Flags::WARM_UP);
+        assert_eq!(asking.identify(&digest(Some(0), true), beyond), Reading::Reply(beyond));
+        assert_eq!(tally.kinds(), [], "what is not recorded is not counted");
+        assert_eq!(asking.identify(&digest(Some(5), true), beyond + 1), Reading::Reply(beyond + 5));
+        assert_eq!(asking.identify(&digest(None, true), beyond + 7), Reading::Reply(beyond + 7));
+        assert_eq!(asking.identify(&digest(None, false), beyond + 8), Reading::Refused(beyond + 8));
+        assert_eq!(asking.identify(&Digest::CORRUPT, beyond), Reading::Corrupt(None));
+        assert_eq!(tally.kinds(), [(Kind(1), true, 2), (Kind(1), false, 1)]);
+        assert_eq!(tally.lengths(), Some((14, 14)));
+    }
+
+    #[test]
+    fn each_says_what_it_asks() {
+        let words: Vec<_> = Talk::samples().iter().map(Talk::words).collect();
+        assert_eq!(words, ["PING", "mn", "GET /", "A a.test", "PING", "PING", "PINGREQ", "PINGREQ", "Sync", "Sync"]);
+        for talk in Talk::samples() {
+            assert!(!talk.request().is_empty(), "{talk:?}");
+        }
+    }
+}

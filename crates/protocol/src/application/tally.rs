@@ -1,0 +1,113 @@
+//! How many replies of each kind came on a connection. Written by the one thread that reads them, read when it has ended.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::speech::Kind;
+
+/// Kinds that are told apart on one connection; those beyond are counted together.
+const KINDS: usize = 16;
+/// Bits of a slot that count; the kind stands above them, one more than it is, so that an empty slot is zero.
+const COUNT: u32 = 46;
+
+/// Replies of one connection, and how often it was made anew.
+#[derive(Debug, Default)]
+pub struct Tally {
+    slots: [AtomicU64; KINDS],
+    others: AtomicU64,
+    /// One more than the octets of the shortest reply; 0: none came.
+    shortest: AtomicU64,
+    longest: AtomicU64,
+    renewals: AtomicU64,
+}
+
+impl Tally {
+    /// A reply of `octets` octets, of this kind, which is sound or not.
+    #[inline]
+    pub fn count(&self, kind: Kind, sound: bool, octets: u64) {
+        let name = u64::from(kind.0) << 1 | u64::from(sound);
+        let free = self.slots.iter().find(|slot| {
+            let held = slot.load(Ordering::Relaxed) >> COUNT;
+            held == 0 || held == name + 1
+        });
+        match free {
+            Some(slot) => {
+                let held = slot.load(Ordering::Relaxed);
+                let begun = if held == 0 { (name + 1) << COUNT } else { held };
+                slot.store(begun + 1, Ordering::Relaxed);
+            }
+            None => add(&self.others),
+        }
+        let shortest = self.shortest.load(Ordering::Relaxed);
+        if shortest == 0 || octets + 1 < shortest {
+            self.shortest.store(octets + 1, Ordering::Relaxed);
+        }
+        if octets > self.longest.load(Ordering::Relaxed) {
+            self.longest.store(octets, Ordering::Relaxed);
+        }
+    }
+
+    /// The connection was made anew.
+    pub fn renewed(&self) {
+        add(&self.renewals);
+    }
+
+    /// How often it was.
+    pub fn renewals(&self) -> u64 {
+        self.renewals.load(Ordering::Relaxed)
+    }
+
+    /// Octets of the shortest and of the longest reply; absent where none came.
+    pub fn lengths(&self) -> Option<(u64, u64)> {
+        let shortest = self.shortest.load(Ordering::Relaxed).checked_sub(1)?;
+        Some((shortest, self.longest.load(Ordering::Relaxed)))
+    }
+
+    /// Each kind that came, whether it was sound, and how often.
+    pub fn kinds(&self) -> Vec<(Kind, bool, u64)> {
+        let held = self.slots.iter().map(|slot| slot.load(Ordering::Relaxed)).filter(|held| *held > 0);
+        held.map(|held| {
+            let name = (held >> COUNT) - 1;
+            (Kind((name >> 1) as u16), name & 1 == 1, held & ((1 << COUNT) - 1))
+        })
+        .collect()
+    }
+
+    /// Replies of kinds beyond those that are told apart.
+    pub fn others(&self) -> u64 {
+        self.others.load(Ordering::Relaxed)
+    }
+}
+
+fn add(counter: &AtomicU64) {
+    counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_is_counted_and_those_beyond_together() {
+        let tally = Tally::default();
+        assert_eq!((tally.lengths(), tally.kinds()), (None, Vec::new()));
+        for (kind, octets) in [(200, 150), (503, 90), (200, 151)] {
+            tally.count(Kind(kind), kind == 200, octets);
+        }
+        assert_eq!(tally.kinds(), [(Kind(200), true, 2), (Kind(503), false, 1)]);
+        assert_eq!(tally.lengths(), Some((90, 151)));
+        for kind in 0..20 {
+            tally.count(Kind(kind), true, 0);
+        }
+        assert_eq!((tally.kinds().len(), tally.others()), (KINDS, 6));
+        tally.count(Kind(u16::MAX), true, 0);
+        assert_eq!(tally.others(), 7);
+    }
+
+    #[test]
+    fn the_largest_kind_fits_its_slot() {
+        let tally = Tally::default();
+        tally.count(Kind(u16::MAX), true, 7);
+        tally.count(Kind(u16::MAX), false, 7);
+        assert_eq!(tally.kinds(), [(Kind(u16::MAX), true, 1), (Kind(u16::MAX), false, 1)]);
+    }
+}

@@ -1,0 +1,72 @@
+//! What a program at work answered: the kinds of its replies, and what went before the first request.
+
+use measure::outcome::replies::{Kind, Replies};
+use measure::unit::grouped;
+
+use crate::layout::{INDENT, Page, Piece, Tone};
+use crate::number;
+use crate::text::column::LABEL;
+
+/// `200 (950), 503 (50, refused), 150 B each`, and what was done for connections.
+pub(super) fn tell(page: &mut Page, replies: &Replies) {
+    let mut said: Vec<String> = replies.ranked().into_iter().map(|(name, kind)| count(name, kind)).collect();
+    if replies.others > 0 {
+        said.push(format!("other kinds ({})", grouped(replies.others)));
+    }
+    said.extend(match (replies.shortest_bytes, replies.longest_bytes) {
+        (Some(shortest), Some(longest)) if shortest == longest => Some(format!("{shortest} each")),
+        (Some(shortest), Some(longest)) => Some(format!("{shortest} to {longest}")),
+        _ => None,
+    });
+    let line = |page: &mut Page, label: &'static str, said: &[String]| {
+        if !said.is_empty() {
+            page.paragraph(INDENT, &Piece::new(label, Tone::Faint), LABEL, &said.join(", "));
+        }
+    };
+    line(page, "replies", &said);
+    let opened = replies.connect_ns.map(|time| format!("connect {time}"));
+    let prologue = replies.prologue_ns.map(|time| format!("greeting {time}"));
+    let renewals = (replies.renewals > 0).then(|| {
+        let count = number::count(replies.renewals, "connection made anew", "connections made anew");
+        format!("{count} because the server ended one")
+    });
+    let connections: Vec<String> = [opened, prologue, renewals].into_iter().flatten().collect();
+    line(page, "before", &connections);
+}
+
+fn count(name: &str, kind: Kind) -> String {
+    let refused = if kind.answers { "" } else { ", refused" };
+    format!("{name} ({}{refused})", grouped(kind.count))
+}
+
+/// `reply 200`, `reply 200, 404`: what the answer says of them in brackets; absent where none came.
+pub(crate) fn named(replies: &Replies) -> Option<String> {
+    const MOST: usize = 3;
+    let ranked = replies.ranked();
+    let names: Vec<&str> = ranked.iter().take(MOST).map(|(name, _)| *name).collect();
+    let more = if ranked.len() > MOST || replies.others > 0 { ", …" } else { "" };
+    (!names.is_empty()).then(|| format!("reply {}{more}", names.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::unit::{Bytes, Nanos};
+
+    use super::*;
+    use crate::layout::Style;
+
+    #[test]
+    fn kinds_and_connections_are_told() {
+        let mut replies = Replies { renewals: 2, connect_ns: Some(Nanos(120_000)), ..Replies::default() };
+        replies.add("200".into(), true, 950);
+        replies.add("503".into(), false, 50);
+        replies.stretch(Bytes(90), Bytes(150));
+        let mut page = Page::new(Style { width: 80, ..Style::default() });
+        tell(&mut page, &replies);
+        let text = page.finish();
+        assert!(text.contains("200 (950), 503 (50, refused), 90 B to 150 B"), "{text}");
+        assert!(text.contains("connect 120 µs, 2 connections made anew because the server ended one"), "{text}");
+        assert_eq!(named(&replies).as_deref(), Some("reply 200, 503"));
+        assert_eq!(named(&Replies::default()), None);
+    }
+}

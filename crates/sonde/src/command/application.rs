@@ -1,0 +1,443 @@
+//! A program at work as the far side: `redis://db1`, `http://api/health`, `dns://10.0.0.53/example.org`, and the options that refine it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use endpoint::rtt::Protocol as Spoken;
+use measure::method::{Asked, Carrier, Pattern, Schedule};
+use measure::reach::Transport;
+use measure::unit::{Bytes, Nanos};
+use protocol::application::dns::{OverTcp, Question};
+use protocol::application::http::{Expected, Http, Request, RequestError};
+use protocol::application::memcached::Memcached;
+use protocol::application::mqtt::Mqtt;
+use protocol::application::nats::Nats;
+use protocol::application::postgres::{Login, Password, Postgres};
+use protocol::application::redis::Redis;
+use protocol::application::talk::Talk;
+use protocol::application::{self, ALL, Application, Protocol};
+
+use crate::command::value::Far;
+use crate::failure::Failure;
+use crate::program::PROGRAM;
+use crate::system::variable;
+
+/// Where nobody says how often a program at work is asked: a hundred times a second, one after the other.
+const INTERVAL: Nanos = Nanos::millis(10);
+/// What is asked oftener than this, requests per 1,000 seconds, wants a word.
+const MOST_UNFORCED: u64 = 100_000;
+/// Longest file of fields or of a body, bytes.
+const LONGEST_FILE: u64 = 16 << 20;
+
+/// The far side as it is typed: a host, or a URL that says what is spoken there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Whom {
+    /// The host.
+    pub far: Far,
+    /// What is spoken, and what stands behind the host.
+    pub url: Option<Url>,
+}
+
+/// The part of a URL that is not its host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Url {
+    /// What stands before `://`.
+    pub protocol: &'static Protocol,
+    /// The name that stands before the host, where one does.
+    pub user: Option<String>,
+    /// Path and query as they were written; empty where nothing was.
+    pub target: String,
+}
+
+impl FromStr for Whom {
+    type Err = String;
+
+    /// `db1`, `db1:7663`, or `redis://db1:6379/…`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let Some((scheme, rest)) = text.split_once("://") else { return Ok(Self { far: text.parse()?, url: None }) };
+        let protocol = application::of(&scheme.to_ascii_lowercase()).ok_or_else(|| {
+            format!("begins with {scheme}://, which sonde does not speak. It speaks {}", schemes().join(", "))
+        })?;
+        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+        let (host, target) = rest.split_at(end);
+        let (user, host) = host.rsplit_once('@').map_or((None, host), |(user, host)| (Some(user), host));
+        if user.is_some_and(|user| user.contains(':')) {
+            return Err("has a password, which everybody on this host can read there: use --password-file".into());
+        }
+        let target = target.split('#').next().unwrap_or_default().to_owned();
+        Ok(Self { far: host.parse()?, url: Some(Url { protocol, user: user.map(str::to_owned), target }) })
+    }
+}
+
+fn schemes() -> Vec<String> {
+    ALL.iter().flat_map(|protocol| protocol.schemes).map(|scheme| format!("{scheme}://")).collect()
+}
+
+/// What refines the question to a program at work.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Application")]
+pub struct ApplicationOptions {
+    /// Ask the program at HOST in this protocol: redis, memcached, http, dns, dns+tcp, ntp, nats, mqtt, postgres
+    ///
+    /// The same as a URL: `sonde rtt redis://db1`. A program at work is asked 100 times a second unless a schedule is given.
+    #[arg(long, value_name = "PROTOCOL", requires = "host", hide_possible_values = true, value_parser = protocols())]
+    pub app: Option<&'static Protocol>,
+    /// Ask a program at work back to back, or more than 100 times a second
+    ///
+    /// Its other users wait meanwhile: a Redis answers one request at a time, and a web server writes a line of log for each.
+    #[arg(long)]
+    pub force: bool,
+    /// PostgreSQL: a file with the password [default: the value of PGPASSWORD, where it is set]
+    ///
+    /// It proves that we know it (SCRAM-SHA-256) and is never sent; a server that wants it in clear or as MD5 does not get it.
+    #[arg(long, value_name = "FILE")]
+    pub password_file: Option<PathBuf>,
+    /// HTTP: the request method, as in HEAD or POST [default: GET, with --body POST]
+    #[arg(long, value_name = "METHOD")]
+    pub request: Option<String>,
+    /// HTTP: a file with header fields, one `Name: value` on each line
+    #[arg(long, value_name = "FILE")]
+    pub headers: Option<PathBuf>,
+    /// HTTP: a file to send as the body
+    #[arg(long, value_name = "FILE")]
+    pub body: Option<PathBuf>,
+    /// HTTP: status codes that count as answered, as in 2xx or 200,404; others count as refused [default: all but 429 and 503]
+    #[arg(long, value_name = "STATUSES", value_parser = expected)]
+    pub expect: Option<Expected>,
+}
+
+fn protocols() -> impl TypedValueParser<Value = &'static Protocol> {
+    let names = ALL.iter().flat_map(|protocol| protocol.schemes).copied();
+    PossibleValuesParser::new(names).map(|name| application::of(&name).unwrap_or(&ALL[0]))
+}
+
+fn expected(text: &str) -> Result<Expected, String> {
+    let (mut statuses, mut classes) = (Vec::new(), Vec::new());
+    for part in text.split(',') {
+        let class = part.strip_suffix("xx").and_then(|digit| digit.parse().ok()).filter(|class| (1..6).contains(class));
+        let status = part.parse().ok().filter(|status| (100..600).contains(status));
+        match (class, status) {
+            (Some(class), _) => classes.push(class),
+            (None, Some(status)) => statuses.push(status),
+            (None, None) => return Err(format!("`{part}` is no status: write 200, or 2xx for all of 200 to 299")),
+        }
+    }
+    Ok(Expected::Only { statuses, classes })
+}
+
+impl ApplicationOptions {
+    fn is_of_http(&self) -> Option<&'static str> {
+        let given = [
+            ("--request", self.request.is_some()),
+            ("--headers", self.headers.is_some()),
+            ("--body", self.body.is_some()),
+            ("--expect", self.expect.is_some()),
+        ];
+        given.into_iter().find_map(|(name, given)| given.then_some(name))
+    }
+
+    /// The program that is asked at `whom`; `None` where one that is there for measurements is.
+    ///
+    /// # Errors
+    /// What does not belong to its protocol, a file that cannot be read, a question that cannot be asked.
+    pub fn application(&self, whom: Option<&Whom>) -> Result<Option<Application>, Failure> {
+        let url = whom.and_then(|whom| whom.url.as_ref());
+        let protocol = match (self.app, url) {
+            (Some(app), Some(url)) if app != url.protocol => {
+                return Err(Failure::usage(format!(
+                    "--app {} and {}:// are two protocols",
+                    app.name(),
+                    url.protocol.name()
+                ))
+                .hint("remove one of them"));
+            }
+            (app, url) => app.or(url.map(|url| url.protocol)),
+        };
+        let http = protocol.is_some_and(|protocol| *protocol == application::http::PROTOCOL);
+        if let Some(option) = self.is_of_http().filter(|_| !http) {
+            return Err(Failure::usage(format!("{option} is for HTTP")).hint("ask with http://HOST/PATH"));
+        }
+        let postgres = protocol.is_some_and(|protocol| *protocol == application::postgres::PROTOCOL);
+        if self.password_file.is_some() && !postgres {
+            return Err(Failure::usage("--password-file is for PostgreSQL").hint("ask with postgres://USER@HOST"));
+        }
+        if let Some(url) = url.filter(|url| url.user.is_some() && !postgres) {
+            return Err(Failure::usage(format!("nobody logs in at {}", url.protocol.name()))
+                .hint("remove the name before the host"));
+        }
+        if let (None, true) = (protocol, self.force) {
+            return Err(Failure::usage("--force is for programs at work: what is there for measurements needs none"));
+        }
+        let Some((protocol, whom)) = protocol.zip(whom) else { return Ok(None) };
+        let target = url.map_or("", |url| &url.target);
+        self.asked(protocol, whom, target).map(Some)
+    }
+
+    fn asked(&self, protocol: &'static Protocol, whom: &Whom, target: &str) -> Result<Application, Failure> {
+        let name = protocol.name();
+        let asked = match name {
+            "http" => Talk::Http(Box::new(self.http(whom, target)?)),
+            "dns" => {
+                let question = question(target)?;
+                let words = question.words().to_owned();
+                return Ok(Application { protocol, words, asked: application::Asked::Dns(question) });
+            }
+            // Each connection draws numbers of its own.
+            "dns+tcp" => Talk::Dns(Box::new(OverTcp::new(question(target)?, [0; 16]))),
+            "postgres" => Talk::Postgres(Box::new(Postgres::new(self.login(whom, target)?, [0; 16]))),
+            "memcached" if target == "/version" => Talk::Memcached(Memcached::Version),
+            _ if !matches!(target, "" | "/") => {
+                return Err(Failure::usage(format!("{name} is asked nothing that {target} could say"))
+                    .hint(format!("write {name}://{} alone", whom.far.host)));
+            }
+            "ntp" => {
+                return Ok(Application { protocol, words: "time".to_owned(), asked: application::Asked::Ntp });
+            }
+            "memcached" => Talk::Memcached(Memcached::NoOperation),
+            "nats" => Talk::Nats(Nats::default()),
+            "mqtt" => Talk::Mqtt(Mqtt::default()),
+            _ => Talk::Redis(Redis),
+        };
+        Ok(Application::talk(protocol, asked))
+    }
+
+    fn login(&self, whom: &Whom, target: &str) -> Result<Login, Failure> {
+        let database = target.trim_start_matches('/');
+        if database.contains(['/', '?', '\0']) {
+            return Err(Failure::usage(format!("{target} is no database")).hint("write postgres://USER@HOST/DATABASE"));
+        }
+        let file = self.password_file.as_deref().map(|path| read(path, "--password-file")).transpose()?;
+        let word = match file {
+            Some(octets) => {
+                let word = String::from_utf8(octets).map_err(|_| Failure::usage("--password-file: is no text"))?;
+                Some(word.trim_end_matches(['\r', '\n']).to_owned())
+            }
+            None => variable("PGPASSWORD"),
+        };
+        let user = whom.url.as_ref().and_then(|url| url.user.clone());
+        let user = user.or_else(|| variable("PGUSER")).or_else(|| variable("USER"));
+        let user = user.filter(|user| !user.is_empty() && !user.contains('\0'));
+        Ok(Login {
+            user: user.ok_or_else(|| Failure::usage("who logs in is not said").hint("write postgres://USER@HOST"))?,
+            database: (!database.is_empty()).then(|| database.to_owned()),
+            password: word.map(Password::new),
+        })
+    }
+
+    fn http(&self, whom: &Whom, target: &str) -> Result<Http, Failure> {
+        let body = self.body.as_deref().map(|path| read(path, "--body")).transpose()?.unwrap_or_default();
+        let usual = if self.body.is_some() { "POST" } else { "GET" };
+        let request = Request {
+            method: self.request.clone().unwrap_or_else(|| usual.to_owned()),
+            host: host_field(&whom.far),
+            target: if target.starts_with('/') { target.to_owned() } else { format!("/{target}") },
+            fields: self.headers.as_deref().map(fields).transpose()?.unwrap_or_default(),
+            body,
+            agent: PROGRAM.replace(' ', "/"),
+        };
+        Http::new(&request, self.expect.clone().unwrap_or_default()).map_err(|error| Failure::usage(error.to_string()))
+    }
+
+    /// Holds a schedule to what a program at work is asked without a word.
+    ///
+    /// # Errors
+    /// More than that, without the word.
+    pub fn check_rate(&self, schedule: Option<Schedule>, window: Option<u32>) -> Result<(), Failure> {
+        let often = match schedule {
+            Some(Schedule::BackToBack) | None => true,
+            Some(schedule) => {
+                schedule.mean_gap().is_none_or(|gap| gap == Nanos::ZERO || 1_000_000_000_000 / gap.0 > MOST_UNFORCED)
+            }
+        };
+        if self.force || !often {
+            return Ok(());
+        }
+        let what = if schedule.is_none() && window.is_some() {
+            "a window without a schedule asks a program at work as fast as it answers"
+        } else {
+            "more than 100 requests a second are a load for a program at work, whose other users wait meanwhile"
+        };
+        Err(Failure::usage(what).hint("add --force where that is meant, or ask with --every 10ms"))
+    }
+}
+
+/// What is asked of a program at work where it was not said, in place of what a reflector is asked.
+///
+/// # Errors
+/// What cannot be asked of one.
+pub fn towards(application: &Application, options: &ApplicationOptions, asked: Asked) -> Result<Asked, Failure> {
+    let carrier = if application.protocol.over == Transport::Udp { Carrier::Udp } else { Carrier::Tcp };
+    let name = application.protocol.name();
+    if asked.carrier.is_some_and(|other| other != carrier)
+        || asked.pattern.is_some_and(|other| other != Pattern::Exchange)
+    {
+        return Err(Failure::usage(format!("{name} is asked over {carrier}, on connections that stay open"))
+            .hint("remove --udp, --icmp, --connect or --crr"));
+    }
+    if asked.request_bytes.is_some() || asked.response_bytes.is_some() {
+        return Err(Failure::usage(format!(
+            "requests and replies of {name} have the sizes that its protocol gives them"
+        ))
+        .hint("remove --size, --request-size and --response-size"));
+    }
+    if asked.peer_waiting.is_some() || !asked.peer_cpus.is_empty() {
+        return Err(Failure::usage(format!("how a program that speaks {name} waits is not ours to say"))
+            .hint("remove --peer-wait and --peer-cpu"));
+    }
+    // One after the other, a hundred a second, unless somebody says otherwise.
+    let unsaid = asked.schedule.is_none() && asked.window.is_none() && !options.force;
+    let (schedule, window) = if unsaid {
+        (Some(Schedule::Every { interval_ns: INTERVAL }), Some(1))
+    } else {
+        (asked.schedule, asked.window)
+    };
+    options.check_rate(schedule, window)?;
+    let request_bytes = Some(Bytes(application.request_length() as u64));
+    Ok(Asked {
+        carrier: Some(carrier),
+        schedule,
+        window,
+        request_bytes,
+        application: Some(application.said()),
+        ..asked
+    })
+}
+
+/// The usual port of what is spoken, where it is that of a program at work.
+pub fn usual_port(protocol: &Spoken) -> Option<u16> {
+    match protocol {
+        Spoken::Application(application) => Some(application.protocol.port),
+        _ => None,
+    }
+}
+
+/// The host as its URL has it: an IPv6 address in brackets, and a port where it is not the usual one.
+fn host_field(far: &Far) -> String {
+    let address = far.host.split('%').next().unwrap_or_default();
+    let host = if address.contains(':') { format!("[{address}]") } else { address.to_owned() };
+    match far.port.filter(|port| *port != application::http::PROTOCOL.port) {
+        Some(port) => format!("{host}:{port}"),
+        None => host,
+    }
+}
+
+fn fields(path: &Path) -> Result<Vec<(String, String)>, Failure> {
+    let text = String::from_utf8(read(path, "--headers")?)
+        .map_err(|_| Failure::usage(format!("{}: is no text", path.display())).about("--headers"))?;
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    lines
+        .map(|(place, line)| {
+            let wrong = |error: RequestError| {
+                Failure::usage(format!("{}: line {}: {error}", path.display(), place + 1)).about("--headers")
+            };
+            Request::field(line).map_err(wrong)
+        })
+        .collect()
+}
+
+/// A file that is no longer than one would send.
+fn read(path: &Path, option: &str) -> Result<Vec<u8>, Failure> {
+    let wrong = |why: String| Failure::usage(format!("{option} {}: {why}", path.display())).about(option);
+    let size = fs::metadata(path).map_err(|error| wrong(error.to_string()))?.len();
+    if size > LONGEST_FILE {
+        return Err(wrong(format!("has {}: at most {} are sent", Bytes(size), Bytes(LONGEST_FILE))));
+    }
+    fs::read(path).map_err(|error| wrong(error.to_string()))
+}
+
+/// The question that stands behind the host: `/NAME?type=AAAA`, or `?name=NAME&type=AAAA`. Without one the root's servers are asked for.
+fn question(target: &str) -> Result<Question, Failure> {
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let (mut name, mut kind) = (path.trim_start_matches('/'), None);
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        match pair.split_once('=') {
+            Some(("name", value)) if name.is_empty() => name = value,
+            Some(("type", value)) => kind = Some(value),
+            _ => {
+                return Err(Failure::usage(format!("a question of DNS has no `{pair}`"))
+                    .hint("write dns://SERVER/example.org?type=AAAA"));
+            }
+        }
+    }
+    let (name, usual) = if name.is_empty() { (".", "NS") } else { (name, "A") };
+    Question::new(name, kind.unwrap_or(usual))
+        .map_err(|error| Failure::usage(error.to_string()).hint("write dns://SERVER/example.org?type=AAAA"))
+}
+
+#[cfg(test)]
+mod tests {
+    use test_case::test_case;
+
+    use super::*;
+
+    fn application(url: &str) -> Result<Application, String> {
+        let whom: Whom = url.parse()?;
+        let found = ApplicationOptions::default().application(Some(&whom)).map_err(|failure| failure.told.what)?;
+        found.ok_or_else(|| "none".to_owned())
+    }
+
+    #[test_case("redis://db1", "redis PING")]
+    #[test_case("VALKEY://db1/", "redis PING"; "valkey speaks redis")]
+    #[test_case("memcached://db1/version", "memcached version")]
+    #[test_case("http://db1:8080/health?x=1#here", "http GET /health?x=1")]
+    #[test_case("http://db1?x=1", "http GET /?x=1")]
+    #[test_case("dns://10.0.0.53/example.org?type=aaaa", "dns AAAA example.org")]
+    #[test_case("dns://10.0.0.53?name=example.org", "dns A example.org")]
+    #[test_case("dns+tcp://[::1]", "dns+tcp NS .")]
+    #[test_case("ntp://[::1]:1123", "ntp time")]
+    #[test_case("postgresql://me@db1/shop", "postgres Sync")]
+    fn a_url_says_what_is_asked(url: &str, expected: &str) {
+        let found = application(url).unwrap();
+        assert_eq!(format!("{} {}", found.protocol.name(), found.words), expected);
+    }
+
+    #[test_case("gopher://db1", "begins with gopher://"; "a protocol that is not spoken")]
+    #[test_case("postgres://user:word@db1", "has a password"; "a password")]
+    #[test_case("redis://user@db1", "nobody logs in at redis"; "a name")]
+    #[test_case("postgres://me@db1/a/b", "is no database"; "a path")]
+    #[test_case("redis://", "is no host"; "no host")]
+    #[test_case("redis://db1/5", "redis is asked nothing that /5 could say"; "a path that says nothing")]
+    #[test_case("dns://10.0.0.53/a?class=CH", "has no `class=CH`"; "a part that is none")]
+    #[test_case("dns://10.0.0.53/a..b", "empty or longer"; "a name that is none")]
+    #[test_case("http://db1/a b", "no spaces"; "a space")]
+    fn what_cannot_be_asked_is_said(url: &str, expected: &str) {
+        let told = application(url).unwrap_err();
+        assert!(told.contains(expected), "{told}");
+    }
+
+    #[test]
+    fn a_host_is_written_as_its_url_has_it() {
+        let host = |text: &str| host_field(&text.parse().unwrap());
+        assert_eq!(
+            ["db1", "db1:80", "db1:81", "[fe80::1%eth0]:81"].map(host),
+            ["db1", "db1", "db1:81", "[fe80::1]:81"]
+        );
+    }
+
+    #[test_case("2xx,404", &Ok(Expected::Only { statuses: vec![404], classes: vec![2] }))]
+    #[test_case("ok", &Err("`ok` is no status: write 200, or 2xx for all of 200 to 299".into()))]
+    #[test_case("999", &Err("`999` is no status: write 200, or 2xx for all of 200 to 299".into()))]
+    fn statuses_are_read(text: &str, found: &Result<Expected, String>) {
+        assert_eq!(&expected(text), found);
+    }
+
+    #[test]
+    fn a_program_at_work_is_asked_a_hundred_times_a_second() {
+        let redis = application("redis://db1").unwrap();
+        let asked_by =
+            |options: &ApplicationOptions, asked| towards(&redis, options, asked).map_err(|failure| failure.told.what);
+        let usual = asked_by(&ApplicationOptions::default(), Asked::default()).unwrap();
+        assert_eq!((usual.schedule, usual.window), (Some(Schedule::Every { interval_ns: INTERVAL }), Some(1)));
+        let often = Asked { schedule: Some(Schedule::Every { interval_ns: Nanos(1_000_000) }), ..Asked::default() };
+        assert!(asked_by(&ApplicationOptions::default(), often.clone()).is_err());
+        assert!(asked_by(&ApplicationOptions::default(), Asked { window: Some(4), ..Asked::default() }).is_err());
+        let forced = ApplicationOptions { force: true, ..ApplicationOptions::default() };
+        assert_eq!(asked_by(&forced, Asked::default()).unwrap().schedule, None);
+        assert!(asked_by(&forced, often).is_ok());
+        assert!(asked_by(&forced, Asked { carrier: Some(Carrier::Udp), ..Asked::default() }).is_err());
+        assert!(asked_by(&forced, Asked { request_bytes: Some(Bytes(9)), ..Asked::default() }).is_err());
+    }
+}

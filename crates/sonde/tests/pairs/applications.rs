@@ -1,0 +1,45 @@
+//! Programs at work, asked in their own protocols: the real ones where they are installed, and played ones that do what real ones only
+//! do on bad days.
+
+mod played;
+mod real;
+
+use std::time::Duration;
+
+use serde_json::Value;
+use testbed::process;
+
+/// How long a measurement of a few hundred requests may take on a machine that has other things to do.
+const LIMIT: Duration = process::LIMIT;
+
+/// The record of `sonde rtt` with these words, and its exit status.
+fn measured(words: &[&str]) -> (Value, Option<i32>) {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_sonde"));
+    command.arg("rtt").args(words).arg("--json");
+    let ended = process::ended(&mut command, LIMIT);
+    let record = serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {}", ended.told()));
+    (record, ended.code)
+}
+
+/// What `sonde rtt` says where it measures nothing.
+fn refused(words: &[&str]) -> String {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_sonde"));
+    command.arg("rtt").args(words);
+    let ended = process::ended(&mut command, LIMIT);
+    assert_ne!(ended.code, Some(0), "{}", ended.told());
+    ended.stderr
+}
+
+/// How often a reply of this kind came.
+fn kind(record: &Value, name: &str) -> u64 {
+    record["outcome"]["replies"]["kinds"][name]["count"].as_u64().unwrap_or(0)
+}
+
+fn count(record: &Value, name: &str) -> u64 {
+    record["outcome"]["counts"][name].as_u64().unwrap_or_else(|| panic!("no count of {name}: {record}"))
+}
+
+/// What a failed assertion shows of a record: how it ended, and not all that is known of this host.
+fn brief(record: &Value) -> String {
+    format!("{} {} {}", record["ended"], record["outcome"]["counts"], record["outcome"]["replies"])
+}

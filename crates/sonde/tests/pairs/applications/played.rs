@@ -1,0 +1,252 @@
+//! Played servers: each does the same on every connection, so that what must come out is known beforehand.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use test_case::test_case;
+
+use super::{brief, count, kind, measured, refused};
+
+/// What a played server does with a connection.
+type Play = dyn Fn(TcpStream) -> std::io::Result<()> + Send + Sync;
+
+/// A server that plays on each of its connections, in this process; its URL without a path, and how many it has had.
+fn server(
+    scheme: &str,
+    play: impl Fn(TcpStream) -> std::io::Result<()> + Send + Sync + 'static,
+) -> (String, Arc<AtomicU64>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("{scheme}://{}", listener.local_addr().unwrap());
+    let (play, had): (Arc<Play>, _) = (Arc::new(play), Arc::new(AtomicU64::new(0)));
+    let counted = Arc::clone(&had);
+    thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            counted.fetch_add(1, Ordering::SeqCst);
+            let play = Arc::clone(&play);
+            // A client that goes away in the middle is no matter.
+            thread::spawn(move || drop(play(stream)));
+        }
+    });
+    (url, had)
+}
+
+/// The next request of HTTP; false where the client is gone.
+fn request(stream: &mut TcpStream) -> std::io::Result<bool> {
+    let (mut head, mut octet) = (Vec::new(), [0]);
+    while !head.ends_with(b"\r\n\r\n") {
+        if stream.read(&mut octet)? == 0 {
+            return Ok(false);
+        }
+        head.push(octet[0]);
+    }
+    Ok(true)
+}
+
+const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+const LAST: &[u8] = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok";
+
+/// As nginx ends a connection after a thousand requests: it says so with the last reply. Nothing is lost, and each connection but the last
+/// is made anew.
+#[test_case(&["--force"], 95; "one after the other")]
+#[test_case(&["--rate", "2k/s", "--window", "1", "--force"], 95; "on a schedule")]
+fn a_server_that_ends_connections_and_says_so_loses_nothing(how: &[&str], requests: u64) {
+    let (url, had) = server("http", |mut stream| {
+        for left in (0..10).rev() {
+            if !request(&mut stream)? {
+                return Ok(());
+            }
+            stream.write_all(if left == 0 { LAST } else { OK })?;
+        }
+        Ok(())
+    });
+    let number = requests.to_string();
+    let words = [&[&url[..], "-c", &number, "--warm-up", "0"], how].concat();
+    let (record, code) = measured(&words);
+    assert_eq!(
+        (count(&record, "answered"), count(&record, "scheduled"), code),
+        (requests, requests, Some(0)),
+        "{}",
+        brief(&record)
+    );
+    // One of them was the trial.
+    assert_eq!(record["outcome"]["replies"]["renewals"], (requests + 1) / 10, "{}", brief(&record));
+    assert_eq!(had.load(Ordering::SeqCst), (requests + 1) / 10 + 1);
+    assert_eq!(
+        (kind(&record, "200"), &record["outcome"]["replies"]["longest_bytes"]),
+        (requests, &(LAST.len().into()))
+    );
+}
+
+/// One that closes without a word between requests is seen to have done so before the next is sent.
+#[test]
+fn a_server_that_ends_connections_without_a_word_between_requests_loses_nothing() {
+    let (url, _) = server("http", |mut stream| {
+        for _ in 0..5 {
+            if !request(&mut stream)? {
+                return Ok(());
+            }
+            stream.write_all(OK)?;
+        }
+        Ok(())
+    });
+    let (record, _) = measured(&[&url, "-c", "22", "--every", "20ms", "--window", "1", "--warm-up", "0"]);
+    assert_eq!((count(&record, "answered"), count(&record, "refused")), (22, 0), "{}", brief(&record));
+    assert_eq!(record["outcome"]["replies"]["renewals"], 4, "{}", brief(&record));
+}
+
+/// Every fourth request ends the connection in place of a reply: it is refused, and no other.
+#[test_case(&["--force"]; "one after the other")]
+#[test_case(&["--every", "5ms", "--window", "1", "--force"]; "on a schedule")]
+fn a_request_that_goes_down_with_its_connection_is_refused(how: &[&str]) {
+    let (url, _) = server("http", |mut stream| {
+        for _ in 0..3 {
+            if !request(&mut stream)? {
+                return Ok(());
+            }
+            stream.write_all(OK)?;
+        }
+        request(&mut stream).map(|_| ())
+    });
+    let words = [&[&url[..], "-c", "39", "--warm-up", "0"], how].concat();
+    let (record, _) = measured(&words);
+    // The trial is the first request of the first connection.
+    assert_eq!((count(&record, "answered"), count(&record, "refused")), (29, 10), "{}", brief(&record));
+}
+
+/// Several requests are out when the connection ends: each of them is refused, once, and those after it are answered.
+#[test]
+fn what_was_out_when_a_connection_ended_is_refused_once() {
+    let (url, _) = server("redis", |mut stream| {
+        let mut pings = 0;
+        let mut message = [0; 28];
+        loop {
+            stream.read_exact(&mut message)?;
+            pings += 1;
+            if pings % 50 == 0 {
+                return Ok(());
+            }
+            stream.write_all(&[b"$8\r\n", &message[18..28]].concat())?;
+        }
+    });
+    let (record, _) = measured(&[&url, "-c", "400", "--window", "4", "--force", "--warm-up", "0"]);
+    let (answered, refused) = (count(&record, "answered"), count(&record, "refused"));
+    assert_eq!(
+        (answered + refused, count(&record, "lost"), count(&record, "duplicated")),
+        (400, 0, 0),
+        "{}",
+        brief(&record)
+    );
+    let renewals = record["outcome"]["replies"]["renewals"].as_u64().unwrap();
+    assert!(
+        refused >= renewals && refused <= 4 * (renewals + 1) && renewals >= 7,
+        "{refused} refused, {renewals} anew"
+    );
+}
+
+/// A reply that nobody asked for, as a proxy's 408 on an idle connection: it answers no request.
+#[test]
+fn a_reply_that_nobody_asked_for_answers_nothing() {
+    let (url, _) = server("http", |mut stream| {
+        while request(&mut stream)? {
+            stream.write_all(
+                &[OK, b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"].concat(),
+            )?;
+        }
+        Ok(())
+    });
+    let (record, _) = measured(&[&url, "-c", "10", "--every", "20ms", "--window", "1", "--warm-up", "0"]);
+    assert_eq!(
+        (count(&record, "answered"), kind(&record, "200"), kind(&record, "408")),
+        (10, 10, 0),
+        "{}",
+        brief(&record)
+    );
+}
+
+/// Statuses are counted as what they are.
+#[test_case(&[], 30, 10; "503 did nothing")]
+#[test_case(&["--expect", "200"], 20, 20; "the user's word")]
+fn statuses_are_counted_as_what_they_are(words: &[&str], answered: u64, refused: u64) {
+    let (url, _) = server("http", |mut stream| {
+        // The trial comes first.
+        for status in std::iter::once("200 OK")
+            .chain(["200 OK", "404 Not Found", "503 Service Unavailable", "200 OK"].into_iter().cycle())
+        {
+            if !request(&mut stream)? {
+                return Ok(());
+            }
+            write!(stream, "HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n")?;
+        }
+        Ok(())
+    });
+    let words = [&[&url[..], "-c", "40", "--force", "--warm-up", "0"], words].concat();
+    let (record, _) = measured(&words);
+    assert_eq!((count(&record, "answered"), count(&record, "refused")), (answered, refused), "{}", brief(&record));
+    assert_eq!([kind(&record, "200"), kind(&record, "404"), kind(&record, "503")], [20, 10, 10], "{}", brief(&record));
+}
+
+/// Rubbish in the middle of a run is corrupt, and the next connection is asked on.
+#[test]
+fn rubbish_in_the_middle_is_corrupt() {
+    let (url, _) = server("redis", |mut stream| {
+        let mut message = [0; 28];
+        for ping in 1.. {
+            stream.read_exact(&mut message)?;
+            let reply =
+                if ping % 10 == 0 { b"\x16\x03\x01\0\0".to_vec() } else { [b"$8\r\n", &message[18..28]].concat() };
+            stream.write_all(&reply)?;
+        }
+        Ok(())
+    });
+    let (record, _) = measured(&[&url, "-c", "99", "--force", "--warm-up", "0"]);
+    // The trial was the first of ten.
+    assert_eq!((count(&record, "answered"), count(&record, "corrupt")), (89, 10), "{}", brief(&record));
+}
+
+#[test_case(b"SSH-2.0-OpenSSH_9.2p1\r\n", "the reply is none of HTTP/1"; "another program")]
+#[test_case(b"HTTP/1.1 200 OK\r\nContent-Length: 1, 2\r\n\r\n", "contradicts itself"; "two lengths")]
+#[test_case(b"", "closed the connection"; "nothing, and an end")]
+fn what_is_no_answer_at_all_is_said_before_anything_is_measured(says: &'static [u8], told: &str) {
+    let (url, _) = server("http", move |mut stream| {
+        request(&mut stream)?;
+        stream.write_all(says)
+    });
+    let said = refused(&[&url, "-c", "5"]);
+    assert!(said.contains(told), "{said}");
+}
+
+#[test]
+fn a_head_without_an_end_takes_no_memory() {
+    let (url, _) = server("http", |mut stream| {
+        request(&mut stream)?;
+        stream.write_all(b"HTTP/1.1 200 OK\r\n")?;
+        loop {
+            stream.write_all(&[b'x'; 4_096])?;
+        }
+    });
+    let said = refused(&[&url, "-c", "5"]);
+    assert!(said.contains("has no end") || said.contains("none of HTTP/1"), "{said}");
+}
+
+#[test]
+fn a_broker_that_lets_nobody_in_is_told_in_its_words() {
+    let (url, _) = server("mqtt", |mut stream| {
+        stream.read_exact(&mut [0; 14])?;
+        stream.write_all(&[0x20, 2, 0, 5])
+    });
+    let said = refused(&[&url, "-c", "5"]);
+    assert!(said.contains("not authorized"), "{said}");
+}
+
+#[test_case(&["redis://127.0.0.1", "--force", "--udp"], "asked over tcp"; "over UDP")]
+#[test_case(&["redis://127.0.0.1", "--rate", "1k/s"], "add --force"; "too often")]
+#[test_case(&["redis://127.0.0.1", "--peer", "netperf"], "exclude each other"; "two peers")]
+#[test_case(&["db1", "--expect", "2xx"], "is for HTTP"; "a word of HTTP")]
+#[test_case(&["redis://127.0.0.1", "--app", "nats"], "two protocols"; "two protocols")]
+fn what_does_not_go_together_is_said(words: &[&str], told: &str) {
+    let said = refused(words);
+    assert!(said.contains(told), "{said}");
+}

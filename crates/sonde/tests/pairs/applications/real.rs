@@ -1,0 +1,285 @@
+//! Real servers, started by the test as an ordinary user would, on loopback.
+
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+use measure::method::Carrier;
+use test_case::test_case;
+use testbed::process::{self, Running};
+use testbed::{port, skip, wait};
+
+use super::{brief, count, kind, measured, refused};
+
+/// A server, the folder that it lives in, and its port.
+struct Server {
+    port: u16,
+    _running: Running,
+    folder: tempfile::TempDir,
+}
+
+/// Starts what `command` makes of a folder and a port; `None`, said aloud, where `program` is not installed.
+fn started(program: &str, over: Carrier, command: impl FnOnce(&Path, u16) -> Command) -> Option<Server> {
+    let known =
+        ["/usr/bin", "/usr/sbin", "/usr/local/bin"].iter().any(|folder| Path::new(folder).join(program).exists());
+    if !known {
+        skip::aloud(&format!("{program} is not installed: `sonde rtt` was not tried against it"));
+        return None;
+    }
+    let (folder, port) = (tempfile::tempdir().unwrap(), port::free());
+    let running = process::started(&mut command(folder.path(), port));
+    running.until_listening(over, port);
+    Some(Server { port, _running: running, folder })
+}
+
+fn program(name: &str, words: &[&str]) -> Command {
+    let mut command = Command::new(name);
+    // Where a daemon of a distribution is, an ordinary user's path need not lead.
+    command.env("PATH", "/usr/bin:/usr/sbin:/usr/local/bin:/bin:/sbin").args(words);
+    command
+}
+
+fn redis(more: &[&str]) -> Option<Server> {
+    started("redis-server", Carrier::Tcp, |folder, port| {
+        let mut command = program("redis-server", &["--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]);
+        command.args(["--port", &port.to_string(), "--dir"]).arg(folder).args(more);
+        command
+    })
+}
+
+/// Two hundred requests, some at once: all are answered, each of this kind and length.
+fn all_answered(url: &str, words: &[&str], protocol: &str, request: &str, name: &str, octets: Option<u64>) {
+    let words = [&[url, "-c", "200", "--rate", "2k/s", "--force"], words].concat();
+    let (record, code) = measured(&words);
+    assert_eq!((count(&record, "answered"), code), (200, Some(0)), "{}", brief(&record));
+    assert_eq!(kind(&record, name), 200, "{}", brief(&record));
+    let said = &record["method"]["application"];
+    assert_eq!((said["protocol"].as_str(), said["request"].as_str()), (Some(protocol), Some(request)));
+    assert_eq!(record["peer"]["protocol"].as_str(), Some(protocol));
+    if octets.is_some() {
+        let replies = &record["outcome"]["replies"];
+        assert_eq!((replies["shortest_bytes"].as_u64(), replies["longest_bytes"].as_u64()), (octets, octets));
+    }
+}
+
+#[test]
+fn redis_is_pinged() {
+    let Some(server) = redis(&[]) else { return };
+    let url = format!("redis://127.0.0.1:{}", server.port);
+    all_answered(&url, &[], "redis", "PING", "PONG", Some(14));
+    all_answered(&url, &["--window", "16"], "redis", "PING", "PONG", Some(14));
+    all_answered(&url, &["--connections", "4"], "redis", "PING", "PONG", Some(14));
+}
+
+#[test]
+fn redis_without_a_login_answers_that() {
+    let Some(server) = redis(&["--requirepass", "not known to us"]) else { return };
+    all_answered(&format!("redis://127.0.0.1:{}", server.port), &[], "redis", "PING", "NOAUTH", Some(34));
+}
+
+#[test_case("", "mn", "MN", 4; "nothing")]
+#[test_case("/version", "version", "VERSION", 0; "its version")]
+fn memcached_is_asked(path: &str, request: &str, name: &str, octets: u64) {
+    let server = started("memcached", Carrier::Tcp, |_, port| {
+        program("memcached", &["-p", &port.to_string(), "-U", "0", "-l", "127.0.0.1", "-u", "nobody"])
+    });
+    let Some(server) = server else { return };
+    let url = format!("memcached://127.0.0.1:{}{path}", server.port);
+    all_answered(&url, &[], "memcached", request, name, Some(octets).filter(|octets| *octets > 0));
+}
+
+fn nginx() -> Option<Server> {
+    started("nginx", Carrier::Tcp, |folder, port| {
+        let at = folder.display();
+        let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+            .map(|name| format!("{name}_temp_path {at}/{name};"))
+            .concat();
+        let text = format!(
+            "daemon off; pid {at}/pid; error_log {at}/error; worker_processes 1; events {{}} http {{ access_log off; {temporary}
+             server {{ listen 127.0.0.1:{port}; location /health {{ return 200 'ok\\n'; }} location /busy {{ return 503; }} }} }}"
+        );
+        fs::write(folder.join("conf"), text).unwrap();
+        let mut command = program("nginx", &[]);
+        command.arg("-c").arg(folder.join("conf")).arg("-e").arg(folder.join("error"));
+        command
+    })
+}
+
+#[test]
+fn nginx_is_asked_and_its_thousandth_reply_costs_no_request() {
+    let Some(server) = nginx() else { return };
+    let url = format!("http://127.0.0.1:{}/health", server.port);
+    // One at a time: what is out when a connection ends goes down with it.
+    all_answered(&url, &["--window", "1"], "http", "GET /health", "200", None);
+    all_answered(&url, &["--window", "1", "--request", "HEAD"], "http", "HEAD /health", "200", None);
+    let (record, _) = measured(&[&url, "-c", "3500", "--force", "--warm-up", "0"]);
+    assert_eq!((count(&record, "answered"), kind(&record, "200")), (3_500, 3_500), "{}", brief(&record));
+    assert_eq!(record["outcome"]["replies"]["renewals"], 3, "{}", brief(&record));
+    let (record, code) = measured(&[&format!("http://127.0.0.1:{}/busy", server.port), "-c", "20"]);
+    assert_eq!((count(&record, "refused"), kind(&record, "503"), code), (20, 20, Some(1)), "{}", brief(&record));
+}
+
+#[test_case("dns"; "over UDP")]
+#[test_case("dns+tcp"; "over TCP")]
+fn unbound_is_asked(scheme: &str) {
+    let server = started("unbound", Carrier::Udp, |folder, port| {
+        let at = folder.display();
+        let text = format!(
+            "server:\n interface: 127.0.0.1@{port}\n username: \"\"\n chroot: \"\"\n directory: \"{at}\"\n pidfile: \"{at}/pid\"\n use-syslog: no\n \
+             do-daemonize: no\n local-zone: \"test.\" static\n local-data: \"a.test. A 127.0.0.7\"\nremote-control:\n control-enable: no\n"
+        );
+        fs::write(folder.join("conf"), text).unwrap();
+        let mut command = program("unbound", &["-d", "-c"]);
+        command.arg(folder.join("conf"));
+        command
+    });
+    let Some(server) = server else { return };
+    let at = format!("{scheme}://127.0.0.1:{}", server.port);
+    let octets = if scheme == "dns" { 40 } else { 42 };
+    all_answered(&format!("{at}/a.test"), &[], scheme, "A a.test", "NOERROR", Some(octets));
+    all_answered(&format!("{at}/b.test"), &[], scheme, "A b.test", "NXDOMAIN", None);
+}
+
+#[test]
+fn nats_is_pinged() {
+    let server = started("nats-server", Carrier::Tcp, |_, port| {
+        program("nats-server", &["-a", "127.0.0.1", "-p", &port.to_string()])
+    });
+    let Some(server) = server else { return };
+    let url = format!("nats://127.0.0.1:{}", server.port);
+    all_answered(&url, &[], "nats", "PING", "PONG", Some(6));
+    // It pings too, two seconds and more after the connection was made: who does not answer is dropped.
+    let (record, _) = measured(&[&url, "-t", "6", "--every", "100ms"]);
+    assert_eq!((count(&record, "refused"), count(&record, "lost")), (0, 0), "{}", brief(&record));
+    assert_eq!(record["outcome"]["replies"]["renewals"], 0, "{}", brief(&record));
+}
+
+#[test]
+fn mosquitto_is_pinged() {
+    let server = started("mosquitto", Carrier::Tcp, |folder, port| {
+        fs::write(folder.join("conf"), format!("listener {port} 127.0.0.1\nallow_anonymous true\n")).unwrap();
+        let mut command = program("mosquitto", &["-c"]);
+        command.arg(folder.join("conf"));
+        command
+    });
+    let Some(server) = server else { return };
+    all_answered(&format!("mqtt://127.0.0.1:{}", server.port), &[], "mqtt", "PINGREQ", "PINGRESP", Some(2));
+}
+
+#[test]
+fn chrony_tells_the_time() {
+    if !rustix::process::geteuid().is_root() {
+        return skip::aloud("chronyd wants to be root: `sonde rtt ntp://` was not tried against it");
+    }
+    let server = started("chronyd", Carrier::Udp, |folder, port| {
+        let at = folder.display();
+        let text = format!(
+            "port {port}\ncmdport 0\nlocal stratum 10\nallow\nbindaddress 127.0.0.1\npidfile {at}/pid\nbindcmdaddress /\n"
+        );
+        fs::write(folder.join("conf"), text).unwrap();
+        let mut command = program("chronyd", &["-d", "-x", "-f"]);
+        command.arg(folder.join("conf"));
+        command
+    });
+    let Some(server) = server else { return };
+    all_answered(&format!("ntp://127.0.0.1:{}", server.port), &[], "ntp", "time", "time", Some(48));
+}
+
+/// A PostgreSQL of our own, which trusts one role and asks another for its password.
+fn postgres() -> Option<(Server, u32)> {
+    let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let Some(programs) = versions.map(|entry| entry.path().join("bin")).find(|bin| bin.join("initdb").exists()) else {
+        skip::aloud("PostgreSQL is not installed: `sonde rtt postgres://` was not tried against it");
+        return None;
+    };
+    // As root it will not run.
+    let own = rustix::process::geteuid();
+    let user = if own.is_root() { NOBODY } else { own.as_raw() };
+    let (folder, port) = (tempfile::tempdir().unwrap(), port::free());
+    std::os::unix::fs::chown(folder.path(), Some(user), None).unwrap();
+    let data = folder.path().join("data");
+    let as_user = |name: &str| {
+        let mut command = Command::new(programs.join(name));
+        command.current_dir(folder.path()).env("LC_ALL", "C").uid(user);
+        command
+    };
+    let mut made = as_user("initdb");
+    made.args(["-A", "trust", "-U", "sonde", "-E", "UTF8", "--locale", "C", "-D"]).arg(&data);
+    let made = process::ended(&mut made, process::LIMIT);
+    assert_eq!(made.code, Some(0), "{}", made.told());
+    let rules = "host all sonde 127.0.0.1/32 trust\nhost all shop 127.0.0.1/32 scram-sha-256\nhost all clear 127.0.0.1/32 password\n\
+                 local all all trust\n";
+    fs::write(data.join("pg_hba.conf"), rules).unwrap();
+    let mut command = as_user("postgres");
+    command.args([
+        "-c",
+        "listen_addresses=127.0.0.1",
+        "-p",
+        &port.to_string(),
+        "-k",
+        &folder.path().display().to_string(),
+        "-D",
+    ]);
+    let running = process::started(command.arg(&data));
+    wait::until("it lets clients in", || running.stderr().contains("ready to accept connections"));
+    Some((Server { port, _running: running, folder }, user))
+}
+
+/// The user `nobody` of Debian and others.
+const NOBODY: u32 = 65_534;
+
+#[test]
+fn postgres_is_synchronised_with_and_a_password_proved() {
+    let Some((server, user)) = postgres() else { return };
+    let at = |role: &str| format!("postgres://{role}@127.0.0.1:{}/postgres", server.port);
+    all_answered(&at("sonde"), &[], "postgres", "Sync", "ReadyForQuery", Some(6));
+    let folder = server.folder.path().display().to_string();
+    let mut psql = Command::new("psql");
+    psql.args(["-h", &folder, "-p", &server.port.to_string(), "-U", "sonde", "-d", "postgres", "-c"]);
+    psql.arg("create role shop login password 'pencil'; create role clear login password 'pencil'").uid(user);
+    let made = process::ended(&mut psql, process::LIMIT);
+    assert_eq!(made.code, Some(0), "{}", made.told());
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let path = file.path().display().to_string();
+    fs::write(&path, "pencil\n").unwrap();
+    all_answered(&at("shop"), &["--password-file", &path], "postgres", "Sync", "ReadyForQuery", Some(6));
+    let told = refused(&[&at("clear"), "--password-file", &path]);
+    assert!(told.contains("wants the password in clear"), "{told}");
+    fs::write(&path, "crayon").unwrap();
+    let told = refused(&[&at("shop"), "--password-file", &path]);
+    assert!(told.contains("password authentication failed"), "{told}");
+    assert!(!told.contains("crayon"), "{told}");
+    let told = refused(&[&at("shop")]);
+    assert!(told.contains("wants a password"), "{told}");
+}
+
+/// What a first look at a port finds: the program there, and its row.
+fn looked(port: &str) -> serde_json::Value {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sonde"));
+    command.args(["look", "127.0.0.1", "--port", port, "-t", "2", "--json"]);
+    let ended = process::ended(&mut command, process::LIMIT);
+    serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {}", ended.told()))
+}
+
+#[test]
+fn a_first_look_names_the_program_and_asks_it_gently() {
+    let Some(server) = redis(&[]) else { return };
+    let found = looked(&format!("{}=redis", server.port));
+    let legs = found["look"]["legs"].as_array().unwrap();
+    let leg = legs.iter().find(|leg| leg["who"]["service"] == "redis").expect("a row of Redis");
+    assert_eq!((leg["port"].as_u64(), leg["carrier"].as_str()), (Some(server.port.into()), Some("tcp")));
+    let (answered, lost) = (&leg["sums"]["answered"], &leg["sums"]["lost"]);
+    assert!(answered.as_u64() > Some(3) && lost == 0, "{answered} {lost}");
+    // Its other users would wait.
+    assert_eq!(found["look"]["bursts"].as_array().map(Vec::len), Some(0));
+}
+
+#[test]
+fn a_first_look_at_postgres_says_how_it_is_measured() {
+    let Some((server, _)) = postgres() else { return };
+    let found = looked(&format!("{}=postgres", server.port));
+    let legs = found["look"]["legs"].as_array().unwrap();
+    let leg = legs.iter().find(|leg| leg["who"]["service"] == "postgres").expect("a row of PostgreSQL");
+    assert!(leg.to_string().contains("sonde rtt postgres://USER@HOST"), "{leg}");
+}

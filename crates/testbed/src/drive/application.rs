@@ -1,0 +1,122 @@
+//! What programs at work answer: the readers of replies, cut anywhere, and those of datagrams.
+
+use std::sync::Arc;
+
+use protocol::application::dns::{OverTcp, OverUdp, Question};
+use protocol::application::http::{Expected, Http, Request};
+use protocol::application::memcached::Memcached;
+use protocol::application::mqtt::Mqtt;
+use protocol::application::nats::Nats;
+use protocol::application::ntp::Ntp;
+use protocol::application::packet::Packet;
+use protocol::application::postgres::{Login, Password, Postgres};
+use protocol::application::redis::Redis;
+use protocol::application::talk::{Asking, Digest, Talk};
+use protocol::application::tally::Tally;
+use protocol::application::{Came, Speech};
+use protocol::native::header::Flags;
+use protocol::wire::{Reading, Wire};
+
+/// A draw of the numbers of DNS.
+const DRAW: [u8; 16] = *b"sixteen octets !";
+
+/// The first octet says which protocol is read, the second after how many octets the rest is cut, again and again. However it is cut, the
+/// same is said of it, nothing is taken that is not there, and replies that were read can be handed on.
+///
+/// # Panics
+/// Where that does not hold.
+pub fn application(data: &[u8]) {
+    let [which, every, octets @ ..] = data else { return };
+    let talks = talks();
+    if let Some(talk) = talks.get(usize::from(*which) % (talks.len() + 2)) {
+        let whole = hear(&mut talk.clone(), octets, octets.len());
+        let cut = hear(&mut talk.clone(), octets, usize::from(*every) + 1);
+        assert_eq!(whole, cut, "{talk:?}");
+        let mut asking = Asking::new(talk.clone(), Arc::new(Tally::default()));
+        for came in whole {
+            if let Came::Reply(reply) = came {
+                let digest = Digest { reply, octets: octets.len() as u64 };
+                let reading = asking.identify(&digest.encode(), u64::from(*every) << 28);
+                assert_eq!(reply.sound, matches!(reading, Reading::Reply(_)));
+                assert!(!talk.kind(reply.kind).is_empty());
+            }
+        }
+    } else {
+        for mut packet in packets() {
+            let mut request = vec![0; packet.length()];
+            packet.open(&mut request);
+            packet.prepare(&mut request, u64::from(*every), Flags::NONE);
+            packet.identify(octets, u64::from(*every));
+        }
+    }
+}
+
+fn talks() -> Vec<Talk> {
+    let request = Request {
+        method: "GET".into(),
+        host: "db1".into(),
+        target: "/".into(),
+        fields: Vec::new(),
+        body: Vec::new(),
+        agent: "sonde".into(),
+    };
+    let head = Request { method: "HEAD".into(), ..request.clone() };
+    let http = |request| Http::new(request, Expected::Any).ok().map(|http| Talk::Http(Box::new(http)));
+    let (mut nats, mut mqtt) = (Nats::default(), Mqtt::default());
+    nats.take(b"INFO {}\r\n");
+    mqtt.take(&[0x20, 2, 0, 0]);
+    let password = Some(Password::new("pencil".into()));
+    let login = Login { user: "me".into(), database: None, password };
+    let postgres = Postgres::new(login, DRAW);
+    let mut ready = postgres.clone();
+    ready.take(&[b'Z', 0, 0, 0, 5, b'I']);
+    let dns = question().map(|question| Talk::Dns(Box::new(OverTcp::new(question, DRAW))));
+    let others = [
+        Talk::Redis(Redis),
+        Talk::Memcached(Memcached::NoOperation),
+        Talk::Nats(Nats::default()),
+        Talk::Nats(nats),
+        Talk::Mqtt(Mqtt::default()),
+        Talk::Mqtt(mqtt),
+    ];
+    let postgres = [postgres, ready].map(|postgres| Talk::Postgres(Box::new(postgres)));
+    others.into_iter().chain(http(&request)).chain(http(&head)).chain(dns).chain(postgres).collect()
+}
+
+fn question() -> Option<Question> {
+    Question::new("a.test", "A").ok()
+}
+
+fn packets() -> Vec<Packet> {
+    let ntp = Packet::Ntp(Box::new(Ntp::new(7, Arc::default())));
+    let password = Some(Password::new("pencil".into()));
+    let login = Login { user: "me".into(), database: None, password };
+    let postgres = Postgres::new(login, DRAW);
+    let mut ready = postgres.clone();
+    ready.take(&[b'Z', 0, 0, 0, 5, b'I']);
+    let dns = question().map(|question| Packet::Dns(Box::new(OverUdp::new(question, DRAW, Arc::default()))));
+    std::iter::once(ntp).chain(dns).collect()
+}
+
+/// All that is said of `octets`, given in pieces of `every`, until it is not understood any more.
+fn hear(talk: &mut Talk, octets: &[u8], every: usize) -> Vec<Came> {
+    let (mut came, mut from, mut end) = (Vec::new(), 0, 0);
+    while end < octets.len() {
+        end = (end + every.max(1)).min(octets.len());
+        while from < end {
+            let taken = talk.take(&octets[from..end]);
+            assert!(taken.octets <= end - from, "more was taken than there is");
+            from += taken.octets;
+            match taken.came {
+                Came::Part if taken.octets == 0 => break,
+                Came::Part => {}
+                Came::Unsound(why) => {
+                    came.push(Came::Unsound(why));
+                    return came;
+                }
+                other => came.push(other),
+            }
+        }
+    }
+    came
+}
