@@ -22,6 +22,11 @@ pub fn sentence(incident: &Incident, zone: &TimeZone) -> String {
     format!("{}{size}{way}{port}, since {}{share}", subject(incident), onset(incident.onset, zone))
 }
 
+/// The same with the number by which a person may name it.
+pub fn numbered(incident: &Incident, zone: &TimeZone) -> String {
+    format!("{}, incident {}", sentence(incident, zone), incident.id)
+}
+
 /// The same without when and how many: for a heading.
 pub fn heading(incident: &Incident) -> String {
     let size = incident.size.map(|size| format!(": {}", sized(size))).unwrap_or_default();
@@ -180,15 +185,20 @@ pub fn hosts(scope: &Scope) -> Vec<String> {
 
 /// Whether a silence is about it.
 pub fn is_meant(incident: &Incident, silence: &Silence) -> bool {
-    let names = |host: &str| silence.hosts.iter().any(|named| named == host);
+    let is_kind = silence.kinds.is_empty() || silence.kinds.contains(&incident.kind);
+    is_kind && (silence.is_everywhere() || is_placed(&incident.scope, silence))
+}
+
+fn is_placed(scope: &Scope, silence: &Silence) -> bool {
     let names_zone = |zone: &str| silence.zones.iter().any(|named| named == zone);
-    if silence.hosts.is_empty() && silence.zones.is_empty() {
-        return true;
-    }
-    match &incident.scope {
+    let names_pair = |from: &String, to: &String| {
+        silence.pairs.iter().any(|[one, other]| (one, other) == (from, to) || (one, other) == (to, from))
+    };
+    match scope {
         Scope::Zone { zone } => names_zone(zone),
         Scope::Zones { from, to, .. } => names_zone(from) || names_zone(to),
-        scope => hosts(scope).iter().any(|host| names(host)),
+        Scope::Pair { from, to, .. } | Scope::HostOrPair { from, to, .. } if names_pair(from, to) => true,
+        scope => hosts(scope).iter().any(|host| silence.hosts.contains(host)),
     }
 }
 
@@ -232,6 +242,35 @@ mod tests {
             "db3 as it answers: slower: p50 +31 % [24, 40], since 00:02:10 ± 3 s (12 of 12 cells)"
         );
         assert_eq!(label(&example(1).scope), "server=db3");
+    }
+
+    #[test]
+    fn a_silence_is_about_the_places_and_kinds_that_it_names() {
+        let none = || Silence {
+            hosts: Vec::new(),
+            pairs: Vec::new(),
+            zones: Vec::new(),
+            kinds: Vec::new(),
+            from: None,
+            until: u64::MAX,
+            why: None,
+        };
+        let [a, b, c] = ["a", "b", "c"].map(str::to_owned);
+        let (from, to, both_ways) = (a.clone(), b.clone(), false);
+        let pair = Incident { scope: Scope::Pair { from, to, both_ways }, ..example(1) };
+        let zones = Incident { scope: Scope::Zones { from: a.clone(), to: c.clone(), both_ways }, ..example(2) };
+        let all = Incident { scope: Scope::Everything, kind: Kind::Loss, ..example(3) };
+        let meant = |silence: &Silence| [&example(0), &pair, &zones, &all].map(|incident| is_meant(incident, silence));
+        assert_eq!(meant(&none()), [true; 4]);
+        assert_eq!(meant(&Silence { kinds: vec![Kind::Loss], ..none() }), [false, false, false, true]);
+        assert_eq!(meant(&Silence { hosts: vec!["db3".to_owned()], ..none() }), [true, false, false, false]);
+        assert_eq!(meant(&Silence { hosts: vec![b.clone()], ..none() }), [false, true, false, false]);
+        assert_eq!(meant(&Silence { pairs: vec![[b.clone(), a.clone()]], ..none() }), [false, true, false, false]);
+        assert_eq!(meant(&Silence { pairs: vec![[a.clone(), c.clone()]], ..none() }), [false; 4]);
+        assert_eq!(meant(&Silence { zones: vec![c], ..none() }), [false, false, true, false]);
+        let slower = Silence { pairs: vec![[a, b]], kinds: vec![Kind::Slower], ..none() };
+        assert_eq!(meant(&slower), [false, true, false, false]);
+        assert_eq!(meant(&Silence { kinds: vec![Kind::Silent], ..slower }), [false; 4]);
     }
 
     #[test]

@@ -153,6 +153,9 @@ pub struct IncidentNow {
     /// Until when it is told to nobody, seconds since 1970; absent: no silence is about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silent_until: Option<u64>,
+    /// Why, as somebody wrote it; absent: nobody did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silent_why: Option<String>,
 }
 
 /// What somebody said he changed.

@@ -296,9 +296,15 @@ fn agents(picture: &Picture) -> Vec<Family> {
 }
 
 fn whole(picture: &Picture, totals: &Totals) -> Vec<Family> {
-    let mut kinds = BTreeMap::<&str, u32>::new();
-    picture.incidents.iter().for_each(|incident| *kinds.entry(incident.kind.as_str()).or_default() += 1);
-    let incidents = kinds.iter().map(|(kind, count)| (vec![("kind", (*kind).to_owned())], f64::from(*count)));
+    let mut kinds = BTreeMap::<&str, (u32, u32)>::new();
+    for incident in &picture.incidents {
+        let (all, silent) = kinds.entry(incident.kind.as_str()).or_default();
+        (*all, *silent) = (*all + 1, *silent + u32::from(incident.silent_until.is_some()));
+    }
+    let by_kind = |count: fn(&(u32, u32)) -> u32| {
+        let each = kinds.iter().map(|(kind, of)| (vec![("kind", (*kind).to_owned())], f64::from(count(of))));
+        Series::Gauges(each.collect())
+    };
     let one = |value: f64| Series::Gauges(vec![(Vec::new(), value)]);
     let up = |is_up: bool| f64::from(u8::from(is_up));
     vec![
@@ -306,7 +312,13 @@ fn whole(picture: &Picture, totals: &Totals) -> Vec<Family> {
             name: "sonde_incidents",
             help: "Incidents that go on, by kind; none of a kind that has none.",
             unit: None,
-            series: Series::Gauges(incidents.collect()),
+            series: by_kind(|(all, _)| *all),
+        },
+        Family {
+            name: "sonde_incidents_silenced",
+            help: "Of those, incidents that a silence is about, by kind: nobody is told of them.",
+            unit: None,
+            series: by_kind(|(_, silent)| *silent),
         },
         Family {
             name: "sonde_monitor_start_timestamp_seconds",

@@ -270,6 +270,56 @@ fn of_what_is_silenced_nobody_is_told_until_the_silence_is_taken_back() {
     assert_eq!(monitor.end(LIMIT).code, Some(0));
 }
 
+/// The same where somebody asks for a silence by a command, before the incident and while it goes on.
+#[test]
+fn a_silence_by_a_command_is_heeded_by_a_monitor_that_runs() {
+    let heard = tempfile::NamedTempFile::new().unwrap();
+    let told = || fs::read_to_string(heard.path()).unwrap();
+    let stage = Stage::new(&format!(
+        "[[tell]]\nto = \"command\"\ncommand = [\"tee\", \"-a\", \"{}\"]\n",
+        heard.path().display()
+    ));
+    let silence = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sonde-monitor"));
+        command.args(["monitor", "silence"]).arg(stage.at("plan.toml")).args(words);
+        let said = ended(command.arg("--store").arg(stage.at(stage.store)), LIMIT);
+        assert_eq!(said.code, Some(0), "{}", said.told());
+        said.told()
+    };
+    let first = stage.start();
+    silence(&["--everything", "--for", "1h", "--why", "a new switch"]);
+    first.signal(Signal::TERM);
+    assert_eq!(first.end(LIMIT).code, Some(0));
+    let lost = json!({"to": "b", "lost": 1});
+    let beats = (-60..-8).map(|at| (at, answer(100_000))).chain((-8..2).map(|at| (at, lost.clone())));
+    stage.tells_from_now(&beats.collect::<Vec<_>>());
+    let monitor = stage.start();
+    monitor.until("the terminal tells it", |told| told.contains("nothing is answered"));
+    wait::until("the page says that nobody else is told, and why", || {
+        stage.picture()["incidents"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|incident| incident["kind"] == "silent" && incident["silent_why"] == "a new switch")
+    });
+    let (_, metrics) = stage.get("/metrics", "");
+    assert!(metrics.contains("sonde_incidents{kind=\"silent\"} 1\n"), "{metrics}");
+    assert!(metrics.contains("sonde_incidents_silenced{kind=\"silent\"} 1\n"), "{metrics}");
+    let outbox = || fs::read_to_string(stage.at("state/told-1.json")).unwrap_or_default();
+    wait::until("it waits to be told", || outbox().contains("\"silent\""));
+    assert_eq!(told(), "");
+    let history = || stage.history(&[]).stdout;
+    wait::until("history says so", || {
+        history().lines().any(|line| line.starts_with("! silent") && line.contains(", silenced until "))
+    });
+    assert!(silence(&["--list"]).contains("1: all hosts, until "));
+    silence(&["--end", "1"]);
+    wait::until("what goes on is told", || told().contains("\"firing\""));
+    wait::until("history forgets the silence", || !history().contains(", silenced until "));
+    monitor.signal(Signal::TERM);
+    assert_eq!(monitor.end(LIMIT).code, Some(0));
+}
+
 /// A change that is to stay: whoever accepts a time since it began ends its incident.
 #[test]
 fn what_a_person_accepts_is_over() {

@@ -59,7 +59,7 @@ fn named(family: &Family) -> (String, String) {
         (Some("seconds"), _) => "s",
         (Some("ratio"), _) => "1",
         (_, Series::Counters(_)) => "{request}",
-        _ if family.name == "sonde_incidents" => "{incident}",
+        _ if family.name.starts_with("sonde_incidents") => "{incident}",
         _ => "",
     };
     (name, unit.to_owned())

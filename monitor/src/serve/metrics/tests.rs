@@ -197,6 +197,7 @@ fn full() -> Picture {
         ended: None,
         cells: 1,
         silent_until: None,
+        silent_why: None,
     };
     Picture { hosts: vec![host], incidents: vec![incident], ..Picture::default() }
 }
