@@ -600,7 +600,10 @@ impl Centre {
 
     /// Ends incidents in whose time something was accepted as how things should be.
     fn accept(&mut self, baselines: &[Baseline], now: u64) {
-        let is_accepted = |incident: &&Incident| baselines.iter().any(|baseline| is_accepted(incident, baseline, now));
+        let is_accepted = |incident: &&Incident| {
+            let id = self.state.uuid(incident.id);
+            baselines.iter().any(|baseline| is_accepted(incident, id, baseline, now))
+        };
         let accepted: Vec<u64> = self.incidents.values().filter(is_accepted).map(|incident| incident.id).collect();
         for change in accepted.into_iter().flat_map(|id| self.lookout.accept(id, now)).collect::<Vec<_>>() {
             self.change(&change, now);

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use logbook::monitor::silence::Silence;
 use measure::lookout::incident::{Direction, Ending, Estimate, Incident, Kind, Onset, Role, Scope, Size};
+use uuid::Uuid;
 
 use crate::store::Baseline;
 
@@ -205,12 +206,16 @@ fn is_placed(scope: &Scope, silence: &Silence) -> bool {
 /// Seconds of an accepted time that have to be over before an incident ends by it: what they showed is usual from then on.
 const SEEN: u64 = 60;
 
-/// Whether somebody accepted a time in which it went on: what it showed is how things should be.
-pub fn is_accepted(incident: &Incident, baseline: &Baseline, now: u64) -> bool {
+/// Whether somebody accepted a time in which it went on, or the incident itself, which the store calls `id`: what it showed is how things should be.
+pub fn is_accepted(incident: &Incident, id: Uuid, baseline: &Baseline, now: u64) -> bool {
+    let is_seen = baseline.from + SEEN <= now;
+    if let Some(accepted) = baseline.incident {
+        return accepted == id && is_seen;
+    }
     let is_meant = baseline.hosts.is_empty() || hosts(&incident.scope).iter().any(|host| baseline.hosts.contains(host));
     // Who accepted it knew of it.
     let is_since = baseline.from >= incident.onset.likely && baseline.accepted >= incident.noticed;
-    is_meant && is_since && baseline.from + SEEN <= now
+    is_meant && is_since && is_seen
 }
 
 /// An incident for tests: a host that answers 31 % slower.
@@ -283,14 +288,19 @@ mod tests {
             to: from + 600,
             hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
             accepted: from + 600,
+            incident: None,
         };
-        let is_accepted = |baseline: &Baseline, now: u64| is_accepted(&incident, baseline, now);
+        let is_accepted = |baseline: &Baseline, now: u64| is_accepted(&incident, Uuid::from_u128(1), baseline, now);
         assert!(is_accepted(&good(onset, &[]), onset + 700) && is_accepted(&good(onset, &["db3", "db1"]), onset + 700));
         assert!(!is_accepted(&good(onset - 1, &[]), onset + 700), "it was fine then");
         assert!(!is_accepted(&good(onset, &["db1"]), onset + 700), "of other hosts");
         assert!(!is_accepted(&good(onset, &[]), onset + 59), "nothing is known of it yet");
         let before = Baseline { accepted: incident.noticed - 1, ..good(onset, &[]) };
         assert!(!is_accepted(&before, onset + 700), "nobody knew of it");
+        // By its own name, whatever its time and hosts are; and another one.
+        let named = |id| Baseline { incident: Some(Uuid::from_u128(id)), ..good(onset - 5, &["db1"]) };
+        assert!(is_accepted(&named(1), onset + 55) && !is_accepted(&named(1), onset + 54));
+        assert!(!is_accepted(&named(2), onset + 700));
     }
 
     #[test]

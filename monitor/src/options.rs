@@ -147,6 +147,7 @@ const ACCEPT_EXAMPLES: &str = "\
 Examples:
   sonde accept good tue                          Tuesday, for all hosts
   sonde accept moved 10m..now                    the last ten minutes: what changed before them is as it should be
+  sonde accept moved --incident 12               what incident 12 shows is normal from now on
   sonde accept                                   all baselines
   sonde history a b --since today --against good compared with it
 

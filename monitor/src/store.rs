@@ -198,6 +198,9 @@ pub struct Baseline {
     pub hosts: Vec<String>,
     /// When it was accepted.
     pub accepted: u64,
+    /// The incident whose time it is: that one alone ends by it; absent: those that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incident: Option<Uuid>,
 }
 
 /// Which incidents are meant: those that were open at some second of the stretch.

@@ -258,6 +258,36 @@ fn a_silence_is_asked_for_listed_and_ended() {
     }
 }
 
+#[test]
+fn an_incident_is_accepted_by_its_number() {
+    let folder = store();
+    let (text, _) = said(&folder, &["accept", "moved", "--incident", "2"]).unwrap();
+    assert_eq!(text, "Accepted: moved: 2026-11-25 14:00 to 2026-11-26 02:10, a, b, incident 2\n");
+    assert_eq!(
+        said(&folder, &["accept"]).unwrap().0,
+        "moved: 2026-11-25 14:00 to 2026-11-26 02:10, a, b, incident 2\n"
+    );
+    let id = Uuid::from_u128(2).to_string();
+    assert_eq!(said(&folder, &["accept", "moved", "--incident", &id]).unwrap().0, text, "by its name in the store");
+    let fails = |words: &[&str]| failure(&folder, &[&["accept", "moved", "--incident"], words].concat());
+    assert!(fails(&["1"]).text.ends_with("incident 1 ended at 2026-11-25 15:00"));
+    assert!(fails(&["3"]).text.ends_with("incident 3: no open incident has this number"));
+    assert!(fails(&["twelve"]).hint.contains("`sonde history`"));
+    // Another monitor has one of this number too, and one that is never as it should be.
+    let mut store = SqliteStore::open(&folder.path().join("m.db"), Purpose::Keep).unwrap();
+    let mut other = store.incidents(&IncidentFilter::default()).unwrap().remove(0);
+    other.id = Uuid::from_u64_pair(9, 2);
+    let silent = Incident { id: Uuid::from_u128(4), kind: "silent".to_owned(), ..other.clone() };
+    store
+        .keep(&Batch { incidents: vec![Incident { ended: None, ..other.clone() }, silent], ..Batch::default() })
+        .unwrap();
+    let both = fails(&["2"]);
+    assert!(both.text.ends_with("2 monitors have one of this number"), "{both}");
+    assert!(both.hint.contains(&id) && both.hint.contains(&other.id.to_string()), "{}", both.hint);
+    assert_eq!(said(&folder, &["accept", "moved", "--incident", &id]).unwrap().0, text);
+    assert!(fails(&["4"]).text.contains("has the kind silent"));
+}
+
 /// Why these words fail.
 fn failure(folder: &TempDir, words: &[&str]) -> Failure {
     let error = said(folder, words).unwrap_err();

@@ -286,8 +286,9 @@ fn documents_are_found(open: Open) {
     assert_eq!(found(IncidentFilter { to: DAY + 70, ..all }), []);
     assert_eq!(store.marks(DAY, DAY + 51).unwrap(), [mark], "as it was first given");
     assert_eq!(store.marks(DAY, DAY + 50).unwrap(), []);
-    let good = Baseline { name: "good".to_owned(), from: DAY, to: DAY + 3_600, hosts: vec![], accepted: DAY + 4_000 };
-    let better = Baseline { from: DAY + 1, ..good.clone() };
+    let (from, to, accepted) = (DAY, DAY + 3_600, DAY + 4_000);
+    let good = Baseline { name: "good".to_owned(), from, to, hosts: vec![], accepted, incident: None };
+    let better = Baseline { from: DAY + 1, incident: Some(agent(2)), ..good.clone() };
     store.accept(&good).unwrap();
     store.accept(&better).unwrap();
     assert_eq!(store.baselines().unwrap(), [better]);

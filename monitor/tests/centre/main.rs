@@ -320,7 +320,7 @@ fn a_silence_by_a_command_is_heeded_by_a_monitor_that_runs() {
     assert_eq!(monitor.end(LIMIT).code, Some(0));
 }
 
-/// A change that is to stay: whoever accepts a time since it began ends its incident.
+/// A change that is to stay: whoever accepts its incident, or a time since it began, ends it.
 #[test]
 fn what_a_person_accepts_is_over() {
     let stage = Stage::new("");
@@ -337,29 +337,42 @@ fn what_a_person_accepts_is_over() {
         "size": null, "onset": {"earliest": begun - 5, "likely": begun, "latest": begun + 5}, "affected": 1, "of": 1,
         "direction": null, "noticed": begun + 120, "returned": 0});
     let open = |incident: &Value| json!({"incident": incident, "quiet": null});
-    // And another host, which the plan does not have any more.
-    let mut gone = incident.clone();
+    // And it loses since then; and another host was slower, which the plan does not have any more.
+    let (mut gone, mut loses) = (incident.clone(), incident.clone());
     (gone["id"], gone["scope"]["host"]) = (json!(8), json!("gone"));
-    state["lookout"]["incidents"] = json!({"last": 8, "open": [open(&incident), open(&gone)], "gone": []});
-    state["incidents"] = json!([incident, gone]);
+    (loses["id"], loses["kind"]) = (json!(9), json!("loss"));
+    state["lookout"]["incidents"] =
+        json!({"last": 9, "open": [open(&incident), open(&gone), open(&loses)], "gone": []});
+    state["incidents"] = json!([incident, gone, loses]);
     fs::write(&file, state.to_string()).unwrap();
     let monitor = stage.start();
     monitor.until("what nobody watches is over", |told| {
-        told.contains("over: gone as it asks: slower") && told.contains("it is not watched any more")
+        told.contains("over: gone as it asks: slower")
+            && told.contains(", incident 8 (")
+            && told.contains("it is not watched any more")
     });
-    wait::until("the other goes on", || {
+    let kinds = |of: &str| -> Vec<String> {
         let now = stage.picture();
-        now["incidents"].as_array().unwrap().len() == 1 && now["incidents"][0]["kind"] == "slower"
-    });
-    let mut accept = Command::new(env!("CARGO_BIN_EXE_sonde-monitor"));
-    let accepted = ended(accept.args(["accept", "moved", "10m..now", "--store"]).arg(stage.at(stage.store)), LIMIT);
-    assert_eq!(accepted.code, Some(0), "{}", accepted.told());
+        let kinds = now[of].as_array().unwrap().iter().map(|each| each["kind"].as_str().unwrap().to_owned());
+        // The played agent tells nothing more, which is another one.
+        kinds.filter(|kind| kind != "agent-silent").collect()
+    };
+    wait::until("the others go on", || kinds("incidents") == ["loss", "slower"]);
+    let accept = |words: &[&str]| {
+        let mut accept = Command::new(env!("CARGO_BIN_EXE_sonde-monitor"));
+        ended(accept.arg("accept").args(words).arg("--store").arg(stage.at(stage.store)), LIMIT)
+    };
+    // The store has them a little later than the page.
+    wait::until("one is accepted by its number", || accept(&["moved", "--incident", "7"]).code == Some(0));
     monitor.until("it is over", |told| {
         told.contains("over: a as it asks: slower") && told.contains("it was accepted as usual")
     });
-    wait::until("the page has it among those that are over", || {
-        let now = stage.picture();
-        now["incidents"].as_array().unwrap().is_empty() && now["past"][0]["kind"] == "slower"
+    wait::until("it alone is over", || kinds("incidents") == ["loss"] && kinds("past")[0] == "slower");
+    let accepted = accept(&["later", "10m..now"]);
+    assert_eq!(accepted.code, Some(0), "{}", accepted.told());
+    monitor.until("the other is over", |told| told.contains("over: a as it asks: requests are lost"));
+    wait::until("the page has both among those that are over", || {
+        kinds("incidents").is_empty() && kinds("past")[..2] == ["loss", "slower"]
     });
     monitor.signal(Signal::TERM);
     assert_eq!(monitor.end(LIMIT).code, Some(0));
