@@ -291,6 +291,7 @@ impl Centre {
                 self.begin(line, instance);
             }
             Told::Beat(beat) => self.beat(at, &beat),
+            Told::Counters(counters) => self.hosts[at].agent.counters = Some(counters),
             Told::Trouble { to, over, text } => self.hosts[at].trouble(&to, over, &text),
             Told::Replaced => self.hang_up(at, "another monitor has taken it over"),
             Told::Here => {}

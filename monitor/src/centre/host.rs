@@ -69,6 +69,7 @@ impl Host {
             version: None,
             slip_ns: None,
             cpu_pressure: None,
+            counters: None,
             troubles: Vec::new(),
         };
         Self {
@@ -200,7 +201,7 @@ impl Host {
         self.tries += 1;
         self.again = Some(now + wait);
         self.instance = None;
-        (self.agent.slip_ns, self.agent.cpu_pressure) = (None, None);
+        (self.agent.slip_ns, self.agent.cpu_pressure, self.agent.counters) = (None, None, None);
         self.notes = vec![format!("not reached: {why}")];
         self.stand(Standing::Away, now);
         self.retell();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use logbook::monitor::talk::Over;
+use logbook::monitor::talk::{Counters, Over};
 use measure::span::Span;
 use measure::unit::Nanos;
 use serde::{Deserialize, Serialize};
@@ -65,6 +65,8 @@ pub struct AgentNow {
     pub slip_ns: Option<Nanos>,
     /// Share of its latest second in which something on its host waited for a processor, 0 to 1.
     pub cpu_pressure: Option<f64>,
+    /// What it did since it started, as it told last; absent: it is not reached, or does not tell.
+    pub counters: Option<Counters>,
     /// What does not work, for people.
     pub troubles: Vec<String>,
 }

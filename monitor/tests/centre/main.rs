@@ -547,9 +547,25 @@ fn orders(path: &Path) -> Vec<Value> {
 fn metrics_are_as_promtool_wants_them() {
     let stage = Stage::new("");
     stage.tells(&[(earlier(1), answer(100_000))]);
+    // What comes of a later version is passed over.
+    let counters = json!({"told": "counters", "sent": 7, "late": 2, "spooled": 1, "given_up": 0, "connections": 3,
+        "cpu_ns": 1_500_000_000_u64, "resident_bytes": 4_096_000, "later": true});
+    let later = json!({"told": "of-a-later-version"});
+    let told = fs::read_to_string(stage.at("told")).unwrap();
+    fs::write(stage.at("told"), format!("{told}{later}\n{counters}\n")).unwrap();
+    // Its line stays.
+    let script = fs::read_to_string(stage.at("sonde")).unwrap();
+    fs::write(stage.at("sonde"), script.replace("exec cat", "exec 3>&1\nexec cat")).unwrap();
     let monitor = stage.start();
-    wait::until("a second is counted", || {
-        stage.get("/metrics", "").1.contains("sonde_host_round_trip_seconds_count{host=\"a\",over=\"udp\"} 1")
+    wait::until("a second is counted, and what the agent counted", || {
+        let metrics = stage.get("/metrics", "").1;
+        let lines = [
+            "sonde_host_round_trip_seconds_count{host=\"a\",over=\"udp\"} 1\n",
+            "sonde_agent_requests_total{host=\"a\"} 7\n",
+            "sonde_agent_cpu_seconds_total{host=\"a\"} 1.5\n",
+            "sonde_agent_resident_memory_bytes{host=\"a\"} 4096000\n",
+        ];
+        lines.iter().all(|line| metrics.contains(line))
     });
     let text = stage.get("/metrics", "").1;
     let checker = Command::new("promtool")
