@@ -3,6 +3,8 @@
 //! One thread holds all of it and waits for what happens: lines of agents, the store's answers, the next second.
 
 pub mod cells;
+#[cfg(test)]
+mod clock_steps;
 pub mod foresight;
 pub mod host;
 pub mod keeper;
