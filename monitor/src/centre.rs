@@ -3,6 +3,8 @@
 //! One thread holds all of it and waits for what happens: lines of agents, the store's answers, the next second.
 
 pub mod cells;
+#[cfg(test)]
+mod clock_steps;
 pub mod foresight;
 pub mod host;
 pub mod keeper;
@@ -36,9 +38,9 @@ use self::picture::{CellNow, HostNow, IncidentNow, MarkNow, Picture};
 use self::state::State;
 use self::switchboard::{Heard, Switchboard};
 use crate::discovery::PlanReader;
-use crate::incident::{ending, is_accepted, is_meant, kind, label, sentence};
+use crate::incident::{ending, is_accepted, is_meant, kind, label, numbered, sentence};
 use crate::serve::board::Board;
-use crate::store::{self, Baseline, Cell, Store};
+use crate::store::{self, Baseline, Cell, KeptSilence, Store};
 use crate::telling::outbox::Note;
 use crate::telling::{Fault, Telling};
 
@@ -92,6 +94,15 @@ pub struct Tools {
     pub say: fn(&str),
 }
 
+/// A silence that is about an incident.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Silent {
+    /// The first second in which it is not, since 1970.
+    until: u64,
+    /// Why, as somebody wrote it.
+    why: Option<String>,
+}
+
 /// The centre.
 pub struct Centre {
     tools: Tools,
@@ -110,8 +121,10 @@ pub struct Centre {
     /// Up to which all was counted and judged: what is told again for the store's sake is not counted again.
     counted: BTreeMap<Uuid, u64>,
     incidents: BTreeMap<u64, Incident>,
-    /// Until when each of them is told to nobody, as receivers know it.
-    silent: BTreeMap<u64, u64>,
+    /// Silences that somebody asked for, beside those of the plan.
+    silences: Vec<KeptSilence>,
+    /// Until when each of them is told to nobody, as receivers know it, and why.
+    silent: BTreeMap<u64, Silent>,
     past: VecDeque<IncidentNow>,
     unkept: Vec<store::Incident>,
     marks: Vec<store::Mark>,
@@ -148,6 +161,7 @@ impl Centre {
         let (state, known) = State::read(&tools.folder)?.with(());
         let kept = store.kept()?;
         let marks = store.marks(now.saturating_sub(14 * 86_400), now + 1)?;
+        let silences = store.silences(now)?;
         let keeper_events = events.clone();
         let retention = retention(&plan);
         let keeper = Keeper::start(store, retention, move |kept| {
@@ -173,6 +187,7 @@ impl Centre {
             kept,
             counted: BTreeMap::new(),
             incidents,
+            silences,
             silent: BTreeMap::new(),
             past: state.past.clone(),
             unkept: Vec::new(),
@@ -278,6 +293,7 @@ impl Centre {
                 self.begin(line, instance);
             }
             Told::Beat(beat) => self.beat(at, &beat),
+            Told::Counters(counters) => self.hosts[at].agent.counters = Some(counters),
             Told::Trouble { to, over, text } => self.hosts[at].trouble(&to, over, &text),
             Told::Replaced => self.hang_up(at, "another monitor has taken it over"),
             Told::Here => {}
@@ -570,8 +586,8 @@ impl Centre {
                 }
                 self.store_fault = fault;
             }
-            Kept::Beside(Beside { marks, baselines, references }) => {
-                self.marks = marks;
+            Kept::Beside(Beside { marks, baselines, silences, references }) => {
+                (self.marks, self.silences) = (marks, silences);
                 for (cell, hours) in references {
                     let host = self.hosts.iter().zip(&self.plan.hosts).find(|(_, known)| known.name == cell.from);
                     let id = host.and_then(|(host, _)| host.cells.get(&(cell.to.clone(), cell.over)));
@@ -587,7 +603,10 @@ impl Centre {
 
     /// Ends incidents in whose time something was accepted as how things should be.
     fn accept(&mut self, baselines: &[Baseline], now: u64) {
-        let is_accepted = |incident: &&Incident| baselines.iter().any(|baseline| is_accepted(incident, baseline, now));
+        let is_accepted = |incident: &&Incident| {
+            let id = self.state.uuid(incident.id);
+            baselines.iter().any(|baseline| is_accepted(incident, id, baseline, now))
+        };
         let accepted: Vec<u64> = self.incidents.values().filter(is_accepted).map(|incident| incident.id).collect();
         for change in accepted.into_iter().flat_map(|id| self.lookout.accept(id, now)).collect::<Vec<_>>() {
             self.change(&change, now);
@@ -600,14 +619,14 @@ impl Centre {
         let ended = match change {
             Change::Ended { at, ending: why, .. } => {
                 self.incidents.remove(&incident.id);
-                self.past.push_front(shown(incident, Some(*at), &self.zone));
+                self.past.push_front(self.shown(incident, Some(*at)));
                 self.past.truncate(PAST);
-                self.say(&format!("over: {} ({})", sentence(incident, &self.zone), ending(*why)));
+                self.say(&format!("over: {} ({})", numbered(incident, &self.zone), ending(*why)));
                 Some(*at)
             }
             Change::Began { .. } => {
                 self.incidents.insert(incident.id, incident.clone());
-                self.say(&sentence(incident, &self.zone));
+                self.say(&numbered(incident, &self.zone));
                 None
             }
             Change::Changed { .. } => {
@@ -616,6 +635,34 @@ impl Centre {
             }
         };
         self.note(incident, ended, now);
+    }
+
+    /// Until when an incident is told to nobody, and why, where a silence is about it now: the one that ends last.
+    fn silent(&self, incident: &Incident, now: u64) -> Option<Silent> {
+        let all = self.plan.silence.iter().chain(self.silences.iter().map(|asked| &asked.silence));
+        let on = all.filter(|silence| silence.is_on(now) && is_meant(incident, silence));
+        let last = on.max_by_key(|silence| silence.until)?;
+        Some(Silent { until: last.until, why: last.why.clone() })
+    }
+
+    /// Receivers hear where a silence began or ended, or was taken back, of what goes on.
+    fn judge_silences(&mut self, now: u64) {
+        let known = |incident: &Incident| self.silent.get(&incident.id);
+        let changed = self.incidents.values().filter(|each| self.silent(each, now).as_ref() != known(each));
+        for incident in changed.cloned().collect::<Vec<_>>() {
+            self.note(&incident, None, now);
+        }
+    }
+
+    /// Has receivers told of an incident as it is, silent or not, and the store keep it so.
+    fn note(&mut self, incident: &Incident, ended: Option<u64>, now: u64) {
+        let silent = self.silent(incident, now);
+        let silent_until = silent.as_ref().map(|silent| silent.until);
+        match silent.filter(|_| ended.is_none()) {
+            Some(silent) => self.silent.insert(incident.id, silent),
+            None => self.silent.remove(&incident.id),
+        };
+        self.telling.note(&Note { incident: incident.clone(), ended, silent_until });
         self.unkept.push(store::Incident {
             id: self.state.uuid(incident.id),
             kind: kind(incident.kind).to_owned(),
@@ -623,33 +670,26 @@ impl Centre {
             onset: incident.onset.earliest,
             begun: incident.noticed.min(now),
             ended,
+            silent_until,
             told: serde_json::to_value(incident).expect("our types have string keys alone"),
         });
     }
 
-    /// Until when an incident is told to nobody, where a silence is about it now.
-    fn silent_until(&self, incident: &Incident, now: u64) -> Option<u64> {
-        let on = self.plan.silence.iter().filter(|silence| silence.is_on(now) && is_meant(incident, silence));
-        on.map(|silence| silence.until).max()
-    }
-
-    /// Receivers hear where a silence began or ended, or was taken back, of what goes on.
-    fn judge_silences(&mut self, now: u64) {
-        let known = |incident: &Incident| self.silent.get(&incident.id).copied();
-        let changed = self.incidents.values().filter(|each| self.silent_until(each, now) != known(each));
-        for incident in changed.cloned().collect::<Vec<_>>() {
-            self.note(&incident, None, now);
+    fn shown(&self, incident: &Incident, ended: Option<u64>) -> IncidentNow {
+        let silent = self.silent.get(&incident.id);
+        IncidentNow {
+            id: incident.id,
+            text: sentence(incident, &self.zone),
+            kind: kind(incident.kind).to_owned(),
+            scope: label(&incident.scope),
+            onset_from: incident.onset.earliest,
+            onset_to: incident.onset.latest,
+            found: incident.noticed,
+            ended,
+            cells: incident.affected,
+            silent_until: silent.map(|silent| silent.until),
+            silent_why: silent.and_then(|silent| silent.why.clone()),
         }
-    }
-
-    /// Has receivers told of an incident as it is, silent or not.
-    fn note(&mut self, incident: &Incident, ended: Option<u64>, now: u64) {
-        let silent_until = self.silent_until(incident, now);
-        match silent_until.filter(|_| ended.is_none()) {
-            Some(until) => self.silent.insert(incident.id, until),
-            None => self.silent.remove(&incident.id),
-        };
-        self.telling.note(&Note { incident: incident.clone(), ended, silent_until });
     }
 
     fn picture(&self, now: u64) -> Picture {
@@ -664,15 +704,7 @@ impl Centre {
                 .map(|(host, agent)| HostNow { name: host.name.clone(), zone: host.zone.clone(), agent })
                 .collect(),
             cells: cells.filter_map(|(cell, live)| cell_now(cell, live, now)).collect(),
-            incidents: self
-                .incidents
-                .values()
-                .rev()
-                .map(|incident| IncidentNow {
-                    silent_until: self.silent.get(&incident.id).copied(),
-                    ..shown(incident, None, &self.zone)
-                })
-                .collect(),
+            incidents: self.incidents.values().rev().map(|incident| self.shown(incident, None)).collect(),
             past: self.past.iter().cloned().collect(),
             marks: self.marks.iter().rev().map(|mark| MarkNow { at: mark.at, text: mark.text.clone() }).collect(),
             store_fault: self.store_fault.clone(),
@@ -760,21 +792,6 @@ fn cell_now(cell: &measure::lookout::Cell, live: &Live, now: u64) -> Option<Cell
         lost: last.map_or(0, |last| last.lost),
         usual_ns: live.usual(),
     })
-}
-
-fn shown(incident: &Incident, ended: Option<u64>, zone: &TimeZone) -> IncidentNow {
-    IncidentNow {
-        id: incident.id,
-        text: sentence(incident, zone),
-        kind: kind(incident.kind).to_owned(),
-        scope: label(&incident.scope),
-        onset_from: incident.onset.earliest,
-        onset_to: incident.onset.latest,
-        found: incident.noticed,
-        ended,
-        cells: incident.affected,
-        silent_until: None,
-    }
 }
 
 /// Seconds since 1970.

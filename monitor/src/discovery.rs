@@ -163,23 +163,38 @@ pub fn read_once(path: &Path) -> Result<MonitorPlan> {
     })
 }
 
+/// The plan at `path` with the hosts of its inventories, without those that others know of. Whether it can be carried out is not looked at.
+///
+/// # Errors
+/// A file cannot be read, or is none.
+pub fn listed(path: &Path) -> Result<MonitorPlan> {
+    Ok(parsed(path)?.0)
+}
+
 /// The plan in a file, with the hosts of its inventories.
 ///
 /// # Errors
 /// A file cannot be read, or is none; the plan cannot be carried out.
 fn read_plan(path: &Path, extend: impl FnOnce(MonitorPlan) -> Result<MonitorPlan>) -> Result<MonitorPlan> {
+    let (plan, text) = parsed(path)?;
+    let plan = extend(plan)?;
+    plan.check(&text, &path.display().to_string()).map_err(|error| faulty(&error))?;
+    Ok(plan)
+}
+
+fn parsed(path: &Path) -> Result<(MonitorPlan, String)> {
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let name = path.display().to_string();
-    let failed = |error: logbook::plan::PlanError| anyhow::anyhow!("{error}\n{}\n  {}", error.excerpt, error.hint);
-    let mut plan = MonitorPlan::read(&text, &name).map_err(failed)?;
+    let mut plan = MonitorPlan::read(&text, &path.display().to_string()).map_err(|error| faulty(&error))?;
     for listed in std::mem::take(&mut plan.inventory) {
         let file = path.parent().unwrap_or(Path::new("")).join(&listed);
         let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
-        plan.hosts.extend(logbook::plan::hosts(&text, &listed).map_err(failed)?);
+        plan.hosts.extend(logbook::plan::hosts(&text, &listed).map_err(|error| faulty(&error))?);
     }
-    let plan = extend(plan)?;
-    plan.check(&text, &name).map_err(failed)?;
-    Ok(plan)
+    Ok((plan, text))
+}
+
+fn faulty(error: &logbook::plan::PlanError) -> anyhow::Error {
+    anyhow::anyhow!("{error}\n{}\n  {}", error.excerpt, error.hint)
 }
 
 /// Asks each source of `plan` once.

@@ -203,7 +203,8 @@ fn asked(
         let hosts = vec![name(k % options.hosts)];
         let told = serde_json::json!({ "cells": [k % 17, 16], "value": 0.31 });
         let id = Uuid::from_u128(u128::from(k) + 1);
-        Incident { id, kind: "slower".to_owned(), hosts, onset: begun - 60, begun, ended: Some(begun + 900), told }
+        let (kind, onset, ended, silent_until) = ("slower".to_owned(), begun - 60, Some(begun + 900), None);
+        Incident { id, kind, hosts, onset, begun, ended, silent_until, told }
     });
     store.keep(&Batch { incidents: incidents.collect(), ..Batch::default() })?;
     let end = START + options.minutes * 60;

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use logbook::monitor::silence::Silence;
 use measure::lookout::incident::{Direction, Ending, Estimate, Incident, Kind, Onset, Role, Scope, Size};
+use uuid::Uuid;
 
 use crate::store::Baseline;
 
@@ -20,6 +21,11 @@ pub fn sentence(incident: &Incident, zone: &TimeZone) -> String {
     };
     let port = incident.port.map(|port| format!(", from source port {port} alone")).unwrap_or_default();
     format!("{}{size}{way}{port}, since {}{share}", subject(incident), onset(incident.onset, zone))
+}
+
+/// The same with the number by which a person may name it.
+pub fn numbered(incident: &Incident, zone: &TimeZone) -> String {
+    format!("{}, incident {}", sentence(incident, zone), incident.id)
 }
 
 /// The same without when and how many: for a heading.
@@ -180,27 +186,36 @@ pub fn hosts(scope: &Scope) -> Vec<String> {
 
 /// Whether a silence is about it.
 pub fn is_meant(incident: &Incident, silence: &Silence) -> bool {
-    let names = |host: &str| silence.hosts.iter().any(|named| named == host);
+    let is_kind = silence.kinds.is_empty() || silence.kinds.contains(&incident.kind);
+    is_kind && (silence.is_everywhere() || is_placed(&incident.scope, silence))
+}
+
+fn is_placed(scope: &Scope, silence: &Silence) -> bool {
     let names_zone = |zone: &str| silence.zones.iter().any(|named| named == zone);
-    if silence.hosts.is_empty() && silence.zones.is_empty() {
-        return true;
-    }
-    match &incident.scope {
+    let names_pair = |from: &String, to: &String| {
+        silence.pairs.iter().any(|[one, other]| (one, other) == (from, to) || (one, other) == (to, from))
+    };
+    match scope {
         Scope::Zone { zone } => names_zone(zone),
         Scope::Zones { from, to, .. } => names_zone(from) || names_zone(to),
-        scope => hosts(scope).iter().any(|host| names(host)),
+        Scope::Pair { from, to, .. } | Scope::HostOrPair { from, to, .. } if names_pair(from, to) => true,
+        scope => hosts(scope).iter().any(|host| silence.hosts.contains(host)),
     }
 }
 
 /// Seconds of an accepted time that have to be over before an incident ends by it: what they showed is usual from then on.
 const SEEN: u64 = 60;
 
-/// Whether somebody accepted a time in which it went on: what it showed is how things should be.
-pub fn is_accepted(incident: &Incident, baseline: &Baseline, now: u64) -> bool {
+/// Whether somebody accepted a time in which it went on, or the incident itself, which the store calls `id`: what it showed is how things should be.
+pub fn is_accepted(incident: &Incident, id: Uuid, baseline: &Baseline, now: u64) -> bool {
+    let is_seen = baseline.from + SEEN <= now;
+    if let Some(accepted) = baseline.incident {
+        return accepted == id && is_seen;
+    }
     let is_meant = baseline.hosts.is_empty() || hosts(&incident.scope).iter().any(|host| baseline.hosts.contains(host));
     // Who accepted it knew of it.
     let is_since = baseline.from >= incident.onset.likely && baseline.accepted >= incident.noticed;
-    is_meant && is_since && baseline.from + SEEN <= now
+    is_meant && is_since && is_seen
 }
 
 /// An incident for tests: a host that answers 31 % slower.
@@ -235,6 +250,35 @@ mod tests {
     }
 
     #[test]
+    fn a_silence_is_about_the_places_and_kinds_that_it_names() {
+        let none = || Silence {
+            hosts: Vec::new(),
+            pairs: Vec::new(),
+            zones: Vec::new(),
+            kinds: Vec::new(),
+            from: None,
+            until: u64::MAX,
+            why: None,
+        };
+        let [a, b, c] = ["a", "b", "c"].map(str::to_owned);
+        let (from, to, both_ways) = (a.clone(), b.clone(), false);
+        let pair = Incident { scope: Scope::Pair { from, to, both_ways }, ..example(1) };
+        let zones = Incident { scope: Scope::Zones { from: a.clone(), to: c.clone(), both_ways }, ..example(2) };
+        let all = Incident { scope: Scope::Everything, kind: Kind::Loss, ..example(3) };
+        let meant = |silence: &Silence| [&example(0), &pair, &zones, &all].map(|incident| is_meant(incident, silence));
+        assert_eq!(meant(&none()), [true; 4]);
+        assert_eq!(meant(&Silence { kinds: vec![Kind::Loss], ..none() }), [false, false, false, true]);
+        assert_eq!(meant(&Silence { hosts: vec!["db3".to_owned()], ..none() }), [true, false, false, false]);
+        assert_eq!(meant(&Silence { hosts: vec![b.clone()], ..none() }), [false, true, false, false]);
+        assert_eq!(meant(&Silence { pairs: vec![[b.clone(), a.clone()]], ..none() }), [false, true, false, false]);
+        assert_eq!(meant(&Silence { pairs: vec![[a.clone(), c.clone()]], ..none() }), [false; 4]);
+        assert_eq!(meant(&Silence { zones: vec![c], ..none() }), [false, false, true, false]);
+        let slower = Silence { pairs: vec![[a, b]], kinds: vec![Kind::Slower], ..none() };
+        assert_eq!(meant(&slower), [false, true, false, false]);
+        assert_eq!(meant(&Silence { kinds: vec![Kind::Silent], ..slower }), [false; 4]);
+    }
+
+    #[test]
     fn a_time_that_began_before_it_accepts_nothing() {
         let incident = example(1);
         let onset = incident.onset.likely;
@@ -244,14 +288,19 @@ mod tests {
             to: from + 600,
             hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
             accepted: from + 600,
+            incident: None,
         };
-        let is_accepted = |baseline: &Baseline, now: u64| is_accepted(&incident, baseline, now);
+        let is_accepted = |baseline: &Baseline, now: u64| is_accepted(&incident, Uuid::from_u128(1), baseline, now);
         assert!(is_accepted(&good(onset, &[]), onset + 700) && is_accepted(&good(onset, &["db3", "db1"]), onset + 700));
         assert!(!is_accepted(&good(onset - 1, &[]), onset + 700), "it was fine then");
         assert!(!is_accepted(&good(onset, &["db1"]), onset + 700), "of other hosts");
         assert!(!is_accepted(&good(onset, &[]), onset + 59), "nothing is known of it yet");
         let before = Baseline { accepted: incident.noticed - 1, ..good(onset, &[]) };
         assert!(!is_accepted(&before, onset + 700), "nobody knew of it");
+        // By its own name, whatever its time and hosts are; and another one.
+        let named = |id| Baseline { incident: Some(Uuid::from_u128(id)), ..good(onset - 5, &["db1"]) };
+        assert!(is_accepted(&named(1), onset + 55) && !is_accepted(&named(1), onset + 54));
+        assert!(!is_accepted(&named(2), onset + 700));
     }
 
     #[test]

@@ -45,6 +45,8 @@ Examples:
   sonde monitor check plan.toml               is the plan right, and what does it come to?
   sonde monitor plan.toml --listen 7680       with a page at http://127.0.0.1:7680/ and /metrics
   sonde monitor mark 'mtu 9000 on db3'        what you change now, for history and page
+  sonde monitor silence plan.toml --host db3 --for 2h
+                                              no alerts for this host while you work
   sonde monitor end plan.toml                 end the agents too; Ctrl-C ends the monitor alone
 
 docs/howto/monitor.md has a plan to begin with. The plan is read again when it changes, and on SIGHUP.
@@ -127,11 +129,25 @@ pub enum MonitorCommand {
         #[arg(long, value_name = "STORE")]
         store: Option<String>,
     },
+    /// Silence incidents for a time: no alerts; page, history and metrics still show them
+    #[command(after_help = SILENCE_EXAMPLES)]
+    Silence(Box<past::silence::Options>),
 }
+
+const SILENCE_EXAMPLES: &str = "\
+Examples:
+  sonde monitor silence plan.toml --host db2 --for 2h --why 'new kernel'
+  sonde monitor silence plan.toml --pair db1 db3 --kind loss --for 1d
+  sonde monitor silence plan.toml --list         active silences, those of the plan too
+  sonde monitor silence plan.toml --end 4        end silence 4: open incidents are alerted again
+
+Exit status: 0; 1 where no silence is active; 2 for an error in usage or of the store.";
+
 const ACCEPT_EXAMPLES: &str = "\
 Examples:
   sonde accept good tue                          Tuesday, for all hosts
   sonde accept moved 10m..now                    the last ten minutes: what changed before them is as it should be
+  sonde accept moved --incident 12               what incident 12 shows is normal from now on
   sonde accept                                   all baselines
   sonde history a b --since today --against good compared with it
 

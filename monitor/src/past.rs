@@ -4,6 +4,7 @@ pub mod accept;
 mod against;
 mod document;
 mod overview;
+pub mod silence;
 mod table;
 pub mod time;
 

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
 
 use anyhow::{Context, Result, bail};
+use jiff::Zoned;
 use logbook::monitor::plan::MonitorPlan;
 use rustix::fs::inotify;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -24,6 +25,7 @@ use crate::discovery::{Discoveries, PlanReader, read_once};
 use crate::environment::variable;
 use crate::failure::Failure;
 use crate::options::{MonitorCommand, MonitorOptions};
+use crate::past;
 use crate::serve::board::Board;
 use crate::serve::http::{self, Access};
 use crate::serve::past::CellPast;
@@ -53,6 +55,7 @@ pub fn run(options: &MonitorOptions) -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Some(MonitorCommand::Mark { text, host, store }) => mark(text, host, store.as_deref()),
+        Some(MonitorCommand::Silence(options)) => past::silence::run(options, &Zoned::now()),
         Some(MonitorCommand::End { plan, purge, state }) => {
             let folder = state.clone().map_or_else(default_folder, Ok)?;
             end(&read_once(plan)?, &folder, *purge, &crate::watch::program(options.sonde.as_deref())?)
@@ -89,6 +92,8 @@ fn monitor(options: &MonitorOptions) -> Result<ExitCode> {
     if options.cells {
         board.totals().cells = Some(std::collections::BTreeMap::new());
     }
+    // Before anybody can see that it runs.
+    hear_signals(events.clone())?;
     let page = listen(options, &plan, &board, named.as_deref())?;
     let signature =
         Signature { name: plan.name.clone().unwrap_or_else(|| "sonde".to_owned()), page: options.url.clone().or(page) };
@@ -98,7 +103,6 @@ fn monitor(options: &MonitorOptions) -> Result<ExitCode> {
         let _gone = faults.send(Event::NotTold(fault));
     })?;
     let export = export(&plan, &board, events.clone())?;
-    hear_signals(events.clone())?;
     watch_plan(&path, &plan_folder, events.clone())?;
     let place = store.place();
     let tools = Tools { sonde, folder, key, plan: reader, say };

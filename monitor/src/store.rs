@@ -14,6 +14,7 @@ pub mod sqlite;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use logbook::monitor::silence::Silence;
 use logbook::monitor::talk::Over;
 use measure::span::Span;
 use serde::{Deserialize, Serialize};
@@ -144,8 +145,29 @@ pub struct Incident {
     /// When it was over; absent: it goes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<u64>,
+    /// Until when it is told to nobody, or was to be when it ended; absent: no silence was about it then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silent_until: Option<u64>,
     /// All that was found.
     pub told: Value,
+}
+
+impl Incident {
+    /// Its number, by which page, receivers and terminal name it.
+    pub fn number(&self) -> u64 {
+        self.id.as_u64_pair().1
+    }
+}
+
+/// A silence that somebody asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptSilence {
+    /// Its number in the store.
+    pub number: u64,
+    /// When it was asked for.
+    pub asked: u64,
+    /// What is silenced, until when, and why.
+    pub silence: Silence,
 }
 
 /// What a person says was changed.
@@ -176,6 +198,9 @@ pub struct Baseline {
     pub hosts: Vec<String>,
     /// When it was accepted.
     pub accepted: u64,
+    /// The incident whose time it is: that one alone ends by it; absent: those that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incident: Option<Uuid>,
 }
 
 /// Which incidents are meant: those that were open at some second of the stretch.
@@ -285,6 +310,15 @@ pub trait Store: Send {
     /// Removes a baseline; whether there was one.
     fn withdraw(&mut self, name: &str) -> Result<bool, StoreError>;
 
+    /// Keeps a silence that is asked for at second `now`; its number.
+    fn silence(&mut self, silence: &Silence, now: u64) -> Result<u64, StoreError>;
+
+    /// Silences that are not over at second `now`, by number.
+    fn silences(&mut self, now: u64) -> Result<Vec<KeptSilence>, StoreError>;
+
+    /// Ends a silence at second `now`; whether there was one that was not over.
+    fn end_silence(&mut self, number: u64, now: u64) -> Result<bool, StoreError>;
+
     /// Removes intervals of the level that begin before `edge`, or some of them: how much goes at a time is the store's choice. Use [`Store::retain`].
     fn remove(&mut self, level: Level, edge: u64) -> Result<(), StoreError>;
 
@@ -385,6 +419,26 @@ fn second(at: u64) -> Result<i64, Fault> {
         Ok(second) if at <= LATEST => Ok(second),
         _ => Err(Fault::Impossible(format!("a time {at} seconds after 1970"))),
     }
+}
+
+/// What a row holds of a silence; its number is the row's.
+fn asked(silence: &Silence, now: u64) -> Result<String, Fault> {
+    let asked = KeptSilence { number: 0, asked: now, silence: silence.clone() };
+    serde_json::to_string(&asked).map_err(|cause| Fault::Impossible(format!("a silence ({cause})")))
+}
+
+/// A silence as it is, of what a row holds.
+fn asked_in(told: &str, number: i64, until: i64) -> Result<KeptSilence, Fault> {
+    let read = serde_json::from_str::<KeptSilence>(told);
+    let mut asked =
+        read.map_err(|cause| Fault::Damaged { what: format!("silences, {number}"), why: cause.to_string() })?;
+    (asked.number, asked.silence.until) = (count(number), count(until));
+    Ok(asked)
+}
+
+/// The number of a silence as stores keep it; what is beyond all is none.
+fn silence_number(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 /// The number of a beat as stores keep it.

@@ -49,6 +49,10 @@ pub struct Host {
     pub stands_since: Option<u64>,
     /// What is taken off its seconds, since its clock differs.
     pub skew: i64,
+    /// Its latest second by its own clock, and the centre's second in which that came.
+    latest: Option<(u64, u64)>,
+    /// Seconds for which its clock kept one second, since it was set back.
+    held: u64,
     /// What the leading process said on its standard error, where that ended before the line.
     pub last_words: Option<String>,
     /// Which cell of the mesh it asks, by whom and by what.
@@ -69,6 +73,7 @@ impl Host {
             version: None,
             slip_ns: None,
             cpu_pressure: None,
+            counters: None,
             troubles: Vec::new(),
         };
         Self {
@@ -81,6 +86,8 @@ impl Host {
             instance: None,
             stands_since: None,
             skew: 0,
+            latest: None,
+            held: 0,
             cells: HashMap::new(),
             last_words: None,
             troubles: BTreeMap::new(),
@@ -132,6 +139,7 @@ impl Host {
         if self.skew.abs() <= SKEW {
             self.skew = 0;
         }
+        (self.latest, self.held) = (None, 0);
         self.notes.clear();
         self.troubles.clear();
         if self.skew != 0 {
@@ -145,8 +153,17 @@ impl Host {
     }
 
     /// A second by the centre's clock, of one of the agent's. Nothing was measured in the future: an agent whose clock was set forward since it
-    /// said hello has its seconds moved back.
+    /// said hello has its seconds moved back. One whose clock was set back keeps its second until that clock has come to it again: meanwhile the centre's goes on.
     pub fn second_of(&mut self, at: u64, now: u64) -> u64 {
+        let before = self.latest.replace((at, now));
+        if let Some(passed) = before.filter(|(second, _)| *second == at).map(|(_, came)| now.saturating_sub(came)) {
+            self.skew = self.skew.saturating_sub_unsigned(passed);
+            self.held += passed;
+            if self.held > SKEW.unsigned_abs() {
+                self.notes = vec!["its clock was set back".to_owned()];
+                self.retell();
+            }
+        }
         let second = at.saturating_add_signed(self.skew.saturating_neg());
         let ahead = i64::try_from(second.saturating_sub(now)).unwrap_or(i64::MAX);
         if ahead <= AHEAD {
@@ -200,7 +217,7 @@ impl Host {
         self.tries += 1;
         self.again = Some(now + wait);
         self.instance = None;
-        (self.agent.slip_ns, self.agent.cpu_pressure) = (None, None);
+        (self.agent.slip_ns, self.agent.cpu_pressure, self.agent.counters) = (None, None, None);
         self.notes = vec![format!("not reached: {why}")];
         self.stand(Standing::Away, now);
         self.retell();
@@ -290,6 +307,20 @@ mod tests {
         assert_eq!(host.second_of(1_010, 1_010), 1_010);
         assert_eq!(host.second_of(4_611, 1_011), 1_011);
         assert_eq!(host.second_of(4_612, 1_012), 1_012, "and goes on");
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_holds_nothing_up() {
+        let mut host = Host::new(0, 1_000);
+        host.hello(&hello(1_000_000_000_000), 1_000_000_000_000);
+        assert_eq!(host.second_of(1_010, 1_011), 1_010);
+        // An hour back: its second stays as it is for an hour, and then goes on.
+        let held: Vec<u64> = (1_012..4_612).map(|now| host.second_of(1_010, now)).collect();
+        assert_eq!(held, (1_011..4_611).collect::<Vec<_>>());
+        assert_eq!(host.second_of(1_011, 4_612), 4_611);
+        assert_eq!(host.agent.troubles, ["its clock was set back"]);
+        // Seconds of one name that come at the same time stay one.
+        assert_eq!(host.second_of(1_011, 4_612), 4_611);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::reference;
 use crate::store::error::{Fault, StoreError};
-use crate::store::{Baseline, Batch, Cell, Incident, Level, Mark, Retention, Store};
+use crate::store::{Baseline, Batch, Cell, Incident, KeptSilence, Level, Mark, Retention, Store};
 
 /// How long is waited before a store that did not take something is tried again: twice as long each time, up to the longest.
 const FIRST: Duration = Duration::from_secs(1);
@@ -40,6 +40,8 @@ pub struct Beside {
     pub marks: Vec<Mark>,
     /// Stretches of time that were accepted as how things should be.
     pub baselines: Vec<Baseline>,
+    /// Silences that somebody asked for and that are not over.
+    pub silences: Vec<KeptSilence>,
     /// Of cells that were asked for: the medians that are normal in hours of the week.
     pub references: Vec<(Cell, Vec<(u8, Nanos)>)>,
 }
@@ -194,7 +196,8 @@ impl<T: Fn(Kept)> Clerk<T> {
             references.extend(reference::of(&hours).map(|hours| (cell.clone(), hours)));
         }
         let marks = self.store.marks(now.saturating_sub(MARKS), now + 1)?;
-        Ok(Beside { marks, baselines, references })
+        let silences = self.store.silences(now)?;
+        Ok(Beside { marks, baselines, silences, references })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use logbook::monitor::talk::Over;
+use logbook::monitor::talk::{Counters, Over};
 use measure::span::Span;
 use measure::unit::Nanos;
 use serde::{Deserialize, Serialize};
@@ -65,6 +65,8 @@ pub struct AgentNow {
     pub slip_ns: Option<Nanos>,
     /// Share of its latest second in which something on its host waited for a processor, 0 to 1.
     pub cpu_pressure: Option<f64>,
+    /// What it did since it started, as it told last; absent: it is not reached, or does not tell.
+    pub counters: Option<Counters>,
     /// What does not work, for people.
     pub troubles: Vec<String>,
 }
@@ -153,6 +155,9 @@ pub struct IncidentNow {
     /// Until when it is told to nobody, seconds since 1970; absent: no silence is about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silent_until: Option<u64>,
+    /// Why, as somebody wrote it; absent: nobody did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silent_why: Option<String>,
 }
 
 /// What somebody said he changed.

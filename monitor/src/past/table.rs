@@ -135,14 +135,21 @@ pub fn clock(at: u64, zone: &TimeZone) -> String {
     moment.map_or_else(|| format!("second {at}"), |at| at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M").to_string())
 }
 
-/// `slower: db1, db2, from 2026-11-24 14:05 to 2026-11-24 14:20`.
+/// `slower: db1, db2, since 2026-11-24 14:05, until 2026-11-24 14:20 (incident 12)`.
 pub fn incident_told(incident: &Incident, zone: &TimeZone) -> String {
     let hosts = match &incident.hosts[..] {
         [] => String::new(),
         hosts => format!(": {}", hosts.iter().map(|host| visible(host)).collect::<Vec<_>>().join(", ")),
     };
     let end = incident.ended.map_or_else(|| "goes on".to_owned(), |ended| format!("until {}", clock(ended, zone)));
-    format!("{}{hosts}, since {}, {end}", visible(&incident.kind), clock(incident.onset, zone))
+    let silent = incident.silent_until.map(|until| format!(", silenced until {}", clock(until, zone)));
+    format!(
+        "{}{hosts}, since {}, {end}{} (incident {})",
+        visible(&incident.kind),
+        clock(incident.onset, zone),
+        silent.unwrap_or_default(),
+        incident.number()
+    )
 }
 
 /// `2026-11-24 14:05 changed qdisc`.

@@ -9,7 +9,7 @@ use tempfile::{TempDir, tempdir};
 use uuid::Uuid;
 
 use super::*;
-use crate::options::{Arguments, Command};
+use crate::options::{Arguments, Command, MonitorCommand, MonitorOptions};
 use crate::store::sqlite::SqliteStore;
 use crate::store::{Batch, Part};
 
@@ -54,6 +54,7 @@ fn store() -> TempDir {
         onset: at("2026-11-25T14:00"),
         begun: at("2026-11-25T14:01"),
         ended: Some(at("2026-11-25T15:00")),
+        silent_until: None,
         told: Value::Null,
     };
     let open = Incident { id: Uuid::from_u128(2), kind: "slower".to_owned(), ended: None, ..incident.clone() };
@@ -72,6 +73,9 @@ fn said(folder: &TempDir, words: &[&str]) -> Result<Told> {
         Command::History(options) => told(&options, &now()),
         Command::Compare(options) => compared(&options, &now()),
         Command::Accept(options) => accept::told(&options, &now()),
+        Command::Monitor(MonitorOptions { command: Some(MonitorCommand::Silence(options)), .. }) => {
+            silence::told(&options, &now())
+        }
         _ => panic!("no words of this"),
     }
 }
@@ -209,13 +213,93 @@ fn a_baseline_is_accepted_compared_with_and_removed() {
     assert!(against("good").unwrap_err().to_string().contains("`good` is no time"));
 }
 
+const PLAN: &str = "[[hosts]]\nname = \"a\"\nreach = \"local\"\ninternal = \"10.0.0.1\"\nlabels = { zone = \"z\" }\n\
+    [[hosts]]\nname = \"new\"\nreach = \"local\"\ninternal = \"10.0.0.2\"\n\
+    [[silence]]\nhosts = [\"a\"]\nuntil = 2026-11-26T12:00:00Z\n\
+    [[silence]]\nuntil = 2026-11-26T01:10:30Z\n";
+
+#[test]
+fn a_silence_is_asked_for_listed_and_ended() {
+    let folder = store();
+    let path = folder.path().join("plan.toml");
+    std::fs::write(&path, PLAN).unwrap();
+    let plan = path.to_str().unwrap();
+    let silence = |words: &[&str]| said(&folder, &[&["monitor", "silence"], words].concat());
+    assert_eq!(silence(&["--list"]).unwrap(), ("No silence is active\n".to_owned(), false));
+    let (text, _) = silence(&["--host", "a", "--pair", "b", "a", "--for", "2h", "--why", "kernel"]).unwrap();
+    assert!(text.starts_with("Silenced: a, b ↔ a, until 2026-11-26 04:10 (kernel)\nIt is silence 1 in "), "{text}");
+    let words = [plan, "--host", "new", "--zone", "z", "--kind", "loss", "--kind", "agent-silent", "--for", "1d"];
+    silence(&words).unwrap();
+    silence(&["--everything", "--for", "90s"]).unwrap();
+    let first = "1: a, b ↔ a, until 2026-11-26 04:10 (kernel)\n";
+    let second = "2: new, zone z, only loss and agent-silent, until 2026-11-27 02:10\n";
+    let third = "3: all hosts, until 2026-11-26 02:12\n";
+    let planned = "plan: a, until 2026-11-26 13:00\n";
+    assert_eq!(silence(&["--list"]).unwrap(), (format!("{first}{second}{third}"), true));
+    assert_eq!(silence(&[plan, "--list"]).unwrap().0, format!("{first}{second}{third}{planned}"));
+    assert_eq!(silence(&["--end", "2"]).unwrap().0, "Ended: silence 2\n");
+    assert_eq!(silence(&["--list"]).unwrap().0, format!("{first}{third}"));
+    let json: Value = serde_json::from_str(&silence(&[plan, "--list", "--json"]).unwrap().0).unwrap();
+    assert_eq!(json[0]["silence"]["pairs"], serde_json::json!([["b", "a"]]));
+    assert_eq!(json[0]["silence"]["until"], "2026-11-26T03:10:30Z");
+    assert_eq!((&json[1]["number"], &json[2]["number"]), (&3.into(), &Value::Null));
+    // What would silence nothing is refused.
+    let fails = |words: &[&str]| failure(&folder, &[&["monitor", "silence"], words].concat());
+    assert!(fails(&["--host", "c", "--for", "2h"]).text.ends_with("c: no host of this name was ever measured"));
+    assert!(fails(&["--pair", "a", "c", "--for", "2h"]).hint.contains("`sonde history`"));
+    assert_eq!(fails(&[plan, "--host", "b", "--for", "2h"]).text, "no host is called `b`");
+    assert_eq!(fails(&[plan, "--zone", "y", "--for", "2h"]).text, "no host is in a zone `y`");
+    assert!(fails(&["--zone", "z", "--for", "2h"]).text.contains("zones are defined in a plan"));
+    assert!(fails(&["--for", "2h"]).hint.contains("--everything"));
+    assert_eq!(fails(&["--host", "a", "--for", "soon"]).text, "`soon` is no length of time");
+    assert!(fails(&["--end", "2"]).text.ends_with("silence 2 is not active"));
+    for wrong in [&["--host", "a"][..], &["--host", "a", "--for", "1h", "--kind", "slow"], &["--list", "--for", "1h"]] {
+        assert!(Arguments::try_parse_from([&["sonde-monitor", "monitor", "silence"], wrong].concat()).is_err());
+    }
+}
+
+#[test]
+fn an_incident_is_accepted_by_its_number() {
+    let folder = store();
+    let (text, _) = said(&folder, &["accept", "moved", "--incident", "2"]).unwrap();
+    assert_eq!(text, "Accepted: moved: 2026-11-25 14:00 to 2026-11-26 02:10, a, b, incident 2\n");
+    assert_eq!(
+        said(&folder, &["accept"]).unwrap().0,
+        "moved: 2026-11-25 14:00 to 2026-11-26 02:10, a, b, incident 2\n"
+    );
+    let id = Uuid::from_u128(2).to_string();
+    assert_eq!(said(&folder, &["accept", "moved", "--incident", &id]).unwrap().0, text, "by its name in the store");
+    let fails = |words: &[&str]| failure(&folder, &[&["accept", "moved", "--incident"], words].concat());
+    assert!(fails(&["1"]).text.ends_with("incident 1 ended at 2026-11-25 15:00"));
+    assert!(fails(&["3"]).text.ends_with("incident 3: no open incident has this number"));
+    assert!(fails(&["twelve"]).hint.contains("`sonde history`"));
+    // Another monitor has one of this number too, and one that is never as it should be.
+    let mut store = SqliteStore::open(&folder.path().join("m.db"), Purpose::Keep).unwrap();
+    let mut other = store.incidents(&IncidentFilter::default()).unwrap().remove(0);
+    other.id = Uuid::from_u64_pair(9, 2);
+    let silent = Incident { id: Uuid::from_u128(4), kind: "silent".to_owned(), ..other.clone() };
+    store
+        .keep(&Batch { incidents: vec![Incident { ended: None, ..other.clone() }, silent], ..Batch::default() })
+        .unwrap();
+    let both = fails(&["2"]);
+    assert!(both.text.ends_with("2 monitors have one of this number"), "{both}");
+    assert!(both.hint.contains(&id) && both.hint.contains(&other.id.to_string()), "{}", both.hint);
+    assert_eq!(said(&folder, &["accept", "moved", "--incident", &id]).unwrap().0, text);
+    assert!(fails(&["4"]).text.contains("has the kind silent"));
+}
+
+/// Why these words fail.
+fn failure(folder: &TempDir, words: &[&str]) -> Failure {
+    let error = said(folder, words).unwrap_err();
+    error.downcast::<Failure>().expect("with a hint")
+}
+
 #[test]
 fn what_is_not_known_is_an_error_with_a_way_out() {
     let folder = store();
     let fails = |words: &[&str]| {
-        let error = said(&folder, words).unwrap_err();
-        let failure = error.downcast_ref::<Failure>().expect("with a hint");
-        (failure.text.clone(), failure.hint.clone())
+        let Failure { text, hint } = failure(&folder, words);
+        (text, hint)
     };
     let (text, hint) = fails(&["history", "a", "c"]);
     assert!(text.ends_with("c: no host of this name was ever measured") && hint.contains("lists the hosts"), "{text}");

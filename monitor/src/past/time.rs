@@ -67,11 +67,25 @@ fn read(word: &str, now: &Zoned) -> Option<Stretch> {
         let past = if today > *now { today.checked_sub(1.day()).ok()? } else { today };
         return moment(&past);
     }
-    let ago = word
-        .parse::<Span>()
-        .ok()
-        .filter(|span| span.is_positive() && word.starts_with(|first: char| first.is_ascii_digit()))?;
-    moment(&now.checked_sub(ago).ok()?)
+    moment(&now.checked_sub(length(word)?).ok()?)
+}
+
+/// The second that is so long after `now`, as `2h` or `1d`.
+///
+/// # Errors
+/// It is no length of time, or none that there is a time after.
+pub fn from_now(word: &str, now: &Zoned) -> Result<u64, Failure> {
+    let after = length(word.trim()).and_then(|length| now.checked_add(length).ok()).map(|at| second(&at));
+    after.filter(|at| *at > second(now)).ok_or_else(|| {
+        let told = format!("`{}` is no length of time", report::markup::visible(word));
+        Failure::new(told, "write it as 2h, 90m or 1d")
+    })
+}
+
+/// `90m`; not below 0.
+fn length(word: &str) -> Option<Span> {
+    let is_plain = word.starts_with(|first: char| first.is_ascii_digit());
+    word.parse::<Span>().ok().filter(|span| span.is_positive() && is_plain)
 }
 
 /// A day of the week by its first three letters or more.
@@ -172,6 +186,17 @@ mod tests {
     #[test_case("2h..", "2026-11-25T23:10:30Z", "2026-11-26T01:10:30Z"; "until now")]
     fn a_stretch_is_read(word: &str, from: &str, to: &str) {
         assert_eq!(stretch(word, &now()).unwrap(), Stretch { from: at(from), to: at(to) });
+    }
+
+    #[test_case("2h", Some("2026-11-26T03:10:30Z"))]
+    #[test_case("1d", Some("2026-11-27T01:10:30Z"); "a day")]
+    #[test_case("0s", None; "none")]
+    #[test_case("-2h", None; "before now")]
+    #[test_case("200ms", None; "less than a second")]
+    #[test_case("9000y", None; "beyond all")]
+    #[test_case("2", None; "without unit")]
+    fn a_length_ends_after_now(word: &str, expected: Option<&str>) {
+        assert_eq!(from_now(word, &now()).ok(), expected.map(at));
     }
 
     #[test_case("")]

@@ -11,7 +11,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use logbook::monitor::talk::Over;
+use logbook::monitor::talk::{Counters, Over};
 use measure::span::Distribution;
 use prost::Message;
 
@@ -46,6 +46,8 @@ const SCHEMA: i32 = 3;
 const ZERO: f64 = 1.0 / (1_u64 << 30) as f64;
 /// Zones up to which each pair of them is told.
 const MOST_ZONES: usize = 16;
+/// Hosts up to which all classic buckets are told. Beyond, every other one is: `/metrics` of a thousand hosts has at most two megabytes.
+const MOST_HOSTS: usize = 500;
 /// The label of an exemplar: its value is the rest of the page's address `#/cell/…` that shows the minute.
 const RECORD: &str = "record";
 
@@ -124,19 +126,37 @@ struct Reading {
     sum: f64,
     /// Answers as examples, the shortest first.
     examples: Vec<Example>,
+    /// Whether every other classic bucket is left out.
+    is_coarse: bool,
 }
 
 impl Reading {
-    fn of(sum: &Sum) -> Self {
+    fn of(sum: &Sum, is_coarse: bool) -> Self {
         let span = &sum.span;
         // An exemplar's labels have at most 128 letters.
         let short = sum.examples.values().filter(|example| RECORD.len() + example.record.len() <= 128);
-        Self { times: span.times.clone(), sum: span.sum_ns as f64 / 1e9, examples: short.cloned().collect() }
+        let (sum, examples) = (span.sum_ns as f64 / 1e9, short.cloned().collect());
+        Self { times: span.times.clone(), sum, examples, is_coarse }
+    }
+
+    /// Classic buckets but the last, which has no bound: the place of each among [`BOUNDS`], its bound in nanoseconds and as text, and how many values are at most that.
+    fn finite(&self) -> impl Iterator<Item = (usize, u64, &'static str, u64)> {
+        let counted = BOUNDS.iter().zip(classic(&self.times)).enumerate();
+        counted
+            .filter(|(place, _)| !self.is_left_out(*place))
+            .map(|(place, ((bound, text), count))| (place, *bound, *text, count))
+    }
+
+    fn is_left_out(&self, place: usize) -> bool {
+        self.is_coarse && place < BOUNDS.len() && !place.is_multiple_of(2)
     }
 
     /// The example of the classic bucket at `place`, where there is one.
     fn example(&self, place: usize) -> Option<&Example> {
-        self.examples.iter().find(|example| BOUNDS.partition_point(|(bound, _)| *bound < example.took.0) == place)
+        self.examples.iter().find(|example| {
+            let at = BOUNDS.partition_point(|(bound, _)| *bound < example.took.0);
+            at + usize::from(self.is_left_out(at)) == place
+        })
     }
 }
 
@@ -166,7 +186,7 @@ pub fn families(picture: &Picture, totals: &Totals) -> Vec<Family> {
     let mut all = Vec::new();
     for (names, series) in [(&HOST, hosts), (&ZONES, zones), (&CELL, cells)] {
         if !series.is_empty() {
-            all.extend(measured(names, &series));
+            all.extend(measured(names, &series, picture.hosts.len() > MOST_HOSTS));
         }
     }
     all.extend(agents(picture));
@@ -213,7 +233,7 @@ const CELL: Names = Names {
     lost: ("sonde_lost", "Of those lost, by the way on which they were; unknown where the far end does not tell."),
 };
 
-fn measured(names: &Names, series: &[(Labels, &Sum)]) -> [Family; 3] {
+fn measured(names: &Names, series: &[(Labels, &Sum)], is_coarse: bool) -> [Family; 3] {
     let with = |labels: &Labels, name: &'static str, value: &str| {
         let mut labels = labels.clone();
         labels.push((name, value.to_owned()));
@@ -249,7 +269,9 @@ fn measured(names: &Names, series: &[(Labels, &Sum)]) -> [Family; 3] {
             name: names.times.0,
             help: names.times.1,
             unit: Some("seconds"),
-            series: Series::Histograms(series.iter().map(|(labels, sum)| (labels.clone(), Reading::of(sum))).collect()),
+            series: Series::Histograms(
+                series.iter().map(|(labels, sum)| (labels.clone(), Reading::of(sum, is_coarse))).collect(),
+            ),
         },
         Family { name: names.fates.0, help: names.fates.1, unit: None, series: Series::Counters(fates.collect()) },
         Family { name: names.lost.0, help: names.lost.1, unit: None, series: Series::Counters(lost.collect()) },
@@ -270,7 +292,7 @@ fn agents(picture: &Picture) -> Vec<Family> {
             agents.iter().filter_map(|(labels, agent)| Some((labels.clone(), value(agent)?))).collect(),
         ),
     };
-    vec![
+    let mut all = vec![
         gauge("sonde_agent_up", "1 where the seconds of a host's agent come, else 0.", None, &|agent| {
             Some(f64::from(u8::from(agent.standing == Standing::Measuring)))
         }),
@@ -292,13 +314,73 @@ fn agents(picture: &Picture) -> Vec<Family> {
             Some("ratio"),
             &|agent| agent.cpu_pressure,
         ),
-    ]
+    ];
+    let told: Vec<_> = agents.iter().filter_map(|(labels, agent)| Some((labels, agent.counters.as_ref()?))).collect();
+    let each = |value: &dyn Fn(&Counters) -> Option<f64>| -> Vec<(Labels, f64)> {
+        told.iter().filter_map(|(labels, counters)| Some(((*labels).clone(), value(counters)?))).collect()
+    };
+    let seconds = Some("seconds");
+    let counted = [
+        (
+            "sonde_agent_requests",
+            None,
+            "Requests that a host's agent sent since it started.",
+            each(&|of| Some(of.sent as f64)),
+        ),
+        (
+            "sonde_agent_late_requests",
+            None,
+            "Of those, requests that left a millisecond or later after they were due.",
+            each(&|of| Some(of.late as f64)),
+        ),
+        (
+            "sonde_agent_given_up_seconds",
+            seconds,
+            "Seconds that a host's agent measured and had to give up, since nobody took them for too long.",
+            each(&|of| Some(of.given_up as f64)),
+        ),
+        (
+            "sonde_agent_connections",
+            None,
+            "Connections of monitors to a host's agent since it started.",
+            each(&|of| Some(of.connections as f64)),
+        ),
+        (
+            "sonde_agent_cpu_seconds",
+            seconds,
+            "Processor time of a host's agent since it started.",
+            each(&|of| Some(of.cpu_ns.as_secs_f64())),
+        ),
+    ];
+    all.extend(counted.map(|(name, unit, help, series)| Family { name, help, unit, series: Series::Counters(series) }));
+    let now = [
+        (
+            "sonde_agent_spooled_seconds",
+            seconds,
+            "Seconds that a host's agent measured and the store does not have yet.",
+            each(&|of| Some(of.spooled as f64)),
+        ),
+        (
+            "sonde_agent_resident_memory_bytes",
+            Some("bytes"),
+            "Resident memory of a host's agent.",
+            each(&|of| of.resident_bytes.map(|octets| octets as f64)),
+        ),
+    ];
+    all.extend(now.map(|(name, unit, help, series)| Family { name, help, unit, series: Series::Gauges(series) }));
+    all
 }
 
 fn whole(picture: &Picture, totals: &Totals) -> Vec<Family> {
-    let mut kinds = BTreeMap::<&str, u32>::new();
-    picture.incidents.iter().for_each(|incident| *kinds.entry(incident.kind.as_str()).or_default() += 1);
-    let incidents = kinds.iter().map(|(kind, count)| (vec![("kind", (*kind).to_owned())], f64::from(*count)));
+    let mut kinds = BTreeMap::<&str, (u32, u32)>::new();
+    for incident in &picture.incidents {
+        let (all, silent) = kinds.entry(incident.kind.as_str()).or_default();
+        (*all, *silent) = (*all + 1, *silent + u32::from(incident.silent_until.is_some()));
+    }
+    let by_kind = |count: fn(&(u32, u32)) -> u32| {
+        let each = kinds.iter().map(|(kind, of)| (vec![("kind", (*kind).to_owned())], f64::from(count(of))));
+        Series::Gauges(each.collect())
+    };
     let one = |value: f64| Series::Gauges(vec![(Vec::new(), value)]);
     let up = |is_up: bool| f64::from(u8::from(is_up));
     vec![
@@ -306,7 +388,13 @@ fn whole(picture: &Picture, totals: &Totals) -> Vec<Family> {
             name: "sonde_incidents",
             help: "Incidents that go on, by kind; none of a kind that has none.",
             unit: None,
-            series: Series::Gauges(incidents.collect()),
+            series: by_kind(|(all, _)| *all),
+        },
+        Family {
+            name: "sonde_incidents_silenced",
+            help: "Of those, incidents that a silence is about, by kind: nobody is told of them.",
+            unit: None,
+            series: by_kind(|(_, silent)| *silent),
         },
         Family {
             name: "sonde_monitor_start_timestamp_seconds",
@@ -380,8 +468,8 @@ fn write_family(text: &mut String, family: &Family, is_open: bool) -> std::fmt::
         }
         Series::Histograms(all) => {
             for (labels, reading) in all {
-                let finite = BOUNDS.iter().map(|(_, bound)| *bound).zip(classic(&reading.times));
-                for (place, (bound, count)) in finite.chain([("+Inf", reading.times.count())]).enumerate() {
+                let last = (BOUNDS.len(), u64::MAX, "+Inf", reading.times.count());
+                for (place, _, bound, count) in reading.finite().chain([last]) {
                     write!(text, "{name}_bucket{} {count}", braced(labels, Some(bound)))?;
                     if let Some(example) = reading.example(place).filter(|_| is_open) {
                         let (took, at) = (example.took.as_secs_f64(), example.at);
@@ -484,9 +572,9 @@ fn histogram(reading: &Reading) -> proto::Histogram {
         value: example.took.as_secs_f64(),
         timestamp: Some(proto::Timestamp { seconds: example.at.cast_signed() }),
     };
-    let buckets = BOUNDS.iter().zip(classic(&reading.times)).enumerate().map(|(place, ((bound, _), count))| {
+    let buckets = reading.finite().map(|(place, bound, _, count)| {
         let exemplar = reading.example(place).map(exemplar);
-        proto::Bucket { cumulative_count: count, upper_bound: *bound as f64 / 1e9, exemplar }
+        proto::Bucket { cumulative_count: count, upper_bound: bound as f64 / 1e9, exemplar }
     });
     proto::Histogram {
         sample_count: reading.times.count(),

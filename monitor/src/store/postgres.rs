@@ -8,6 +8,7 @@ mod form;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use logbook::monitor::silence::Silence;
 use logbook::monitor::talk::Over;
 use measure::span::Span;
 use postgres::binary_copy::BinaryCopyInWriter;
@@ -19,8 +20,8 @@ use uuid::Uuid;
 
 use super::error::{Fault, StoreError};
 use super::{
-    Baseline, Batch, Cell, Incident, IncidentFilter, LATEST, Level, Mark, Purpose, Store, beat, count, is_new, json,
-    level_of, row_named, second,
+    Baseline, Batch, Cell, Incident, IncidentFilter, KeptSilence, LATEST, Level, Mark, Purpose, Store, asked, asked_in,
+    beat, count, is_new, json, level_of, row_named, second, silence_number,
 };
 
 pub use connect::is_address;
@@ -240,6 +241,31 @@ impl Store for PostgresStore {
 
     fn withdraw(&mut self, name: &str) -> Result<bool, StoreError> {
         self.within(|step| Ok(step.execute("DELETE FROM sonde.baselines WHERE name = $1", &[&name])? > 0))
+    }
+
+    fn silence(&mut self, silence: &Silence, now: u64) -> Result<u64, StoreError> {
+        self.within(|step| {
+            let row = step.query_one(
+                "INSERT INTO sonde.silences (until, told) VALUES ($1, $2) RETURNING number",
+                &[&second(silence.until)?, &asked(silence, now)?],
+            )?;
+            Ok(count(row.try_get(0)?))
+        })
+    }
+
+    fn silences(&mut self, now: u64) -> Result<Vec<KeptSilence>, StoreError> {
+        self.with(|client| {
+            let sql = "SELECT told, number, until FROM sonde.silences WHERE until > $1 ORDER BY number";
+            let rows = client.query(sql, &[&second(now.min(LATEST))?])?;
+            rows.iter().map(|row| asked_in(row.try_get(0)?, row.try_get(1)?, row.try_get(2)?)).collect()
+        })
+    }
+
+    fn end_silence(&mut self, number: u64, now: u64) -> Result<bool, StoreError> {
+        self.within(|step| {
+            let sql = "UPDATE sonde.silences SET until = $2 WHERE number = $1 AND until > $2";
+            Ok(step.execute(sql, &[&silence_number(number), &second(now)?])? > 0)
+        })
     }
 
     fn remove(&mut self, level: Level, edge: u64) -> Result<(), StoreError> {

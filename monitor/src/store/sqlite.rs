@@ -9,6 +9,7 @@ mod form;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use logbook::monitor::silence::Silence;
 use logbook::monitor::talk::Over;
 use measure::span::Span;
 use rusqlite::types::ValueRef;
@@ -18,8 +19,8 @@ use uuid::Uuid;
 
 use super::error::{Fault, StoreError};
 use super::{
-    Baseline, Batch, Cell, Incident, IncidentFilter, LATEST, Level, Mark, Part, Purpose, Store, beat, count, is_new,
-    json, level_of, row_named, second,
+    Baseline, Batch, Cell, Incident, IncidentFilter, KeptSilence, LATEST, Level, Mark, Part, Purpose, Store, asked,
+    asked_in, beat, count, is_new, json, level_of, row_named, second, silence_number,
 };
 
 /// Cells whose sums are in memory at a time while an interval is made.
@@ -257,6 +258,36 @@ impl Store for SqliteStore {
 
     fn withdraw(&mut self, name: &str) -> Result<bool, StoreError> {
         self.within(|step| Ok(step.execute("DELETE FROM baselines WHERE name = ?1", [name])? > 0))
+    }
+
+    fn silence(&mut self, silence: &Silence, now: u64) -> Result<u64, StoreError> {
+        self.within(|step| {
+            step.execute(
+                "INSERT INTO silences (until, told) VALUES (?1, ?2)",
+                params![second(silence.until)?, asked(silence, now)?],
+            )?;
+            Ok(count(step.last_insert_rowid()))
+        })
+    }
+
+    fn silences(&mut self, now: u64) -> Result<Vec<KeptSilence>, StoreError> {
+        self.read(|connection| {
+            let mut rows = connection
+                .prepare_cached("SELECT told, number, until FROM silences WHERE until > ?1 ORDER BY number")?;
+            let mut rows = rows.query(params![second(now.min(LATEST))?])?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.next()? {
+                found.push(asked_in(&row.get::<_, String>(0)?, row.get(1)?, row.get(2)?)?);
+            }
+            Ok(found)
+        })
+    }
+
+    fn end_silence(&mut self, number: u64, now: u64) -> Result<bool, StoreError> {
+        self.within(|step| {
+            let ended = params![silence_number(number), second(now)?];
+            Ok(step.execute("UPDATE silences SET until = ?2 WHERE number = ?1 AND until > ?2", ended)? > 0)
+        })
     }
 
     fn remove(&mut self, level: Level, edge: u64) -> Result<(), StoreError> {

@@ -1,6 +1,7 @@
 //! What every store has to do: the same cases against each of them.
 
 use measure::event::Fate;
+use measure::lookout::incident::Kind;
 use measure::unit::Nanos;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -14,7 +15,7 @@ pub type Open<'a> = &'a dyn Fn() -> Box<dyn Store>;
 type Case = (&'static str, fn(Open));
 
 /// All cases.
-pub const CASES: [Case; 9] = [
+pub const CASES: [Case; 10] = [
     ("parts of a minute add up", parts_add_up),
     ("what comes twice adds nothing", twice_is_once),
     ("beats of which some are kept are refused, with all that came with them", overlap_is_refused),
@@ -23,6 +24,7 @@ pub const CASES: [Case; 9] = [
     ("what is removed is in the longer intervals", removed_minutes_stay_in_hours),
     ("incidents, marks and baselines are found", documents_are_found),
     ("times beyond all are refused", absurd_times_are_refused),
+    ("silences are kept until they end or are ended", silences_end),
     ("whatever is lost on the way, each beat counts once", each_beat_counts_once),
 ];
 
@@ -225,8 +227,37 @@ pub fn incident(id: u128, begun: u64, ended: Option<u64>) -> Incident {
         onset: begun - 30,
         begun,
         ended,
+        silent_until: None,
         told,
     }
+}
+
+fn silences_end(open: Open) {
+    let mut store = open();
+    let work = |until| Silence {
+        hosts: vec!["db'1".to_owned()],
+        pairs: vec![["a".to_owned(), "b".to_owned()]],
+        zones: Vec::new(),
+        kinds: vec![Kind::AgentSilent],
+        from: None,
+        until,
+        why: Some("new \"kernel\"".to_owned()),
+    };
+    let short = store.silence(&work(DAY + 60), DAY).unwrap();
+    let long = store.silence(&work(DAY + 600), DAY + 1).unwrap();
+    assert!(short < long);
+    let kept = |number, asked, until| KeptSilence { number, asked, silence: work(until) };
+    let mut store = open();
+    assert_eq!(store.silences(DAY + 59).unwrap(), [kept(short, DAY, DAY + 60), kept(long, DAY + 1, DAY + 600)]);
+    assert_eq!(store.silences(DAY + 60).unwrap(), [kept(long, DAY + 1, DAY + 600)]);
+    assert!(!store.end_silence(short, DAY + 60).unwrap(), "it is over");
+    assert!(store.end_silence(long, DAY + 90).unwrap() && !store.end_silence(long, DAY + 90).unwrap());
+    assert_eq!(store.silences(DAY + 89).unwrap(), [kept(long, DAY + 1, DAY + 90)]);
+    assert_eq!(store.silences(DAY + 90).unwrap(), []);
+    assert!(!store.end_silence(u64::MAX, DAY).unwrap());
+    assert!(store.silence(&work(DAY + 60), DAY).unwrap() > long, "no number is given twice");
+    let fault = store.silence(&work(LATEST), DAY).unwrap_err().fault;
+    assert!(matches!(fault, Fault::Impossible(_)), "{fault}");
 }
 
 fn documents_are_found(open: Open) {
@@ -255,8 +286,9 @@ fn documents_are_found(open: Open) {
     assert_eq!(found(IncidentFilter { to: DAY + 70, ..all }), []);
     assert_eq!(store.marks(DAY, DAY + 51).unwrap(), [mark], "as it was first given");
     assert_eq!(store.marks(DAY, DAY + 50).unwrap(), []);
-    let good = Baseline { name: "good".to_owned(), from: DAY, to: DAY + 3_600, hosts: vec![], accepted: DAY + 4_000 };
-    let better = Baseline { from: DAY + 1, ..good.clone() };
+    let (from, to, accepted) = (DAY, DAY + 3_600, DAY + 4_000);
+    let good = Baseline { name: "good".to_owned(), from, to, hosts: vec![], accepted, incident: None };
+    let better = Baseline { from: DAY + 1, incident: Some(agent(2)), ..good.clone() };
     store.accept(&good).unwrap();
     store.accept(&better).unwrap();
     assert_eq!(store.baselines().unwrap(), [better]);

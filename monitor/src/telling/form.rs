@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
 use super::outbox::{Letter, Status};
-use crate::incident::{heading, kind, label, rfc3339, sentence};
+use crate::incident::{heading, kind, label, numbered, rfc3339, sentence};
 
 /// How long Alertmanager holds an alert for true that is not told again, seconds: three times the interval at which it is.
 pub const HELD: u64 = 180;
@@ -106,7 +106,7 @@ impl Sender {
     pub fn slack(&self, letter: &Letter) -> Value {
         let escaped = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
         let over = if letter.status == Status::Resolved { "Over: " } else { "" };
-        let mut text = format!("{over}{} ({})", sentence(&letter.incident, &TimeZone::UTC), self.name);
+        let mut text = format!("{over}{} ({})", numbered(&letter.incident, &TimeZone::UTC), self.name);
         text = escaped(&text);
         if let Some(page) = self.page_of(letter.incident.id) {
             text = format!("{text} <{page}|page>");
@@ -146,7 +146,7 @@ impl Sender {
             |text: &str| text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect::<String>();
         let over = if letter.status == Status::Resolved { "over: " } else { "" };
         let subject = plain(&format!("[{}] {over}{}", self.name, heading(&letter.incident)));
-        let text = plain(&sentence(&letter.incident, &TimeZone::UTC));
+        let text = plain(&numbered(&letter.incident, &TimeZone::UTC));
         let page = self.page_of(letter.incident.id).map(|page| format!("\n\n{page}")).unwrap_or_default();
         format!(
             "To: {}\nSubject: {}\nMIME-Version: 1.0\nContent-Type: text/plain; charset=utf-8\nAuto-Submitted: auto-generated\n\n{over}{text}.{page}\n",

@@ -270,7 +270,57 @@ fn of_what_is_silenced_nobody_is_told_until_the_silence_is_taken_back() {
     assert_eq!(monitor.end(LIMIT).code, Some(0));
 }
 
-/// A change that is to stay: whoever accepts a time since it began ends its incident.
+/// The same where somebody asks for a silence by a command, before the incident and while it goes on.
+#[test]
+fn a_silence_by_a_command_is_heeded_by_a_monitor_that_runs() {
+    let heard = tempfile::NamedTempFile::new().unwrap();
+    let told = || fs::read_to_string(heard.path()).unwrap();
+    let stage = Stage::new(&format!(
+        "[[tell]]\nto = \"command\"\ncommand = [\"tee\", \"-a\", \"{}\"]\n",
+        heard.path().display()
+    ));
+    let silence = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sonde-monitor"));
+        command.args(["monitor", "silence"]).arg(stage.at("plan.toml")).args(words);
+        let said = ended(command.arg("--store").arg(stage.at(stage.store)), LIMIT);
+        assert_eq!(said.code, Some(0), "{}", said.told());
+        said.told()
+    };
+    let first = stage.start();
+    silence(&["--everything", "--for", "1h", "--why", "a new switch"]);
+    first.signal(Signal::TERM);
+    assert_eq!(first.end(LIMIT).code, Some(0));
+    let lost = json!({"to": "b", "lost": 1});
+    let beats = (-60..-8).map(|at| (at, answer(100_000))).chain((-8..2).map(|at| (at, lost.clone())));
+    stage.tells_from_now(&beats.collect::<Vec<_>>());
+    let monitor = stage.start();
+    monitor.until("the terminal tells it", |told| told.contains("nothing is answered"));
+    wait::until("the page says that nobody else is told, and why", || {
+        stage.picture()["incidents"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|incident| incident["kind"] == "silent" && incident["silent_why"] == "a new switch")
+    });
+    let (_, metrics) = stage.get("/metrics", "");
+    assert!(metrics.contains("sonde_incidents{kind=\"silent\"} 1\n"), "{metrics}");
+    assert!(metrics.contains("sonde_incidents_silenced{kind=\"silent\"} 1\n"), "{metrics}");
+    let outbox = || fs::read_to_string(stage.at("state/told-1.json")).unwrap_or_default();
+    wait::until("it waits to be told", || outbox().contains("\"silent\""));
+    assert_eq!(told(), "");
+    let history = || stage.history(&[]).stdout;
+    wait::until("history says so", || {
+        history().lines().any(|line| line.starts_with("! silent") && line.contains(", silenced until "))
+    });
+    assert!(silence(&["--list"]).contains("1: all hosts, until "));
+    silence(&["--end", "1"]);
+    wait::until("what goes on is told", || told().contains("\"firing\""));
+    wait::until("history forgets the silence", || !history().contains(", silenced until "));
+    monitor.signal(Signal::TERM);
+    assert_eq!(monitor.end(LIMIT).code, Some(0));
+}
+
+/// A change that is to stay: whoever accepts its incident, or a time since it began, ends it.
 #[test]
 fn what_a_person_accepts_is_over() {
     let stage = Stage::new("");
@@ -287,29 +337,42 @@ fn what_a_person_accepts_is_over() {
         "size": null, "onset": {"earliest": begun - 5, "likely": begun, "latest": begun + 5}, "affected": 1, "of": 1,
         "direction": null, "noticed": begun + 120, "returned": 0});
     let open = |incident: &Value| json!({"incident": incident, "quiet": null});
-    // And another host, which the plan does not have any more.
-    let mut gone = incident.clone();
+    // And it loses since then; and another host was slower, which the plan does not have any more.
+    let (mut gone, mut loses) = (incident.clone(), incident.clone());
     (gone["id"], gone["scope"]["host"]) = (json!(8), json!("gone"));
-    state["lookout"]["incidents"] = json!({"last": 8, "open": [open(&incident), open(&gone)], "gone": []});
-    state["incidents"] = json!([incident, gone]);
+    (loses["id"], loses["kind"]) = (json!(9), json!("loss"));
+    state["lookout"]["incidents"] =
+        json!({"last": 9, "open": [open(&incident), open(&gone), open(&loses)], "gone": []});
+    state["incidents"] = json!([incident, gone, loses]);
     fs::write(&file, state.to_string()).unwrap();
     let monitor = stage.start();
     monitor.until("what nobody watches is over", |told| {
-        told.contains("over: gone as it asks: slower") && told.contains("it is not watched any more")
+        told.contains("over: gone as it asks: slower")
+            && told.contains(", incident 8 (")
+            && told.contains("it is not watched any more")
     });
-    wait::until("the other goes on", || {
+    let kinds = |of: &str| -> Vec<String> {
         let now = stage.picture();
-        now["incidents"].as_array().unwrap().len() == 1 && now["incidents"][0]["kind"] == "slower"
-    });
-    let mut accept = Command::new(env!("CARGO_BIN_EXE_sonde-monitor"));
-    let accepted = ended(accept.args(["accept", "moved", "10m..now", "--store"]).arg(stage.at(stage.store)), LIMIT);
-    assert_eq!(accepted.code, Some(0), "{}", accepted.told());
+        let kinds = now[of].as_array().unwrap().iter().map(|each| each["kind"].as_str().unwrap().to_owned());
+        // The played agent tells nothing more, which is another one.
+        kinds.filter(|kind| kind != "agent-silent").collect()
+    };
+    wait::until("the others go on", || kinds("incidents") == ["loss", "slower"]);
+    let accept = |words: &[&str]| {
+        let mut accept = Command::new(env!("CARGO_BIN_EXE_sonde-monitor"));
+        ended(accept.arg("accept").args(words).arg("--store").arg(stage.at(stage.store)), LIMIT)
+    };
+    // The store has them a little later than the page.
+    wait::until("one is accepted by its number", || accept(&["moved", "--incident", "7"]).code == Some(0));
     monitor.until("it is over", |told| {
         told.contains("over: a as it asks: slower") && told.contains("it was accepted as usual")
     });
-    wait::until("the page has it among those that are over", || {
-        let now = stage.picture();
-        now["incidents"].as_array().unwrap().is_empty() && now["past"][0]["kind"] == "slower"
+    wait::until("it alone is over", || kinds("incidents") == ["loss"] && kinds("past")[0] == "slower");
+    let accepted = accept(&["later", "10m..now"]);
+    assert_eq!(accepted.code, Some(0), "{}", accepted.told());
+    monitor.until("the other is over", |told| told.contains("over: a as it asks: requests are lost"));
+    wait::until("the page has both among those that are over", || {
+        kinds("incidents").is_empty() && kinds("past")[..2] == ["loss", "slower"]
     });
     monitor.signal(Signal::TERM);
     assert_eq!(monitor.end(LIMIT).code, Some(0));
@@ -484,9 +547,25 @@ fn orders(path: &Path) -> Vec<Value> {
 fn metrics_are_as_promtool_wants_them() {
     let stage = Stage::new("");
     stage.tells(&[(earlier(1), answer(100_000))]);
+    // What comes of a later version is passed over.
+    let counters = json!({"told": "counters", "sent": 7, "late": 2, "spooled": 1, "given_up": 0, "connections": 3,
+        "cpu_ns": 1_500_000_000_u64, "resident_bytes": 4_096_000, "later": true});
+    let later = json!({"told": "of-a-later-version"});
+    let told = fs::read_to_string(stage.at("told")).unwrap();
+    fs::write(stage.at("told"), format!("{told}{later}\n{counters}\n")).unwrap();
+    // Its line stays.
+    let script = fs::read_to_string(stage.at("sonde")).unwrap();
+    fs::write(stage.at("sonde"), script.replace("exec cat", "exec 3>&1\nexec cat")).unwrap();
     let monitor = stage.start();
-    wait::until("a second is counted", || {
-        stage.get("/metrics", "").1.contains("sonde_host_round_trip_seconds_count{host=\"a\",over=\"udp\"} 1")
+    wait::until("a second is counted, and what the agent counted", || {
+        let metrics = stage.get("/metrics", "").1;
+        let lines = [
+            "sonde_host_round_trip_seconds_count{host=\"a\",over=\"udp\"} 1\n",
+            "sonde_agent_requests_total{host=\"a\"} 7\n",
+            "sonde_agent_cpu_seconds_total{host=\"a\"} 1.5\n",
+            "sonde_agent_resident_memory_bytes{host=\"a\"} 4096000\n",
+        ];
+        lines.iter().all(|line| metrics.contains(line))
     });
     let text = stage.get("/metrics", "").1;
     let checker = Command::new("promtool")

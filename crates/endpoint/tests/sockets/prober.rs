@@ -1,16 +1,21 @@
 //! The prober on real sockets of this host.
 
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
 use endpoint::prober::{Assignment, Prober, Target, Told};
+use endpoint::reflector::permit::{Permit, Permits};
 use endpoint::reflector::{self, Settings};
+use endpoint::serve::book::{Book, Entry, Tell};
 use endpoint::stop::Stop;
 use measure::method::Carrier;
 use measure::prober::CellId;
 use measure::prober::second::{Second, Tally};
+use measure::served::SessionEnd;
 use measure::unit::Nanos;
+use protocol::native::limits::Limits;
 
 /// Far above what any of this takes.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -98,4 +103,52 @@ fn a_reflector_that_starts_again_is_asked_on_without_a_new_order() {
         until(&told, 9, |tally| tally.refused >= 40);
         until(&told, 10, |tally| tally.refused >= 40);
     }
+}
+
+/// A reflector that ends each session after sixteen seconds: the prober opens another before that and lets go of the old one, so that no request goes
+/// without an answer.
+#[test]
+fn a_session_of_bounded_duration_is_renewed_without_a_gap() {
+    const BOUND: u64 = 16;
+    let limits = Limits { duration_ns: Nanos::secs(BOUND), ..Limits::default() };
+    let (end, ends) = channel();
+    let tell = Tell(Arc::new(move |entry| {
+        if let Entry::Ended { how, .. } = entry {
+            let _ended = end.send(*how);
+        }
+    }));
+    let (permits, book) = (Permits::open(Permit::within(limits)), Book::new("sonde", Some(tell)));
+    let reflector = reflector::bind(Settings { limits, permits, book, ..Settings::loopback("test") }).unwrap();
+    let port = reflector.addresses()[0].port();
+    let stop = Stop::default();
+    // Nothing is asserted while the reflector runs: it would go on.
+    let (seconds, ends) = thread::scope(|scope| {
+        scope.spawn(|| reflector.run(&stop));
+        let (tell, told) = channel();
+        let prober = Prober::start(3, "test", tell).unwrap();
+        let cells = [(0, target(Carrier::Udp, port)), (1, target(Carrier::Tcp, port))];
+        // What is replaced is closed after two of these.
+        let timeout = Nanos::secs(1);
+        prober.assign(Assignment { timeout, credential: None, cells: cells.to_vec() });
+        for (cell, _) in &cells {
+            until(&told, *cell, is_whole);
+        }
+        let seconds = told.iter().filter_map(|told| match told {
+            Told::Second { second, .. } => Some(second),
+            _ => None,
+        });
+        let seconds: Vec<Second> = seconds.take(BOUND as usize + 2).collect();
+        let ends: Vec<SessionEnd> = ends.try_iter().collect();
+        drop(prober);
+        stop.request();
+        (seconds, ends)
+    });
+    let torn = seconds.iter().find(|second| !second.tallies.values().all(is_whole) || second.tallies.len() != 2);
+    assert_eq!((torn, seconds.len()), (None, BOUND as usize + 2));
+    // The prober lets go of what it has replaced.
+    assert_eq!(ends, [SessionEnd::Lost; 2], "one of each cell, and none by its bound");
+}
+
+fn is_whole(tally: &Tally) -> bool {
+    tally.times.len() as u64 == tally.due() && tally.due() >= 40
 }

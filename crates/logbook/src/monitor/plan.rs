@@ -262,6 +262,17 @@ pub(super) fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Nanos, 
     text.parse().map_err(|error| D::Error::custom(format!("{error}, expected a time as 100ms, 1s or 5min")))
 }
 
+/// A name in a silence that a plan does not know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stranger<'a> {
+    /// The name.
+    pub name: &'a str,
+    /// What is wrong.
+    pub what: String,
+    /// What to try.
+    pub hint: &'static str,
+}
+
 impl MonitorPlan {
     /// The plan in `text`, a TOML document that is called `name`. Its inventories are not read yet: see [`MonitorPlan::check`].
     ///
@@ -313,21 +324,28 @@ impl MonitorPlan {
         self.check_targets(&fault)
     }
 
-    fn check_silences(&self, fault: &dyn Fn(&str, String, &str) -> PlanError) -> Result<(), PlanError> {
-        let zones: BTreeSet<&str> = self.zones().into_values().collect();
+    /// The first name of `silence` that the plan does not know. With discovery a host may come that is not here yet: then all are known.
+    pub fn stranger<'a>(&self, silence: &'a Silence) -> Option<Stranger<'a>> {
+        if !self.discover.is_empty() {
+            return None;
+        }
         let is_known = |name: &str| {
             self.hosts.iter().any(|host| host.name == name) || self.targets.iter().any(|target| target.name == name)
         };
+        if let Some(name) = silence.hosts.iter().chain(silence.pairs.iter().flatten()).find(|name| !is_known(name)) {
+            let hint = "a silence names hosts and targets of this plan";
+            return Some(Stranger { name, what: format!("no host is called `{name}`"), hint });
+        }
+        let zones: BTreeSet<&str> = self.zones().into_values().collect();
+        let name = silence.zones.iter().find(|name| !zones.contains(name.as_str()))?;
+        let hint = "the label under `zone` in [measure] is the zone of a host";
+        Some(Stranger { name, what: format!("no host is in a zone `{name}`"), hint })
+    }
+
+    fn check_silences(&self, fault: &dyn Fn(&str, String, &str) -> PlanError) -> Result<(), PlanError> {
         for silence in &self.silence {
-            // With discovery a host may come that is not here yet.
-            if let Some(name) = silence.hosts.iter().find(|name| self.discover.is_empty() && !is_known(name)) {
-                let hint = "a silence names hosts and targets of this plan";
-                return Err(fault(name, format!("no host is called `{name}`"), hint));
-            }
-            let is_zone = |name: &&String| self.discover.is_empty() && !zones.contains(name.as_str());
-            if let Some(name) = silence.zones.iter().find(is_zone) {
-                let hint = "the label under `zone` in [measure] is the zone of a host";
-                return Err(fault(name, format!("no host is in a zone `{name}`"), hint));
+            if let Some(Stranger { name, what, hint }) = self.stranger(silence) {
+                return Err(fault(name, what, hint));
             }
             if silence.from.is_some_and(|from| from >= silence.until) {
                 let hint = "`until` comes after `from`";
@@ -458,12 +476,17 @@ mod tests {
     #[test_case("2026-11-28T02:00:00+01:00"; "as TOML writes it")]
     #[test_case("\"2026-11-28 02:00+01:00\""; "as text")]
     fn a_silence_ends_at_a_time(until: &str) {
-        let text = format!("{TWO}[[silence]]\nhosts = [\"b\"]\nuntil = {until}\n");
+        let text = format!(
+            "{TWO}[[silence]]\nhosts = [\"b\"]\npairs = [[\"a\", \"b\"]]\nkinds = [\"agent-silent\"]\nuntil = {until}\n"
+        );
         let plan = MonitorPlan::read(&text, "plan.toml").unwrap();
         plan.check(&text, "plan.toml").unwrap();
         let silence = &plan.silence[0];
         assert_eq!((silence.until, silence.from), (1_795_827_600, None));
         assert!(silence.is_on(1_795_827_599) && !silence.is_on(1_795_827_600));
+        // As it is kept elsewhere.
+        let kept = Silence { from: Some(1_795_820_000), why: Some("work".to_owned()), ..silence.clone() };
+        assert_eq!(serde_json::from_str::<Silence>(&serde_json::to_string(&kept).unwrap()).unwrap(), kept);
     }
 
     #[test_case("", "measures nothing"; "empty")]
@@ -478,6 +501,8 @@ mod tests {
     #[test_case("[[tell]]\nto = \"pigeon\"\n", "pigeon"; "no receiver")]
     #[test_case("[[silence]]\nhosts = [\"z\"]\nuntil = 2026-11-28T02:00:00Z\n", "line 2, column 11: no host is called `z`"; "silence of a stranger")]
     #[test_case("[[silence]]\nzones = [\"z\"]\nuntil = 2026-11-28T02:00:00Z\n", "no host is in a zone `z`"; "silence of no zone")]
+    #[test_case("[[silence]]\npairs = [[\"a\", \"z\"]]\nuntil = 2026-11-28T02:00:00Z\n", "no host is called `z`"; "silence of no pair")]
+    #[test_case("[[silence]]\nkinds = [\"slow\"]\nuntil = 2026-11-28T02:00:00Z\n", "`slow`"; "silence of no kind")]
     #[test_case("[[silence]]\nuntil = \"tomorrow\"\n", "`tomorrow` is no time"; "silence until no time")]
     #[test_case("[[silence]]\nuntil = 2026-11-28\nfrom = 2026-11-29\n", "ends before it begins"; "silence backwards")]
     #[test_case("[[silence]]\n", "until"; "silence for ever")]

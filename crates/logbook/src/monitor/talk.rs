@@ -119,6 +119,8 @@ pub enum Told {
     },
     /// A second that is over: all that was due in it has come to its end.
     Beat(Beat),
+    /// What the agent did since it started: to whoever connects, and every ten seconds.
+    Counters(Counters),
     /// A cell cannot be measured as it was assigned; it is tried again. Not repeated while it stays so.
     Trouble {
         /// The far host.
@@ -155,6 +157,26 @@ pub struct Hello {
     pub boot_id: Option<String>,
     /// Its wall clock as it says this, nanoseconds since 1970.
     pub wall_ns: u64,
+}
+
+/// What an agent did since this start of it, and what it takes now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counters {
+    /// Requests that it sent.
+    pub sent: u64,
+    /// Of those, how many left a millisecond or later after they were due.
+    pub late: u64,
+    /// Beats that it has and nobody has kept yet, those of earlier starts included.
+    pub spooled: u64,
+    /// Beats that it had to give up, since nobody took them for too long, those of earlier starts included.
+    pub given_up: u64,
+    /// Connections of whoever listens, this one included.
+    pub connections: u64,
+    /// Processor time of all its threads, nanoseconds.
+    pub cpu_ns: Nanos,
+    /// Its resident memory, octets; absent where the system does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resident_bytes: Option<u64>,
 }
 
 /// A second of an agent.

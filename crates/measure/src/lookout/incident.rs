@@ -23,8 +23,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Kinds whose evidence grows.
-    pub(super) const GRADUAL: [Self; 4] = [Self::Loss, Self::Slower, Self::Faster, Self::Tail];
+    /// Kinds whose evidence grows: a person may accept what they show as usual.
+    pub const GRADUAL: [Self; 4] = [Self::Loss, Self::Slower, Self::Faster, Self::Tail];
 
     pub(super) fn is_latency(self) -> bool {
         matches!(self, Self::Slower | Self::Faster)

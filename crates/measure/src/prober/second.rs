@@ -95,6 +95,11 @@ impl Second {
         self.left = (self.left.0 + 1, self.left.1 + u64::from(by >= LATE));
     }
 
+    /// How many of its requests left, and how many of those [`LATE`] or later after they were due.
+    pub fn left(&self) -> (u64, u64) {
+        self.left
+    }
+
     /// The share of its requests that left [`LATE`] or later after they were due, 0 to 1; absent where none was due.
     pub fn late(&self) -> Option<f64> {
         let (all, late) = self.left;

@@ -186,6 +186,39 @@ fn two_agents_measure_each_other_and_what_is_kept_is_not_told_again() {
     );
 }
 
+/// Nobody keeps anything here, so the beats that are left are all that were, which says at which of them it counted.
+#[test]
+fn what_an_agent_did_is_told_to_who_connects_and_every_ten_seconds() {
+    let two = Two::new();
+    let (a, _b) = two.assigned();
+    let of = |told: &Value, key: &str| told[key].as_u64().unwrap();
+    let first = a.told("counters");
+    assert!(of(&first, "spooled") < 10, "{first}");
+    let (mut answers, mut due, mut last, mut second) = (0, 0, 0, None::<Value>);
+    while second.as_ref().is_none_or(|second| of(second, "spooled") > last) {
+        let told = a.next();
+        if told["told"] == "counters" {
+            second = Some(told);
+        } else if told["told"] == "beat" {
+            last = of(&told, "seq");
+            for cell in told["cells"].as_array().unwrap() {
+                let others = ["lost", "late", "refused", "corrupt", "send_failed"];
+                answers += answered(cell) as u64;
+                due += answered(cell) as u64 + others.iter().filter_map(|fate| cell[fate].as_u64()).sum::<u64>();
+            }
+        }
+    }
+    let second = second.unwrap();
+    assert_eq!((of(&second, "spooled"), of(&second, "given_up")), (last, 0));
+    let sent = of(&second, "sent");
+    assert!(last >= 10 && answers > 0 && (answers..=due).contains(&sent), "{answers} of {due}: {second}");
+    assert!(of(&second, "late") <= sent && of(&second, "cpu_ns") >= of(&first, "cpu_ns"), "{first} {second}");
+    assert!(of(&first, "cpu_ns") > 0 && of(&second, "resident_bytes") > 1 << 20, "{second}");
+    drop(a);
+    let again = Centre::attach(&two.place("a")).told("counters");
+    assert_eq!(of(&again, "connections"), of(&second, "connections") + 1);
+}
+
 #[test]
 fn a_killed_agent_that_starts_again_tells_what_it_had_and_measures_what_it_was_assigned() {
     let mut two = Two::new();

@@ -58,8 +58,10 @@ fn named(family: &Family) -> (String, String) {
     let unit = match (family.unit, &family.series) {
         (Some("seconds"), _) => "s",
         (Some("ratio"), _) => "1",
+        (Some("bytes"), _) => "By",
+        _ if family.name == "sonde_agent_connections" => "{connection}",
         (_, Series::Counters(_)) => "{request}",
-        _ if family.name == "sonde_incidents" => "{incident}",
+        _ if family.name.starts_with("sonde_incidents") => "{incident}",
         _ => "",
     };
     (name, unit.to_owned())
@@ -94,12 +96,15 @@ fn metric(family: &Family, head: &Head) -> proto::Metric {
             gauge = Some(proto::Gauge { data_points: points.collect() });
         }
         Series::Counters(all) => {
+            // What an agent counts itself began with the agent, at a time that is not known here.
+            let since = if family.name.starts_with("sonde_agent_") { 0 } else { head.since };
+            let is_whole = family.unit.is_none();
             let points = all.iter().map(|(labels, value)| proto::Number {
                 attributes: attributes(labels),
-                start_time_unix_nano: head.since,
+                start_time_unix_nano: since,
                 time_unix_nano: head.now,
-                as_int: Some(*value as i64),
-                ..proto::Number::default()
+                as_int: is_whole.then_some(*value as i64),
+                as_double: (!is_whole).then_some(*value),
             });
             let data_points = points.collect();
             sum = Some(proto::Sum { data_points, aggregation_temporality: CUMULATIVE, is_monotonic: true });

@@ -5,13 +5,14 @@ use measure::unit::Nanos;
 use test_case::test_case;
 
 use super::*;
+use crate::centre::picture::{AgentNow, HostNow};
 
 fn told(picture: &Picture, totals: &Totals, form: Form) -> Vec<u8> {
     written(&families(picture, totals), form)
 }
 
 fn reading(span: Span) -> Reading {
-    Reading::of(&Sum { span, ..Sum::default() })
+    Reading::of(&Sum { span, ..Sum::default() }, false)
 }
 
 fn totals(times: &[u64]) -> Totals {
@@ -112,7 +113,7 @@ fn an_exemplar_stands_at_its_bucket_and_names_the_record_of_its_minute() {
     assert_eq!((of("1e-06"), of("1")), (None, None));
     assert_eq!(of("+Inf"), Some("{record=\"a/c/udp/180\"} 3 180"));
     assert!(!lines(&told(Form::Text)).iter().any(|line| line.contains("record")));
-    let native = histogram(&Reading::of(totals.hosts.values().next().unwrap()));
+    let native = histogram(&Reading::of(totals.hosts.values().next().unwrap(), false));
     assert_eq!(native.exemplars.iter().map(|each| each.value).collect::<Vec<_>>(), [1.5e-6, 3.0]);
     assert!(native.exemplars.iter().all(|each| each.timestamp.is_some()));
     assert_eq!(native.bucket[1].exemplar, Some(native.exemplars[0].clone()));
@@ -137,11 +138,7 @@ fn the_form_is_the_one_that_is_wanted_most(accept: &str, form: Form) {
 
 #[test]
 fn of_many_zones_each_request_is_told_once_within_or_to_the_others() {
-    let host = |zone: usize| crate::centre::picture::HostNow {
-        name: format!("h{zone}"),
-        zone: Some(format!("z{zone}")),
-        agent: None,
-    };
+    let host = |zone: usize| HostNow { name: format!("h{zone}"), zone: Some(format!("z{zone}")), agent: None };
     let mut totals = Totals::default();
     let mut span = Span::default();
     span.answer(Nanos(1_000));
@@ -167,25 +164,98 @@ fn a_thousand_hosts_are_at_most_two_megabytes() {
     (1..500).for_each(|k| span.answer(Nanos(k * 1_237)));
     span.sum_ns = u64::MAX / 3;
     let mut totals = Totals::default();
+    let mut picture = Picture::default();
     for host in 0..1_000 {
-        let zone = format!("zone-{}", host % 10);
-        totals.take((&format!("node-{host:04}"), "x", Over::Udp), (Some(&zone), Some("zone-1")), 0, &span);
+        let (name, zone) = (format!("node-{host:04}"), format!("zone-{}", host % 10));
+        for far in 0..10 {
+            let far = format!("zone-{far}");
+            totals.take((&name, "x", Over::Udp), (Some(&zone), Some(&far)), 0, &span);
+        }
+        let agent = AgentNow { last: Some(1_764_115_200), slip_ns: Some(Nanos(81_234)), ..agent() };
+        picture.hosts.push(HostNow { name, zone: Some(zone), agent: Some(agent) });
     }
-    assert!(told(&Picture::default(), &totals, Form::Text).len() <= 2_000_000);
+    let size = told(&picture, &totals, Form::Text).len();
+    assert!((1_500_000..=2_000_000).contains(&size), "{size}");
 }
 
-/// A picture in which every family has something.
-fn full() -> Picture {
-    let agent = crate::centre::picture::AgentNow {
+#[test]
+fn of_many_hosts_every_other_classic_bucket_is_told_with_its_example() {
+    let host = |at: usize| HostNow { name: format!("h{at}"), zone: None, agent: None };
+    let told = |hosts: usize, times: &[u64], form| {
+        let picture = Picture { hosts: (0..hosts).map(host).collect(), ..Picture::default() };
+        told(&picture, &totals(times), form)
+    };
+    let buckets = |hosts, times: &[u64]| {
+        let lines = lines(&told(hosts, times, Form::OpenMetrics));
+        let found = lines.iter().filter_map(|line| line.strip_prefix("sonde_host_round_trip_seconds_bucket"));
+        found.map(|line| line.split_once("le=").unwrap().1.to_owned()).collect::<Vec<_>>()
+    };
+    let times = [1_500, 1_700, 2_000_000_000];
+    let (all, half) = (buckets(MOST_HOSTS, &times), buckets(MOST_HOSTS + 1, &times));
+    assert_eq!((all.len(), half.len()), (20, 11));
+    let counts = |of: &[String]| of.iter().map(|line| line.split(" #").next().unwrap().to_owned()).collect::<Vec<_>>();
+    assert_eq!(counts(&half)[..3], ["\"1e-06\"} 0", "\"5e-06\"} 2", "\"2e-05\"} 2"]);
+    assert_eq!(counts(&half)[9..], ["\"1\"} 2", "\"+Inf\"} 3"]);
+    assert!(counts(&half).iter().all(|line| counts(&all).contains(line)), "{half:?}");
+    // An example stands in the first bucket that is told and has it.
+    let with_example = |hosts, times: &[u64]| -> Vec<String> {
+        let found = buckets(hosts, times).into_iter().filter(|line| line.contains(" # "));
+        found.map(|line| line.split('}').next().unwrap().to_owned()).collect()
+    };
+    assert_eq!(with_example(MOST_HOSTS, &[1_500]), ["\"2e-06\""]);
+    assert_eq!(with_example(MOST_HOSTS + 1, &[1_500]), ["\"5e-06\""]);
+    assert_eq!(with_example(MOST_HOSTS + 1, &times), ["\"+Inf\""]);
+    let octets = |hosts| told(hosts, &times, Form::Protobuf).len();
+    assert!(octets(MOST_HOSTS + 1) < octets(MOST_HOSTS));
+}
+
+/// An agent of which everything is known.
+fn agent() -> AgentNow {
+    let counters = Counters {
+        sent: 3_456_000,
+        late: 1_234,
+        spooled: 61,
+        given_up: 1,
+        connections: 2,
+        cpu_ns: Nanos(1_234_567_890_123),
+        resident_bytes: Some(7_654_321),
+    };
+    AgentNow {
         standing: Standing::Measuring,
         since: 0,
         last: Some(1),
         version: None,
         slip_ns: Some(Nanos(1)),
-        cpu_pressure: Some(0.0),
+        cpu_pressure: Some(0.0123),
+        counters: Some(counters),
         troubles: Vec::new(),
-    };
-    let host = crate::centre::picture::HostNow { name: "a".to_owned(), zone: None, agent: Some(agent) };
+    }
+}
+
+#[test]
+fn what_an_agent_counts_is_told_of_its_host_and_nothing_of_one_that_does_not_tell() {
+    let host = |name: &str, agent| HostNow { name: name.to_owned(), zone: None, agent: Some(agent) };
+    let silent = AgentNow { counters: None, ..agent() };
+    let picture = Picture { hosts: vec![host("a", agent()), host("b", silent)], ..Picture::default() };
+    let told = lines(&told(&picture, &Totals::default(), Form::Text));
+    for line in [
+        "sonde_agent_requests_total{host=\"a\"} 3456000",
+        "sonde_agent_late_requests_total{host=\"a\"} 1234",
+        "sonde_agent_given_up_seconds_total{host=\"a\"} 1",
+        "sonde_agent_connections_total{host=\"a\"} 2",
+        "sonde_agent_cpu_seconds_total{host=\"a\"} 1234.567890123",
+        "sonde_agent_spooled_seconds{host=\"a\"} 61",
+        "sonde_agent_resident_memory_bytes{host=\"a\"} 7654321",
+    ] {
+        assert!(told.contains(&line.to_owned()), "{line} in {told:#?}");
+    }
+    // Of the other it is known that it measures, its last second, how late it was and its host's pressure.
+    assert_eq!(told.iter().filter(|line| line.contains("{host=\"b\"}")).count(), 4);
+}
+
+/// A picture in which every family has something.
+fn full() -> Picture {
+    let host = HostNow { name: "a".to_owned(), zone: None, agent: Some(agent()) };
     let incident = crate::centre::picture::IncidentNow {
         id: 1,
         text: String::new(),
@@ -197,6 +267,7 @@ fn full() -> Picture {
         ended: None,
         cells: 1,
         silent_until: None,
+        silent_why: None,
     };
     Picture { hosts: vec![host], incidents: vec![incident], ..Picture::default() }
 }

@@ -307,13 +307,13 @@ function meshView(chosen) {
 // -- incidents, hosts, wall ------------------------------------------------------------------------------------------------------------------
 
 const MOST_INCIDENTS = 50;
-const silent = (incident) => (incident.silent_until ? `, told to nobody until ${moment(incident.silent_until, true)}` : '');
+const silent = (incident) => (incident.silent_until ? `, silenced until ${moment(incident.silent_until, true)}${incident.silent_why ? ` (${incident.silent_why})` : ''}` : '');
 function incidentList(incidents) {
   if (!incidents.length) return make('p', { class: 'quiet', text: 'None.' });
   const more = incidents.length - MOST_INCIDENTS;
   return make('ul', { class: 'incidents' }, ...incidents.slice(0, MOST_INCIDENTS).map((incident) => make('li', { class: incident.ended ? 'over' : '' },
     make('a', { href: `#/incident/${incident.id}`, text: incident.text }),
-    make('span', { class: 'quiet', text: ` noticed ${moment(incident.found, true)}${incident.ended ? `, over ${moment(incident.ended, true)}` : ''}${silent(incident)}` }))), ...(more > 0 ? [make('li', { class: 'over', text: `and ${more} more` })] : []));
+    make('span', { class: 'quiet', text: ` incident ${incident.id}, noticed ${moment(incident.found, true)}${incident.ended ? `, over ${moment(incident.ended, true)}` : ''}${silent(incident)}` }))), ...(more > 0 ? [make('li', { class: 'over', text: `and ${more} more` })] : []));
 }
 
 function incidentsView(id) {
@@ -326,7 +326,7 @@ function incidentsView(id) {
   const rows = cells.map((cell) => make('tr', {}, make('td', {}, make('a', { href: cellLink(cell), text: `${picture.hosts[cell.from].name} → ${picture.hosts[cell.to].name}` })),
     make('td', { class: 'words', text: STATES[cell.state][2] }), make('td', { text: time(cell.p50_ns) }), make('td', { text: time(cell.usual_ns) }), make('td', { text: share(cell.lost, cell.sent) })));
   return [make('h1', { class: incident.ended ? 'well' : 'found', text: incident.text }),
-    make('p', { text: `It began between ${moment(incident.onset_from)} and ${moment(incident.onset_to)}, was noticed at ${moment(incident.found, true)}${incident.ended ? ` and was over at ${moment(incident.ended, true)}` : ' and goes on'}${silent(incident)}.` }),
+    make('p', { text: `Incident ${incident.id} began between ${moment(incident.onset_from)} and ${moment(incident.onset_to)}, was noticed at ${moment(incident.found, true)}${incident.ended ? ` and was over at ${moment(incident.ended, true)}` : ' and goes on'}${silent(incident)}.` }),
     make('h2', { text: 'Cells of those named' }), table(['cell', 'state now', 'p50', 'usually', 'lost'], rows)];
 }
 

@@ -9,7 +9,7 @@ use crate::store::Purpose;
 use crate::store::error::Fault;
 
 /// From nothing to version 1, from there to version 2, and so on.
-const STEPS: [&str; 1] = [include_str!("v1.sql")];
+const STEPS: [&str; 2] = [include_str!("v1.sql"), include_str!("v2.sql")];
 /// The version that this program writes.
 const NEWEST: i64 = STEPS.len() as i64;
 /// The number of the advisory lock of whoever makes a step: the letters `sondever`.

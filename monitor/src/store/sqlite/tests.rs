@@ -21,7 +21,8 @@ fn open(folder: &TempDir) -> SqliteStore {
 #[test_case(5; "removed")]
 #[test_case(6; "documents")]
 #[test_case(7; "absurd times")]
-#[test_case(8; "each beat once")]
+#[test_case(8; "silences")]
+#[test_case(9; "each beat once")]
 fn a_file_does(case: usize) {
     let folder = tempdir().unwrap();
     CASES[case].1(&|| Box::new(open(&folder)));
@@ -47,8 +48,27 @@ fn what_is_no_store_is_told_apart() {
     assert!(matches!(fault(&other, Purpose::Keep), Fault::NotOurs(_)));
     let newer = folder.path().join("newer.db");
     drop(SqliteStore::open(&newer, Purpose::Keep).unwrap());
-    Connection::open(&newer).unwrap().pragma_update(None, "user_version", 2).unwrap();
-    assert!(matches!(fault(&newer, Purpose::Read), Fault::Newer { version: 2, newest: 1 }));
+    Connection::open(&newer).unwrap().pragma_update(None, "user_version", 3).unwrap();
+    assert!(matches!(fault(&newer, Purpose::Read), Fault::Newer { version: 3, newest: 2 }));
+}
+
+#[test]
+fn a_store_of_the_first_version_is_brought_to_the_present_one() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("old.db");
+    let old = Connection::open(&path).unwrap();
+    old.execute_batch(include_str!("v1.sql")).unwrap();
+    old.pragma_update(None, "application_id", 0x736f_6e6d).unwrap();
+    old.pragma_update(None, "user_version", 1).unwrap();
+    old.execute(
+        "INSERT INTO marks VALUES ('00000000000000000000000000000007', 5, ?1)",
+        [r#"{"id":"00000000-0000-0000-0000-000000000007","at":5,"text":"before"}"#],
+    )
+    .unwrap();
+    drop(old);
+    let mut store = SqliteStore::open(&path, Purpose::Read).unwrap();
+    assert_eq!(store.silences(0).unwrap(), []);
+    assert_eq!(store.marks(0, LATEST).unwrap()[0].text, "before");
 }
 
 #[test]

@@ -12,13 +12,16 @@ use std::thread;
 use std::time::Duration;
 
 use endpoint::clock;
-use logbook::monitor::talk::{Assignment, Beat, Hello, Order, Over, Told, VERSION};
+use endpoint::facts::process::ProcessFacts;
+use logbook::monitor::talk::{Assignment, Beat, Counters, Hello, Order, Over, Told, VERSION};
 use uuid::Uuid;
 
 use super::spool::{Cursor, Spool};
 
 /// An order that is longer is none, octets.
 const LONGEST: u64 = 8 << 20;
+/// Beats from one telling of the counters to the next.
+const COUNTED: u64 = 10;
 /// Whoever takes nothing for so long is gone.
 const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -37,6 +40,10 @@ pub struct Desk {
 #[derive(Debug)]
 struct Now {
     spool: Spool,
+    /// Beats of this start.
+    beats: u64,
+    /// Requests of it that left, and how many of those late.
+    left: (u64, u64),
     revision: Option<u64>,
     /// What does not work.
     troubles: BTreeMap<Cell, String>,
@@ -60,15 +67,20 @@ impl Desk {
     /// Of the start named `instance`, which keeps its beats in `spool`.
     pub fn new(instance: Uuid, spool: Spool) -> Self {
         let troubles = BTreeMap::new();
-        let now = Now { spool, revision: None, troubles, attached: 0, connections: 0, calls: 0 };
+        let (attached, connections, calls) = (0, 0, 0);
+        let now = Now { spool, beats: 0, left: (0, 0), revision: None, troubles, attached, connections, calls };
         Self { instance, now: Mutex::new(now), news: Condvar::new() }
     }
 
-    /// Keeps a beat, and tells it.
-    pub fn beat(&self, beat: Beat) {
+    /// Keeps a beat, and tells it: a second in which so many requests left, and so many of those late.
+    pub fn beat(&self, beat: Beat, (left, late): (u64, u64)) {
         let seq = beat.seq;
         let line = line(&Told::Beat(beat));
-        self.now().spool.append(self.instance, seq, &line);
+        let mut now = self.now();
+        now.spool.append(self.instance, seq, &line);
+        now.beats += 1;
+        now.left = (now.left.0 + left, now.left.1 + late);
+        drop(now);
         self.news.notify_all();
     }
 
@@ -148,7 +160,8 @@ impl Desk {
     /// Tells what there is and what comes, until the connection ends or is another's.
     fn tell(&self, mut stream: &UnixStream, number: u64) -> io::Result<()> {
         stream.set_write_timeout(Some(PATIENCE))?;
-        let mut reader = Reader { number, cursor: Cursor::default(), of: self.instance, troubles: BTreeMap::new() };
+        let (counted, cursor, troubles) = (None, Cursor::default(), BTreeMap::new());
+        let mut reader = Reader { number, counted, cursor, of: self.instance, troubles };
         let hello = self.hello();
         stream.write_all(&line(&Told::Hello(hello)))?;
         loop {
@@ -190,9 +203,25 @@ impl Desk {
     }
 }
 
+impl Now {
+    fn counters(&self) -> Counters {
+        Counters {
+            sent: self.left.0,
+            late: self.left.1,
+            spooled: self.spool.left(),
+            given_up: self.spool.given_up(),
+            connections: self.connections,
+            cpu_ns: clock::own_cpu(),
+            resident_bytes: ProcessFacts::own().map(|own| own.resident.0),
+        }
+    }
+}
+
 /// What one connection was told.
 struct Reader {
     number: u64,
+    /// How many tellings of the counters had been due when it heard them last.
+    counted: Option<u64>,
     cursor: Cursor,
     /// Whose beats come last.
     of: Uuid,
@@ -217,6 +246,10 @@ impl Reader {
         let mut lines = Vec::new();
         for _ in 0..std::mem::take(&mut now.calls) {
             lines.extend(line(&Told::Here));
+        }
+        if self.counted != Some(now.beats / COUNTED) {
+            self.counted = Some(now.beats / COUNTED);
+            lines.extend(line(&Told::Counters(now.counters())));
         }
         if self.troubles != now.troubles {
             for ((to, over), text) in &now.troubles {

@@ -147,6 +147,11 @@ impl Spool {
         self.given_up
     }
 
+    /// Beats that are left.
+    pub fn left(&self) -> u64 {
+        self.segments.iter().map(|segment| (segment.last + 1).saturating_sub(segment.first)).sum()
+    }
+
     /// The number of the oldest beat of `instance` that is left.
     pub fn oldest(&self, instance: Uuid) -> Option<u64> {
         let of_it = |segment: &&Segment| segment.instance == instance && segment.first <= segment.last;
@@ -359,7 +364,9 @@ mod tests {
         spool.append(id(2), 1, &line(1));
         assert_eq!(all(&spool), [(id(1), 1), (id(1), 2), (id(1), 3), (id(2), 1)]);
         assert_eq!((spool.oldest(id(1)), spool.oldest(id(2)), spool.oldest(id(3))), (Some(1), Some(1), None));
+        assert_eq!(spool.left(), 4);
         spool.kept(id(1), 2);
+        assert_eq!(spool.left(), 2);
         assert_eq!((spool.oldest(id(1)), file.exists()), (Some(3), true));
         spool.kept(id(1), 3);
         assert_eq!((all(&spool), file.exists()), (vec![(id(2), 1)], false));

@@ -163,9 +163,9 @@ impl Work {
             match told {
                 Told::Began(number) => watch.began(number),
                 Told::Second { second, dropped } => {
-                    let own = watch.of(second.number);
+                    let (own, left) = (watch.of(second.number), second.left());
                     let beat = lock(&self.cells).beat(second, dropped, own);
-                    self.desk.beat(beat);
+                    self.desk.beat(beat, left);
                 }
                 Told::Trouble { cell, error } => self.trouble(cell, Some(error.to_string())),
                 Told::Well(cell) => self.trouble(cell, None),
