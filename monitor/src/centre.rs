@@ -307,10 +307,8 @@ impl Centre {
         let second = self.hosts[at].second_of(beat.at, now);
         let name = self.plan.hosts[at].name.clone();
         let spans: Vec<_> = beat.cells.iter().map(|cell| (cell, cell.span(&beat.own))).collect();
-        let named = spans
-            .iter()
-            .map(|(cell, span)| (Cell { from: name.clone(), to: cell.to.clone(), over: cell.over() }, span.clone()));
-        if self.pending.take(instance, beat.seq, second, named) == Taken::Again {
+        let told = spans.iter().map(|(cell, span)| (cell.to.as_str(), cell.over(), span));
+        if self.pending.take(instance, (beat.seq, second), &name, told) == Taken::Again {
             return;
         }
         let counted = self.counted.entry(instance).or_default();
@@ -655,7 +653,9 @@ impl Centre {
     fn picture(&self, now: u64) -> Picture {
         let agents = self.hosts.iter().map(|host| Some(host.agent.clone())).chain(std::iter::repeat(None));
         let hosts = self.mesh.hosts.iter().zip(agents);
-        let cells = self.mesh.cells.iter().zip(&self.live);
+        // Of a thousand hosts it has megabytes, each second: no room is made that stays empty.
+        let mut cells = Vec::with_capacity(self.live.len());
+        cells.extend(self.mesh.cells.iter().zip(&self.live).filter_map(|(cell, live)| cell_now(cell, live, now)));
         Picture {
             at: now,
             name: self.plan.name.clone(),
@@ -663,7 +663,7 @@ impl Centre {
             hosts: hosts
                 .map(|(host, agent)| HostNow { name: host.name.clone(), zone: host.zone.clone(), agent })
                 .collect(),
-            cells: cells.filter_map(|(cell, live)| cell_now(cell, live, now)).collect(),
+            cells,
             incidents: self
                 .incidents
                 .values()
@@ -758,7 +758,7 @@ fn cell_now(cell: &measure::lookout::Cell, live: &Live, now: u64) -> Option<Cell
         p99_ns: last.and_then(|last| last.p99),
         sent: last.map_or(0, |last| last.sent),
         lost: last.map_or(0, |last| last.lost),
-        usual_ns: live.usual(),
+        usual_ns: live.usual,
     })
 }
 

@@ -34,8 +34,11 @@ pub struct Live {
     unanswered: u64,
     /// Whether anything was answered since it is watched.
     pub was_answered: bool,
-    minutes: VecDeque<u64>,
-    hours: VecDeque<u64>,
+    /// Medians, nanoseconds, exactly: the middle of a bucket has few bits.
+    minutes: VecDeque<f32>,
+    hours: VecDeque<f32>,
+    /// The usual median: of the hours of the last day, else of the minutes of the last hour. `None`: not known yet.
+    pub usual: Option<u64>,
 }
 
 /// What a whole minute showed.
@@ -100,19 +103,15 @@ impl Live {
         let minute = Minute::of(self.minute, &span);
         self.last = Some(minute);
         if let Some(p50) = minute.p50.filter(|_| minute.disturbed == 0) {
+            let p50 = p50 as f32;
             push(&mut self.minutes, p50, MINUTES);
             if self.minute % 3_600 == 3_540 {
-                push(&mut self.hours, median(self.minutes.iter().copied()).unwrap_or(p50), HOURS);
+                push(&mut self.hours, median(&self.minutes).unwrap_or(p50), HOURS);
             }
+            let of_hours = median(&self.hours);
+            let usual = of_hours.or_else(|| median(&self.minutes).filter(|_| self.minutes.len() >= USUAL));
+            self.usual = usual.map(|usual| usual as u64);
         }
-    }
-
-    /// The usual median: of the hours of the last day, else of the minutes of the last hour. `None`: not known yet.
-    pub fn usual(&self) -> Option<u64> {
-        if self.hours.is_empty() {
-            return median(self.minutes.iter().copied()).filter(|_| self.minutes.len() >= USUAL);
-        }
-        median(self.hours.iter().copied())
     }
 
     /// How it stands at `now`.
@@ -130,7 +129,7 @@ impl Live {
         if last.lost > 0 {
             return State::Loses;
         }
-        match (last.p50, self.usual()) {
+        match (last.p50, self.usual) {
             (Some(now), Some(usual)) if now as f64 > usual as f64 * RATIO => State::Slower,
             (Some(now), Some(usual)) if (now as f64) < usual as f64 / RATIO => State::Faster,
             _ => State::Fine,
@@ -138,16 +137,16 @@ impl Live {
     }
 }
 
-fn push(values: &mut VecDeque<u64>, value: u64, most: usize) {
+fn push(values: &mut VecDeque<f32>, value: f32, most: usize) {
     values.push_back(value);
     if values.len() > most {
         values.pop_front();
     }
 }
 
-fn median(values: impl Iterator<Item = u64>) -> Option<u64> {
-    let mut values: Vec<u64> = values.collect();
-    values.sort_unstable();
+fn median(values: &VecDeque<f32>) -> Option<f32> {
+    let mut values: Vec<f32> = values.iter().copied().collect();
+    values.sort_unstable_by(f32::total_cmp);
     values.get(values.len().saturating_sub(1) / 2).copied()
 }
 
@@ -181,11 +180,11 @@ mod tests {
     fn what_is_usual_is_known_after_ten_minutes_and_what_differs_is_told() {
         let steady = (60..1_000).map(|at| (at, Some(100_000)));
         let (live, now) = lived(steady.clone());
-        assert_eq!((live.state(now), live.usual()), (State::Fine, Some(measure::span::coarse(100_000))));
+        assert_eq!((live.state(now), live.usual), (State::Fine, Some(measure::span::coarse(100_000))));
         let (slower, now) = lived(steady.clone().chain((1_000..1_100).map(|at| (at, Some(140_000)))));
         assert_eq!(slower.state(now), State::Slower);
         let (few, now) = lived((60..400).map(|at| (at, Some(100_000))));
-        assert_eq!((few.usual(), few.state(now)), (None, State::Fine));
+        assert_eq!((few.usual, few.state(now)), (None, State::Fine));
         assert_eq!(live.state(now + 10_000), State::Unknown);
     }
 

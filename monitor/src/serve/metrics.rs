@@ -379,9 +379,11 @@ fn write_family(text: &mut String, family: &Family, is_open: bool) -> std::fmt::
             }
         }
         Series::Histograms(all) => {
+            let first = first(all);
             for (labels, reading) in all {
                 let finite = BOUNDS.iter().map(|(_, bound)| *bound).zip(classic(&reading.times));
-                for (place, (bound, count)) in finite.chain([("+Inf", reading.times.count())]).enumerate() {
+                let buckets = finite.chain([("+Inf", reading.times.count())]);
+                for (place, (bound, count)) in buckets.enumerate().skip(first) {
                     write!(text, "{name}_bucket{} {count}", braced(labels, Some(bound)))?;
                     if let Some(example) = reading.example(place).filter(|_| is_open) {
                         let (took, at) = (example.took.as_secs_f64(), example.at);
@@ -403,6 +405,13 @@ fn braced(labels: &Labels, bound: Option<&str>) -> String {
     let each = labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value)));
     let all: Vec<String> = each.chain(bound.map(|bound| format!("le=\"{bound}\""))).collect();
     if all.is_empty() { String::new() } else { format!("{{{}}}", all.join(",")) }
+}
+
+/// The first bound that is told of these series, all of which have it: the last that is below all of their values, so that whoever reckons within the bucket
+/// above has its lower end. Those before it hold nothing in any series, which is what a reader takes for granted of one that is not there.
+fn first(all: &[(Labels, Reading)]) -> usize {
+    let fastest = all.iter().filter_map(|(_, reading)| reading.times.buckets().next()).map(|(value, _)| value).min();
+    fastest.map_or(0, |fastest| BOUNDS.partition_point(|(bound, _)| *bound < fastest).saturating_sub(1))
 }
 
 /// How many values are at most each bound, by the middles of their buckets.
@@ -451,10 +460,11 @@ fn message(family: &Family) -> proto::MetricFamily {
             (proto::GAUGE, "", all.iter().map(metric).collect())
         }
         Series::Histograms(all) => {
-            let metric = |(of, reading): &(Labels, Reading)| proto::Metric {
-                label: labels(of),
-                histogram: Some(histogram(reading)),
-                ..proto::Metric::default()
+            let first = first(all);
+            let metric = |(of, reading): &(Labels, Reading)| {
+                let mut told = histogram(reading);
+                told.bucket.drain(..first);
+                proto::Metric { label: labels(of), histogram: Some(told), ..proto::Metric::default() }
             };
             (proto::HISTOGRAM, "", all.iter().map(metric).collect())
         }

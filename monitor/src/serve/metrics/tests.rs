@@ -162,16 +162,52 @@ fn of_many_zones_each_request_is_told_once_within_or_to_the_others() {
 }
 
 #[test]
+fn buckets_that_are_empty_in_all_series_are_left_out_but_the_one_below_what_was_answered() {
+    let bounds = |totals: &Totals| {
+        let told = lines(&told(&Picture::default(), totals, Form::Text));
+        let of = |line: &String| {
+            let rest = line.strip_prefix("sonde_host_round_trip_seconds_bucket{")?;
+            Some(rest.split_once("le=\"")?.1.split_once('"')?.0.to_owned())
+        };
+        told.iter().filter_map(of).collect::<Vec<_>>()
+    };
+    let mut totals = totals(&[150_000, 700_000]);
+    let all = BOUNDS.iter().map(|(_, bound)| *bound).chain(["+Inf"]);
+    assert_eq!(bounds(&totals), all.clone().skip_while(|bound| *bound != "0.0001").collect::<Vec<_>>());
+    let families = families(&Picture::default(), &totals);
+    let first = message(&families[0]).metric[0].histogram.as_ref().unwrap().bucket[0].clone();
+    assert_eq!((first.upper_bound, first.cumulative_count), (0.0001, 0));
+    let mut faster = Span::default();
+    faster.answer(Nanos(800));
+    totals.take(("d", "c", Over::Udp), (None, None), 61, &faster);
+    assert_eq!(bounds(&totals), [all.clone(), all].into_iter().flatten().collect::<Vec<_>>(), "both have all of them");
+}
+
+#[test]
 fn a_thousand_hosts_are_at_most_two_megabytes() {
+    /// Requests of a host in a day, of 40 cells.
+    const ANSWERED: u64 = 40 * 86_400;
     let mut span = Span::default();
-    (1..500).for_each(|k| span.answer(Nanos(k * 1_237)));
-    span.sum_ns = u64::MAX / 3;
-    let mut totals = Totals::default();
-    for host in 0..1_000 {
-        let zone = format!("zone-{}", host % 10);
-        totals.take((&format!("node-{host:04}"), "x", Over::Udp), (Some(&zone), Some("zone-1")), 0, &span);
+    for k in 0..400 {
+        span.times.put(measure::span::coarse(25_000 + k * 1_237), ANSWERED / 400);
     }
-    assert!(told(&Picture::default(), &totals, Form::Text).len() <= 2_000_000);
+    (span.counts.answered, span.counts.scheduled, span.sum_ns) = (ANSWERED, ANSWERED, ANSWERED * 234_567);
+    let (mut totals, mut picture) = (Totals::default(), Picture::default());
+    let full = full();
+    for host in 0..1_000 {
+        let (name, zone) = (format!("h{host:04}"), format!("z{:02}", host / 25));
+        let next = format!("z{:02}", (host / 25 + 1) % 40);
+        for to in [&zone, &next] {
+            totals.take((&name, "x", Over::Udp), (Some(&zone), Some(to)), 0, &span);
+        }
+        let mut shown = full.hosts[0].clone();
+        (shown.name, shown.zone) = (name, Some(zone));
+        let agent = shown.agent.as_mut().unwrap();
+        (agent.last, agent.slip_ns, agent.cpu_pressure) = (Some(1_800_000_000), Some(Nanos(83_127)), Some(0.013));
+        picture.hosts.push(shown);
+    }
+    let told = told(&picture, &totals, Form::Text);
+    assert!(told.len() <= 2_000_000, "{} octets", told.len());
 }
 
 /// A picture in which every family has something.
