@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use measure::span::Span;
+use measure::span::{Distribution, Span};
 
 use super::picture::State;
 
@@ -26,7 +26,12 @@ const HALF: u64 = 30;
 #[derive(Clone, Debug, Default)]
 pub struct Live {
     minute: u64,
-    span: Span,
+    /// What came of that minute so far: a whole [`Span`] would be mostly zeros.
+    times: Distribution,
+    scheduled: u64,
+    sent: u64,
+    answered: u64,
+    disturbed: u64,
     /// The latest whole minute.
     pub last: Option<Minute>,
     /// The latest second that was told, and the latest in which something was answered, and from which on nothing was.
@@ -62,14 +67,18 @@ impl Minute {
     /// What `span` shows of the minute at `at`.
     pub fn of(at: u64, span: &Span) -> Self {
         let sent = span.counts.messages_sent();
-        let enough = span.counts.answered >= FEWEST;
+        Self::new(at, &span.times, (sent, sent.saturating_sub(span.counts.answered)), span.disturbed)
+    }
+
+    fn new(at: u64, times: &Distribution, (sent, lost): (u64, u64), disturbed: u64) -> Self {
+        let enough = times.count() >= FEWEST;
         Self {
             at,
-            p50: span.times.quantile(0.5).filter(|_| enough),
-            p99: span.times.printed(0.99).map(|(value, _)| value),
+            p50: times.quantile(0.5).filter(|_| enough),
+            p99: times.printed(0.99).map(|(value, _)| value),
             sent,
-            lost: sent.saturating_sub(span.counts.answered),
-            disturbed: span.disturbed,
+            lost,
+            disturbed,
         }
     }
 }
@@ -85,9 +94,13 @@ impl Live {
             self.turn();
             self.minute = minute;
         }
-        self.span.add(span);
-        self.told = self.told.max(at);
         let sent = span.counts.messages_sent();
+        self.times.add(&span.times);
+        self.scheduled += span.counts.scheduled;
+        self.sent += sent;
+        self.answered += span.counts.answered;
+        self.disturbed += span.disturbed;
+        self.told = self.told.max(at);
         if span.counts.answered > 0 {
             (self.unanswered, self.was_answered) = (0, true);
         } else if sent > 0 {
@@ -96,11 +109,13 @@ impl Live {
     }
 
     fn turn(&mut self) {
-        let span = std::mem::take(&mut self.span);
-        if span.counts.scheduled == 0 {
+        let times = std::mem::take(&mut self.times);
+        let fields = [&mut self.scheduled, &mut self.sent, &mut self.answered, &mut self.disturbed];
+        let [scheduled, sent, answered, disturbed] = fields.map(std::mem::take);
+        if scheduled == 0 {
             return;
         }
-        let minute = Minute::of(self.minute, &span);
+        let minute = Minute::new(self.minute, &times, (sent, sent.saturating_sub(answered)), disturbed);
         self.last = Some(minute);
         if let Some(p50) = minute.p50.filter(|_| minute.disturbed == 0) {
             let p50 = p50 as f32;

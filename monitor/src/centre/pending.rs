@@ -120,12 +120,11 @@ impl Open {
     fn add<'a>(&mut self, from: &str, cells: impl Iterator<Item = (&'a str, Over, &'a Span)>) {
         let mut new = Vec::new();
         for (to, over, span) in cells {
-            match self.minutes.binary_search_by(|(cell, ..)| (cell.to.as_str(), cell.over).cmp(&(to, over))) {
-                Ok(place) => self.minutes[place].2.add(span),
-                Err(_) => {
-                    let cell = Cell { from: from.to_owned(), to: to.to_owned(), over };
-                    new.push((cell, self.minute, span.clone()));
-                }
+            let order = |(cell, ..): &(Cell, u64, Span)| (cell.to.as_str(), cell.over).cmp(&(to, over));
+            if let Ok(place) = self.minutes.binary_search_by(order) {
+                self.minutes[place].2.add(span);
+            } else {
+                new.push((Cell { from: from.to_owned(), to: to.to_owned(), over }, self.minute, span.clone()));
             }
         }
         // Mostly all of them come in a minute's first second, and none later.

@@ -64,7 +64,8 @@ impl Open {
         }
         let steps = own.clone().flat_map(|stream| stream.steps.iter()).filter(|step| step.slot > since);
         if self.incident.kind == Kind::Tail {
-            let (above, count) = steps.map(|step| step.tail).fold((0, 0), |sum, (above, of)| (sum.0 + above, sum.1 + of));
+            let (above, count) =
+                steps.map(|step| step.tail).fold((0, 0), |sum, (above, of)| (sum.0 + above, sum.1 + of));
             return (count > 0).then(|| (above * 100 <= count * 3, true));
         }
         let mut offs: Vec<f64> = steps.map(|step| step.off).collect();

@@ -189,7 +189,9 @@ mod tests {
         let mut kept = Requests::default();
         let slots = [(7_u64, 5_u64), (70_000, 70_000), (70_001, 6), (135_000, 7), (1 << 31, 8)];
         let mut found = |some: &[(u64, u64)]| {
-            some.iter().for_each(|(slot, sent)| kept.keep(*slot, &Losses { sent: *sent, ..Losses::default() }));
+            for (slot, sent) in some {
+                kept.keep(*slot, &Losses { sent: *sent, ..Losses::default() });
+            }
             let mut found: Vec<(u64, u64)> = kept.iter().map(|(slot, losses)| (slot, losses.sent)).collect();
             found.sort_unstable();
             found

@@ -67,8 +67,7 @@ impl View<'_> {
         let seen = self.seen(kind, &blocks, None);
         let Some((names, _)) = culprits(self.parts, self.of, &seen) else { return Vec::new() };
         let mut rng = Rng::with_seed(since);
-        let draws: Vec<Draw> =
-            (0..DRAWS).map(|_| std::array::from_fn(|_| rng.usize(0..BLOCKS as usize))).collect();
+        let draws: Vec<Draw> = (0..DRAWS).map(|_| std::array::from_fn(|_| rng.usize(0..BLOCKS as usize))).collect();
         // One after the other: what tens of thousands of cells show in all of them would take more memory than all that is known of them.
         let drawn = || draws.iter().map(|draw| self.seen(kind, &blocks, Some(draw)));
         let named = |seen: Seen| culprits(self.parts, self.of, &seen).map_or(Vec::new(), |found| found.0);
@@ -101,9 +100,8 @@ impl View<'_> {
         let sized = if part.is_some() { cells } else { &affected };
         let size = match seen {
             Seen::Shift(by) => {
-                let mut draws: Vec<f64> = drawn
-                    .map(|seen| if let Seen::Shift(by) = seen { effect(&by, sized).exp() } else { 1.0 })
-                    .collect();
+                let mut draws: Vec<f64> =
+                    drawn.map(|seen| if let Seen::Shift(by) = seen { effect(&by, sized).exp() } else { 1.0 }).collect();
                 draws.sort_unstable_by(f64::total_cmp);
                 let value = effect(by, sized).exp();
                 let (low, high) = (draws[0].min(value), draws[draws.len() - 1].max(value));

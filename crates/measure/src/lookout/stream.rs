@@ -306,7 +306,9 @@ impl Stream {
     /// of its parts.
     pub fn close(&mut self, slot: u64, values: &mut Vec<Value>, losses: &Losses) -> (Held, Option<f64>) {
         let season = self.season(slot);
-        values.iter_mut().for_each(|value| value.log -= season as f32);
+        for value in values.iter_mut() {
+            value.log -= season as f32;
+        }
         let held = Held { loss: self.close_losses(slot, losses), ..Held::default() };
         if values.is_empty() && self.step.is_empty() {
             return (held, None);
@@ -319,6 +321,8 @@ impl Stream {
         let whole = if step.is_empty() && count(values) >= ENOUGH {
             &mut *values
         } else {
+            // A cell that is asked once a second always has one under way.
+            step.reserve_exact(values.len());
             step.append(values);
             &mut step
         };
