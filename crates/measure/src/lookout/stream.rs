@@ -54,7 +54,8 @@ pub struct Value {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Gathered {
     values: Vec<Value>,
-    losses: [Losses; PENDING as usize],
+    /// By slot, as [`Losses::packed`] has them.
+    losses: [[u32; 6]; PENDING as usize],
 }
 
 /// Requests of a stretch of time.
@@ -71,6 +72,17 @@ pub struct Losses {
 }
 
 impl Losses {
+    /// Those of one slot of one cell in half the room; of more than four billion as many.
+    fn packed(self) -> [u32; 6] {
+        [self.sent, self.lost, self.out, self.back, self.clean, self.lossy]
+            .map(|count| u32::try_from(count).unwrap_or(u32::MAX))
+    }
+
+    fn of(packed: [u32; 6]) -> Self {
+        let [sent, lost, out, back, clean, lossy] = packed.map(u64::from);
+        Self { sent, lost, out, back, clean, lossy }
+    }
+
     pub fn add(&mut self, other: &Self) {
         self.sent += other.sent;
         self.lost += other.lost;
@@ -95,7 +107,8 @@ impl Gathered {
         }
         let sent = span.counts.messages_sent();
         let lost = sent.saturating_sub(span.counts.answered);
-        let losses = &mut self.losses[(second / SLOT % PENDING) as usize];
+        let kept = &mut self.losses[(second / SLOT % PENDING) as usize];
+        let mut losses = Losses::of(*kept);
         (losses.out, losses.back) = (losses.out + span.lost_out, losses.back + span.lost_back);
         losses.sent += sent;
         losses.lost += lost;
@@ -108,6 +121,7 @@ impl Gathered {
         if goes_on_silent {
             losses.lost -= lost;
         }
+        *kept = losses.packed();
     }
 
     /// Takes out what a slot had, its answers into `values`, without what the ends themselves did, the one that asks and the one that answers: who answers late
@@ -126,7 +140,7 @@ impl Gathered {
             }
             false
         });
-        let losses = std::mem::take(&mut self.losses[place as usize]);
+        let losses = Losses::of(std::mem::take(&mut self.losses[place as usize]));
         if far.contains(&Punctuality::Disturbed) { Losses::default() } else { losses }
     }
 }
