@@ -103,6 +103,10 @@ impl Gathered {
     pub fn take(&mut self, second: u64, span: &Span, goes_on_silent: bool) {
         for (nanos, count) in span.times.buckets().filter(|(nanos, _)| *nanos > 0) {
             let (log, count) = ((nanos as f64).ln() as f32, u16::try_from(count).unwrap_or(u16::MAX));
+            // Few seconds are gathered at a time; room for more would stay empty.
+            if self.values.len() == self.values.capacity() {
+                self.values.reserve_exact(SLOT as usize);
+            }
             self.values.push(Value { log, count, second: (second % (PENDING * SLOT)) as u8, is_blurred: false });
         }
         let sent = span.counts.messages_sent();
