@@ -115,6 +115,8 @@ pub struct Centre {
     lines: HashMap<u64, usize>,
     next_line: u64,
     live: Vec<Live>,
+    /// Places of the mesh's hosts, by name.
+    ids: HashMap<String, u32>,
     pending: Pending,
     /// Up to which beat of which start of an agent the store has all.
     kept: BTreeMap<Uuid, u64>,
@@ -183,6 +185,7 @@ impl Centre {
             lines: HashMap::new(),
             next_line: 1,
             live: Vec::new(),
+            ids: HashMap::new(),
             pending: Pending::default(),
             kept,
             counted: BTreeMap::new(),
@@ -323,10 +326,8 @@ impl Centre {
         let second = self.hosts[at].second_of(beat.at, now);
         let name = self.plan.hosts[at].name.clone();
         let spans: Vec<_> = beat.cells.iter().map(|cell| (cell, cell.span(&beat.own))).collect();
-        let named = spans
-            .iter()
-            .map(|(cell, span)| (Cell { from: name.clone(), to: cell.to.clone(), over: cell.over() }, span.clone()));
-        if self.pending.take(instance, beat.seq, second, named) == Taken::Again {
+        let told = spans.iter().map(|(cell, span)| (cell.to.as_str(), cell.over(), span));
+        if self.pending.take(instance, (beat.seq, second), &name, told) == Taken::Again {
             return;
         }
         let counted = self.counted.entry(instance).or_default();
@@ -341,7 +342,7 @@ impl Centre {
         let mut totals = self.board.totals();
         let mut judged = Vec::with_capacity(spans.len());
         for (cell, span) in &spans {
-            let Some(id) = self.hosts[at].cells.get(&(cell.to.clone(), cell.over())).copied() else { continue };
+            let Some(id) = self.cell(at as u32, &cell.to, cell.over()) else { continue };
             let far = self.mesh.cells[id as usize].to as usize;
             let between = (zones[at].zone.as_deref(), zones[far].zone.as_deref());
             totals.take((&name, &cell.to, cell.over()), between, second, span);
@@ -480,15 +481,17 @@ impl Centre {
         (0..self.hosts.len()).for_each(|at| self.assign(at));
     }
 
-    /// Each host knows which of the mesh's cells it asks.
+    /// Makes room for what is known of each cell of the mesh.
     fn settle_in(&mut self) {
         self.live.resize_with(self.mesh.cells.len(), Live::default);
-        self.hosts.iter_mut().for_each(|host| host.cells.clear());
-        for (id, cell) in self.mesh.cells.iter().enumerate() {
-            let Some(over) = Over::named(&cell.over) else { continue };
-            let to = self.mesh.hosts[cell.to as usize].name.clone();
-            self.hosts[cell.from as usize].cells.insert((to, over), id as u32);
-        }
+        self.ids = self.mesh.hosts.iter().zip(0..).map(|(host, id)| (host.name.clone(), id)).collect();
+    }
+
+    /// The cell of the mesh, whose cells are in order, by which a host asks another.
+    fn cell(&self, from: u32, to: &str, over: Over) -> Option<u32> {
+        let wanted = (from, *self.ids.get(to)?, over.name());
+        let cells = &self.mesh.cells;
+        Some(cells.binary_search_by(|cell| (cell.from, cell.to, cell.over.as_str()).cmp(&wanted)).ok()? as u32)
     }
 
     /// Ends incidents whose cells are all gone from the plan: nobody would ever tell that they are over.
@@ -589,10 +592,9 @@ impl Centre {
             Kept::Beside(Beside { marks, baselines, silences, references }) => {
                 (self.marks, self.silences) = (marks, silences);
                 for (cell, hours) in references {
-                    let host = self.hosts.iter().zip(&self.plan.hosts).find(|(_, known)| known.name == cell.from);
-                    let id = host.and_then(|(host, _)| host.cells.get(&(cell.to.clone(), cell.over)));
-                    if let Some(id) = id {
-                        self.lookout.reference(*id, &hours);
+                    let from = self.ids.get(&cell.from).copied();
+                    if let Some(id) = from.and_then(|from| self.cell(from, &cell.to, cell.over)) {
+                        self.lookout.reference(id, &hours);
                         self.has_news = true;
                     }
                 }
@@ -695,7 +697,9 @@ impl Centre {
     fn picture(&self, now: u64) -> Picture {
         let agents = self.hosts.iter().map(|host| Some(host.agent.clone())).chain(std::iter::repeat(None));
         let hosts = self.mesh.hosts.iter().zip(agents);
-        let cells = self.mesh.cells.iter().zip(&self.live);
+        // Of a thousand hosts it has megabytes, each second: no room is made that stays empty.
+        let mut cells = Vec::with_capacity(self.live.len());
+        cells.extend(self.mesh.cells.iter().zip(&self.live).filter_map(|(cell, live)| cell_now(cell, live, now)));
         Picture {
             at: now,
             name: self.plan.name.clone(),
@@ -703,7 +707,7 @@ impl Centre {
             hosts: hosts
                 .map(|(host, agent)| HostNow { name: host.name.clone(), zone: host.zone.clone(), agent })
                 .collect(),
-            cells: cells.filter_map(|(cell, live)| cell_now(cell, live, now)).collect(),
+            cells,
             incidents: self.incidents.values().rev().map(|incident| self.shown(incident, None)).collect(),
             past: self.past.iter().cloned().collect(),
             marks: self.marks.iter().rev().map(|mark| MarkNow { at: mark.at, text: mark.text.clone() }).collect(),
@@ -790,7 +794,7 @@ fn cell_now(cell: &measure::lookout::Cell, live: &Live, now: u64) -> Option<Cell
         p99_ns: last.and_then(|last| last.p99),
         sent: last.map_or(0, |last| last.sent),
         lost: last.map_or(0, |last| last.lost),
-        usual_ns: live.usual(),
+        usual_ns: live.usual,
     })
 }
 

@@ -30,12 +30,10 @@ use self::parts::{Part, parts};
 use self::place::{Placed, View};
 use self::silence::Silence;
 use self::slot::SLOT;
-use self::stream::{CREEPS, Gathered, Growing, Growth, Held, Stream, Together};
+use self::stream::{CREEPS, Gathered, Growing, Growth, Held, PENDING, Stream, Together};
 use crate::span::Span;
 use crate::unit::Nanos;
 
-/// Slots that may be gathered at the same time.
-const PENDING: u64 = 4;
 /// Longest time to wait for the seconds of a slot, seconds.
 const LONGEST_SETTLE: u64 = 10;
 /// Streams of a cell: slower, faster, tail, loss and drift; of a part: the first two and loss.
@@ -165,8 +163,9 @@ pub struct Lookout {
     agents: Vec<Agent>,
     streams: Vec<Stream>,
     silences: Vec<Silence>,
-    gathered: Vec<[Gathered; PENDING as usize]>,
-    together: Vec<Option<Together>>,
+    gathered: Vec<Gathered>,
+    /// Most parts have none.
+    together: Vec<Option<Box<Together>>>,
     incidents: Incidents,
     /// Second in which a cell was found silent whose incident waits for company.
     waiting: Option<u64>,
@@ -199,8 +198,8 @@ impl Lookout {
             agents: vec![Agent::default(); mesh.hosts.len()],
             streams: vec![Stream::default(); cells],
             silences: vec![Silence::default(); cells],
-            gathered: vec![Default::default(); cells],
-            together: parts.iter().map(|part| part.together.then(Together::default)).collect(),
+            gathered: vec![Gathered::default(); cells],
+            together: parts.iter().map(|part| part.together.then(Box::default)).collect(),
             incidents: Incidents::default(),
             waiting: None,
             since: 0,
@@ -236,7 +235,7 @@ impl Lookout {
         let mut together: BTreeMap<_, _> = state.together.into_iter().collect();
         for (part, own) in found.parts.iter().zip(&mut found.together) {
             if let (Some(own), Some(kept)) = (own.as_mut(), together.remove(&part.scope)) {
-                *own = kept;
+                **own = kept;
             }
         }
         let mut incidents = state.incidents;
@@ -257,7 +256,7 @@ impl Lookout {
             closed: self.closed,
             agents: self.mesh.hosts.into_iter().map(|host| host.name).zip(self.agents).collect(),
             cells: known.map(|((from, to, over), (stream, silence))| (from, to, over, stream, silence)).collect(),
-            together: together.filter_map(|(part, own)| Some((part.scope, own?))).collect(),
+            together: together.filter_map(|(part, own)| Some((part.scope, *own?))).collect(),
             incidents: self.incidents,
         };
         Self::restored(settings, mesh, state)
@@ -313,7 +312,7 @@ impl Lookout {
             }
             let goes_on = self.silences[at].take(second, span, self.streams[at].usual.normal());
             if !disturbed {
-                self.gathered[at][(slot % PENDING) as usize].take(second, span, goes_on);
+                self.gathered[at].take(second, span, goes_on);
             }
         }
         true
@@ -542,14 +541,12 @@ impl Lookout {
     fn close(&mut self, slot: u64, now: u64, changes: &mut Vec<Change>) {
         let (mut alarms, mut drifted) = (Alarms::default(), None);
         let own: Vec<Own> = self.agents.iter().map(|agent| agent.slot(slot * SLOT)).collect();
+        let mut values = Vec::new();
         for (id, gathered) in self.gathered.iter_mut().enumerate() {
-            let gathered = &mut gathered[(slot % PENDING) as usize];
             let Cell { from, to, .. } = self.mesh.cells[id];
-            gathered.leave_out(own[from as usize], own[to as usize]);
-            let losses = gathered.losses;
+            let losses = gathered.take_out(slot, (own[from as usize], own[to as usize]), &mut values);
             let stream = &mut self.streams[id];
-            let (held, off) = stream.close(slot, gathered);
-            gathered.clear();
+            let (held, off) = stream.close(slot, &mut values, &losses);
             if stream.held {
                 stream.calm(slot);
                 continue;

@@ -28,12 +28,37 @@ pub fn coarse(nanos: u64) -> u64 {
     ((nanos >> shift) << shift) + ((1 << shift) >> 1)
 }
 
+/// The furthest value, nanoseconds: 292 years.
+const FURTHEST: u64 = u64::MAX >> 1;
+/// By how many octets a distribution grows: twice as many each time would leave half of a monitor's memory empty.
+const GROWS: usize = 24;
+/// Octets of so few buckets that each is put by itself; more are merged.
+const FEW: usize = 12;
+
 /// Response times, counted by the middles of a histogram's buckets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Distribution {
-    /// Middles, ascending, and how many: of the many minutes that a monitor has in memory each has a few dozen.
-    counts: Vec<(u64, u64)>,
+    /// Buckets that hold something, ascending, each as [`Distribution::push`] writes it: of tens of thousands of minutes that a monitor has in memory each
+    /// has a few dozen.
+    octets: Vec<u8>,
     count: u64,
+}
+
+/// Reads buckets.
+struct Buckets<'a> {
+    rest: &'a [u8],
+    at: u64,
+}
+
+impl Iterator for Buckets<'_> {
+    type Item = (u64, u64);
+
+    fn next(&mut self) -> Option<(u64, u64)> {
+        let head = octets::take(&mut self.rest).ok()?;
+        self.at += head >> 1;
+        let count = if head & 1 == 1 { octets::take(&mut self.rest).ok()? } else { 1 };
+        Some((self.at, count))
+    }
 }
 
 impl Distribution {
@@ -51,11 +76,30 @@ impl Distribution {
     }
 
     fn of_histogram(histogram: &Histogram<u64>) -> Self {
-        let mut found = Self::default();
-        for (Nanos(value), count) in payload::buckets(histogram) {
-            found.put(value, count);
+        Self::ascending(payload::buckets(histogram).into_iter().map(|(Nanos(value), count)| (value, count)))
+    }
+
+    /// Of buckets whose middles ascend; those of the same follow each other.
+    fn ascending(buckets: impl Iterator<Item = (u64, u64)>) -> Self {
+        let mut buckets = buckets.map(|(value, count)| (value.min(FURTHEST), count)).peekable();
+        let (mut found, mut before) = (Self::default(), 0);
+        while let Some((value, mut count)) = buckets.next() {
+            while let Some((_, more)) = buckets.next_if(|(next, _)| *next == value) {
+                count += more;
+            }
+            found.push(before, value, count);
+            before = value;
         }
         found
+    }
+
+    /// Appends a bucket, whose value is beyond `before`, the last one: their distance, doubled, and one more where the count follows, which is 1 otherwise.
+    fn push(&mut self, before: u64, value: u64, count: u64) {
+        octets::put(&mut self.octets, (value - before) << 1 | u64::from(count != 1));
+        if count != 1 {
+            octets::put(&mut self.octets, count);
+        }
+        self.count += count;
     }
 
     /// An `HdrHistogram` V2 of two digits, not compressed. What is longer than an hour counts as an hour.
@@ -69,23 +113,54 @@ impl Distribution {
     /// The same by buckets of two digits, which is what is kept for long.
     #[must_use]
     pub fn coarsened(&self) -> Self {
-        let mut found = Self::default();
-        self.buckets().for_each(|(value, count)| found.put(coarse(value), count));
-        found
+        Self::ascending(self.buckets().map(|(value, count)| (coarse(value), count)))
     }
 
     /// Counts `count` values of about `value` nanoseconds.
     pub fn put(&mut self, value: u64, count: u64) {
-        match self.counts.binary_search_by_key(&value, |(known, _)| *known) {
-            Ok(at) => self.counts[at].1 += count,
-            Err(at) => self.counts.insert(at, (value, count)),
+        let value = value.min(FURTHEST);
+        let end = self.octets.len();
+        if self.octets.capacity() < end + FEW {
+            self.octets.reserve_exact(GROWS);
         }
-        self.count += count;
+        // The bucket from `at` to `upto` is the value's own, or the one that it comes before.
+        let (mut at, mut before, mut upto, mut next) = (0, 0, end, None);
+        let mut buckets = self.read();
+        while let Some((known, held)) = buckets.next() {
+            upto = end - buckets.rest.len();
+            if known >= value {
+                next = Some((known, held));
+                break;
+            }
+            (at, before) = (upto, known);
+        }
+        match next {
+            Some((known, held)) => {
+                self.count -= held;
+                if known == value {
+                    self.push(before, value, count + held);
+                } else {
+                    self.push(before, value, count);
+                    self.push(value, known, held);
+                }
+                // What was written at the end goes to its place.
+                self.octets[upto..].rotate_left(end - upto);
+                self.octets.drain(at..upto);
+            }
+            None => self.push(before, value, count),
+        }
     }
 
     /// Takes in another.
     pub fn add(&mut self, other: &Self) {
-        other.counts.iter().for_each(|(value, count)| self.put(*value, *count));
+        if other.octets.len() <= FEW {
+            return other.buckets().for_each(|(value, count)| self.put(value, count));
+        }
+        let (mut own, mut others) = (self.read().peekable(), other.read().peekable());
+        *self = Self::ascending(std::iter::from_fn(|| {
+            let is_own = own.peek().is_some_and(|(own, _)| others.peek().is_none_or(|(other, _)| own <= other));
+            if is_own { own.next() } else { others.next() }
+        }));
     }
 
     /// How many values.
@@ -95,22 +170,25 @@ impl Distribution {
 
     /// How many values are above `value` nanoseconds, by the middles of their buckets.
     pub fn above(&self, value: u64) -> u64 {
-        let first = self.counts.partition_point(|(known, _)| *known <= value);
-        self.counts[first..].iter().map(|(_, count)| count).sum()
+        self.buckets().filter(|(known, _)| *known > value).map(|(_, count)| count).sum()
     }
 
     /// Buckets that hold something, ascending: their middle in nanoseconds, and how many values.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.counts.iter().copied()
+        self.read()
+    }
+
+    fn read(&self) -> Buckets<'_> {
+        Buckets { rest: &self.octets, at: 0 }
     }
 
     /// The value at quantile `q`, 0 to 1, nanoseconds: the smallest that at least that share is not above. `None` of nothing.
     pub fn quantile(&self, q: f64) -> Option<u64> {
         let rank = rank(q, self.count)?;
         let mut upto = 0;
-        self.counts.iter().find_map(|(value, count)| {
+        self.buckets().find_map(|(value, count)| {
             upto += count;
-            (upto >= rank).then_some(*value)
+            (upto >= rank).then_some(value)
         })
     }
 
@@ -208,6 +286,26 @@ mod tests {
                 span.answer(Nanos(*value));
             }
             prop_assert_eq!(Distribution::from_bytes(&span.times.to_bytes()).unwrap(), span.times);
+        }
+
+        #[test]
+        fn what_is_put_in_any_order_is_what_a_map_holds(
+            near in proptest::collection::vec((0_u64..300, 1_u64..300), 0..80),
+            far in proptest::collection::vec((any::<u64>(), 1_u64..1 << 40), 0..20),
+        ) {
+            let all: Vec<(u64, u64)> = near.into_iter().chain(far).collect();
+            let (mut one, mut parts) = (Distribution::default(), [Distribution::default(), Distribution::default()]);
+            let mut wanted = std::collections::BTreeMap::new();
+            for (place, (value, count)) in all.into_iter().enumerate() {
+                one.put(value, count);
+                parts[place % 2].put(value, count);
+                *wanted.entry(value.min(FURTHEST)).or_insert(0) += count;
+            }
+            let [mut sum, other] = parts;
+            sum.add(&other);
+            prop_assert_eq!(&sum, &one);
+            prop_assert_eq!(one.count(), wanted.values().sum::<u64>());
+            prop_assert_eq!(one.buckets().collect::<Vec<_>>(), wanted.into_iter().collect::<Vec<_>>());
         }
 
         #[test]

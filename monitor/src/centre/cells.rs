@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use measure::span::Span;
+use measure::span::{Distribution, Span};
 
 use super::picture::State;
 
@@ -26,7 +26,12 @@ const HALF: u64 = 30;
 #[derive(Clone, Debug, Default)]
 pub struct Live {
     minute: u64,
-    span: Span,
+    /// What came of that minute so far: a whole [`Span`] would be mostly zeros.
+    times: Distribution,
+    scheduled: u64,
+    sent: u64,
+    answered: u64,
+    disturbed: u64,
     /// The latest whole minute.
     pub last: Option<Minute>,
     /// The latest second that was told, and the latest in which something was answered, and from which on nothing was.
@@ -34,8 +39,11 @@ pub struct Live {
     unanswered: u64,
     /// Whether anything was answered since it is watched.
     pub was_answered: bool,
-    minutes: VecDeque<u64>,
-    hours: VecDeque<u64>,
+    /// Medians, nanoseconds, exactly: the middle of a bucket has few bits.
+    minutes: VecDeque<f32>,
+    hours: VecDeque<f32>,
+    /// The usual median: of the hours of the last day, else of the minutes of the last hour. `None`: not known yet.
+    pub usual: Option<u64>,
 }
 
 /// What a whole minute showed.
@@ -59,14 +67,18 @@ impl Minute {
     /// What `span` shows of the minute at `at`.
     pub fn of(at: u64, span: &Span) -> Self {
         let sent = span.counts.messages_sent();
-        let enough = span.counts.answered >= FEWEST;
+        Self::new(at, &span.times, (sent, sent.saturating_sub(span.counts.answered)), span.disturbed)
+    }
+
+    fn new(at: u64, times: &Distribution, (sent, lost): (u64, u64), disturbed: u64) -> Self {
+        let enough = times.count() >= FEWEST;
         Self {
             at,
-            p50: span.times.quantile(0.5).filter(|_| enough),
-            p99: span.times.printed(0.99).map(|(value, _)| value),
+            p50: times.quantile(0.5).filter(|_| enough),
+            p99: times.printed(0.99).map(|(value, _)| value),
             sent,
-            lost: sent.saturating_sub(span.counts.answered),
-            disturbed: span.disturbed,
+            lost,
+            disturbed,
         }
     }
 }
@@ -82,9 +94,13 @@ impl Live {
             self.turn();
             self.minute = minute;
         }
-        self.span.add(span);
-        self.told = self.told.max(at);
         let sent = span.counts.messages_sent();
+        self.times.add(&span.times);
+        self.scheduled += span.counts.scheduled;
+        self.sent += sent;
+        self.answered += span.counts.answered;
+        self.disturbed += span.disturbed;
+        self.told = self.told.max(at);
         if span.counts.answered > 0 {
             (self.unanswered, self.was_answered) = (0, true);
         } else if sent > 0 {
@@ -93,26 +109,24 @@ impl Live {
     }
 
     fn turn(&mut self) {
-        let span = std::mem::take(&mut self.span);
-        if span.counts.scheduled == 0 {
+        let times = std::mem::take(&mut self.times);
+        let fields = [&mut self.scheduled, &mut self.sent, &mut self.answered, &mut self.disturbed];
+        let [scheduled, sent, answered, disturbed] = fields.map(std::mem::take);
+        if scheduled == 0 {
             return;
         }
-        let minute = Minute::of(self.minute, &span);
+        let minute = Minute::new(self.minute, &times, (sent, sent.saturating_sub(answered)), disturbed);
         self.last = Some(minute);
         if let Some(p50) = minute.p50.filter(|_| minute.disturbed == 0) {
+            let p50 = p50 as f32;
             push(&mut self.minutes, p50, MINUTES);
             if self.minute % 3_600 == 3_540 {
-                push(&mut self.hours, median(self.minutes.iter().copied()).unwrap_or(p50), HOURS);
+                push(&mut self.hours, median(&self.minutes).unwrap_or(p50), HOURS);
             }
+            let of_hours = median(&self.hours);
+            let usual = of_hours.or_else(|| median(&self.minutes).filter(|_| self.minutes.len() >= USUAL));
+            self.usual = usual.map(|usual| usual as u64);
         }
-    }
-
-    /// The usual median: of the hours of the last day, else of the minutes of the last hour. `None`: not known yet.
-    pub fn usual(&self) -> Option<u64> {
-        if self.hours.is_empty() {
-            return median(self.minutes.iter().copied()).filter(|_| self.minutes.len() >= USUAL);
-        }
-        median(self.hours.iter().copied())
     }
 
     /// How it stands at `now`.
@@ -130,7 +144,7 @@ impl Live {
         if last.lost > 0 {
             return State::Loses;
         }
-        match (last.p50, self.usual()) {
+        match (last.p50, self.usual) {
             (Some(now), Some(usual)) if now as f64 > usual as f64 * RATIO => State::Slower,
             (Some(now), Some(usual)) if (now as f64) < usual as f64 / RATIO => State::Faster,
             _ => State::Fine,
@@ -138,16 +152,16 @@ impl Live {
     }
 }
 
-fn push(values: &mut VecDeque<u64>, value: u64, most: usize) {
+fn push(values: &mut VecDeque<f32>, value: f32, most: usize) {
     values.push_back(value);
     if values.len() > most {
         values.pop_front();
     }
 }
 
-fn median(values: impl Iterator<Item = u64>) -> Option<u64> {
-    let mut values: Vec<u64> = values.collect();
-    values.sort_unstable();
+fn median(values: &VecDeque<f32>) -> Option<f32> {
+    let mut values: Vec<f32> = values.iter().copied().collect();
+    values.sort_unstable_by(f32::total_cmp);
     values.get(values.len().saturating_sub(1) / 2).copied()
 }
 
@@ -181,11 +195,11 @@ mod tests {
     fn what_is_usual_is_known_after_ten_minutes_and_what_differs_is_told() {
         let steady = (60..1_000).map(|at| (at, Some(100_000)));
         let (live, now) = lived(steady.clone());
-        assert_eq!((live.state(now), live.usual()), (State::Fine, Some(measure::span::coarse(100_000))));
+        assert_eq!((live.state(now), live.usual), (State::Fine, Some(measure::span::coarse(100_000))));
         let (slower, now) = lived(steady.clone().chain((1_000..1_100).map(|at| (at, Some(140_000)))));
         assert_eq!(slower.state(now), State::Slower);
         let (few, now) = lived((60..400).map(|at| (at, Some(100_000))));
-        assert_eq!((few.usual(), few.state(now)), (None, State::Fine));
+        assert_eq!((few.usual, few.state(now)), (None, State::Fine));
         assert_eq!(live.state(now + 10_000), State::Unknown);
     }
 

@@ -92,10 +92,10 @@ impl Story {
         let now = BEGIN + now.0 / SECOND;
         let second = self.host.second_of(*at, now);
         assert!(second <= now + 5, "{second} is in the future of {now}");
-        let named =
-            (Cell { from: "a".to_owned(), to: cell.to.clone(), over: Over::Udp }, cell.span(&Health::default()));
+        let span = cell.span(&Health::default());
+        let named = [(cell.to.as_str(), Over::Udp, &span)].into_iter();
         let taken = if seq > self.heard { Taken::Gathered } else { Taken::Again };
-        assert_eq!(self.pending.take(Uuid::nil(), seq, second, [named].into_iter()), taken);
+        assert_eq!(self.pending.take(Uuid::nil(), (seq, second), "a", named), taken);
         self.heard = self.heard.max(seq);
     }
 

@@ -1,6 +1,6 @@
 //! A host of the plan as the centre sees it: the process that leads to its agent, and what that tells.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -10,7 +10,7 @@ use std::thread;
 
 use anyhow::{Context, Result};
 use logbook::monitor::talk::{Hello, Over};
-use measure::lookout::{CellId, HostId};
+use measure::lookout::HostId;
 use uuid::Uuid;
 
 use super::Event;
@@ -55,8 +55,6 @@ pub struct Host {
     held: u64,
     /// What the leading process said on its standard error, where that ended before the line.
     pub last_words: Option<String>,
-    /// Which cell of the mesh it asks, by whom and by what.
-    pub cells: HashMap<(String, Over), CellId>,
     /// Cells that cannot be measured as they were assigned: why.
     troubles: BTreeMap<(String, Over), String>,
     /// Why it is not reached, or what its hello says that is to be known.
@@ -88,7 +86,6 @@ impl Host {
             skew: 0,
             latest: None,
             held: 0,
-            cells: HashMap::new(),
             last_words: None,
             troubles: BTreeMap::new(),
             notes: Vec::new(),

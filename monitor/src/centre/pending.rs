@@ -1,7 +1,8 @@
 //! What beats brought and no store has yet: gathered by start of an agent and by minute, handed over when the minute is over, and held until it is kept.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
+use logbook::monitor::talk::Over;
 use measure::span::Span;
 use uuid::Uuid;
 
@@ -40,7 +41,8 @@ struct Open {
     minute: u64,
     first: u64,
     last: u64,
-    minutes: BTreeMap<(Cell, u64), Span>,
+    /// In order, and as it is handed over: so nothing of it is there twice.
+    minutes: Vec<(Cell, u64, Span)>,
     /// Something was left out: what follows must not be gathered, or it would stand for what was left out.
     broken: bool,
 }
@@ -55,8 +57,14 @@ impl Pending {
         }
     }
 
-    /// Takes a beat: the number, its second by the centre's clock, and what it carries.
-    pub fn take(&mut self, instance: Uuid, seq: u64, at: u64, cells: impl Iterator<Item = (Cell, Span)>) -> Taken {
+    /// Takes a beat: the number, its second by the centre's clock, the host that asks, and what of whom it carries.
+    pub fn take<'a>(
+        &mut self,
+        instance: Uuid,
+        (seq, at): (u64, u64),
+        from: &str,
+        cells: impl Iterator<Item = (&'a str, Over, &'a Span)>,
+    ) -> Taken {
         let is_full = self.ready.len() + self.away >= MOST;
         let open = self.open.entry(instance).or_default();
         if seq <= open.seen {
@@ -76,7 +84,7 @@ impl Pending {
             open.first = seq;
         }
         (open.last, open.minute) = (seq, minute);
-        cells.for_each(|(cell, span)| open.minutes.entry((cell, minute)).or_default().add(&span));
+        open.add(from, cells);
         Taken::Gathered
     }
 
@@ -109,26 +117,70 @@ impl Pending {
 }
 
 impl Open {
+    fn add<'a>(&mut self, from: &str, cells: impl Iterator<Item = (&'a str, Over, &'a Span)>) {
+        let mut new = Vec::new();
+        for (to, over, span) in cells {
+            let order = |(cell, ..): &(Cell, u64, Span)| (cell.to.as_str(), cell.over).cmp(&(to, over));
+            if let Ok(place) = self.minutes.binary_search_by(order) {
+                self.minutes[place].2.add(span);
+            } else {
+                new.push((Cell { from: from.to_owned(), to: to.to_owned(), over }, self.minute, span.clone()));
+            }
+        }
+        // Mostly all of them come in a minute's first second, and none later.
+        if !new.is_empty() {
+            self.minutes.reserve_exact(new.len());
+            self.minutes.append(&mut new);
+            self.minutes.sort_by(|(one, ..), (other, ..)| one.cmp(other));
+            self.minutes.dedup_by(|(next, _, span), (kept, _, sum)| {
+                let is_same = next == kept;
+                if is_same {
+                    sum.add(span);
+                }
+                is_same
+            });
+        }
+    }
+
     fn close(&mut self, instance: Uuid) -> Option<Part> {
         let minutes = std::mem::take(&mut self.minutes);
         let (first, last) = (std::mem::take(&mut self.first), std::mem::take(&mut self.last));
-        let minutes = minutes.into_iter().map(|((cell, minute), span)| (cell, minute, span)).collect();
         (last > 0).then_some(Part { instance, first, last, minutes })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use logbook::monitor::talk::Over;
+    use std::collections::BTreeMap;
+
     use measure::unit::Nanos;
 
     use super::*;
 
     fn beat(pending: &mut Pending, seq: u64, at: u64) -> Taken {
-        let cell = Cell { from: "a".to_owned(), to: "b".to_owned(), over: Over::Udp };
         let mut span = Span::default();
         span.answer(Nanos(1_000 + seq));
-        pending.take(Uuid::nil(), seq, at, [(cell, span)].into_iter())
+        pending.take(Uuid::nil(), (seq, at), "a", [("b", Over::Udp, &span)].into_iter())
+    }
+
+    #[test]
+    fn each_cell_has_its_own_minute_in_whatever_order_it_is_told() {
+        let mut pending = Pending::default();
+        let orders = [vec!["b", "c", "d"], vec!["b", "d"], vec!["d", "c", "e", "e"], vec!["a"], vec![], vec!["e", "b"]];
+        for (seq, told) in (1..).zip(orders) {
+            let spans = told.iter().map(|to| Span { disturbed: u64::from(to.as_bytes()[0]), ..Span::default() });
+            let spans: Vec<Span> = spans.collect();
+            let cells = told.iter().zip(&spans).map(|(to, span)| (*to, Over::Udp, span));
+            assert_eq!(pending.take(Uuid::nil(), (seq, 60 + seq), "x", cells), Taken::Gathered);
+        }
+        pending.close_before(u64::MAX);
+        let part = pending.hand_over().remove(0);
+        let found: BTreeMap<&str, u64> =
+            part.minutes.iter().map(|(cell, _, span)| (cell.to.as_str(), span.disturbed)).collect();
+        let times = |to: u8, count: u64| u64::from(to) * count;
+        let wanted = [("a", 1), ("b", 3), ("c", 2), ("d", 3), ("e", 3)];
+        assert_eq!(found, wanted.map(|(to, count)| (to, times(to.as_bytes()[0], count))).into());
+        assert!(part.minutes.len() == 5 && part.minutes.iter().all(|(cell, at, _)| cell.from == "x" && *at == 60));
     }
 
     #[test]

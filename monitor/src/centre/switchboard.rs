@@ -17,8 +17,8 @@ use rustix::io::{Errno, ioctl_fionbio};
 const LONGEST: usize = 4 << 20;
 /// The most that waits for an agent that does not read, octets: then it is hung up on.
 const UNREAD: usize = 8 << 20;
-/// How much of what was heard may wait to be worked on before nothing more is read, octets: some seconds of a thousand agents.
-const BACKLOG: usize = 8 << 20;
+/// How much of what was heard may wait to be worked on before nothing more is read, octets: a second of a thousand agents.
+const BACKLOG: usize = 2 << 20;
 /// How much is read at once.
 const CHUNK: usize = 16 << 10;
 /// The bell's event.

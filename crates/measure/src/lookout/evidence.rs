@@ -16,9 +16,12 @@ const HIGHEST_RATE: f64 = 0.6;
 /// Score above which a step counts no more: no single step, however bad, is a change.
 const BEST_SCORE: f64 = 2.0;
 
-/// Sums of bets.
+/// The highest sum that is kept: far beyond any limit, and within what four octets hold.
+const HIGHEST: f64 = 1e30;
+
+/// Sums of bets, in half the room: seven digits of them are more than enough.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Evidence([f64; BETS]);
+pub struct Evidence([f32; BETS]);
 
 impl Evidence {
     /// Takes a step's score, which is not expected above 0 while nothing changed, and at least -1.
@@ -44,14 +47,14 @@ impl Evidence {
 
     fn multiply(&mut self, by: [f64; BETS]) -> f64 {
         for (sum, by) in self.0.iter_mut().zip(by) {
-            *sum = ((*sum + 1.0) * by).min(f64::MAX / 1e6);
+            *sum = ((f64::from(*sum) + 1.0) * by).min(HIGHEST) as f32;
         }
         self.mean()
     }
 
     /// The evidence: mean of the sums.
     pub fn mean(&self) -> f64 {
-        self.0.iter().sum::<f64>() / BETS as f64
+        self.0.iter().map(|sum| f64::from(*sum)).sum::<f64>() / BETS as f64
     }
 
     /// Forgets everything.

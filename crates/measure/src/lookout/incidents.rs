@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use super::CellId;
 use super::incident::{Change, Ending, Estimate, Incident, Kind, Role, Scope, Size};
-use super::kept::Step;
 use super::parts::Part;
 use super::place::Placed;
 use super::stream::{Losses, NORMAL_LOSS, Stream};
@@ -63,12 +62,13 @@ impl Open {
             let shown = sum.sent as f64 * size >= MISSED || since >= from + LONG;
             return (sum.sent > 0).then_some((sum.lost as f64 <= allowed, shown));
         }
-        let steps = own.clone().flat_map(|stream| stream.steps.iter()).filter(|step| step.slot() > since);
+        let steps = own.clone().flat_map(|stream| stream.steps.iter()).filter(|step| step.slot > since);
         if self.incident.kind == Kind::Tail {
-            let (above, count) = steps.map(Step::tail).fold((0, 0), |sum, (above, of)| (sum.0 + above, sum.1 + of));
+            let (above, count) =
+                steps.map(|step| step.tail).fold((0, 0), |sum, (above, of)| (sum.0 + above, sum.1 + of));
             return (count > 0).then(|| (above * 100 <= count * 3, true));
         }
-        let mut offs: Vec<f64> = steps.map(|step| f64::from(step.off)).collect();
+        let mut offs: Vec<f64> = steps.map(|step| step.off).collect();
         let off = super::culprit::median(&mut offs)?;
         let mut slacks: Vec<f64> = own.map(|stream| stream.level.slack()).collect();
         let slack = super::culprit::median(&mut slacks)?;

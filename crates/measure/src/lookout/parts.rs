@@ -39,6 +39,9 @@ pub fn parts(mesh: &Mesh) -> (Vec<Part>, Vec<Vec<u32>>) {
     for (index, part) in found.iter().enumerate() {
         part.cells.iter().for_each(|cell| of[*cell as usize].push(index as u32));
     }
+    // They stay as long as the mesh does.
+    found.shrink_to_fit();
+    of.iter_mut().for_each(Vec::shrink_to_fit);
     (found, of)
 }
 

@@ -1,5 +1,7 @@
 //! Where a change is, since when and how large: from what the cells' last minutes hold.
 
+use std::collections::BTreeMap;
+
 use fastrand::Rng;
 
 use super::CellId;
@@ -47,6 +49,8 @@ pub struct View<'a> {
 
 /// What a cell had in a block of time: a sum and what it is held against.
 type Blocks = Vec<[(f64, f64); BLOCKS as usize]>;
+/// Blocks as they were drawn.
+type Draw = [usize; BLOCKS as usize];
 
 impl View<'_> {
     /// Parts that explain a change of this kind since about slot `since`. Empty where nothing is seen.
@@ -63,18 +67,18 @@ impl View<'_> {
         let seen = self.seen(kind, &blocks, None);
         let Some((names, _)) = culprits(self.parts, self.of, &seen) else { return Vec::new() };
         let mut rng = Rng::with_seed(since);
-        let draws: Vec<[usize; BLOCKS as usize]> =
-            (0..DRAWS).map(|_| std::array::from_fn(|_| rng.usize(0..BLOCKS as usize))).collect();
-        let drawn: Vec<Seen> = draws.iter().map(|draw| self.seen(kind, &blocks, Some(draw))).collect();
-        let again: Vec<Vec<usize>> =
-            drawn.iter().map(|seen| culprits(self.parts, self.of, seen).map_or(Vec::new(), |found| found.0)).collect();
+        let draws: Vec<Draw> = (0..DRAWS).map(|_| std::array::from_fn(|_| rng.usize(0..BLOCKS as usize))).collect();
+        // One after the other: what tens of thousands of cells show in all of them would take more memory than all that is known of them.
+        let drawn = || draws.iter().map(|draw| self.seen(kind, &blocks, Some(draw)));
+        let named = |seen: Seen| culprits(self.parts, self.of, &seen).map_or(Vec::new(), |found| found.0);
+        let again: Vec<Vec<usize>> = drawn().map(named).collect();
         let sure = |part: &usize| again.iter().filter(|names| names.contains(part)).count() >= AGREE;
         if names.is_empty() || !names.iter().all(sure) {
-            return vec![self.describe(kind, None, &everything, since, &seen, &drawn)];
+            return vec![self.describe(kind, None, &everything, since, &seen, drawn())];
         }
         names
             .iter()
-            .map(|part| self.describe(kind, Some(*part), &self.parts[*part].cells, since, &seen, &drawn))
+            .map(|part| self.describe(kind, Some(*part), &self.parts[*part].cells, since, &seen, drawn()))
             .collect()
     }
 
@@ -85,7 +89,7 @@ impl View<'_> {
         cells: &[CellId],
         since: u64,
         seen: &Seen,
-        drawn: &[Seen],
+        drawn: impl Iterator<Item = Seen>,
     ) -> Placed {
         let moved = |cell: &CellId| match seen {
             Seen::Shift(by) => by[*cell as usize].is_some_and(|shift| shift != 0.0),
@@ -96,10 +100,8 @@ impl View<'_> {
         let sized = if part.is_some() { cells } else { &affected };
         let size = match seen {
             Seen::Shift(by) => {
-                let mut draws: Vec<f64> = drawn
-                    .iter()
-                    .map(|seen| if let Seen::Shift(by) = seen { effect(by, sized).exp() } else { 1.0 })
-                    .collect();
+                let mut draws: Vec<f64> =
+                    drawn.map(|seen| if let Seen::Shift(by) = seen { effect(&by, sized).exp() } else { 1.0 }).collect();
                 draws.sort_unstable_by(f64::total_cmp);
                 let value = effect(by, sized).exp();
                 let (low, high) = (draws[0].min(value), draws[draws.len() - 1].max(value));
@@ -136,15 +138,15 @@ impl View<'_> {
                     }
                 }),
                 Kind::Tail => stream.steps.iter().for_each(|step| {
-                    if let Some(block) = block(step.slot()) {
-                        let (above, of) = step.tail();
+                    if let Some(block) = block(step.slot) {
+                        let (above, of) = step.tail;
                         found[block].0 += above as f64;
                         found[block].1 += of as f64 * TAIL.1;
                     }
                 }),
                 _ => stream.steps.iter().for_each(|step| {
-                    if let Some(block) = block(step.slot()) {
-                        found[block].0 += f64::from(step.off);
+                    if let Some(block) = block(step.slot) {
+                        found[block].0 += step.off;
                         found[block].1 += 1.0;
                     }
                 }),
@@ -154,7 +156,7 @@ impl View<'_> {
         self.streams.iter().zip(self.masked).map(of).collect()
     }
 
-    fn seen(&self, kind: Kind, blocks: &Blocks, draw: Option<&[usize; BLOCKS as usize]>) -> Seen {
+    fn seen(&self, kind: Kind, blocks: &Blocks, draw: Option<&Draw>) -> Seen {
         let straight = std::array::from_fn(|block| block);
         let draw = draw.unwrap_or(&straight);
         let sums = blocks.iter().map(|blocks| {
@@ -181,8 +183,8 @@ impl View<'_> {
             let sum = self.lost(cells, since);
             return estimate(sum.lost, sum.sent).map(Size::Lost);
         }
-        let steps = streams.flat_map(|stream| stream.steps.iter()).filter(|step| step.slot() > since);
-        let (above, count) = steps.map(Step::tail).fold((0, 0), |sum, (above, of)| (sum.0 + above, sum.1 + of));
+        let steps = streams.flat_map(|stream| stream.steps.iter()).filter(|step| step.slot > since);
+        let (above, count) = steps.map(|step| step.tail).fold((0, 0), |sum, (above, of)| (sum.0 + above, sum.1 + of));
         estimate(above, count).map(Size::Slow)
     }
 
@@ -243,43 +245,30 @@ impl View<'_> {
         Some(Onset { earliest, likely: start(&series[likely]) * SLOT, latest: (series[last].slot + 1) * SLOT })
     }
 
+    /// What some cells had together, by slots.
     fn series(&self, kind: Kind, cells: &[CellId], from: u64) -> Vec<At> {
-        let mut found: Vec<At> = Vec::new();
+        let mut found = BTreeMap::<u64, At>::new();
+        let mut take = |at: At| {
+            if at.slot > from && at.slot <= self.now && at.weight > 0.0 {
+                let sum = found.entry(at.slot).or_insert(At { value: 0.0, weight: 0.0, ..at });
+                (sum.value, sum.weight) = (sum.value + at.value, sum.weight + at.weight);
+                sum.slots = sum.slots.max(at.slots);
+            }
+        };
         for cell in cells.iter().filter(|cell| !self.masked[**cell as usize]) {
             let stream = &self.streams[*cell as usize];
-            let step = |step: &Step| {
-                let (value, weight) = if kind == Kind::Tail {
-                    let (above, of) = step.tail();
-                    (above as f64, of as f64)
-                } else {
-                    (f64::from(step.off), 1.0)
-                };
-                At { slot: step.slot(), slots: step.slots(), value, weight }
-            };
             if kind == Kind::Loss {
-                let at = |(slot, losses): (u64, Losses)| At {
-                    slot,
-                    slots: 1,
-                    value: losses.lost as f64,
-                    weight: losses.sent as f64,
-                };
-                found.extend(stream.requests.iter().map(at));
+                stream.requests.iter().for_each(|(slot, losses)| {
+                    take(At { slot, slots: 1, value: losses.lost as f64, weight: losses.sent as f64 });
+                });
             } else {
-                found.extend(stream.steps.iter().map(step));
+                stream.steps.iter().for_each(|Step { slot, slots, off, tail: (above, of) }| {
+                    let (value, weight) = if kind == Kind::Tail { (above as f64, of as f64) } else { (off, 1.0) };
+                    take(At { slot, slots, value, weight });
+                });
             }
         }
-        found.retain(|at| at.slot > from && at.slot <= self.now && at.weight > 0.0);
-        found.sort_unstable_by_key(|at| at.slot);
-        found.dedup_by(|next, kept| {
-            let same = next.slot == kept.slot;
-            if same {
-                kept.value += next.value;
-                kept.weight += next.weight;
-                kept.slots = kept.slots.max(next.slots);
-            }
-            same
-        });
-        found
+        found.into_values().collect()
     }
 }
 

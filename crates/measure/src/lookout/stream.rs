@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::agent::{Own, Punctuality};
 use super::culprit::median;
 use super::evidence::Evidence;
-use super::kept::{Requests, Step, Steps, keep};
+use super::kept::{Requests, Step, Steps};
 use super::level::Level;
 use super::slot::SLOT;
 use crate::span::Span;
@@ -35,23 +35,27 @@ const STRAYS: (f64, u32) = (288.0, 72);
 /// Evidence below which nothing is growing yet.
 const GROWING: f64 = 100.0;
 
+/// Slots that may be gathered at the same time.
+pub const PENDING: u64 = 4;
+
 /// Answers of one second that took as long.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Value {
+pub struct Value {
     /// Logarithm of the response time.
     log: f32,
     count: u16,
-    /// Which of its slot.
+    /// Which of those that are gathered at the same time.
     second: u8,
     /// An end of the cell was late itself, so that it may be slow by that.
     is_blurred: bool,
 }
 
-/// What one slot of a cell had.
+/// What a cell had in the slots that are not judged yet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Gathered {
     values: Vec<Value>,
-    pub losses: Losses,
+    /// By slot, as [`Losses::packed`] has them.
+    losses: [[u32; 6]; PENDING as usize],
 }
 
 /// Requests of a stretch of time.
@@ -68,6 +72,17 @@ pub struct Losses {
 }
 
 impl Losses {
+    /// Those of one slot of one cell in half the room; of more than four billion as many.
+    fn packed(self) -> [u32; 6] {
+        [self.sent, self.lost, self.out, self.back, self.clean, self.lossy]
+            .map(|count| u32::try_from(count).unwrap_or(u32::MAX))
+    }
+
+    fn of(packed: [u32; 6]) -> Self {
+        let [sent, lost, out, back, clean, lossy] = packed.map(u64::from);
+        Self { sent, lost, out, back, clean, lossy }
+    }
+
     pub fn add(&mut self, other: &Self) {
         self.sent += other.sent;
         self.lost += other.lost;
@@ -88,11 +103,16 @@ impl Gathered {
     pub fn take(&mut self, second: u64, span: &Span, goes_on_silent: bool) {
         for (nanos, count) in span.times.buckets().filter(|(nanos, _)| *nanos > 0) {
             let (log, count) = ((nanos as f64).ln() as f32, u16::try_from(count).unwrap_or(u16::MAX));
-            self.values.push(Value { log, count, second: (second % SLOT) as u8, is_blurred: false });
+            // Few seconds are gathered at a time; room for more would stay empty.
+            if self.values.len() == self.values.capacity() {
+                self.values.reserve_exact(SLOT as usize);
+            }
+            self.values.push(Value { log, count, second: (second % (PENDING * SLOT)) as u8, is_blurred: false });
         }
         let sent = span.counts.messages_sent();
         let lost = sent.saturating_sub(span.counts.answered);
-        let losses = &mut self.losses;
+        let kept = &mut self.losses[(second / SLOT % PENDING) as usize];
+        let mut losses = Losses::of(*kept);
         (losses.out, losses.back) = (losses.out + span.lost_out, losses.back + span.lost_back);
         losses.sent += sent;
         losses.lost += lost;
@@ -105,24 +125,27 @@ impl Gathered {
         if goes_on_silent {
             losses.lost -= lost;
         }
+        *kept = losses.packed();
     }
 
-    /// Leaves out what the ends themselves did, the one that asks and the one that answers: who answers late may be overloaded as much as who asks late.
-    pub fn leave_out(&mut self, near: Own, far: Own) {
+    /// Takes out what a slot had, its answers into `values`, without what the ends themselves did, the one that asks and the one that answers: who answers late
+    /// may be overloaded as much as who asks late.
+    pub fn take_out(&mut self, slot: u64, (near, far): (Own, Own), values: &mut Vec<Value>) -> Losses {
+        let place = slot % PENDING;
         self.values.retain_mut(|value| {
-            let second = usize::from(value.second);
+            let second = u64::from(value.second);
+            if second / SLOT != place {
+                return true;
+            }
+            let second = (second % SLOT) as usize;
             value.is_blurred = near[second].max(far[second]) > Punctuality::Punctual;
-            far[second] < Punctuality::Disturbed
+            if far[second] < Punctuality::Disturbed {
+                values.push(*value);
+            }
+            false
         });
-        if far.contains(&Punctuality::Disturbed) {
-            self.losses = Losses::default();
-        }
-    }
-
-    /// Nothing, in the same room.
-    pub fn clear(&mut self) {
-        self.values.clear();
-        self.losses = Losses::default();
+        let losses = Losses::of(std::mem::take(&mut self.losses[place as usize]));
+        if far.contains(&Punctuality::Disturbed) { Losses::default() } else { losses }
     }
 }
 
@@ -297,43 +320,46 @@ impl Stream {
         self.step.iter_mut().for_each(|value| value.log += by as f32);
     }
 
-    /// Takes a slot that is over. Tells the evidence, and the median's distance from the level for the streams of its parts.
-    pub fn close(&mut self, slot: u64, gathered: &mut Gathered) -> (Held, Option<f64>) {
+    /// Takes a slot that is over, with its answers, of which it leaves none. Tells the evidence, and the median's distance from the level for the streams
+    /// of its parts.
+    pub fn close(&mut self, slot: u64, values: &mut Vec<Value>, losses: &Losses) -> (Held, Option<f64>) {
         let season = self.season(slot);
-        gathered.values.iter_mut().for_each(|value| value.log -= season as f32);
-        let held = Held { loss: self.close_losses(slot, &gathered.losses), ..Held::default() };
-        if gathered.values.is_empty() && self.step.is_empty() {
+        for value in values.iter_mut() {
+            value.log -= season as f32;
+        }
+        let held = Held { loss: self.close_losses(slot, losses), ..Held::default() };
+        if values.is_empty() && self.step.is_empty() {
             return (held, None);
         }
-        let of_slot = quantile(&mut gathered.values, 0.5);
+        let of_slot = quantile(values, 0.5);
         let off = self.level.at.filter(|_| self.level.is_warm()).zip(of_slot).map(|(at, median)| median - at);
         self.slots += 1;
-        let enough = count(&gathered.values) >= ENOUGH;
-        if self.step.is_empty() && enough {
-            self.step = std::mem::take(&mut gathered.values);
+        // What is a step by itself needs no room here.
+        let mut step = std::mem::take(&mut self.step);
+        let whole = if step.is_empty() && count(values) >= ENOUGH {
+            &mut *values
         } else {
-            self.step.append(&mut gathered.values);
+            // A cell that is asked once a second always has one under way.
+            step.reserve_exact(values.len());
+            step.append(values);
+            &mut step
+        };
+        let is_enough = count(whole) >= ENOUGH;
+        let held = if is_enough { self.close_step(slot, whole, held) } else { held };
+        if is_enough || self.slots > PATIENCE {
+            whole.clear();
+            self.slots = 0;
         }
-        if count(&self.step) < ENOUGH {
-            if self.slots > PATIENCE {
-                self.step.clear();
-                self.slots = 0;
-            }
-            return (held, off);
-        }
-        let held = self.close_step(slot, held);
-        std::mem::swap(&mut self.step, &mut gathered.values);
-        self.step.clear();
-        self.slots = 0;
+        self.step = step;
         (held, off)
     }
 
-    fn close_step(&mut self, slot: u64, mut held: Held) -> Held {
-        let Some(median) = quantile(&mut self.step, 0.5) else { return held };
+    fn close_step(&mut self, slot: u64, step: &mut Vec<Value>, mut held: Held) -> Held {
+        let Some(median) = quantile(step, 0.5) else { return held };
         let seconds = f64::from(self.slots) * SLOT as f64;
         let (slack, warm) = (self.level.slack(), self.level.is_warm());
         let off = self.level.step(median, seconds, self.growth.shifts(), self.held);
-        let (above, of) = self.close_tail(median, warm);
+        let tail = self.close_tail(step, median, warm);
         if warm && self.season.is_some() && slot >= self.looked + CREEPS && !self.held {
             self.looked = slot;
             if let Some(at) = self.level.at {
@@ -349,11 +375,11 @@ impl Stream {
         if warm {
             (held.slower, held.faster) = self.growth.shift(slot, self.level.smooth, slack);
         }
-        if warm && of > 0 {
+        if let (true, (above, of @ 1..)) = (warm, tail) {
             let slow = above as f64 / of as f64;
             held.tail = self.growth.tail.step(slot, |sum| sum.score((slow - TAIL.1) / (2.0 * TAIL.1)));
         }
-        keep(&mut self.steps, Step::new(slot, self.slots, off, (above, of)));
+        self.steps.keep(&Step { slot, slots: self.slots, off, tail });
         held
     }
 
@@ -364,24 +390,24 @@ impl Stream {
         self.level.at = Some(0.0);
         self.crept = Some(since);
         self.growth.drift.clear(since);
-        self.steps.iter_mut().for_each(|step| step.off += at as f32);
+        self.steps.shift(at);
     }
 
     /// Counts what is above the former 99th percentile, relative to the median, and of how many, and lets that percentile follow. 0 of 0 where most of the
     /// step came while an end was late itself.
-    fn close_tail(&mut self, median: f64, warm: bool) -> (u64, u64) {
-        let all = count(&self.step);
-        self.step.retain(|value| !value.is_blurred);
-        let of = count(&self.step);
+    fn close_tail(&mut self, step: &mut Vec<Value>, median: f64, warm: bool) -> (u64, u64) {
+        let all = count(step);
+        step.retain(|value| !value.is_blurred);
+        let of = count(step);
         if of * 2 < all {
             return (0, 0);
         }
         let Some(tail) = self.tail else {
-            self.tail = quantile(&mut self.step, 0.99).map(|high| high - median);
+            self.tail = quantile(step, 0.99).map(|high| high - median);
             return (0, of);
         };
         let limit = (median + tail) as f32;
-        let above = self.step.iter().filter(|value| value.log > limit).map(|value| u64::from(value.count)).sum();
+        let above = step.iter().filter(|value| value.log > limit).map(|value| u64::from(value.count)).sum();
         let slow = above as f64 / of as f64;
         let gain = match (warm, self.growth.tail.grows()) {
             (false, _) => 1.0,
@@ -430,9 +456,8 @@ impl Stream {
 
     /// Takes what the slots since `since` showed as normal, or the last step where that took longer.
     pub fn accept(&mut self, since: u64) {
-        let latest = self.steps.back().map_or(since, |step| step.slot().saturating_sub(1).min(since));
-        let mut off: Vec<f64> =
-            self.steps.iter().filter(|step| step.slot() > latest).map(|step| f64::from(step.off)).collect();
+        let latest = self.steps.iter().next().map_or(since, |step| step.slot.saturating_sub(1).min(since));
+        let mut off: Vec<f64> = self.steps.iter().filter(|step| step.slot > latest).map(|step| step.off).collect();
         if let (Some(at), Some(off)) = (self.level.at.as_mut(), median(&mut off)) {
             *at += off;
             // With a reference, that is what moves.

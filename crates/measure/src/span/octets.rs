@@ -5,7 +5,7 @@
 //! a count follows, which is 1 otherwise. Buckets are those of [`coarse`], numbered from 0, so that a minute of 60 answers takes about 70 octets, where an
 //! `HdrHistogram` V2 of the same buckets alone takes about 130.
 
-use super::{Distribution, Span, coarse};
+use super::{FURTHEST, Span, coarse};
 use crate::unit::Nanos;
 
 /// The form.
@@ -66,16 +66,17 @@ impl Span {
             }
         }
         let mut span = Self::of_fields(&fields);
-        let mut next = 0_u64;
+        let (mut last, mut next) = (0, 0_u64);
         while !rest.is_empty() {
             let head = take(&mut rest)?;
             let count = if head & 1 == 1 { take(&mut rest)? } else { 1 };
-            let value = next.checked_add(head >> 1).and_then(middle).ok_or(fault("a bucket beyond all"))?;
+            let value = next.checked_add(head >> 1).and_then(middle).filter(|value| *value <= FURTHEST);
+            let value = value.ok_or(fault("a bucket beyond all"))?;
             if count == 0 || count > MOST || span.times.count() > MOST - count {
                 return Err(fault("a count beyond what can be measured"));
             }
-            span.times.put(value, count);
-            next += (head >> 1) + 1;
+            span.times.push(last, value, count);
+            (last, next) = (value, next + (head >> 1) + 1);
         }
         // The last field tells a distribution that holds another number of values than were answered.
         let told = if fields[FIELDS - 1] == 0 { span.counts.answered } else { fields[FIELDS - 1] - 1 };
@@ -131,13 +132,6 @@ impl Span {
     }
 }
 
-impl Distribution {
-    /// How many buckets hold something.
-    pub fn occupied(&self) -> usize {
-        self.counts.len()
-    }
-}
-
 /// The number of the bucket whose middle `value` is.
 fn number(value: u64) -> u64 {
     let shift = u64::from((u64::BITS - value.leading_zeros()).saturating_sub(super::KEPT_BITS));
@@ -151,7 +145,8 @@ fn middle(number: u64) -> Option<u64> {
     (shift <= u64::from(u64::BITS - super::KEPT_BITS)).then(|| coarse(leading << shift))
 }
 
-fn put(octets: &mut Vec<u8>, mut value: u64) {
+/// Writes a number.
+pub(super) fn put(octets: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         octets.push(value as u8 | 0x80);
         value >>= 7;
@@ -159,7 +154,8 @@ fn put(octets: &mut Vec<u8>, mut value: u64) {
     octets.push(value as u8);
 }
 
-fn take(rest: &mut &[u8]) -> Result<u64, NoSpan> {
+/// Reads a number.
+pub(super) fn take(rest: &mut &[u8]) -> Result<u64, NoSpan> {
     let mut value = 0;
     for shift in (0..u64::BITS).step_by(7) {
         let (octet, after) = rest.split_first().ok_or(NoSpan { reason: "it ends within a number" })?;

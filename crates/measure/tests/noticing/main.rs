@@ -569,3 +569,26 @@ fn table_of_costs() {
     let state = serde_json::to_string(&lookout).unwrap().len();
     row!("| {cells} cells at 1 Hz | {each:.0} ns a cell and second | state {} kB |", state / 1_000);
 }
+
+/// Memory of this process, octets.
+fn resident() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
+}
+
+#[test]
+#[ignore = "minutes: make noticing"]
+fn table_of_memory() {
+    let mut network = Network::new(60, 4, 1, CORRELATED, 1);
+    let cells = network.mesh.cells.len() as u64;
+    let before = resident();
+    let mut lookout = Lookout::new(Settings::default(), network.mesh.clone());
+    let mut from = START;
+    for minutes in [0, 2, 66] {
+        let upto = START + 60 * minutes;
+        watch(&mut network, &mut lookout, from, upto);
+        from = upto;
+        row!("| {cells} cells at 1 Hz for {minutes} min | {} octets a cell |", (resident() - before) / cells);
+    }
+}
