@@ -157,7 +157,7 @@ pub fn read_tcp(service: Service, question: &[u8], answer: &[u8]) -> Reading {
     }
 }
 
-/// Asks whether TLS is spoken there ("SSLRequest" of PostgreSQL's message formats): one octet comes back, before any session.
+/// Asks whether TLS is spoken there (`SSLRequest` in PostgreSQL's message formats): one octet comes back, before any session.
 const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xD2, 0x16, 0x2F];
 
 /// The first thing that a program at work says, as its protocol is read.
