@@ -1,7 +1,7 @@
 //! PostgreSQL (protocol 3.0, "Message Flow" and "Message Formats" of its documentation): a session is opened, and `Sync` is answered by
 //! `ReadyForQuery`: the way through the backend without a statement.
 //!
-//! A server that asks for a password is given a proof that we know it ([`scram`]), and has to prove that it does; one that wants to have it in clear or as
+//! A server that asks for a password is given a proof that we know it (SCRAM-SHA-256), and has to prove that it does; one that wants to have it in clear or as
 //! MD5 is not.
 
 mod scram;
