@@ -31,6 +31,11 @@ impl CLoops {
         figure(&self.rr("both", carrier, waiting, &RECORDED_S.to_string(), port::free()).run(priority)?, "trans/s=")
     }
 
+    /// Pings a second of `ask`, to the Redis at `port`.
+    pub fn asked(&self, port: u16, priority: Priority) -> Result<f64> {
+        figure(&self.call("ask", &format!("{RECORDED_S} {port} {CLIENT_CPU}")).run(priority)?, "trans/s=")
+    }
+
     /// `rr` in one role; `stop` is seconds, or a count with an `x`.
     pub fn rr(&self, role: &str, carrier: Carrier, waiting: Waiting, stop: &str, port: u16) -> Call {
         let (carrier, waiting) = (carrier.word(), waiting.word());

@@ -12,6 +12,7 @@ pub mod machine;
 pub mod netperf;
 pub mod ping;
 pub mod process;
+pub mod redis;
 pub mod results;
 pub mod row;
 pub mod sockperf;

@@ -58,6 +58,15 @@ impl Sonde {
         number(&record, "/outcome/answered_per_s")
     }
 
+    /// Pings a second of the Redis at `port`, one at a time.
+    pub fn asked(&self, port: u16, priority: Priority) -> Result<f64> {
+        let words = format!(
+            "rtt redis://127.0.0.1:{port} --force --cpu {CLIENT_CPU} -t {RECORDED_S} --warm-up {WARM_UP} --json"
+        );
+        let printed = Call::new(&self.program, &words).run(priority)?;
+        number(&serde_json::from_str(&printed).context("sonde printed no JSON")?, "/outcome/answered_per_s")
+    }
+
     /// p99 of the slip of an open loop over UDP with hybrid pacing, microseconds.
     pub fn slip(&self, every_us: u64, priority: Priority) -> Result<f64> {
         let schedule = format!("--every {every_us}us --pace hybrid -t {RECORDED_S} --warm-up {WARM_UP}");

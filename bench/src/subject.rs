@@ -20,6 +20,7 @@ use crate::hping3::Hping3;
 use crate::netperf::Netperf;
 use crate::ping::Ping;
 use crate::process::{Call, Priority};
+use crate::redis;
 use crate::row::{self, Carrier, End, Feed, Figure, NetperfTest, Pinger, Row, Subject, Waiting};
 use crate::sonde::{Sonde, Stamps, said_by};
 use crate::trial::{Pair, alternate};
@@ -154,6 +155,14 @@ impl Bench {
             Subject::Flood { segments } => {
                 self.alternate(|| sonde.flood_unbounded(segments, priority), || c.flood(segments, priority))
             }
+            Subject::Asked => self.alternate(
+                || redis::asked(priority, |port| sonde.asked(port, priority)),
+                || redis::asked(priority, |port| c.asked(port, priority)),
+            ),
+            Subject::AskedByItsOwn => self.alternate(
+                || redis::asked(priority, |port| sonde.asked(port, priority)),
+                || redis::asked(priority, |port| redis::benchmark(port, priority)),
+            ),
             Subject::Memory { feed } => one(self.memory(feed, REMEMBERED.1)?, self.memory(feed, REMEMBERED.0)?),
         }
     }

@@ -1,5 +1,4 @@
-//! What applications speak, as far as a measurement needs it: how a connection is opened, what one request is, where a reply ends, and
-//! what kind of reply it is.
+//! Protocols of programs at work, as far as a measurement needs them: the opening of a connection, one request, the end of a reply, and its kind.
 //!
 //! A protocol over TCP is a [`Speech`]: a machine without a socket that takes octets as they come, in pieces of any length, and says
 //! what they were. It keeps no octets: what it did not take is offered again with more behind it. A protocol over UDP is a
@@ -30,18 +29,18 @@ use self::talk::Talk;
 
 pub use self::speech::{Came, Kind, Protocol, Reply, Speech, Taken, Words};
 
-/// What is asked, and in which protocol.
+/// A question to a program at work, in its protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Application {
     /// The protocol.
     pub protocol: &'static Protocol,
-    /// What one request is, as it is said: `PING`, `GET /health`, `A example.org`.
+    /// One request in words: `PING`, `GET /health`, `A example.org`.
     pub words: String,
-    /// How it is asked.
+    /// The way of asking.
     pub asked: Asked,
 }
 
-/// How a program is asked.
+/// The way a program is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Asked {
     /// Over TCP.
@@ -53,7 +52,7 @@ pub enum Asked {
 }
 
 impl Application {
-    /// What `protocol` asks over TCP by `talk`.
+    /// The question of `talk`, over TCP.
     pub fn talk(protocol: &'static Protocol, talk: Talk) -> Self {
         Self { protocol, words: talk.words(), asked: Asked::Talk(talk) }
     }

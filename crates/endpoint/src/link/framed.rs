@@ -28,7 +28,7 @@ use crate::stop::{GLANCE, Stop};
 
 /// Room for what has come and is not read yet: more than any head or line that a protocol believes.
 const ROOM: usize = 128 << 10;
-/// How long a connection may take to be made, and to be opened for requests.
+/// The longest that making a connection may take, and opening it for requests.
 const PATIENCE: Nanos = Nanos::secs(5);
 /// So many connections in a row that brought no reply end a run without a schedule: more would be a flood of connections.
 const MOST_FRUITLESS: u32 = 20;
@@ -37,29 +37,29 @@ const PAUSE: Nanos = Nanos::millis(100);
 /// After so long without a reply it is looked whether the server has said or ended something meanwhile.
 const IDLE: Nanos = Nanos::millis(1);
 
-/// Whom connections are made to, and how.
+/// The far end of connections, and the way they are made.
 #[derive(Clone, Debug)]
 pub struct Door {
     /// Where.
     pub peer: SocketAddr,
     /// With which options.
     pub options: SocketOptions,
-    /// How replies are waited for.
+    /// The waiting for replies.
     pub waiting: Waiting,
-    /// Whether a request that does not go at once must not hold the thread, because replies wait to be read meanwhile.
+    /// True where a request that does not go at once must not hold the thread, because replies wait to be read meanwhile.
     pub patient: bool,
-    /// Whether requests have instants at which they are due: then one that finds no connection is refused at once. Otherwise it waits.
+    /// True where requests have instants at which they are due: then one that finds no connection is refused at once. Otherwise it waits.
     pub scheduled: bool,
-    /// What ends every wait.
+    /// The end of every wait.
     pub stop: Stop,
 }
 
-/// How long the steps before the first request took.
+/// Times of the steps before the first request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opened {
     /// The handshake of TCP.
     pub connect: Nanos,
-    /// What the protocol says before requests; absent where it says nothing.
+    /// The words of the protocol before requests; absent where it has none.
     pub prologue: Option<Nanos>,
 }
 
@@ -88,7 +88,7 @@ impl Trouble {
     }
 }
 
-/// What one look at a connection brought.
+/// The outcome of one look at a connection.
 #[derive(Debug)]
 enum Look {
     Reply(Digest),
@@ -107,14 +107,14 @@ pub struct Framed<S> {
     tally: Arc<Tally>,
     spinning: bool,
     incoming: Box<[u8]>,
-    /// What of it has come and is not read.
+    /// The part of it that has come and is not read, from here to `end`.
     begin: usize,
     end: usize,
-    /// What is there is the beginning of something: more has to come before it can be read.
+    /// Set where the unread part is the beginning of something: more has to come before it can be read.
     starved: bool,
     /// Octets read of the reply under way.
     read: u64,
-    /// What is left of a request, or of an answer to something nobody asked for.
+    /// The rest of a request, or of an answer to something nobody asked for.
     unsent: Vec<u8>,
     /// Requests that the engine has numbered so far: it counts them from 0, and calls [`Link::ready`] once for each.
     numbered: u64,
@@ -122,17 +122,17 @@ pub struct Framed<S> {
     outstanding: VecDeque<u64>,
     /// The numbers of those that went down with a connection and are still to be told so.
     lost: VecDeque<u64>,
-    /// Whom the latest refusal is about.
+    /// The number of the request that the latest refusal is about.
     blamed: Option<u64>,
     /// Nothing more can be asked on this connection.
     spent: bool,
-    /// Whether this connection has brought a reply.
+    /// Set once this connection has brought a reply.
     fruitful: bool,
     /// Connections in a row that brought none.
     fruitless: u32,
     /// The next connection is not made before this.
     not_before: Instant,
-    /// When the latest reply came.
+    /// The instant of the latest reply.
     heard: Instant,
     opened: Opened,
 }
@@ -182,7 +182,7 @@ impl<S: Speech> Framed<S> {
         &self.socket
     }
 
-    /// How long the steps before its first request took.
+    /// Times of the steps before its first request.
     pub fn opened(&self) -> Opened {
         self.opened
     }
@@ -202,7 +202,7 @@ impl<S: Speech> Framed<S> {
         })
     }
 
-    /// What the protocol says before requests, as far as the connection is not open by itself; whether it says anything.
+    /// Goes through the words of the protocol before requests; true where there are any.
     fn prologue(&mut self) -> Result<bool, EndpointError> {
         self.speech.begin();
         let peer = self.door.peer;
@@ -322,7 +322,7 @@ impl<S: Speech> Framed<S> {
         (self.begin, self.end, self.read) = (0, 0, 0);
     }
 
-    /// What trouble makes of the request that is waited for: a form of what came in its place, or a refusal.
+    /// The end of the request that is waited for by trouble: a form of what came in its place, or a refusal.
     #[cold]
     fn suffer(&mut self, trouble: &Trouble, buffer: &mut [u8]) -> Result<Option<usize>, Fault> {
         let had = !self.outstanding.is_empty();

@@ -172,7 +172,7 @@ fn datagram(
     Ok(connection)
 }
 
-/// What was answered on all connections, its kinds by their names.
+/// Replies of all connections together, their kinds by name.
 fn replies(tallies: &[Arc<Tally>], name: impl Fn(Kind) -> String) -> Replies {
     let mut replies = Replies::default();
     for tally in tallies {

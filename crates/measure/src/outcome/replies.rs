@@ -1,4 +1,4 @@
-//! What a program at work answered, in its own protocol.
+//! Replies of a program at work, by what they say in its own protocol.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub struct Replies {
     pub renewals: u64,
     /// The TCP handshake of the connections before the first request, nanoseconds, of several the median; absent over UDP.
     pub connect_ns: Option<Nanos>,
-    /// What the protocol says before the first request (a greeting, a session), nanoseconds, likewise; absent where it says nothing.
+    /// The greeting or the session before the first request, nanoseconds, likewise; absent where the protocol has none.
     pub prologue_ns: Option<Nanos>,
 }
 
@@ -31,9 +31,9 @@ pub struct Replies {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Kind {
-    /// How many.
+    /// Their number.
     pub count: u64,
-    /// Whether their requests count as answered; otherwise as refused.
+    /// True where their requests count as answered; otherwise they count as refused.
     pub answers: bool,
 }
 

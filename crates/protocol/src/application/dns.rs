@@ -75,7 +75,7 @@ pub enum QuestionError {
     Type(String),
 }
 
-/// What is asked.
+/// A question, and its words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
     /// The message, its number zero.
@@ -122,7 +122,7 @@ impl Question {
         self.message.len()
     }
 
-    /// What `message` is: its number and its reply, where it is the answer to this question.
+    /// Number and reply in `message`, where it is the answer to this question.
     #[inline]
     fn read(&self, message: &[u8]) -> Option<(u16, Reply)> {
         let [high, low, first, second, ..] = *message else { return None };
@@ -147,7 +147,7 @@ impl Question {
     }
 }
 
-/// Whether `rest` begins with the question that was asked: names are the same in capitals (RFC 4343).
+/// True where `rest` begins with the question that was asked: names are the same in capitals (RFC 4343).
 fn is_question(rest: &[u8], asked: &[u8]) -> bool {
     rest.get(..asked.len()).is_some_and(|given| given.eq_ignore_ascii_case(asked))
 }
@@ -171,7 +171,7 @@ impl OverTcp {
         Self { shuffle: Shuffle(draw), ..self }
     }
 
-    /// What it asks.
+    /// Its question in words.
     pub fn words(&self) -> &str {
         self.question.words()
     }

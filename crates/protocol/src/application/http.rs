@@ -80,7 +80,7 @@ pub struct Request {
     pub target: String,
     /// Further fields, in their order.
     pub fields: Vec<(String, String)>,
-    /// What is sent with it.
+    /// The octets behind its head.
     pub body: Vec<u8>,
     /// The program that asks.
     pub agent: String,
@@ -132,7 +132,7 @@ fn is_token(word: &str) -> bool {
 pub struct Http {
     request: Vec<u8>,
     words: String,
-    /// Whether responses have no body whatever their fields say.
+    /// Set where responses have no body whatever their fields say.
     headless: bool,
     expected: Expected,
     stage: Stage,
@@ -140,7 +140,7 @@ pub struct Http {
     reply: Reply,
 }
 
-/// Where in a response the reader is.
+/// The place in a response that the reader has come to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Stage {
     Head,
@@ -151,13 +151,13 @@ enum Stage {
     ToTheEnd,
 }
 
-/// What is read from a head.
+/// The parts of a head that say where the response ends.
 struct Head {
     octets: usize,
     status: u16,
     length: Option<u64>,
     chunked: bool,
-    /// Whether a coding stands last that does not say where it ends.
+    /// Set where a coding stands last that does not say where it ends.
     endless: bool,
     closes: bool,
 }
@@ -185,7 +185,7 @@ impl Http {
         })
     }
 
-    /// What it asks, as it is said: `GET /health`.
+    /// Its request in words: `GET /health`.
     pub fn words(&self) -> &str {
         &self.words
     }

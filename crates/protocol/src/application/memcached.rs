@@ -21,7 +21,7 @@ const ANSWERED: Kind = Kind(0);
 /// Refusals by their first word; the place is the kind.
 const REFUSALS: [&str; 4] = ["", "ERROR", "CLIENT_ERROR", "SERVER_ERROR"];
 
-/// What is asked.
+/// A client of memcached, by its question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Memcached {
     /// Nothing, to be answered.

@@ -22,7 +22,7 @@ pub struct Mqtt {
     is_open: bool,
 }
 
-/// What a broker says where it lets nobody in (section 3.2.2.3).
+/// Reasons of a broker that lets nobody in (section 3.2.2.3).
 fn refusal(code: u8) -> &'static [u8] {
     match code {
         1 => b"unacceptable protocol version",

@@ -32,7 +32,7 @@ const KISSES: [&str; 6] = ["time", "RATE", "DENY", "RSTR", "INIT", "other kiss"]
 /// Packets of a client.
 #[derive(Clone, Debug)]
 pub struct Ntp {
-    /// What a number is mixed with.
+    /// Mixed into each number.
     key: u64,
     tally: Arc<Tally>,
     recorded: u64,
@@ -126,7 +126,7 @@ mod tests {
         message
     }
 
-    /// What a server says to `request`.
+    /// The reply of a server to `request`.
     fn answer(request: &[u8; LENGTH], stratum: u8, reference: [u8; 4]) -> [u8; LENGTH] {
         let mut reply = [0; LENGTH];
         (reply[0], reply[1]) = (0b00_100_100, stratum);

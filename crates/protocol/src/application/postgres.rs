@@ -31,14 +31,14 @@ const LONGEST: usize = 64 << 10;
 const READY: Kind = Kind(0);
 const ERROR: Kind = Kind(1);
 
-/// Who we are there.
+/// A login: role, database and password.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Login {
     /// The role.
     pub user: String,
     /// The database; absent: that of the role's name.
     pub database: Option<String>,
-    /// What proves it, where there is something.
+    /// Its proof, where there is one.
     pub password: Option<Password>,
 }
 
@@ -67,7 +67,7 @@ impl Postgres {
         Self { draw, ..self }
     }
 
-    /// What is asked of us to be let in.
+    /// Answers a demand for a login.
     fn authenticate(&mut self, body: &[u8]) -> Result<(), &'static str> {
         let Some((code, rest)) = body.split_first_chunk() else { return Err("asks for a password in no known way") };
         match u32::from_be_bytes(*code) {
@@ -118,7 +118,7 @@ impl Postgres {
     }
 }
 
-/// What an error says to people: its field `M`.
+/// The words of an error for people: its field `M`.
 fn words(body: &[u8]) -> &[u8] {
     let mut fields = body.split(|octet| *octet == 0);
     fields.find_map(|field| field.strip_prefix(b"M")).unwrap_or(b"an error without words")

@@ -1,4 +1,4 @@
-//! What the protocols of programs at work have in common: a machine that takes octets, and what it says of them.
+//! Common to the protocols of programs at work: a machine that takes octets, and its findings.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,7 +7,7 @@ use measure::reach::Transport;
 
 /// A protocol over TCP: opens a connection, writes requests, reads replies.
 pub trait Speech {
-    /// What is said first on a new connection; empty where nothing is, or the server speaks first.
+    /// The first octets on a new connection; empty where there are none, or the server speaks first.
     fn opening(&self) -> Cow<'static, [u8]> {
         Cow::Borrowed(&[])
     }
@@ -15,7 +15,7 @@ pub trait Speech {
     /// A new connection begins: nothing of an earlier one is remembered.
     fn begin(&mut self) {}
 
-    /// Whether requests may be sent as things stand; [`Came::Opened`] tells when that changes.
+    /// True while requests may be sent; [`Came::Opened`] tells when that begins.
     fn is_open(&self) -> bool {
         true
     }
@@ -26,7 +26,7 @@ pub trait Speech {
     /// Writes the mark of request `number` into it, where the protocol gives one back.
     fn mark(&self, _request: &mut [u8], _number: u64) {}
 
-    /// How many bits of a number come back, where a mark does.
+    /// Bits of a number that come back, where a mark does.
     fn mark_bits(&self) -> u32 {
         u32::BITS
     }
@@ -34,7 +34,7 @@ pub trait Speech {
     /// Takes what it can of `octets`, which come next on the connection, and says what they were. Taking none of them asks for more.
     fn take(&mut self, octets: &[u8]) -> Taken;
 
-    /// What the latest [`Came::Aside`] or [`Came::Opened`] wants to be answered with; empty: nothing.
+    /// The answer that the latest [`Came::Aside`] or [`Came::Opened`] wants; empty: none.
     fn answer(&self) -> &[u8] {
         &[]
     }
@@ -48,12 +48,12 @@ pub trait Speech {
     fn kind(&self, kind: Kind) -> Cow<'static, str>;
 }
 
-/// What was taken.
+/// Octets that were taken, and their meaning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taken {
     /// Octets that are done with.
     pub octets: usize,
-    /// What they were.
+    /// Their meaning.
     pub came: Came,
 }
 
@@ -71,7 +71,7 @@ impl Taken {
         Self { octets, came: Came::Reply(reply) }
     }
 
-    /// What nobody asked for.
+    /// Octets that nobody asked for.
     pub fn aside(octets: usize) -> Self {
         Self { octets, came: Came::Aside }
     }
@@ -87,7 +87,7 @@ impl Taken {
     }
 }
 
-/// What octets of a stream were.
+/// The meaning of octets of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Came {
     /// A part of something: more has to come.
@@ -102,7 +102,7 @@ pub enum Came {
     Aside,
     /// Nothing of this protocol. What follows cannot be read any more.
     Unsound(
-        /// What is wrong with it.
+        /// The fault.
         &'static str,
     ),
 }
@@ -110,14 +110,14 @@ pub enum Came {
 /// A reply as it was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// What it says.
+    /// Its kind.
     pub kind: Kind,
-    /// Whether the program did what it was asked for.
+    /// True where the program did what it was asked for.
     pub sound: bool,
     /// The low [`Speech::mark_bits`] bits of the number of the request that it answers, where it carries them; otherwise it answers the
     /// oldest.
     pub number: Option<u32>,
-    /// Whether the server said that it closes the connection behind it.
+    /// True where the server said that it closes the connection behind it.
     pub closes: bool,
 }
 
@@ -133,14 +133,14 @@ impl Reply {
     }
 }
 
-/// What a reply says, as a number that the protocol gives it: an HTTP status, a DNS response code.
+/// The kind of a reply, as a number that the protocol gives it: an HTTP status, a DNS response code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Kind(pub u16);
 
 /// Longest text of a server that is kept, octets.
 const LONGEST_WORDS: usize = 200;
 
-/// What a server says of itself, cut to a length that one reads. It comes from outside: whoever prints it escapes it.
+/// Words of a server, cut to a length that one reads. It comes from outside: whoever prints it escapes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Words(pub String);
 
@@ -170,13 +170,13 @@ pub(crate) fn line(octets: &[u8], longest: usize) -> Result<Option<(&[u8], usize
 /// A protocol that can be asked, by its names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Protocol {
-    /// What stands before `://`; the first is its name.
+    /// The words before `://`; the first is its name.
     pub schemes: &'static [&'static str],
-    /// What carries it.
+    /// Its transport.
     pub over: Transport,
     /// Its usual port.
     pub port: u16,
-    /// What one request is, in a line of help.
+    /// One request, in a line of help.
     pub asks: &'static str,
 }
 
@@ -217,7 +217,7 @@ pub(crate) mod tests {
         came
     }
 
-    /// What comes is read alike whole, octet by octet, and cut anywhere once.
+    /// Octets are read alike whole, octet by octet, and cut anywhere once.
     pub fn alike<S: Speech + Clone>(speech: &S, octets: &[u8]) -> Vec<Came> {
         let whole = hear(&mut speech.clone(), octets, |_| false);
         assert_eq!(hear(&mut speech.clone(), octets, |_| true), whole, "octet by octet");

@@ -104,7 +104,7 @@ impl Talk {
         }
     }
 
-    /// What one request is, as it is said.
+    /// One request in words.
     pub fn words(&self) -> String {
         match self {
             Self::Redis(_) | Self::Nats(_) => "PING".to_owned(),
@@ -155,7 +155,7 @@ impl Talk {
 /// A reply as a link hands it to [`Asking`]: what is left of it once it was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Digest {
-    /// What it says.
+    /// The reply.
     pub reply: Reply,
     /// Its octets.
     pub octets: u64,

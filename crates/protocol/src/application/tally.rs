@@ -1,4 +1,4 @@
-//! How many replies of each kind came on a connection. Written by the one thread that reads them, read when it has ended.
+//! Counts of the replies of a connection by kind. Written by the one thread that reads them, read when it has ended.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -51,7 +51,7 @@ impl Tally {
         add(&self.renewals);
     }
 
-    /// How often it was.
+    /// The number of renewals.
     pub fn renewals(&self) -> u64 {
         self.renewals.load(Ordering::Relaxed)
     }

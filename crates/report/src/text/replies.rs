@@ -1,4 +1,4 @@
-//! What a program at work answered: the kinds of its replies, and what went before the first request.
+//! Replies of a program at work by kind, and the steps before the first request.
 
 use measure::outcome::replies::{Kind, Replies};
 use measure::unit::grouped;

@@ -25,9 +25,9 @@ use crate::failure::Failure;
 use crate::program::PROGRAM;
 use crate::system::variable;
 
-/// Where nobody says how often a program at work is asked: a hundred times a second, one after the other.
+/// The usual interval of requests to a program at work: a hundred a second, one after the other.
 const INTERVAL: Nanos = Nanos::millis(10);
-/// What is asked oftener than this, requests per 1,000 seconds, wants a word.
+/// The highest rate without a word of the user's, requests per 1,000 seconds.
 const MOST_UNFORCED: u64 = 100_000;
 /// Longest file of fields or of a body, bytes.
 const LONGEST_FILE: u64 = 16 << 20;
@@ -37,14 +37,14 @@ const LONGEST_FILE: u64 = 16 << 20;
 pub struct Whom {
     /// The host.
     pub far: Far,
-    /// What is spoken, and what stands behind the host.
+    /// Protocol and target, of a URL.
     pub url: Option<Url>,
 }
 
 /// The part of a URL that is not its host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Url {
-    /// What stands before `://`.
+    /// The protocol of the scheme.
     pub protocol: &'static Protocol,
     /// The name that stands before the host, where one does.
     pub user: Option<String>,
@@ -76,7 +76,7 @@ fn schemes() -> Vec<String> {
     ALL.iter().flat_map(|protocol| protocol.schemes).map(|scheme| format!("{scheme}://")).collect()
 }
 
-/// What refines the question to a program at work.
+/// Options that refine the question to a program at work.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Application")]
 pub struct ApplicationOptions {
@@ -142,7 +142,7 @@ impl ApplicationOptions {
     /// The program that is asked at `whom`; `None` where one that is there for measurements is.
     ///
     /// # Errors
-    /// What does not belong to its protocol, a file that cannot be read, a question that cannot be asked.
+    /// An option of another protocol, a file that cannot be read, a question that cannot be asked.
     pub fn application(&self, whom: Option<&Whom>) -> Result<Option<Application>, Failure> {
         let url = whom.and_then(|whom| whom.url.as_ref());
         let protocol = match (self.app, url) {
@@ -264,10 +264,10 @@ impl ApplicationOptions {
     }
 }
 
-/// What is asked of a program at work where it was not said, in place of what a reflector is asked.
+/// Fills in the method for a program at work: carrier, size of a request, and where nobody said so schedule and window.
 ///
 /// # Errors
-/// What cannot be asked of one.
+/// A method that cannot be asked of one.
 pub fn towards(application: &Application, options: &ApplicationOptions, asked: Asked) -> Result<Asked, Failure> {
     let carrier = if application.protocol.over == Transport::Udp { Carrier::Udp } else { Carrier::Tcp };
     let name = application.protocol.name();

@@ -29,6 +29,9 @@ impl FromStr for Far {
 
     /// `name`, `name:7663`, `10.0.0.2:7663`, `fe80::1%eth0`, `[fe80::1]:7663`. A bare IPv6 address has no port.
     fn from_str(text: &str) -> Result<Self, String> {
+        if text.contains("://") {
+            return Err("is a URL: `sonde rtt URL` asks a program in its own protocol, and only that takes one".into());
+        }
         let (host, port) = split_port(text)?;
         if host.is_empty() || host.contains(char::is_whitespace) {
             return Err("is no host: write a name or an address, as in 10.0.0.2, db1:7663 or [fd00::2]:7663".into());

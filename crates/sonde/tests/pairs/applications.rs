@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 use testbed::process;
 
-/// How long a measurement of a few hundred requests may take on a machine that has other things to do.
+/// The patience with a measurement of a few hundred requests on a machine that has other things to do.
 const LIMIT: Duration = process::LIMIT;
 
 /// The record of `sonde rtt` with these words, and its exit status.
@@ -21,7 +21,7 @@ fn measured(words: &[&str]) -> (Value, Option<i32>) {
     (record, ended.code)
 }
 
-/// What `sonde rtt` says where it measures nothing.
+/// The words of a `sonde rtt` that measures nothing.
 fn refused(words: &[&str]) -> String {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_sonde"));
     command.arg("rtt").args(words);
@@ -30,7 +30,7 @@ fn refused(words: &[&str]) -> String {
     ended.stderr
 }
 
-/// How often a reply of this kind came.
+/// The count of replies of this kind.
 fn kind(record: &Value, name: &str) -> u64 {
     record["outcome"]["replies"]["kinds"][name]["count"].as_u64().unwrap_or(0)
 }
@@ -39,7 +39,7 @@ fn count(record: &Value, name: &str) -> u64 {
     record["outcome"]["counts"][name].as_u64().unwrap_or_else(|| panic!("no count of {name}: {record}"))
 }
 
-/// What a failed assertion shows of a record: how it ended, and not all that is known of this host.
+/// The part of a record that a failed assertion shows: its end and its counts, and not all that is known of this host.
 fn brief(record: &Value) -> String {
     format!("{} {} {}", record["ended"], record["outcome"]["counts"], record["outcome"]["replies"])
 }

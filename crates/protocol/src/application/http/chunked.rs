@@ -5,7 +5,7 @@ use crate::application::speech::line;
 /// Longest line of a chunk or a trailer that is believed, octets.
 const LONGEST_LINE: usize = 8 << 10;
 
-/// Where in a chunked body a reader is.
+/// The place in a chunked body that a reader has come to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Chunked {
     /// A line with the length of a chunk comes next.
@@ -21,7 +21,7 @@ impl Chunked {
     /// Takes what it can of `octets`, and says whether that was the end.
     ///
     /// # Errors
-    /// What is no chunk.
+    /// Octets that are no chunk.
     pub fn take(&mut self, octets: &[u8]) -> Result<(usize, bool), &'static str> {
         match self {
             Self::Length => {

@@ -37,7 +37,7 @@ impl fmt::Debug for Password {
 pub struct Scram {
     password: Password,
     nonce: String,
-    /// What the server has to say to prove itself; absent before our proof.
+    /// The proof that the server owes; absent before ours.
     expected: Option<Vec<u8>>,
     proved: bool,
 }
@@ -49,7 +49,7 @@ impl Scram {
         Self { password, nonce, expected: None, proved: false }
     }
 
-    /// Whether the server has proved that it knows the password.
+    /// True once the server has proved that it knows the password.
     pub fn is_proved(&self) -> bool {
         self.proved
     }

@@ -8,6 +8,7 @@ use endpoint::rtt::Protocol;
 use measure::method::{
     Asked, Carrier, Far as Peer, Method, Pattern, Schedule, Sizes, SocketOptions, SourcePorts, Stop, Waiting,
 };
+use measure::reach::Transport;
 use measure::trace::Trace;
 use measure::unit::Bytes;
 use protocol::netperf::passphrase::Passphrase;
@@ -85,6 +86,9 @@ impl Plan {
         let stamp_key = options.path.reach.key.another(options.path.stamp_key.as_ref());
         let KeptOptions { strict, samples, histograms, .. } = options.recording.kept;
         let verify = Verify::of(options.verify)?;
+        if verify.is_some() {
+            refuse_unknown_lengths(&protocol)?;
+        }
         let result = options.result;
         Ok(Self { asked, trace: None, target, protocol, key, stamp_key, strict, samples, histograms, verify, result })
     }
@@ -105,6 +109,20 @@ impl Plan {
         let host = &self.target.as_ref()?.host;
         let (address, port) = value::port_in_address(host)?;
         Some(format!("{host} was read as one IPv6 address: where {port} is the port, write [{address}]:{port}"))
+    }
+}
+
+/// Refuses to find replies on the wire whose length nobody knows beforehand.
+fn refuse_unknown_lengths(protocol: &Protocol) -> Result<(), Failure> {
+    match protocol {
+        Protocol::Application(application) if application.protocol.over == Transport::Tcp => {
+            let what = format!(
+                "--verify finds replies on the wire by their length, which a program that speaks {} chooses",
+                application.protocol.name()
+            );
+            Err(Failure::usage(what).hint("capture beside it (tcpdump), or verify over UDP: dns://, ntp://"))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -36,6 +36,7 @@ fn a_port_that_was_read_as_part_of_an_address_is_found(host: &str, apart: Option
 #[test_case("[::1"; "open bracket")]
 #[test_case("[::1]80"; "no colon")]
 #[test_case("two words"; "a space")]
+#[test_case("redis://db1"; "a url")]
 fn what_is_no_far_side_is_refused(text: &str) {
     assert!(text.parse::<Far>().is_err());
 }

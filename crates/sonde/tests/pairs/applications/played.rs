@@ -10,7 +10,7 @@ use test_case::test_case;
 
 use super::{brief, count, kind, measured, refused};
 
-/// What a played server does with a connection.
+/// The behaviour of a played server on a connection.
 type Play = dyn Fn(TcpStream) -> std::io::Result<()> + Send + Sync;
 
 /// A server that plays on each of its connections, in this process; its URL without a path, and how many it has had.
@@ -245,6 +245,7 @@ fn a_broker_that_lets_nobody_in_is_told_in_its_words() {
 #[test_case(&["redis://127.0.0.1", "--rate", "1k/s"], "add --force"; "too often")]
 #[test_case(&["redis://127.0.0.1", "--peer", "netperf"], "exclude each other"; "two peers")]
 #[test_case(&["db1", "--expect", "2xx"], "is for HTTP"; "a word of HTTP")]
+#[test_case(&["redis://127.0.0.1", "--verify"], "by their length"; "a length nobody knows")]
 #[test_case(&["redis://127.0.0.1", "--app", "nats"], "two protocols"; "two protocols")]
 fn what_does_not_go_together_is_said(words: &[&str], told: &str) {
     let said = refused(words);

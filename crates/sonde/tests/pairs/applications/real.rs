@@ -254,7 +254,7 @@ fn postgres_is_synchronised_with_and_a_password_proved() {
     assert!(told.contains("wants a password"), "{told}");
 }
 
-/// What a first look at a port finds: the program there, and its row.
+/// The document of a first look at a port.
 fn looked(port: &str) -> serde_json::Value {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sonde"));
     command.args(["look", "127.0.0.1", "--port", port, "-t", "2", "--json"]);
