@@ -298,8 +298,11 @@ mod tests {
         let ended = run(&mut shell(&script), Stdio::null(), Nanos::millis(300), &Stop::default());
         assert!(matches!(ended, Err(Unfinished::TooLong(..))), "{ended:?}");
         let pid: u32 = std::fs::read_to_string(file).unwrap().trim().parse().unwrap();
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        assert!(stat.is_empty() || stat.contains(") Z") || !stat.contains("(sleep)"), "{stat}");
+        // It was killed, and is gone as soon as it has a processor to go on.
+        testbed::wait::until("its child is gone", || {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            stat.is_empty() || stat.contains(") Z") || !stat.contains("(sleep)")
+        });
     }
 
     /// It takes longer than it may be silent, and is never silent for nearly as long.

@@ -75,7 +75,9 @@ fn redis_is_pinged() {
 #[test]
 fn redis_without_a_login_answers_that() {
     let Some(server) = redis(&["--requirepass", "not known to us"]) else { return };
-    all_answered(&format!("redis://127.0.0.1:{}", server.port), &[], "redis", "PING", "NOAUTH", Some(34));
+    // It drops a client without a login that has more than a kilobyte of answers to take: one request is out at a time.
+    let url = format!("redis://127.0.0.1:{}", server.port);
+    all_answered(&url, &["--window", "1"], "redis", "PING", "NOAUTH", Some(34));
 }
 
 #[test_case("", "mn", "MN", 4; "nothing")]
