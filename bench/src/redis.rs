@@ -11,7 +11,7 @@ use crate::sonde::{CLIENT_CPU, SERVER_CPU, said_by};
 /// Pings of a run of its generator: about as many as the others make in their time.
 const PINGS: u32 = 40_000;
 
-/// What `ask` says of a Redis at the port that it is given, which stands for as long.
+/// The outcome of `ask` with a Redis at the port that it is given, which runs for as long.
 pub fn asked<T>(priority: Priority, ask: impl FnOnce(u16) -> Result<T>) -> Result<T> {
     let port = port::free();
     let words = format!("-c {SERVER_CPU} redis-server --port {port} --bind 127.0.0.1 --appendonly no");

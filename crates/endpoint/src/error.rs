@@ -76,7 +76,7 @@ pub enum Step {
     FirstExchange,
     /// Connecting to a program at work.
     Reach,
-    /// What a program at work wants before requests, and the first of these.
+    /// Opening a session with a program at work, and the first request to it.
     Ask,
     /// Measuring.
     Measure,

@@ -138,7 +138,7 @@ pub struct Finding {
     pub warmed: Warmed,
     /// What was seen on the wire; absent where it was not watched.
     pub wire: Option<Watched>,
-    /// What a program at work answered.
+    /// Replies of a program at work.
     pub replies: Option<Replies>,
 }
 

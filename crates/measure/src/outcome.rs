@@ -99,7 +99,7 @@ pub struct Outcome {
     /// The hops of some of their paths; absent where none were traced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hops: Option<Hops>,
-    /// What a program at work answered; absent where another one was asked.
+    /// Replies of a program at work; absent where another one was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replies: Option<Replies>,
 }

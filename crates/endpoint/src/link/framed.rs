@@ -1,7 +1,7 @@
 //! Requests and replies of an application on a TCP connection: a reply ends where its protocol says, and a connection that the server
 //! ends is made anew, outside of what is timed.
 //!
-//! What went down with a connection is told as refused, request by request. While a connection is made anew the others of its thread are not
+//! Requests that went down with a connection are told as refused, one by one. While a connection is made anew the others of its thread are not
 //! read.
 
 use std::collections::VecDeque;
@@ -57,8 +57,8 @@ pub struct Door {
 /// Times of the steps before the first request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opened {
-    /// The handshake of TCP.
-    pub connect: Nanos,
+    /// The handshake of TCP; absent where the clock went back.
+    pub connect: Option<Nanos>,
     /// The words of the protocol before requests; absent where it has none.
     pub prologue: Option<Nanos>,
 }
@@ -145,7 +145,7 @@ impl<S: Speech> Framed<S> {
     pub fn open(door: Door, speech: S, tally: Arc<Tally>) -> Result<Self, EndpointError> {
         let started = Monotonic::now();
         let socket = connect(&door)?;
-        let connect = Monotonic::now().since(started).unwrap_or_default();
+        let connect = Monotonic::now().since(started);
         let spinning = door.waiting == Waiting::Spin;
         let mut link = Self {
             door,
@@ -172,7 +172,7 @@ impl<S: Speech> Framed<S> {
         };
         let begun = Monotonic::now();
         if link.prologue()? {
-            link.opened.prologue = Some(Monotonic::now().since(begun).unwrap_or_default());
+            link.opened.prologue = Monotonic::now().since(begun);
         }
         Ok(link)
     }

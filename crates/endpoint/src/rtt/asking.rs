@@ -189,7 +189,7 @@ fn replies(tallies: &[Arc<Tally>], name: impl Fn(Kind) -> String) -> Replies {
 }
 
 fn timed_steps(replies: Replies, steps: &[Steps]) -> Replies {
-    let connect_ns = median(steps.iter().map(|steps| steps.connect).collect());
+    let connect_ns = median(steps.iter().filter_map(|steps| steps.connect).collect());
     let prologue_ns = median(steps.iter().filter_map(|steps| steps.prologue).collect());
     Replies { connect_ns, prologue_ns, ..replies }
 }

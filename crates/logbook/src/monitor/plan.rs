@@ -267,9 +267,9 @@ pub(super) fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Nanos, 
 pub struct Stranger<'a> {
     /// The name.
     pub name: &'a str,
-    /// What is wrong.
+    /// The fault, in words.
     pub what: String,
-    /// What to try.
+    /// Advice.
     pub hint: &'static str,
 }
 

@@ -46,7 +46,7 @@ impl Silence {
         self.from.is_none_or(|from| from <= now) && now < self.until
     }
 
-    /// Whether it names no place: then it is about all.
+    /// True where it names no place: then it is about all.
     pub fn is_everywhere(&self) -> bool {
         self.hosts.is_empty() && self.pairs.is_empty() && self.zones.is_empty()
     }

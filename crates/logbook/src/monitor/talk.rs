@@ -119,7 +119,7 @@ pub enum Told {
     },
     /// A second that is over: all that was due in it has come to its end.
     Beat(Beat),
-    /// What the agent did since it started: to whoever connects, and every ten seconds.
+    /// Counters of the agent since its start: to whoever connects, and every ten seconds.
     Counters(Counters),
     /// A cell cannot be measured as it was assigned; it is tried again. Not repeated while it stays so.
     Trouble {

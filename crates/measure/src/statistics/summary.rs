@@ -41,7 +41,7 @@ pub struct Extra {
     pub sockets: Vec<SocketFacts>,
     /// What the peer counted, from a reflector of ours.
     pub peer: PeerCounts,
-    /// What a program at work answered.
+    /// Replies of a program at work.
     pub replies: Option<Replies>,
 }
 
