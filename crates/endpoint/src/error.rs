@@ -76,6 +76,8 @@ pub enum Step {
     FirstExchange,
     /// Connecting to a program at work.
     Reach,
+    /// The TLS handshake with a program at work.
+    Secure,
     /// Opening a session with a program at work, and the first request to it.
     Ask,
     /// Measuring.
@@ -110,6 +112,7 @@ impl fmt::Display for Step {
             Self::ConnectData => f.write_str("open a data connection"),
             Self::FirstExchange => f.write_str("make a first exchange over UDP"),
             Self::Reach => f.write_str("connect"),
+            Self::Secure => f.write_str("make a TLS session"),
             Self::Ask => f.write_str("ask the program there"),
             Self::Measure => f.write_str("go on measuring"),
             Self::FetchReport => f.write_str("fetch the report"),

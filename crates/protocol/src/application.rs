@@ -26,6 +26,7 @@ use measure::method;
 
 use self::dns::Question;
 use self::talk::Talk;
+use crate::tls::Terms;
 
 pub use self::speech::{Came, Kind, Protocol, Reply, Speech, Taken, Words};
 
@@ -38,6 +39,8 @@ pub struct Application {
     pub words: String,
     /// The way of asking.
     pub asked: Asked,
+    /// The terms of TLS; absent where the protocol goes in clear.
+    pub tls: Option<Terms>,
 }
 
 /// The way a program is asked.
@@ -54,7 +57,7 @@ pub enum Asked {
 impl Application {
     /// The question of `talk`, over TCP.
     pub fn talk(protocol: &'static Protocol, talk: Talk) -> Self {
-        Self { protocol, words: talk.words(), asked: Asked::Talk(talk) }
+        Self { protocol, words: talk.words(), asked: Asked::Talk(talk), tls: None }
     }
 
     /// As a method and a record have it.
@@ -75,13 +78,17 @@ impl Application {
 /// All that can be asked.
 pub static ALL: &[Protocol] = &[
     redis::PROTOCOL,
+    redis::SECURE,
     memcached::PROTOCOL,
     http::PROTOCOL,
+    http::SECURE,
     dns::PROTOCOL,
     dns::OVER_TCP,
+    dns::OVER_TLS,
     ntp::PROTOCOL,
     nats::PROTOCOL,
     mqtt::PROTOCOL,
+    mqtt::SECURE,
     postgres::PROTOCOL,
 ];
 

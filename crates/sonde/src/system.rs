@@ -25,3 +25,8 @@ pub fn drawn_seed() -> u64 {
 pub fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
+
+/// The certificates that this host trusts, in DER; none where it has none.
+pub fn trusted_certificates() -> Vec<Vec<u8>> {
+    rustls_native_certs::load_native_certs().certs.iter().map(|certificate| certificate.to_vec()).collect()
+}

@@ -100,6 +100,12 @@ pub enum Hint {
         /// Why not a ping socket, in the system's words.
         unprivileged: String,
     },
+    /// Nobody whom we trust vouches for the server's certificate.
+    Untrusted,
+    /// The server's certificate is for another name.
+    Misnamed,
+    /// What listens there speaks no TLS.
+    NoTls,
     /// Watching the wire takes a capability.
     WatchForbidden,
     /// The kernel has no such protocol.

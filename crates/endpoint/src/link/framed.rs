@@ -4,6 +4,8 @@
 //! Requests that went down with a connection are told as refused, one by one. While a connection is made anew the others of its thread are not
 //! read.
 
+mod secured;
+
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -15,10 +17,12 @@ use protocol::application::talk::Digest;
 use protocol::application::tally::Tally;
 use protocol::application::{Came, Reply, Speech, Words};
 use protocol::link::{Fault, Link};
+use protocol::tls::{Facts, Terms, TlsError};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use socket2::Socket;
 
+use self::secured::{Fetched, Secured};
 use super::clockwork::{poll_one, poll_until};
 use crate::clock::Monotonic;
 use crate::error::{Cause, EndpointError, Step};
@@ -42,6 +46,8 @@ const IDLE: Nanos = Nanos::millis(1);
 pub struct Door {
     /// Where.
     pub peer: SocketAddr,
+    /// The terms of TLS; absent where the protocol goes in clear.
+    pub tls: Option<Terms>,
     /// With which options.
     pub options: SocketOptions,
     /// The waiting for replies.
@@ -55,10 +61,14 @@ pub struct Door {
 }
 
 /// Times of the steps before the first request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opened {
     /// The handshake of TCP; absent where the clock went back.
     pub connect: Option<Nanos>,
+    /// The handshake of TLS; absent where there is none.
+    pub secured: Option<Nanos>,
+    /// Its outcome.
+    pub tls: Option<Facts>,
     /// The words of the protocol before requests; absent where it has none.
     pub prologue: Option<Nanos>,
 }
@@ -74,6 +84,8 @@ enum Trouble {
     Declined(Words),
     /// It speaks something else.
     Foreign(&'static str),
+    /// TLS ends here.
+    Tls(TlsError),
 }
 
 impl Trouble {
@@ -83,6 +95,7 @@ impl Trouble {
             Self::System(errno) => EndpointError::new(step, peer, errno),
             Self::Closed => EndpointError::new(step, peer, Fault::Closed),
             Self::Declined(words) => EndpointError::new(step, peer, Cause::Peer(words.0)),
+            Self::Tls(error) => secured::told(error, peer),
             Self::Foreign(why) => EndpointError::new(step, peer, Cause::Peer(why.to_owned())),
         }
     }
@@ -103,6 +116,7 @@ enum Look {
 pub struct Framed<S> {
     door: Door,
     socket: Socket,
+    secured: Option<Secured>,
     speech: S,
     tally: Arc<Tally>,
     spinning: bool,
@@ -114,7 +128,7 @@ pub struct Framed<S> {
     starved: bool,
     /// Octets read of the reply under way.
     read: u64,
-    /// The rest of a request, or of an answer to something nobody asked for.
+    /// The rest of a request, or of an answer to something nobody asked for, as it goes over the connection.
     unsent: Vec<u8>,
     /// Requests that the engine has numbered so far: it counts them from 0, and calls [`Link::ready`] once for each.
     numbered: u64,
@@ -145,11 +159,19 @@ impl<S: Speech> Framed<S> {
     pub fn open(door: Door, speech: S, tally: Arc<Tally>) -> Result<Self, EndpointError> {
         let started = Monotonic::now();
         let socket = connect(&door)?;
-        let connect = Monotonic::now().since(started);
+        let connected = Monotonic::now();
+        let secured = secure(&socket, &door)?;
+        let opened = Opened {
+            connect: connected.since(started),
+            secured: secured.as_ref().and_then(|_| Monotonic::now().since(connected)),
+            tls: secured.as_ref().map(|secured| secured.facts().clone()),
+            prologue: None,
+        };
         let spinning = door.waiting == Waiting::Spin;
         let mut link = Self {
             door,
             socket,
+            secured,
             speech,
             tally,
             spinning,
@@ -168,7 +190,7 @@ impl<S: Speech> Framed<S> {
             fruitless: 0,
             not_before: Instant(0),
             heard: Instant(0),
-            opened: Opened { connect, prologue: None },
+            opened,
         };
         let begun = Monotonic::now();
         if link.prologue()? {
@@ -184,7 +206,7 @@ impl<S: Speech> Framed<S> {
 
     /// Times of the steps before its first request.
     pub fn opened(&self) -> Opened {
-        self.opened
+        self.opened.clone()
     }
 
     /// Asks once, to see that the peer speaks the protocol.
@@ -253,16 +275,35 @@ impl<S: Speech> Framed<S> {
         if self.end == self.incoming.len() {
             return Err(Trouble::Foreign("what comes has no end"));
         }
-        match recv(&self.socket, &mut self.incoming[self.end..], flags) {
-            Ok((0, _)) => self.ended(),
-            Ok((_, count)) => {
+        match self.fetch(flags)? {
+            Fetched::End => self.ended(),
+            Fetched::Octets(count) => {
                 self.end += count;
                 self.starved = false;
                 Ok(self.read_on()?.map_or(Look::Something, Look::Reply))
             }
-            Err(Errno::AGAIN | Errno::INTR) => Ok(Look::Nothing),
-            Err(errno) => Err(Trouble::System(errno)),
+            Fetched::Nothing => Ok(Look::Nothing),
         }
+    }
+
+    /// Takes what has come behind what is unread.
+    #[inline]
+    fn fetch(&mut self, flags: RecvFlags) -> Result<Fetched, Trouble> {
+        let room = &mut self.incoming[self.end..];
+        let Some(secured) = &mut self.secured else {
+            return match recv(&self.socket, room, flags) {
+                Ok((0, _)) => Ok(Fetched::End),
+                Ok((_, count)) => Ok(Fetched::Octets(count)),
+                Err(Errno::AGAIN | Errno::INTR) => Ok(Fetched::Nothing),
+                Err(errno) => Err(Trouble::System(errno)),
+            };
+        };
+        let before = self.unsent.len();
+        let fetched = secured.fetch(&self.socket, room, &mut self.unsent, flags)?;
+        if self.unsent.len() > before {
+            self.flush_now()?;
+        }
+        Ok(fetched)
     }
 
     /// Reads of what is there up to the end of a reply.
@@ -365,6 +406,7 @@ impl<S: Speech> Framed<S> {
             self.door.stop.wait(self.not_before);
         }
         let again = connect(&self.door).and_then(|socket| {
+            self.secured = secure(&socket, &self.door)?;
             self.socket = socket;
             (self.starved, self.begin, self.end, self.read) = (true, 0, 0, 0);
             self.prologue()
@@ -396,7 +438,8 @@ impl<S: Speech> Framed<S> {
         if octets.is_empty() {
             return Ok(());
         }
-        self.unsent.extend_from_slice(octets);
+        let sealed = self.secured.as_mut().map_or(octets, |secured| secured.seal(octets));
+        self.unsent.extend_from_slice(sealed);
         self.flush_now().map(|_| ())
     }
 
@@ -413,10 +456,9 @@ impl<S: Speech> Framed<S> {
         Ok(true)
     }
 
-    /// The part of a request that did not go at once.
+    /// Sends what is left of a request that did not go at once.
     #[cold]
-    fn send_rest(&mut self, rest: &[u8]) -> Result<(), Fault> {
-        self.unsent.extend_from_slice(rest);
+    fn send_rest(&mut self) -> Result<(), Fault> {
         let give_up = Monotonic::now().after(PATIENCE);
         while !self.door.patient && !self.flush_now().map_err(|_| self.down())? {
             if self.door.stop.requested() || Monotonic::now() >= give_up {
@@ -445,8 +487,34 @@ impl<S: Speech> Framed<S> {
     }
 
     fn has_more(&self) -> bool {
-        !self.lost.is_empty() || self.begin < self.end && !self.starved
+        !self.lost.is_empty()
+            || self.begin < self.end && !self.starved
+            || self.secured.as_ref().is_some_and(Secured::has_more)
     }
+
+    /// Says what has to be said for the session of TLS itself.
+    fn refresh(&mut self) -> Result<(), Fault> {
+        let Some(secured) = &mut self.secured else { return Ok(()) };
+        match secured.refresh(&mut self.unsent) {
+            Ok(()) if self.unsent.is_empty() => Ok(()),
+            Ok(()) => self.send_rest(),
+            Err(_) => Err(self.down()),
+        }
+    }
+}
+
+impl<S> Drop for Framed<S> {
+    fn drop(&mut self) {
+        if let Some(secured) = self.secured.as_mut().filter(|_| !self.spent && self.unsent.is_empty()) {
+            secured.close(&self.socket);
+        }
+    }
+}
+
+/// A session of TLS over a connection that was just made, where `door` wants one.
+fn secure(socket: &Socket, door: &Door) -> Result<Option<Secured>, EndpointError> {
+    let begin = |terms: &Terms| Secured::begin(socket, terms, door.peer, &door.stop);
+    door.tls.as_ref().map(begin).transpose()
 }
 
 /// A connected socket that blocks as `door` says.
@@ -479,18 +547,25 @@ impl<S: Speech> Link for Framed<S> {
         if self.outstanding.is_empty() && !self.spent && (self.end > 0 || Monotonic::now() > self.heard.after(IDLE)) {
             self.tidy();
         }
-        if self.spent { self.renew() } else { Ok(()) }
+        if self.spent { self.renew() } else { self.refresh() }
     }
 
     #[inline]
     fn send(&mut self, message: &[u8]) -> Result<(), Fault> {
         let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        let message = self.secured.as_mut().map_or(message, |secured| secured.seal(message));
         let result = if self.unsent.is_empty() { send(&self.socket, message, flags) } else { Ok(0) };
         self.outstanding.push_back(self.numbered.wrapping_sub(1));
         match result {
             Ok(count) if count == message.len() => Ok(()),
-            Ok(count) => self.send_rest(&message[count..]),
-            Err(Errno::AGAIN | Errno::INTR) => self.send_rest(message),
+            Ok(count) => {
+                self.unsent.extend_from_slice(&message[count..]);
+                self.send_rest()
+            }
+            Err(Errno::AGAIN | Errno::INTR) => {
+                self.unsent.extend_from_slice(message);
+                self.send_rest()
+            }
             Err(_) => {
                 // The fault tells of this one.
                 self.outstanding.pop_back();

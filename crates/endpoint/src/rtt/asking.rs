@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use measure::event::Event;
 use measure::method::{Carrier, Method, Pattern};
-use measure::outcome::replies::Replies;
+use measure::outcome::replies::{Replies, Tls};
 use measure::unit::{Bytes, Nanos};
 use protocol::application::dns::{self, OverUdp};
 use protocol::application::ntp::{self, Ntp};
@@ -14,6 +14,7 @@ use protocol::application::packet::Packet;
 use protocol::application::talk::{Asking, Digest, Talk};
 use protocol::application::tally::Tally;
 use protocol::application::{Application, Asked, Kind, Speech};
+use protocol::tls::Terms;
 
 use super::{Finding, PeerFacts, Task, clock_tolerance, conclude, timed, watch};
 use crate::clock::wall_offset;
@@ -68,7 +69,7 @@ pub(super) fn against(
                 .iter()
                 .zip(0..)
                 .map(|(tally, flow)| {
-                    let (connection, taken) = stream(flow, talk, tally, &scene)?;
+                    let (connection, taken) = stream(flow, (talk, application.tls.as_ref()), tally, &scene)?;
                     steps.push(taken);
                     Ok(connection)
                 })
@@ -114,7 +115,7 @@ fn refuse(method: &Method, application: &Application, peer: SocketAddr) -> Resul
 
 fn stream(
     flow: u32,
-    talk: &Talk,
+    (talk, tls): (&Talk, Option<&Terms>),
     tally: &Arc<Tally>,
     scene: &Scene<'_>,
 ) -> Result<(Conversation, Steps), EndpointError> {
@@ -123,6 +124,7 @@ fn stream(
     let talk = talk.clone().drawn(draw);
     let door = Door {
         peer,
+        tls: tls.cloned(),
         options: method.options_of(flow),
         waiting: method.waiting,
         patient: !exchanges::one_at_a_time(method),
@@ -191,7 +193,13 @@ fn replies(tallies: &[Arc<Tally>], name: impl Fn(Kind) -> String) -> Replies {
 fn timed_steps(replies: Replies, steps: &[Steps]) -> Replies {
     let connect_ns = median(steps.iter().filter_map(|steps| steps.connect).collect());
     let prologue_ns = median(steps.iter().filter_map(|steps| steps.prologue).collect());
-    Replies { connect_ns, prologue_ns, ..replies }
+    let tls_ns = median(steps.iter().filter_map(|steps| steps.secured).collect());
+    let tls = steps.first().and_then(|steps| steps.tls.as_ref()).map(|facts| Tls {
+        version: facts.version.to_owned(),
+        cipher_suite: facts.suite.clone(),
+        verified: facts.verified,
+    });
+    Replies { connect_ns, tls_ns, tls, prologue_ns, ..replies }
 }
 
 fn median(mut times: Vec<Nanos>) -> Option<Nanos> {

@@ -23,8 +23,25 @@ pub struct Replies {
     pub renewals: u64,
     /// The TCP handshake of the connections before the first request, nanoseconds, of several the median; absent over UDP.
     pub connect_ns: Option<Nanos>,
+    /// The TLS handshake of the connections before the first request, nanoseconds, likewise; absent where the protocol goes in clear.
+    /// Each is a full one: no earlier session is taken up again.
+    pub tls_ns: Option<Nanos>,
+    /// The outcome of the first connection's TLS handshake; absent likewise.
+    pub tls: Option<Tls>,
     /// The greeting or the session before the first request, nanoseconds, likewise; absent where the protocol has none.
     pub prologue_ns: Option<Nanos>,
+}
+
+/// The outcome of a TLS handshake.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Tls {
+    /// The version, as `TLS 1.3`.
+    pub version: String,
+    /// The cipher suite, by its registered name.
+    pub cipher_suite: String,
+    /// True where the server's certificate was verified; otherwise anybody may have answered.
+    pub verified: bool,
 }
 
 /// Replies of one kind.

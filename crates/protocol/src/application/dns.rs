@@ -20,10 +20,13 @@ pub const PROTOCOL: Protocol = Protocol {
     schemes: &["dns"],
     over: Transport::Udp,
     port: 53,
+    tls: None,
     asks: "an address; dns://HOST/NAME?type=AAAA says what is asked for",
 };
 /// The same over TCP.
 pub const OVER_TCP: Protocol = Protocol { schemes: &["dns+tcp"], over: Transport::Tcp, ..PROTOCOL };
+/// The same through TLS (RFC 7858).
+pub const OVER_TLS: Protocol = Protocol { schemes: &["dns+tls"], port: 853, tls: Some("dot"), ..OVER_TCP };
 
 /// Octets of a header.
 const HEADER: usize = 12;

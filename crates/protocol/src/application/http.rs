@@ -18,8 +18,11 @@ pub const PROTOCOL: Protocol = Protocol {
     schemes: &["http"],
     over: Transport::Tcp,
     port: 80,
+    tls: None,
     asks: "GET of the path, on connections that stay open",
 };
+/// The same through TLS.
+pub const SECURE: Protocol = Protocol { schemes: &["https"], port: 443, tls: Some("http/1.1"), ..PROTOCOL };
 
 /// Longest head of a response that is believed, octets; the reader of a connection has room for it.
 pub const LONGEST_HEAD: usize = 32 << 10;

@@ -12,6 +12,7 @@ pub const PROTOCOL: Protocol = Protocol {
     schemes: &["memcached"],
     over: Transport::Tcp,
     port: 11211,
+    tls: None,
     asks: "mn, a command that does nothing; memcached://HOST/version asks for the version",
 };
 

@@ -8,7 +8,10 @@ use measure::reach::Transport;
 use super::speech::{Came, Kind, Protocol, Reply, Speech, Taken};
 
 /// Its row.
-pub const PROTOCOL: Protocol = Protocol { schemes: &["mqtt"], over: Transport::Tcp, port: 1883, asks: "PINGREQ" };
+pub const PROTOCOL: Protocol =
+    Protocol { schemes: &["mqtt"], over: Transport::Tcp, port: 1883, tls: None, asks: "PINGREQ" };
+/// The same through TLS.
+pub const SECURE: Protocol = Protocol { schemes: &["mqtts"], port: 8883, tls: Some(""), ..PROTOCOL };
 
 /// Clean session, no name, and eighteen hours without a word before the broker ends it: the most that can be said (section 3.1.2.10).
 const CONNECT: &[u8] = &[0x10, 12, 0, 4, b'M', b'Q', b'T', b'T', 4, 2, 0xFF, 0xFF, 0, 0];

@@ -7,7 +7,8 @@ use measure::reach::Transport;
 use super::speech::{Came, Kind, Protocol, Reply, Speech, Taken, line};
 
 /// Its row.
-pub const PROTOCOL: Protocol = Protocol { schemes: &["nats"], over: Transport::Tcp, port: 4222, asks: "PING" };
+pub const PROTOCOL: Protocol =
+    Protocol { schemes: &["nats"], over: Transport::Tcp, port: 4222, tls: None, asks: "PING" };
 
 /// Longest line that is believed: `INFO` lists the servers of a cluster.
 const LONGEST_LINE: usize = 32 << 10;

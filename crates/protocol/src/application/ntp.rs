@@ -13,8 +13,13 @@ use crate::native::header::Flags;
 use crate::wire::{Reading, Wire};
 
 /// Its row.
-pub const PROTOCOL: Protocol =
-    Protocol { schemes: &["ntp"], over: Transport::Udp, port: 123, asks: "the time, as a client of version 4" };
+pub const PROTOCOL: Protocol = Protocol {
+    schemes: &["ntp"],
+    over: Transport::Udp,
+    port: 123,
+    tls: None,
+    asks: "the time, as a client of version 4",
+};
 
 /// Octets of a packet without extensions.
 pub const LENGTH: usize = 48;

@@ -20,6 +20,7 @@ pub const PROTOCOL: Protocol = Protocol {
     schemes: &["postgres", "postgresql"],
     over: Transport::Tcp,
     port: 5432,
+    tls: None,
     asks: "Sync, which runs no statement, in a session; postgres://USER@HOST/DATABASE",
 };
 

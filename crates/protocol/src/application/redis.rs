@@ -9,8 +9,15 @@ use measure::reach::Transport;
 use super::speech::{Came, Kind, Protocol, Reply, Speech, Taken, line};
 
 /// Its row.
-pub const PROTOCOL: Protocol =
-    Protocol { schemes: &["redis", "valkey"], over: Transport::Tcp, port: 6379, asks: "PING, its number given back" };
+pub const PROTOCOL: Protocol = Protocol {
+    schemes: &["redis", "valkey"],
+    over: Transport::Tcp,
+    port: 6379,
+    tls: None,
+    asks: "PING, its number given back",
+};
+/// The same through TLS.
+pub const SECURE: Protocol = Protocol { schemes: &["rediss"], tls: Some(""), ..PROTOCOL };
 
 /// Digits of a number, hexadecimal.
 const DIGITS: usize = 8;

@@ -176,6 +176,8 @@ pub struct Protocol {
     pub over: Transport,
     /// Its usual port.
     pub port: u16,
+    /// Its name in a TLS handshake (ALPN), where it goes through TLS: empty where servers know none.
+    pub tls: Option<&'static str>,
     /// One request, in a line of help.
     pub asks: &'static str,
 }

@@ -1,6 +1,6 @@
 //! Replies of a program at work by kind, and the steps before the first request.
 
-use measure::outcome::replies::{Kind, Replies};
+use measure::outcome::replies::{Kind, Replies, Tls};
 use measure::unit::grouped;
 
 use crate::layout::{INDENT, Page, Piece, Tone};
@@ -30,8 +30,13 @@ pub(super) fn tell(page: &mut Page, replies: &Replies) {
         let count = number::count(replies.renewals, "connection made anew", "connections made anew");
         format!("{count} because the server ended one")
     });
-    let connections: Vec<String> = [opened, prologue, renewals].into_iter().flatten().collect();
+    let secured = replies.tls_ns.map(|time| format!("TLS {time}"));
+    let connections: Vec<String> = [opened, secured, prologue, renewals].into_iter().flatten().collect();
     line(page, "before", &connections);
+    if let Some(Tls { version, cipher_suite, verified }) = &replies.tls {
+        let anybody = if *verified { "" } else { ". The certificate was not verified: anybody may have answered" };
+        line(page, "TLS", &[format!("{version}, {cipher_suite}{anybody}")]);
+    }
 }
 
 fn count(name: &str, kind: Kind) -> String {
@@ -57,7 +62,14 @@ mod tests {
 
     #[test]
     fn kinds_and_connections_are_told() {
-        let mut replies = Replies { renewals: 2, connect_ns: Some(Nanos(120_000)), ..Replies::default() };
+        let tls = Tls { version: "TLS 1.3".into(), cipher_suite: "TLS_AES_256_GCM_SHA384".into(), verified: false };
+        let mut replies = Replies {
+            renewals: 2,
+            connect_ns: Some(Nanos(120_000)),
+            tls_ns: Some(Nanos(900_000)),
+            tls: Some(tls),
+            ..Replies::default()
+        };
         replies.add("200".into(), true, 950);
         replies.add("503".into(), false, 50);
         replies.stretch(Bytes(90), Bytes(150));
@@ -65,7 +77,11 @@ mod tests {
         tell(&mut page, &replies);
         let text = page.finish();
         assert!(text.contains("200 (950), 503 (50, refused), 90 B to 150 B"), "{text}");
-        assert!(text.contains("connect 120 µs, 2 connections made anew because the server ended one"), "{text}");
+        assert!(
+            text.contains("connect 120 µs, TLS 900 µs, 2 connections made anew because the server ended"),
+            "{text}"
+        );
+        assert!(text.contains("TLS 1.3, TLS_AES_256_GCM_SHA384. The certificate was not verified"), "{text}");
         assert_eq!(named(&replies).as_deref(), Some("reply 200, 503"));
         assert_eq!(named(&Replies::default()), None);
     }

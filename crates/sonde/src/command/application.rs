@@ -19,6 +19,7 @@ use protocol::application::postgres::{Login, Password, Postgres};
 use protocol::application::redis::Redis;
 use protocol::application::talk::Talk;
 use protocol::application::{self, ALL, Application, Protocol};
+use protocol::tls::{Terms, TlsError, Trust};
 
 use crate::command::value::Far;
 use crate::failure::Failure;
@@ -80,7 +81,7 @@ fn schemes() -> Vec<String> {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Application")]
 pub struct ApplicationOptions {
-    /// Ask the program at HOST in this protocol: redis, memcached, http, dns, dns+tcp, ntp, nats, mqtt, postgres
+    /// Ask the program at HOST in this protocol: redis, rediss, memcached, http, https, dns, dns+tcp, dns+tls, ntp, nats, mqtt, mqtts, postgres
     ///
     /// The same as a URL: `sonde rtt redis://db1`. A program at work is asked 100 times a second unless a schedule is given.
     #[arg(long, value_name = "PROTOCOL", requires = "host", hide_possible_values = true, value_parser = protocols())]
@@ -95,6 +96,15 @@ pub struct ApplicationOptions {
     /// It proves that we know it (SCRAM-SHA-256) and is never sent; a server that wants it in clear or as MD5 does not get it.
     #[arg(long, value_name = "FILE")]
     pub password_file: Option<PathBuf>,
+    /// TLS: a file with the certificates to trust, in PEM [default: those that this host trusts]
+    #[arg(long, value_name = "FILE")]
+    pub ca: Option<PathBuf>,
+    /// TLS: the name that the certificate must be for, where HOST is another
+    #[arg(long, value_name = "NAME")]
+    pub tls_name: Option<String>,
+    /// TLS: do not verify the certificate: anybody may answer then, and the record says so
+    #[arg(long, conflicts_with = "ca")]
+    pub insecure: bool,
     /// HTTP: the request method, as in HEAD or POST [default: GET, with --body POST]
     #[arg(long, value_name = "METHOD")]
     pub request: Option<String>,
@@ -139,6 +149,12 @@ impl ApplicationOptions {
         given.into_iter().find_map(|(name, given)| given.then_some(name))
     }
 
+    fn is_of_tls(&self) -> Option<&'static str> {
+        let given =
+            [("--ca", self.ca.is_some()), ("--tls-name", self.tls_name.is_some()), ("--insecure", self.insecure)];
+        given.into_iter().find_map(|(name, given)| given.then_some(name))
+    }
+
     /// The program that is asked at `whom`; `None` where one that is there for measurements is.
     ///
     /// # Errors
@@ -156,13 +172,17 @@ impl ApplicationOptions {
             }
             (app, url) => app.or(url.map(|url| url.protocol)),
         };
-        let http = protocol.is_some_and(|protocol| *protocol == application::http::PROTOCOL);
+        let http = protocol.is_some_and(|protocol| matches!(protocol.name(), "http" | "https"));
         if let Some(option) = self.is_of_http().filter(|_| !http) {
             return Err(Failure::usage(format!("{option} is for HTTP")).hint("ask with http://HOST/PATH"));
         }
         let postgres = protocol.is_some_and(|protocol| *protocol == application::postgres::PROTOCOL);
         if self.password_file.is_some() && !postgres {
             return Err(Failure::usage("--password-file is for PostgreSQL").hint("ask with postgres://USER@HOST"));
+        }
+        if let Some(option) = self.is_of_tls().filter(|_| protocol.is_none_or(|protocol| protocol.tls.is_none())) {
+            return Err(Failure::usage(format!("{option} is for TLS"))
+                .hint("ask with https://, rediss://, mqtts:// or dns+tls://"));
         }
         if let Some(url) = url.filter(|url| url.user.is_some() && !postgres) {
             return Err(Failure::usage(format!("nobody logs in at {}", url.protocol.name()))
@@ -179,14 +199,14 @@ impl ApplicationOptions {
     fn asked(&self, protocol: &'static Protocol, whom: &Whom, target: &str) -> Result<Application, Failure> {
         let name = protocol.name();
         let asked = match name {
-            "http" => Talk::Http(Box::new(self.http(whom, target)?)),
+            "http" | "https" => Talk::Http(Box::new(self.http(protocol, whom, target)?)),
             "dns" => {
                 let question = question(target)?;
                 let words = question.words().to_owned();
-                return Ok(Application { protocol, words, asked: application::Asked::Dns(question) });
+                return Ok(Application { protocol, words, asked: application::Asked::Dns(question), tls: None });
             }
             // Each connection draws numbers of its own.
-            "dns+tcp" => Talk::Dns(Box::new(OverTcp::new(question(target)?, [0; 16]))),
+            "dns+tcp" | "dns+tls" => Talk::Dns(Box::new(OverTcp::new(question(target)?, [0; 16]))),
             "postgres" => Talk::Postgres(Box::new(Postgres::new(self.login(whom, target)?, [0; 16]))),
             "memcached" if target == "/version" => Talk::Memcached(Memcached::Version),
             _ if !matches!(target, "" | "/") => {
@@ -194,14 +214,47 @@ impl ApplicationOptions {
                     .hint(format!("write {name}://{} alone", whom.far.host)));
             }
             "ntp" => {
-                return Ok(Application { protocol, words: "time".to_owned(), asked: application::Asked::Ntp });
+                return Ok(Application {
+                    protocol,
+                    words: "time".to_owned(),
+                    asked: application::Asked::Ntp,
+                    tls: None,
+                });
             }
             "memcached" => Talk::Memcached(Memcached::NoOperation),
             "nats" => Talk::Nats(Nats::default()),
-            "mqtt" => Talk::Mqtt(Mqtt::default()),
+            "mqtt" | "mqtts" => Talk::Mqtt(Mqtt::default()),
             _ => Talk::Redis(Redis),
         };
-        Ok(Application::talk(protocol, asked))
+        let tls = protocol.tls.map(|inside| self.terms(whom, inside)).transpose()?;
+        Ok(Application { tls, ..Application::talk(protocol, asked) })
+    }
+
+    /// The terms of TLS with `whom`, for what is called `inside` there.
+    fn terms(&self, whom: &Whom, inside: &str) -> Result<Terms, Failure> {
+        let trust = match &self.ca {
+            Some(path) => {
+                let wrong = |why: &str| Failure::usage(format!("--ca {}: {why}", path.display())).about("--ca");
+                let trust = Trust::from_pem(&read(path, "--ca")?).map_err(|why| wrong(&why))?;
+                match trust {
+                    Trust::Roots(found) if found.is_empty() => return Err(wrong("has no certificate in PEM")),
+                    trust => trust,
+                }
+            }
+            None if self.insecure => Trust::Anybody,
+            None => Trust::Roots(crate::system::trusted_certificates()),
+        };
+        let host = whom.far.host.split('%').next().unwrap_or_default();
+        let name = self.tls_name.as_deref().unwrap_or(host);
+        Terms::new(name, &trust, inside).map_err(|error| {
+            let failure = Failure::usage(format!("{name}: {error}"));
+            match error {
+                TlsError::NoRoots => {
+                    failure.hint("install this system's certificates (ca-certificates), or name some by --ca")
+                }
+                _ => failure.hint("say by --tls-name which name its certificate is for"),
+            }
+        })
     }
 
     fn login(&self, whom: &Whom, target: &str) -> Result<Login, Failure> {
@@ -227,12 +280,12 @@ impl ApplicationOptions {
         })
     }
 
-    fn http(&self, whom: &Whom, target: &str) -> Result<Http, Failure> {
+    fn http(&self, protocol: &Protocol, whom: &Whom, target: &str) -> Result<Http, Failure> {
         let body = self.body.as_deref().map(|path| read(path, "--body")).transpose()?.unwrap_or_default();
         let usual = if self.body.is_some() { "POST" } else { "GET" };
         let request = Request {
             method: self.request.clone().unwrap_or_else(|| usual.to_owned()),
-            host: host_field(&whom.far),
+            host: host_field(&whom.far, protocol.port),
             target: if target.starts_with('/') { target.to_owned() } else { format!("/{target}") },
             fields: self.headers.as_deref().map(fields).transpose()?.unwrap_or_default(),
             body,
@@ -315,10 +368,10 @@ pub fn usual_port(protocol: &Spoken) -> Option<u16> {
 }
 
 /// The host as its URL has it: an IPv6 address in brackets, and a port where it is not the usual one.
-fn host_field(far: &Far) -> String {
+fn host_field(far: &Far, usual: u16) -> String {
     let address = far.host.split('%').next().unwrap_or_default();
     let host = if address.contains(':') { format!("[{address}]") } else { address.to_owned() };
-    match far.port.filter(|port| *port != application::http::PROTOCOL.port) {
+    match far.port.filter(|port| *port != usual) {
         Some(port) => format!("{host}:{port}"),
         None => host,
     }
@@ -375,7 +428,11 @@ mod tests {
 
     fn application(url: &str) -> Result<Application, String> {
         let whom: Whom = url.parse()?;
-        let found = ApplicationOptions::default().application(Some(&whom)).map_err(|failure| failure.told.what)?;
+        // Nobody is verified here: a machine without certificates would not do for it.
+        let insecure = whom.url.as_ref().is_some_and(|url| url.protocol.tls.is_some());
+        let found = ApplicationOptions { insecure, ..ApplicationOptions::default() }
+            .application(Some(&whom))
+            .map_err(|failure| failure.told.what)?;
         found.ok_or_else(|| "none".to_owned())
     }
 
@@ -389,6 +446,10 @@ mod tests {
     #[test_case("dns+tcp://[::1]", "dns+tcp NS .")]
     #[test_case("ntp://[::1]:1123", "ntp time")]
     #[test_case("postgresql://me@db1/shop", "postgres Sync")]
+    #[test_case("https://db1/health", "https GET /health")]
+    #[test_case("rediss://db1", "rediss PING")]
+    #[test_case("dns+tls://[::1]/example.org", "dns+tls A example.org")]
+    #[test_case("mqtts://db1:8884", "mqtts PINGREQ")]
     fn a_url_says_what_is_asked(url: &str, expected: &str) {
         let found = application(url).unwrap();
         assert_eq!(format!("{} {}", found.protocol.name(), found.words), expected);
@@ -410,7 +471,7 @@ mod tests {
 
     #[test]
     fn a_host_is_written_as_its_url_has_it() {
-        let host = |text: &str| host_field(&text.parse().unwrap());
+        let host = |text: &str| host_field(&text.parse().unwrap(), 80);
         assert_eq!(
             ["db1", "db1:80", "db1:81", "[fe80::1%eth0]:81"].map(host),
             ["db1", "db1", "db1:81", "[fe80::1]:81"]

@@ -80,6 +80,13 @@ fn known(hint: &Hint) -> Option<String> {
                  sysctl -w net.ipv4.ping_group_range='0 2147483647'\n  setcap cap_net_raw+ep /path/to/sonde\nor measure without ICMP: --tcp, --udp, --connect"
             ));
         }
+        Hint::Untrusted => {
+            "name the certificate that signed it (--ca FILE). With --insecure it is not verified: anybody may answer then"
+        }
+        Hint::Misnamed => "name the host as its certificate does, or say that name by --tls-name",
+        Hint::NoTls => {
+            "check the port: what listens there does not speak TLS. Without TLS: http://, redis://, dns+tcp://, mqtt://"
+        }
         Hint::WatchForbidden => {
             "run as root, or `setcap cap_net_raw+ep /path/to/sonde`, or remove --verify: capturing packets needs CAP_NET_RAW. \
              Without --verify the measurement is the same; only the packets are not checked"

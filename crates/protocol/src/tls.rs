@@ -1,0 +1,246 @@
+//! TLS as a client speaks it (RFC 8446, RFC 5246), without a socket.
+//!
+//! The handshake is rustls' own ([`handshake`]). Records behind it are sealed and opened here ([`record`]): with the keys of the handshake,
+//! in memory that was there before, so that nothing is allocated between a stamp and a socket.
+
+pub mod handshake;
+pub mod record;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::sync::Arc;
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{Resumption, WebPkiServerVerifier};
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use thiserror::Error as Told;
+
+/// Why no TLS came about, or why it ended.
+#[derive(Clone, Debug, PartialEq, Eq, Told)]
+pub enum TlsError {
+    /// Nobody whom we trust says so of the server.
+    #[error("it shows a certificate that nobody has signed whom this host trusts")]
+    Untrusted,
+    /// The certificate's time is over, or has not come.
+    #[error("it shows a certificate that is not valid now: {0}")]
+    Untimely(
+        /// The time, in words.
+        String,
+    ),
+    /// The certificate is for other names.
+    #[error("it shows a certificate for other names than {asked}{}", of(.shown))]
+    Misnamed {
+        /// The name that was asked for.
+        asked: String,
+        /// Names of the certificate, as far as they can be told.
+        shown: Vec<String>,
+    },
+    /// The certificate is none that can be believed, for another reason.
+    #[error("it shows a certificate that cannot be believed: {0}")]
+    Unbelievable(
+        /// The reason.
+        String,
+    ),
+    /// The server has ended it with an alert (RFC 8446, section 6).
+    #[error("it ends TLS with the alert {0}")]
+    Alert(
+        /// The alert's name or number.
+        String,
+    ),
+    /// What comes is no TLS.
+    #[error("it speaks something other than TLS")]
+    Foreign,
+    /// What comes is TLS, but not as it must be.
+    #[error("it breaks the rules of TLS: {0}")]
+    Unsound(
+        /// The fault.
+        String,
+    ),
+    /// The server closed the connection in the middle of the handshake.
+    #[error("it closes the connection during the TLS handshake")]
+    Closed,
+    /// The host's name cannot stand in a certificate.
+    #[error("it has a name that no certificate can be for")]
+    Unnameable,
+    /// There is no certificate to believe in.
+    #[error("it cannot be believed: there are no certificates to trust")]
+    NoRoots,
+}
+
+fn of(names: &[String]) -> String {
+    if names.is_empty() { String::new() } else { format!(": it is for {}", names.join(", ")) }
+}
+
+impl From<Error> for TlsError {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::InvalidCertificate(wrong) => of_certificate(wrong),
+            Error::AlertReceived(alert) => Self::Alert(format!("{alert:?}")),
+            Error::InvalidMessage(_) => Self::Foreign,
+            Error::NoApplicationProtocol => Self::Alert("NoApplicationProtocol".to_owned()),
+            other => Self::Unsound(other.to_string()),
+        }
+    }
+}
+
+fn of_certificate(wrong: CertificateError) -> TlsError {
+    match wrong {
+        CertificateError::UnknownIssuer => TlsError::Untrusted,
+        CertificateError::Expired | CertificateError::NotValidYet => TlsError::Untimely(wrong.to_string()),
+        CertificateError::ExpiredContext { time, not_after } => {
+            TlsError::Untimely(format!("it ended {} ago", span(time, not_after)))
+        }
+        CertificateError::NotValidYetContext { time, not_before } => {
+            TlsError::Untimely(format!("it begins in {}", span(not_before, time)))
+        }
+        CertificateError::NotValidForName => TlsError::Misnamed { asked: "the host".to_owned(), shown: Vec::new() },
+        CertificateError::NotValidForNameContext { expected, presented } => {
+            TlsError::Misnamed { asked: expected.to_str().into_owned(), shown: presented }
+        }
+        other => TlsError::Unbelievable(other.to_string()),
+    }
+}
+
+/// Time between two instants, in the largest unit that it has two of.
+fn span(later: UnixTime, earlier: UnixTime) -> String {
+    let seconds = later.as_secs().saturating_sub(earlier.as_secs());
+    let units = [(86_400, "days"), (3_600, "hours"), (60, "minutes")];
+    let unit = units.into_iter().find(|(unit, _)| seconds >= 2 * unit);
+    unit.map_or_else(|| format!("{seconds} seconds"), |(unit, name)| format!("{} {name}", seconds / unit))
+}
+
+/// Whom we believe that he is the host he is reached as.
+#[derive(Clone, Debug)]
+pub enum Trust {
+    /// Those whom one of these certificates vouches for, in DER.
+    Roots(
+        /// The certificates.
+        Vec<Vec<u8>>,
+    ),
+    /// Anybody: who answers is not known.
+    Anybody,
+}
+
+impl Trust {
+    /// The certificates of a file in PEM; what else stands in it is passed over. Empty where there is none.
+    ///
+    /// # Errors
+    /// A text that begins to be PEM and is not.
+    pub fn from_pem(text: &[u8]) -> Result<Self, String> {
+        let certificates = CertificateDer::pem_slice_iter(text).map(|found| found.map(|der| der.to_vec()));
+        certificates.collect::<Result<_, _>>().map(Self::Roots).map_err(|error| error.to_string())
+    }
+}
+
+/// The terms on which connections are made: who is believed, for which name, and the protocol that is spoken inside (ALPN, RFC 7301).
+#[derive(Clone)]
+pub struct Terms {
+    config: Arc<ClientConfig>,
+    name: ServerName<'static>,
+    verified: bool,
+}
+
+impl Terms {
+    /// Terms for the host that is reached as `host`: a name or an address. Empty `inside`: no protocol is named.
+    ///
+    /// # Errors
+    /// A name that no certificate can be for, certificates that are none.
+    pub fn new(host: &str, trust: &Trust, inside: &str) -> Result<Self, TlsError> {
+        let name = ServerName::try_from(host.to_owned()).map_err(|_| TlsError::Unnameable)?;
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let builder =
+            ClientConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions()?;
+        let mut config = match trust {
+            Trust::Roots(certificates) => {
+                let mut roots = RootCertStore::empty();
+                roots.add_parsable_certificates(certificates.iter().map(|der| CertificateDer::from(der.as_slice())));
+                if roots.is_empty() {
+                    return Err(TlsError::NoRoots);
+                }
+                let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
+                let verifier = verifier.map_err(|error| TlsError::Unbelievable(error.to_string()))?;
+                builder.with_webpki_verifier(verifier).with_no_client_auth()
+            }
+            Trust::Anybody => {
+                let verifier = Arc::new(Unverified(provider));
+                builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()
+            }
+        };
+        config.enable_secret_extraction = true;
+        // Each handshake is a full one, so that their times can be compared.
+        config.resumption = Resumption::disabled();
+        if !inside.is_empty() {
+            config.alpn_protocols.push(inside.as_bytes().to_vec());
+        }
+        let verified = matches!(trust, Trust::Roots(_));
+        Ok(Self { config: Arc::new(config), name, verified })
+    }
+}
+
+impl PartialEq for Terms {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.config, &other.config) && self.name == other.name
+    }
+}
+
+impl Eq for Terms {}
+
+impl fmt::Debug for Terms {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Terms").field("name", &self.name).field("verified", &self.verified).finish_non_exhaustive()
+    }
+}
+
+/// The outcome of a handshake.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// The version, as `TLS 1.3`.
+    pub version: &'static str,
+    /// The cipher suite by its registered name.
+    pub suite: String,
+    /// True where the certificate was verified.
+    pub verified: bool,
+}
+
+/// Believes every certificate, but not a signature that its key has not made.
+#[derive(Debug)]
+struct Unverified(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Unverified {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        rustls::crypto::verify_tls12_signature(message, cert, dss, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        rustls::crypto::verify_tls13_signature(message, cert, dss, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
