@@ -99,7 +99,12 @@ fn of_certificate(wrong: CertificateError) -> TlsError {
         }
         CertificateError::NotValidForName => TlsError::Misnamed { asked: "the host".to_owned(), shown: Vec::new() },
         CertificateError::NotValidForNameContext { expected, presented } => {
-            TlsError::Misnamed { asked: expected.to_str().into_owned(), shown: presented }
+            // Each stands in the words of its kind: `DnsName("db1")`, `IpAddress(127.0.0.1)`.
+            let bare = |name: &String| {
+                let inner = name.split_once('(').and_then(|(_, inner)| inner.strip_suffix(')')).unwrap_or(name);
+                inner.trim_matches('"').to_owned()
+            };
+            TlsError::Misnamed { asked: expected.to_str().into_owned(), shown: presented.iter().map(bare).collect() }
         }
         other => TlsError::Unbelievable(other.to_string()),
     }

@@ -22,7 +22,7 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use socket2::Socket;
 
-use self::secured::{Fetched, Secured};
+use self::secured::{Fetched, Hello, Secured};
 use super::clockwork::{poll_one, poll_until};
 use crate::clock::Monotonic;
 use crate::error::{Cause, EndpointError, Step};
@@ -157,10 +157,11 @@ impl<S: Speech> Framed<S> {
     /// # Errors
     /// A server that cannot be reached, that lets nobody in, or that speaks something else.
     pub fn open(door: Door, speech: S, tally: Arc<Tally>) -> Result<Self, EndpointError> {
+        let hello = hello(&door)?;
         let started = Monotonic::now();
         let socket = connect(&door)?;
         let connected = Monotonic::now();
-        let secured = secure(&socket, &door)?;
+        let secured = hello.map(|hello| hello.secure(&socket, &door.stop)).transpose()?;
         let opened = Opened {
             connect: connected.since(started),
             secured: secured.as_ref().and_then(|_| Monotonic::now().since(connected)),
@@ -405,8 +406,9 @@ impl<S: Speech> Framed<S> {
             }
             self.door.stop.wait(self.not_before);
         }
-        let again = connect(&self.door).and_then(|socket| {
-            self.secured = secure(&socket, &self.door)?;
+        let again = hello(&self.door).and_then(|hello| {
+            let socket = connect(&self.door)?;
+            self.secured = hello.map(|hello| hello.secure(&socket, &self.door.stop)).transpose()?;
             self.socket = socket;
             (self.starved, self.begin, self.end, self.read) = (true, 0, 0, 0);
             self.prologue()
@@ -511,10 +513,9 @@ impl<S> Drop for Framed<S> {
     }
 }
 
-/// A session of TLS over a connection that was just made, where `door` wants one.
-fn secure(socket: &Socket, door: &Door) -> Result<Option<Secured>, EndpointError> {
-    let begin = |terms: &Terms| Secured::begin(socket, terms, door.peer, &door.stop);
-    door.tls.as_ref().map(begin).transpose()
+/// The first words of TLS, where `door` wants it.
+fn hello(door: &Door) -> Result<Option<Hello>, EndpointError> {
+    door.tls.as_ref().map(|terms| Hello::new(terms, door.peer)).transpose()
 }
 
 /// A connected socket that blocks as `door` says.

@@ -24,7 +24,7 @@ pub struct Replies {
     /// The TCP handshake of the connections before the first request, nanoseconds, of several the median; absent over UDP.
     pub connect_ns: Option<Nanos>,
     /// The TLS handshake of the connections before the first request, nanoseconds, likewise; absent where the protocol goes in clear.
-    /// Each is a full one: no earlier session is taken up again.
+    /// From the client's first words, which stood ready, until it may send. Each is a full one: no earlier session is taken up again.
     pub tls_ns: Option<Nanos>,
     /// The outcome of the first connection's TLS handshake; absent likewise.
     pub tls: Option<Tls>,

@@ -3,6 +3,7 @@
 
 mod played;
 mod real;
+mod secured;
 
 use std::time::Duration;
 

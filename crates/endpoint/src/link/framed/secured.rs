@@ -46,29 +46,51 @@ pub struct Secured {
     sealed: Vec<u8>,
 }
 
-impl Secured {
+/// The first words of a handshake. They stand ready before a connection is made: the first key that a thread draws takes it some 40 ms,
+/// which is no time of the network's or the server's.
+#[derive(Debug)]
+pub struct Hello {
+    handshake: Handshake,
+    words: Vec<u8>,
+    peer: SocketAddr,
+}
+
+impl Hello {
+    /// Those to `peer`.
+    ///
+    /// # Errors
+    /// A system without random numbers.
+    pub fn new(terms: &Terms, peer: SocketAddr) -> Result<Self, EndpointError> {
+        let mut words = Vec::new();
+        let begun = Handshake::begin(terms).and_then(|mut handshake| {
+            handshake.go_on(&[], &mut words)?;
+            Ok(handshake)
+        });
+        Ok(Self { handshake: begun.map_err(|error| told(error, peer))?, words, peer })
+    }
+
     /// Secures a connection that was just made.
     ///
     /// # Errors
     /// A server that speaks something else, is not who it should be, or does not answer.
-    pub fn begin(socket: &Socket, terms: &Terms, peer: SocketAddr, stop: &Stop) -> Result<Self, EndpointError> {
+    pub fn secure(self, socket: &Socket, stop: &Stop) -> Result<Secured, EndpointError> {
+        let Self { mut handshake, mut words, peer } = self;
+        let fail = |cause| EndpointError::new(Step::Secure, peer, cause);
         let give_up = Monotonic::now().after(PATIENCE);
-        let mut handshake = Handshake::begin(terms).map_err(|error| told(error, peer))?;
-        let (mut out, mut buffer) = (Vec::new(), vec![0; ROOM]);
-        let mut came = 0;
+        let mut buffer = vec![0; ROOM];
         loop {
-            let step = handshake.go_on(&buffer[..came], &mut out);
-            let sent = hand_over(socket, &mut out, stop, give_up);
-            // Why the server is not believed comes before whether it heard so.
-            if step.map_err(|error| told(error, peer))? {
-                sent.map_err(|cause| EndpointError::new(Step::Secure, peer, cause))?;
-                break;
-            }
-            sent.map_err(|cause| EndpointError::new(Step::Secure, peer, cause))?;
-            came = wait_for(socket, &mut buffer, stop, give_up)
-                .map_err(|cause| EndpointError::new(Step::Secure, peer, cause))?;
+            hand_over(socket, &mut words, stop, give_up).map_err(fail)?;
+            let came = wait_for(socket, &mut buffer, stop, give_up).map_err(fail)?;
             if came == 0 {
                 return Err(told(TlsError::Closed, peer));
+            }
+            let step = handshake.go_on(&buffer[..came], &mut words);
+            let sent = hand_over(socket, &mut words, stop, give_up);
+            // Why the server is not believed comes before whether it heard so.
+            let done = step.map_err(|error| told(error, peer))?;
+            sent.map_err(fail)?;
+            if done {
+                break;
             }
         }
         let (session, early, behind) = handshake.finish().map_err(|error| told(error, peer))?;
@@ -77,9 +99,11 @@ impl Secured {
         let end = begin + behind.len();
         incoming[..begin].copy_from_slice(&early);
         incoming[begin..end].copy_from_slice(&behind);
-        Ok(Self { session, incoming, begin, end, data: 0..begin, sealed: Vec::with_capacity(SEALED) })
+        Ok(Secured { session, incoming, begin, end, data: 0..begin, sealed: Vec::with_capacity(SEALED) })
     }
+}
 
+impl Secured {
     /// The outcome of the handshake.
     pub fn facts(&self) -> &Facts {
         self.session.facts()

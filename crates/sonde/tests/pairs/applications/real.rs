@@ -13,14 +13,14 @@ use testbed::{port, skip, wait};
 use super::{brief, count, kind, measured, refused};
 
 /// A server, the folder that it lives in, and its port.
-struct Server {
-    port: u16,
+pub(super) struct Server {
+    pub(super) port: u16,
     _running: Running,
     folder: tempfile::TempDir,
 }
 
 /// Starts what `command` makes of a folder and a port; `None`, said aloud, where `program` is not installed.
-fn started(program: &str, over: Carrier, command: impl FnOnce(&Path, u16) -> Command) -> Option<Server> {
+pub(super) fn started(program: &str, over: Carrier, command: impl FnOnce(&Path, u16) -> Command) -> Option<Server> {
     let known =
         ["/usr/bin", "/usr/sbin", "/usr/local/bin"].iter().any(|folder| Path::new(folder).join(program).exists());
     if !known {
@@ -33,14 +33,14 @@ fn started(program: &str, over: Carrier, command: impl FnOnce(&Path, u16) -> Com
     Some(Server { port, _running: running, folder })
 }
 
-fn program(name: &str, words: &[&str]) -> Command {
+pub(super) fn program(name: &str, words: &[&str]) -> Command {
     let mut command = Command::new(name);
     // Where a daemon of a distribution is, an ordinary user's path need not lead.
     command.env("PATH", "/usr/bin:/usr/sbin:/usr/local/bin:/bin:/sbin").args(words);
     command
 }
 
-fn redis(more: &[&str]) -> Option<Server> {
+pub(super) fn redis(more: &[&str]) -> Option<Server> {
     started("redis-server", Carrier::Tcp, |folder, port| {
         let mut command = program("redis-server", &["--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]);
         command.args(["--port", &port.to_string(), "--dir"]).arg(folder).args(more);
@@ -49,7 +49,7 @@ fn redis(more: &[&str]) -> Option<Server> {
 }
 
 /// Two hundred requests, some at once: all are answered, each of this kind and length.
-fn all_answered(url: &str, words: &[&str], protocol: &str, request: &str, name: &str, octets: Option<u64>) {
+pub(super) fn all_answered(url: &str, words: &[&str], protocol: &str, request: &str, name: &str, octets: Option<u64>) {
     let words = [&[url, "-c", "200", "--rate", "2k/s", "--force"], words].concat();
     let (record, code) = measured(&words);
     assert_eq!((count(&record, "answered"), code), (200, Some(0)), "{}", brief(&record));
@@ -91,7 +91,8 @@ fn memcached_is_asked(path: &str, request: &str, name: &str, octets: u64) {
     all_answered(&url, &[], "memcached", request, name, Some(octets).filter(|octets| *octets > 0));
 }
 
-fn nginx() -> Option<Server> {
+/// An nginx that listens at its port as `listen` goes on.
+pub(super) fn nginx(listen: &str) -> Option<Server> {
     started("nginx", Carrier::Tcp, |folder, port| {
         let at = folder.display();
         let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
@@ -99,7 +100,7 @@ fn nginx() -> Option<Server> {
             .concat();
         let text = format!(
             "daemon off; pid {at}/pid; error_log {at}/error; worker_processes 1; events {{}} http {{ access_log off; {temporary}
-             server {{ listen 127.0.0.1:{port}; location /health {{ return 200 'ok\\n'; }} location /busy {{ return 503; }} }} }}"
+             server {{ listen 127.0.0.1:{port}{listen}; location /health {{ return 200 'ok\\n'; }} location /busy {{ return 503; }} }} }}"
         );
         fs::write(folder.join("conf"), text).unwrap();
         let mut command = program("nginx", &[]);
@@ -110,7 +111,7 @@ fn nginx() -> Option<Server> {
 
 #[test]
 fn nginx_is_asked_and_its_thousandth_reply_costs_no_request() {
-    let Some(server) = nginx() else { return };
+    let Some(server) = nginx("") else { return };
     let url = format!("http://127.0.0.1:{}/health", server.port);
     // One at a time: what is out when a connection ends goes down with it.
     all_answered(&url, &["--window", "1"], "http", "GET /health", "200", None);
@@ -122,21 +123,25 @@ fn nginx_is_asked_and_its_thousandth_reply_costs_no_request() {
     assert_eq!((count(&record, "refused"), kind(&record, "503"), code), (20, 20, Some(1)), "{}", brief(&record));
 }
 
-#[test_case("dns"; "over UDP")]
-#[test_case("dns+tcp"; "over TCP")]
-fn unbound_is_asked(scheme: &str) {
-    let server = started("unbound", Carrier::Udp, |folder, port| {
+/// An unbound that has `a.test`, with more lines in its section of the server, and waits over `carrier`.
+pub(super) fn unbound(carrier: Carrier, more: &str) -> Option<Server> {
+    started("unbound", carrier, |folder, port| {
         let at = folder.display();
         let text = format!(
             "server:\n interface: 127.0.0.1@{port}\n username: \"\"\n chroot: \"\"\n directory: \"{at}\"\n pidfile: \"{at}/pid\"\n use-syslog: no\n \
-             do-daemonize: no\n local-zone: \"test.\" static\n local-data: \"a.test. A 127.0.0.7\"\nremote-control:\n control-enable: no\n"
+             do-daemonize: no\n local-zone: \"test.\" static\n local-data: \"a.test. A 127.0.0.7\"\n{more}remote-control:\n control-enable: no\n"
         );
         fs::write(folder.join("conf"), text).unwrap();
         let mut command = program("unbound", &["-d", "-c"]);
         command.arg(folder.join("conf"));
         command
-    });
-    let Some(server) = server else { return };
+    })
+}
+
+#[test_case("dns"; "over UDP")]
+#[test_case("dns+tcp"; "over TCP")]
+fn unbound_is_asked(scheme: &str) {
+    let Some(server) = unbound(Carrier::Udp, "") else { return };
     let at = format!("{scheme}://127.0.0.1:{}", server.port);
     let octets = if scheme == "dns" { 40 } else { 42 };
     all_answered(&format!("{at}/a.test"), &[], scheme, "A a.test", "NOERROR", Some(octets));
@@ -157,15 +162,19 @@ fn nats_is_pinged() {
     assert_eq!(record["outcome"]["replies"]["renewals"], 0, "{}", brief(&record));
 }
 
-#[test]
-fn mosquitto_is_pinged() {
-    let server = started("mosquitto", Carrier::Tcp, |folder, port| {
-        fs::write(folder.join("conf"), format!("listener {port} 127.0.0.1\nallow_anonymous true\n")).unwrap();
+/// A mosquitto with more lines for its listener.
+pub(super) fn mosquitto(more: &str) -> Option<Server> {
+    started("mosquitto", Carrier::Tcp, |folder, port| {
+        fs::write(folder.join("conf"), format!("listener {port} 127.0.0.1\nallow_anonymous true\n{more}")).unwrap();
         let mut command = program("mosquitto", &["-c"]);
         command.arg(folder.join("conf"));
         command
-    });
-    let Some(server) = server else { return };
+    })
+}
+
+#[test]
+fn mosquitto_is_pinged() {
+    let Some(server) = mosquitto("") else { return };
     all_answered(&format!("mqtt://127.0.0.1:{}", server.port), &[], "mqtt", "PINGREQ", "PINGRESP", Some(2));
 }
 

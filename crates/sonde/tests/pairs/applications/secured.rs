@@ -1,0 +1,180 @@
+//! The same servers through TLS, with certificates made for the test.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::thread;
+
+use measure::method::Carrier;
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
+use test_case::test_case;
+
+use super::real::{self, all_answered};
+use super::{brief, count, measured, refused};
+
+/// A certificate authority in a folder, and a certificate that it signed.
+struct Signed {
+    folder: tempfile::TempDir,
+}
+
+impl Signed {
+    /// For `name`, until the begin of `until`.
+    fn new(name: &str, until: i32) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut params = CertificateParams::new([]).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let authority_key = KeyPair::generate().unwrap();
+        // Each has a name of its own.
+        params.distinguished_name.push(DnType::CommonName, folder.path().display().to_string());
+        let authority = params.self_signed(&authority_key).unwrap();
+        let mut server = CertificateParams::new([name.to_owned()]).unwrap();
+        (server.not_before, server.not_after) = (date_time_ymd(2_000, 1, 1), date_time_ymd(until, 1, 1));
+        let key = KeyPair::generate().unwrap();
+        let signed = server.signed_by(&key, &Issuer::new(params, authority_key)).unwrap();
+        let write = |name: &str, text: String| fs::write(folder.path().join(name), text).unwrap();
+        write("ca.pem", authority.pem());
+        write("server.pem", signed.pem());
+        write("server.key", key.serialize_pem());
+        // A server that drops its privileges reads them too.
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        Self { folder }
+    }
+
+    fn good() -> Self {
+        Self::new("127.0.0.1", 4_000)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn text(&self, name: &str) -> String {
+        self.path(name).display().to_string()
+    }
+
+    /// As nginx has it.
+    fn of_nginx(&self, more: &str) -> String {
+        format!(
+            " ssl; ssl_certificate {}; ssl_certificate_key {}{more}",
+            self.text("server.pem"),
+            self.text("server.key")
+        )
+    }
+
+    fn redis(&self) -> Option<real::Server> {
+        let (certificate, key) = (self.text("server.pem"), self.text("server.key"));
+        let port = testbed::port::free().to_string();
+        let words = ["--tls-cert-file", &certificate, "--tls-key-file", &key, "--tls-auth-clients", "no"];
+        let mut server = real::redis(&[&words[..], &["--tls-port", &port]].concat())?;
+        server.port = port.parse().unwrap();
+        Some(server)
+    }
+}
+
+#[test_case("TLSv1.2", "TLS 1.2")]
+#[test_case("TLSv1.3", "TLS 1.3")]
+fn nginx_is_asked(theirs: &str, ours: &str) {
+    let signed = Signed::good();
+    let Some(server) = real::nginx(&signed.of_nginx(&format!("; ssl_protocols {theirs}"))) else { return };
+    let (url, ca) = (format!("https://127.0.0.1:{}/health", server.port), signed.text("ca.pem"));
+    all_answered(&url, &["--window", "1", "--ca", &ca], "https", "GET /health", "200", None);
+    let (record, code) = measured(&[&url, "--ca", &ca, "-c", "1500", "--force", "--warm-up", "0"]);
+    let replies = &record["outcome"]["replies"];
+    assert_eq!((count(&record, "answered"), code), (1_500, Some(0)), "{}", brief(&record));
+    assert_eq!(replies["renewals"], 1, "its thousandth reply costs a connection, and no request");
+    assert_eq!((&replies["tls"]["version"], &replies["tls"]["verified"]), (&ours.into(), &true.into()), "{replies}");
+    assert!(replies["tls_ns"].as_u64() > Some(0), "{replies}");
+}
+
+#[test]
+fn redis_is_pinged() {
+    let signed = Signed::good();
+    let Some(server) = signed.redis() else { return };
+    let (url, ca) = (format!("rediss://127.0.0.1:{}", server.port), signed.text("ca.pem"));
+    all_answered(&url, &["--ca", &ca], "rediss", "PING", "PONG", Some(14));
+    all_answered(&url, &["--ca", &ca, "--window", "16"], "rediss", "PING", "PONG", Some(14));
+    all_answered(&url, &["--ca", &ca, "--connections", "4"], "rediss", "PING", "PONG", Some(14));
+}
+
+#[test]
+fn unbound_is_asked() {
+    let signed = Signed::good();
+    let (certificate, key) = (signed.text("server.pem"), signed.text("server.key"));
+    let port = testbed::port::free();
+    let more = format!(
+        " interface: 127.0.0.1@{port}\n tls-port: {port}\n tls-service-pem: \"{certificate}\"\n tls-service-key: \"{key}\"\n"
+    );
+    let Some(_server) = real::unbound(Carrier::Tcp, &more) else { return };
+    let url = format!("dns+tls://127.0.0.1:{port}/a.test");
+    all_answered(&url, &["--ca", &signed.text("ca.pem")], "dns+tls", "A a.test", "NOERROR", Some(42));
+}
+
+#[test]
+fn mosquitto_is_pinged() {
+    let signed = Signed::good();
+    let (certificate, key) = (signed.text("server.pem"), signed.text("server.key"));
+    let Some(server) = real::mosquitto(&format!("certfile {certificate}\nkeyfile {key}\n")) else { return };
+    let url = format!("mqtts://127.0.0.1:{}", server.port);
+    all_answered(&url, &["--ca", &signed.text("ca.pem")], "mqtts", "PINGREQ", "PINGRESP", Some(2));
+}
+
+#[test]
+fn who_is_not_believed_is_not_measured() {
+    let good = Signed::good();
+    let Some(server) = real::nginx(&good.of_nginx("")) else { return };
+    let url = format!("https://127.0.0.1:{}/health", server.port);
+    let told = refused(&[&url, "--ca", &Signed::good().text("ca.pem")]);
+    assert!(told.contains("nobody has signed whom this host trusts") && told.contains("--ca FILE"), "{told}");
+    let told = refused(&[&url, "--ca", &good.text("ca.pem"), "--tls-name", "db1"]);
+    assert!(told.contains("for other names than db1: it is for 127.0.0.1"), "{told}");
+    let (record, code) = measured(&[&url, "--insecure", "-c", "5"]);
+    assert_eq!((count(&record, "answered"), code), (5, Some(0)), "{}", brief(&record));
+    assert_eq!(
+        record["outcome"]["replies"]["tls"]["verified"], false,
+        "the record says that anybody may have answered"
+    );
+    let over = Signed::new("127.0.0.1", 2_001);
+    let Some(server) = real::nginx(&over.of_nginx("")) else { return };
+    let told = refused(&[&format!("https://127.0.0.1:{}/", server.port), "--ca", &over.text("ca.pem")]);
+    assert!(told.contains("is not valid now: it ended") && told.contains("days ago"), "{told}");
+}
+
+/// One connection at a time, to each of which `words` are said once it has said something; then it ends, or stays silent.
+fn played(words: &'static [u8], ends: bool) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut heard = [0; 4_096];
+            let _begin = stream.read(&mut heard);
+            let _sent = stream.write_all(words);
+            // A silent one waits until the client goes.
+            while !ends && matches!(stream.read(&mut heard), Ok(1..)) {}
+        }
+    });
+    port
+}
+
+#[test_case(b"", true, "closes the connection during the TLS handshake"; "it closes")]
+#[test_case(b"", false, "no answer within"; "it is silent")]
+#[test_case(b"-ERR unknown command\r\n", false, "speaks something other than TLS"; "it is no TLS")]
+#[test_case(b"\x15\x03\x03\x00\x02\x02\x28", true, "ends TLS with the alert HandshakeFailure"; "it refuses")]
+#[test_case(b"\x15\x03\x03\x00\x02\x02\x78", true, "ends TLS with the alert NoApplicationProtocol"; "it speaks another protocol")]
+fn a_handshake_that_leads_nowhere_is_told(words: &'static [u8], ends: bool, expected: &str) {
+    let told = refused(&[&format!("https://127.0.0.1:{}/", played(words, ends)), "--insecure", "-c", "5"]);
+    assert!(told.contains(expected), "{told}");
+}
+
+#[test]
+fn words_of_tls_are_for_tls() {
+    let told = refused(&["http://127.0.0.1:1/", "--insecure"]);
+    assert!(told.contains("--insecure is for TLS"), "{told}");
+    let told = refused(&["https://127.0.0.1:1/", "--ca", "/nowhere/ca.pem"]);
+    assert!(told.contains("--ca /nowhere/ca.pem"), "{told}");
+    let empty = tempfile::NamedTempFile::new().unwrap();
+    let told = refused(&["https://127.0.0.1:1/", "--ca", &empty.path().display().to_string()]);
+    assert!(told.contains("has no certificate in PEM"), "{told}");
+}
