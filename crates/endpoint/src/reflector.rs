@@ -206,8 +206,8 @@ impl Door {
         let tcp = listen::listen(listen::unbound(address, Type::STREAM, &Gate::default())?, address)?;
         let address = tcp.local_addr()?.as_socket().unwrap_or(address);
         let udp = listen::unbound(address, Type::DGRAM, &Gate::default())?;
-        udp.set_reuse_address(true)?;
-        // Each flow gets a socket of its own on this port, connected to its client.
+        // Each flow gets a socket of its own on this port, connected to its client. Not SO_REUSEADDR: any program that sets it too could
+        // take the port, and what comes to it.
         udp.set_reuse_port(true)?;
         datagram::prepare(&udp, address.is_ipv6())?;
         udp.bind(&SockAddr::from(address))?;

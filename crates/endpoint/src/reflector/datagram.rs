@@ -152,7 +152,6 @@ fn start(
 fn open(local: SocketAddr, from: SocketAddr, room: Option<Bytes>) -> std::io::Result<Socket> {
     let local = socket::beside(as_family_of(local.ip(), from), local.port(), from);
     let socket = Socket::new(Domain::for_address(from), Type::DGRAM, Some(Protocol::UDP))?;
-    socket.set_reuse_address(true)?;
     socket.set_reuse_port(true)?;
     if from.is_ipv6() {
         socket.set_only_v6(false)?;

@@ -80,6 +80,14 @@ impl Held {
         socket.peer_addr().ok()?.as_socket().zip(socket.local_addr().ok()?.as_socket())
     }
 
+    /// Has the kernel bring nothing more of the client's port to this socket of datagrams, whose turn is over: the port may be another
+    /// client's by now, and what came between a last look and the closing would be answered by nobody. It is connected to itself.
+    fn turn_away(&self) {
+        let own = self.socket.as_ref().and_then(|socket| socket.local_addr().ok().map(|own| (socket, own)));
+        // Where that does not go, the two stand as close together as can be.
+        let _turned = own.map(|(socket, own)| socket.connect(&own));
+    }
+
     /// Whose flow it is.
     pub fn session(&self) -> &Arc<Session> {
         &self.session
@@ -198,12 +206,12 @@ impl<L: Link + Send + std::fmt::Debug + 'static> Exchange<L> {
                 break end;
             }
         };
+        self.account(before);
         if end == FlowEnd::Quiet {
-            self.account(before);
             let shared = Arc::clone(&self.shared);
             return shared.yard.keep(self);
         }
-        self.leave(before);
+        self.end();
     }
 
     /// True where the client's port belongs to another session by now: the client has gone, and the next one got its port before that was
@@ -219,21 +227,6 @@ impl<L: Link + Send + std::fmt::Debug + 'static> Exchange<L> {
             is_anothers
         });
         !self.answerer.foreign.is_empty()
-    }
-
-    /// Ends it. What came for a session that has its port now begins a flow of that, once this one's socket is closed.
-    fn leave(mut self: Box<Self>, before: CpuTime) {
-        if !self.answerer.foreign.is_empty() {
-            if self.many { self.answerer.drain_many() } else { self.answerer.drain() }
-        }
-        let ends = self.held.ends().filter(|_| self.is_left());
-        self.account(before);
-        let (messages, shared) = (std::mem::take(&mut self.answerer.foreign), Arc::clone(&self.shared));
-        drop(self);
-        let Some((from, local)) = ends else { return };
-        for message in messages {
-            datagram::take_in(message, from, local, (&shared, None));
-        }
     }
 
     /// Tells the session what this thread did for it.
@@ -273,6 +266,26 @@ impl<L: Link + Send + std::fmt::Debug + 'static> Resting for Exchange<L> {
     fn used(&self, time: CpuTime) {
         self.held.session.used(time);
         self.held.session.rested();
+    }
+
+    /// What came for a session that has its client's port by now begins a flow of that.
+    fn end(mut self: Box<Self>) {
+        let ends = self.held.ends();
+        if ends.is_some() {
+            self.held.turn_away();
+            if self.many {
+                self.answerer.drain_many()
+            } else {
+                self.answerer.drain()
+            }
+            self.is_left();
+        }
+        let (messages, shared) = (std::mem::take(&mut self.answerer.foreign), Arc::clone(&self.shared));
+        drop(self);
+        let Some((from, local)) = ends else { return };
+        for message in messages {
+            datagram::take_in(message, from, local, (&shared, None));
+        }
     }
 
     fn resume(mut self: Box<Self>) {

@@ -46,6 +46,8 @@ pub trait Resting: fmt::Debug + Send {
     fn used(&self, time: CpuTime);
     /// Gives it a thread of its own.
     fn resume(self: Box<Self>);
+    /// Ends it.
+    fn end(self: Box<Self>);
 }
 
 /// All flows that rest.
@@ -144,9 +146,7 @@ impl Yard {
             return;
         }
         let _out = flow.socket().and_then(|socket| epoll::delete(&self.events, socket));
-        if turn == Turn::Busy {
-            flow.resume();
-        }
+        if turn == Turn::Busy { flow.resume() } else { flow.end() }
     }
 
     fn book(&self) -> MutexGuard<'_, Book> {
