@@ -105,7 +105,8 @@ fn is_same_host(record: &Record) -> bool {
 /// The protocol, with a connection for each request where there is one.
 pub(crate) fn protocol(method: &Method) -> Cow<'static, str> {
     if let Some(application) = method.traffic.application() {
-        return Cow::Owned(application.to_string());
+        let each = if method.traffic.connects() { ", a new connection per request" } else { "" };
+        return Cow::Owned(format!("{application}{each}"));
     }
     Cow::Borrowed(match (&method.traffic, method.traffic.carrier()) {
         (Traffic::ConnectExchange { .. }, _) => "a new TCP connection per request",

@@ -4,6 +4,7 @@
 //! Requests that went down with a connection are told as refused, one by one. While a connection is made anew the others of its thread are not
 //! read.
 
+pub mod phases;
 mod secured;
 
 use std::collections::VecDeque;
@@ -22,6 +23,7 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use socket2::Socket;
 
+use self::phases::{Book, Parts};
 use self::secured::{Fetched, Hello, Secured};
 use super::clockwork::{poll_one, poll_until};
 use crate::clock::Monotonic;
@@ -54,6 +56,8 @@ pub struct Door {
     pub waiting: Waiting,
     /// True where a request that does not go at once must not hold the thread, because replies wait to be read meanwhile.
     pub patient: bool,
+    /// Where each request takes a connection of its own: the book of their parts.
+    pub anew: Option<Arc<Book>>,
     /// True where requests have instants at which they are due: then one that finds no connection is refused at once. Otherwise it waits.
     pub scheduled: bool,
     /// The end of every wait.
@@ -149,6 +153,13 @@ pub struct Framed<S> {
     /// The instant of the latest reply.
     heard: Instant,
     opened: Opened,
+    /// The first words of TLS on the next connection, where each request has one of its own.
+    hello: Option<Hello>,
+    /// The parts of the latest request that took a connection of its own, until they are told.
+    parts: Option<(u64, Parts)>,
+    /// The instants at which such a request went and at which the first octet of its reply came.
+    asked: Instant,
+    answered: Option<Instant>,
 }
 
 impl<S: Speech> Framed<S> {
@@ -192,6 +203,10 @@ impl<S: Speech> Framed<S> {
             not_before: Instant(0),
             heard: Instant(0),
             opened,
+            hello: None,
+            parts: None,
+            asked: Instant(0),
+            answered: None,
         };
         let begun = Monotonic::now();
         if link.prologue()? {
@@ -218,7 +233,7 @@ impl<S: Speech> Framed<S> {
         let peer = self.door.peer;
         let mut request = self.speech.request();
         self.speech.mark(&mut request, number);
-        self.send(&request).map_err(|fault| EndpointError::new(Step::Ask, peer, fault))?;
+        self.put(&request).map_err(|fault| EndpointError::new(Step::Ask, peer, fault))?;
         self.within_patience(|link| match link.look(RecvFlags::empty())? {
             Look::Reply(digest) => Ok(Some(digest)),
             Look::Something | Look::Nothing => link.flush_now().map(|_| None),
@@ -279,6 +294,9 @@ impl<S: Speech> Framed<S> {
         match self.fetch(flags)? {
             Fetched::End => self.ended(),
             Fetched::Octets(count) => {
+                if self.answered.is_none() && self.door.anew.is_some() {
+                    self.answered = Some(Monotonic::now());
+                }
                 self.end += count;
                 self.starved = false;
                 Ok(self.read_on()?.map_or(Look::Something, Look::Reply))
@@ -340,10 +358,58 @@ impl<S: Speech> Framed<S> {
         self.read = 0;
         (self.fruitful, self.fruitless) = (true, 0);
         self.outstanding.pop_front();
+        if self.door.anew.is_some() {
+            self.whole();
+        }
         if reply.closes {
             self.spend();
         }
         digest
+    }
+
+    /// A reply is whole to a request that took a connection of its own.
+    fn whole(&mut self) {
+        let Some(((_, parts), first)) = self.parts.as_mut().zip(self.answered) else { return };
+        parts.wait = first.since(self.asked).unwrap_or_default();
+        parts.receive = Monotonic::now().since(first).unwrap_or_default();
+        self.fruitful = true;
+    }
+
+    /// Between requests with a connection each: the parts of the latest are told, and its connection ends.
+    #[cold]
+    fn part(&mut self) -> Result<(), Fault> {
+        self.tell_parts();
+        self.hang_up();
+        self.spend();
+        self.lost.clear();
+        self.fruitful = false;
+        let hello = hello(&self.door);
+        self.hello = hello.map_err(|_| Fault::Refused(Errno::CONNRESET.raw_os_error()))?;
+        Ok(())
+    }
+
+    /// Makes the connection of one request.
+    #[cold]
+    fn call(&mut self) -> Result<(), EndpointError> {
+        let begun = Monotonic::now();
+        self.secured = None;
+        self.socket = connect(&self.door)?;
+        let connected = Monotonic::now();
+        self.secured = self.hello.take().map(|hello| hello.secure(&self.socket, &self.door.stop)).transpose()?;
+        let secured = Monotonic::now();
+        (self.spent, self.starved) = (false, true);
+        let greeted = self.prologue()?;
+        let asked = Monotonic::now();
+        let since = |later: Instant, earlier| later.since(earlier).unwrap_or_default();
+        let parts = Parts {
+            connect: since(connected, begun),
+            tls: self.secured.as_ref().map(|_| since(secured, connected)),
+            greeting: greeted.then(|| since(asked, secured)),
+            ..Parts::default()
+        };
+        self.parts = Some((self.numbered.wrapping_sub(1), parts));
+        (self.asked, self.answered) = (asked, None);
+        Ok(())
     }
 
     /// The peer has closed the connection, which may be how a reply ends.
@@ -488,6 +554,31 @@ impl<S: Speech> Framed<S> {
         }
     }
 
+    /// Sends a request on the connection that there is.
+    #[inline]
+    fn put(&mut self, message: &[u8]) -> Result<(), Fault> {
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        let message = self.secured.as_mut().map_or(message, |secured| secured.seal(message));
+        let result = if self.unsent.is_empty() { send(&self.socket, message, flags) } else { Ok(0) };
+        self.outstanding.push_back(self.numbered.wrapping_sub(1));
+        match result {
+            Ok(count) if count == message.len() => Ok(()),
+            Ok(count) => {
+                self.unsent.extend_from_slice(&message[count..]);
+                self.send_rest()
+            }
+            Err(Errno::AGAIN | Errno::INTR) => {
+                self.unsent.extend_from_slice(message);
+                self.send_rest()
+            }
+            Err(_) => {
+                // The fault tells of this one.
+                self.outstanding.pop_back();
+                Err(self.down())
+            }
+        }
+    }
+
     fn has_more(&self) -> bool {
         !self.lost.is_empty()
             || self.begin < self.end && !self.starved
@@ -505,11 +596,27 @@ impl<S: Speech> Framed<S> {
     }
 }
 
-impl<S> Drop for Framed<S> {
-    fn drop(&mut self) {
+impl<S> Framed<S> {
+    /// Writes down the parts of the latest request that had a connection of its own, where it has its reply and is recorded.
+    fn tell_parts(&mut self) {
+        let (Some((number, parts)), Some(book)) = (self.parts.take(), &self.door.anew) else { return };
+        if self.fruitful && self.tally.records(number) {
+            book.add(&parts);
+        }
+    }
+
+    /// Tells the server that nothing more is said, where TLS has words for it.
+    fn hang_up(&mut self) {
         if let Some(secured) = self.secured.as_mut().filter(|_| !self.spent && self.unsent.is_empty()) {
             secured.close(&self.socket);
         }
+    }
+}
+
+impl<S> Drop for Framed<S> {
+    fn drop(&mut self) {
+        self.tell_parts();
+        self.hang_up();
     }
 }
 
@@ -530,6 +637,16 @@ fn connect(door: &Door) -> Result<Socket, EndpointError> {
     Ok(socket)
 }
 
+/// The fate of a request whose connection was not made: lost where nothing came back, refused otherwise.
+fn unmade(error: &EndpointError) -> Result<(), Fault> {
+    match &error.cause {
+        Cause::Silence(_) | Cause::Stopped => Ok(()),
+        Cause::System(error) if error.kind() == std::io::ErrorKind::TimedOut => Ok(()),
+        Cause::System(error) => Err(Fault::Refused(error.raw_os_error().unwrap_or(Errno::CONNRESET.raw_os_error()))),
+        Cause::Peer(_) | Cause::Link(_) => Err(Fault::Refused(Errno::CONNRESET.raw_os_error())),
+    }
+}
+
 #[inline]
 fn deliver(form: &[u8; Digest::LENGTH], buffer: &mut [u8]) -> Option<usize> {
     buffer.get_mut(..Digest::LENGTH)?.copy_from_slice(form);
@@ -545,6 +662,9 @@ impl<S: Speech> Link for Framed<S> {
     #[inline]
     fn ready(&mut self) -> Result<(), Fault> {
         self.numbered += 1;
+        if self.door.anew.is_some() {
+            return self.part();
+        }
         if self.outstanding.is_empty() && !self.spent && (self.end > 0 || Monotonic::now() > self.heard.after(IDLE)) {
             self.tidy();
         }
@@ -553,25 +673,15 @@ impl<S: Speech> Link for Framed<S> {
 
     #[inline]
     fn send(&mut self, message: &[u8]) -> Result<(), Fault> {
-        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
-        let message = self.secured.as_mut().map_or(message, |secured| secured.seal(message));
-        let result = if self.unsent.is_empty() { send(&self.socket, message, flags) } else { Ok(0) };
-        self.outstanding.push_back(self.numbered.wrapping_sub(1));
-        match result {
-            Ok(count) if count == message.len() => Ok(()),
-            Ok(count) => {
-                self.unsent.extend_from_slice(&message[count..]);
-                self.send_rest()
-            }
-            Err(Errno::AGAIN | Errno::INTR) => {
-                self.unsent.extend_from_slice(message);
-                self.send_rest()
-            }
-            Err(_) => {
-                // The fault tells of this one.
-                self.outstanding.pop_back();
-                Err(self.down())
-            }
+        match &self.door.anew {
+            None => self.put(message),
+            Some(_) => match self.call() {
+                Ok(()) => self.put(message),
+                Err(error) => {
+                    self.spend();
+                    unmade(&error)
+                }
+            },
         }
     }
 

@@ -15,6 +15,7 @@ use protocol::application::talk::{Asking, Digest, Talk};
 use protocol::application::tally::Tally;
 use protocol::application::{Application, Asked, Kind, Speech};
 use protocol::tls::Terms;
+use socket2::Socket;
 
 use super::{Finding, PeerFacts, Task, clock_tolerance, conclude, timed, watch};
 use crate::clock::wall_offset;
@@ -22,6 +23,7 @@ use crate::engine::{Flow, exchanges};
 use crate::error::{Cause, EndpointError, Side, Step};
 use crate::facts::socket::socket_facts;
 use crate::link::datagram::Datagram;
+use crate::link::framed::phases::Book;
 use crate::link::framed::{Door, Framed, Opened as Steps};
 use crate::random;
 use crate::session::connections::{self, Connection, Opened};
@@ -65,17 +67,23 @@ pub(super) fn against(
     let (gathered, replies) = match &application.asked {
         Asked::Talk(talk) => {
             let mut steps = Vec::new();
+            let anew: Option<Arc<Book>> = method.traffic.connects().then(Arc::default);
             let opened: Opened<Framed<Talk>, Asking<Talk>> = tallies
                 .iter()
                 .zip(0..)
                 .map(|(tally, flow)| {
-                    let (connection, taken) = stream(flow, (talk, application.tls.as_ref()), tally, &scene)?;
+                    let (connection, taken) =
+                        stream(flow, (talk, application.tls.as_ref(), anew.as_ref()), tally, &scene)?;
                     steps.push(taken);
                     Ok(connection)
                 })
                 .collect::<Result<_, EndpointError>>()?;
-            let gathered = connections::measure(opened, &mut scene, |link: &Framed<Talk>| Some(link.socket()))?;
-            (gathered, timed_steps(replies(&tallies, |kind| talk.kind(kind).into_owned()), &steps))
+            // The sockets of connections that are made anew are not the ones there were at the begin.
+            let socket_of: fn(&Framed<Talk>) -> Option<&Socket> =
+                if method.traffic.connects() { |_| None } else { |link| Some(link.socket()) };
+            let gathered = connections::measure(opened, &mut scene, socket_of)?;
+            let replies = timed_steps(replies(&tallies, |kind| talk.kind(kind).into_owned()), &steps);
+            (gathered, Replies { phases: anew.map(|book| book.told()), ..replies })
         }
         Asked::Dns(_) | Asked::Ntp => {
             let mut name: fn(Kind) -> String = |kind| Ntp::kind(kind).into_owned();
@@ -103,7 +111,8 @@ fn refuse(method: &Method, application: &Application, peer: SocketAddr) -> Resul
     let carrier = if matches!(application.asked, Asked::Talk(_)) { Carrier::Tcp } else { Carrier::Udp };
     let length = Bytes(application.request_length() as u64);
     if method.traffic.carrier() == carrier
-        && method.traffic.pattern() == Pattern::Exchange
+        && (method.traffic.pattern() == Pattern::Exchange
+            || method.traffic.connects() && exchanges::one_at_a_time(method))
         && method.traffic.application().is_some()
         && method.traffic.request_bytes() == length
     {
@@ -115,7 +124,7 @@ fn refuse(method: &Method, application: &Application, peer: SocketAddr) -> Resul
 
 fn stream(
     flow: u32,
-    (talk, tls): (&Talk, Option<&Terms>),
+    (talk, tls, anew): (&Talk, Option<&Terms>, Option<&Arc<Book>>),
     tally: &Arc<Tally>,
     scene: &Scene<'_>,
 ) -> Result<(Conversation, Steps), EndpointError> {
@@ -128,6 +137,7 @@ fn stream(
         options: method.options_of(flow),
         waiting: method.waiting,
         patient: !exchanges::one_at_a_time(method),
+        anew: anew.cloned(),
         scheduled: method.schedule.has_instants(),
         stop: halt.clone(),
     };

@@ -63,7 +63,8 @@ impl From<Traffic> for Flat {
             application: None,
         };
         match traffic {
-            Traffic::Handshake { .. } | Traffic::ConnectExchange { .. } | Traffic::ConnectClose { .. } => flat,
+            Traffic::Handshake { .. } | Traffic::ConnectClose { .. } => flat,
+            Traffic::ConnectExchange { application, .. } => Self { application, ..flat },
             Traffic::Exchange(Exchange { sizes, stamps, application, .. }) => {
                 Self { sizes, stamps, application, ..flat }
             }
@@ -120,7 +121,9 @@ impl TryFrom<Flat> for Traffic {
             (_, Pattern::Exchange) => {
                 Self::Exchange(Exchange { carrier, window, request_bytes, sizes, response_bytes, stamps, application })
             }
-            (_, Pattern::ConnectExchange) => Self::ConnectExchange { open_loop, request_bytes, response_bytes },
+            (_, Pattern::ConnectExchange) => {
+                Self::ConnectExchange { open_loop, request_bytes, response_bytes, application }
+            }
             (_, Pattern::ConnectClose) => Self::ConnectClose { open_loop },
             (_, Pattern::Stream) => Self::Stream(Stream {
                 direction: flat.direction.ok_or(NotOf { what: Part::Direction, carrier, pattern })?,
@@ -207,7 +210,11 @@ impl Part {
             Self::ReplyEvery | Self::Sizes | Self::Trace | Self::Calls => load,
             Self::Sending => stream && tcp,
             Self::Batch => (stream || load) && udp,
-            Self::Application => pattern == Pattern::Exchange && (tcp || udp),
+            Self::Application => match pattern {
+                Pattern::Exchange => tcp || udp,
+                Pattern::ConnectExchange => tcp,
+                _ => false,
+            },
             Self::FarProgram => tcp || udp,
             Self::TcpOptions => tcp,
             Self::Ports => carrier != Carrier::Icmp,

@@ -28,8 +28,10 @@ pub enum Traffic {
         open_loop: bool,
         /// Size of a request, bytes of payload.
         request_bytes: Bytes,
-        /// Size of a reply, bytes of payload.
+        /// Size of a reply, bytes of payload; 0 where the program that is asked chooses.
         response_bytes: Bytes,
+        /// The program that is asked, as of an exchange.
+        application: Option<Application>,
     },
     /// A new connection and its end, which the peer makes first.
     ConnectClose {
@@ -200,7 +202,9 @@ impl Traffic {
     /// The program that is asked in its own protocol, where one is.
     pub fn application(&self) -> Option<&Application> {
         match self {
-            Self::Exchange(exchange) => exchange.application.as_ref(),
+            Self::Exchange(Exchange { application, .. }) | Self::ConnectExchange { application, .. } => {
+                application.as_ref()
+            }
             _ => None,
         }
     }
@@ -234,6 +238,9 @@ impl fmt::Display for Traffic {
             Self::Handshake { .. } => f.write_str("tcp handshake")?,
             Self::Exchange(Exchange { carrier: Carrier::TcpSyn, .. }) => f.write_str("tcp-syn probe")?,
             Self::Exchange(Exchange { application: Some(application), .. }) => write!(f, "{application}")?,
+            Self::ConnectExchange { application: Some(application), .. } => {
+                write!(f, "{application} · new connection each")?;
+            }
             _ => write!(f, "{} {}", self.carrier(), self.pattern())?,
         }
         match self {

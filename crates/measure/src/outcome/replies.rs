@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::Standing;
+use crate::recorder::Values;
+use crate::statistics::quantile::{Ranked, standing};
 use crate::unit::{Bytes, Nanos};
 
 /// Replies by what they say.
@@ -28,8 +31,54 @@ pub struct Replies {
     pub tls_ns: Option<Nanos>,
     /// The outcome of the first connection's TLS handshake; absent likewise.
     pub tls: Option<Tls>,
+    /// The parts of each request that took a connection of its own; absent where connections were kept.
+    pub phases: Option<Phases>,
     /// The greeting or the session before the first request, nanoseconds, likewise; absent where the protocol has none.
     pub prologue_ns: Option<Nanos>,
+}
+
+/// The parts of requests with a connection each, one after the other; together they are a request's whole time. Names as those of curl and of
+/// HTTP Archive: `time_connect`, `time_appconnect`, `time_starttransfer`; `connect`, `ssl`, `wait`, `receive`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Phases {
+    /// The TCP handshake.
+    pub connect: Phase,
+    /// The TLS handshake, from the client's first words; absent where the protocol goes in clear.
+    pub tls: Option<Phase>,
+    /// The greeting or the session before the request; absent where the protocol has none.
+    pub greeting: Option<Phase>,
+    /// From the request to the first octet of its reply.
+    pub wait: Phase,
+    /// From the first octet of the reply to its last.
+    pub receive: Phase,
+}
+
+/// The times of one part of the requests that were answered.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Phase {
+    /// Their number.
+    pub count: u64,
+    /// The shortest, nanoseconds.
+    pub min_ns: Option<Nanos>,
+    /// The median, nanoseconds, to three significant digits; absent, as the others, where it has too few values beyond it.
+    pub p50_ns: Option<Nanos>,
+    /// The 90th percentile, nanoseconds.
+    pub p90_ns: Option<Nanos>,
+    /// The 99th percentile, nanoseconds.
+    pub p99_ns: Option<Nanos>,
+    /// The longest, nanoseconds.
+    pub max_ns: Option<Nanos>,
+}
+
+impl Phase {
+    /// That of these times.
+    pub fn of(times: &Values) -> Self {
+        let (count, ranked) = (times.count(), Ranked::counted(times));
+        let at = |q: f64| ranked.quantile(q).map(Nanos).filter(|_| standing(q, count) != Standing::TooFew);
+        Self { count, min_ns: times.min(), p50_ns: at(0.5), p90_ns: at(0.9), p99_ns: at(0.99), max_ns: times.max() }
+    }
 }
 
 /// The outcome of a TLS handshake.
@@ -77,6 +126,19 @@ impl Replies {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_phase_says_no_more_than_its_values_bear() {
+        let mut times = Values::new();
+        (1..=100).for_each(|time| times.record(time * 1_000));
+        let told = Phase::of(&times);
+        assert_eq!((told.count, told.min_ns, told.max_ns), (100, Some(Nanos(1_000)), Some(Nanos(100_000))));
+        let near =
+            |found: Option<Nanos>, value: u64| found.is_some_and(|found| found.0.abs_diff(value) * 1_000 <= value);
+        assert!(near(told.p50_ns, 50_000) && near(told.p90_ns, 90_000), "{told:?}");
+        assert_eq!(told.p99_ns, None, "one value beyond it is too few");
+        assert_eq!(Phase::of(&Values::new()), Phase::default());
+    }
 
     #[test]
     fn replies_of_several_connections_come_together() {

@@ -209,15 +209,13 @@ pub struct Asking<S> {
     speech: S,
     bits: u32,
     tally: Arc<Tally>,
-    /// The number of the first request that is recorded.
-    recorded: u64,
 }
 
 impl<S: Speech> Asking<S> {
     /// Requests of `speech`, whose replies are counted in `tally`.
     pub fn new(speech: S, tally: Arc<Tally>) -> Self {
         let bits = speech.mark_bits();
-        Self { speech, bits, tally, recorded: 0 }
+        Self { speech, bits, tally }
     }
 }
 
@@ -232,7 +230,7 @@ impl<S: Speech> Wire for Asking<S> {
     fn prepare(&mut self, message: &mut [u8], seq: u64, flags: Flags) {
         self.speech.mark(message, seq);
         if flags.has(Flags::WARM_UP) {
-            self.recorded = seq + 1;
+            self.tally.record_from(seq + 1);
         }
     }
 
@@ -240,7 +238,7 @@ impl<S: Speech> Wire for Asking<S> {
     fn identify(&mut self, reply: &[u8], oldest: u64) -> Reading {
         let Some(Digest { reply, octets }) = Digest::read(reply) else { return Reading::Corrupt(None) };
         let number = reply.number.map_or(oldest, |number| nearest(number, self.bits, oldest));
-        if number >= self.recorded {
+        if self.tally.records(number) {
             self.tally.count(reply.kind, reply.sound, octets);
         }
         if reply.sound { Reading::Reply(number) } else { Reading::Refused(number) }

@@ -18,9 +18,23 @@ pub struct Tally {
     shortest: AtomicU64,
     longest: AtomicU64,
     renewals: AtomicU64,
+    /// The number of the first request that is recorded.
+    recorded: AtomicU64,
 }
 
 impl Tally {
+    /// Requests are recorded from this one on.
+    #[inline]
+    pub fn record_from(&self, number: u64) {
+        self.recorded.store(number, Ordering::Relaxed);
+    }
+
+    /// True for a request that is recorded: it is none of a warm-up.
+    #[inline]
+    pub fn records(&self, number: u64) -> bool {
+        number >= self.recorded.load(Ordering::Relaxed)
+    }
+
     /// A reply of `octets` octets, of this kind, which is sound or not.
     #[inline]
     pub fn count(&self, kind: Kind, sound: bool, octets: u64) {

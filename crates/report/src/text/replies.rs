@@ -1,6 +1,6 @@
 //! Replies of a program at work by kind, and the steps before the first request.
 
-use measure::outcome::replies::{Kind, Replies, Tls};
+use measure::outcome::replies::{Kind, Phases, Replies, Tls};
 use measure::unit::grouped;
 
 use crate::layout::{INDENT, Page, Piece, Tone};
@@ -24,6 +24,11 @@ pub(super) fn tell(page: &mut Page, replies: &Replies) {
         }
     };
     line(page, "replies", &said);
+    if let Some(parts) = &replies.phases {
+        phases(page, parts);
+    }
+    // Where each request has a connection of its own, the first connection is one of many.
+    let kept = replies.phases.is_none();
     let opened = replies.connect_ns.map(|time| format!("connect {time}"));
     let prologue = replies.prologue_ns.map(|time| format!("greeting {time}"));
     let renewals = (replies.renewals > 0).then(|| {
@@ -32,10 +37,37 @@ pub(super) fn tell(page: &mut Page, replies: &Replies) {
     });
     let secured = replies.tls_ns.map(|time| format!("TLS {time}"));
     let connections: Vec<String> = [opened, secured, prologue, renewals].into_iter().flatten().collect();
-    line(page, "before", &connections);
+    if kept {
+        line(page, "before", &connections);
+    }
     if let Some(Tls { version, cipher_suite, verified }) = &replies.tls {
         let anybody = if *verified { "" } else { ". The certificate was not verified: anybody may have answered" };
         line(page, "TLS", &[format!("{version}, {cipher_suite}{anybody}")]);
+    }
+}
+
+/// The parts of requests with a connection each, one row a part; what has too few values is left empty.
+fn phases(page: &mut Page, phases: &Phases) {
+    let parts = [
+        ("connect", Some(&phases.connect)),
+        ("TLS", phases.tls.as_ref()),
+        ("greeting", phases.greeting.as_ref()),
+        ("wait", Some(&phases.wait)),
+        ("receive", Some(&phases.receive)),
+    ];
+    let head = ["phase", "min", "p50", "p90", "p99", "max"].map(|name| Piece::new(name, Tone::Faint)).to_vec();
+    let rows =
+        parts.into_iter().filter_map(|(name, phase)| phase.filter(|phase| phase.count > 0).map(|phase| (name, phase)));
+    let rows = rows.map(|(name, phase)| {
+        let times = [phase.min_ns, phase.p50_ns, phase.p90_ns, phase.p99_ns, phase.max_ns];
+        let times = times.map(|time| Piece::from(time.map(|time| time.to_string()).unwrap_or_default()));
+        [vec![Piece::from(name.to_owned())], times.to_vec()].concat()
+    });
+    let rows: Vec<_> = std::iter::once(head).chain(rows).collect();
+    if rows.len() > 1 {
+        page.gap();
+        page.table(&rows);
+        page.gap();
     }
 }
 
@@ -55,10 +87,40 @@ pub(crate) fn named(replies: &Replies) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use measure::outcome::replies::Phase;
     use measure::unit::{Bytes, Nanos};
 
     use super::*;
     use crate::layout::Style;
+
+    #[test]
+    fn phases_are_a_table() {
+        let phase = |time: u64| {
+            let some = Some(Nanos(time));
+            Phase { count: 100, min_ns: some, p50_ns: some, p90_ns: some, p99_ns: None, max_ns: Some(Nanos(2 * time)) }
+        };
+        let phases = Phases {
+            connect: phase(100_000),
+            tls: Some(phase(900_000)),
+            greeting: None,
+            wait: phase(300_000),
+            receive: phase(7_000),
+        };
+        let replies = Replies { phases: Some(phases), connect_ns: Some(Nanos(1)), ..Replies::default() };
+        let mut page = Page::new(Style { width: 80, ..Style::default() });
+        tell(&mut page, &replies);
+        let text = page.finish();
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        let found: Vec<_> = text.lines().map(words).filter(|line| !line.is_empty()).collect();
+        let expected = [
+            "phase min p50 p90 p99 max",
+            "connect 100 µs 100 µs 100 µs 200 µs",
+            "TLS 900 µs 900 µs 900 µs 1.80 ms",
+            "wait 300 µs 300 µs 300 µs 600 µs",
+            "receive 7 µs 7 µs 7 µs 14 µs",
+        ];
+        assert_eq!(found, expected, "the time of the first connection is one of many, and not told beside them");
+    }
 
     #[test]
     fn kinds_and_connections_are_told() {

@@ -324,11 +324,13 @@ impl ApplicationOptions {
 pub fn towards(application: &Application, options: &ApplicationOptions, asked: Asked) -> Result<Asked, Failure> {
     let carrier = if application.protocol.over == Transport::Udp { Carrier::Udp } else { Carrier::Tcp };
     let name = application.protocol.name();
+    let anew = asked.pattern == Some(Pattern::ConnectExchange);
     if asked.carrier.is_some_and(|other| other != carrier)
-        || asked.pattern.is_some_and(|other| other != Pattern::Exchange)
+        || asked.pattern.is_some_and(|other| other != Pattern::Exchange && !(anew && carrier == Carrier::Tcp))
     {
-        return Err(Failure::usage(format!("{name} is asked over {carrier}, on connections that stay open"))
-            .hint("remove --udp, --icmp, --connect or --crr"));
+        return Err(
+            Failure::usage(format!("{name} is asked over {carrier}")).hint("remove --udp, --icmp, --connect or --crr")
+        );
     }
     if asked.request_bytes.is_some() || asked.response_bytes.is_some() {
         return Err(Failure::usage(format!(
@@ -340,12 +342,16 @@ pub fn towards(application: &Application, options: &ApplicationOptions, asked: A
         return Err(Failure::usage(format!("how a program that speaks {name} waits is not ours to say"))
             .hint("remove --peer-wait and --peer-cpu"));
     }
+    if anew && asked.window.is_some_and(|window| window != 1) {
+        return Err(Failure::usage("requests with a connection each go one at a time")
+            .hint("remove --window; --connections lets several be out at once"));
+    }
     // One after the other, a hundred a second, unless somebody says otherwise.
     let unsaid = asked.schedule.is_none() && asked.window.is_none() && !options.force;
     let (schedule, window) = if unsaid {
         (Some(Schedule::Every { interval_ns: INTERVAL }), Some(1))
     } else {
-        (asked.schedule, asked.window)
+        (asked.schedule, if anew { Some(1) } else { asked.window })
     };
     options.check_rate(schedule, window)?;
     let request_bytes = Some(Bytes(application.request_length() as u64));

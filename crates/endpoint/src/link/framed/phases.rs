@@ -1,0 +1,66 @@
+//! The parts of requests with a connection each.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use measure::outcome::replies::{Phase, Phases};
+use measure::recorder::Values;
+use measure::unit::Nanos;
+
+/// The parts of one request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Parts {
+    /// The TCP handshake.
+    pub connect: Nanos,
+    /// The TLS handshake; absent where there is none, as the greeting.
+    pub tls: Option<Nanos>,
+    /// The words of the protocol before the request.
+    pub greeting: Option<Nanos>,
+    /// From the request to the first octet of the reply.
+    pub wait: Nanos,
+    /// From there to the last one.
+    pub receive: Nanos,
+}
+
+/// Those of all requests of a measurement. It is written between requests, never while one is timed.
+#[derive(Debug, Default)]
+pub struct Book {
+    inner: Mutex<Columns>,
+}
+
+#[derive(Debug, Default)]
+struct Columns {
+    connect: Values,
+    tls: Values,
+    greeting: Values,
+    wait: Values,
+    receive: Values,
+}
+
+impl Book {
+    /// Adds those of a request.
+    pub fn add(&self, parts: &Parts) {
+        let mut columns = self.inner();
+        columns.connect.record(parts.connect.0);
+        parts.tls.iter().for_each(|time| columns.tls.record(time.0));
+        parts.greeting.iter().for_each(|time| columns.greeting.record(time.0));
+        columns.wait.record(parts.wait.0);
+        columns.receive.record(parts.receive.0);
+    }
+
+    /// All of them, as they are told.
+    pub fn told(&self) -> Phases {
+        let columns = self.inner();
+        let some = |times: &Values| (times.count() > 0).then(|| Phase::of(times));
+        Phases {
+            connect: Phase::of(&columns.connect),
+            tls: some(&columns.tls),
+            greeting: some(&columns.greeting),
+            wait: Phase::of(&columns.wait),
+            receive: Phase::of(&columns.receive),
+        }
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Columns> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
