@@ -1,5 +1,5 @@
 //! Kafka: `ApiVersions` in its version 0, which a broker answers from memory, before any login, with the requests it knows (Kafka protocol
-//! guide, "Protocol Request Header" and "ApiVersions API"). The correlation id comes back.
+//! guide, "Protocol Request Header" and "`ApiVersions` API"). The correlation id comes back.
 //!
 //! A broker answers the requests of one connection in order, one at a time. On a listener with SASL it answers one `ApiVersions` and
 //! then waits for a login: it closes the connection at the second, and each request takes a connection of its own there. One that speaks TLS closes too.

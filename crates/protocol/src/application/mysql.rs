@@ -1,4 +1,4 @@
-//! MySQL and MariaDB (MySQL Source Code Documentation, "Client/Server Protocol"): the server greets, a user logs in, and `COM_PING`
+//! `MySQL` and `MariaDB` (`MySQL` Source Code Documentation, "Client/Server Protocol"): the server greets, a user logs in, and `COM_PING`
 //! is answered by `OK`: the way through the connection's thread without a statement.
 //!
 //! A server counts each connection that is dropped between its greeting and the login against the host where it comes from, and after `max_connect_errors`
@@ -172,7 +172,7 @@ impl Mysql {
 }
 
 /// An empty password as the plugin of this name reads it. One of another length is no password to it, and counts against the host as if the
-/// connection had been dropped (MariaDB 10.11 with `client_ed25519`).
+/// connection had been dropped (`MariaDB` 10.11 with `client_ed25519`).
 fn empty_for(plugin: &[u8]) -> &'static [u8] {
     match plugin {
         b"client_ed25519" => &[0; 64],
@@ -180,16 +180,17 @@ fn empty_for(plugin: &[u8]) -> &'static [u8] {
     }
 }
 
-/// An error as MySQL's own client prints it.
+/// An error as `MySQL`'s own client prints it.
 fn words(body: &[u8]) -> Vec<u8> {
     let Some(([_, low, high], rest)) = body.split_first_chunk() else { return b"an error without words".to_vec() };
     let number = u16::from_le_bytes([*low, *high]);
     // Before the login an error has no SQLSTATE.
-    let (state, message) = match rest {
-        [b'#', a, b, c, d, e, message @ ..] => (&[b' ', b'(', *a, *b, *c, *d, *e, b')'][..], message),
-        message => (&[][..], message),
-    };
-    [b"ERROR ", number.to_string().as_bytes(), state, b": ", message].concat()
+    let stated = rest.strip_prefix(b"#").and_then(|rest| rest.split_at_checked(5));
+    let number = number.to_string();
+    match stated {
+        Some((state, message)) => [b"ERROR ", number.as_bytes(), b" (", state, b"): ", message].concat(),
+        None => [b"ERROR ", number.as_bytes(), b": ", rest].concat(),
+    }
 }
 
 /// A reply within a session.
@@ -361,7 +362,7 @@ pub(in crate::application) mod tests {
 
     #[test]
     fn a_server_that_wants_another_proof_gets_it() {
-        let switch = b",\0\0\x02\xfemysql_native_password\05}8<c_4$Vds6S~Cn$cI\"\0";
+        let switch = b",\0\0\x02\xfemysql_native_password\x005}8<c_4$Vds6S~Cn$cI\"\0";
         let opens = b"\x07\0\0\x04\0\0\0\x02\0\0\0";
         let greeted = greeting("caching_sha2_password");
         let came = alike(&client(Some("pencil")), &[&greeted[..], switch, opens, OK_PINGED].concat());
