@@ -1,10 +1,11 @@
 //! Kafka: `ApiVersions` in its version 0, which a broker answers from memory, before any login, with the requests it knows (Kafka protocol
 //! guide, "Protocol Request Header" and "`ApiVersions` API"). The correlation id comes back.
 //!
-//! A broker answers the requests of one connection in order, one at a time. On a listener with SASL it answers one `ApiVersions` and
-//! then waits for a login: it closes the connection at the second, and each request takes a connection of its own there. One that speaks TLS closes too.
+//! A broker answers the requests of one connection in order, one at a time. A listener with SASL answers one `ApiVersions` on a connection and
+//! then waits for a login: it closes the connection at the second, which is refused by that. A listener with TLS closes, too, or says nothing.
 //!
-//! Read, not seen: no broker was at hand. The replies of the tests are written after the protocol guide.
+//! No broker was at hand: the replies of the tests are written after the protocol guide, and kfake (franz-go 1.21), which stands in for
+//! a broker in tests of others, was asked. The word about SASL is read in the source of Kafka (`SaslServerAuthenticator`), not seen.
 
 use std::borrow::Cow;
 

@@ -1,10 +1,10 @@
 //! `MySQL` and `MariaDB` (`MySQL` Source Code Documentation, "Client/Server Protocol"): the server greets, a user logs in, and `COM_PING`
 //! is answered by `OK`: the way through the connection's thread without a statement.
 //!
-//! A server counts each connection that is dropped between its greeting and the login against the host where it comes from, and after `max_connect_errors`
-//! of them in a row (100, unless set otherwise) refuses that host until an administrator unblocks it. So this client always logs in or is
-//! refused: where it cannot prove the password it answers with an empty one, and goes once the server has refused that.
-//! Only where a greeting is none, or one from before 4.1, is there nothing to answer.
+//! A server counts each connection that is dropped before its login against the host where it comes from, and after `max_connect_errors` of them
+//! without a good one between (100, unless set otherwise) refuses that host until an administrator unblocks it. So sonde always logs in or is
+//! refused: where it cannot prove the password it answers with an empty one, and goes once the server has refused that, which does not
+//! count. Only where a greeting is none, or one from before 4.1, is there nothing to answer.
 //!
 //! A password is proved and never sent: a server that wants to have it whole, as `caching_sha2_password` does when it has forgotten
 //! its user, would need TLS. No compression, no statement.
@@ -271,11 +271,12 @@ impl Speech for Mysql {
 
 #[cfg(test)]
 pub(in crate::application) mod tests {
+    use proptest::prelude::*;
     use test_case::test_case;
 
     use super::*;
     use crate::application::login::Password;
-    use crate::application::speech::tests::alike;
+    use crate::application::speech::tests::{alike, hear};
 
     // The packets below are those of MariaDB 10.11.19, but for those of caching_sha2_password, which are written after the documentation.
 
@@ -465,6 +466,25 @@ pub(in crate::application) mod tests {
     #[test_case(b"\x01\0\0\x01\x05", FOREIGN; "a result")]
     fn what_is_no_reply_is_not_taken(octets: &[u8], why: &'static str) {
         assert_eq!(alike(&Mysql::opened(login(None)), octets), [Came::Unsound(why)]);
+    }
+
+    proptest! {
+        /// Packets in order, whatever is in them, upset nothing, and are read alike however they are cut.
+        #[test]
+        fn no_packets_upset_a_client(
+            packets in prop::collection::vec((prop::sample::select(vec![OK, MORE_DATA, VERSION, SWITCH, ERROR]), prop::collection::vec(any::<u8>(), 0..90)), 1..9),
+            every in 1_usize..40,
+            greeted: bool,
+        ) {
+            let mut octets = if greeted { greeting("caching_sha2_password") } else { Vec::new() };
+            for (place, (first, body)) in packets.iter().enumerate() {
+                let number = 2 * place as u8 + if greeted { 2 } else { 0 };
+                octets.extend(packet(number, &[&[*first], &body[..]].concat()));
+            }
+            let whole = hear(&mut client(Some("x")), &octets, |_| false);
+            let cut = hear(&mut client(Some("x")), &octets, |end| end.is_multiple_of(every));
+            prop_assert_eq!(whole, cut);
+        }
     }
 
     #[test]
