@@ -8,6 +8,8 @@
 //!
 //! A password is proved and never sent: a server that wants to have it whole, as `caching_sha2_password` does when it has forgotten
 //! its user, would need TLS. No compression, no statement.
+//!
+//! The documentation knows one command at a time. `MariaDB` 10.11 answers several pings of one write all the same, in order; a reply carries no number.
 
 mod greeting;
 mod proof;
@@ -362,6 +364,19 @@ pub(in crate::application) mod tests {
     }
 
     #[test]
+    fn a_server_that_names_no_way_to_log_in_is_given_none() {
+        // As MySQL 5.1 greets, after the documentation.
+        let mut mysql = client(Some("pencil"));
+        let octets = b"\x0a5.1.73\0\x01\0\0\x005}8<c_4$\0\xff\xf7\x08\x02\0\0\0\0\0\0\0\0\0\0\0\0\0\0Vds6S~Cn$cI\"\0";
+        assert_eq!(mysql.take(&packet(0, octets)), Taken::aside(4 + octets.len()));
+        assert!(
+            mysql.answer().ends_with(
+                b"nat\0\x14\xa2\xd7\x3d\xc4\x33\xcc\x38\x55\x20\x33\x65\x5d\x59\x09\x40\x94\xbb\xc1\x37\x1f"
+            )
+        );
+    }
+
+    #[test]
     fn a_server_that_wants_another_proof_gets_it() {
         let switch = b",\0\0\x02\xfemysql_native_password\x005}8<c_4$Vds6S~Cn$cI\"\0";
         let opens = b"\x07\0\0\x04\0\0\0\x02\0\0\0";
@@ -379,7 +394,7 @@ pub(in crate::application) mod tests {
     }
 
     #[test]
-    fn the_fast_path_of_caching_sha2_is_gone() {
+    fn the_fast_path_of_caching_sha2_is_taken() {
         let opens = b"\x02\0\0\x02\x01\x03\x07\0\0\x03\0\0\0\x02\0\0\0";
         let came =
             alike(&client(Some("pencil")), &[&greeting("caching_sha2_password"), &opens[..], OK_PINGED].concat());
