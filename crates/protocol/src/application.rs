@@ -10,8 +10,11 @@
 
 pub mod dns;
 pub mod http;
+pub mod kafka;
+pub mod login;
 pub mod memcached;
 pub mod mqtt;
+pub mod mysql;
 pub mod nats;
 pub mod ntp;
 pub mod number;
@@ -90,6 +93,8 @@ pub static ALL: &[Protocol] = &[
     mqtt::PROTOCOL,
     mqtt::SECURE,
     postgres::PROTOCOL,
+    mysql::PROTOCOL,
+    kafka::PROTOCOL,
 ];
 
 /// The protocol of this scheme.

@@ -13,7 +13,7 @@ use measure::reach::Transport;
 use self::scram::Scram;
 use super::speech::{Came, Kind, Protocol, Reply, Speech, Taken};
 
-pub use self::scram::Password;
+pub use super::login::{Login, Password};
 
 /// Its row.
 pub const PROTOCOL: Protocol = Protocol {
@@ -31,17 +31,6 @@ const SYNC: [u8; 5] = [b'S', 0, 0, 0, 4];
 const LONGEST: usize = 64 << 10;
 const READY: Kind = Kind(0);
 const ERROR: Kind = Kind(1);
-
-/// A login: role, database and password.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Login {
-    /// The role.
-    pub user: String,
-    /// The database; absent: that of the role's name.
-    pub database: Option<String>,
-    /// Its proof, where there is one.
-    pub password: Option<Password>,
-}
 
 /// A client that synchronises.
 #[derive(Clone, Debug, PartialEq, Eq)]

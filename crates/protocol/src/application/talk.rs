@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use super::dns::OverTcp;
 use super::http::Http;
+use super::kafka::Kafka;
 use super::memcached::Memcached;
 use super::mqtt::Mqtt;
+use super::mysql::Mysql;
 use super::nats::Nats;
 use super::number::nearest;
 use super::postgres::Postgres;
@@ -33,6 +35,10 @@ pub enum Talk {
     Mqtt(Mqtt),
     /// PostgreSQL.
     Postgres(Box<Postgres>),
+    /// `MySQL` and `MariaDB`.
+    Mysql(Box<Mysql>),
+    /// Kafka.
+    Kafka(Kafka),
 }
 
 macro_rules! each {
@@ -45,6 +51,8 @@ macro_rules! each {
             Talk::Nats($speech) => $call,
             Talk::Mqtt($speech) => $call,
             Talk::Postgres($speech) => $call,
+            Talk::Mysql($speech) => $call,
+            Talk::Kafka($speech) => $call,
         }
     };
 }
@@ -114,6 +122,8 @@ impl Talk {
             Self::Dns(dns) => dns.words().to_owned(),
             Self::Mqtt(_) => "PINGREQ".to_owned(),
             Self::Postgres(_) => "Sync".to_owned(),
+            Self::Mysql(_) => "COM_PING".to_owned(),
+            Self::Kafka(_) => "ApiVersions".to_owned(),
         }
     }
 
@@ -148,6 +158,10 @@ impl Talk {
             open(Self::Mqtt(Mqtt::default()), &[0x20, 2, 0, 0]),
             Self::Postgres(Box::new(Postgres::new(login(), [3; 16]))),
             open(Self::Postgres(Box::new(Postgres::new(login(), [3; 16]))), &[b'Z', 0, 0, 0, 5, b'I']),
+            Self::Mysql(Box::new(Mysql::new(login()))),
+            Self::Mysql(Box::new(Mysql::greeted(login()))),
+            Self::Mysql(Box::new(Mysql::opened(login()))),
+            Self::Kafka(Kafka),
         ]
     }
 }
@@ -281,7 +295,8 @@ mod tests {
     #[test]
     fn each_says_what_it_asks() {
         let words: Vec<_> = Talk::samples().iter().map(Talk::words).collect();
-        assert_eq!(words, ["PING", "mn", "GET /", "A a.test", "PING", "PING", "PINGREQ", "PINGREQ", "Sync", "Sync"]);
+        assert_eq!(words[..7], ["PING", "mn", "GET /", "A a.test", "PING", "PING", "PINGREQ"]);
+        assert_eq!(words[7..], ["PINGREQ", "Sync", "Sync", "COM_PING", "COM_PING", "COM_PING", "ApiVersions"]);
         for talk in Talk::samples() {
             assert!(!talk.request().is_empty(), "{talk:?}");
         }

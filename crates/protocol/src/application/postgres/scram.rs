@@ -1,11 +1,12 @@
 //! SCRAM-SHA-256 (RFC 5802, RFC 7677) without channel binding: both ends prove that they know a password, and neither tells it.
 
-use std::fmt;
 use std::num::NonZeroU32;
 
 use aws_lc_rs::{digest, hmac, pbkdf2};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+
+use crate::application::login::Password;
 
 /// Its name.
 pub const MECHANISM: &str = "SCRAM-SHA-256";
@@ -14,23 +15,6 @@ const HEADER: &str = "n,,";
 /// Most rounds that are computed: PostgreSQL has 4,096; many more would keep a processor busy at a stranger's word.
 const MOST_ROUNDS: u32 = 100_000;
 const LONGEST_SALT: usize = 1_024;
-
-/// A password, which no text shows.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Password(String);
-
-impl Password {
-    /// The password `word`.
-    pub fn new(word: String) -> Self {
-        Self(word)
-    }
-}
-
-impl fmt::Debug for Password {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Password(…)")
-    }
-}
 
 /// A proof under way.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,7 +65,7 @@ impl Scram {
         let rounds = rounds.parse().ok().filter(|rounds: &NonZeroU32| rounds.get() <= MOST_ROUNDS);
         let rounds = rounds.ok_or("asks for more rounds of a proof than are computed")?;
         let mut salted = [0; digest::SHA256_OUTPUT_LEN];
-        pbkdf2::derive(pbkdf2::PBKDF2_HMAC_SHA256, rounds, &salt, self.password.0.as_bytes(), &mut salted);
+        pbkdf2::derive(pbkdf2::PBKDF2_HMAC_SHA256, rounds, &salt, self.password.octets(), &mut salted);
         let client = mac(&salted, b"Client Key");
         let stored = digest::digest(&digest::SHA256, client.as_ref());
         let without = format!("c={},r={nonce}", STANDARD.encode(HEADER));
