@@ -21,6 +21,7 @@ pub mod redis;
 pub mod speech;
 pub mod talk;
 pub mod tally;
+pub mod websocket;
 
 use measure::method;
 
@@ -90,6 +91,8 @@ pub static ALL: &[Protocol] = &[
     mqtt::PROTOCOL,
     mqtt::SECURE,
     postgres::PROTOCOL,
+    websocket::PROTOCOL,
+    websocket::SECURE,
 ];
 
 /// The protocol of this scheme.

@@ -13,6 +13,7 @@ use super::postgres::Postgres;
 use super::redis::Redis;
 use super::speech::{Kind, Reply, Speech, Taken};
 use super::tally::Tally;
+use super::websocket::WebSocket;
 use crate::native::header::Flags;
 use crate::wire::{Reading, Wire};
 
@@ -33,6 +34,8 @@ pub enum Talk {
     Mqtt(Mqtt),
     /// PostgreSQL.
     Postgres(Box<Postgres>),
+    /// WebSocket.
+    WebSocket(Box<WebSocket>),
 }
 
 macro_rules! each {
@@ -45,6 +48,7 @@ macro_rules! each {
             Talk::Nats($speech) => $call,
             Talk::Mqtt($speech) => $call,
             Talk::Postgres($speech) => $call,
+            Talk::WebSocket($speech) => $call,
         }
     };
 }
@@ -100,6 +104,7 @@ impl Talk {
         match self {
             Self::Dns(dns) => Self::Dns(Box::new(dns.drawn(draw))),
             Self::Postgres(postgres) => Self::Postgres(Box::new(postgres.drawn(draw))),
+            Self::WebSocket(socket) => Self::WebSocket(Box::new(socket.drawn(draw))),
             other => other,
         }
     }
@@ -114,6 +119,7 @@ impl Talk {
             Self::Dns(dns) => dns.words().to_owned(),
             Self::Mqtt(_) => "PINGREQ".to_owned(),
             Self::Postgres(_) => "Sync".to_owned(),
+            Self::WebSocket(socket) => socket.words().to_owned(),
         }
     }
 
@@ -123,6 +129,7 @@ impl Talk {
         use super::dns::Question;
         use super::http::{Expected, Request};
         use super::postgres::{Login, Password};
+        use super::websocket::tests::{client, opened};
         let request = Request {
             method: "GET".into(),
             host: "db1".into(),
@@ -148,6 +155,8 @@ impl Talk {
             open(Self::Mqtt(Mqtt::default()), &[0x20, 2, 0, 0]),
             Self::Postgres(Box::new(Postgres::new(login(), [3; 16]))),
             open(Self::Postgres(Box::new(Postgres::new(login(), [3; 16]))), &[b'Z', 0, 0, 0, 5, b'I']),
+            Self::WebSocket(Box::new(client())),
+            Self::WebSocket(Box::new(opened())),
         ]
     }
 }
@@ -283,7 +292,21 @@ mod tests {
     #[test]
     fn each_says_what_it_asks() {
         let words: Vec<_> = Talk::samples().iter().map(Talk::words).collect();
-        assert_eq!(words, ["PING", "mn", "GET /", "A a.test", "PING", "PING", "PINGREQ", "PINGREQ", "Sync", "Sync"]);
+        let expected = [
+            "PING",
+            "mn",
+            "GET /",
+            "A a.test",
+            "PING",
+            "PING",
+            "PINGREQ",
+            "PINGREQ",
+            "Sync",
+            "Sync",
+            "Ping /mqtt",
+            "Ping /mqtt",
+        ];
+        assert_eq!(words, expected);
         for talk in Talk::samples() {
             assert!(!talk.request().is_empty(), "{talk:?}");
         }
