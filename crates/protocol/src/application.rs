@@ -18,6 +18,7 @@ pub mod number;
 pub mod packet;
 pub mod postgres;
 pub mod redis;
+pub mod sip;
 pub mod speech;
 pub mod talk;
 pub mod tally;
@@ -93,6 +94,7 @@ pub static ALL: &[Protocol] = &[
     postgres::PROTOCOL,
     websocket::PROTOCOL,
     websocket::SECURE,
+    sip::PROTOCOL,
 ];
 
 /// The protocol of this scheme.

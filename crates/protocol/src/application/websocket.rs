@@ -81,7 +81,8 @@ pub struct Upgrade {
     pub host: String,
     /// Path and query.
     pub target: String,
-    /// The protocol inside, where the server wants one: `mqtt`.
+    /// The protocol inside, where the server wants one: `mqtt`. mosquitto 2.0.11 upgrades without it too, and then answers a Ping only
+    /// when a timer of 200 ms lets it look.
     pub subprotocol: Option<String>,
     /// Further fields, in their order, as [`super::http::Request::field`] reads them.
     pub fields: Vec<(String, String)>,
@@ -134,7 +135,7 @@ fn is_own(name: &str) -> bool {
     name == "upgrade" || name == "connection" || name.starts_with("sec-websocket-")
 }
 
-/// What chance is taken for; none of it tells anything of another.
+/// The uses of chance: none of its numbers tells anything of another.
 #[derive(Clone, Copy)]
 enum Lot {
     Key,
