@@ -66,7 +66,7 @@ const CODES: [(u16, &str); 13] = [
 /// Why there is no such upgrade.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UpgradeError {
-    /// What no request of HTTP has.
+    /// Nothing that a request of HTTP can say.
     #[error(transparent)]
     Request(#[from] RequestError),
     /// A subprotocol is a word.
