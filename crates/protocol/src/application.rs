@@ -21,13 +21,16 @@ pub mod number;
 pub mod packet;
 pub mod postgres;
 pub mod redis;
+pub mod sip;
 pub mod speech;
 pub mod talk;
 pub mod tally;
+pub mod websocket;
 
 use measure::method;
 
 use self::dns::Question;
+use self::sip::Options;
 use self::talk::Talk;
 use crate::tls::Terms;
 
@@ -55,6 +58,8 @@ pub enum Asked {
     Dns(Question),
     /// The time, over UDP.
     Ntp,
+    /// OPTIONS of SIP, over UDP.
+    Sip(Options),
 }
 
 impl Application {
@@ -74,6 +79,7 @@ impl Application {
             Asked::Talk(talk) => talk.request().len(),
             Asked::Dns(question) => question.length(),
             Asked::Ntp => ntp::LENGTH,
+            Asked::Sip(options) => options.length(),
         }
     }
 }
@@ -95,6 +101,9 @@ pub static ALL: &[Protocol] = &[
     postgres::PROTOCOL,
     mysql::PROTOCOL,
     kafka::PROTOCOL,
+    websocket::PROTOCOL,
+    websocket::SECURE,
+    sip::PROTOCOL,
 ];
 
 /// The protocol of this scheme.

@@ -40,6 +40,8 @@ const PATIENCE: Nanos = Nanos::secs(5);
 const MOST_FRUITLESS: u32 = 20;
 /// So long after a connection that brought none is the next made.
 const PAUSE: Nanos = Nanos::millis(100);
+/// Doublings of that pause while the server lets us in no more, to almost two minutes.
+const MOST_DOUBLINGS: u32 = 10;
 /// After so long without a reply it is looked whether the server has said or ended something meanwhile.
 const IDLE: Nanos = Nanos::millis(1);
 
@@ -117,7 +119,7 @@ enum Look {
 /// A connection of an application's protocol.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "four answers that go together in any way")]
-pub struct Framed<S> {
+pub struct Framed<S: Speech> {
     door: Door,
     socket: Socket,
     secured: Option<Secured>,
@@ -148,6 +150,8 @@ pub struct Framed<S> {
     fruitful: bool,
     /// Connections in a row that brought none.
     fruitless: u32,
+    /// Connections in a row on which the server let nobody in, or not us.
+    declined: u32,
     /// The next connection is not made before this.
     not_before: Instant,
     /// The instant of the latest reply.
@@ -200,6 +204,7 @@ impl<S: Speech> Framed<S> {
             spent: false,
             fruitful: false,
             fruitless: 0,
+            declined: 0,
             not_before: Instant(0),
             heard: Instant(0),
             opened,
@@ -383,6 +388,9 @@ impl<S: Speech> Framed<S> {
         self.spend();
         self.lost.clear();
         self.fruitful = false;
+        if !self.door.scheduled && Monotonic::now() < self.not_before {
+            self.door.stop.wait(self.not_before);
+        }
         let hello = hello(&self.door);
         self.hello = hello.map_err(|_| Fault::Refused(Errno::CONNRESET.raw_os_error()))?;
         Ok(())
@@ -392,6 +400,9 @@ impl<S: Speech> Framed<S> {
     #[cold]
     fn call(&mut self) -> Result<(), EndpointError> {
         let begun = Monotonic::now();
+        if begun < self.not_before {
+            return Err(EndpointError::new(Step::Ask, self.door.peer, Errno::CONNREFUSED));
+        }
         self.secured = None;
         self.socket = connect(&self.door)?;
         let connected = Monotonic::now();
@@ -479,14 +490,23 @@ impl<S: Speech> Framed<S> {
             (self.starved, self.begin, self.end, self.read) = (true, 0, 0, 0);
             self.prologue()
         });
-        if again.is_err() {
+        if let Err(error) = again {
             self.fruitless += 1;
-            self.not_before = Monotonic::now().after(PAUSE);
+            self.wait_after(&error);
             return Err(refused);
         }
-        (self.spent, self.fruitful) = (false, false);
+        (self.spent, self.fruitful, self.declined) = (false, false, 0);
         self.tally.renewed();
         Ok(())
+    }
+
+    /// The next connection is made after a pause; where the server let us in no more, after a longer one each time: refused logins are counted by
+    /// those who ban.
+    #[cold]
+    fn wait_after(&mut self, error: &EndpointError) {
+        let doublings = if matches!(error.cause, Cause::Peer(_)) { self.declined.min(MOST_DOUBLINGS) } else { 0 };
+        self.declined += u32::from(matches!(error.cause, Cause::Peer(_)));
+        self.not_before = Monotonic::now().after(Nanos(PAUSE.0 << doublings));
     }
 
     /// Between requests: what the server has said meanwhile is read and forgotten, and an end that it has made is seen.
@@ -596,7 +616,7 @@ impl<S: Speech> Framed<S> {
     }
 }
 
-impl<S> Framed<S> {
+impl<S: Speech> Framed<S> {
     /// Writes down the parts of the latest request that had a connection of its own, where it has its reply and is recorded.
     fn tell_parts(&mut self) {
         let (Some((number, parts)), Some(book)) = (self.parts.take(), &self.door.anew) else { return };
@@ -605,15 +625,22 @@ impl<S> Framed<S> {
         }
     }
 
-    /// Tells the server that nothing more is said, where TLS has words for it.
+    /// Tells the server that nothing more is asked, where the protocol or TLS has words for it and they go without waiting.
     fn hang_up(&mut self) {
-        if let Some(secured) = self.secured.as_mut().filter(|_| !self.spent && self.unsent.is_empty()) {
+        if self.spent || !self.unsent.is_empty() {
+            return;
+        }
+        let farewell = self.speech.farewell();
+        if !farewell.is_empty() {
+            drop(self.say(&farewell));
+        }
+        if let Some(secured) = self.secured.as_mut().filter(|_| self.unsent.is_empty()) {
             secured.close(&self.socket);
         }
     }
 }
 
-impl<S> Drop for Framed<S> {
+impl<S: Speech> Drop for Framed<S> {
     fn drop(&mut self) {
         self.tell_parts();
         self.hang_up();
@@ -676,9 +703,15 @@ impl<S: Speech> Link for Framed<S> {
         match &self.door.anew {
             None => self.put(message),
             Some(_) => match self.call() {
-                Ok(()) => self.put(message),
+                Ok(()) => {
+                    self.declined = 0;
+                    self.put(message)
+                }
                 Err(error) => {
                     self.spend();
+                    if matches!(error.cause, Cause::Peer(_)) {
+                        self.wait_after(&error);
+                    }
                     unmade(&error)
                 }
             },

@@ -17,6 +17,7 @@ pub const SECURE: Protocol = Protocol { schemes: &["mqtts"], port: 8883, tls: So
 const CONNECT: &[u8] = &[0x10, 12, 0, 4, b'M', b'Q', b'T', b'T', 4, 2, 0xFF, 0xFF, 0, 0];
 const CONNACK: u8 = 0x20;
 const PINGREQ: [u8; 2] = [0xC0, 0];
+const DISCONNECT: [u8; 2] = [0xE0, 0];
 const PINGRESP: u8 = 0xD0;
 
 /// A client that pings.
@@ -52,6 +53,11 @@ impl Speech for Mqtt {
 
     fn request(&self) -> Vec<u8> {
         PINGREQ.to_vec()
+    }
+
+    fn farewell(&self) -> Cow<'static, [u8]> {
+        // A broker publishes the will of a client that goes without it.
+        Cow::Borrowed(if self.is_open { &DISCONNECT } else { &[] })
     }
 
     fn take(&mut self, octets: &[u8]) -> Taken {

@@ -34,6 +34,8 @@ pub const PROTOCOL: Protocol = Protocol {
 
 /// Length, number in its sequence and the command.
 const PING: [u8; 5] = [1, 0, 0, 0, 14];
+/// The same of a client that goes: a server writes a line of log for one that goes without a word.
+const QUIT: [u8; 5] = [1, 0, 0, 0, 1];
 /// Longest packet that is believed: greetings, proofs, and errors of 512 octets come here.
 const LONGEST: usize = 4_096;
 /// The version of the protocol in a greeting.
@@ -260,6 +262,10 @@ impl Speech for Mysql {
 
     fn answer(&self) -> &[u8] {
         &self.answer
+    }
+
+    fn farewell(&self) -> Cow<'static, [u8]> {
+        Cow::Borrowed(if self.is_open() { &QUIT } else { &[] })
     }
 
     fn kind(&self, kind: Kind) -> Cow<'static, str> {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::dns::OverUdp;
 use super::ntp::{self, Ntp};
+use super::sip::Sip;
 use super::speech::Kind;
 use crate::native::header::Flags;
 use crate::wire::{Reading, Wire};
@@ -15,6 +16,8 @@ pub enum Packet {
     Dns(Box<OverUdp>),
     /// NTP.
     Ntp(Box<Ntp>),
+    /// SIP.
+    Sip(Box<Sip>),
 }
 
 impl Packet {
@@ -23,6 +26,7 @@ impl Packet {
         match self {
             Self::Dns(dns) => dns.length(),
             Self::Ntp(_) => ntp::LENGTH,
+            Self::Sip(sip) => sip.length(),
         }
     }
 
@@ -31,6 +35,7 @@ impl Packet {
         match self {
             Self::Dns(_) => OverUdp::kind(kind),
             Self::Ntp(_) => Ntp::kind(kind),
+            Self::Sip(_) => Sip::kind(kind),
         }
     }
 }
@@ -40,6 +45,7 @@ impl Wire for Packet {
         match self {
             Self::Dns(dns) => dns.open(message),
             Self::Ntp(ntp) => ntp.open(message),
+            Self::Sip(sip) => sip.open(message),
         }
     }
 
@@ -48,6 +54,7 @@ impl Wire for Packet {
         match self {
             Self::Dns(dns) => dns.prepare(message, seq, flags),
             Self::Ntp(ntp) => ntp.prepare(message, seq, flags),
+            Self::Sip(sip) => sip.prepare(message, seq, flags),
         }
     }
 
@@ -56,6 +63,7 @@ impl Wire for Packet {
         match self {
             Self::Dns(dns) => dns.identify(reply, oldest),
             Self::Ntp(ntp) => ntp.identify(reply, oldest),
+            Self::Sip(sip) => sip.identify(reply, oldest),
         }
     }
 }

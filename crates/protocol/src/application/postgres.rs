@@ -11,9 +11,8 @@ use std::borrow::Cow;
 use measure::reach::Transport;
 
 use self::scram::Scram;
+use super::login::Login;
 use super::speech::{Came, Kind, Protocol, Reply, Speech, Taken};
-
-pub use super::login::{Login, Password};
 
 /// Its row.
 pub const PROTOCOL: Protocol = Protocol {
@@ -27,6 +26,7 @@ pub const PROTOCOL: Protocol = Protocol {
 /// Version 3.0.
 const VERSION: u32 = 196_608;
 const SYNC: [u8; 5] = [b'S', 0, 0, 0, 4];
+const TERMINATE: [u8; 5] = [b'X', 0, 0, 0, 4];
 /// Longest message that is believed; what comes here are settings and errors.
 const LONGEST: usize = 64 << 10;
 const READY: Kind = Kind(0);
@@ -147,6 +147,10 @@ impl Speech for Postgres {
         SYNC.to_vec()
     }
 
+    fn farewell(&self) -> Cow<'static, [u8]> {
+        Cow::Borrowed(&TERMINATE)
+    }
+
     #[inline]
     fn take(&mut self, octets: &[u8]) -> Taken {
         let [kind, a, b, c, d, rest @ ..] = octets else {
@@ -185,6 +189,7 @@ impl Speech for Postgres {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::application::login::Password;
     use crate::application::speech::tests::alike;
 
     fn client(password: Option<&str>) -> Postgres {

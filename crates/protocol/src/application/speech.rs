@@ -39,6 +39,11 @@ pub trait Speech {
         &[]
     }
 
+    /// The last octets on a connection that we end; empty where the protocol has none.
+    fn farewell(&self) -> Cow<'static, [u8]> {
+        Cow::Borrowed(&[])
+    }
+
     /// The peer has closed the connection: the reply that ends by that, where one was under way.
     fn closed(&mut self) -> Option<Reply> {
         None

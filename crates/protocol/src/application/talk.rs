@@ -15,6 +15,7 @@ use super::postgres::Postgres;
 use super::redis::Redis;
 use super::speech::{Kind, Reply, Speech, Taken};
 use super::tally::Tally;
+use super::websocket::WebSocket;
 use crate::native::header::Flags;
 use crate::wire::{Reading, Wire};
 
@@ -39,6 +40,8 @@ pub enum Talk {
     Mysql(Box<Mysql>),
     /// Kafka.
     Kafka(Kafka),
+    /// WebSocket.
+    WebSocket(Box<WebSocket>),
 }
 
 macro_rules! each {
@@ -53,6 +56,7 @@ macro_rules! each {
             Talk::Postgres($speech) => $call,
             Talk::Mysql($speech) => $call,
             Talk::Kafka($speech) => $call,
+            Talk::WebSocket($speech) => $call,
         }
     };
 }
@@ -92,6 +96,10 @@ impl Speech for Talk {
         each!(self, speech => speech.answer())
     }
 
+    fn farewell(&self) -> Cow<'static, [u8]> {
+        each!(self, speech => speech.farewell())
+    }
+
     fn closed(&mut self) -> Option<Reply> {
         each!(self, speech => speech.closed())
     }
@@ -108,6 +116,7 @@ impl Talk {
         match self {
             Self::Dns(dns) => Self::Dns(Box::new(dns.drawn(draw))),
             Self::Postgres(postgres) => Self::Postgres(Box::new(postgres.drawn(draw))),
+            Self::WebSocket(socket) => Self::WebSocket(Box::new(socket.drawn(draw))),
             other => other,
         }
     }
@@ -124,6 +133,7 @@ impl Talk {
             Self::Postgres(_) => "Sync".to_owned(),
             Self::Mysql(_) => "COM_PING".to_owned(),
             Self::Kafka(_) => "ApiVersions".to_owned(),
+            Self::WebSocket(socket) => socket.words().to_owned(),
         }
     }
 
@@ -132,7 +142,8 @@ impl Talk {
     pub fn samples() -> Vec<Self> {
         use super::dns::Question;
         use super::http::{Expected, Request};
-        use super::postgres::{Login, Password};
+        use super::login::{Login, Password};
+        use super::websocket::tests::{client, opened};
         let request = Request {
             method: "GET".into(),
             host: "db1".into(),
@@ -162,6 +173,8 @@ impl Talk {
             Self::Mysql(Box::new(Mysql::greeted(login()))),
             Self::Mysql(Box::new(Mysql::opened(login()))),
             Self::Kafka(Kafka),
+            Self::WebSocket(Box::new(client())),
+            Self::WebSocket(Box::new(opened())),
         ]
     }
 }
@@ -295,8 +308,25 @@ mod tests {
     #[test]
     fn each_says_what_it_asks() {
         let words: Vec<_> = Talk::samples().iter().map(Talk::words).collect();
-        assert_eq!(words[..7], ["PING", "mn", "GET /", "A a.test", "PING", "PING", "PINGREQ"]);
-        assert_eq!(words[7..], ["PINGREQ", "Sync", "Sync", "COM_PING", "COM_PING", "COM_PING", "ApiVersions"]);
+        let expected = [
+            "PING",
+            "mn",
+            "GET /",
+            "A a.test",
+            "PING",
+            "PING",
+            "PINGREQ",
+            "PINGREQ",
+            "Sync",
+            "Sync",
+            "COM_PING",
+            "COM_PING",
+            "COM_PING",
+            "ApiVersions",
+            "Ping /mqtt",
+            "Ping /mqtt",
+        ];
+        assert_eq!(words, expected);
         for talk in Talk::samples() {
             assert!(!talk.request().is_empty(), "{talk:?}");
         }

@@ -12,12 +12,17 @@ use measure::reach::Transport;
 use measure::unit::{Bytes, Nanos};
 use protocol::application::dns::{OverTcp, Question};
 use protocol::application::http::{Expected, Http, Request, RequestError};
+use protocol::application::kafka::Kafka;
+use protocol::application::login::{Login, Password};
 use protocol::application::memcached::Memcached;
 use protocol::application::mqtt::Mqtt;
+use protocol::application::mysql::Mysql;
 use protocol::application::nats::Nats;
-use protocol::application::postgres::{Login, Password, Postgres};
+use protocol::application::postgres::Postgres;
 use protocol::application::redis::Redis;
+use protocol::application::sip::Options;
 use protocol::application::talk::Talk;
+use protocol::application::websocket::{Upgrade, WebSocket};
 use protocol::application::{self, ALL, Application, Protocol};
 use protocol::tls::{Terms, TlsError, Trust};
 
@@ -41,6 +46,17 @@ pub struct Whom {
     /// Protocol and target, of a URL.
     pub url: Option<Url>,
 }
+
+/// The words of a database's own clients for a login.
+struct LoginWords {
+    scheme: &'static str,
+    /// Names of variables of the environment.
+    user: Option<&'static str>,
+    password: &'static str,
+}
+
+const POSTGRES: LoginWords = LoginWords { scheme: "postgres", user: Some("PGUSER"), password: "PGPASSWORD" };
+const MYSQL: LoginWords = LoginWords { scheme: "mysql", user: None, password: "MYSQL_PWD" };
 
 /// The part of a URL that is not its host.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,7 +97,8 @@ fn schemes() -> Vec<String> {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Application")]
 pub struct ApplicationOptions {
-    /// Ask the program at HOST in this protocol: redis, rediss, memcached, http, https, dns, dns+tcp, dns+tls, ntp, nats, mqtt, mqtts, postgres
+    /// Ask the program at HOST in this protocol: redis, rediss, memcached, http, https, ws, wss, dns, dns+tcp, dns+tls, ntp, nats,
+    /// mqtt, mqtts, postgres, mysql, kafka, sip
     ///
     /// The same as a URL: `sonde rtt redis://db1`. A program at work is asked 100 times a second unless a schedule is given.
     #[arg(long, value_name = "PROTOCOL", requires = "host", hide_possible_values = true, value_parser = protocols())]
@@ -91,9 +108,9 @@ pub struct ApplicationOptions {
     /// Its other users wait meanwhile: a Redis answers one request at a time, and a web server writes a line of log for each.
     #[arg(long)]
     pub force: bool,
-    /// PostgreSQL: a file with the password [default: the value of PGPASSWORD, where it is set]
+    /// PostgreSQL, MySQL: a file with the password [default: the value of PGPASSWORD or MYSQL_PWD, where it is set]
     ///
-    /// It proves that we know it (SCRAM-SHA-256) and is never sent; a server that wants it in clear or as MD5 does not get it.
+    /// It proves that we know it and is never sent; a server that wants it in clear or as MD5 does not get it.
     #[arg(long, value_name = "FILE")]
     pub password_file: Option<PathBuf>,
     /// TLS: a file with the certificates to trust, in PEM [default: those that this host trusts]
@@ -108,7 +125,10 @@ pub struct ApplicationOptions {
     /// HTTP: the request method, as in HEAD or POST [default: GET, with --body POST]
     #[arg(long, value_name = "METHOD")]
     pub request: Option<String>,
-    /// HTTP: a file with header fields, one `Name: value` on each line
+    /// WebSocket: the protocol inside, where the server wants one, as in mqtt
+    #[arg(long, value_name = "WORD")]
+    pub subprotocol: Option<String>,
+    /// HTTP, WebSocket: a file with header fields, one `Name: value` on each line
     #[arg(long, value_name = "FILE")]
     pub headers: Option<PathBuf>,
     /// HTTP: a file to send as the body
@@ -142,7 +162,6 @@ impl ApplicationOptions {
     fn is_of_http(&self) -> Option<&'static str> {
         let given = [
             ("--request", self.request.is_some()),
-            ("--headers", self.headers.is_some()),
             ("--body", self.body.is_some()),
             ("--expect", self.expect.is_some()),
         ];
@@ -176,15 +195,24 @@ impl ApplicationOptions {
         if let Some(option) = self.is_of_http().filter(|_| !http) {
             return Err(Failure::usage(format!("{option} is for HTTP")).hint("ask with http://HOST/PATH"));
         }
-        let postgres = protocol.is_some_and(|protocol| *protocol == application::postgres::PROTOCOL);
-        if self.password_file.is_some() && !postgres {
-            return Err(Failure::usage("--password-file is for PostgreSQL").hint("ask with postgres://USER@HOST"));
+        let websocket = protocol.is_some_and(|protocol| matches!(protocol.name(), "ws" | "wss"));
+        if self.headers.is_some() && !http && !websocket {
+            return Err(Failure::usage("--headers is for HTTP and WebSocket").hint("ask with http://HOST/PATH"));
+        }
+        if self.subprotocol.is_some() && !websocket {
+            return Err(Failure::usage("--subprotocol is for WebSocket").hint("ask with ws://HOST/PATH"));
+        }
+        let logs_in = protocol.is_some_and(|protocol| matches!(protocol.name(), "postgres" | "mysql"));
+        if self.password_file.is_some() && !logs_in {
+            return Err(Failure::usage("--password-file is for PostgreSQL and MySQL")
+                .hint("ask with postgres://USER@HOST or mysql://USER@HOST"));
         }
         if let Some(option) = self.is_of_tls().filter(|_| protocol.is_none_or(|protocol| protocol.tls.is_none())) {
             return Err(Failure::usage(format!("{option} is for TLS"))
-                .hint("ask with https://, rediss://, mqtts:// or dns+tls://"));
+                .hint("ask with https://, wss://, rediss://, mqtts:// or dns+tls://"));
         }
-        if let Some(url) = url.filter(|url| url.user.is_some() && !postgres) {
+        let named = logs_in || protocol.is_some_and(|protocol| protocol.name() == "sip");
+        if let Some(url) = url.filter(|url| url.user.is_some() && !named) {
             return Err(Failure::usage(format!("nobody logs in at {}", url.protocol.name()))
                 .hint("remove the name before the host"));
         }
@@ -207,7 +235,9 @@ impl ApplicationOptions {
             }
             // Each connection draws numbers of its own.
             "dns+tcp" | "dns+tls" => Talk::Dns(Box::new(OverTcp::new(question(target)?, [0; 16]))),
-            "postgres" => Talk::Postgres(Box::new(Postgres::new(self.login(whom, target)?, [0; 16]))),
+            "postgres" => Talk::Postgres(Box::new(Postgres::new(self.login(whom, target, &POSTGRES)?, [0; 16]))),
+            "mysql" => Talk::Mysql(Box::new(Mysql::new(self.login(whom, target, &MYSQL)?))),
+            "ws" | "wss" => Talk::WebSocket(Box::new(self.websocket(protocol, whom, target)?)),
             "memcached" if target == "/version" => Talk::Memcached(Memcached::Version),
             _ if !matches!(target, "" | "/") => {
                 return Err(Failure::usage(format!("{name} is asked nothing that {target} could say"))
@@ -221,6 +251,14 @@ impl ApplicationOptions {
                     tls: None,
                 });
             }
+            "sip" => {
+                let user = whom.url.as_ref().and_then(|url| url.user.as_deref());
+                let options = Options::new(&host_field(&whom.far, protocol.port), user, &agent());
+                let options = options.map_err(|error| Failure::usage(error.to_string()))?;
+                let words = options.words().to_owned();
+                return Ok(Application { protocol, words, asked: application::Asked::Sip(options), tls: None });
+            }
+            "kafka" => Talk::Kafka(Kafka),
             "memcached" => Talk::Memcached(Memcached::NoOperation),
             "nats" => Talk::Nats(Nats::default()),
             "mqtt" | "mqtts" => Talk::Mqtt(Mqtt::default()),
@@ -257,10 +295,11 @@ impl ApplicationOptions {
         })
     }
 
-    fn login(&self, whom: &Whom, target: &str) -> Result<Login, Failure> {
+    fn login(&self, whom: &Whom, target: &str, of: &LoginWords) -> Result<Login, Failure> {
         let database = target.trim_start_matches('/');
         if database.contains(['/', '?', '\0']) {
-            return Err(Failure::usage(format!("{target} is no database")).hint("write postgres://USER@HOST/DATABASE"));
+            return Err(Failure::usage(format!("{target} is no database"))
+                .hint(format!("write {}://USER@HOST/DATABASE", of.scheme)));
         }
         let file = self.password_file.as_deref().map(|path| read(path, "--password-file")).transpose()?;
         let word = match file {
@@ -268,13 +307,15 @@ impl ApplicationOptions {
                 let word = String::from_utf8(octets).map_err(|_| Failure::usage("--password-file: is no text"))?;
                 Some(word.trim_end_matches(['\r', '\n']).to_owned())
             }
-            None => variable("PGPASSWORD"),
+            None => variable(of.password),
         };
         let user = whom.url.as_ref().and_then(|url| url.user.clone());
-        let user = user.or_else(|| variable("PGUSER")).or_else(|| variable("USER"));
+        let user = user.or_else(|| of.user.and_then(variable)).or_else(|| variable("USER"));
         let user = user.filter(|user| !user.is_empty() && !user.contains('\0'));
         Ok(Login {
-            user: user.ok_or_else(|| Failure::usage("who logs in is not said").hint("write postgres://USER@HOST"))?,
+            user: user.ok_or_else(|| {
+                Failure::usage("who logs in is not said").hint(format!("write {}://USER@HOST", of.scheme))
+            })?,
             database: (!database.is_empty()).then(|| database.to_owned()),
             password: word.map(Password::new),
         })
@@ -289,9 +330,20 @@ impl ApplicationOptions {
             target: if target.starts_with('/') { target.to_owned() } else { format!("/{target}") },
             fields: self.headers.as_deref().map(fields).transpose()?.unwrap_or_default(),
             body,
-            agent: PROGRAM.replace(' ', "/"),
+            agent: agent(),
         };
         Http::new(&request, self.expect.clone().unwrap_or_default()).map_err(|error| Failure::usage(error.to_string()))
+    }
+
+    fn websocket(&self, protocol: &Protocol, whom: &Whom, target: &str) -> Result<WebSocket, Failure> {
+        let upgrade = Upgrade {
+            host: host_field(&whom.far, protocol.port),
+            target: if target.starts_with('/') { target.to_owned() } else { format!("/{target}") },
+            subprotocol: self.subprotocol.clone(),
+            fields: self.headers.as_deref().map(fields).transpose()?.unwrap_or_default(),
+            agent: agent(),
+        };
+        WebSocket::new(&upgrade, [0; 16]).map_err(|error| Failure::usage(error.to_string()))
     }
 
     /// Holds a schedule to what a program at work is asked without a word.
@@ -342,8 +394,11 @@ pub fn towards(application: &Application, options: &ApplicationOptions, asked: A
         return Err(Failure::usage(format!("how a program that speaks {name} waits is not ours to say"))
             .hint("remove --peer-wait and --peer-cpu"));
     }
-    if anew && asked.window.is_some_and(|window| window != 1) {
-        return Err(Failure::usage("requests with a connection each go one at a time")
+    // A server of WebSocket answers the first or the latest of several pings, and one of MySQL promises no more than one command at a time.
+    let alone = anew || matches!(name, "ws" | "wss" | "mysql");
+    if alone && asked.window.is_some_and(|window| window != 1) {
+        let what = if anew { "requests with a connection each".to_owned() } else { format!("requests of {name}") };
+        return Err(Failure::usage(format!("{what} go one at a time"))
             .hint("remove --window; --connections lets several be out at once"));
     }
     // One after the other, a hundred a second, unless somebody says otherwise.
@@ -351,7 +406,7 @@ pub fn towards(application: &Application, options: &ApplicationOptions, asked: A
     let (schedule, window) = if unsaid {
         (Some(Schedule::Every { interval_ns: INTERVAL }), Some(1))
     } else {
-        (asked.schedule, if anew { Some(1) } else { asked.window })
+        (asked.schedule, if alone { Some(1) } else { asked.window })
     };
     options.check_rate(schedule, window)?;
     let request_bytes = Some(Bytes(application.request_length() as u64));
@@ -371,6 +426,11 @@ pub fn usual_port(protocol: &Spoken) -> Option<u16> {
         Spoken::Application(application) => Some(application.protocol.port),
         _ => None,
     }
+}
+
+/// This program, as it names itself to servers.
+fn agent() -> String {
+    PROGRAM.replace(' ', "/")
 }
 
 /// The host as its URL has it: an IPv6 address in brackets, and a port where it is not the usual one.
@@ -453,6 +513,10 @@ mod tests {
     #[test_case("ntp://[::1]:1123", "ntp time")]
     #[test_case("postgresql://me@db1/shop", "postgres Sync")]
     #[test_case("https://db1/health", "https GET /health")]
+    #[test_case("wss://db1", "wss Ping /")]
+    #[test_case("mariadb://me@db1/shop", "mysql COM_PING")]
+    #[test_case("kafka://db1", "kafka ApiVersions")]
+    #[test_case("sip://me@db1:5070", "sip OPTIONS sip:me@db1:5070")]
     #[test_case("rediss://db1", "rediss PING")]
     #[test_case("dns+tls://[::1]/example.org", "dns+tls A example.org")]
     #[test_case("mqtts://db1:8884", "mqtts PINGREQ")]

@@ -4,15 +4,20 @@ use std::sync::Arc;
 
 use protocol::application::dns::{OverTcp, OverUdp, Question};
 use protocol::application::http::{Expected, Http, Request};
+use protocol::application::kafka::Kafka;
+use protocol::application::login::{Login, Password};
 use protocol::application::memcached::Memcached;
 use protocol::application::mqtt::Mqtt;
+use protocol::application::mysql::Mysql;
 use protocol::application::nats::Nats;
 use protocol::application::ntp::Ntp;
 use protocol::application::packet::Packet;
-use protocol::application::postgres::{Login, Password, Postgres};
+use protocol::application::postgres::Postgres;
 use protocol::application::redis::Redis;
+use protocol::application::sip::{Options, Sip};
 use protocol::application::talk::{Asking, Digest, Talk};
 use protocol::application::tally::Tally;
+use protocol::application::websocket::{Upgrade, WebSocket};
 use protocol::application::{Came, Speech};
 use protocol::native::header::Flags;
 use protocol::wire::{Reading, Wire};
@@ -67,6 +72,7 @@ fn talks() -> Vec<Talk> {
     mqtt.take(&[0x20, 2, 0, 0]);
     let password = Some(Password::new("pencil".into()));
     let login = Login { user: "me".into(), database: None, password };
+    let mysql = Mysql::new(login.clone());
     let postgres = Postgres::new(login, DRAW);
     let mut ready = postgres.clone();
     ready.take(&[b'Z', 0, 0, 0, 5, b'I']);
@@ -78,9 +84,20 @@ fn talks() -> Vec<Talk> {
         Talk::Nats(nats),
         Talk::Mqtt(Mqtt::default()),
         Talk::Mqtt(mqtt),
+        Talk::Mysql(Box::new(mysql)),
+        Talk::Kafka(Kafka),
     ];
     let postgres = [postgres, ready].map(|postgres| Talk::Postgres(Box::new(postgres)));
-    others.into_iter().chain(http(&request)).chain(http(&head)).chain(dns).chain(postgres).collect()
+    let upgrade = Upgrade {
+        host: "db1".into(),
+        target: "/".into(),
+        subprotocol: None,
+        fields: Vec::new(),
+        agent: "sonde".into(),
+    };
+    let socket = WebSocket::new(&upgrade, DRAW).ok().map(|socket| Talk::WebSocket(Box::new(socket)));
+    let https = http(&request).into_iter().chain(http(&head));
+    others.into_iter().chain(https).chain(dns).chain(postgres).chain(socket).collect()
 }
 
 fn question() -> Option<Question> {
@@ -89,13 +106,10 @@ fn question() -> Option<Question> {
 
 fn packets() -> Vec<Packet> {
     let ntp = Packet::Ntp(Box::new(Ntp::new(7, Arc::default())));
-    let password = Some(Password::new("pencil".into()));
-    let login = Login { user: "me".into(), database: None, password };
-    let postgres = Postgres::new(login, DRAW);
-    let mut ready = postgres.clone();
-    ready.take(&[b'Z', 0, 0, 0, 5, b'I']);
+    let sip = Options::new("db1", Some("me"), "sonde").ok();
+    let sip = sip.map(|options| Packet::Sip(Box::new(Sip::new(&options, DRAW, Arc::default()))));
     let dns = question().map(|question| Packet::Dns(Box::new(OverUdp::new(question, DRAW, Arc::default()))));
-    std::iter::once(ntp).chain(dns).collect()
+    std::iter::once(ntp).chain(dns).chain(sip).collect()
 }
 
 /// All that is said of `octets`, given in pieces of `every`, until it is not understood any more.

@@ -294,3 +294,56 @@ fn a_first_look_at_postgres_says_how_it_is_measured() {
     let leg = legs.iter().find(|leg| leg["who"]["service"] == "postgres").expect("a row of PostgreSQL");
     assert!(leg.to_string().contains("sonde rtt postgres://USER@HOST"), "{leg}");
 }
+
+/// A MariaDB of our own, with a user who has a password.
+fn mariadb() -> Option<(Server, u32)> {
+    let installed = Path::new("/usr/sbin/mariadbd").exists() && Path::new("/usr/bin/mariadb-install-db").exists();
+    if !installed {
+        skip::aloud("MariaDB is not installed: `sonde rtt mysql://` was not tried against it");
+        return None;
+    }
+    // As root it will not run.
+    let own = rustix::process::geteuid();
+    let user = if own.is_root() { NOBODY } else { own.as_raw() };
+    let (folder, port) = (tempfile::tempdir().unwrap(), port::free());
+    std::os::unix::fs::chown(folder.path(), Some(user), None).unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let as_user = |name: &str, words: &[&str]| {
+        let mut command = program(name, words);
+        command.current_dir(folder.path()).uid(user);
+        command
+    };
+    let data = format!("--datadir={}", at("data"));
+    let words = ["--no-defaults", &data, "--auth-root-authentication-method=normal", "--skip-test-db"];
+    let made = process::ended(&mut as_user("mariadb-install-db", &words), process::LIMIT);
+    assert_eq!(made.code, Some(0), "{}", made.told());
+    let (socket, pid, port_word) =
+        (format!("--socket={}", at("s")), format!("--pid-file={}", at("p")), format!("--port={port}"));
+    let words = ["--no-defaults", &data, &socket, &pid, &port_word, "--bind-address=127.0.0.1"];
+    let running = process::started(&mut as_user("mariadbd", &words));
+    running.until_listening(Carrier::Tcp, port);
+    let asked = "create user shop@'%' identified by 'pencil'";
+    let words = ["--no-defaults", "-uroot", &socket, "-e", asked];
+    let made = process::ended(&mut as_user("mariadb", &words), process::LIMIT);
+    assert_eq!(made.code, Some(0), "{}", made.told());
+    Some((Server { port, _running: running, folder }, user))
+}
+
+#[test]
+fn mariadb_is_pinged_and_a_password_proved() {
+    let Some((server, _)) = mariadb() else { return };
+    let at = |user: &str| format!("mysql://{user}@127.0.0.1:{}", server.port);
+    all_answered(&at("root"), &[], "mysql", "COM_PING", "OK", Some(11));
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let path = file.path().display().to_string();
+    fs::write(&path, "pencil\n").unwrap();
+    all_answered(&at("shop"), &["--password-file", &path], "mysql", "COM_PING", "OK", Some(11));
+    let (record, _) = measured(&[&at("shop"), "--password-file", &path, "--crr", "-c", "50"]);
+    assert_eq!(count(&record, "answered"), 50, "{}", brief(&record));
+    let phases = &record["outcome"]["replies"]["phases"];
+    assert_eq!((&phases["greeting"]["count"], &phases["wait"]["count"]), (&50.into(), &50.into()), "{phases}");
+    fs::write(&path, "crayon").unwrap();
+    let told = refused(&[&at("shop"), "--password-file", &path]);
+    assert!(told.contains("ERROR 1045 (28000): Access denied"), "{told}");
+    assert!(!told.contains("crayon"), "{told}");
+}
