@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::dns::OverTcp;
+use super::h2::H2;
 use super::http::Http;
 use super::memcached::Memcached;
 use super::mqtt::Mqtt;
@@ -25,6 +26,8 @@ pub enum Talk {
     Memcached(Memcached),
     /// HTTP/1.1.
     Http(Box<Http>),
+    /// HTTP/2, and gRPC over it.
+    H2(Box<H2>),
     /// DNS.
     Dns(Box<OverTcp>),
     /// NATS.
@@ -41,6 +44,7 @@ macro_rules! each {
             Talk::Redis($speech) => $call,
             Talk::Memcached($speech) => $call,
             Talk::Http($speech) => $call,
+            Talk::H2($speech) => $call,
             Talk::Dns($speech) => $call,
             Talk::Nats($speech) => $call,
             Talk::Mqtt($speech) => $call,
@@ -111,6 +115,7 @@ impl Talk {
             Self::Memcached(Memcached::NoOperation) => "mn".to_owned(),
             Self::Memcached(Memcached::Version) => "version".to_owned(),
             Self::Http(http) => http.words().to_owned(),
+            Self::H2(h2) => h2.words().to_owned(),
             Self::Dns(dns) => dns.words().to_owned(),
             Self::Mqtt(_) => "PINGREQ".to_owned(),
             Self::Postgres(_) => "Sync".to_owned(),
@@ -131,6 +136,8 @@ impl Talk {
             body: Vec::new(),
             agent: "sonde".into(),
         };
+        // As a server of HTTP/2 begins: nothing set.
+        const SETTINGS: [u8; 9] = [0, 0, 0, 4, 0, 0, 0, 0, 0];
         let password = Some(Password::new("x".into()));
         let login = || Login { user: "me".into(), database: None, password: password.clone() };
         let open = |mut talk: Self, octets: &[u8]| {
@@ -141,6 +148,10 @@ impl Talk {
             Self::Redis(Redis),
             Self::Memcached(Memcached::NoOperation),
             Self::Http(Box::new(Http::new(&request, Expected::Any).unwrap())),
+            Self::H2(Box::new(H2::new(&request, Expected::Any, false).unwrap())),
+            open(Self::H2(Box::new(H2::new(&request, Expected::Any, false).unwrap())), &SETTINGS),
+            open(Self::H2(Box::new(H2::health("db1", "", false).unwrap())), &SETTINGS),
+            open(Self::H2(Box::new(H2::ping())), &SETTINGS),
             Self::Dns(Box::new(OverTcp::new(Question::new("a.test", "A").unwrap(), [3; 16]))),
             Self::Nats(Nats::default()),
             open(Self::Nats(Nats::default()), b"INFO {}\r\n"),
@@ -283,7 +294,25 @@ mod tests {
     #[test]
     fn each_says_what_it_asks() {
         let words: Vec<_> = Talk::samples().iter().map(Talk::words).collect();
-        assert_eq!(words, ["PING", "mn", "GET /", "A a.test", "PING", "PING", "PINGREQ", "PINGREQ", "Sync", "Sync"]);
+        assert_eq!(
+            words,
+            [
+                "PING",
+                "mn",
+                "GET /",
+                "GET /",
+                "GET /",
+                "Health/Check",
+                "PING",
+                "A a.test",
+                "PING",
+                "PING",
+                "PINGREQ",
+                "PINGREQ",
+                "Sync",
+                "Sync"
+            ]
+        );
         for talk in Talk::samples() {
             assert!(!talk.request().is_empty(), "{talk:?}");
         }
