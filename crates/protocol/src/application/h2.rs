@@ -75,7 +75,8 @@ pub const SECURE_HEALTH: Protocol = Protocol {
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// What it sets: `HEADER_TABLE_SIZE` 0, `ENABLE_PUSH` 0, `INITIAL_WINDOW_SIZE` 2^31 - 1, `MAX_HEADER_LIST_SIZE` 64 KiB.
 const SET: &[u8] = &[0, 1, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 4, 0x7F, 0xFF, 0xFF, 0xFF, 0, 6, 0, 1, 0, 0];
-const INITIAL_WINDOW_SIZE: u16 = 4;
+/// The setting of the server that says how much of a request goes at once.
+const INITIAL_WINDOW_SIZE: &[u8] = &[0, 4];
 /// The window of a connection and of a stream before anything is said of it, octets (RFC 9113 section 6.9.2).
 const WINDOW: u32 = 65_535;
 /// The most that a window can be.
@@ -299,8 +300,8 @@ impl H2 {
         match (frame.kind, self.is_open) {
             (frame::GOAWAY, _) => self.leave(&frame),
             (frame::SETTINGS, false) if !frame.has(frame::ACK) => self.greeting(&frame),
-            // A server begins with its settings (RFC 9113 section 3.4).
-            (_, false) => Err(frame::FOREIGN),
+            // A server begins with its settings (RFC 9113 section 3.4), and a block goes on behind its beginning alone.
+            (_, false) | (frame::CONTINUATION, true) => Err(frame::FOREIGN),
             (frame::HEADERS | frame::DATA | frame::RST_STREAM, true) if self.asked == Asked::Ping => {
                 Err("a response that nobody asked for")
             }
@@ -310,7 +311,6 @@ impl H2 {
             (frame::PING, true) if frame.has(frame::ACK) => Ok(self.pong(&frame)),
             (frame::PING, true) => self.acknowledge(&frame, frame.payload),
             (frame::SETTINGS, true) if !frame.has(frame::ACK) => self.acknowledge(&frame, &[]),
-            (frame::CONTINUATION, true) => Err(frame::FOREIGN),
             _ => Ok(self.passed(&frame)),
         }
     }
@@ -322,11 +322,7 @@ impl H2 {
 
     fn greeting(&mut self, frame: &Frame<'_>) -> Result<Taken, &'static str> {
         for setting in frame.payload.chunks_exact(6) {
-            let [a, b, c, d, e, f] = *setting else { continue };
-            let (name, value) = (u16::from_be_bytes([a, b]), u32::from_be_bytes([c, d, e, f]));
-            if name != INITIAL_WINDOW_SIZE {
-                continue;
-            }
+            let Some((value, _)) = setting.strip_prefix(INITIAL_WINDOW_SIZE).and_then(frame::word) else { continue };
             if value > LARGEST_WINDOW {
                 return Err(frame::FOREIGN);
             }
@@ -403,7 +399,7 @@ impl H2 {
     }
 
     fn reset(&mut self, frame: &Frame<'_>) -> Taken {
-        let error = frame.payload.first_chunk().map_or(0, |code| u32::from_be_bytes(*code));
+        let error = frame::word(frame.payload).map_or(0, |(error, _)| error);
         match self.place(frame.stream) {
             Some(place) => drop(self.streams.swap_remove(place)),
             // A response that ended before its request was read (RFC 9113 section 8.1).
@@ -441,9 +437,9 @@ impl H2 {
     /// The server goes: it answers the streams up to one that it names (RFC 9113 section 6.8). One that ends without an error may say so twice,
     /// and name all at first.
     fn leave(&mut self, frame: &Frame<'_>) -> Result<Taken, &'static str> {
-        let [a, b, c, d, e, f, g, h, words @ ..] = frame.payload else { return Err(frame::FOREIGN) };
-        let error = u32::from_be_bytes([*e, *f, *g, *h]);
-        self.leaving = Some(u32::from_be_bytes([*a, *b, *c, *d]) & LAST_STREAM);
+        let (last, rest) = frame::word(frame.payload).ok_or(frame::FOREIGN)?;
+        let (error, words) = frame::word(rest).ok_or(frame::FOREIGN)?;
+        self.leaving = Some(last & LAST_STREAM);
         if error == 0 && self.is_open && !self.is_left() {
             return Ok(self.passed(frame));
         }
@@ -484,7 +480,7 @@ fn fields(request: &Request, secure: bool) -> Result<Vec<u8>, RequestError> {
     for (name, value) in &request.fields {
         let small = name.to_ascii_lowercase();
         match small.as_str() {
-            "host" => continue,
+            "host" => {}
             "keep-alive" | "proxy-connection" | "upgrade" => return Err(RequestError::OldField(name.clone())),
             "te" if !value.eq_ignore_ascii_case("trailers") => return Err(RequestError::OldField(name.clone())),
             _ => hpack::literal(&mut block, &small, value),
@@ -811,7 +807,9 @@ mod tests {
     #[test_case(&[], "999", &answered(GRPC + 17, 0); "beyond all")]
     fn statuses_of_grpc(parts: &[&[u8]], status: &str, expected: &Came) {
         let mut octets = frame(frame::HEADERS, frame::END_HEADERS, 3, &[0x88]);
-        parts.iter().for_each(|part| octets.extend(frame(frame::DATA, 0, 3, part)));
+        for part in parts {
+            octets.extend(frame(frame::DATA, 0, 3, part));
+        }
         octets.extend(trailers(status));
         assert_eq!(alike(&opened(health()), &octets), std::slice::from_ref(expected));
     }

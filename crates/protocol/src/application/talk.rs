@@ -137,7 +137,7 @@ impl Talk {
             agent: "sonde".into(),
         };
         // As a server of HTTP/2 begins: nothing set.
-        const SETTINGS: [u8; 9] = [0, 0, 0, 4, 0, 0, 0, 0, 0];
+        let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
         let password = Some(Password::new("x".into()));
         let login = || Login { user: "me".into(), database: None, password: password.clone() };
         let open = |mut talk: Self, octets: &[u8]| {
@@ -149,9 +149,9 @@ impl Talk {
             Self::Memcached(Memcached::NoOperation),
             Self::Http(Box::new(Http::new(&request, Expected::Any).unwrap())),
             Self::H2(Box::new(H2::new(&request, Expected::Any, false).unwrap())),
-            open(Self::H2(Box::new(H2::new(&request, Expected::Any, false).unwrap())), &SETTINGS),
-            open(Self::H2(Box::new(H2::health("db1", "", false).unwrap())), &SETTINGS),
-            open(Self::H2(Box::new(H2::ping())), &SETTINGS),
+            open(Self::H2(Box::new(H2::new(&request, Expected::Any, false).unwrap())), &settings),
+            open(Self::H2(Box::new(H2::health("db1", "", false).unwrap())), &settings),
+            open(Self::H2(Box::new(H2::ping())), &settings),
             Self::Dns(Box::new(OverTcp::new(Question::new("a.test", "A").unwrap(), [3; 16]))),
             Self::Nats(Nats::default()),
             open(Self::Nats(Nats::default()), b"INFO {}\r\n"),

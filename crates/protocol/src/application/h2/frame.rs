@@ -45,6 +45,9 @@ const STREAM: u32 = 0x7FFF_FFFF;
 /// Why octets are none of HTTP/2.
 pub const FOREIGN: &str = "the reply is none of HTTP/2";
 
+/// A header block, and the octets of all its frames.
+pub type Block<'a> = (Cow<'a, [u8]>, usize);
+
 /// A whole frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
@@ -63,14 +66,15 @@ impl<'a> Frame<'a> {
     /// # Errors
     /// Octets that are no frame, or one that is longer than was allowed.
     pub fn read(octets: &'a [u8]) -> Result<Option<Self>, &'static str> {
-        let [a, b, c, rest @ ..] = octets else { return Ok(None) };
-        let length = u32::from_be_bytes([0, *a, *b, *c]) as usize;
+        let [high, middle, low, rest @ ..] = octets else { return Ok(None) };
+        let length = u32::from_be_bytes([0, *high, *middle, *low]) as usize;
         if length > LONGEST {
-            let is_old = [*a, *b, *c] == *b"HTT";
+            let is_old = octets.starts_with(b"HTT");
             return Err(if is_old { "the server answers in HTTP/1: it has no HTTP/2 here" } else { FOREIGN });
         }
-        let [kind, flags, d, e, f, g, rest @ ..] = rest else { return Ok(None) };
-        let stream = u32::from_be_bytes([*d, *e, *f, *g]) & STREAM;
+        let [kind, flags, rest @ ..] = rest else { return Ok(None) };
+        let Some((stream, rest)) = word(rest) else { return Ok(None) };
+        let stream = stream & STREAM;
         let sound = match *kind {
             DATA | HEADERS | CONTINUATION => stream % 2 == 1,
             RST_STREAM => stream % 2 == 1 && length == 4,
@@ -119,7 +123,7 @@ impl<'a> Frame<'a> {
     ///
     /// # Errors
     /// Another frame in its middle, or no end.
-    pub fn block(&self, octets: &'a [u8]) -> Result<Option<(Cow<'a, [u8]>, usize)>, &'static str> {
+    pub fn block(&self, octets: &'a [u8]) -> Result<Option<Block<'a>>, &'static str> {
         let mut first = self.unpadded()?;
         if self.has(WITH_PRIORITY) {
             first = first.get(PRIORITY_LENGTH..).ok_or(FOREIGN)?;
@@ -154,6 +158,11 @@ impl<'a> Frame<'a> {
             }
         }
     }
+}
+
+/// The word of 32 bits that `octets` begin with, and what is behind it.
+pub fn word(octets: &[u8]) -> Option<(u32, &[u8])> {
+    octets.split_first_chunk().map(|(word, rest)| (u32::from_be_bytes(*word), rest))
 }
 
 /// Writes a frame, whose payload is no longer than [`LONGEST`].
@@ -265,7 +274,7 @@ mod tests {
     #[test]
     fn a_request_has_one_stream_in_all_its_frames() {
         let mut request = Vec::new();
-        write_request(&mut request, &[b'h'; LONGEST + 1], &[b'b'; LONGEST + 2]);
+        write_request(&mut request, &vec![b'h'; LONGEST + 1], &vec![b'b'; LONGEST + 2]);
         set_stream(&mut request, 0x0708_090B);
         let (mut rest, mut seen) = (&request[..], Vec::new());
         while let Some(frame) = Frame::read(rest).unwrap() {

@@ -284,7 +284,7 @@ mod tests {
             let (code, length) = table[usize::from(digit - b'0')];
             bits.push_str(&format!("{code:032b}")[32 - length..]);
         }
-        while bits.len() % 8 != 0 {
+        while !bits.len().is_multiple_of(8) {
             bits.push('1');
         }
         bits.as_bytes()
