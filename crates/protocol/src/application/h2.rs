@@ -119,6 +119,8 @@ const ERRORS: [&str; 14] = [
     "INADEQUATE_SECURITY",
     "HTTP_1_1_REQUIRED",
 ];
+/// Errors by which a server resets a stream that it has answered: `NO_ERROR` and `STREAM_CLOSED`.
+const BEHIND: [u32; 2] = [0, 5];
 /// Statuses of gRPC by their number ("Status codes and their use in gRPC").
 const STATUSES: [&str; 17] = [
     "OK",
@@ -402,8 +404,8 @@ impl H2 {
         let error = frame::word(frame.payload).map_or(0, |(error, _)| error);
         match self.place(frame.stream) {
             Some(place) => drop(self.streams.swap_remove(place)),
-            // A response that ended before its request was read (RFC 9113 section 8.1).
-            None if error == 0 && frame.stream <= self.ended => return self.passed(frame),
+            // The response ended before its request was read (RFC 9113 section 8.1), or the rest of that came behind it.
+            None if BEHIND.contains(&error) && frame.stream <= self.ended => return self.passed(frame),
             None => {}
         }
         let kind = Kind(RESET + error.min(ERRORS.len() as u32) as u16);
@@ -849,12 +851,13 @@ mod tests {
     fn a_stream_may_be_reset() {
         let reset = |stream, error| frame(frame::RST_STREAM, 0, stream, &[0, 0, 0, error]);
         let head = |flags| frame(frame::HEADERS, flags, 5, &[0x88]);
-        let octets = [reset(3, 7), head(4), reset(5, 2), head(5), reset(5, 0), reset(7, 0), reset(9, 99)];
+        let octets = [reset(3, 7), head(4), reset(5, 2), head(5), reset(5, 0), reset(5, 5), reset(7, 0), reset(9, 99)];
         let expected = [
             refused(RESET + 7, 0),
             refused(RESET + 2, 1),
             answered(200, 1),
-            // A response that ended before its request was read.
+            // As Go's net/http 1.26 does behind a response that ended before its request was read.
+            Came::Aside,
             Came::Aside,
             refused(RESET, 2),
             refused(RESET + 14, 3),
