@@ -1,5 +1,6 @@
 //! What servers say, as they say it and as they should not.
 
+use proptest::prelude::*;
 use test_case::test_case;
 
 use super::*;
@@ -413,4 +414,26 @@ fn a_ping_gives_its_number_back() {
     assert_eq!(alike(&opened(H2::ping()), &response), [Came::Unsound("a response that nobody asked for")]);
     // Of a client of streams it answers nothing.
     assert_eq!(alike(&opened(h2()), &pong), [Came::Aside]);
+}
+
+proptest! {
+    /// Frames of any kind, flags and payload, in any order: no panic, and the same is said of them however they are cut.
+    #[test]
+    fn no_frames_upset_a_reader(
+        frames in prop::collection::vec(
+            (0_u8..11, any::<u8>(), prop::sample::select(vec![0, 1, 3, 5, LAST_STREAM]),
+             prop_oneof![
+                 prop::collection::vec(any::<u8>(), 0..20),
+                 Just(vec![0x88]), Just(vec![0; 4]), Just(vec![0, 0, 0, 3, 0, 0, 0, 0]), Just(trailers("0")[frame::HEADER..].to_vec()),
+             ]),
+            0..12),
+        every in 1_usize..30,
+    ) {
+        let octets: Vec<u8> = frames.iter().flat_map(|(kind, flags, stream, payload)| frame(*kind, *flags, *stream, payload)).collect();
+        for speech in [h2(), health(), H2::ping()] {
+            let whole = hear(&mut opened(speech.clone()), &octets, |_| false);
+            let cut = hear(&mut opened(speech), &octets, |end| end.is_multiple_of(every));
+            prop_assert_eq!(whole, cut);
+        }
+    }
 }
