@@ -9,6 +9,7 @@
 //! the program did not do what it was asked for (`503`, `LOADING`, `SERVFAIL`) end their request as refused.
 
 pub mod dns;
+pub mod h2;
 pub mod http;
 pub mod kafka;
 pub mod login;
@@ -91,6 +92,12 @@ pub static ALL: &[Protocol] = &[
     memcached::PROTOCOL,
     http::PROTOCOL,
     http::SECURE,
+    h2::PROTOCOL,
+    h2::SECURE,
+    h2::PING,
+    h2::SECURE_PING,
+    h2::HEALTH,
+    h2::SECURE_HEALTH,
     dns::PROTOCOL,
     dns::OVER_TCP,
     dns::OVER_TLS,

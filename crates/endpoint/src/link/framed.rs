@@ -359,10 +359,12 @@ impl<S: Speech> Framed<S> {
 
     #[inline]
     fn replied(&mut self, reply: Reply, octets: u64) -> Digest {
-        let digest = Digest { reply, octets: self.read + octets };
-        self.read = 0;
         (self.fruitful, self.fruitless) = (true, 0);
-        self.outstanding.pop_front();
+        self.answered_one(reply.number);
+        // Parts of several replies that come in turn are not told apart here.
+        let mixed = self.speech.interleaves() && !self.outstanding.is_empty();
+        let digest = Digest { reply, octets: if mixed { 0 } else { self.read + octets } };
+        self.read = 0;
         if self.door.anew.is_some() {
             self.whole();
         }
@@ -370,6 +372,19 @@ impl<S: Speech> Framed<S> {
             self.spend();
         }
         digest
+    }
+
+    /// Strikes out the request that a reply is to: that of its number, or else the oldest.
+    #[inline]
+    fn answered_one(&mut self, low: Option<u32>) {
+        let Some(low) = low else {
+            self.outstanding.pop_front();
+            return;
+        };
+        let mask = u32::MAX >> (u32::BITS - self.speech.mark_bits().min(u32::BITS));
+        let is_it = |number: &u64| (*number as u32 ^ low) & mask == 0;
+        let place = self.outstanding.iter().position(is_it).unwrap_or(0);
+        self.outstanding.remove(place);
     }
 
     /// A reply is whole to a request that took a connection of its own.

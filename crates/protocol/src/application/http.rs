@@ -47,7 +47,8 @@ pub enum Expected {
 }
 
 impl Expected {
-    fn has(&self, status: u16) -> bool {
+    /// True where a response with this status counts as answered.
+    pub(super) fn has(&self, status: u16) -> bool {
         match self {
             Self::Any => !DID_NOTHING.contains(&status),
             Self::Only { statuses, classes } => statuses.contains(&status) || classes.contains(&(status / 100)),
@@ -70,6 +71,12 @@ pub enum RequestError {
     /// A field that a measurement writes itself.
     #[error("the field {0} is written by the measurement itself")]
     OwnField(String),
+    /// A field that HTTP/2 does not have (RFC 9113 section 8.2.2).
+    #[error("the field {0} is about a connection of HTTP/1: HTTP/2 does not have it")]
+    OldField(String),
+    /// A body that a server would have to make room for first.
+    #[error("a body of {0} octets: HTTP/2 lets 65,535 of them go without a word of the server")]
+    Body(usize),
 }
 
 /// One request.
@@ -106,6 +113,29 @@ impl Request {
         Ok((name.to_owned(), value.trim().to_owned()))
     }
 
+    /// Refuses what cannot be written in any version.
+    pub(super) fn check(&self) -> Result<(), RequestError> {
+        if !is_token(&self.method) {
+            return Err(RequestError::Method(self.method.clone()));
+        }
+        let plain = |text: &str| text.bytes().all(|octet| octet.is_ascii_graphic());
+        if plain(&self.target) && plain(&self.host) && !self.target.is_empty() {
+            Ok(())
+        } else {
+            Err(RequestError::Target)
+        }
+    }
+
+    /// True where the length of its body is said: a server expects that of some methods even where there is none (RFC 9110 section 8.6).
+    pub(super) fn says_length(&self) -> bool {
+        !self.body.is_empty() || ["POST", "PUT", "PATCH"].contains(&self.method.as_str())
+    }
+
+    /// Its line of words: `GET /health`.
+    pub(super) fn words(&self) -> String {
+        format!("{} {}", self.method, self.target)
+    }
+
     fn written(&self) -> Vec<u8> {
         let has = |wanted: &str| self.fields.iter().any(|(name, _)| name.eq_ignore_ascii_case(wanted));
         // Writing to a string does not fail.
@@ -116,8 +146,7 @@ impl Request {
         for (name, value) in own.chain(given) {
             let _written = write!(head, "{name}: {value}\r\n");
         }
-        // A body of none is said where a server expects one (RFC 9110 section 8.6).
-        if !self.body.is_empty() || ["POST", "PUT", "PATCH"].contains(&self.method.as_str()) {
+        if self.says_length() {
             let _written = write!(head, "Content-Length: {}\r\n", self.body.len());
         }
         head.push_str("\r\n");
@@ -171,16 +200,10 @@ impl Http {
     /// # Errors
     /// A request that cannot be written.
     pub fn new(request: &Request, expected: Expected) -> Result<Self, RequestError> {
-        if !is_token(&request.method) {
-            return Err(RequestError::Method(request.method.clone()));
-        }
-        let plain = |text: &str| text.bytes().all(|octet| octet.is_ascii_graphic());
-        if !plain(&request.target) || !plain(&request.host) || request.target.is_empty() {
-            return Err(RequestError::Target);
-        }
+        request.check()?;
         Ok(Self {
             request: request.written(),
-            words: format!("{} {}", request.method, request.target),
+            words: request.words(),
             headless: request.method == "HEAD",
             expected,
             stage: Stage::Head,

@@ -31,6 +31,11 @@ pub trait Speech {
         u32::BITS
     }
 
+    /// True where parts of several replies may come in turn.
+    fn interleaves(&self) -> bool {
+        false
+    }
+
     /// Takes what it can of `octets`, which come next on the connection, and says what they were. Taking none of them asks for more.
     fn take(&mut self, octets: &[u8]) -> Taken;
 

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::dns::OverTcp;
+use super::h2::H2;
 use super::http::Http;
 use super::kafka::Kafka;
 use super::memcached::Memcached;
@@ -28,6 +29,8 @@ pub enum Talk {
     Memcached(Memcached),
     /// HTTP/1.1.
     Http(Box<Http>),
+    /// HTTP/2, and gRPC over it.
+    H2(Box<H2>),
     /// DNS.
     Dns(Box<OverTcp>),
     /// NATS.
@@ -50,6 +53,7 @@ macro_rules! each {
             Talk::Redis($speech) => $call,
             Talk::Memcached($speech) => $call,
             Talk::Http($speech) => $call,
+            Talk::H2($speech) => $call,
             Talk::Dns($speech) => $call,
             Talk::Nats($speech) => $call,
             Talk::Mqtt($speech) => $call,
@@ -85,6 +89,11 @@ impl Speech for Talk {
 
     fn mark_bits(&self) -> u32 {
         each!(self, speech => speech.mark_bits())
+    }
+
+    #[inline]
+    fn interleaves(&self) -> bool {
+        each!(self, speech => speech.interleaves())
     }
 
     #[inline]
@@ -128,6 +137,7 @@ impl Talk {
             Self::Memcached(Memcached::NoOperation) => "mn".to_owned(),
             Self::Memcached(Memcached::Version) => "version".to_owned(),
             Self::Http(http) => http.words().to_owned(),
+            Self::H2(h2) => h2.words().to_owned(),
             Self::Dns(dns) => dns.words().to_owned(),
             Self::Mqtt(_) => "PINGREQ".to_owned(),
             Self::Postgres(_) => "Sync".to_owned(),
@@ -152,6 +162,8 @@ impl Talk {
             body: Vec::new(),
             agent: "sonde".into(),
         };
+        // As a server of HTTP/2 begins: nothing set.
+        let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
         let password = Some(Password::new("x".into()));
         let login = || Login { user: "me".into(), database: None, password: password.clone() };
         let open = |mut talk: Self, octets: &[u8]| {
@@ -162,6 +174,10 @@ impl Talk {
             Self::Redis(Redis),
             Self::Memcached(Memcached::NoOperation),
             Self::Http(Box::new(Http::new(&request, Expected::Any).unwrap())),
+            Self::H2(Box::new(H2::new(&request, Expected::Any, false).unwrap())),
+            open(Self::H2(Box::new(H2::new(&request, Expected::Any, false).unwrap())), &settings),
+            open(Self::H2(Box::new(H2::health("db1", "", false).unwrap())), &settings),
+            open(Self::H2(Box::new(H2::ping())), &settings),
             Self::Dns(Box::new(OverTcp::new(Question::new("a.test", "A").unwrap(), [3; 16]))),
             Self::Nats(Nats::default()),
             open(Self::Nats(Nats::default()), b"INFO {}\r\n"),
@@ -184,7 +200,7 @@ impl Talk {
 pub struct Digest {
     /// The reply.
     pub reply: Reply,
-    /// Its octets.
+    /// Its octets; 0 where they are not known.
     pub octets: u64,
 }
 
@@ -312,6 +328,10 @@ mod tests {
             "PING",
             "mn",
             "GET /",
+            "GET /",
+            "GET /",
+            "Health/Check",
+            "PING",
             "A a.test",
             "PING",
             "PING",

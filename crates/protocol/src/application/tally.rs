@@ -35,7 +35,7 @@ impl Tally {
         number >= self.recorded.load(Ordering::Relaxed)
     }
 
-    /// A reply of `octets` octets, of this kind, which is sound or not.
+    /// A reply of `octets` octets, 0 where that is not known, of this kind, which is sound or not.
     #[inline]
     pub fn count(&self, kind: Kind, sound: bool, octets: u64) {
         let name = u64::from(kind.0) << 1 | u64::from(sound);
@@ -50,6 +50,9 @@ impl Tally {
                 slot.store(begun + 1, Ordering::Relaxed);
             }
             None => add(&self.others),
+        }
+        if octets == 0 {
+            return;
         }
         let shortest = self.shortest.load(Ordering::Relaxed);
         if shortest == 0 || octets + 1 < shortest {

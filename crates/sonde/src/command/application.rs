@@ -11,6 +11,7 @@ use measure::method::{Asked, Carrier, Pattern, Schedule};
 use measure::reach::Transport;
 use measure::unit::{Bytes, Nanos};
 use protocol::application::dns::{OverTcp, Question};
+use protocol::application::h2::H2;
 use protocol::application::http::{Expected, Http, Request, RequestError};
 use protocol::application::kafka::Kafka;
 use protocol::application::login::{Login, Password};
@@ -97,7 +98,8 @@ fn schemes() -> Vec<String> {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Application")]
 pub struct ApplicationOptions {
-    /// Ask the program at HOST in this protocol: redis, rediss, memcached, http, https, ws, wss, dns, dns+tcp, dns+tls, ntp, nats,
+    /// Ask the program at HOST in this protocol: redis, rediss, memcached, http, https, h2c, h2,
+    /// h2ping, h2pings, grpc, grpcs, ws, wss, dns, dns+tcp, dns+tls, ntp, nats,
     /// mqtt, mqtts, postgres, mysql, kafka, sip
     ///
     /// The same as a URL: `sonde rtt redis://db1`. A program at work is asked 100 times a second unless a schedule is given.
@@ -191,7 +193,7 @@ impl ApplicationOptions {
             }
             (app, url) => app.or(url.map(|url| url.protocol)),
         };
-        let http = protocol.is_some_and(|protocol| matches!(protocol.name(), "http" | "https"));
+        let http = protocol.is_some_and(|protocol| matches!(protocol.name(), "http" | "https" | "h2c" | "h2"));
         if let Some(option) = self.is_of_http().filter(|_| !http) {
             return Err(Failure::usage(format!("{option} is for HTTP")).hint("ask with http://HOST/PATH"));
         }
@@ -209,7 +211,7 @@ impl ApplicationOptions {
         }
         if let Some(option) = self.is_of_tls().filter(|_| protocol.is_none_or(|protocol| protocol.tls.is_none())) {
             return Err(Failure::usage(format!("{option} is for TLS"))
-                .hint("ask with https://, wss://, rediss://, mqtts:// or dns+tls://"));
+                .hint("ask with https://, h2://, grpcs://, wss://, rediss://, mqtts:// or dns+tls://"));
         }
         let named = logs_in || protocol.is_some_and(|protocol| protocol.name() == "sip");
         if let Some(url) = url.filter(|url| url.user.is_some() && !named) {
@@ -227,6 +229,17 @@ impl ApplicationOptions {
     fn asked(&self, protocol: &'static Protocol, whom: &Whom, target: &str) -> Result<Application, Failure> {
         let name = protocol.name();
         let asked = match name {
+            "h2c" | "h2" => {
+                let request = self.http_request(protocol, whom, target)?;
+                let asked = H2::new(&request, self.expect.clone().unwrap_or_default(), protocol.tls.is_some());
+                Talk::H2(Box::new(asked.map_err(|error| Failure::usage(error.to_string()))?))
+            }
+            "grpc" | "grpcs" => {
+                let host = host_field(&whom.far, protocol.port);
+                let service = target.trim_start_matches('/');
+                let asked = H2::health(&host, service, protocol.tls.is_some());
+                Talk::H2(Box::new(asked.map_err(|error| Failure::usage(error.to_string()))?))
+            }
             "http" | "https" => Talk::Http(Box::new(self.http(protocol, whom, target)?)),
             "dns" => {
                 let question = question(target)?;
@@ -259,10 +272,12 @@ impl ApplicationOptions {
                 return Ok(Application { protocol, words, asked: application::Asked::Sip(options), tls: None });
             }
             "kafka" => Talk::Kafka(Kafka),
+            "h2ping" | "h2pings" => Talk::H2(Box::new(H2::ping())),
             "memcached" => Talk::Memcached(Memcached::NoOperation),
             "nats" => Talk::Nats(Nats::default()),
             "mqtt" | "mqtts" => Talk::Mqtt(Mqtt::default()),
-            _ => Talk::Redis(Redis),
+            "redis" | "rediss" => Talk::Redis(Redis),
+            other => return Err(Failure::usage(format!("sonde does not know how {other} is asked"))),
         };
         let tls = protocol.tls.map(|inside| self.terms(whom, inside)).transpose()?;
         Ok(Application { tls, ..Application::talk(protocol, asked) })
@@ -322,17 +337,21 @@ impl ApplicationOptions {
     }
 
     fn http(&self, protocol: &Protocol, whom: &Whom, target: &str) -> Result<Http, Failure> {
+        let request = self.http_request(protocol, whom, target)?;
+        Http::new(&request, self.expect.clone().unwrap_or_default()).map_err(|error| Failure::usage(error.to_string()))
+    }
+
+    fn http_request(&self, protocol: &Protocol, whom: &Whom, target: &str) -> Result<Request, Failure> {
         let body = self.body.as_deref().map(|path| read(path, "--body")).transpose()?.unwrap_or_default();
         let usual = if self.body.is_some() { "POST" } else { "GET" };
-        let request = Request {
+        Ok(Request {
             method: self.request.clone().unwrap_or_else(|| usual.to_owned()),
             host: host_field(&whom.far, protocol.port),
             target: if target.starts_with('/') { target.to_owned() } else { format!("/{target}") },
             fields: self.headers.as_deref().map(fields).transpose()?.unwrap_or_default(),
             body,
             agent: agent(),
-        };
-        Http::new(&request, self.expect.clone().unwrap_or_default()).map_err(|error| Failure::usage(error.to_string()))
+        })
     }
 
     fn websocket(&self, protocol: &Protocol, whom: &Whom, target: &str) -> Result<WebSocket, Failure> {
@@ -514,6 +533,9 @@ mod tests {
     #[test_case("postgresql://me@db1/shop", "postgres Sync")]
     #[test_case("https://db1/health", "https GET /health")]
     #[test_case("wss://db1", "wss Ping /")]
+    #[test_case("h2c://db1/health", "h2c GET /health")]
+    #[test_case("h2pings://db1", "h2pings PING")]
+    #[test_case("grpc://db1/shop.Cart", "grpc Health/Check shop.Cart")]
     #[test_case("mariadb://me@db1/shop", "mysql COM_PING")]
     #[test_case("kafka://db1", "kafka ApiVersions")]
     #[test_case("sip://me@db1:5070", "sip OPTIONS sip:me@db1:5070")]

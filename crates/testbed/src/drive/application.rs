@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use protocol::application::dns::{OverTcp, OverUdp, Question};
+use protocol::application::h2::H2;
 use protocol::application::http::{Expected, Http, Request};
 use protocol::application::kafka::Kafka;
 use protocol::application::login::{Login, Password};
@@ -97,7 +98,13 @@ fn talks() -> Vec<Talk> {
     };
     let socket = WebSocket::new(&upgrade, DRAW).ok().map(|socket| Talk::WebSocket(Box::new(socket)));
     let https = http(&request).into_iter().chain(http(&head));
-    others.into_iter().chain(https).chain(dns).chain(postgres).chain(socket).collect()
+    let h2 = H2::new(&request, Expected::Any, false).into_iter().chain(H2::health("db1", "", false));
+    let h2 = h2.chain([H2::ping()]).flat_map(|h2| {
+        let mut open = h2.clone();
+        open.take(&[0, 0, 0, 4, 0, 0, 0, 0, 0]);
+        [h2, open].map(|h2| Talk::H2(Box::new(h2)))
+    });
+    others.into_iter().chain(https).chain(h2).chain(dns).chain(postgres).chain(socket).collect()
 }
 
 fn question() -> Option<Question> {

@@ -5,7 +5,10 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
+use std::time::Duration;
 
+use endpoint::clock::Monotonic;
+use serde_json::Value;
 use test_case::test_case;
 
 use super::{brief, count, kind, measured, refused};
@@ -254,4 +257,148 @@ fn a_broker_that_lets_nobody_in_is_told_in_its_words() {
 fn what_does_not_go_together_is_said(words: &[&str], told: &str) {
     let said = refused(words);
     assert!(said.contains(told), "{said}");
+}
+
+/// A time that a server lets pass, and the phase that it belongs to.
+const PLANTED: Duration = Duration::from_millis(30);
+
+#[test_case(PLANTED, Duration::ZERO, "wait", "receive"; "before the reply")]
+#[test_case(Duration::ZERO, PLANTED, "receive", "wait"; "in the middle of it")]
+fn a_delay_of_the_server_is_in_the_phase_that_it_belongs_to(
+    before: Duration,
+    within: Duration,
+    long: &str,
+    short: &str,
+) {
+    let (url, had) = server("http", move |mut stream| {
+        stream.set_nodelay(true)?;
+        if !request(&mut stream)? {
+            return Ok(());
+        }
+        let (head, body) = OK.split_at(OK.len() - 1);
+        planted(before);
+        stream.write_all(head)?;
+        planted(within);
+        stream.write_all(body)
+    });
+    let (record, code) = measured(&[&url, "--crr", "-c", "12", "--every", "100ms", "--warm-up", "0"]);
+    assert_eq!((count(&record, "answered"), code), (12, Some(0)), "{}", brief(&record));
+    // One was the trial: each request had a connection of its own.
+    assert_eq!(had.load(Ordering::SeqCst), 13);
+    let phases = &record["outcome"]["replies"]["phases"];
+    let shortest = |phase: &str| phases[phase]["min_ns"].as_u64().unwrap_or_else(|| panic!("no {phase}: {phases}"));
+    assert!(shortest(long) >= PLANTED.as_nanos() as u64, "{phases}");
+    assert!(shortest(short) < shortest(long), "{phases}");
+    assert_eq!(
+        (&phases["connect"]["count"], &phases["tls"], &phases["greeting"]),
+        (&12.into(), &Value::Null, &Value::Null)
+    );
+    let whole = record["outcome"]["response"]["min_ns"].as_u64().unwrap();
+    assert!(whole >= ["connect", "wait", "receive"].iter().map(|phase| shortest(phase)).sum(), "{phases} {whole}");
+}
+
+/// Lets time pass.
+fn planted(time: Duration) {
+    let until = Monotonic::now().after(time.into());
+    while Monotonic::now() < until {
+        thread::park_timeout(time);
+    }
+}
+
+#[test]
+fn each_request_of_a_connection_each_that_is_refused_is_told() {
+    // The second connection and those after it are closed in place of a reply.
+    let seen = AtomicU64::new(0);
+    let (url, _) = server("http", move |mut stream| {
+        if request(&mut stream)? && seen.fetch_add(1, Ordering::SeqCst) < 3 {
+            stream.write_all(OK)?;
+        }
+        Ok(())
+    });
+    let (record, _) = measured(&[&url, "--crr", "-c", "6", "--warm-up", "0"]);
+    assert_eq!((count(&record, "answered"), count(&record, "refused")), (2, 4), "{}", brief(&record));
+    assert_eq!(record["outcome"]["replies"]["phases"]["wait"]["count"], 2, "{}", brief(&record));
+}
+
+#[test]
+fn kafka_gives_correlation_ids_back() {
+    let (url, _) = server("kafka", |mut stream| {
+        let mut asked = [0; 19];
+        loop {
+            stream.read_exact(&mut asked)?;
+            let number = &asked[8..12];
+            stream.write_all(&[&[0, 0, 0, 16], number, &[0, 0, 0, 0, 0, 1, 0, 18, 0, 0, 0, 4]].concat())?;
+        }
+    });
+    let (record, code) = measured(&[&url, "-c", "200", "--rate", "2k/s", "--window", "8", "--force"]);
+    assert_eq!(
+        (count(&record, "answered"), kind(&record, "ApiVersions"), code),
+        (200, 200, Some(0)),
+        "{}",
+        brief(&record)
+    );
+}
+
+/// A SIP server that answers the requests of one socket by these lines, in turn.
+fn sip(lines: &'static [&'static str]) -> u16 {
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let port = socket.local_addr().unwrap().port();
+    thread::spawn(move || {
+        let mut buffer = [0; 2_000];
+        for line in lines.iter().cycle() {
+            let Ok((length, from)) = socket.recv_from(&mut buffer) else { return };
+            let text = String::from_utf8_lossy(&buffer[..length]);
+            let kept =
+                |name: &&str| ["Via:", "From:", "To:", "Call-ID:", "CSeq:"].iter().any(|kept| name.starts_with(kept));
+            let fields: Vec<&str> = text.split("\r\n").filter(kept).collect();
+            let reply = format!("SIP/2.0 {line}\r\n{}\r\nContent-Length: 0\r\n\r\n", fields.join("\r\n"));
+            drop(socket.send_to(reply.as_bytes(), from));
+        }
+    });
+    port
+}
+
+#[test]
+fn options_of_sip_are_answered_by_whatever_a_call_would_get() {
+    let url = format!("sip://me@127.0.0.1:{}", sip(&["200 OK", "486 Busy Here", "503 Service Unavailable"]));
+    let (record, _) = measured(&[&url, "-c", "30", "--warm-up", "0"]);
+    let kinds = ["200", "486", "503"].map(|name| kind(&record, name));
+    assert_eq!(
+        (count(&record, "answered"), count(&record, "refused"), kinds),
+        (20, 10, [10, 10, 10]),
+        "{}",
+        brief(&record)
+    );
+}
+
+#[test]
+fn logins_that_are_denied_in_the_middle_are_not_tried_again_and_again() {
+    // The first session is let in and ended after two replies; no other is let in.
+    let (url, had) = server("postgres", |mut stream| {
+        static LET_IN: AtomicU64 = AtomicU64::new(0);
+        let mut asked = [0; 5];
+        let mut length = [0; 4];
+        stream.read_exact(&mut length)?;
+        stream.read_exact(&mut vec![0; u32::from_be_bytes(length) as usize - 4])?;
+        if LET_IN.fetch_add(1, Ordering::SeqCst) > 0 {
+            return stream.write_all(b"E\0\0\0\x10Mdenied now\0\0");
+        }
+        stream.write_all(b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I")?;
+        for _ in 0..3 {
+            stream.read_exact(&mut asked)?;
+            stream.write_all(b"Z\0\0\0\x05I")?;
+        }
+        Ok(())
+    });
+    let url = url.replace("://", "://me@");
+    let (record, _) = measured(&[&url, "-c", "150", "--every", "10ms", "--warm-up", "0"]);
+    assert_eq!((count(&record, "answered"), count(&record, "refused")), (2, 148), "{}", brief(&record));
+    // The first, one at once, and those after pauses of 0.1, 0.2, 0.4 s and so on.
+    let pauses = record["outcome"]["elapsed_ns"].as_u64().unwrap() / 100_000_000;
+    let most = 3 + u64::from(pauses.max(1).ilog2());
+    assert!(
+        had.load(Ordering::SeqCst) <= most,
+        "{} logins, {pauses} of the shortest pauses",
+        had.load(Ordering::SeqCst)
+    );
 }

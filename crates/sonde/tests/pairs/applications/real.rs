@@ -138,6 +138,21 @@ pub(super) fn unbound(carrier: Carrier, more: &str) -> Option<Server> {
     })
 }
 
+#[test]
+fn nginx_is_asked_over_http_2() {
+    let Some(server) = nginx(" http2") else { return };
+    let at = |scheme: &str, path: &str| format!("{scheme}://127.0.0.1:{}{path}", server.port);
+    all_answered(&at("h2c", "/health"), &[], "h2c", "GET /health", "200", None);
+    all_answered(&at("h2c", "/health"), &["--window", "16"], "h2c", "GET /health", "200", None);
+    all_answered(&at("h2ping", ""), &[], "h2ping", "PING", "PING", Some(17));
+    let (record, code) = measured(&[&at("h2c", "/busy"), "-c", "20"]);
+    assert_eq!((count(&record, "refused"), kind(&record, "503"), code), (20, 20, Some(1)), "{}", brief(&record));
+    // Its thousandth reply on a connection is the last, as it says before.
+    let (record, _) = measured(&[&at("h2c", "/health"), "-c", "3500", "--force", "--warm-up", "0"]);
+    assert_eq!((count(&record, "answered"), kind(&record, "200")), (3_500, 3_500), "{}", brief(&record));
+    assert_eq!(record["outcome"]["replies"]["renewals"], 3, "{}", brief(&record));
+}
+
 #[test_case("dns"; "over UDP")]
 #[test_case("dns+tcp"; "over TCP")]
 fn unbound_is_asked(scheme: &str) {

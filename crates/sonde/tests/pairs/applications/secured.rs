@@ -89,6 +89,18 @@ fn nginx_is_asked(theirs: &str, ours: &str) {
 }
 
 #[test]
+fn nginx_is_asked_over_http_2_alone_where_it_speaks_that() {
+    let signed = Signed::good();
+    let ca = signed.text("ca.pem");
+    let Some(server) = real::nginx(&signed.of_nginx("").replacen(" ssl", " ssl http2", 1)) else { return };
+    let url = format!("h2://127.0.0.1:{}/health", server.port);
+    all_answered(&url, &["--window", "16", "--ca", &ca], "h2", "GET /health", "200", None);
+    let Some(server) = real::nginx(&signed.of_nginx("")) else { return };
+    let told = refused(&[&format!("h2://127.0.0.1:{}/health", server.port), "--ca", &ca]);
+    assert!(told.contains("ends TLS with the alert NoApplicationProtocol"), "{told}");
+}
+
+#[test]
 fn redis_is_pinged() {
     let signed = Signed::good();
     let Some(server) = signed.redis() else { return };

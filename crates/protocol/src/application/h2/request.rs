@@ -1,0 +1,76 @@
+//! Fields of requests over HTTP/2 (RFC 9113 section 8.3), and the question for the health of a server of gRPC (gRPC Health Checking Protocol).
+
+use super::hpack;
+use crate::application::http::{Request, RequestError};
+
+const CHECK: &str = "/grpc.health.v1.Health/Check";
+/// Longest name of a service, octets.
+const LONGEST_SERVICE: u8 = 127;
+
+/// The header block and the body of a question for the health of `service`, or of the whole server where that is empty.
+///
+/// # Errors
+/// A host or a service that cannot be written.
+pub fn health(host: &str, service: &str, secure: bool) -> Result<(Vec<u8>, Vec<u8>), RequestError> {
+    let request = Request {
+        method: "POST".to_owned(),
+        host: host.to_owned(),
+        target: CHECK.to_owned(),
+        fields: Vec::new(),
+        body: Vec::new(),
+        agent: String::new(),
+    };
+    request.check()?;
+    let length = u8::try_from(service.len()).ok().filter(|length| *length <= LONGEST_SERVICE);
+    let length = length.ok_or(RequestError::Target)?;
+    let mut block = Vec::new();
+    pseudo_fields(&mut block, &request, host, secure);
+    hpack::named(&mut block, 31, "application/grpc");
+    hpack::literal(&mut block, "te", "trailers");
+    // The name is field 1; an empty one is left out. Before the message: not compressed, and its length.
+    let message = if service.is_empty() { Vec::new() } else { [&[0x0A, length], service.as_bytes()].concat() };
+    let body = [&[0, 0, 0, 0, message.len() as u8], &message[..]].concat();
+    Ok((block, body))
+}
+
+/// Method, scheme, path and authority, which come before all other fields (RFC 9113 section 8.3). The numbers are entries of the static table.
+fn pseudo_fields(block: &mut Vec<u8>, request: &Request, host: &str, secure: bool) {
+    match request.method.as_str() {
+        "GET" => hpack::indexed(block, 2),
+        "POST" => hpack::indexed(block, 3),
+        other => hpack::named(block, 2, other),
+    }
+    hpack::indexed(block, if secure { 7 } else { 6 });
+    match request.target.as_str() {
+        "/" => hpack::indexed(block, 4),
+        other => hpack::named(block, 4, other),
+    }
+    hpack::named(block, 1, host);
+}
+
+/// The header block of a request. Names are written small (RFC 9113 section 8.2.1).
+///
+/// # Errors
+/// A field that HTTP/2 does not have.
+pub fn fields(request: &Request, secure: bool) -> Result<Vec<u8>, RequestError> {
+    let given = |wanted: &str| request.fields.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted));
+    let host = given("host").map_or(&request.host, |(_, value)| value);
+    let mut block = Vec::new();
+    pseudo_fields(&mut block, request, host, secure);
+    if given("user-agent").is_none() {
+        hpack::named(&mut block, 58, &request.agent);
+    }
+    for (name, value) in &request.fields {
+        let small = name.to_ascii_lowercase();
+        match small.as_str() {
+            "host" => {}
+            "keep-alive" | "proxy-connection" | "upgrade" => return Err(RequestError::OldField(name.clone())),
+            "te" if !value.eq_ignore_ascii_case("trailers") => return Err(RequestError::OldField(name.clone())),
+            _ => hpack::literal(&mut block, &small, value),
+        }
+    }
+    if request.says_length() {
+        hpack::named(&mut block, 28, &request.body.len().to_string());
+    }
+    Ok(block)
+}
