@@ -13,6 +13,7 @@ pub mod moments;
 pub mod paired;
 pub mod payload;
 pub mod periodic;
+pub mod phase;
 pub mod quantile;
 pub mod rhythm;
 pub mod series;

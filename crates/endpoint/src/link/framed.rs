@@ -101,7 +101,7 @@ impl Trouble {
             Self::System(errno) => EndpointError::new(step, peer, errno),
             Self::Closed => EndpointError::new(step, peer, Fault::Closed),
             Self::Declined(words) => EndpointError::new(step, peer, Cause::Peer(words.0)),
-            Self::Tls(error) => secured::told(error, peer),
+            Self::Tls(error) => secured::told(&error, peer),
             Self::Foreign(why) => EndpointError::new(step, peer, Cause::Peer(why.to_owned())),
         }
     }

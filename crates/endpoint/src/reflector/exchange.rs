@@ -274,9 +274,9 @@ impl<L: Link + Send + std::fmt::Debug + 'static> Resting for Exchange<L> {
         if ends.is_some() {
             self.held.turn_away();
             if self.many {
-                self.answerer.drain_many()
+                self.answerer.drain_many();
             } else {
-                self.answerer.drain()
+                self.answerer.drain();
             }
             self.is_left();
         }

@@ -4,9 +4,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Standing;
-use crate::recorder::Values;
-use crate::statistics::quantile::{Ranked, standing};
 use crate::unit::{Bytes, Nanos};
 
 /// Replies by what they say.
@@ -72,15 +69,6 @@ pub struct Phase {
     pub max_ns: Option<Nanos>,
 }
 
-impl Phase {
-    /// That of these times.
-    pub fn of(times: &Values) -> Self {
-        let (count, ranked) = (times.count(), Ranked::counted(times));
-        let at = |q: f64| ranked.quantile(q).map(Nanos).filter(|_| standing(q, count) != Standing::TooFew);
-        Self { count, min_ns: times.min(), p50_ns: at(0.5), p90_ns: at(0.9), p99_ns: at(0.99), max_ns: times.max() }
-    }
-}
-
 /// The outcome of a TLS handshake.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -126,19 +114,6 @@ impl Replies {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_phase_says_no_more_than_its_values_bear() {
-        let mut times = Values::new();
-        (1..=100).for_each(|time| times.record(time * 1_000));
-        let told = Phase::of(&times);
-        assert_eq!((told.count, told.min_ns, told.max_ns), (100, Some(Nanos(1_000)), Some(Nanos(100_000))));
-        let near =
-            |found: Option<Nanos>, value: u64| found.is_some_and(|found| found.0.abs_diff(value) * 1_000 <= value);
-        assert!(near(told.p50_ns, 50_000) && near(told.p90_ns, 90_000), "{told:?}");
-        assert_eq!(told.p99_ns, None, "one value beyond it is too few");
-        assert_eq!(Phase::of(&Values::new()), Phase::default());
-    }
 
     #[test]
     fn replies_of_several_connections_come_together() {

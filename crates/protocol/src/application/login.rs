@@ -7,7 +7,7 @@ use std::fmt;
 pub struct Login {
     /// The user; PostgreSQL calls it a role.
     pub user: String,
-    /// The database; absent: that of the user's name at PostgreSQL, none at `MySQL`.
+    /// The database; absent: that of the user's name at PostgreSQL, none at MySQL.
     pub database: Option<String>,
     /// Its proof, where there is one.
     pub password: Option<Password>,

@@ -1,4 +1,4 @@
-//! `MySQL` and `MariaDB` (`MySQL` Source Code Documentation, "Client/Server Protocol"): the server greets, a user logs in, and `COM_PING`
+//! MySQL and MariaDB (MySQL Source Code Documentation, "Client/Server Protocol"): the server greets, a user logs in, and `COM_PING`
 //! is answered by `OK`: the way through the connection's thread without a statement.
 //!
 //! A server counts each connection that is dropped before its login against the host where it comes from, and after `max_connect_errors` of them
@@ -9,7 +9,7 @@
 //! A password is proved and never sent: a server that wants to have it whole, as `caching_sha2_password` does when it has forgotten
 //! its user, would need TLS. No compression, no statement.
 //!
-//! The documentation knows one command at a time. `MariaDB` 10.11 answers several pings of one write all the same, in order; a reply carries no number.
+//! The documentation knows one command at a time. MariaDB 10.11 answers several pings of one write all the same, in order; a reply carries no number.
 
 mod greeting;
 mod proof;
@@ -176,7 +176,7 @@ impl Mysql {
 }
 
 /// An empty password as the plugin of this name reads it. One of another length is no password to it, and counts against the host as if the
-/// connection had been dropped (`MariaDB` 10.11 with `client_ed25519`).
+/// connection had been dropped (MariaDB 10.11 with `client_ed25519`).
 fn empty_for(plugin: &[u8]) -> &'static [u8] {
     match plugin {
         b"client_ed25519" => &[0; 64],
@@ -184,7 +184,7 @@ fn empty_for(plugin: &[u8]) -> &'static [u8] {
     }
 }
 
-/// An error as `MySQL`'s own client prints it.
+/// An error as MySQL's own client prints it.
 fn words(body: &[u8]) -> Vec<u8> {
     let Some(([_, low, high], rest)) = body.split_first_chunk() else { return b"an error without words".to_vec() };
     let number = u16::from_le_bytes([*low, *high]);

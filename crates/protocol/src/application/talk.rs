@@ -39,7 +39,7 @@ pub enum Talk {
     Mqtt(Mqtt),
     /// PostgreSQL.
     Postgres(Box<Postgres>),
-    /// `MySQL` and `MariaDB`.
+    /// MySQL and MariaDB.
     Mysql(Box<Mysql>),
     /// Kafka.
     Kafka(Kafka),

@@ -110,7 +110,7 @@ pub struct ApplicationOptions {
     /// Its other users wait meanwhile: a Redis answers one request at a time, and a web server writes a line of log for each.
     #[arg(long)]
     pub force: bool,
-    /// PostgreSQL, MySQL: a file with the password [default: the value of PGPASSWORD or MYSQL_PWD, where it is set]
+    /// PostgreSQL, MySQL: a file with the password [default: the value of `PGPASSWORD` or `MYSQL_PWD`, where it is set]
     ///
     /// It proves that we know it and is never sent; a server that wants it in clear or as MD5 does not get it.
     #[arg(long, value_name = "FILE")]

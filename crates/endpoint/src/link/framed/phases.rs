@@ -2,8 +2,9 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use measure::outcome::replies::{Phase, Phases};
+use measure::outcome::replies::Phases;
 use measure::recorder::Values;
+use measure::statistics::phase::phase;
 use measure::unit::Nanos;
 
 /// The parts of one request.
@@ -50,13 +51,13 @@ impl Book {
     /// All of them, as they are told.
     pub fn told(&self) -> Phases {
         let columns = self.inner();
-        let some = |times: &Values| (times.count() > 0).then(|| Phase::of(times));
+        let some = |times: &Values| (times.count() > 0).then(|| phase(times));
         Phases {
-            connect: Phase::of(&columns.connect),
+            connect: phase(&columns.connect),
             tls: some(&columns.tls),
             greeting: some(&columns.greeting),
-            wait: Phase::of(&columns.wait),
-            receive: Phase::of(&columns.receive),
+            wait: phase(&columns.wait),
+            receive: phase(&columns.receive),
         }
     }
 

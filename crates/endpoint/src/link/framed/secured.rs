@@ -66,7 +66,7 @@ impl Hello {
             handshake.go_on(&[], &mut words)?;
             Ok(handshake)
         });
-        Ok(Self { handshake: begun.map_err(|error| told(error, peer))?, words, peer })
+        Ok(Self { handshake: begun.map_err(|error| told(&error, peer))?, words, peer })
     }
 
     /// Secures a connection that was just made.
@@ -82,18 +82,18 @@ impl Hello {
             hand_over(socket, &mut words, stop, give_up).map_err(fail)?;
             let came = wait_for(socket, &mut buffer, stop, give_up).map_err(fail)?;
             if came == 0 {
-                return Err(told(TlsError::Closed, peer));
+                return Err(told(&TlsError::Closed, peer));
             }
             let step = handshake.go_on(&buffer[..came], &mut words);
             let sent = hand_over(socket, &mut words, stop, give_up);
             // Why the server is not believed comes before whether it heard so.
-            let done = step.map_err(|error| told(error, peer))?;
+            let done = step.map_err(|error| told(&error, peer))?;
             sent.map_err(fail)?;
             if done {
                 break;
             }
         }
-        let (session, early, behind) = handshake.finish().map_err(|error| told(error, peer))?;
+        let (session, early, behind) = handshake.finish().map_err(|error| told(&error, peer))?;
         let mut incoming = vec![0; ROOM.max(early.len() + behind.len())].into_boxed_slice();
         let begin = early.len();
         let end = begin + behind.len();
@@ -175,7 +175,7 @@ impl Secured {
 }
 
 /// Why no session came about, with what may help.
-pub fn told(error: TlsError, peer: SocketAddr) -> EndpointError {
+pub fn told(error: &TlsError, peer: SocketAddr) -> EndpointError {
     let hint = match error {
         TlsError::Untrusted | TlsError::NoRoots => Some(Hint::Untrusted),
         TlsError::Misnamed { .. } => Some(Hint::Misnamed),

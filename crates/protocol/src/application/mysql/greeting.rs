@@ -13,7 +13,7 @@ const PLUGIN_AUTH: u32 = 1 << 19;
 const CONNECT_ATTRS: u32 = 1 << 20;
 /// Those without which no login is known here; every server since 4.1 (2004) has them.
 const NEEDED: u32 = PROTOCOL_41 | SECURE_CONNECTION;
-/// `LONG_PASSWORD` says to `MariaDB` that the client is none of its own, and has none of its extensions.
+/// `LONG_PASSWORD` says to MariaDB that the client is none of its own, and has none of its extensions.
 const OURS: u32 = NEEDED | LONG_PASSWORD | TRANSACTIONS;
 
 /// Longest packet that we would take, as every client says it.

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::thread;
 
@@ -37,7 +38,6 @@ impl Signed {
         write("server.pem", signed.pem());
         write("server.key", key.serialize_pem());
         // A server that drops its privileges reads them too.
-        use std::os::unix::fs::PermissionsExt;
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
         Self { folder }
     }
