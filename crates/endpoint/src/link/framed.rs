@@ -8,7 +8,7 @@ pub mod phases;
 mod secured;
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
+use std::net::{Shutdown, SocketAddr};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
@@ -159,6 +159,8 @@ pub struct Framed<S: Speech> {
     opened: Opened,
     /// The first words of TLS on the next connection, where each request has one of its own.
     hello: Option<Hello>,
+    /// The socket of the connection before, which has ended.
+    former: Option<Socket>,
     /// The parts of the latest request that took a connection of its own, until they are told.
     parts: Option<(u64, Parts)>,
     /// The instants at which such a request went and at which the first octet of its reply came.
@@ -209,6 +211,7 @@ impl<S: Speech> Framed<S> {
             heard: Instant(0),
             opened,
             hello: None,
+            former: None,
             parts: None,
             asked: Instant(0),
             answered: None,
@@ -389,7 +392,11 @@ impl<S: Speech> Framed<S> {
 
     /// A reply is whole to a request that took a connection of its own.
     fn whole(&mut self) {
-        let Some(((_, parts), first)) = self.parts.as_mut().zip(self.answered) else { return };
+        let Some(((_, parts), first)) = self.parts.as_mut().zip(self.answered) else {
+            // It came before it was asked for: no part of it was seen.
+            self.parts = None;
+            return;
+        };
         parts.wait = first.since(self.asked).unwrap_or_default();
         parts.receive = Monotonic::now().since(first).unwrap_or_default();
         self.fruitful = true;
@@ -400,6 +407,8 @@ impl<S: Speech> Framed<S> {
     fn part(&mut self) -> Result<(), Fault> {
         self.tell_parts();
         self.hang_up();
+        let _ended = self.socket.shutdown(Shutdown::Both);
+        self.former = None;
         self.spend();
         self.lost.clear();
         self.fruitful = false;
@@ -419,7 +428,9 @@ impl<S: Speech> Framed<S> {
             return Err(EndpointError::new(Step::Ask, self.door.peer, Errno::CONNREFUSED));
         }
         self.secured = None;
-        self.socket = connect(&self.door)?;
+        let former = std::mem::replace(&mut self.socket, connect(&self.door)?);
+        // To close it here would count as this connection's time.
+        self.former = Some(former);
         let connected = Monotonic::now();
         self.secured = self.hello.take().map(|hello| hello.secure(&self.socket, &self.door.stop)).transpose()?;
         let secured = Monotonic::now();
@@ -583,7 +594,8 @@ impl<S: Speech> Framed<S> {
     #[cold]
     fn broke(&mut self) {
         self.spend();
-        if !self.fruitful {
+        // Where each request has a connection of its own, the next is no attempt to mend this one.
+        if !self.fruitful && self.door.anew.is_none() {
             self.fruitless += 1;
             self.not_before = Monotonic::now().after(PAUSE);
         }
@@ -679,10 +691,15 @@ fn connect(door: &Door) -> Result<Socket, EndpointError> {
     Ok(socket)
 }
 
-/// The fate of a request whose connection was not made: lost where nothing came back, refused otherwise.
+/// The fate of a request whose connection was not made: lost where nothing came back, not sent where our own side had no port or descriptor left,
+/// refused otherwise.
 fn unmade(error: &EndpointError) -> Result<(), Fault> {
+    const OURS: [Errno; 4] = [Errno::ADDRNOTAVAIL, Errno::MFILE, Errno::NFILE, Errno::NOBUFS];
     match &error.cause {
         Cause::Silence(_) | Cause::Stopped => Ok(()),
+        Cause::System(error) if OURS.iter().any(|ours| error.raw_os_error() == Some(ours.raw_os_error())) => {
+            Err(Fault::SendFailed(error.raw_os_error().unwrap_or_default()))
+        }
         Cause::System(error) if error.kind() == std::io::ErrorKind::TimedOut => Ok(()),
         Cause::System(error) => Err(Fault::Refused(error.raw_os_error().unwrap_or(Errno::CONNRESET.raw_os_error()))),
         Cause::Peer(_) | Cause::Link(_) => Err(Fault::Refused(Errno::CONNRESET.raw_os_error())),
