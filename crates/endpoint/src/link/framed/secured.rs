@@ -152,11 +152,19 @@ impl Secured {
                 return Ok(Fetched::Octets(count));
             }
             match self.session.open(&mut self.incoming[self.begin..self.end], out).map_err(Trouble::Tls)? {
+                // After a record without data the caller looks at the time: a server may send such records without end.
+                Came::Data { octets, data } if data.is_empty() => {
+                    self.begin += octets;
+                    return Ok(Fetched::Nothing);
+                }
                 Came::Data { octets, data } => {
                     self.data = self.begin + data.start..self.begin + data.end;
                     self.begin += octets;
                 }
-                Came::Aside(octets) => self.begin += octets,
+                Came::Aside(octets) => {
+                    self.begin += octets;
+                    return Ok(Fetched::Nothing);
+                }
                 Came::End => return Ok(Fetched::End),
                 Came::Part => {
                     self.incoming.copy_within(self.begin..self.end, 0);
