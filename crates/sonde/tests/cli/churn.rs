@@ -29,16 +29,13 @@ fn held(process: u32) -> (usize, usize) {
     (count("fd"), count("task"))
 }
 
-/// One client, in one of the ways in which clients come and go. Its datagrams come from `port`, which the one before it had a moment ago.
-fn visit(address: SocketAddr, number: usize, port: u16) {
+/// One client, in one of the ways in which clients come and go. Its datagrams leave by `socket`, whose port the one before it had a moment ago.
+fn visit(address: SocketAddr, number: usize, socket: &UdpSocket) {
     let carrier = if number.is_multiple_of(2) { Carrier::Tcp } else { Carrier::Udp };
     let session = Session::open(address, Open { flows: 2, ..open(carrier) }).unwrap();
     let request = session.request(0, Flags::NONE, 64, 64);
     if carrier == Carrier::Udp {
-        let socket = UdpSocket::bind((address.ip(), port)).unwrap();
-        socket.connect(address).unwrap();
-        socket.set_read_timeout(Some(client::PATIENCE)).unwrap();
-        assert_eq!(client::asked(&socket, &request).len(), 64);
+        assert_eq!(client::asked(socket, &request).len(), 64);
     } else {
         let mut stream = session.data(0).unwrap();
         stream.write_all(&request).unwrap();
@@ -61,8 +58,8 @@ fn visit(address: SocketAddr, number: usize, port: u16) {
 fn visits(address: SocketAddr, number: usize) {
     std::thread::scope(|scope| {
         for client in 0..CLIENTS {
-            let port = testbed::port::free();
-            scope.spawn(move || (client..number).step_by(CLIENTS).for_each(|number| visit(address, number, port)));
+            let socket = client::udp(address);
+            scope.spawn(move || (client..number).step_by(CLIENTS).for_each(|number| visit(address, number, &socket)));
         }
     });
 }

@@ -94,7 +94,7 @@ fn nginx_is_asked_over_http_2_alone_where_it_speaks_that() {
     let ca = signed.text("ca.pem");
     let Some(server) = real::nginx(&signed.of_nginx("").replacen(" ssl", " ssl http2", 1)) else { return };
     let url = format!("h2://127.0.0.1:{}/health", server.port);
-    all_answered(&url, &["--window", "16", "--ca", &ca], "h2", "GET /health", "200", None);
+    all_answered(&url, &["--window", "16", "--warm-up", "0", "--ca", &ca], "h2", "GET /health", "200", None);
     let Some(server) = real::nginx(&signed.of_nginx("")) else { return };
     let told = refused(&[&format!("h2://127.0.0.1:{}/health", server.port), "--ca", &ca]);
     assert!(told.contains("ends TLS with the alert NoApplicationProtocol"), "{told}");
