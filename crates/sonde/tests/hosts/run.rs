@@ -19,7 +19,8 @@ pub(in crate::run) struct Lab {
 
 impl Lab {
     pub(in crate::run) fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap(), port: testbed::port::free() }
+        // Where a port is taken sonde goes on to the next ones: they are nobody else's either.
+        Self { folder: tempfile::tempdir().unwrap(), port: testbed::port::row().start }
     }
 
     pub(in crate::run) fn path(&self, name: &str) -> PathBuf {
