@@ -104,7 +104,7 @@ pub enum Hint {
     Untrusted,
     /// The server's certificate is for another name.
     Misnamed,
-    /// What listens there speaks no TLS.
+    /// The program that listens there speaks no TLS.
     NoTls,
     /// Watching the wire takes a capability.
     WatchForbidden,

@@ -392,13 +392,13 @@ impl<S: Speech> Framed<S> {
 
     /// A reply is whole to a request that took a connection of its own.
     fn whole(&mut self) {
-        let Some(((_, parts), first)) = self.parts.as_mut().zip(self.answered) else {
-            // It came before it was asked for: no part of it was seen.
-            self.parts = None;
-            return;
-        };
-        parts.wait = first.since(self.asked).unwrap_or_default();
-        parts.receive = Monotonic::now().since(first).unwrap_or_default();
+        let seen = self.answered.and_then(|first| first.since(self.asked).zip(Monotonic::now().since(first)));
+        // One that came before it was asked for has no parts.
+        self.parts = self
+            .parts
+            .take()
+            .zip(seen)
+            .map(|((number, parts), (wait, receive))| (number, Parts { wait, receive, ..parts }));
         self.fruitful = true;
     }
 
@@ -437,14 +437,13 @@ impl<S: Speech> Framed<S> {
         (self.spent, self.starved) = (false, true);
         let greeted = self.prologue()?;
         let asked = Monotonic::now();
-        let since = |later: Instant, earlier| later.since(earlier).unwrap_or_default();
-        let parts = Parts {
-            connect: since(connected, begun),
-            tls: self.secured.as_ref().map(|_| since(secured, connected)),
-            greeting: greeted.then(|| since(asked, secured)),
+        let parts = connected.since(begun).map(|connect| Parts {
+            connect,
+            tls: self.secured.as_ref().and_then(|_| secured.since(connected)),
+            greeting: asked.since(secured).filter(|_| greeted),
             ..Parts::default()
-        };
-        self.parts = Some((self.numbered.wrapping_sub(1), parts));
+        });
+        self.parts = parts.map(|parts| (self.numbered.wrapping_sub(1), parts));
         (self.asked, self.answered) = (asked, None);
         Ok(())
     }

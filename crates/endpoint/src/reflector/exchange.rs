@@ -268,7 +268,7 @@ impl<L: Link + Send + std::fmt::Debug + 'static> Resting for Exchange<L> {
         self.held.session.rested();
     }
 
-    /// What came for a session that has its client's port by now begins a flow of that.
+    /// Ends it. Datagrams of a session that has its client's port by now begin a flow of that.
     fn end(mut self: Box<Self>) {
         let ends = self.held.ends();
         if ends.is_some() {

@@ -7,7 +7,7 @@ use crate::unit::Nanos;
 
 use super::quantile::{Ranked, standing};
 
-/// What these times say of their part.
+/// The part that took these times.
 pub fn phase(times: &Values) -> Phase {
     let (count, ranked) = (times.count(), Ranked::counted(times));
     let at = |q: f64| ranked.quantile(q).map(Nanos).filter(|_| standing(q, count) != Standing::TooFew);

@@ -81,7 +81,7 @@ pub const SECURE_HEALTH: Protocol = Protocol {
 
 /// The first octets of a client (RFC 9113 section 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-/// What it sets: `HEADER_TABLE_SIZE` 0, `ENABLE_PUSH` 0, `INITIAL_WINDOW_SIZE` 2^31 - 1, `MAX_HEADER_LIST_SIZE` 64 KiB.
+/// Its settings: `HEADER_TABLE_SIZE` 0, `ENABLE_PUSH` 0, `INITIAL_WINDOW_SIZE` 2^31 - 1, `MAX_HEADER_LIST_SIZE` 64 KiB.
 const SET: &[u8] = &[0, 1, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 4, 0x7F, 0xFF, 0xFF, 0xFF, 0, 6, 0, 1, 0, 0];
 /// The setting of the server that says how much of a request goes at once.
 const INITIAL_WINDOW_SIZE: &[u8] = &[0, 4];

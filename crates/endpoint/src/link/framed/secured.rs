@@ -22,7 +22,7 @@ const ROOM: usize = 2 * (HEADER + LONGEST);
 /// Room for what is sealed and not sent; more is made where a request is longer.
 const SEALED: usize = 4 << 10;
 
-/// What a look at the socket brought.
+/// The outcome of a look at the socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fetched {
     /// So many octets of the protocol.

@@ -1,7 +1,7 @@
 //! Fields of HTTP/2 as they are coded (HPACK, RFC 7541): written without a table of their own, read as far as a status goes.
 //!
 //! The server is told to keep no dynamic table (`SETTINGS_HEADER_TABLE_SIZE` 0), so that each header block is read without those before it.
-//! Of Huffman's code no more is decoded than digits: a name is compared as it is coded, which can be done in one way alone.
+//! Huffman's code is decoded for digits alone: a name is compared as it is coded, which can be done in one way alone.
 
 /// A reference to a whole entry of the static table.
 const INDEXED: u8 = 0x80;

@@ -46,7 +46,7 @@ pub const STATUSES: [&str; 17] = [
     "DATA_LOSS",
     "UNAUTHENTICATED",
 ];
-/// What a health check says, by its number (gRPC Health Checking Protocol).
+/// Answers of a health check, by their number (gRPC Health Checking Protocol).
 const HEALTHS: [&str; 4] = ["health UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"];
 
 /// The name of an error of a stream or a connection.

@@ -1,4 +1,4 @@
-//! What servers say, as they say it and as they should not.
+//! Words of servers, as they say them and as they should not.
 
 use proptest::prelude::*;
 use test_case::test_case;
