@@ -33,7 +33,7 @@ use crate::program::PROGRAM;
 use crate::system::variable;
 
 /// The usual interval of requests to a program at work: a hundred a second, one after the other.
-const INTERVAL: Nanos = Nanos::millis(10);
+pub const INTERVAL: Nanos = Nanos::millis(10);
 /// The highest rate without a word of the user's, requests per 1,000 seconds.
 const MOST_UNFORCED: u64 = 100_000;
 /// Longest file of fields or of a body, bytes.

@@ -1,6 +1,7 @@
 //! Programs at work, asked in their own protocols: the real ones where they are installed, and played ones that do what real ones only
 //! do on bad days.
 
+mod loaded;
 mod played;
 mod real;
 mod secured;
@@ -15,8 +16,13 @@ const LIMIT: Duration = process::LIMIT;
 
 /// The record of `sonde rtt` with these words, and its exit status.
 fn measured(words: &[&str]) -> (Value, Option<i32>) {
+    measured_by("rtt", words)
+}
+
+/// The same of another command.
+fn measured_by(name: &str, words: &[&str]) -> (Value, Option<i32>) {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_sonde"));
-    command.arg("rtt").args(words).arg("--json");
+    command.arg(name).args(words).arg("--json");
     let ended = process::ended(&mut command, LIMIT);
     let record = serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {}", ended.told()));
     (record, ended.code)
@@ -24,8 +30,13 @@ fn measured(words: &[&str]) -> (Value, Option<i32>) {
 
 /// The words of a `sonde rtt` that measures nothing.
 fn refused(words: &[&str]) -> String {
+    refused_by("rtt", words)
+}
+
+/// The same of another command.
+fn refused_by(name: &str, words: &[&str]) -> String {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_sonde"));
-    command.arg("rtt").args(words);
+    command.arg(name).args(words);
     let ended = process::ended(&mut command, LIMIT);
     assert_ne!(ended.code, Some(0), "{}", ended.told());
     ended.stderr

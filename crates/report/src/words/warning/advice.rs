@@ -95,6 +95,7 @@ pub fn advice(warning: &Warning, command: Command) -> Option<String> {
 fn retransmitted(command: Command) -> &'static str {
     match command {
         Command::Rtt => "--udp counts losses one by one; `sonde paths HOST` shows whether one path loses",
+        Command::Ask => "`sonde paths HOST` shows whether one path loses",
         _ => "`sonde rtt HOST --udp` counts losses one by one",
     }
 }
@@ -126,12 +127,13 @@ fn calm(warning: &Warning, command: Command) -> &'static str {
             "raise the limit (`cpu.max`, a container's CPU quota), or measure outside of it"
         }
         (Warning::OneCpu, Command::Syn) => "give this host a second CPU, or measure another host",
+        (Warning::OneCpu, Command::Ask) => "give the program another CPU than this end: --cpu",
         (Warning::OneCpu, _) => "give each end its own CPU: --cpu, --peer-cpu",
         (Warning::PowerSavingGovernor { .. }, _) => {
             "set it to performance, or accept the slow-down as part of the result"
         }
         (_, Command::Throughput) => "the rate is affected: quiet the host, pin with --cpu, --peer-cpu",
-        (_, Command::Syn) => "compare only min and p50; pin with --cpu",
+        (_, Command::Syn | Command::Ask) => "compare only min and p50; pin with --cpu",
         _ => "compare only min and p50; pin with --cpu, --peer-cpu",
     }
 }

@@ -6,11 +6,12 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use measure::method::{Carrier, Pacing};
 use measure::unit::{Bytes, Nanos, Rate};
 
+use crate::command::application::{ApplicationOptions, Whom};
 use crate::command::load::find::options::FindOptions;
 use crate::command::load::words::{RateWord, SizeWord};
 use crate::command::result_options::ResultOptions;
 use crate::command::rtt::options::{KeptOptions, ReachOptions, StopOptions, WaitingOptions, pacings};
-use crate::command::value::{self, Far};
+use crate::command::value;
 use crate::command::verify::VerifyOptions;
 
 const EXAMPLES: &str = "\
@@ -28,6 +29,8 @@ Examples:
                                         on two CPUs; exit with 99 if the rate is not reached
   sonde load db1 --find 'p99<1ms,loss<0.1%'
                                         highest rate that meets the condition
+  sonde load redis://db1 --find 'p99<5ms' --force --connections 8
+                                        highest rate at which Redis does
   sonde load db1 --rate max --reply-every 100 -t 5
                                         as many as this host can send, one datagram per call
   sonde load db1 --rate max --reply-every 100 --segments 64
@@ -38,11 +41,16 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n{}", crate::exit::TABLE))]
 pub struct LoadOptions {
-    /// The peer: a name or an address, with :PORT if it is not 7663
+    /// The peer: a name or an address, with :PORT if it is not 7663, or the URL of a program at work
     ///
-    /// It runs `sonde serve`. Without HOST sonde measures loopback, and the output says so.
+    /// It runs `sonde serve`, or is a program that answers in its own protocol, as in redis://db1. Without HOST sonde measures loopback, and
+    /// the output says so.
     #[arg(value_name = "HOST")]
-    pub host: Option<Far>,
+    pub host: Option<Whom>,
+
+    /// What a program at work is asked
+    #[command(flatten)]
+    pub application: ApplicationOptions,
 
     /// What carries the messages
     #[command(flatten)]

@@ -6,10 +6,11 @@ use endpoint::rtt::Protocol;
 use measure::method::{Asked, Batch, BatchBy, Carrier, Pattern, Schedule, Sizes, Stop};
 use measure::unit::{Bytes, Rate};
 
+use crate::command::application::{self, INTERVAL};
 use crate::command::load::options::{CarrierOptions, LoadOptions, ScheduleOptions, ShapeOptions};
 use crate::command::load::words::{RateWord, SizeWord};
 use crate::command::rtt::options::KeptOptions;
-use crate::command::rtt::plan::{Plan, cpus, ours, socket, target, theirs};
+use crate::command::rtt::plan::{Plan, cpus, ours, refuse_unknown_lengths, socket, target, theirs};
 use crate::command::verify::Verify;
 use crate::failure::Failure;
 
@@ -19,14 +20,24 @@ const RATE: NonZeroU64 = NonZeroU64::new(10_000_000).expect("above 0");
 /// The plan of these options.
 ///
 /// # Errors
-/// A port named twice; everything else was refused when the options were read, or is when the plan is resolved.
+/// A port named twice, or what a program at work cannot be asked; everything else was refused when the options were read, or is when the
+/// plan is resolved.
 pub fn of(options: LoadOptions) -> Result<Plan, Failure> {
-    let asked = asked(&options);
-    let target = options.host.map(|far| target(far, &options.reach, &Protocol::Native)).transpose()?;
+    let application = options.application.application(options.host.as_ref())?;
+    let (protocol, asked) = match application {
+        Some(application) => {
+            let asked = application::towards(&application, &options.application, of_program(&options)?)?;
+            (Protocol::Application(Box::new(application)), asked)
+        }
+        None => (Protocol::Native, asked(&options)),
+    };
+    let target = options.host.map(|whom| target(whom.far, &options.reach, &protocol)).transpose()?;
     let key = options.reach.key.file();
     let KeptOptions { strict, samples, histograms, .. } = options.kept;
-    let (trace, protocol) = (None, Protocol::Native);
-    let verify = Verify::of(options.verify)?;
+    let (trace, verify) = (None, Verify::of(options.verify)?);
+    if verify.is_some() {
+        refuse_unknown_lengths(&protocol)?;
+    }
     Ok(Plan {
         asked,
         trace,
@@ -42,12 +53,44 @@ pub fn of(options: LoadOptions) -> Result<Plan, Failure> {
     })
 }
 
+/// The method that a program at work is asked by: requests of its protocol in an open loop, each of which has a reply.
+fn of_program(options: &LoadOptions) -> Result<Asked, Failure> {
+    let ShapeOptions { reply_every, size, batch, segments, .. } = &options.shape;
+    let given = [
+        ("--reply-every", reply_every.is_some()),
+        ("--size", size.is_some()),
+        ("--batch", batch.is_some()),
+        ("--segments", segments.is_some()),
+    ];
+    if let Some((option, _)) = given.into_iter().find(|(_, given)| *given) {
+        return Err(Failure::usage(format!(
+            "{option} shapes messages of sonde's own, and a program at work is asked in its protocol"
+        ))
+        .hint(format!("remove {option}")));
+    }
+    let searches = options.find.find.is_some();
+    if searches && !options.application.force {
+        let what = "a search asks the program ever more often until it no longer answers in time; its other users wait meanwhile";
+        return Err(Failure::usage(what).hint("add --force where that is meant, and --up-to for a bound"));
+    }
+    let schedule = match schedule(&options.schedule) {
+        Some(Schedule::BackToBack) => {
+            return Err(Failure::usage(
+                "--rate max sends without waiting for replies, which a program at work is not there for",
+            )
+            .hint("name a rate, or ask back to back: `sonde rtt` with --force"));
+        }
+        said => said.unwrap_or(Schedule::Every { interval_ns: INTERVAL }),
+    };
+    Ok(Asked { pattern: None, schedule: Some(schedule), ..asked(options) })
+}
+
 fn asked(options: &LoadOptions) -> Asked {
     let (request_bytes, sizes) = sizes(&options.shape);
     Asked {
         carrier: carrier(&options.carrier),
         pattern: Some(Pattern::Load),
-        schedule: Some(schedule(&options.schedule)),
+        schedule: schedule(&options.schedule).or(Some(Schedule::Rate { rate_per_1000s: Rate(RATE) })),
         pacing: options.schedule.pace,
         waiting: ours(&options.waiting),
         peer_waiting: theirs(&options.waiting),
@@ -81,15 +124,15 @@ pub fn carrier(options: &CarrierOptions) -> Option<Carrier> {
     options.carrier.or(words.into_iter().find_map(|(given, carrier)| given.then_some(carrier)))
 }
 
-fn schedule(options: &ScheduleOptions) -> Schedule {
-    match (options.every, options.burst, options.poisson, options.rate) {
+fn schedule(options: &ScheduleOptions) -> Option<Schedule> {
+    Some(match (options.every, options.burst, options.poisson, options.rate) {
         (Some(interval_ns), None, ..) => Schedule::Every { interval_ns },
         (Some(interval_ns), Some(count), ..) => Schedule::Bursts { count, interval_ns },
         (None, _, Some(rate_per_1000s), _) => Schedule::Poisson { rate_per_1000s },
         (None, _, None, Some(RateWord::Max)) => Schedule::BackToBack,
         (None, _, None, Some(RateWord::Rate(rate_per_1000s))) => Schedule::Rate { rate_per_1000s },
-        (None, _, None, None) => Schedule::Rate { rate_per_1000s: Rate(RATE) },
-    }
+        (None, _, None, None) => return None,
+    })
 }
 
 fn sizes(options: &ShapeOptions) -> (Option<Bytes>, Sizes) {

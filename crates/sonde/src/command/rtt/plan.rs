@@ -113,7 +113,10 @@ impl Plan {
 }
 
 /// Refuses to find replies on the wire whose length nobody knows beforehand.
-fn refuse_unknown_lengths(protocol: &Protocol) -> Result<(), Failure> {
+///
+/// # Errors
+/// A program at work over TCP, whose replies are as long as it makes them.
+pub fn refuse_unknown_lengths(protocol: &Protocol) -> Result<(), Failure> {
     match protocol {
         Protocol::Application(application) if application.protocol.over == Transport::Tcp => {
             let what = format!(

@@ -17,7 +17,7 @@ use super::{brief, count, kind, measured, refused};
 type Play = dyn Fn(TcpStream) -> std::io::Result<()> + Send + Sync;
 
 /// A server that plays on each of its connections, in this process; its URL without a path, and how many it has had.
-fn server(
+pub(super) fn server(
     scheme: &str,
     play: impl Fn(TcpStream) -> std::io::Result<()> + Send + Sync + 'static,
 ) -> (String, Arc<AtomicU64>) {
@@ -37,7 +37,7 @@ fn server(
 }
 
 /// The next request of HTTP; false where the client is gone.
-fn request(stream: &mut TcpStream) -> std::io::Result<bool> {
+pub(super) fn request(stream: &mut TcpStream) -> std::io::Result<bool> {
     let (mut head, mut octet) = (Vec::new(), [0]);
     while !head.ends_with(b"\r\n\r\n") {
         if stream.read(&mut octet)? == 0 {
