@@ -105,7 +105,7 @@ pub fn over_tcp(service: Service, draw: Draw) -> Option<Vec<u8>> {
         // It speaks first.
         Service::Nats => Vec::new(),
         Service::Mqtt => Mqtt::default().opening().into_owned(),
-        Service::Postgres => SSL_REQUEST.to_vec(),
+        Service::Postgres => application::postgres::SSL_REQUEST.to_vec(),
     })
 }
 
@@ -157,9 +157,6 @@ pub fn read_tcp(service: Service, question: &[u8], answer: &[u8]) -> Reading {
     }
 }
 
-/// Asks whether TLS is spoken there (`SSLRequest` in PostgreSQL's message formats): one octet comes back, before any session.
-const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xD2, 0x16, 0x2F];
-
 /// The first thing that a program at work says, as its protocol is read.
 fn speech(service: Service, speech: &mut impl Speech, answer: &[u8]) -> Reading {
     if answer.is_empty() {
@@ -167,7 +164,7 @@ fn speech(service: Service, speech: &mut impl Speech, answer: &[u8]) -> Reading 
     }
     match speech.take(answer).came {
         Came::Part | Came::Aside => Reading::Unfinished,
-        Came::Opened => Reading::known(service, None),
+        Came::Opened | Came::Secure => Reading::known(service, None),
         Came::Declined(words) => Reading::known(service, Some(words.0)),
         // An answer has the name that everybody expects; what it lacks to be one is told.
         Came::Reply(Reply { sound: true, kind, .. }) if speech.kind(kind) != "NOAUTH" => Reading::known(service, None),

@@ -150,6 +150,11 @@ pub struct Terms {
 }
 
 impl Terms {
+    /// True where the server has to show who it is.
+    pub fn is_verified(&self) -> bool {
+        self.verified
+    }
+
     /// Terms for the host that is reached as `host`: a name or an address. Empty `inside`: no protocol is named.
     ///
     /// # Errors

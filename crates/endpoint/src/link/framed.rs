@@ -92,6 +92,8 @@ enum Trouble {
     Foreign(&'static str),
     /// TLS ends here.
     Tls(TlsError),
+    /// TLS does not begin.
+    Unsecured(EndpointError),
 }
 
 impl Trouble {
@@ -103,6 +105,7 @@ impl Trouble {
             Self::Declined(words) => EndpointError::new(step, peer, Cause::Peer(words.0)),
             Self::Tls(error) => secured::told(&error, peer),
             Self::Foreign(why) => EndpointError::new(step, peer, Cause::Peer(why.to_owned())),
+            Self::Unsecured(error) => error,
         }
     }
 }
@@ -157,8 +160,10 @@ pub struct Framed<S: Speech> {
     /// The instant of the latest reply.
     heard: Instant,
     opened: Opened,
-    /// The first words of TLS on the next connection, where each request has one of its own.
+    /// The first words of TLS on the next connection.
     hello: Option<Hello>,
+    /// The time that the latest handshake of TLS took; absent where there was none.
+    handshake: Option<Nanos>,
     /// The socket of the connection before, which has ended.
     former: Option<Socket>,
     /// The parts of the latest request that took a connection of its own, until they are told.
@@ -178,18 +183,12 @@ impl<S: Speech> Framed<S> {
         let started = Monotonic::now();
         let socket = connect(&door)?;
         let connected = Monotonic::now();
-        let secured = hello.map(|hello| hello.secure(&socket, &door.stop)).transpose()?;
-        let opened = Opened {
-            connect: connected.since(started),
-            secured: secured.as_ref().and_then(|_| Monotonic::now().since(connected)),
-            tls: secured.as_ref().map(|secured| secured.facts().clone()),
-            prologue: None,
-        };
+        let connect = connected.since(started);
         let spinning = door.waiting == Waiting::Spin;
         let mut link = Self {
             door,
             socket,
-            secured,
+            secured: None,
             speech,
             tally,
             spinning,
@@ -209,17 +208,18 @@ impl<S: Speech> Framed<S> {
             declined: 0,
             not_before: Instant(0),
             heard: Instant(0),
-            opened,
-            hello: None,
+            opened: Opened { connect, secured: None, tls: None, prologue: None },
+            hello,
+            handshake: None,
             former: None,
             parts: None,
             asked: Instant(0),
             answered: None,
         };
-        let begun = Monotonic::now();
-        if link.prologue()? {
-            link.opened.prologue = Monotonic::now().since(begun);
-        }
+        let greeted = link.admit()?;
+        link.opened.tls = link.secured.as_ref().map(|secured| secured.facts().clone());
+        link.opened.secured = link.handshake;
+        link.opened.prologue = link.greeting(connected, Monotonic::now()).filter(|_| greeted);
         Ok(link)
     }
 
@@ -248,10 +248,14 @@ impl<S: Speech> Framed<S> {
         })
     }
 
-    /// Goes through the words of the protocol before requests; true where there are any.
-    fn prologue(&mut self) -> Result<bool, EndpointError> {
+    /// Goes through all that comes before requests on a connection that was just made; true where the protocol has words for it.
+    fn admit(&mut self) -> Result<bool, EndpointError> {
+        (self.secured, self.handshake, self.starved) = (None, None, true);
         self.speech.begin();
         let peer = self.door.peer;
+        if !self.speech.asks_for_tls() {
+            self.secure()?;
+        }
         let opening = self.speech.opening();
         let says = !opening.is_empty() || !self.speech.is_open();
         self.say(&opening).map_err(|trouble| trouble.told(peer))?;
@@ -262,6 +266,37 @@ impl<S: Speech> Framed<S> {
             link.look(RecvFlags::empty())?;
             link.flush_now().map(|_| None)
         })
+    }
+
+    /// Has TLS begin, where the door wants it.
+    fn secure(&mut self) -> Result<(), EndpointError> {
+        let Some(hello) = self.hello.take() else { return Ok(()) };
+        let begun = Monotonic::now();
+        self.secured = Some(hello.secure(&self.socket, &self.door.stop)?);
+        self.handshake = Monotonic::now().since(begun);
+        Ok(())
+    }
+
+    /// Has TLS begin as the protocol has agreed: behind the last octets that go in clear, and before any that the server could have been
+    /// made to say in its name.
+    fn secure_within(&mut self) -> Result<(), Trouble> {
+        let answer = self.speech.answer().to_vec();
+        self.say(&answer)?;
+        if self.begin < self.end || !self.unsent.is_empty() {
+            return Err(Trouble::Foreign("says more in clear where TLS was to begin"));
+        }
+        self.secure().map_err(Trouble::Unsecured)?;
+        if self.secured.is_none() {
+            return Err(Trouble::Foreign("begins TLS that nobody asked for"));
+        }
+        let first = self.speech.secured();
+        self.say(&first)
+    }
+
+    /// The time of the protocol's own words before requests, of a connection that was made at `connected` and is open at `opened`.
+    fn greeting(&self, connected: Instant, opened: Instant) -> Option<Nanos> {
+        let handshake = self.handshake.unwrap_or(Nanos::ZERO);
+        opened.since(connected).map(|both| Nanos(both.0.saturating_sub(handshake.0)))
     }
 
     /// Goes on until something is there, for as long as a connection may take to be opened.
@@ -350,6 +385,7 @@ impl<S: Speech> Framed<S> {
                     let answer = self.speech.answer().to_vec();
                     self.say(&answer)?;
                 }
+                Came::Secure => self.secure_within()?,
                 Came::Declined(words) => return Err(Trouble::Declined(words)),
                 Came::Unsound(why) => return Err(Trouble::Foreign(why)),
             }
@@ -427,20 +463,17 @@ impl<S: Speech> Framed<S> {
         if begun < self.not_before {
             return Err(EndpointError::new(Step::Ask, self.door.peer, Errno::CONNREFUSED));
         }
-        self.secured = None;
         let former = std::mem::replace(&mut self.socket, connect(&self.door)?);
         // To close it here would count as this connection's time.
         self.former = Some(former);
         let connected = Monotonic::now();
-        self.secured = self.hello.take().map(|hello| hello.secure(&self.socket, &self.door.stop)).transpose()?;
-        let secured = Monotonic::now();
-        (self.spent, self.starved) = (false, true);
-        let greeted = self.prologue()?;
+        self.spent = false;
+        let greeted = self.admit()?;
         let asked = Monotonic::now();
         let parts = connected.since(begun).map(|connect| Parts {
             connect,
-            tls: self.secured.as_ref().and_then(|_| secured.since(connected)),
-            greeting: asked.since(secured).filter(|_| greeted),
+            tls: self.handshake,
+            greeting: self.greeting(connected, asked).filter(|_| greeted),
             ..Parts::default()
         });
         self.parts = parts.map(|parts| (self.numbered.wrapping_sub(1), parts));
@@ -509,11 +542,10 @@ impl<S: Speech> Framed<S> {
             self.door.stop.wait(self.not_before);
         }
         let again = hello(&self.door).and_then(|hello| {
-            let socket = connect(&self.door)?;
-            self.secured = hello.map(|hello| hello.secure(&socket, &self.door.stop)).transpose()?;
-            self.socket = socket;
-            (self.starved, self.begin, self.end, self.read) = (true, 0, 0, 0);
-            self.prologue()
+            self.hello = hello;
+            self.socket = connect(&self.door)?;
+            (self.begin, self.end, self.read) = (0, 0, 0);
+            self.admit()
         });
         if let Err(error) = again {
             self.fruitless += 1;

@@ -6,8 +6,10 @@
 //! refused: where it cannot prove the password it answers with an empty one, and goes once the server has refused that, which does not
 //! count. Only where a greeting is none, or one from before 4.1, is there nothing to answer.
 //!
-//! A password is proved and never sent: a server that wants to have it whole, as `caching_sha2_password` does when it has forgotten
-//! its user, would need TLS. No compression, no statement.
+//! A password is proved and not sent, but for a server that wants to have it whole, as `caching_sha2_password` does when it has forgotten
+//! its user, and that has shown by its certificate who it is: within TLS that is verified. No compression, no statement.
+//!
+//! TLS begins behind the greeting: a first part of the login goes in clear (`SSLRequest`), the login within it.
 //!
 //! The documentation knows one command at a time. MariaDB 10.11 answers several pings of one write all the same, in order; a reply carries no number.
 
@@ -31,6 +33,10 @@ pub const PROTOCOL: Protocol = Protocol {
     tls: None,
     asks: "COM_PING, which runs no statement, in a session; mysql://USER@HOST/DATABASE",
 };
+
+/// The same within TLS, which is asked for behind the greeting.
+pub const SECURE: Protocol =
+    Protocol { schemes: &["mysql+tls", "mariadb+tls"], tls: Some(""), asks: "the same within TLS", ..PROTOCOL };
 
 /// Length, number in its sequence and the command.
 const PING: [u8; 5] = [1, 0, 0, 0, 14];
@@ -98,13 +104,30 @@ pub struct Mysql {
     next: u8,
     /// Packets of a login that have come.
     steps: u8,
+    /// The way of a session; the login behind the handshake of TLS waits for it there.
+    tls: Option<Tls>,
     answer: Vec<u8>,
+}
+
+/// TLS that is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Tls {
+    /// True where the server's certificate is believed.
+    verified: bool,
+    /// The packet that logs in.
+    login: Vec<u8>,
 }
 
 impl Mysql {
     /// A client that is let in by `login`.
     pub fn new(login: Login) -> Self {
-        Self { login, step: Step::Greeting, next: 0, steps: 0, answer: Vec::new() }
+        Self { login, step: Step::Greeting, next: 0, steps: 0, tls: None, answer: Vec::new() }
+    }
+
+    /// The same within TLS: `verified` where the server has to show who it is.
+    #[must_use]
+    pub fn within_tls(self, verified: bool) -> Self {
+        Self { tls: Some(Tls { verified, login: Vec::new() }), ..self }
     }
 
     /// Answers in the same sequence.
@@ -124,8 +147,23 @@ impl Mysql {
         match Greeting::read(body) {
             Ok(greeting) => {
                 self.step = Step::Login(greeting.plugin());
-                let answer = greeting.answer(&self.login);
-                self.say(&answer, octets)
+                let Some(tls) = &mut self.tls else {
+                    let answer = greeting.answer(&self.login, false);
+                    return self.say(&answer, octets);
+                };
+                if !greeting.offers_tls() {
+                    // A login without a password is refused, or leads nowhere: either is better than a connection that is dropped.
+                    let nobody = Login { password: None, ..self.login.clone() };
+                    return self.give_up(
+                        "offers no TLS (`have_ssl` is off there)",
+                        &greeting.answer(&nobody, false),
+                        octets,
+                    );
+                }
+                let request = packet(self.next, &greeting.tls_request(&self.login));
+                tls.login = packet(self.next.wrapping_add(1), &greeting.answer(&self.login, true));
+                (self.answer, self.next) = (request, self.next.wrapping_add(2));
+                Taken { octets, came: Came::Secure }
             }
             Err(Unanswerable::Old) => {
                 Taken::declined(octets, b"greets as a server before MySQL 4.1, whose logins are not known here")
@@ -155,6 +193,7 @@ impl Mysql {
             return Taken::declined(octets, b"asks for one proof after another");
         }
         match (self.step, body) {
+            (Step::GivenUp(why), [OK, ..]) if self.tls.is_some() => Taken::declined(octets, why.as_bytes()),
             (_, [OK, ..]) if body.len() >= SHORTEST_OK => {
                 (self.step, self.next) = (Step::Open, 1);
                 Taken { octets, came: Came::Opened }
@@ -165,8 +204,15 @@ impl Mysql {
             (_, [SWITCH, body @ ..]) => self.switch(body, octets),
             // OK comes behind it.
             (Step::Login(Plugin::CachingSha2), [MORE_DATA, FAST]) => Taken::part(octets),
+            (Step::Login(Plugin::CachingSha2), [MORE_DATA, FULL])
+                if self.tls.as_ref().is_some_and(|tls| tls.verified) =>
+            {
+                let mut whole = self.login.password.as_ref().map_or(Vec::new(), |password| password.octets().to_vec());
+                whole.push(0);
+                self.say(&whole, octets)
+            }
             (Step::Login(Plugin::CachingSha2), [MORE_DATA, FULL]) => {
-                let why = "wants the whole password, which is not sent without TLS (full authentication of \
+                let why = "wants the whole password, which is not sent without verified TLS (full authentication of \
                            caching_sha2_password): it is wrong, or its user has not logged in over TLS of late";
                 self.give_up(why, &[0], octets)
             }
@@ -224,6 +270,14 @@ impl Speech for Mysql {
 
     fn is_open(&self) -> bool {
         self.step == Step::Open
+    }
+
+    fn asks_for_tls(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    fn secured(&self) -> Cow<'static, [u8]> {
+        Cow::Owned(self.tls.as_ref().map_or(Vec::new(), |tls| tls.login.clone()))
     }
 
     fn request(&self) -> Vec<u8> {
@@ -356,6 +410,52 @@ pub(in crate::application) mod tests {
         assert_eq!(alike(&mysql, &octets), expected);
     }
 
+    /// The greeting of a server that offers TLS.
+    fn offering(plugin: &str) -> Vec<u8> {
+        let mut octets = greeting(plugin);
+        let place = octets.windows(2).position(|pair| pair == [0xfe, 0xf7]).unwrap();
+        octets[place + 1] |= 8;
+        octets
+    }
+
+    #[test]
+    fn tls_begins_behind_the_greeting_and_the_login_goes_within() {
+        let client = client(Some("pencil")).within_tls(true);
+        let ok = b"\x07\0\0\x03\0\0\0\x02\0\0\0";
+        let octets = [&offering("mysql_native_password"), &ok[..], OK_PINGED].concat();
+        assert_eq!(alike(&client, &octets), [Came::Secure, Came::Opened, pinged()]);
+        let mut client = client;
+        client.take(&offering("mysql_native_password"));
+        let mut request = b"\x20\0\0\x01\x01\xaa\x18\0\0\0\0\x01\x21".to_vec();
+        request.extend([0; 23]);
+        assert_eq!(client.answer(), request, "nothing of the user in clear");
+        let login = client.secured();
+        assert_eq!((login[3], &login[4..36]), (2, &request[4..]), "the login begins as the request for TLS did");
+        assert!(login[36..].starts_with(b"nat\0\x14"));
+    }
+
+    #[test]
+    fn a_server_without_tls_is_told_no_password_and_measured_by_none() {
+        let client = client(Some("pencil")).within_tls(true);
+        let mut asked = client.clone();
+        asked.take(&greeting("mysql_native_password"));
+        assert!(asked.answer().windows(6).any(|part| part == b"nat\0\0m"), "an empty password");
+        for last in [OK_OPENS, DENIED] {
+            let octets = [&greeting("mysql_native_password"), last].concat();
+            let Some(Came::Declined(words)) = alike(&client, &octets).pop() else { panic!("{last:?}") };
+            assert!(words.0.starts_with("offers no TLS"), "{words}");
+        }
+    }
+
+    #[test_case(true, b"\x07\0\0\x04pencil\0"; "to whom it is known")]
+    #[test_case(false, b"\x01\0\0\x04\0"; "to anybody")]
+    fn a_whole_password_goes_to_a_server_that_has_shown_who_it_is(verified: bool, answer: &[u8]) {
+        let mut client = client(Some("pencil")).within_tls(verified);
+        client.take(&offering("caching_sha2_password"));
+        let taken = client.take(b"\x02\0\0\x03\x01\x04");
+        assert_eq!((taken.came, client.answer()), (Came::Aside, answer));
+    }
+
     #[test]
     fn a_login_has_user_proof_database_and_name() {
         let mut mysql = Mysql::new(Login { database: Some("shop".into()), ..login(Some("pencil")) });
@@ -419,7 +519,8 @@ pub(in crate::application) mod tests {
         assert_eq!(mysql.answer(), [1, 0, 0, 3, 0]);
         let said = declined(&[&greeting("caching_sha2_password"), full, DENIED], Some("pencil"));
         assert!(
-            said.starts_with("wants the whole password, which is not sent without TLS") && said.ends_with("of late")
+            said.starts_with("wants the whole password, which is not sent without verified TLS")
+                && said.ends_with("of late")
         );
     }
 

@@ -2,7 +2,7 @@
 //! `ReadyForQuery`: the way through the backend without a statement.
 //!
 //! A server that asks for a password is given a proof that we know it (SCRAM-SHA-256), and has to prove that it does; one that wants to have it in clear or as
-//! MD5 is not.
+//! MD5 is not. TLS is asked for by a message of its own (`SSLRequest`), in clear: one octet says whether it begins.
 
 mod scram;
 
@@ -23,6 +23,13 @@ pub const PROTOCOL: Protocol = Protocol {
     asks: "Sync, which runs no statement, in a session; postgres://USER@HOST/DATABASE",
 };
 
+/// The same within TLS, which it is asked for in clear.
+pub const SECURE: Protocol =
+    Protocol { schemes: &["postgres+tls", "postgresql+tls"], tls: Some(""), asks: "the same within TLS", ..PROTOCOL };
+
+/// Asks for TLS; one octet comes back, before any session.
+pub const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xD2, 0x16, 0x2F];
+
 /// Version 3.0.
 const VERSION: u32 = 196_608;
 const SYNC: [u8; 5] = [b'S', 0, 0, 0, 4];
@@ -42,13 +49,32 @@ pub struct Postgres {
     /// Sessions that were begun.
     begun: u64,
     is_open: bool,
+    /// True while the server has not said whether TLS begins.
+    asks_for_tls: bool,
+    /// True where every session goes through TLS.
+    within_tls: bool,
     answer: Vec<u8>,
 }
 
 impl Postgres {
     /// A client that is let in by `login`. Chance has made `draw`.
     pub fn new(login: Login, draw: [u8; 16]) -> Self {
-        Self { login, scram: None, draw, begun: 0, is_open: false, answer: Vec::new() }
+        Self {
+            login,
+            scram: None,
+            draw,
+            begun: 0,
+            is_open: false,
+            asks_for_tls: false,
+            within_tls: false,
+            answer: Vec::new(),
+        }
+    }
+
+    /// The same within TLS.
+    #[must_use]
+    pub fn within_tls(self) -> Self {
+        Self { within_tls: true, asks_for_tls: true, ..self }
     }
 
     /// The same with a draw of its own.
@@ -89,6 +115,20 @@ impl Postgres {
         }
     }
 
+    /// The message that begins a session.
+    fn startup(&self) -> Vec<u8> {
+        let Login { user, database, .. } = &self.login;
+        let mut body = VERSION.to_be_bytes().to_vec();
+        let database = database.as_deref().unwrap_or(user);
+        for word in ["user", user, "database", database, "application_name", "sonde"] {
+            body.extend_from_slice(word.as_bytes());
+            body.push(0);
+        }
+        body.push(0);
+        let length = body.len() as u32 + 4;
+        [&length.to_be_bytes()[..], &body].concat()
+    }
+
     fn opening(&mut self, kind: u8, body: &[u8], octets: usize) -> Taken {
         match kind {
             b'R' => match self.authenticate(body) {
@@ -121,21 +161,20 @@ fn message(kind: u8, body: &[u8]) -> Vec<u8> {
 
 impl Speech for Postgres {
     fn opening(&self) -> Cow<'static, [u8]> {
-        let Login { user, database, .. } = &self.login;
-        let mut body = VERSION.to_be_bytes().to_vec();
-        let database = database.as_deref().unwrap_or(user);
-        for word in ["user", user, "database", database, "application_name", "sonde"] {
-            body.extend_from_slice(word.as_bytes());
-            body.push(0);
-        }
-        body.push(0);
-        let length = body.len() as u32 + 4;
-        Cow::Owned([&length.to_be_bytes()[..], &body].concat())
+        if self.within_tls { Cow::Borrowed(&SSL_REQUEST) } else { Cow::Owned(self.startup()) }
+    }
+
+    fn asks_for_tls(&self) -> bool {
+        self.within_tls
+    }
+
+    fn secured(&self) -> Cow<'static, [u8]> {
+        Cow::Owned(self.startup())
     }
 
     fn begin(&mut self) {
         self.begun += 1;
-        (self.scram, self.is_open) = (None, false);
+        (self.scram, self.is_open, self.asks_for_tls) = (None, false, self.within_tls);
         self.answer.clear();
     }
 
@@ -148,11 +187,24 @@ impl Speech for Postgres {
     }
 
     fn farewell(&self) -> Cow<'static, [u8]> {
-        Cow::Borrowed(&TERMINATE)
+        // Before TLS a server waits for its handshake, and nothing else.
+        Cow::Borrowed(if self.asks_for_tls { &[] } else { &TERMINATE })
     }
 
     #[inline]
     fn take(&mut self, octets: &[u8]) -> Taken {
+        if let (true, Some(word)) = (self.asks_for_tls, octets.first()) {
+            match word {
+                b'S' => {
+                    self.asks_for_tls = false;
+                    return Taken { octets: 1, came: Came::Secure };
+                }
+                b'N' => return Taken::declined(1, b"offers no TLS (`ssl` is off there)"),
+                // An error, as another message has it.
+                b'E' => {}
+                _ => return Taken::unsound("the reply is none of PostgreSQL"),
+            }
+        }
         let [kind, a, b, c, d, rest @ ..] = octets else {
             // Other programs are told by their first octet.
             return match octets {
@@ -239,6 +291,20 @@ mod tests {
         let octets = [message(b'R', b"\0\0\0\x0aSCRAM-SHA-256\0\0"), message(b'R', &[0; 4])].concat();
         let came = alike(&client(Some("x")), &octets);
         assert_eq!(came[1], Taken::declined(0, b"does not prove that it knows the password").came);
+    }
+
+    #[test]
+    fn tls_is_asked_for_before_anything_is_told() {
+        let client = client(None).within_tls();
+        assert_eq!(client.opening(), &SSL_REQUEST[..]);
+        let mut octets = b"S".to_vec();
+        octets.extend(message(b'R', &[0; 4]));
+        octets.extend(message(b'Z', b"I"));
+        assert_eq!(alike(&client, &octets), [Came::Secure, Came::Opened]);
+        assert!(client.secured().ends_with(b"sonde\0\0"));
+        let declined = alike(&client, b"N");
+        assert_eq!(declined, [Taken::declined(0, b"offers no TLS (`ssl` is off there)").came]);
+        assert_eq!(alike(&client, b"HTTP"), [Came::Unsound("the reply is none of PostgreSQL")]);
     }
 
     #[test]

@@ -20,6 +20,16 @@ pub trait Speech {
         true
     }
 
+    /// True where a connection begins in clear and asks for TLS in the protocol's own words; [`Came::Secure`] tells when it begins.
+    fn asks_for_tls(&self) -> bool {
+        false
+    }
+
+    /// The first octets behind the handshake of TLS that was asked for.
+    fn secured(&self) -> Cow<'static, [u8]> {
+        Cow::Borrowed(&[])
+    }
+
     /// One request, with room for its mark.
     fn request(&self) -> Vec<u8>;
 
@@ -39,7 +49,7 @@ pub trait Speech {
     /// Takes what it can of `octets`, which come next on the connection, and says what they were. Taking none of them asks for more.
     fn take(&mut self, octets: &[u8]) -> Taken;
 
-    /// The answer that the latest [`Came::Aside`] or [`Came::Opened`] wants; empty: none.
+    /// The answer that the latest [`Came::Aside`], [`Came::Opened`] or [`Came::Secure`] wants; empty: none.
     fn answer(&self) -> &[u8] {
         &[]
     }
@@ -104,6 +114,8 @@ pub enum Came {
     Part,
     /// The end of what comes before requests: they may be sent from here on.
     Opened,
+    /// The end of what goes in clear: [`Speech::answer`] is to be sent, then TLS begins, and [`Speech::secured`] follows in it.
+    Secure,
     /// The server lets nobody in, or not us.
     Declined(Words),
     /// The end of a reply.

@@ -78,6 +78,14 @@ impl Speech for Talk {
         each!(self, speech => speech.is_open())
     }
 
+    fn asks_for_tls(&self) -> bool {
+        each!(self, speech => speech.asks_for_tls())
+    }
+
+    fn secured(&self) -> Cow<'static, [u8]> {
+        each!(self, speech => speech.secured())
+    }
+
     fn request(&self) -> Vec<u8> {
         each!(self, speech => speech.request())
     }
@@ -185,6 +193,8 @@ impl Talk {
             open(Self::Mqtt(Mqtt::default()), &[0x20, 2, 0, 0]),
             Self::Postgres(Box::new(Postgres::new(login(), [3; 16]))),
             open(Self::Postgres(Box::new(Postgres::new(login(), [3; 16]))), &[b'Z', 0, 0, 0, 5, b'I']),
+            Self::Postgres(Box::new(Postgres::new(login(), [3; 16]).within_tls())),
+            Self::Mysql(Box::new(Mysql::new(login()).within_tls(true))),
             Self::Mysql(Box::new(Mysql::new(login()))),
             Self::Mysql(Box::new(Mysql::greeted(login()))),
             Self::Mysql(Box::new(Mysql::opened(login()))),
@@ -339,6 +349,8 @@ mod tests {
             "PINGREQ",
             "Sync",
             "Sync",
+            "Sync",
+            "COM_PING",
             "COM_PING",
             "COM_PING",
             "COM_PING",

@@ -100,7 +100,7 @@ fn schemes() -> Vec<String> {
 pub struct ApplicationOptions {
     /// Ask the program at HOST in this protocol: redis, rediss, memcached, http, https, h2c, h2,
     /// h2ping, h2pings, grpc, grpcs, ws, wss, dns, dns+tcp, dns+tls, ntp, nats,
-    /// mqtt, mqtts, postgres, mysql, kafka, sip
+    /// mqtt, mqtts, postgres, postgres+tls, mysql, mysql+tls, kafka, sip
     ///
     /// The same as a URL: `sonde rtt redis://db1`. A program at work is asked 100 times a second unless a schedule is given.
     #[arg(long, value_name = "PROTOCOL", requires = "host", hide_possible_values = true, value_parser = protocols())]
@@ -204,14 +204,15 @@ impl ApplicationOptions {
         if self.subprotocol.is_some() && !websocket {
             return Err(Failure::usage("--subprotocol is for WebSocket").hint("ask with ws://HOST/PATH"));
         }
-        let logs_in = protocol.is_some_and(|protocol| matches!(protocol.name(), "postgres" | "mysql"));
+        let logs_in = protocol
+            .is_some_and(|protocol| matches!(protocol.name(), "postgres" | "postgres+tls" | "mysql" | "mysql+tls"));
         if self.password_file.is_some() && !logs_in {
             return Err(Failure::usage("--password-file is for PostgreSQL and MySQL")
                 .hint("ask with postgres://USER@HOST or mysql://USER@HOST"));
         }
         if let Some(option) = self.is_of_tls().filter(|_| protocol.is_none_or(|protocol| protocol.tls.is_none())) {
             return Err(Failure::usage(format!("{option} is for TLS"))
-                .hint("ask with https://, h2://, grpcs://, wss://, rediss://, mqtts:// or dns+tls://"));
+                .hint("ask with https://, h2://, grpcs://, wss://, rediss://, mqtts://, dns+tls://, postgres+tls:// or mysql+tls://"));
         }
         let named = logs_in || protocol.is_some_and(|protocol| protocol.name() == "sip");
         if let Some(url) = url.filter(|url| url.user.is_some() && !named) {
@@ -249,7 +250,15 @@ impl ApplicationOptions {
             // Each connection draws numbers of its own.
             "dns+tcp" | "dns+tls" => Talk::Dns(Box::new(OverTcp::new(question(target)?, [0; 16]))),
             "postgres" => Talk::Postgres(Box::new(Postgres::new(self.login(whom, target, &POSTGRES)?, [0; 16]))),
+            "postgres+tls" => {
+                let login = self.login(whom, target, &POSTGRES)?;
+                Talk::Postgres(Box::new(Postgres::new(login, [0; 16]).within_tls()))
+            }
             "mysql" => Talk::Mysql(Box::new(Mysql::new(self.login(whom, target, &MYSQL)?))),
+            "mysql+tls" => {
+                let login = self.login(whom, target, &MYSQL)?;
+                Talk::Mysql(Box::new(Mysql::new(login).within_tls(!self.insecure)))
+            }
             "ws" | "wss" => Talk::WebSocket(Box::new(self.websocket(protocol, whom, target)?)),
             "memcached" if target == "/version" => Talk::Memcached(Memcached::Version),
             _ if !matches!(target, "" | "/") => {
@@ -314,7 +323,7 @@ impl ApplicationOptions {
         let database = target.trim_start_matches('/');
         if database.contains(['/', '?', '\0']) {
             return Err(Failure::usage(format!("{target} is no database"))
-                .hint(format!("write {}://USER@HOST/DATABASE", of.scheme)));
+                .hint(format!("write {0}://USER@HOST/DATABASE, or {0}+tls:// for TLS", of.scheme)));
         }
         let file = self.password_file.as_deref().map(|path| read(path, "--password-file")).transpose()?;
         let word = match file {
@@ -414,7 +423,7 @@ pub fn towards(application: &Application, options: &ApplicationOptions, asked: A
             .hint("remove --peer-wait and --peer-cpu"));
     }
     // A server of WebSocket answers the first or the latest of several pings, and one of MySQL promises no more than one command at a time.
-    let alone = anew || matches!(name, "ws" | "wss" | "mysql");
+    let alone = anew || matches!(name, "ws" | "wss" | "mysql" | "mysql+tls");
     if alone && asked.window.is_some_and(|window| window != 1) {
         let what = if anew { "requests with a connection each".to_owned() } else { format!("requests of {name}") };
         return Err(Failure::usage(format!("{what} go one at a time"))

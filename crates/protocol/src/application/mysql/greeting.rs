@@ -7,6 +7,7 @@ use crate::application::login::Login;
 const LONG_PASSWORD: u32 = 1;
 const CONNECT_WITH_DB: u32 = 1 << 3;
 const PROTOCOL_41: u32 = 1 << 9;
+const SSL: u32 = 1 << 11;
 const TRANSACTIONS: u32 = 1 << 13;
 const SECURE_CONNECTION: u32 = 1 << 15;
 const PLUGIN_AUTH: u32 = 1 << 19;
@@ -79,15 +80,26 @@ impl Greeting {
         self.plugin
     }
 
-    /// The body of the packet that logs in.
-    pub fn answer(&self, login: &Login) -> Vec<u8> {
-        let mut capabilities = OURS | self.capabilities & (PLUGIN_AUTH | CONNECT_ATTRS);
-        if login.database.is_some() {
-            capabilities |= CONNECT_WITH_DB;
-        }
-        let mut body = [capabilities.to_le_bytes(), LONGEST_PACKET.to_le_bytes()].concat();
-        body.push(UTF_8);
-        body.extend(RESERVED);
+    /// True where the server can go on within TLS.
+    pub fn offers_tls(&self) -> bool {
+        self.capabilities & SSL != 0
+    }
+
+    /// The capabilities of a session by `login`.
+    fn agreed(&self, login: &Login, tls: bool) -> u32 {
+        let database = if login.database.is_some() { CONNECT_WITH_DB } else { 0 };
+        OURS | self.capabilities & (PLUGIN_AUTH | CONNECT_ATTRS) | database | if tls { SSL } else { 0 }
+    }
+
+    /// The body of the packet behind which TLS begins (`Protocol::SSLRequest`): the beginning of the one that logs in.
+    pub fn tls_request(&self, login: &Login) -> Vec<u8> {
+        head(self.agreed(login, true))
+    }
+
+    /// The body of the packet that logs in, in clear or within TLS.
+    pub fn answer(&self, login: &Login, tls: bool) -> Vec<u8> {
+        let capabilities = self.agreed(login, tls);
+        let mut body = head(capabilities);
         ended(&mut body, &login.user);
         let proof = self.plugin.prove(login.password.as_ref(), self.nonce);
         body.push(proof.len() as u8);
@@ -103,6 +115,14 @@ impl Greeting {
         }
         body
     }
+}
+
+/// The beginning of both packets.
+fn head(capabilities: u32) -> Vec<u8> {
+    let mut body = [capabilities.to_le_bytes(), LONGEST_PACKET.to_le_bytes()].concat();
+    body.push(UTF_8);
+    body.extend(RESERVED);
+    body
 }
 
 /// Adds `word`, whose end is a 0: one within it would end it early.

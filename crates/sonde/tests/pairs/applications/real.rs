@@ -214,16 +214,20 @@ fn chrony_tells_the_time() {
     all_answered(&format!("ntp://127.0.0.1:{}", server.port), &[], "ntp", "time", "time", Some(48));
 }
 
-/// A PostgreSQL of our own, which trusts one role and asks another for its password.
-fn postgres() -> Option<(Server, u32)> {
+/// The user that a server which will not run as root runs as.
+pub(super) fn ordinary_user() -> u32 {
+    let own = rustix::process::geteuid();
+    if own.is_root() { NOBODY } else { own.as_raw() }
+}
+
+/// A PostgreSQL of our own with these settings, which trusts one role and asks another for its password.
+pub(super) fn postgres(settings: &[String]) -> Option<(Server, u32)> {
     let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let Some(programs) = versions.map(|entry| entry.path().join("bin")).find(|bin| bin.join("initdb").exists()) else {
         skip::aloud("PostgreSQL is not installed: `sonde rtt postgres://` was not tried against it");
         return None;
     };
-    // As root it will not run.
-    let own = rustix::process::geteuid();
-    let user = if own.is_root() { NOBODY } else { own.as_raw() };
+    let user = ordinary_user();
     let (folder, port) = (tempfile::tempdir().unwrap(), port::free());
     std::os::unix::fs::chown(folder.path(), Some(user), None).unwrap();
     let data = folder.path().join("data");
@@ -249,7 +253,8 @@ fn postgres() -> Option<(Server, u32)> {
         &folder.path().display().to_string(),
         "-D",
     ]);
-    let running = process::started(command.arg(&data));
+    command.arg(&data).args(settings.iter().flat_map(|setting| ["-c", setting]));
+    let running = process::started(&mut command);
     wait::until("it lets clients in", || running.stderr().contains("ready to accept connections"));
     Some((Server { port, _running: running, folder }, user))
 }
@@ -259,7 +264,7 @@ const NOBODY: u32 = 65_534;
 
 #[test]
 fn postgres_is_synchronised_with_and_a_password_proved() {
-    let Some((server, user)) = postgres() else { return };
+    let Some((server, user)) = postgres(&[]) else { return };
     let at = |role: &str| format!("postgres://{role}@127.0.0.1:{}/postgres", server.port);
     all_answered(&at("sonde"), &[], "postgres", "Sync", "ReadyForQuery", Some(6));
     let folder = server.folder.path().display().to_string();
@@ -305,23 +310,21 @@ fn a_first_look_names_the_program_and_asks_it_gently() {
 
 #[test]
 fn a_first_look_at_postgres_says_how_it_is_measured() {
-    let Some((server, _)) = postgres() else { return };
+    let Some((server, _)) = postgres(&[]) else { return };
     let found = looked(&format!("{}=postgres", server.port));
     let legs = found["look"]["legs"].as_array().unwrap();
     let leg = legs.iter().find(|leg| leg["who"]["service"] == "postgres").expect("a row of PostgreSQL");
     assert!(leg.to_string().contains("sonde rtt postgres://USER@HOST"), "{leg}");
 }
 
-/// A MariaDB of our own, with a user who has a password.
-fn mariadb() -> Option<(Server, u32)> {
+/// A MariaDB of our own with these options, with a user who has a password.
+pub(super) fn mariadb(options: &[String]) -> Option<(Server, u32)> {
     let installed = Path::new("/usr/sbin/mariadbd").exists() && Path::new("/usr/bin/mariadb-install-db").exists();
     if !installed {
         skip::aloud("MariaDB is not installed: `sonde rtt mysql://` was not tried against it");
         return None;
     }
-    // As root it will not run.
-    let own = rustix::process::geteuid();
-    let user = if own.is_root() { NOBODY } else { own.as_raw() };
+    let user = ordinary_user();
     let (folder, port) = (tempfile::tempdir().unwrap(), port::free());
     std::os::unix::fs::chown(folder.path(), Some(user), None).unwrap();
     let at = |name: &str| folder.path().join(name).display().to_string();
@@ -337,7 +340,7 @@ fn mariadb() -> Option<(Server, u32)> {
     let (socket, pid, port_word) =
         (format!("--socket={}", at("s")), format!("--pid-file={}", at("p")), format!("--port={port}"));
     let words = ["--no-defaults", &data, &socket, &pid, &port_word, "--bind-address=127.0.0.1"];
-    let running = process::started(&mut as_user("mariadbd", &words));
+    let running = process::started(as_user("mariadbd", &words).args(options));
     running.until_listening(Carrier::Tcp, port);
     let asked = "create user shop@'%' identified by 'pencil'";
     let words = ["--no-defaults", "-uroot", &socket, "-e", asked];
@@ -348,7 +351,7 @@ fn mariadb() -> Option<(Server, u32)> {
 
 #[test]
 fn mariadb_is_pinged_and_a_password_proved() {
-    let Some((server, _)) = mariadb() else { return };
+    let Some((server, _)) = mariadb(&[]) else { return };
     let at = |user: &str| format!("mysql://{user}@127.0.0.1:{}", server.port);
     all_answered(&at("root"), &[], "mysql", "COM_PING", "OK", Some(11));
     let file = tempfile::NamedTempFile::new().unwrap();

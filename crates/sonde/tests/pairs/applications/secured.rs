@@ -132,6 +132,69 @@ fn mosquitto_is_pinged() {
     all_answered(&url, &["--ca", &signed.text("ca.pem")], "mqtts", "PINGREQ", "PINGRESP", Some(2));
 }
 
+/// What PostgreSQL and MariaDB do not send in clear they do within TLS, which is asked for in their own words.
+#[test]
+fn postgres_is_synchronised_with_within_tls() {
+    let signed = Signed::good();
+    let (certificate, key, ca) = (signed.text("server.pem"), signed.path("server.key"), signed.text("ca.pem"));
+    // It reads a key that is its own alone.
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+    std::os::unix::fs::chown(&key, Some(real::ordinary_user()), None).unwrap();
+    let settings =
+        ["ssl=on".to_owned(), format!("ssl_cert_file={certificate}"), format!("ssl_key_file={}", key.display())];
+    let Some((server, _)) = real::postgres(&settings) else { return };
+    let url = format!("postgres+tls://sonde@127.0.0.1:{}/postgres", server.port);
+    all_answered(&url, &["--ca", &ca], "postgres+tls", "Sync", "ReadyForQuery", Some(6));
+    let (record, code) = measured(&[&url, "--ca", &ca, "--crr", "-c", "20"]);
+    assert_eq!((count(&record, "answered"), code), (20, Some(0)), "{}", brief(&record));
+    let phases = &record["outcome"]["replies"]["phases"];
+    assert_eq!((&phases["tls"]["count"], &phases["greeting"]["count"]), (&20.into(), &20.into()), "{phases}");
+    let told = refused(&[&url, "--ca", &Signed::good().text("ca.pem")]);
+    assert!(told.contains("nobody has signed whom this host trusts"), "{told}");
+}
+
+#[test]
+fn a_postgres_without_tls_is_told_nothing_in_clear() {
+    let Some((server, _)) = real::postgres(&[]) else { return };
+    let url = format!("postgres+tls://sonde@127.0.0.1:{}/postgres", server.port);
+    let told = refused(&[&url, "--insecure"]);
+    assert!(told.contains("offers no TLS"), "{told}");
+}
+
+#[test]
+fn mariadb_is_pinged_within_tls() {
+    let signed = Signed::good();
+    let ca = signed.text("ca.pem");
+    let options =
+        [format!("--ssl-cert={}", signed.text("server.pem")), format!("--ssl-key={}", signed.text("server.key"))];
+    let Some((server, _)) = real::mariadb(&options) else { return };
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let path = file.path().display().to_string();
+    fs::write(&path, "pencil\n").unwrap();
+    let url = format!("mysql+tls://shop@127.0.0.1:{}", server.port);
+    let words = ["--ca", &ca, "--password-file", &path];
+    all_answered(&url, &words, "mysql+tls", "COM_PING", "OK", Some(11));
+    let (record, code) = measured(&[&[&url[..], "--crr", "-c", "20"], &words[..]].concat());
+    assert_eq!((count(&record, "answered"), code), (20, Some(0)), "{}", brief(&record));
+    let phases = &record["outcome"]["replies"]["phases"];
+    assert_eq!((&phases["tls"]["count"], &phases["greeting"]["count"]), (&20.into(), &20.into()), "{phases}");
+}
+
+#[test]
+fn a_mariadb_without_tls_gets_no_password() {
+    let Some((server, _)) = real::mariadb(&[]) else { return };
+    let told = refused(&[&format!("mysql+tls://root@127.0.0.1:{}", server.port), "--insecure"]);
+    assert!(told.contains("offers no TLS"), "{told}");
+}
+
+/// A server in whose name somebody speaks on in clear behind its word that TLS begins.
+#[test]
+fn words_in_clear_behind_the_word_for_tls_are_not_taken() {
+    let port = played(b"SR\0\0\0\x08\0\0\0\0Z\0\0\0\x05I", false);
+    let told = refused(&[&format!("postgres+tls://me@127.0.0.1:{port}"), "--insecure"]);
+    assert!(told.contains("says more in clear where TLS was to begin"), "{told}");
+}
+
 #[test]
 fn who_is_not_believed_is_not_measured() {
     let good = Signed::good();
