@@ -141,6 +141,9 @@ impl Trust {
     }
 }
 
+/// Most servers whose sessions are remembered.
+const SESSIONS: usize = 8;
+
 /// The terms on which connections are made: who is believed, for which name, and the protocol that is spoken inside (ALPN, RFC 7301).
 #[derive(Clone)]
 pub struct Terms {
@@ -153,6 +156,14 @@ impl Terms {
     /// True where the server has to show who it is.
     pub fn is_verified(&self) -> bool {
         self.verified
+    }
+
+    /// The same, but that each handshake takes up an earlier session where the server has given a ticket for it (RFC 8446, section 2.2; RFC 5077).
+    #[must_use]
+    pub fn resuming(self) -> Self {
+        let mut config = ClientConfig::clone(&self.config);
+        config.resumption = Resumption::in_memory_sessions(SESSIONS);
+        Self { config: Arc::new(config), ..self }
     }
 
     /// Terms for the host that is reached as `host`: a name or an address. Empty `inside`: no protocol is named.
@@ -181,7 +192,7 @@ impl Terms {
             }
         };
         config.enable_secret_extraction = true;
-        // Each handshake is a full one, so that their times can be compared.
+        // Each handshake is a full one unless it is said otherwise, so that their times can be compared.
         config.resumption = Resumption::disabled();
         if !inside.is_empty() {
             config.alpn_protocols.push(inside.as_bytes().to_vec());
@@ -214,6 +225,8 @@ pub struct Facts {
     pub suite: String,
     /// True where the certificate was verified.
     pub verified: bool,
+    /// True where an earlier session was taken up, without a certificate and its signature.
+    pub resumed: bool,
 }
 
 /// Believes every certificate, but not a signature that its key has not made.

@@ -473,6 +473,7 @@ impl<S: Speech> Framed<S> {
         let parts = connected.since(begun).map(|connect| Parts {
             connect,
             tls: self.handshake,
+            resumed: self.secured.as_ref().is_some_and(|secured| secured.facts().resumed),
             greeting: self.greeting(connected, asked).filter(|_| greeted),
             ..Parts::default()
         });

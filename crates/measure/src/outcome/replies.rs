@@ -24,7 +24,7 @@ pub struct Replies {
     /// The TCP handshake of the connections before the first request, nanoseconds, of several the median; absent over UDP.
     pub connect_ns: Option<Nanos>,
     /// The TLS handshake of the connections before the first request, nanoseconds, likewise; absent where the protocol goes in clear.
-    /// From the client's first words, which stood ready, until it may send. Each is a full one: no earlier session is taken up again.
+    /// From the client's first words, which stood ready, until it may send. Each is a full one.
     pub tls_ns: Option<Nanos>,
     /// The outcome of the first connection's TLS handshake; absent likewise.
     pub tls: Option<Tls>,
@@ -43,6 +43,9 @@ pub struct Phases {
     pub connect: Phase,
     /// The TLS handshake, from the client's first words; absent where the protocol goes in clear.
     pub tls: Option<Phase>,
+    /// TLS handshakes among them that took up an earlier session; the others were full. Absent where the protocol goes in clear.
+    #[serde(default)]
+    pub resumed: Option<u64>,
     /// The greeting or the session before the request; absent where the protocol has none.
     pub greeting: Option<Phase>,
     /// From the request to the first octet of its reply.

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use rustls::ProtocolVersion;
 use rustls::client::UnbufferedClientConnection;
 use rustls::unbuffered::{ConnectionState, EncodeError, EncodeTlsData, UnbufferedStatus};
+use rustls::{HandshakeKind, ProtocolVersion};
 
 use super::record::Session;
 use super::{Facts, Terms, TlsError};
@@ -86,13 +86,14 @@ impl Handshake {
     /// # Errors
     /// A handshake that is not at its end.
     pub fn finish(self) -> Result<(Session, Vec<u8>, Vec<u8>), TlsError> {
+        let resumed = self.connection.handshake_kind() == Some(HandshakeKind::Resumed);
         let (secrets, kernel) = self.connection.dangerous_into_kernel_connection()?;
         let version = match kernel.protocol_version() {
             ProtocolVersion::TLSv1_2 => "TLS 1.2",
             _ => "TLS 1.3",
         };
         let suite = format!("{:?}", kernel.negotiated_cipher_suite().suite()).replacen("TLS13_", "TLS_", 1);
-        let facts = Facts { version, suite, verified: self.verified };
+        let facts = Facts { version, suite, verified: self.verified, resumed };
         Ok((Session::new(secrets, kernel, facts)?, self.early, self.incoming))
     }
 }

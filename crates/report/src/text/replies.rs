@@ -42,7 +42,11 @@ pub(super) fn tell(page: &mut Page, replies: &Replies) {
     }
     if let Some(Tls { version, cipher_suite, verified }) = &replies.tls {
         let anybody = if *verified { "" } else { ". The certificate was not verified: anybody may have answered" };
-        line(page, "TLS", &[format!("{version}, {cipher_suite}{anybody}")]);
+        let resumed = replies.phases.as_ref().and_then(|phases| phases.resumed.zip(phases.tls.as_ref()));
+        let resumed = resumed.filter(|(resumed, _)| *resumed > 0).map_or_else(String::new, |(resumed, tls)| {
+            format!(", {} of {} handshakes resumed", grouped(resumed), grouped(tls.count))
+        });
+        line(page, "TLS", &[format!("{version}, {cipher_suite}{resumed}{anybody}")]);
     }
 }
 

@@ -124,6 +124,11 @@ pub struct ApplicationOptions {
     /// TLS: do not verify the certificate: anybody may answer then, and the record says so
     #[arg(long, conflicts_with = "ca")]
     pub insecure: bool,
+    /// TLS: take up the session of an earlier connection again, where the server gives tickets for it [default: each handshake is full]
+    ///
+    /// With --crr. The result says how many handshakes were resumed: a server may give one ticket for several connections, or none.
+    #[arg(long)]
+    pub resume: bool,
     /// HTTP: the request method, as in HEAD or POST [default: GET, with --body POST]
     #[arg(long, value_name = "METHOD")]
     pub request: Option<String>,
@@ -171,8 +176,12 @@ impl ApplicationOptions {
     }
 
     fn is_of_tls(&self) -> Option<&'static str> {
-        let given =
-            [("--ca", self.ca.is_some()), ("--tls-name", self.tls_name.is_some()), ("--insecure", self.insecure)];
+        let given = [
+            ("--ca", self.ca.is_some()),
+            ("--tls-name", self.tls_name.is_some()),
+            ("--insecure", self.insecure),
+            ("--resume", self.resume),
+        ];
         given.into_iter().find_map(|(name, given)| given.then_some(name))
     }
 
@@ -308,7 +317,8 @@ impl ApplicationOptions {
         };
         let host = whom.far.host.split('%').next().unwrap_or_default();
         let name = self.tls_name.as_deref().unwrap_or(host);
-        Terms::new(name, &trust, inside).map_err(|error| {
+        let terms = Terms::new(name, &trust, inside).map(|terms| if self.resume { terms.resuming() } else { terms });
+        terms.map_err(|error| {
             let failure = Failure::usage(format!("{name}: {error}"));
             match error {
                 TlsError::NoRoots => {
@@ -421,6 +431,10 @@ pub fn towards(application: &Application, options: &ApplicationOptions, asked: A
     if asked.peer_waiting.is_some() || !asked.peer_cpus.is_empty() {
         return Err(Failure::usage(format!("how a program that speaks {name} waits is not ours to say"))
             .hint("remove --peer-wait and --peer-cpu"));
+    }
+    if options.resume && !anew {
+        return Err(Failure::usage("--resume is for a connection each: those that are kept make one handshake")
+            .hint("add --crr"));
     }
     // A server of WebSocket answers the first or the latest of several pings, and one of MySQL promises no more than one command at a time.
     let alone = anew || matches!(name, "ws" | "wss" | "mysql" | "mysql+tls");

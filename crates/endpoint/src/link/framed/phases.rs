@@ -14,6 +14,8 @@ pub struct Parts {
     pub connect: Nanos,
     /// The TLS handshake; absent where there is none, as the greeting.
     pub tls: Option<Nanos>,
+    /// True where that took up an earlier session.
+    pub resumed: bool,
     /// The words of the protocol before the request.
     pub greeting: Option<Nanos>,
     /// From the request to the first octet of the reply.
@@ -32,6 +34,7 @@ pub struct Book {
 struct Columns {
     connect: Values,
     tls: Values,
+    resumed: u64,
     greeting: Values,
     wait: Values,
     receive: Values,
@@ -43,6 +46,7 @@ impl Book {
         let mut columns = self.inner();
         columns.connect.record(parts.connect.0);
         parts.tls.iter().for_each(|time| columns.tls.record(time.0));
+        columns.resumed += u64::from(parts.resumed);
         parts.greeting.iter().for_each(|time| columns.greeting.record(time.0));
         columns.wait.record(parts.wait.0);
         columns.receive.record(parts.receive.0);
@@ -55,6 +59,7 @@ impl Book {
         Phases {
             connect: phase(&columns.connect),
             tls: some(&columns.tls),
+            resumed: (columns.tls.count() > 0).then_some(columns.resumed),
             greeting: some(&columns.greeting),
             wait: phase(&columns.wait),
             receive: phase(&columns.receive),

@@ -88,6 +88,23 @@ fn nginx_is_asked(theirs: &str, ours: &str) {
     assert!(replies["tls_ns"].as_u64() > Some(0), "{replies}");
 }
 
+/// An earlier session is taken up again only where that was asked for, and as often as the server gave tickets for it.
+#[test_case("TLSv1.2"; "session tickets of TLS 1_2")]
+#[test_case("TLSv1.3"; "tickets of TLS 1_3")]
+fn sessions_are_resumed_where_that_is_asked_for(version: &str) {
+    let signed = Signed::good();
+    let Some(server) = real::nginx(&signed.of_nginx(&format!("; ssl_protocols {version}"))) else { return };
+    let (url, ca) = (format!("https://127.0.0.1:{}/health", server.port), signed.text("ca.pem"));
+    let words = [&url[..], "--crr", "--ca", &ca, "-c", "50", "--warm-up", "0"];
+    for (more, expected) in [(&[][..], 0), (&["--resume"][..], 50)] {
+        let (record, code) = measured(&[&words, more].concat());
+        let phases = &record["outcome"]["replies"]["phases"];
+        assert_eq!((count(&record, "answered"), code), (50, Some(0)), "{}", brief(&record));
+        // The trial had the first ticket.
+        assert_eq!((&phases["resumed"], &phases["tls"]["count"]), (&expected.into(), &50.into()), "{phases}");
+    }
+}
+
 #[test]
 fn nginx_is_asked_over_http_2_alone_where_it_speaks_that() {
     let signed = Signed::good();
