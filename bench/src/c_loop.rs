@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use testbed::port;
 
+use crate::asked::Program;
 use crate::iperf3::Ends;
 use crate::process::{Call, Priority};
 use crate::row::{Carrier, Waiting};
@@ -31,9 +32,10 @@ impl CLoops {
         figure(&self.rr("both", carrier, waiting, &RECORDED_S.to_string(), port::free()).run(priority)?, "trans/s=")
     }
 
-    /// Pings a second of `ask`, to the Redis at `port`.
-    pub fn asked(&self, port: u16, priority: Priority) -> Result<f64> {
-        figure(&self.call("ask", &format!("{RECORDED_S} {port} {CLIENT_CPU}")).run(priority)?, "trans/s=")
+    /// Requests a second of `ask`, to the program at `port`.
+    pub fn asked(&self, program: Program, port: u16, priority: Priority) -> Result<f64> {
+        let words = format!("{RECORDED_S} {port} {CLIENT_CPU} {}", program.request(port));
+        figure(&self.call("ask", &words).run(priority)?, "trans/s=")
     }
 
     /// `rr` in one role; `stop` is seconds, or a count with an `x`.

@@ -3,6 +3,7 @@
 //! A row ([`row`]) is data; [`subject`] runs it, [`trial`] in pairs, [`verdict`] says what was shown, [`table`] tells it.
 //! Nothing here measures by itself: every figure comes from a program's own output or from callgrind.
 
+pub mod asked;
 pub mod c_loop;
 pub mod callgrind;
 pub mod hping3;
@@ -12,7 +13,6 @@ pub mod machine;
 pub mod netperf;
 pub mod ping;
 pub mod process;
-pub mod redis;
 pub mod results;
 pub mod row;
 pub mod sockperf;

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::asked::Program;
 use crate::verdict::Target;
 
 /// What carries a row's exchanges.
@@ -301,9 +302,12 @@ pub enum Subject {
         /// The interval, milliseconds.
         every_ms: u32,
     },
-    /// Pings a second of a Redis over one connection, ours and the C loop's.
-    Asked,
-    /// The same, ours and redis-benchmark's.
+    /// Requests a second to a program at work over one connection, ours and the C loop's.
+    Asked {
+        /// Which.
+        program: Program,
+    },
+    /// The same of Redis, ours and redis-benchmark's.
     AskedByItsOwn,
     /// One-way UDP messages a second that arrive, ours and the C loop's, as fast as they go.
     Flood {
@@ -412,7 +416,7 @@ impl Subject {
             Self::Probes => section("hping3, probes/s", "sonde", "hping3", "ratio", 0),
             Self::PingFlood { .. } => section("ICMP round trips/s", "sonde", "other", "ratio", 0),
             Self::PingSlip { .. } => section("p90 gap error, us", "sonde", "other", "ratio", 1),
-            Self::Asked => section("Redis, pings/s", "sonde", "C loop", "ratio", 0),
+            Self::Asked { .. } => section("programs, requests/s", "sonde", "C loop", "ratio", 0),
             Self::AskedByItsOwn => section("Redis, pings/s", "sonde", "redis-benchmark", "ratio", 0),
             Self::Flood { .. } => section("messages/s one way", "sonde", "C loop", "ratio", 0),
         }
@@ -507,7 +511,9 @@ fn loops() -> Vec<Row> {
     for (name, every_us) in [("slip-100us", 100), ("slip-1ms", 1_000), ("slip-10ms", 10_000)] {
         rows.push(row(name.to_owned(), Subject::Slip { every_us }, Target::DifferenceAtMost(0.2)));
     }
-    rows.push(row("asked-redis".to_owned(), Subject::Asked, Target::RatioAtLeast(0.95)));
+    for program in Program::ALL {
+        rows.push(row(format!("asked-{}", program.word()), Subject::Asked { program }, Target::RatioAtLeast(0.95)));
+    }
     rows.push(row("redis-benchmark".to_owned(), Subject::AskedByItsOwn, Target::RatioAtLeast(1.0)));
     for carrier in [Tcp, Udp] {
         rows.push(row(format!("idle-{}", carrier.word()), Subject::Idle { carrier }, Target::None));

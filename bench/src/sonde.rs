@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use testbed::port;
 
+use crate::asked::Program;
 use crate::ladder::{Flood, Rung};
 use crate::process::{Call, Priority, Running};
 use crate::row::{Carrier, Waiting};
@@ -58,13 +59,15 @@ impl Sonde {
         number(&record, "/outcome/answered_per_s")
     }
 
-    /// Pings a second of the Redis at `port`, one at a time.
-    pub fn asked(&self, port: u16, priority: Priority) -> Result<f64> {
-        let words = format!(
-            "rtt redis://127.0.0.1:{port} --force --cpu {CLIENT_CPU} -t {RECORDED_S} --warm-up {WARM_UP} --json"
-        );
+    /// Requests a second to the program at `port`, one at a time.
+    pub fn asked(&self, program: Program, port: u16, priority: Priority) -> Result<f64> {
+        let url = program.url(port);
+        let words = format!("rtt {url} --force --cpu {CLIENT_CPU} -t {RECORDED_S} --warm-up {WARM_UP} --json");
         let printed = Call::new(&self.program, &words).run(priority)?;
-        number(&serde_json::from_str(&printed).context("sonde printed no JSON")?, "/outcome/answered_per_s")
+        let record = serde_json::from_str(&printed).context("sonde printed no JSON")?;
+        let (sent, asked) = (number(&record, "/method/request_bytes")?, program.request_length(port));
+        ensure!(sent == asked as f64, "sonde asks {url} by {sent} octets, the C loop by {asked}");
+        number(&record, "/outcome/answered_per_s")
     }
 
     /// p99 of the slip of an open loop over UDP with hybrid pacing, microseconds.

@@ -14,13 +14,13 @@ use lab::namespace;
 use serde::Serialize;
 use testbed::port;
 
+use crate::asked::{self, Program};
 use crate::c_loop::CLoops;
 use crate::callgrind::{self, Part, Profile};
 use crate::hping3::Hping3;
 use crate::netperf::Netperf;
 use crate::ping::Ping;
 use crate::process::{Call, Priority};
-use crate::redis;
 use crate::row::{self, Carrier, End, Feed, Figure, NetperfTest, Pinger, Row, Subject, Waiting};
 use crate::sonde::{Sonde, Stamps, said_by};
 use crate::trial::{Pair, alternate};
@@ -155,13 +155,13 @@ impl Bench {
             Subject::Flood { segments } => {
                 self.alternate(|| sonde.flood_unbounded(segments, priority), || c.flood(segments, priority))
             }
-            Subject::Asked => self.alternate(
-                || redis::asked(priority, |port| sonde.asked(port, priority)),
-                || redis::asked(priority, |port| c.asked(port, priority)),
+            Subject::Asked { program } => self.alternate(
+                || program.asked(priority, |port| sonde.asked(program, port, priority)),
+                || program.asked(priority, |port| c.asked(program, port, priority)),
             ),
             Subject::AskedByItsOwn => self.alternate(
-                || redis::asked(priority, |port| sonde.asked(port, priority)),
-                || redis::asked(priority, |port| redis::benchmark(port, priority)),
+                || Program::Redis.asked(priority, |port| sonde.asked(Program::Redis, port, priority)),
+                || Program::Redis.asked(priority, |port| asked::benchmark(port, priority)),
             ),
             Subject::Memory { feed } => one(self.memory(feed, REMEMBERED.1)?, self.memory(feed, REMEMBERED.0)?),
         }

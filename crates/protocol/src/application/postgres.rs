@@ -50,7 +50,7 @@ pub struct Postgres {
     begun: u64,
     is_open: bool,
     /// True while the server has not said whether TLS begins.
-    asks_for_tls: bool,
+    in_clear: bool,
     /// True where every session goes through TLS.
     within_tls: bool,
     answer: Vec<u8>,
@@ -65,7 +65,7 @@ impl Postgres {
             draw,
             begun: 0,
             is_open: false,
-            asks_for_tls: false,
+            in_clear: false,
             within_tls: false,
             answer: Vec::new(),
         }
@@ -74,7 +74,7 @@ impl Postgres {
     /// The same within TLS.
     #[must_use]
     pub fn within_tls(self) -> Self {
-        Self { within_tls: true, asks_for_tls: true, ..self }
+        Self { within_tls: true, in_clear: true, ..self }
     }
 
     /// The same with a draw of its own.
@@ -174,7 +174,7 @@ impl Speech for Postgres {
 
     fn begin(&mut self) {
         self.begun += 1;
-        (self.scram, self.is_open, self.asks_for_tls) = (None, false, self.within_tls);
+        (self.scram, self.is_open, self.in_clear) = (None, false, self.within_tls);
         self.answer.clear();
     }
 
@@ -188,15 +188,15 @@ impl Speech for Postgres {
 
     fn farewell(&self) -> Cow<'static, [u8]> {
         // Before TLS a server waits for its handshake, and nothing else.
-        Cow::Borrowed(if self.asks_for_tls { &[] } else { &TERMINATE })
+        Cow::Borrowed(if self.in_clear { &[] } else { &TERMINATE })
     }
 
     #[inline]
     fn take(&mut self, octets: &[u8]) -> Taken {
-        if let (true, Some(word)) = (self.asks_for_tls, octets.first()) {
+        if let (true, Some(word)) = (self.in_clear, octets.first()) {
             match word {
                 b'S' => {
-                    self.asks_for_tls = false;
+                    self.in_clear = false;
                     return Taken { octets: 1, came: Came::Secure };
                 }
                 b'N' => return Taken::declined(1, b"offers no TLS (`ssl` is off there)"),
