@@ -21,6 +21,7 @@ pub mod ntp;
 pub mod number;
 pub mod packet;
 pub mod postgres;
+pub mod quic;
 pub mod redis;
 pub mod sip;
 pub mod speech;
@@ -61,6 +62,8 @@ pub enum Asked {
     Ntp,
     /// OPTIONS of SIP, over UDP.
     Sip(Options),
+    /// The versions of QUIC, over UDP.
+    Quic,
 }
 
 impl Application {
@@ -81,6 +84,7 @@ impl Application {
             Asked::Dns(question) => question.length(),
             Asked::Ntp => ntp::LENGTH,
             Asked::Sip(options) => options.length(),
+            Asked::Quic => quic::LENGTH,
         }
     }
 }
@@ -101,6 +105,7 @@ pub static ALL: &[Protocol] = &[
     dns::PROTOCOL,
     dns::OVER_TCP,
     dns::OVER_TLS,
+    dns::OVER_HTTPS,
     ntp::PROTOCOL,
     nats::PROTOCOL,
     mqtt::PROTOCOL,
@@ -113,6 +118,7 @@ pub static ALL: &[Protocol] = &[
     websocket::PROTOCOL,
     websocket::SECURE,
     sip::PROTOCOL,
+    quic::PROTOCOL,
 ];
 
 /// The protocol of this scheme.

@@ -11,6 +11,7 @@ use measure::unit::{Bytes, Nanos};
 use protocol::application::dns::{self, OverUdp};
 use protocol::application::ntp::{self, Ntp};
 use protocol::application::packet::Packet;
+use protocol::application::quic::{self, Quic};
 use protocol::application::sip::{self, Sip};
 use protocol::application::talk::{Asking, Digest, Talk};
 use protocol::application::tally::Tally;
@@ -86,10 +87,11 @@ pub(super) fn against(
             let replies = timed_steps(replies(&tallies, |kind| talk.kind(kind).into_owned()), &steps);
             (gathered, Replies { phases: anew.map(|book| book.told()), ..replies })
         }
-        Asked::Dns(_) | Asked::Ntp | Asked::Sip(_) => {
+        Asked::Dns(_) | Asked::Ntp | Asked::Sip(_) | Asked::Quic => {
             let name: fn(Kind) -> String = match application.asked {
                 Asked::Dns(_) => |kind| OverUdp::kind(kind).into_owned(),
                 Asked::Sip(_) => |kind| Sip::kind(kind).into_owned(),
+                Asked::Quic => |kind| Quic::kind(kind).into_owned(),
                 Asked::Ntp | Asked::Talk(_) => |kind| Ntp::kind(kind).into_owned(),
             };
             let opened: Opened<Datagram, Packet> = tallies
@@ -172,6 +174,7 @@ fn datagram(
             (Packet::Dns(Box::new(OverUdp::new(question.clone(), draw, tally))), dns::LONGEST_DATAGRAM)
         }
         Asked::Sip(options) => (Packet::Sip(Box::new(Sip::new(options, draw, tally))), sip::LONGEST_DATAGRAM),
+        Asked::Quic => (Packet::Quic(Box::new(Quic::new(draw, tally))), quic::LONGEST_DATAGRAM),
         Asked::Ntp | Asked::Talk(_) => {
             let key = draw.first_chunk().copied().map_or(0, u64::from_be_bytes);
             (Packet::Ntp(Box::new(Ntp::new(key, tally))), ntp::LENGTH)

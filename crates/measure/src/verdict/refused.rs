@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Where refusals came from, by the ICMP errors that our kernel counted meanwhile.
+/// Where refusals came from, by the replies of a program at work, or the ICMP errors that our kernel counted meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -13,6 +13,8 @@ pub enum RefusedBy {
     IcmpError,
     /// Our own kernel: it sent those errors to itself.
     OurKernel,
+    /// The program that was asked: its replies said so.
+    Program,
     /// Not to be told: the kernel's counters were not read, or do not fit.
     Unknown,
 }

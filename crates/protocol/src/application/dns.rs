@@ -28,11 +28,16 @@ pub const OVER_TCP: Protocol = Protocol { schemes: &["dns+tcp"], over: Transport
 /// The same through TLS (RFC 7858).
 pub const OVER_TLS: Protocol = Protocol { schemes: &["dns+tls"], port: 853, tls: Some("dot"), ..OVER_TCP };
 
+/// The same over HTTP/2 (RFC 8484): [`super::h2`] speaks it.
+pub const OVER_HTTPS: Protocol = Protocol { schemes: &["dns+https"], port: 443, tls: Some("h2"), ..OVER_TCP };
+
 /// Octets of a header.
 const HEADER: usize = 12;
 /// Longest name, octets on the wire (RFC 1035 section 2.3.4).
 const LONGEST_NAME: usize = 255;
 const LONGEST_LABEL: usize = 63;
+/// Octets of a question by which [`Question::answer_begun`] knows it: the shortest has one more.
+const BEGINS: usize = 4;
 /// A datagram that is longer than this is none that we asked for: no larger one was allowed (RFC 1035 section 4.2.1).
 pub const LONGEST_DATAGRAM: usize = 512;
 const RESPONSE: u8 = 0x80;
@@ -125,11 +130,27 @@ impl Question {
         self.message.len()
     }
 
+    /// The message without a number: over HTTP there is none (RFC 8484 section 4.1).
+    pub(super) fn unnumbered(&self) -> &[u8] {
+        &self.message
+    }
+
+    /// The reply that begins with `message`, where that answers this question without a number.
+    pub(super) fn answer_begun(&self, message: &[u8]) -> Option<Reply> {
+        let (number, reply) = Self::read_as(message, self.message.get(HEADER..HEADER + BEGINS)?)?;
+        (number == 0).then_some(reply)
+    }
+
     /// Number and reply in `message`, where it is the answer to this question.
     #[inline]
     fn read(&self, message: &[u8]) -> Option<(u16, Reply)> {
+        Self::read_as(message, &self.message[HEADER..])
+    }
+
+    /// Number and reply in `message`, where its question begins as `asked`.
+    #[inline]
+    fn read_as(message: &[u8], asked: &[u8]) -> Option<(u16, Reply)> {
         let [high, low, first, second, ..] = *message else { return None };
-        let asked = &self.message[HEADER..];
         // Some servers leave the question out where they do not understand it.
         let repeats =
             message.get(4..6) == Some(&[0, 1]) && message.get(HEADER..).is_some_and(|rest| is_question(rest, asked));
@@ -143,7 +164,7 @@ impl Question {
         Some((u16::from_be_bytes([high, low]), reply))
     }
 
-    fn kind(kind: Kind) -> Cow<'static, str> {
+    pub(super) fn kind(kind: Kind) -> Cow<'static, str> {
         let code = usize::from(kind.0 & 0x0F);
         let name = CODES.get(code).map_or_else(|| Cow::Owned(format!("RCODE {code}")), |name| Cow::Borrowed(*name));
         if kind.0 & CUT == 0 { name } else { Cow::Owned(format!("{name}, truncated")) }

@@ -1,4 +1,4 @@
-//! HTTP/2 (RFC 9113) with prior knowledge, one request a stream; and on it the health check of gRPC, and `PING` alone.
+//! HTTP/2 (RFC 9113) with prior knowledge, one request a stream; and on it the health check of gRPC, questions of DNS, and `PING` alone.
 //!
 //! Streams are numbered as requests are: a client's first stream may be any odd one, and each must only be above those before
 //! it (RFC 9113 section 5.1.1). So a connection that is made anew goes on where the one before it ended, and no reply of one is taken for
@@ -11,6 +11,9 @@
 //! `REFUSED_STREAM` where more are out at once than its `SETTINGS_MAX_CONCURRENT_STREAMS` allows (nginx: 128). Of gRPC every status is an answer,
 //! also `UNIMPLEMENTED` of a server without health checks, `NOT_FOUND` of a service that has none, and `NOT_SERVING`; `UNAVAILABLE` and
 //! `RESOURCE_EXHAUSTED` are refusals.
+//!
+//! A question of DNS (RFC 8484) is answered by a response 200 with a message in it, which counts as over any other transport: by its response code.
+//! Any other response is a refusal by its status, also a page with status 200: no resolver is there.
 //!
 //! `PING` is answered by what ends the connection, mostly a proxy in front, and pings in a row are taken for a flood: nginx 1.22 ends the connection
 //! after some 10,000, grpc-go 1.85 at the fourth in a row (`too_many_pings`). A long measurement asks by requests.
@@ -30,6 +33,7 @@ use measure::reach::Transport;
 
 use self::frame::Frame;
 use self::kind::{ERRORS, GRPC, RESET, SERVING, STATUSES};
+use super::dns::Question;
 use super::http::{Expected, Request, RequestError};
 use super::speech::{Came, Kind, Protocol, Reply, Speech, Taken};
 
@@ -101,7 +105,7 @@ const MOST_STREAMS: usize = 4_096;
 const USUAL_STREAMS: usize = 64;
 /// Most answers to `PING` and `SETTINGS` of the server without a reply in between: more are a flood.
 const MOST_ANSWERS: u32 = 1_000;
-/// Octets of a body that are looked at: the head of a message of gRPC and a status.
+/// Octets of a body that are looked at: the head of a message of gRPC and a status, or that of DNS and the beginning of its question.
 const LOOKED_AT: usize = 16;
 
 /// Errors by which a server resets a stream that it has answered: `NO_ERROR` and `STREAM_CLOSED`.
@@ -126,6 +130,7 @@ fn number_of(stream: u32) -> u32 {
 enum Asked {
     Http(Expected),
     Health,
+    Dns(Question),
     Ping,
 }
 
@@ -173,6 +178,11 @@ impl Stream {
         self.kept += count;
     }
 
+    /// The answer of DNS in its body.
+    fn answer(&self, question: &Question) -> Option<Reply> {
+        question.answer_begun(self.begun.get(..self.kept)?).filter(|_| self.status == 200)
+    }
+
     /// The status in its body, a message of gRPC that is not compressed: a field 1 with a number, or no field, which is number 0.
     fn health(&self) -> Option<u16> {
         match self.begun.get(..self.kept)? {
@@ -205,6 +215,17 @@ impl H2 {
         let (block, body) = request::health(host, service, secure)?;
         let words = if service.is_empty() { "Health/Check".to_owned() } else { format!("Health/Check {service}") };
         Ok(Self::asking(Asked::Health, words, &block, &body))
+    }
+
+    /// A client that asks `question` of the resolver at `host`.
+    ///
+    /// # Errors
+    /// A host that cannot be written.
+    pub fn dns(question: Question, host: &str, agent: &str) -> Result<Self, RequestError> {
+        let request = request::dns(question.unnumbered(), host, agent);
+        request.check()?;
+        let (block, words) = (request::fields(&request, true)?, question.words().to_owned());
+        Ok(Self::asking(Asked::Dns(question), words, &block, &request.body))
     }
 
     /// A client that pings.
@@ -356,6 +377,9 @@ impl H2 {
         let http = |expected: &Expected| (stream.status, expected.has(stream.status));
         let (kind, sound) = match (&self.asked, grpc_status) {
             (Asked::Http(expected), _) => http(expected),
+            (Asked::Dns(question), _) => {
+                stream.answer(question).map_or((stream.status, false), |reply| (kind::DNS + reply.kind.0, reply.sound))
+            }
             (_, None) => http(&Expected::Any),
             (_, Some(0)) => (stream.health().map_or(GRPC, |health| SERVING + health), true),
             (_, Some(status)) => (GRPC + status.min(STATUSES.len() as u16), !DID_NOTHING.contains(&status)),
@@ -451,8 +475,9 @@ impl Speech for H2 {
     fn kind(&self, kind: Kind) -> Cow<'static, str> {
         match (&self.asked, kind::name(kind.0)) {
             (Asked::Ping, _) => Cow::Borrowed("PING"),
+            (Asked::Dns(_), _) if kind.0 >= kind::DNS => Question::kind(Kind(kind.0 - kind::DNS)),
             (_, Some(name)) => name,
-            (Asked::Health, None) => Cow::Owned(format!("HTTP {}", kind.0)),
+            (Asked::Health | Asked::Dns(_), None) => Cow::Owned(format!("HTTP {}", kind.0)),
             (Asked::Http(_), None) => Cow::Owned(kind.0.to_string()),
         }
     }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::dns::OverUdp;
 use super::ntp::{self, Ntp};
+use super::quic::{self, Quic};
 use super::sip::Sip;
 use super::speech::Kind;
 use crate::native::header::Flags;
@@ -18,6 +19,8 @@ pub enum Packet {
     Ntp(Box<Ntp>),
     /// SIP.
     Sip(Box<Sip>),
+    /// QUIC.
+    Quic(Box<Quic>),
 }
 
 impl Packet {
@@ -27,6 +30,7 @@ impl Packet {
             Self::Dns(dns) => dns.length(),
             Self::Ntp(_) => ntp::LENGTH,
             Self::Sip(sip) => sip.length(),
+            Self::Quic(_) => quic::LENGTH,
         }
     }
 
@@ -36,6 +40,7 @@ impl Packet {
             Self::Dns(_) => OverUdp::kind(kind),
             Self::Ntp(_) => Ntp::kind(kind),
             Self::Sip(_) => Sip::kind(kind),
+            Self::Quic(_) => Quic::kind(kind),
         }
     }
 }
@@ -46,6 +51,7 @@ impl Wire for Packet {
             Self::Dns(dns) => dns.open(message),
             Self::Ntp(ntp) => ntp.open(message),
             Self::Sip(sip) => sip.open(message),
+            Self::Quic(quic) => quic.open(message),
         }
     }
 
@@ -55,6 +61,7 @@ impl Wire for Packet {
             Self::Dns(dns) => dns.prepare(message, seq, flags),
             Self::Ntp(ntp) => ntp.prepare(message, seq, flags),
             Self::Sip(sip) => sip.prepare(message, seq, flags),
+            Self::Quic(quic) => quic.prepare(message, seq, flags),
         }
     }
 
@@ -64,6 +71,7 @@ impl Wire for Packet {
             Self::Dns(dns) => dns.identify(reply, oldest),
             Self::Ntp(ntp) => ntp.identify(reply, oldest),
             Self::Sip(sip) => sip.identify(reply, oldest),
+            Self::Quic(quic) => quic.identify(reply, oldest),
         }
     }
 }

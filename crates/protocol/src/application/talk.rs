@@ -172,6 +172,7 @@ impl Talk {
         };
         // As a server of HTTP/2 begins: nothing set.
         let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
+        let question = Question::new("a.test", "A").unwrap();
         let password = Some(Password::new("x".into()));
         let login = || Login { user: "me".into(), database: None, password: password.clone() };
         let open = |mut talk: Self, octets: &[u8]| {
@@ -185,8 +186,9 @@ impl Talk {
             Self::H2(Box::new(H2::new(&request, Expected::Any, false).unwrap())),
             open(Self::H2(Box::new(H2::new(&request, Expected::Any, false).unwrap())), &settings),
             open(Self::H2(Box::new(H2::health("db1", "", false).unwrap())), &settings),
+            open(Self::H2(Box::new(H2::dns(question.clone(), "db1", "sonde").unwrap())), &settings),
             open(Self::H2(Box::new(H2::ping())), &settings),
-            Self::Dns(Box::new(OverTcp::new(Question::new("a.test", "A").unwrap(), [3; 16]))),
+            Self::Dns(Box::new(OverTcp::new(question, [3; 16]))),
             Self::Nats(Nats::default()),
             open(Self::Nats(Nats::default()), b"INFO {}\r\n"),
             Self::Mqtt(Mqtt::default()),
@@ -341,6 +343,7 @@ mod tests {
             "GET /",
             "GET /",
             "Health/Check",
+            "A a.test",
             "PING",
             "A a.test",
             "PING",

@@ -20,6 +20,7 @@ use protocol::application::mqtt::Mqtt;
 use protocol::application::mysql::Mysql;
 use protocol::application::nats::Nats;
 use protocol::application::postgres::Postgres;
+use protocol::application::quic;
 use protocol::application::redis::Redis;
 use protocol::application::sip::Options;
 use protocol::application::talk::Talk;
@@ -99,8 +100,8 @@ fn schemes() -> Vec<String> {
 #[command(next_help_heading = "Application")]
 pub struct ApplicationOptions {
     /// Ask the program at HOST in this protocol: redis, rediss, memcached, http, https, h2c, h2,
-    /// h2ping, h2pings, grpc, grpcs, ws, wss, dns, dns+tcp, dns+tls, ntp, nats,
-    /// mqtt, mqtts, postgres, postgres+tls, mysql, mysql+tls, kafka, sip
+    /// h2ping, h2pings, grpc, grpcs, ws, wss, dns, dns+tcp, dns+tls, dns+https, ntp, nats,
+    /// mqtt, mqtts, postgres, postgres+tls, mysql, mysql+tls, kafka, sip, quic
     ///
     /// The same as a URL: `sonde rtt redis://db1`. A program at work is asked 100 times a second unless a schedule is given.
     #[arg(long, value_name = "PROTOCOL", requires = "host", hide_possible_values = true, value_parser = protocols())]
@@ -221,7 +222,7 @@ impl ApplicationOptions {
         }
         if let Some(option) = self.is_of_tls().filter(|_| protocol.is_none_or(|protocol| protocol.tls.is_none())) {
             return Err(Failure::usage(format!("{option} is for TLS"))
-                .hint("ask with https://, h2://, grpcs://, wss://, rediss://, mqtts://, dns+tls://, postgres+tls:// or mysql+tls://"));
+                .hint("ask with https://, or another protocol within TLS (`sonde rtt --help` lists them under --app)"));
         }
         let named = logs_in || protocol.is_some_and(|protocol| protocol.name() == "sip");
         if let Some(url) = url.filter(|url| url.user.is_some() && !named) {
@@ -248,6 +249,11 @@ impl ApplicationOptions {
                 let host = host_field(&whom.far, protocol.port);
                 let service = target.trim_start_matches('/');
                 let asked = H2::health(&host, service, protocol.tls.is_some());
+                Talk::H2(Box::new(asked.map_err(|error| Failure::usage(error.to_string()))?))
+            }
+            "dns+https" => {
+                let host = host_field(&whom.far, protocol.port);
+                let asked = H2::dns(question(target)?, &host, &agent());
                 Talk::H2(Box::new(asked.map_err(|error| Failure::usage(error.to_string()))?))
             }
             "http" | "https" => Talk::Http(Box::new(self.http(protocol, whom, target)?)),
@@ -281,6 +287,10 @@ impl ApplicationOptions {
                     asked: application::Asked::Ntp,
                     tls: None,
                 });
+            }
+            "quic" => {
+                let words = quic::WORDS.to_owned();
+                return Ok(Application { protocol, words, asked: application::Asked::Quic, tls: None });
             }
             "sip" => {
                 let user = whom.url.as_ref().and_then(|url| url.user.as_deref());
@@ -562,8 +572,10 @@ mod tests {
     #[test_case("mariadb://me@db1/shop", "mysql COM_PING")]
     #[test_case("kafka://db1", "kafka ApiVersions")]
     #[test_case("sip://me@db1:5070", "sip OPTIONS sip:me@db1:5070")]
+    #[test_case("quic://db1", "quic Version Negotiation")]
     #[test_case("rediss://db1", "rediss PING")]
     #[test_case("dns+tls://[::1]/example.org", "dns+tls A example.org")]
+    #[test_case("dns+https://db1/example.org?type=AAAA", "dns+https AAAA example.org")]
     #[test_case("mqtts://db1:8884", "mqtts PINGREQ")]
     fn a_url_says_what_is_asked(url: &str, expected: &str) {
         let found = application(url).unwrap();

@@ -14,6 +14,7 @@ use protocol::application::nats::Nats;
 use protocol::application::ntp::Ntp;
 use protocol::application::packet::Packet;
 use protocol::application::postgres::Postgres;
+use protocol::application::quic::Quic;
 use protocol::application::redis::Redis;
 use protocol::application::sip::{Options, Sip};
 use protocol::application::talk::{Asking, Digest, Talk};
@@ -99,7 +100,8 @@ fn talks() -> Vec<Talk> {
     let socket = WebSocket::new(&upgrade, DRAW).ok().map(|socket| Talk::WebSocket(Box::new(socket)));
     let https = http(&request).into_iter().chain(http(&head));
     let h2 = H2::new(&request, Expected::Any, false).into_iter().chain(H2::health("db1", "", false));
-    let h2 = h2.chain([H2::ping()]).flat_map(|h2| {
+    let doh = question().and_then(|question| H2::dns(question, "db1", "sonde").ok());
+    let h2 = h2.chain(doh).chain([H2::ping()]).flat_map(|h2| {
         let mut open = h2.clone();
         open.take(&[0, 0, 0, 4, 0, 0, 0, 0, 0]);
         [h2, open].map(|h2| Talk::H2(Box::new(h2)))
@@ -113,10 +115,11 @@ fn question() -> Option<Question> {
 
 fn packets() -> Vec<Packet> {
     let ntp = Packet::Ntp(Box::new(Ntp::new(7, Arc::default())));
+    let quic = Packet::Quic(Box::new(Quic::new(DRAW, Arc::default())));
     let sip = Options::new("db1", Some("me"), "sonde").ok();
     let sip = sip.map(|options| Packet::Sip(Box::new(Sip::new(&options, DRAW, Arc::default()))));
     let dns = question().map(|question| Packet::Dns(Box::new(OverUdp::new(question, DRAW, Arc::default()))));
-    std::iter::once(ntp).chain(dns).chain(sip).collect()
+    [ntp, quic].into_iter().chain(dns).chain(sip).collect()
 }
 
 /// All that is said of `octets`, given in pieces of `every`, until it is not understood any more.

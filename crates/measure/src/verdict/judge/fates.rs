@@ -71,13 +71,24 @@ fn dropped(sockets: &[SocketFacts]) -> Option<u64> {
 fn refused(outcome: &Outcome, method: &Method, ours: Option<&Environment>) -> Option<Warning> {
     let count = outcome.counts.refused;
     let six = outcome.sockets.iter().any(|socket| socket.remote.starts_with('['));
-    let by = || refused_by(count, method.traffic.carrier(), six, ours);
+    let by = || said(outcome).unwrap_or_else(|| refused_by(count, method.traffic.carrier(), six, ours));
     (count > 0).then(|| Warning::Refused {
         count,
         sent: sent(&outcome.counts),
         carrier: method.traffic.carrier(),
         by: by(),
     })
+}
+
+/// The program, where its replies say as often as requests were refused that it did nothing. A late reply and a copy are counted among the
+/// replies and are no refused request: with those it is not to be told who refused. `None`: no reply says so.
+fn said(outcome: &Outcome) -> Option<RefusedBy> {
+    let kinds = outcome.replies.iter().flat_map(|replies| replies.kinds.values());
+    let said: u64 = kinds.filter(|kind| !kind.answers).map(|kind| kind.count).sum();
+    let counts = &outcome.counts;
+    let by = if said == counts.refused { RefusedBy::Program } else { RefusedBy::Unknown };
+    let plain = counts.late == 0 && counts.duplicated == 0;
+    (said > 0).then_some(if plain { by } else { RefusedBy::Unknown })
 }
 
 /// Each refusal that is no reset is an ICMP error, which the kernel counts; what it sends to itself it counts twice. What it has no
@@ -109,6 +120,7 @@ mod tests {
     use super::*;
     use crate::event::Counts;
     use crate::method::{Asked, LoopKind, Pattern};
+    use crate::outcome::replies::Replies;
     use crate::recorder::Recorder;
     use crate::statistics::summary::{Extra, summarise};
     use crate::trace::{Departure, Trace};
@@ -256,6 +268,22 @@ mod tests {
         let counters = counters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
         let ours = Environment { counters, ..Environment::default() };
         assert_eq!(refused_by(5, carrier, false, Some(&ours)), by);
+    }
+
+    #[test_case(5, Counts { refused: 5, ..Counts::default() }, Some(RefusedBy::Program); "each")]
+    #[test_case(4, Counts { refused: 5, ..Counts::default() }, Some(RefusedBy::Unknown); "some, and something else")]
+    #[test_case(5, Counts { refused: 5, late: 1, ..Counts::default() }, Some(RefusedBy::Unknown); "a late one may be among them")]
+    #[test_case(5, Counts { refused: 5, duplicated: 1, ..Counts::default() }, Some(RefusedBy::Unknown); "a copy may be among them")]
+    #[test_case(0, Counts { refused: 5, ..Counts::default() }, None; "none")]
+    fn a_program_says_itself_that_it_refuses(said: u64, counts: Counts, by: Option<RefusedBy>) {
+        let mut replies = Replies::default();
+        replies.add("200".into(), true, 95);
+        replies.add("503".into(), false, said);
+        let (outcome, method) = run(counts, Carrier::Tcp);
+        let outcome = Outcome { replies: Some(replies), ..outcome };
+        assert_eq!(super::said(&outcome), by);
+        let told = refused(&outcome, &method, None);
+        assert!(matches!(told, Some(Warning::Refused { by: told, .. }) if told == by.unwrap_or(RefusedBy::Unknown)));
     }
 
     #[test]

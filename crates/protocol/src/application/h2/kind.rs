@@ -1,4 +1,5 @@
-//! Kinds of replies over HTTP/2: statuses of HTTP, errors of streams, statuses of gRPC, and the health of a service, told apart by their range.
+//! Kinds of replies over HTTP/2: statuses of HTTP, errors of streams, statuses of gRPC, the health of a service, and kinds of DNS, told apart by their
+//! range.
 
 use std::borrow::Cow;
 
@@ -8,6 +9,8 @@ pub const RESET: u16 = 1_000;
 pub const GRPC: u16 = 2_000;
 /// From here on, what a health check says of a service.
 pub const SERVING: u16 = 3_000;
+/// From here on, kinds of DNS.
+pub const DNS: u16 = 4_000;
 
 /// Errors by their number (RFC 9113 section 7).
 pub const ERRORS: [&str; 14] = [

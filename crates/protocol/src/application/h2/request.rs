@@ -1,4 +1,5 @@
-//! Fields of requests over HTTP/2 (RFC 9113 section 8.3), and the question for the health of a server of gRPC (gRPC Health Checking Protocol).
+//! Fields of requests over HTTP/2 (RFC 9113 section 8.3), the question for the health of a server of gRPC (gRPC Health Checking Protocol), and those
+//! of DNS.
 
 use super::hpack;
 use crate::application::http::{Request, RequestError};
@@ -31,6 +32,20 @@ pub fn health(host: &str, service: &str, secure: bool) -> Result<(Vec<u8>, Vec<u
     let message = if service.is_empty() { Vec::new() } else { [&[0x0A, length], service.as_bytes()].concat() };
     let body = [&[0, 0, 0, 0, message.len() as u8], &message[..]].concat();
     Ok((block, body))
+}
+
+/// The request that carries a `message` of DNS (RFC 8484 section 4.1), at the path that resolvers have by custom. Caches of HTTP do not keep
+/// what is sent in a body.
+pub fn dns(message: &[u8], host: &str, agent: &str) -> Request {
+    let field = |name: &str| (name.to_owned(), "application/dns-message".to_owned());
+    Request {
+        method: "POST".to_owned(),
+        host: host.to_owned(),
+        target: "/dns-query".to_owned(),
+        fields: ["accept", "content-type"].map(field).to_vec(),
+        body: message.to_vec(),
+        agent: agent.to_owned(),
+    }
 }
 
 /// Method, scheme, path and authority, which come before all other fields (RFC 9113 section 8.3). The numbers are entries of the static table.

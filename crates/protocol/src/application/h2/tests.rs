@@ -1,5 +1,7 @@
 //! Words of servers, as they say them and as they should not.
 
+mod dns;
+
 use proptest::prelude::*;
 use test_case::test_case;
 

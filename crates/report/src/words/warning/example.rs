@@ -104,6 +104,7 @@ fn fates() -> Part {
         (refused(3, Carrier::TcpConnect, RefusedBy::Reset), &[Rtt]),
         (refused(100, Carrier::Udp, RefusedBy::IcmpError), EXCHANGES),
         (refused(100, Carrier::Udp, RefusedBy::OurKernel), EXCHANGES),
+        (refused(3, Carrier::Tcp, RefusedBy::Program), &[Rtt]),
         (refused(100, Carrier::Udp, RefusedBy::Unknown), EXCHANGES),
         (lost(1, None, LeavesBy::Reply), &[Rtt]),
         (lost(1, None, LeavesBy::Window), &[Rtt, Syn]),

@@ -74,7 +74,7 @@ fn of_fates(warning: &Warning) -> String {
             );
         }
         Warning::LostOnTheWay { .. } => "The peer counted fewer messages of a load than were sent.",
-        _ => "At least one request was answered by a reset or an ICMP error in place of a reply. By whom is told from what our kernel counted meanwhile.",
+        _ => "At least one request was answered by a reset, an ICMP error or the refusal of a program. By whom is told from the replies and from what our kernel counted meanwhile.",
     }
     .to_owned()
 }

@@ -6,6 +6,9 @@ use measure::verdict::refused::RefusedBy;
 /// What it means, on whose side, and what to try. `all`: nothing was let through.
 pub fn advice(by: RefusedBy, carrier: Carrier, all: bool) -> &'static str {
     match (by, carrier) {
+        (RefusedBy::Program, _) => {
+            "its replies say why: check the path, the name or the login that is asked with, or ask more rarely"
+        }
         (RefusedBy::OurKernel, _) => {
             "check that the link is up and leads there (`ip route get`, `ip neigh`), and the local firewall"
         }

@@ -144,6 +144,7 @@ fn status(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 RefusedBy::Reset => " by a TCP reset",
                 RefusedBy::IcmpError => " by an ICMP error (destination unreachable)",
                 RefusedBy::OurKernel => " by this host's kernel (destination unreachable)",
+                RefusedBy::Program => " by the program",
                 RefusedBy::Unknown => "",
             };
             write!(f, "{} of {} {what} were refused{how}", grouped(*count), grouped(*sent))

@@ -40,7 +40,7 @@ pub struct RttOptions {
     ///
     /// TCP and UDP need `sonde serve` there, or a netserver with --peer netperf; ICMP and TCP connect need nothing there. A URL asks the
     /// program there in its own protocol: redis://, memcached://, http://, https://, h2://, grpc://, ws://, dns://,
-    /// dns+tls://, ntp://, nats://, mqtt://, postgres://, mysql://, kafka://, sip:// and others of --app.
+    /// dns+tls://, ntp://, nats://, mqtt://, postgres://, mysql://, kafka://, sip://, quic:// and others of --app.
     /// Without HOST
     /// sonde measures loopback, and the output says so.
     #[arg(value_name = "HOST")]

@@ -374,6 +374,37 @@ fn options_of_sip_are_answered_by_whatever_a_call_would_get() {
     );
 }
 
+/// A server of QUIC that answers first packets of one socket by these lists of versions, in turn.
+fn quic(lists: &'static [&'static [u8]]) -> u16 {
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let port = socket.local_addr().unwrap().port();
+    thread::spawn(move || {
+        let mut buffer = [0; 2_000];
+        for list in lists.iter().cycle() {
+            let Ok((length, from)) = socket.recv_from(&mut buffer) else { return };
+            // A shorter one begins no connection, and has no answer.
+            if length == 1_200 {
+                let reply = [&[0x80, 0, 0, 0, 0], &buffer[14..23], &buffer[5..14], list].concat();
+                drop(socket.send_to(&reply, from));
+            }
+        }
+    });
+    port
+}
+
+#[test]
+fn versions_of_quic_are_told_and_a_list_that_is_cut_is_corrupt() {
+    let url = format!("quic://127.0.0.1:{}", quic(&[b"\0\0\0\x01\x6b\x33\x43\xcf", b"\0\0\0", b"\0\0\0\x01"]));
+    let (record, _) = measured(&[&url, "-c", "30", "--warm-up", "0"]);
+    let kinds = ["v1+v2", "v1"].map(|name| kind(&record, name));
+    assert_eq!(
+        (count(&record, "answered"), count(&record, "corrupt"), kinds),
+        (20, 10, [10, 10]),
+        "{}",
+        brief(&record)
+    );
+}
+
 #[test]
 fn logins_that_are_denied_in_the_middle_are_not_tried_again_and_again() {
     // The first session is let in and ended after two replies; no other is let in.

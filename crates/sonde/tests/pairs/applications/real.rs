@@ -166,6 +166,27 @@ fn unbound_is_asked(scheme: &str) {
 }
 
 #[test]
+fn caddy_tells_its_versions_of_quic() {
+    let server = started("caddy", Carrier::Udp, |folder, port| {
+        let text = format!(
+            "{{\n auto_https off\n admin off\n skip_install_trust\n}}\nhttps://127.0.0.1:{port} {{\n bind 127.0.0.1\n tls internal\n}}\n"
+        );
+        fs::write(folder.join("conf"), text).unwrap();
+        let mut command = program("caddy", &["run", "--adapter", "caddyfile", "--config"]);
+        command.arg(folder.join("conf"));
+        for home in ["HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"] {
+            command.env(home, folder);
+        }
+        command
+    });
+    let Some(server) = server else { return };
+    let url = format!("quic://127.0.0.1:{}", server.port);
+    all_answered(&url, &[], "quic", "Version Negotiation", "v1+drafts+others", Some(39));
+    all_answered(&url, &["--window", "16"], "quic", "Version Negotiation", "v1+drafts+others", Some(39));
+    all_answered(&url, &["--connections", "4"], "quic", "Version Negotiation", "v1+drafts+others", Some(39));
+}
+
+#[test]
 fn nats_is_pinged() {
     let server = started("nats-server", Carrier::Tcp, |_, port| {
         program("nats-server", &["-a", "127.0.0.1", "-p", &port.to_string()])

@@ -12,7 +12,7 @@ use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, 
 use test_case::test_case;
 
 use super::real::{self, all_answered};
-use super::{brief, count, measured, refused};
+use super::{brief, count, kind, measured, refused};
 
 /// A certificate authority in a folder, and a certificate that it signed.
 struct Signed {
@@ -138,6 +138,26 @@ fn unbound_is_asked() {
     let Some(_server) = real::unbound(Carrier::Tcp, &more) else { return };
     let url = format!("dns+tls://127.0.0.1:{port}/a.test");
     all_answered(&url, &["--ca", &signed.text("ca.pem")], "dns+tls", "A a.test", "NOERROR", Some(42));
+}
+
+#[test]
+fn unbound_is_asked_over_https() {
+    let signed = Signed::good();
+    let (certificate, key, ca) = (signed.text("server.pem"), signed.text("server.key"), signed.text("ca.pem"));
+    let port = testbed::port::free();
+    let more = format!(
+        " interface: 127.0.0.1@{port}\n https-port: {port}\n tls-service-pem: \"{certificate}\"\n tls-service-key: \"{key}\"\n"
+    );
+    let Some(_server) = real::unbound(Carrier::Tcp, &more) else { return };
+    let at = format!("dns+https://127.0.0.1:{port}");
+    all_answered(&format!("{at}/a.test"), &["--ca", &ca], "dns+https", "A a.test", "NOERROR", None);
+    all_answered(&format!("{at}/a.test"), &["--ca", &ca, "--window", "16"], "dns+https", "A a.test", "NOERROR", None);
+    all_answered(&format!("{at}/b.test"), &["--ca", &ca], "dns+https", "A b.test", "NXDOMAIN", None);
+    // A web server without a resolver.
+    let Some(server) = real::nginx(&signed.of_nginx("").replacen(" ssl", " ssl http2", 1)) else { return };
+    let url = format!("dns+https://127.0.0.1:{}/a.test", server.port);
+    let (record, _) = measured(&[&url, "--ca", &ca, "-c", "20"]);
+    assert_eq!((count(&record, "refused"), kind(&record, "HTTP 404")), (20, 20), "{}", brief(&record));
 }
 
 #[test]
