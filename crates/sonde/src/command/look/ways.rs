@@ -15,8 +15,12 @@ const TCP: [u16; 8] = [7_663, 12_865, 11_111, 5_001, 7, 443, 80, 22];
 /// UDP ports that are tried, each a program's.
 const UDP: [u16; 3] = [862, 11_111, 7];
 /// Ports that handshakes are made with, the first that is open: servers that expect many strangers before those that fork for
-/// each or take it for an attack. A real iperf 2 server ends at a connection that says nothing.
-const HANDSHAKES: [u16; 7] = [7_663, 443, 80, 7, 11_111, 12_865, 22];
+/// each or take it for an attack. A real iperf 2 server ends at a connection that says nothing, and an SSH server shuts out who makes
+/// many.
+const HANDSHAKES: [u16; 6] = [7_663, 443, 80, 7, 11_111, 12_865];
+
+/// The usual port of SSH.
+const SSH: u16 = 22;
 
 /// A way to ask the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +29,8 @@ pub struct Way {
     pub address: u32,
     /// Where that is; the port has no meaning to an echo.
     pub to: SocketAddr,
+    /// The host as it was named, for programs that are told whom they are asked for.
+    pub host: String,
     /// What carries it.
     pub carrier: Carrier,
     /// Who answers.
@@ -47,14 +53,19 @@ impl Way {
 /// The ports to try: the one that was named, the usual ones, and by UDP the programs'.
 pub fn ports(named: Option<PortWish>) -> Vec<Port> {
     let wish = named.map(|wish| wish.over(Transport::Tcp));
+    // Programs at work are asked where somebody names them; others are there to be asked.
+    let usual_at = |number| {
+        let port = Port::usual(Transport::Tcp, number);
+        if port.services.iter().any(|service| service.is_at_work()) { port.unasked() } else { port }
+    };
     let usual = TCP.into_iter().filter(|number| wish.as_ref().is_none_or(|port| port.number != *number));
     // Where a port was named, nobody else is knocked at who is no program to measure with.
-    let usual = usual.filter(|number| wish.is_none() || !Port::usual(Transport::Tcp, *number).services.is_empty());
-    let tcp: Vec<Port> = usual.map(|number| Port::usual(Transport::Tcp, number)).collect();
+    let tcp = usual.map(usual_at).filter(|port| wish.is_none() || !port.services.is_empty());
+    let tcp: Vec<Port> = tcp.collect();
     let udp = UDP.into_iter().map(|number| Port::usual(Transport::Udp, number));
-    let echo = named.filter(|wish| wish.is_echo() && !UDP.contains(&wish.number));
-    let echo = echo.map(|wish| wish.over(Transport::Udp));
-    wish.into_iter().chain(tcp).chain(udp).chain(echo).collect()
+    let also = named.filter(|wish| wish.goes_over_udp() && !UDP.contains(&wish.number));
+    let also = also.map(|wish| wish.over(Transport::Udp));
+    wish.into_iter().chain(tcp).chain(udp).chain(also).collect()
 }
 
 /// What was found at one address.
@@ -64,6 +75,8 @@ pub struct Found<'a> {
     pub address: u32,
     /// Where it is.
     pub at: SocketAddr,
+    /// The host as it was named.
+    pub host: &'a str,
     /// What was tried there.
     pub reach: &'a AddressReach,
     /// The port that was named.
@@ -101,7 +114,7 @@ impl Found<'_> {
     fn way(&self, carrier: Carrier, who: Who, port: u16) -> Way {
         let mut to = self.at;
         to.set_port(port);
-        Way { address: self.address, to, carrier, who, trouble: None }
+        Way { address: self.address, to, host: self.host.to_owned(), carrier, who, trouble: None }
     }
 
     fn echo(&self) -> Way {
@@ -113,12 +126,29 @@ impl Found<'_> {
     }
 
     fn handshake(&self) -> Way {
-        let usual = HANDSHAKES.into_iter().find(|port| self.open(*port));
         let named = self.named.filter(|port| self.open(*port));
+        if let Some((port, service)) = named.and_then(|port| Some((port, self.counting(port)?))) {
+            let why = format!("{service} shuts out hosts that connect again and again without a login");
+            return Way { trouble: Some(why), ..self.way(Carrier::TcpConnect, Who::Kernel, port) };
+        }
+        let usual = HANDSHAKES.into_iter().find(|port| self.open(*port));
         match named.or(usual) {
             Some(port) => self.way(Carrier::TcpConnect, Who::Kernel, port),
             None => Way { trouble: Some(self.shut()), ..self.way(Carrier::TcpConnect, Who::Kernel, 0) },
         }
+    }
+
+    /// The program at a port that counts connections without a login: it was seen there, or is usually there.
+    fn counting(&self, port: u16) -> Option<Service> {
+        let found = self.tcp().find(|found| found.port == port).and_then(|found| found.service.as_ref());
+        let services = match found {
+            Some(ServiceFinding::Known { service, .. }) => vec![*service],
+            Some(
+                ServiceFinding::Other { asked } | ServiceFinding::Silent { asked } | ServiceFinding::Closed { asked },
+            ) => asked.clone(),
+            Some(ServiceFinding::LeftAlone { .. }) | None => Port::usual(Transport::Tcp, port).services,
+        };
+        services.into_iter().find(|service| service.counts_strangers())
     }
 
     fn tcp(&self) -> impl Iterator<Item = &PortFinding> {
@@ -132,6 +162,10 @@ impl Found<'_> {
     fn shut(&self) -> String {
         let count = |verdict| self.tcp().filter(|found| found.verdict == verdict).count();
         let (all, refused) = (self.tcp().count(), count(Verdict::Refused));
+        let open = count(Verdict::Open);
+        if open > 0 && self.open(SSH) {
+            return format!("only port {SSH} accepts, where SSH shuts out hosts that connect again and again");
+        }
         format!("none of {all} ports accepts: {refused} refused, {} silent or unreachable", all - refused)
     }
 
