@@ -191,4 +191,28 @@ mod tests {
         assert!(wishes.0.iter().all(|wish| wish.over(Transport::Udp).services.is_empty()));
         assert_eq!(numbers("1,3-4"), [1, 3, 4]);
     }
+
+    #[test]
+    fn a_port_that_is_measured_is_asked_for_whoever_may_be_there() {
+        let asked = |number| {
+            let port = PortWish::measured(number).over(Transport::Tcp);
+            (port.services, port.unknown)
+        };
+        assert_eq!(asked(6_379), (vec![Service::Redis], false));
+        assert_eq!(asked(8_443), (vec![Service::Tls], false));
+        assert_eq!(asked(9_999), (vec![Service::Sonde], true));
+        // A printer prints what it gets, and time is told over UDP.
+        assert_eq!((asked(9_100), asked(123)), ((vec![], false), (vec![], false)));
+        let named = |text: &str| text.parse::<PortList>().unwrap().0[0];
+        assert_eq!(named("9100=http").over(Transport::Tcp).services, [Service::Http]);
+        assert!(named("9999=any").over(Transport::Tcp).unknown);
+        for (text, service) in
+            [("53", Service::Dns), ("5353=dns", Service::Dns), ("123", Service::Ntp), ("9=ntp", Service::Ntp)]
+        {
+            assert_eq!((named(text).goes_over_udp(), named(text).over(Transport::Udp).services), (true, vec![service]));
+        }
+        assert!(!named("6379").goes_over_udp());
+        let names = ["1=https", "1=mariadb", "1=valkey"].map(|text| named(text).over(Transport::Tcp).services[0]);
+        assert_eq!(names, [Service::Tls, Service::Mysql, Service::Redis]);
+    }
 }

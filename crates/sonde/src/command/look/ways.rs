@@ -7,6 +7,8 @@ use measure::look::Who;
 use measure::method::Carrier;
 use measure::reach::{AddressReach, PortFinding, Seen, Service, ServiceFinding, Transport, Verdict};
 
+use protocol::inquiry::usual_port;
+
 use crate::command::check::target::PortWish;
 use crate::command::peer::{self, Asked};
 
@@ -128,7 +130,7 @@ impl Found<'_> {
     fn handshake(&self) -> Way {
         let named = self.named.filter(|port| self.open(*port));
         if let Some((port, service)) = named.and_then(|port| Some((port, self.counting(port)?))) {
-            let why = format!("{service} shuts out hosts that connect again and again without a login");
+            let why = format!("{service} shuts out hosts that connect often without a login");
             return Way { trouble: Some(why), ..self.way(Carrier::TcpConnect, Who::Kernel, port) };
         }
         let usual = HANDSHAKES.into_iter().find(|port| self.open(*port));
@@ -169,6 +171,13 @@ impl Found<'_> {
         format!("none of {all} ports accepts: {refused} refused, {} silent or unreachable", all - refused)
     }
 
+    /// The place as a URL of this program says it.
+    fn place(&self, port: u16, service: Service) -> String {
+        let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.to_owned() };
+        let is_usual = [Transport::Tcp, Transport::Udp].map(|over| usual_port(service, over)).contains(&Some(port));
+        if is_usual { host } else { format!("{host}:{port}") }
+    }
+
     /// The ways of a program that was recognised.
     fn of_program(&self, port: &PortFinding, service: Service, state: Option<&str>) -> Vec<Way> {
         let who = Who::Program { service };
@@ -177,8 +186,76 @@ impl Found<'_> {
         match peer::of(service).map(|peer| &peer.asked) {
             None if state == Some("wants a key") && !self.key => untold("the reflector wants a key: --key FILE"),
             None => vec![way(Carrier::Tcp), way(Carrier::Udp)],
-            Some(Asked::Not(why)) => untold(why),
+            Some(Asked::Not(why)) => {
+                let over = if service == Service::Ntp { Carrier::Udp } else { Carrier::Tcp };
+                vec![Way { trouble: Some(why.replace("HOST", &self.place(port.port, service))), ..way(over) }]
+            }
             Some(asked) => asked.carriers(port.transport).into_iter().map(way).collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::reach::mtu::MtuFinding;
+    use measure::unit::Nanos;
+
+    use super::*;
+
+    fn open(port: u16, service: Option<ServiceFinding>) -> PortFinding {
+        let seen = Seen::Answer { after_ns: Nanos(1) };
+        PortFinding { transport: Transport::Tcp, port, verdict: Verdict::Open, seen, service }
+    }
+
+    fn ways(host: &str, named: u16, service: Option<ServiceFinding>) -> Vec<Way> {
+        let mtu = MtuFinding::NotFound { why: String::new() };
+        let (echo, ports) = (Seen::Answer { after_ns: Nanos(1) }, vec![open(named, service), open(443, None)]);
+        let address = "10.0.0.2".to_owned();
+        let reach = AddressReach { address, route: None, no_route: None, echo, mtu, mtu_by: None, ports };
+        let at = SocketAddr::from(([10, 0, 0, 2], 0));
+        Found { address: 0, at, host, reach: &reach, named: Some(named), key: false }.ways()
+    }
+
+    fn known(service: Service) -> Option<ServiceFinding> {
+        Some(ServiceFinding::Known { service, state: None })
+    }
+
+    #[test]
+    fn nobody_at_work_is_asked_where_no_port_was_named() {
+        let ports = ports(None);
+        let at = |number| ports.iter().find(|port| port.number == number).map(|port| port.services.clone());
+        assert_eq!(
+            (at(443), at(80), at(22), at(7_663)),
+            (Some(vec![]), Some(vec![]), Some(vec![]), Some(vec![Service::Sonde]))
+        );
+        let ports = super::ports(Some(PortWish::measured(53)));
+        let dns: Vec<_> =
+            ports.iter().filter(|port| port.number == 53).map(|port| (port.transport, &port.services[..])).collect();
+        assert_eq!(dns, [(Transport::Tcp, &[Service::Dns][..]), (Transport::Udp, &[Service::Dns][..])]);
+        assert!(ports.iter().all(|port| ![443, 80, 22].contains(&port.number)), "nobody else is knocked at");
+    }
+
+    #[test]
+    fn no_series_of_handshakes_is_made_with_who_counts_them() {
+        let handshake = |port, service| ways("db1", port, service)[1].clone();
+        for (port, service) in [
+            (5_000, known(Service::Mysql)),
+            (5_000, known(Service::Ssh)),
+            (3_306, Some(ServiceFinding::Closed { asked: vec![Service::Mysql] })),
+            (3_306, None),
+            (22, Some(ServiceFinding::Silent { asked: vec![Service::Ssh] })),
+        ] {
+            let way = handshake(port, service);
+            assert!(way.trouble.as_ref().is_some_and(|why| why.contains("shuts out hosts")), "{way:?}");
+        }
+        assert_eq!((handshake(6_379, known(Service::Redis)).trouble, handshake(25, None).trouble), (None, None));
+    }
+
+    #[test]
+    fn a_program_that_is_not_measured_says_how_it_is() {
+        let trouble = |host, port, service| ways(host, port, known(service))[2].trouble.clone().unwrap();
+        assert!(trouble("db1", 3_306, Service::Mysql).ends_with("sonde rtt mysql://USER@db1"));
+        assert!(trouble("db1", 3_307, Service::Mysql).ends_with("sonde rtt mysql://USER@db1:3307"));
+        assert!(trouble("fd00::2", 8_443, Service::Tls).ends_with("sonde rtt https://[fd00::2]:8443/PATH"));
     }
 }

@@ -33,22 +33,24 @@ pub const HTTP: Peer = at_work(Service::Http, |place, _| {
 /// DNS: a header alone, which touches neither a cache nor a zone.
 pub const DNS: Peer = at_work(Service::Dns, |_, carrier| Some(status(carrier)));
 
-/// PostgreSQL answers nobody before a session.
+/// PostgreSQL answers nobody before a session. `HOST` in these words is where it was found.
 pub const POSTGRES: Peer =
-    unmeasured(Service::Postgres, "it answers in a session alone: sonde rtt postgres://USER@HOST");
-/// TLS: what is behind it, and for whom the certificate must be, is the user's to say.
-pub const TLS: Peer =
-    unmeasured(Service::Tls, "what is behind TLS was not asked: sonde rtt https://HOST:PORT/PATH asks a web server");
+    unmeasured(Service::Postgres, "it answers only in a session → sonde rtt postgres://USER@HOST");
+/// TLS: what is behind it, and for whom its certificate must be, is the user's to say.
+pub const TLS: Peer = unmeasured(
+    Service::Tls,
+    "what is behind TLS was not asked, nor the certificate verified → sonde rtt https://HOST/PATH",
+);
 /// MySQL answers nobody before a session, and bans whoever goes without one too often.
-pub const MYSQL: Peer = unmeasured(Service::Mysql, "it answers in a session alone: sonde rtt mysql://USER@HOST");
+pub const MYSQL: Peer = unmeasured(Service::Mysql, "it answers only in a session → sonde rtt mysql://USER@HOST");
 /// NTP: servers of time shut out whoever asks oftener than a clock does.
 pub const NTP: Peer =
-    unmeasured(Service::Ntp, "time servers shut out those who ask often: sonde rtt ntp://HOST --every 64s");
+    unmeasured(Service::Ntp, "time servers shut out hosts that ask often → sonde rtt ntp://HOST --every 64s");
 /// SSH answers nothing before a key exchange.
-pub const SSH: Peer = unmeasured(Service::Ssh, "it answers in a session alone, which sonde does not open");
+pub const SSH: Peer = unmeasured(Service::Ssh, "it answers only in a session, which sonde does not open");
 /// Kafka: a listener that wants a login answers once on a connection.
 pub const KAFKA: Peer =
-    unmeasured(Service::Kafka, "it may answer only once on a connection: sonde rtt kafka://HOST, or with --crr");
+    unmeasured(Service::Kafka, "it may answer only once on a connection → sonde rtt kafka://HOST --crr");
 
 const fn at_work(service: Service, question: peer::Question) -> Peer {
     Peer { service, server: None, asked: Asked::Application(question) }
