@@ -324,7 +324,7 @@ fn plain(octets: &[u8]) -> String {
 }
 
 /// Octets of a program's words about itself that are kept.
-const LONGEST_STATE: usize = 60;
+const LONGEST_STATE: usize = 80;
 
 /// Reads on where `octets` begin as `with` does.
 fn bounded(octets: &[u8], with: &[u8], read: impl FnOnce(&[u8]) -> Reading) -> Reading {

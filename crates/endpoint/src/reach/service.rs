@@ -48,7 +48,7 @@ impl Found {
     }
 }
 
-/// What a connection was found to be, and the octets that showed it.
+/// The finding of a connection, and the octets that showed it.
 #[derive(Debug)]
 pub(super) struct Heard {
     pub(super) found: Found,
@@ -90,7 +90,7 @@ pub(super) fn ask(socket: &Socket, service: Service, place: Place<'_>, timeout: 
     heard
 }
 
-/// Hears what comes until `read` knows who it is, or that it is nobody known.
+/// Reads on until `read` knows who it is, or that it is nobody known.
 fn hear(
     socket: &Socket,
     timeout: Nanos,

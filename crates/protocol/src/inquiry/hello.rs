@@ -126,7 +126,7 @@ fn told(body: &[u8]) -> Option<String> {
     Some(inside.map_or_else(|| format!("version {version}"), |inside| format!("version {version}, {inside}")))
 }
 
-/// What stands behind its length in two octets, and the rest.
+/// The octets behind a length of two octets, and the rest.
 fn taken(octets: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = octets.split_first_chunk()?;
     rest.split_at_checked(usize::from(u16::from_be_bytes(*length)))
