@@ -14,7 +14,7 @@ const SERVER_HELLO: u8 = 2;
 const RANDOM: usize = 32;
 const RECORD: usize = 5;
 const MESSAGE: usize = 4;
-/// Extensions (IANA, TLS ExtensionType Values).
+/// Extensions (IANA, "TLS `ExtensionType` Values").
 const SERVER_NAME: u16 = 0;
 const ALPN: u16 = 16;
 const VERSIONS: u16 = 43;
