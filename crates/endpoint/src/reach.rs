@@ -24,7 +24,7 @@ use std::thread;
 use measure::reach::mtu::MtuFinding;
 use measure::reach::{AddressReach, LookedUp, Lookup, MtuBy, PortFinding, Reach, Seen, Service, Transport, Verdict};
 use measure::unit::Nanos;
-use protocol::inquiry::usual_port;
+use protocol::inquiry::{ALSO_USUAL, usual_port};
 
 use crate::clock::Monotonic;
 use crate::environment::way::Way;
@@ -51,6 +51,8 @@ pub struct Plan {
     pub tries: u32,
     /// Whether open ports are asked which program is there.
     pub services: bool,
+    /// The host as the user named it, for programs that are told whom they are asked for.
+    pub host: String,
 }
 
 /// A port to ask.
@@ -60,17 +62,29 @@ pub struct Port {
     pub transport: Transport,
     /// Its number, from 1.
     pub number: u16,
-    /// The programs to ask for over TCP, one after the other until one is known. Over UDP one question asks for all.
+    /// The programs to ask for over TCP, one after the other until one is known. Over UDP at most one; where none is named one question
+    /// asks for those that are there for measurements.
     pub services: Vec<Service>,
+    /// Set where nobody knows which program is there: whoever speaks first is asked nothing, and an answer to our own question may lead to
+    /// one more, on a connection more.
+    pub unknown: bool,
 }
 
 impl Port {
     /// A port with the programs that are usually there.
     pub fn usual(transport: Transport, number: u16) -> Self {
-        let services = usual()
-            .into_iter()
-            .filter(|(over, usual, _)| transport == Transport::Tcp && *over == transport && *usual == number);
-        Self { transport, number, services: services.map(|(_, _, service)| service).collect() }
+        // A datagram asks for all that are there for measurements.
+        let apart = |service: Service| transport == Transport::Tcp || service.is_at_work();
+        let usual = usual().into_iter().filter(|(over, usual, _)| (*over, *usual) == (transport, number));
+        let also = ALSO_USUAL.into_iter().filter(|(also, _)| (transport, number) == (Transport::Tcp, *also));
+        let services = usual.map(|(_, _, service)| service).chain(also.map(|(_, service)| service));
+        Self { transport, number, services: services.filter(|service| apart(*service)).collect(), unknown: false }
+    }
+
+    /// The same port, of which nothing is asked but a handshake.
+    #[must_use]
+    pub fn unasked(self) -> Self {
+        Self { services: Vec::new(), ..self }
     }
 
     /// The ports of the known programs that are there for measurements: others are asked where somebody names them.
@@ -298,7 +312,7 @@ impl Asking<'_> {
         let found = match port.transport {
             Transport::Tcp => tcp::probe(to, port, plan, stop, &tell),
             Transport::Udp => {
-                let found = udp::probe(to, plan, stop);
+                let found = udp::probe(to, port, plan, stop);
                 tell(&found.0);
                 found
             }
@@ -332,11 +346,11 @@ mod tests {
     use super::*;
 
     fn plan(ports: Vec<Port>) -> Plan {
-        Plan { family: Family::Any, ports, timeout: Nanos::secs(20), tries: 1, services: true }
+        Plan { family: Family::Any, ports, timeout: Nanos::secs(20), tries: 1, services: true, host: "db1".into() }
     }
 
     fn port(transport: Transport, number: u16, services: &[Service]) -> Port {
-        Port { transport, number, services: services.to_vec() }
+        Port { transport, number, services: services.to_vec(), unknown: false }
     }
 
     #[test_case("224.0.0.1", "multicast"; "v4 multicast")]

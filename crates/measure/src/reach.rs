@@ -333,12 +333,26 @@ pub enum Service {
     Mqtt,
     /// PostgreSQL.
     Postgres,
+    /// A server of HTTP/1, or what stands before one.
+    Http,
+    /// TLS, and behind it any program.
+    Tls,
+    /// MySQL or MariaDB.
+    Mysql,
+    /// A server of names (DNS).
+    Dns,
+    /// A server of time (NTP).
+    Ntp,
+    /// An SSH server.
+    Ssh,
+    /// A Kafka broker.
+    Kafka,
 }
 
 impl Service {
     /// All of them, in the order in which their answers are taken for what an application would see: ours first, for it tells how
     /// long a request was in its hands.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 19] = [
         Self::Sonde,
         Self::Netserver,
         Self::Sockperf,
@@ -350,12 +364,28 @@ impl Service {
         Self::Nats,
         Self::Mqtt,
         Self::Postgres,
+        Self::Dns,
+        Self::Http,
+        Self::Kafka,
+        Self::Mysql,
+        Self::Tls,
+        Self::Ntp,
+        Self::Ssh,
         Self::Iperf3,
     ];
 
     /// Whether it works for others, who wait while it is measured; the others are there for measurements.
     pub fn is_at_work(self) -> bool {
-        matches!(self, Self::Redis | Self::Memcached | Self::Nats | Self::Mqtt | Self::Postgres)
+        !matches!(
+            self,
+            Self::Sonde | Self::Netserver | Self::Sockperf | Self::Iperf3 | Self::Iperf | Self::Stamp | Self::Echo
+        )
+    }
+
+    /// True where it counts connections that end before a login, and shuts out the host that they come from: MySQL after 100 of them, OpenSSH
+    /// since 9.8 after some 15 in short order.
+    pub fn counts_strangers(self) -> bool {
+        matches!(self, Self::Mysql | Self::Ssh)
     }
 
     /// Its name, as it is written on a command line.
@@ -373,6 +403,13 @@ impl Service {
             Self::Nats => "nats",
             Self::Mqtt => "mqtt",
             Self::Postgres => "postgres",
+            Self::Http => "http",
+            Self::Tls => "tls",
+            Self::Mysql => "mysql",
+            Self::Dns => "dns",
+            Self::Ntp => "ntp",
+            Self::Ssh => "ssh",
+            Self::Kafka => "kafka",
         }
     }
 }
@@ -386,6 +423,13 @@ impl fmt::Display for Service {
             Self::Nats => "NATS",
             Self::Mqtt => "MQTT",
             Self::Postgres => "PostgreSQL",
+            Self::Http => "HTTP",
+            Self::Tls => "TLS",
+            Self::Mysql => "MySQL",
+            Self::Dns => "DNS",
+            Self::Ntp => "NTP",
+            Self::Ssh => "SSH",
+            Self::Kafka => "Kafka",
             other => other.name(),
         })
     }
@@ -417,6 +461,11 @@ pub enum ServiceFinding {
     Closed {
         /// In which protocols it was asked.
         asked: Vec<Service>,
+    },
+    /// It was asked nothing: any octet may do harm there.
+    LeftAlone {
+        /// Why.
+        why: String,
     },
 }
 

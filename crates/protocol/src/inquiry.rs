@@ -15,13 +15,23 @@
 //!
 //! A server of iperf 2 over UDP and a reflector of ours answer no stranger over UDP; seen with iperf 2.1.8.
 //!
+//! Programs at work are asked what their protocol allows before any login: `PING`, `version`, `HEAD /`, a TLS hello, STATUS of DNS, the
+//! time, `ApiVersions`, or nothing where they speak first. At a port that nobody knows, whoever is silent first gets our own
+//! preamble, whose line end makes servers of lines answer; what comes then may be worth one more question ([`further`]).
+//! Some ports get no octet at all ([`left_alone`]).
+//!
 //! Not here: sockets and how long is waited (`endpoint::reach`).
+
+mod greeting;
+mod hello;
 
 use measure::reach::{Service, Transport};
 
+use crate::application::dns::Question;
+use crate::application::http::{Expected, Http, Request};
+use crate::application::kafka::Kafka;
 use crate::application::memcached::Memcached;
 use crate::application::mqtt::Mqtt;
-use crate::application::nats::Nats;
 use crate::application::redis::Redis;
 use crate::application::{self, Came, Reply, Speech};
 use crate::iperf::ack::Ack;
@@ -33,6 +43,8 @@ use crate::iperf3::state::State;
 use crate::native::preamble::{Answer, Control, Decline, Versions};
 use crate::netperf::system;
 use crate::sockperf::message::{self, Flags, Header};
+
+pub use greeting::{GREETERS, read as read_greeting};
 
 /// Unpredictable octets, so that an answer is to this question.
 pub type Draw = [u8; cookie::LENGTH - 1];
@@ -80,8 +92,42 @@ pub const fn usual_port(service: Service, over: Transport) -> Option<u16> {
         (Service::Nats, Transport::Tcp) => Some(application::nats::PROTOCOL.port),
         (Service::Mqtt, Transport::Tcp) => Some(application::mqtt::PROTOCOL.port),
         (Service::Postgres, Transport::Tcp) => Some(application::postgres::PROTOCOL.port),
-        (_, Transport::Udp) | (Service::Stamp, Transport::Tcp) => None,
+        (Service::Http, Transport::Tcp) => Some(application::http::PROTOCOL.port),
+        (Service::Tls, Transport::Tcp) => Some(application::http::SECURE.port),
+        (Service::Mysql, Transport::Tcp) => Some(application::mysql::PROTOCOL.port),
+        (Service::Kafka, Transport::Tcp) => Some(application::kafka::PROTOCOL.port),
+        (Service::Ssh, Transport::Tcp) => Some(22),
+        (Service::Dns, _) => Some(application::dns::PROTOCOL.port),
+        (Service::Ntp, Transport::Udp) => Some(application::ntp::PROTOCOL.port),
+        (_, Transport::Udp) | (Service::Stamp | Service::Ntp, Transport::Tcp) => None,
     }
+}
+
+/// Further TCP ports at which a program usually is.
+pub const ALSO_USUAL: [(u16, Service); 13] = [
+    (8_000, Service::Http),
+    (8_008, Service::Http),
+    (8_080, Service::Http),
+    (465, Service::Tls),
+    (636, Service::Tls),
+    (853, Service::Tls),
+    (993, Service::Tls),
+    (995, Service::Tls),
+    (5_671, Service::Tls),
+    (6_380, Service::Tls),
+    (6_697, Service::Tls),
+    (8_443, Service::Tls),
+    (8_883, Service::Tls),
+];
+
+/// Ports at which any octet may do harm, and the harm: there nobody is asked who was not named by the user.
+pub fn left_alone(port: u16) -> Option<&'static str> {
+    Some(match port {
+        25 | 587 => "a mail server turns away who speaks before its greeting",
+        515 | 9_100..=9_107 => "a printer prints what it gets",
+        102 | 502 | 1_911 | 2_404 | 4_911 | 20_000 | 44_818 => "a control system may be there",
+        _ => return None,
+    })
 }
 
 /// Programs that are asked for over TCP where any may be there, in this order. sockperf first: a server of it that is stopped by
@@ -89,21 +135,83 @@ pub const fn usual_port(service: Service, over: Transport) -> Option<u16> {
 pub const ANYBODY: [Service; 6] =
     [Service::Sockperf, Service::Sonde, Service::Iperf3, Service::Netserver, Service::Iperf, Service::Echo];
 
+/// Programs that answer the one question over UDP.
+pub const DATAGRAM_SERVICES: [Service; 3] = [Service::Sockperf, Service::Stamp, Service::Echo];
+
+/// The host and the port that are asked, for protocols whose questions name them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place<'a> {
+    /// The host as the user named it.
+    pub host: &'a str,
+    /// The port.
+    pub port: u16,
+}
+
+/// The request of HTTP that touches a program least: the head of its root, without a body.
+///
+/// `None` where the host has a name that no request can say.
+pub fn head_request(place: Place<'_>) -> Option<Http> {
+    let host = place.host.split('%').next().unwrap_or_default();
+    let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
+    let usual = [application::http::PROTOCOL.port, application::http::SECURE.port].contains(&place.port);
+    let request = Request {
+        method: "HEAD".into(),
+        host: if usual { host } else { format!("{host}:{}", place.port) },
+        target: "/".into(),
+        fields: Vec::new(),
+        body: Vec::new(),
+        agent: "sonde".into(),
+    };
+    Http::new(&request, Expected::Any).ok()
+}
+
+/// The last octets to a program that spoke first and got no question: OpenSSH logs an error of a client that goes without its version.
+pub fn farewell(service: Service) -> &'static [u8] {
+    if service == Service::Ssh { b"SSH-2.0-sonde\r\n" } else { b"" }
+}
+
+/// The program that may have answered our own preamble so: a connection more is worth while to ask for it.
+pub fn further(answer: &[u8]) -> Option<Service> {
+    // A server of HTTP refuses in clear also where it wants TLS; of TLS come an alert or an end.
+    let secure = answer.is_empty() || answer.starts_with(b"HTTP/1.") || answer.starts_with(&[21, 3]);
+    match () {
+        () if secure => Some(Service::Tls),
+        () if answer.starts_with(b"ERROR") => Some(Service::Memcached),
+        () if [&b"-ERR unknown command"[..], b"-NOAUTH", b"-DENIED"].iter().any(|words| answer.starts_with(words)) => {
+            Some(Service::Redis)
+        }
+        () => None,
+    }
+}
+
 /// What a connection is opened with to find `service`; `None` for one that has no TCP.
-pub fn over_tcp(service: Service, draw: Draw) -> Option<Vec<u8>> {
+pub fn over_tcp(service: Service, place: Place<'_>, draw: Draw) -> Option<Vec<u8>> {
     Some(match service {
         Service::Sonde => Control { versions: Versions::OURS, keyed: None }.encode().to_vec(),
         Service::Netserver => system::question(),
-        Service::Sockperf => over_udp(draw).to_vec(),
+        Service::Sockperf => one_datagram(draw).to_vec(),
         Service::Iperf3 => Cookie::random(draw).octets().to_vec(),
         Service::Iperf => Ask { amount: Amount(-1), ..Ask::default() }.first(Stamp::UNSET).encode(),
-        Service::Stamp => return None,
+        Service::Stamp | Service::Ntp => return None,
         Service::Echo => Cookie::random(draw).octets()[..draw.len()].to_vec(),
         // The short form, which the longest lines of a log leave alone.
         Service::Redis => b"PING\r\n".to_vec(),
         Service::Memcached => Memcached::Version.request(),
-        // It speaks first.
-        Service::Nats => Vec::new(),
+        // They speak first.
+        Service::Nats | Service::Mysql => Vec::new(),
+        // Both ends may send their versions at once (RFC 4253 section 4.2).
+        Service::Ssh => farewell(service).to_vec(),
+        Service::Http => head_request(place)?.request(),
+        Service::Tls => hello::question(place.host, draw),
+        Service::Dns => {
+            let status = numbered(draw);
+            [&(status.len() as u16).to_be_bytes()[..], &status].concat()
+        }
+        Service::Kafka => {
+            let mut request = Kafka.request();
+            Kafka.mark(&mut request, draw[0].into());
+            request
+        }
         Service::Mqtt => Mqtt::default().opening().into_owned(),
         Service::Postgres => application::postgres::SSL_REQUEST.to_vec(),
     })
@@ -143,10 +251,27 @@ pub fn read_tcp(service: Service, question: &[u8], answer: &[u8]) -> Reading {
             prefix(service, &expected, answer)
         }
         Service::Echo => prefix(service, question, answer),
-        Service::Stamp => Reading::Other,
+        Service::Stamp | Service::Ntp => Reading::Other,
         Service::Redis => speech(service, &mut Redis, answer),
         Service::Memcached => speech(service, &mut Memcached::Version, answer),
-        Service::Nats => speech(service, &mut Nats::default(), answer),
+        Service::Nats | Service::Mysql | Service::Ssh => greeting::one(service, answer),
+        Service::Http => match head_request(Place { host: "", port: 80 }) {
+            Some(mut http) => speech(service, &mut http, answer),
+            None => Reading::Other,
+        },
+        Service::Tls => hello::read(answer),
+        Service::Dns => match answer {
+            [high, low, message @ ..] => {
+                let length = usize::from(u16::from_be_bytes([*high, *low]));
+                match message.get(..length) {
+                    Some(message) => dns(question.get(2..).unwrap_or_default(), message),
+                    None if length > LONGEST_ANSWER => Reading::Other,
+                    None => Reading::Unfinished,
+                }
+            }
+            _ => Reading::Unfinished,
+        },
+        Service::Kafka => speech(service, &mut Kafka, answer),
         Service::Mqtt => speech(service, &mut Mqtt::default(), answer),
         Service::Postgres => match answer.first() {
             None => Reading::Unfinished,
@@ -173,6 +298,40 @@ fn speech(service: Service, speech: &mut impl Speech, answer: &[u8]) -> Reading 
     }
 }
 
+/// A header of DNS that asks for STATUS, with a number that nobody foresees.
+fn numbered(draw: Draw) -> Vec<u8> {
+    let mut status = Question::status().message().to_vec();
+    status[..2].copy_from_slice(&draw[..2]);
+    status
+}
+
+fn dns(question: &[u8], message: &[u8]) -> Reading {
+    let number = question.first_chunk().map(|number| u16::from_be_bytes(*number));
+    match Question::status().read(message) {
+        Some((given, _)) if Some(given) == number => Reading::known(Service::Dns, None),
+        _ => Reading::Other,
+    }
+}
+
+/// Text of a program: cut, and without what is no letter of ASCII.
+fn plain(octets: &[u8]) -> String {
+    let shown = |octet: &u8| if octet.is_ascii_graphic() || *octet == b' ' { char::from(*octet) } else { '.' };
+    let text: String = octets.iter().take(LONGEST_STATE).map(shown).collect();
+    text.trim_end_matches(['.', ' ']).to_owned()
+}
+
+/// Octets of a program's words about itself that are kept.
+const LONGEST_STATE: usize = 80;
+
+/// Reads on where `octets` begin as `with` does.
+fn bounded(octets: &[u8], with: &[u8], read: impl FnOnce(&[u8]) -> Reading) -> Reading {
+    match octets.strip_prefix(with) {
+        Some(rest) => read(rest),
+        None if with.starts_with(octets) => Reading::Unfinished,
+        None => Reading::Other,
+    }
+}
+
 fn sonde(answer: &Answer) -> Option<String> {
     match answer.verdict {
         Ok(_) => None,
@@ -191,8 +350,40 @@ fn prefix(service: Service, expected: &[u8], answer: &[u8]) -> Reading {
     }
 }
 
-/// The one question over UDP.
-pub fn over_udp(draw: Draw) -> [u8; DATAGRAM] {
+/// The question over UDP to `service`; the one for all where none is named.
+pub fn over_udp(service: Option<Service>, draw: Draw) -> Vec<u8> {
+    match service {
+        Some(Service::Dns) => numbered(draw),
+        Some(Service::Ntp) => {
+            // Nothing known of leap seconds, version 4, a client; its time is a number that nobody foresees (RFC 5905 section 7.3).
+            let mut packet = vec![0; application::ntp::LENGTH];
+            packet[0] = 0x23;
+            packet[NTP_TRANSMIT].copy_from_slice(&draw[..8]);
+            packet
+        }
+        _ => one_datagram(draw).to_vec(),
+    }
+}
+
+/// The times of origin and of transmission in a packet of NTP.
+const NTP_ORIGIN: std::ops::Range<usize> = 24..32;
+const NTP_TRANSMIT: std::ops::Range<usize> = 40..48;
+
+fn ntp(question: &[u8], answer: &[u8]) -> Reading {
+    let [first, stratum, ..] = answer else { return Reading::Other };
+    let is_ours = answer.len() >= application::ntp::LENGTH && answer.get(NTP_ORIGIN) == question.get(NTP_TRANSMIT);
+    if !is_ours || first & 7 != 4 {
+        return Reading::Other;
+    }
+    let state = match (stratum, answer.get(12..16)) {
+        // A kiss of death (section 7.4).
+        (0, Some(word)) => format!("says {}", plain(word)),
+        _ => format!("stratum {stratum}"),
+    };
+    Reading::known(Service::Ntp, Some(state))
+}
+
+fn one_datagram(draw: Draw) -> [u8; DATAGRAM] {
     let mut datagram = [0; DATAGRAM];
     let mut sequence = [0; 8];
     sequence.copy_from_slice(&draw[..8]);
@@ -212,9 +403,14 @@ const GIVEN_BACK: std::ops::Range<usize> = 24..38;
 /// Octets of the shortest STAMP or TWAMP Light answer.
 const STAMP_ANSWER: usize = 41;
 
-/// What a datagram that came in answer to `question` shows.
-pub fn read_udp(question: &[u8; DATAGRAM], answer: &[u8]) -> Reading {
-    let mut pong = *question;
+/// What a datagram that came in answer to `question` to `service` shows.
+pub fn read_udp(service: Option<Service>, question: &[u8], answer: &[u8]) -> Reading {
+    match service {
+        Some(Service::Dns) => return dns(question, answer),
+        Some(Service::Ntp) => return ntp(question, answer),
+        _ => {}
+    }
+    let mut pong = question.to_vec();
     message::answer(&mut pong);
     if answer == pong {
         Reading::known(Service::Sockperf, None)
@@ -240,13 +436,14 @@ mod tests {
     use crate::netperf::server::{Action, Server};
 
     const DRAW: Draw = [0x5A; 36];
+    const PLACE: Place<'static> = Place { host: "db1", port: 8_080 };
 
     fn known(service: Service, state: Option<&str>) -> Reading {
         Reading::known(service, state.map(str::to_owned))
     }
 
     fn asked(service: Service) -> Vec<u8> {
-        over_tcp(service, DRAW).unwrap()
+        over_tcp(service, PLACE, DRAW).unwrap()
     }
 
     #[test]
@@ -295,21 +492,21 @@ mod tests {
 
     #[test]
     fn one_datagram_tells_three_services_apart() {
-        let question = over_udp(DRAW);
+        let question = over_udp(None, DRAW);
         assert!(question[0] & 0x80 != 0 && question[14..] == [0; 30]);
         let header = Header::read(&question).unwrap();
         assert_eq!((header.length, header.flags), (44, Flags::CLIENT.with(Flags::PONG_REQUEST)));
-        let mut pong = question;
+        let mut pong = question.clone();
         message::answer(&mut pong);
-        assert_eq!(read_udp(&question, &pong), known(Service::Sockperf, None));
-        assert_eq!(read_udp(&question, &question), known(Service::Echo, None));
+        assert_eq!(read_udp(None, &question, &pong), known(Service::Sockperf, None));
+        assert_eq!(read_udp(None, &question, &question), known(Service::Echo, None));
         // RFC 8762 section 4.3.1, figure 4: number, times, and from octet 24 what the sender sent.
         let mut stamp = vec![0x11; 44];
         stamp[24..38].copy_from_slice(&question[..14]);
-        assert_eq!(read_udp(&question, &stamp), known(Service::Stamp, None));
-        assert_eq!(read_udp(&question, &stamp[..41]), known(Service::Stamp, None), "TWAMP Light");
+        assert_eq!(read_udp(None, &question, &stamp), known(Service::Stamp, None));
+        assert_eq!(read_udp(None, &question, &stamp[..41]), known(Service::Stamp, None), "TWAMP Light");
         for nothing in [&stamp[..40], &[], &[0; 44], &pong[..43]] {
-            assert_eq!(read_udp(&question, nothing), Reading::Other);
+            assert_eq!(read_udp(None, &question, nothing), Reading::Other);
         }
     }
 
@@ -326,7 +523,7 @@ mod tests {
             }
             assert_eq!(read_tcp(service, &question, &answer), known(service, None));
         }
-        assert_eq!(over_tcp(Service::Stamp, DRAW), None);
+        assert_eq!([Service::Stamp, Service::Ntp].map(|service| over_tcp(service, PLACE, DRAW)), [None, None]);
     }
 
     // As redis-server 7.0, memcached 1.6, nats-server 2.9, mosquitto 2.0 and PostgreSQL 15 answer.
@@ -338,20 +535,77 @@ mod tests {
     #[test_case(Service::Mqtt, &[0x20, 2, 0, 5], Some("not authorized"); "mqtt that lets nobody in")]
     #[test_case(Service::Postgres, b"N", None; "postgres")]
     #[test_case(Service::Postgres, b"S", Some("offers TLS"); "postgres with TLS")]
+    #[test_case(Service::Http, b"HTTP/1.1 200 OK\r\nServer: nginx\r\nContent-Length: 612\r\n\r\n", None; "http")]
+    #[test_case(Service::Http, b"HTTP/1.1 503 Service Unavailable\r\n\r\n", Some("says 503"); "http that does nothing")]
+    #[test_case(Service::Dns, b"\0\x0c\x5a\x5a\x90\x04\0\0\0\0\0\0\0\0", None; "dns")]
+    #[test_case(Service::Kafka, b"\0\0\0\x10\0\0\0\x5a\0\0\0\0\0\x01\0\x12\0\0\0\x03", None; "kafka")]
+    #[test_case(Service::Ssh, b"SSH-2.0-OpenSSH_9.2p1\r\n", Some("OpenSSH_9.2p1"); "ssh")]
+    #[test_case(Service::Mysql, b"\x0b\0\0\0\x0a8.0.36\0\x01\0\0", Some("8.0.36"); "mysql")]
     fn programs_at_work_are_known_by_their_first_answer(service: Service, answer: &[u8], state: Option<&str>) {
         let question = asked(service);
         for cut in 0..answer.len() {
             assert_eq!(read_tcp(service, &question, &answer[..cut]), Reading::Unfinished, "{cut}");
         }
         assert_eq!(read_tcp(service, &question, answer), known(service, state));
-        assert_eq!(read_tcp(service, &question, b"HTTP/1.1 400 Bad Request\r\n"), Reading::Other);
+        assert_eq!(read_tcp(service, &question, b"\x7fanything else of any length\r\n"), Reading::Other);
+    }
+
+    #[test]
+    fn a_head_is_asked_of_the_host_that_was_named() {
+        let asked =
+            |host, port| String::from_utf8(over_tcp(Service::Http, Place { host, port }, DRAW).unwrap()).unwrap();
+        assert_eq!(asked("db1", 8_080), "HEAD / HTTP/1.1\r\nHost: db1:8080\r\nUser-Agent: sonde\r\n\r\n");
+        assert!(asked("fe80::1%eth0", 80).contains("\r\nHost: [fe80::1]\r\n"));
+        assert_eq!(over_tcp(Service::Http, Place { host: "a\r\nb", port: 80 }, DRAW), None);
+    }
+
+    #[test]
+    fn names_and_time_are_asked_by_a_datagram() {
+        let status = over_udp(Some(Service::Dns), DRAW);
+        assert_eq!(status, b"\x5a\x5a\x10\0\0\0\0\0\0\0\0\0");
+        let answer = b"\x5a\x5a\x90\x04\0\0\0\0\0\0\0\0";
+        assert_eq!(read_udp(Some(Service::Dns), &status, answer), known(Service::Dns, None));
+        assert_eq!(read_udp(Some(Service::Dns), b"\x5a\x5b\x10\0\0\0\0\0\0\0\0\0", answer), Reading::Other);
+        let time = over_udp(Some(Service::Ntp), DRAW);
+        assert_eq!((time.len(), time[0], &time[40..]), (48, 0x23, &DRAW[..8]));
+        let mut answer = vec![0x24, 2, 0, 0xE7];
+        answer.resize(48, 1);
+        answer[24..32].copy_from_slice(&DRAW[..8]);
+        assert_eq!(read_udp(Some(Service::Ntp), &time, &answer), known(Service::Ntp, Some("stratum 2")));
+        for cut in 0..answer.len() {
+            assert_eq!(read_udp(Some(Service::Ntp), &time, &answer[..cut]), Reading::Other, "{cut}");
+        }
+        answer[1] = 0;
+        answer[12..16].copy_from_slice(b"RATE");
+        assert_eq!(read_udp(Some(Service::Ntp), &time, &answer), known(Service::Ntp, Some("says RATE")));
+    }
+
+    #[test]
+    fn an_answer_to_our_own_question_leads_further() {
+        let of = |answer: &[u8]| further(answer);
+        assert_eq!(of(b"-ERR unknown command 'sonde'"), Some(Service::Redis));
+        assert_eq!(of(b"-NOAUTH Authentication required.\r\n"), Some(Service::Redis));
+        assert_eq!(of(b"ERROR\r\n"), Some(Service::Memcached));
+        assert_eq!([of(b""), of(b"HTTP/1.1 400 Bad"), of(&[21, 3, 3])], [Some(Service::Tls); 3]);
+        assert_eq!(of(b"500 unknown"), None);
+    }
+
+    #[test]
+    fn ports_where_octets_do_harm_are_nobody_s_usual_ones() {
+        for port in 1..=u16::MAX {
+            let usual = |service: &Service| usual_port(*service, Transport::Tcp) == Some(port);
+            let known = Service::ALL.iter().any(usual) || ALSO_USUAL.iter().any(|(also, _)| *also == port);
+            assert!(left_alone(port).is_none() || !known, "{port}");
+        }
+        assert!([25, 9_100, 502].iter().all(|port| left_alone(*port).is_some()));
     }
 
     /// A message of sockperf whose length makes 3.10 wait for ever at full load: less than its header.
     #[test]
     fn no_other_question_stalls_a_sockperf_server() {
-        for service in Service::ALL {
-            let Some(question) = over_tcp(service, DRAW) else { continue };
+        // Others are asked where they usually are, or are said to be.
+        for service in ANYBODY.into_iter().chain([Service::Tls, Service::Memcached, Service::Redis]) {
+            let Some(question) = over_tcp(service, PLACE, DRAW) else { continue };
             let Some(length) = Header::read(&question).map(|header| header.length) else { continue };
             assert!(length > message::LARGEST_DATAGRAM || service == Service::Sockperf, "{service}: {length}");
         }
@@ -360,10 +614,12 @@ mod tests {
     proptest! {
         #[test]
         fn nothing_panics(draw: Draw, answer in prop::collection::vec(any::<u8>(), 0..800)) {
-            read_udp(&over_udp(draw), &answer);
+            read_greeting(&answer);
+            further(&answer);
             for service in Service::ALL {
-                let question = over_tcp(service, draw).unwrap_or_default();
+                let question = over_tcp(service, PLACE, draw).unwrap_or_default();
                 read_tcp(service, &question, &answer);
+                read_udp(Some(service), &over_udp(Some(service), draw), &answer);
             }
         }
     }

@@ -189,8 +189,9 @@ impl Row {
 
 /// No program, and rows that were not measured, or not to the end.
 fn warnings(look: &Look) -> Vec<String> {
-    let mut texts: Vec<String> =
-        [sentence::busy(look), sentence::periodic(look), sentence::no_program(look)].into_iter().flatten().collect();
+    // A program that is there and was not measured comes first: it was asked for.
+    let mut texts = sentence::programs(look);
+    texts.extend([sentence::busy(look), sentence::periodic(look), sentence::no_program(look)].into_iter().flatten());
     for warning in look.warnings.iter().filter(|warning| warning.busy_end().is_none()) {
         let advice = warning::advice(warning, Command::Rtt).map_or_else(String::new, |advice| format!(" → {advice}"));
         texts.push(format!("{}{advice}", warning::seen(warning)));
@@ -203,7 +204,8 @@ fn warnings(look: &Look) -> Vec<String> {
                 words::dark::seen(dark).replacen('N', "n", 1)
             ));
         }
-        if let Some(why) = &leg.trouble {
+        let is_told = sentence::is_unmeasured(leg);
+        if let Some(why) = leg.trouble.as_ref().filter(|_| !is_told) {
             let whom = if leg.who.is_program() { format!(" ({})", leg.who) } else { String::new() };
             let at = look.addresses.get(leg.address as usize).filter(|_| leg.address > 0);
             let at = at.map_or_else(String::new, |asked| format!(" at {}", asked.address));

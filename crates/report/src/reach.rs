@@ -165,6 +165,7 @@ fn service(found: &ServiceFinding) -> String {
         ServiceFinding::Known { service, state: None } => service.to_string(),
         ServiceFinding::Other { asked } => format!("answers, not as {}", names(asked)),
         ServiceFinding::Silent { asked } => format!("no reply to a request of {}", names(asked)),
+        ServiceFinding::LeftAlone { why } => format!("not asked: {why}"),
         ServiceFinding::Closed { asked } => format!("closes the connection at a request of {}", names(asked)),
     }
 }

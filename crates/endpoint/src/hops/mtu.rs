@@ -106,7 +106,8 @@ impl Sized {
         if !self.arrives(small, stop) {
             return None;
         }
-        let plan = Plan { family: Family::Any, ports: Vec::new(), timeout: RATION, tries: 1, services: false };
+        let (family, timeout) = (Family::Any, RATION);
+        let plan = Plan { family, ports: Vec::new(), timeout, tries: 1, services: false, host: String::new() };
         let peer = self.remote.ip();
         let found = search(self, peer, largest, small, RATION, &plan, stop);
         // A hop that has become silent meanwhile shows nothing by its silence.

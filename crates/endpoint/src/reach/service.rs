@@ -1,10 +1,11 @@
 //! One question over a connection, and what comes back.
 
 use std::io::{ErrorKind, Read, Write};
+use std::net::Shutdown;
 
 use measure::reach::{Service, ServiceFinding};
 use measure::unit::Nanos;
-use protocol::inquiry::{LONGEST_ANSWER, Reading, over_tcp, read_tcp};
+use protocol::inquiry::{GREETERS, LONGEST_ANSWER, Place, Reading, farewell, over_tcp, read_greeting, read_tcp};
 use rustix::event::PollFlags;
 use socket2::Socket;
 
@@ -13,10 +14,18 @@ use crate::clock::Monotonic;
 use crate::random;
 use crate::stop::Stop;
 
+/// A program that speaks first has so long for it where nobody knows which one is there.
+const GREETING: Nanos = Nanos::millis(300);
+/// The same in handshakes, where they take longer.
+const HANDSHAKES: u64 = 4;
+/// The end of a connection is waited for so long where a program would take an early one for a fault.
+const PARTING: Nanos = Nanos::millis(300);
+
 /// What a question met with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     Known {
+        service: Service,
         state: Option<String>,
     },
     Other,
@@ -30,7 +39,8 @@ impl Found {
     /// As it is told of who was `asked`; `None` where there is nothing to tell.
     pub(super) fn told(self, asked: Vec<Service>) -> Option<ServiceFinding> {
         match self {
-            Self::Known { .. } | Self::NotAsked => None,
+            Self::Known { service, state } => Some(ServiceFinding::Known { service, state }),
+            Self::NotAsked => None,
             Self::Other => Some(ServiceFinding::Other { asked }),
             Self::Silent => Some(ServiceFinding::Silent { asked }),
             Self::Closed => Some(ServiceFinding::Closed { asked }),
@@ -38,33 +48,93 @@ impl Found {
     }
 }
 
+/// The finding of a connection, and the octets that showed it.
+#[derive(Debug)]
+pub(super) struct Heard {
+    pub(super) found: Found,
+    pub(super) answer: Vec<u8>,
+}
+
+/// Waits on a connected socket for a program that speaks first; `None`: nothing came, and it may be asked.
+pub(super) fn listen(socket: &Socket, handshake: Nanos, timeout: Nanos, stop: &Stop) -> Option<Heard> {
+    let patience = Nanos(handshake.0.saturating_mul(HANDSHAKES)).max(GREETING).min(timeout);
+    let heard = hear(socket, patience, stop, &|_, answer| read_greeting(answer), None);
+    if heard.found == Found::Silent {
+        return None;
+    }
+    if let Found::Known { service, .. } = heard.found {
+        part(socket, farewell(service), stop);
+    }
+    Some(heard)
+}
+
 /// Asks over a connected socket that does not block whether `service` is there.
-pub(super) fn ask(socket: &Socket, service: Service, timeout: Nanos, stop: &Stop) -> Found {
-    let Some(question) = random::bytes().ok().and_then(|draw| over_tcp(service, draw)) else { return Found::NotAsked };
+pub(super) fn ask(socket: &Socket, service: Service, place: Place<'_>, timeout: Nanos, stop: &Stop) -> Heard {
+    let nothing = |found| Heard { found, answer: Vec::new() };
+    let Some(question) = random::bytes().ok().and_then(|draw| over_tcp(service, place, draw)) else {
+        return nothing(Found::NotAsked);
+    };
     // A fresh connection has room for one message; one that has not is closed already.
     if (&mut &*socket).write_all(&question).is_err() {
-        return Found::Closed;
+        return nothing(Found::Closed);
     }
+    let read = |question: &[u8], answer: &[u8]| match read_tcp(service, question, answer) {
+        // Somebody else may have spoken first.
+        Reading::Other if !GREETERS.contains(&service) => read_greeting(answer),
+        reading => reading,
+    };
+    let heard = hear(socket, timeout, stop, &read, Some(&question));
+    if service == Service::Ssh && matches!(heard.found, Found::Known { .. }) {
+        part(socket, &[], stop);
+    }
+    heard
+}
+
+/// Reads on until `read` knows who it is, or that it is nobody known.
+fn hear(
+    socket: &Socket,
+    timeout: Nanos,
+    stop: &Stop,
+    read: &dyn Fn(&[u8], &[u8]) -> Reading,
+    question: Option<&[u8]>,
+) -> Heard {
     let give_up = Monotonic::now().after(timeout);
     let mut answer = Vec::new();
-    loop {
+    let found = loop {
         match wait::until(socket, PollFlags::IN, give_up, stop) {
-            Waited::Stopped => return Found::NotAsked,
-            Waited::Late if answer.is_empty() => return Found::Silent,
-            Waited::Late => return Found::Other,
+            Waited::Stopped => break Found::NotAsked,
+            Waited::Late if answer.is_empty() => break Found::Silent,
+            Waited::Late => break Found::Other,
             Waited::Ready(_) => {}
         }
         let mut piece = [0; LONGEST_ANSWER];
         match (&mut &*socket).read(&mut piece) {
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => continue,
-            Ok(0) | Err(_) => return if answer.is_empty() { Found::Closed } else { Found::Other },
+            Ok(0) | Err(_) => break if answer.is_empty() { Found::Closed } else { Found::Other },
             Ok(length) => answer.extend_from_slice(&piece[..length]),
         }
-        match read_tcp(service, &question, &answer) {
-            Reading::Known { state, .. } => return Found::Known { state },
-            Reading::Other => return Found::Other,
-            Reading::Unfinished if answer.len() > LONGEST_ANSWER => return Found::Other,
+        match read(question.unwrap_or_default(), &answer) {
+            Reading::Known { service, state } => break Found::Known { service, state },
+            Reading::Other => break Found::Other,
+            Reading::Unfinished if answer.len() > LONGEST_ANSWER => break Found::Other,
             Reading::Unfinished => {}
+        }
+    };
+    Heard { found, answer }
+}
+
+/// Says the last words, and lets the program end the connection.
+fn part(socket: &Socket, words: &[u8], stop: &Stop) {
+    if (&mut &*socket).write_all(words).is_err() || socket.shutdown(Shutdown::Write).is_err() {
+        return;
+    }
+    let give_up = Monotonic::now().after(PARTING);
+    let mut piece = [0; LONGEST_ANSWER];
+    while matches!(wait::until(socket, PollFlags::IN, give_up, stop), Waited::Ready(_)) {
+        match (&mut &*socket).read(&mut piece) {
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+            Ok(0) | Err(_) => break,
+            Ok(_) => {}
         }
     }
 }

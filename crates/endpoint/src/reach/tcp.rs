@@ -1,15 +1,18 @@
 //! A handshake, and what the open port answers.
 
+use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
 use measure::reach::{Seen, Service, ServiceFinding};
 use measure::unit::{Instant, Nanos};
+use protocol::inquiry::{GREETERS, Place, further, left_alone};
 use rustix::event::PollFlags;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
+use super::service::{self, Found};
 use super::wait::{self, Waited};
-use super::{Plan, Port, seen, service};
+use super::{Plan, Port, seen};
 use crate::clock::Monotonic;
 use crate::socket::{option, queue};
 use crate::stop::Stop;
@@ -25,25 +28,59 @@ pub(super) fn probe(
     let patience = Nanos(plan.timeout.0.saturating_mul(plan.tries.into()));
     let (seen, connected) = connect(peer, patience, stop);
     tell(&seen);
-    let Some(mut socket) = connected.filter(|_| plan.services && !port.services.is_empty()) else {
-        return (seen, None);
-    };
-    let mut asked: Vec<Service> = Vec::new();
-    let mut last = None;
-    for service in &port.services {
-        if !asked.is_empty() {
-            // A question that was not understood spoils its connection.
-            let (_, Some(fresh)) = connect(peer, patience, stop) else { break };
-            socket = fresh;
-        }
-        asked.push(*service);
-        let found = service::ask(&socket, *service, plan.timeout, stop);
-        if let service::Found::Known { state } = found {
-            return (seen, Some(ServiceFinding::Known { service: *service, state }));
-        }
-        last = Some(found);
+    let Some(socket) = connected.filter(|_| plan.services) else { return (seen, None) };
+    if port.services.is_empty() {
+        let alone = left_alone(port.number).map(|why| ServiceFinding::LeftAlone { why: why.to_owned() });
+        return (seen, alone);
     }
-    (seen, last.and_then(|last| last.told(asked)))
+    let handshake = if let Seen::Answer { after_ns } = &seen { *after_ns } else { Nanos::ZERO };
+    let asking = Questions { peer, plan, patience, stop };
+    let found = asking.one_by_one(socket, port, handshake);
+    (seen, found)
+}
+
+/// What every question to one port needs.
+struct Questions<'a> {
+    peer: SocketAddr,
+    plan: &'a Plan,
+    patience: Nanos,
+    stop: &'a Stop,
+}
+
+impl Questions<'_> {
+    /// Asks for the programs of `port` until one is known, the first of them over `socket`.
+    fn one_by_one(&self, socket: Socket, port: &Port, handshake: Nanos) -> Option<ServiceFinding> {
+        let Self { plan, stop, .. } = *self;
+        if port.unknown
+            && let Some(heard) = service::listen(&socket, handshake, plan.timeout, stop)
+        {
+            return heard.found.told(GREETERS.to_vec());
+        }
+        let mut asked: Vec<Service> = Vec::new();
+        let (mut socket, mut last) = (Some(socket), None);
+        let mut wanted: VecDeque<Service> = port.services.iter().copied().collect();
+        while let Some(service) = wanted.pop_front() {
+            // A question that was not understood spoils its connection.
+            let Some(socket) = socket.take().or_else(|| connect(self.peer, self.patience, stop).1) else { break };
+            asked.push(service);
+            let heard = self.ask(&socket, service);
+            if let Found::Known { .. } = heard.found {
+                return heard.found.told(asked);
+            }
+            let hint =
+                further(&heard.answer).filter(|_| port.unknown && matches!(heard.found, Found::Other | Found::Closed));
+            if let (Service::Sonde, Some(service)) = (service, hint) {
+                wanted.push_front(service);
+            }
+            last = Some(heard.found);
+        }
+        last.and_then(|last| last.told(asked))
+    }
+
+    fn ask(&self, socket: &Socket, service: Service) -> service::Heard {
+        let place = Place { host: &self.plan.host, port: self.peer.port() };
+        service::ask(socket, service, place, self.plan.timeout, self.stop)
+    }
 }
 
 /// Makes a handshake within `patience`.

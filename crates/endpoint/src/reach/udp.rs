@@ -4,29 +4,26 @@ use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 
-use measure::reach::{Seen, Service, ServiceFinding, Transport};
+use measure::reach::{Seen, ServiceFinding};
 use measure::unit::{Instant, Nanos};
-use protocol::inquiry::{Reading, over_udp, read_udp, usual_port};
+use protocol::inquiry::{DATAGRAM_SERVICES, Reading, over_udp, read_udp};
 use rustix::event::PollFlags;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use super::tcp::{since, stopped};
 use super::wait::{self, Waited};
-use super::{Plan, seen};
+use super::{Plan, Port, seen};
 use crate::clock::Monotonic;
 use crate::random;
 use crate::socket::{option, queue};
 use crate::stop::Stop;
 
-/// Who answers to the one question.
-fn asked() -> Vec<Service> {
-    Service::ALL.into_iter().filter(|service| usual_port(*service, Transport::Udp).is_some()).collect()
-}
-
 /// Sends the question to `peer`, or an empty datagram where programs are not to be asked for.
-pub(super) fn probe(peer: SocketAddr, plan: &Plan, stop: &Stop) -> (Seen, Option<ServiceFinding>) {
+pub(super) fn probe(peer: SocketAddr, port: &Port, plan: &Plan, stop: &Stop) -> (Seen, Option<ServiceFinding>) {
     let start = Monotonic::now();
-    let opened = random::bytes().and_then(|draw| Ok((over_udp(draw), connected(peer)?)));
+    let wanted = port.services.first().copied().filter(|service| service.is_at_work());
+    let asked = || wanted.map_or_else(|| DATAGRAM_SERVICES.to_vec(), |service| vec![service]);
+    let opened = random::bytes().and_then(|draw| Ok((over_udp(wanted, draw), connected(peer)?)));
     let (question, socket) = match opened {
         Ok(opened) => opened,
         Err(error) => return (seen::of_error(&error, Nanos::ZERO), None),
@@ -48,7 +45,7 @@ pub(super) fn probe(peer: SocketAddr, plan: &Plan, stop: &Stop) -> (Seen, Option
             Heard::Seen(seen) => return (seen, None),
             Heard::Answer(_) if !plan.services => return answered(sent, None),
             Heard::Answer(length) => {
-                let service = match read_udp(&question, &answer[..length]) {
+                let service = match read_udp(wanted, &question, &answer[..length]) {
                     Reading::Known { service, state } => ServiceFinding::Known { service, state },
                     _ => ServiceFinding::Other { asked: asked() },
                 };

@@ -54,6 +54,9 @@ const CODES: [&str; 11] = [
 ];
 /// Those by which the server did what it was asked for: that there is no such name is an answer.
 const SOUND: [u16; 2] = [0, 3];
+/// The operation STATUS, where it stands in a header (RFC 1035 section 4.1.1), and the usual answer to it.
+const STATUS: u8 = 2 << 3;
+const NOT_IMPLEMENTED: u16 = 4;
 
 /// Types that can be asked for (IANA, DNS resource record types).
 const TYPES: [(&str, u16); 10] = [
@@ -120,6 +123,18 @@ impl Question {
         Ok(Self { message, words })
     }
 
+    /// The operation STATUS: a header and nothing else, which touches neither a cache nor a zone. Servers answer that they do not have it.
+    pub fn status() -> Self {
+        let mut message = vec![0; HEADER];
+        message[2] = STATUS;
+        Self { message, words: "STATUS".to_owned() }
+    }
+
+    /// The message as it is sent over UDP, its number zero.
+    pub fn message(&self) -> &[u8] {
+        &self.message
+    }
+
     /// As it is said: `A example.org`.
     pub fn words(&self) -> &str {
         &self.words
@@ -137,30 +152,32 @@ impl Question {
 
     /// The reply that begins with `message`, where that answers this question without a number.
     pub(super) fn answer_begun(&self, message: &[u8]) -> Option<Reply> {
-        let (number, reply) = Self::read_as(message, self.message.get(HEADER..HEADER + BEGINS)?)?;
+        let (number, reply) = self.read_as(message, self.message.get(HEADER..HEADER + BEGINS)?)?;
         (number == 0).then_some(reply)
     }
 
     /// Number and reply in `message`, where it is the answer to this question.
     #[inline]
-    fn read(&self, message: &[u8]) -> Option<(u16, Reply)> {
-        Self::read_as(message, &self.message[HEADER..])
+    pub fn read(&self, message: &[u8]) -> Option<(u16, Reply)> {
+        self.read_as(message, &self.message[HEADER..])
     }
 
     /// Number and reply in `message`, where its question begins as `asked`.
     #[inline]
-    fn read_as(message: &[u8], asked: &[u8]) -> Option<(u16, Reply)> {
+    fn read_as(&self, message: &[u8], asked: &[u8]) -> Option<(u16, Reply)> {
         let [high, low, first, second, ..] = *message else { return None };
         // Some servers leave the question out where they do not understand it.
         let repeats =
             message.get(4..6) == Some(&[0, 1]) && message.get(HEADER..).is_some_and(|rest| is_question(rest, asked));
-        let leaves_out = message.get(4..6) == Some(&[0, 0]) && second & 0x0F != 0;
-        if message.len() < HEADER || first & RESPONSE == 0 || first & OPERATION != 0 || !(repeats || leaves_out) {
+        let leaves_out = message.get(4..6) == Some(&[0, 0]) && (second & 0x0F != 0 || asked.is_empty());
+        let same = first & OPERATION == self.message[2] & OPERATION;
+        if message.len() < HEADER || first & RESPONSE == 0 || !same || !(repeats || leaves_out) {
             return None;
         }
         let code = u16::from(second & 0x0F);
         let kind = Kind(code | if first & TRUNCATED == 0 { 0 } else { CUT });
-        let reply = if SOUND.contains(&code) { Reply::answered(kind) } else { Reply::refused(kind) };
+        let is_sound = SOUND.contains(&code) || asked.is_empty() && code == NOT_IMPLEMENTED;
+        let reply = if is_sound { Reply::answered(kind) } else { Reply::refused(kind) };
         Some((u16::from_be_bytes([high, low]), reply))
     }
 
@@ -324,6 +341,20 @@ mod tests {
         assert_eq!(asked.message, b"\0\0\x01\0\0\x01\0\0\0\0\0\0\x01a\x04test\0\0\x01\0\x01");
         assert_eq!((asked.words(), asked.length()), ("A a.test", 24));
         assert_eq!(Question::new(".", "NS").unwrap().message[HEADER..], [0, 0, 2, 0, 1]);
+    }
+
+    #[test]
+    fn a_status_is_answered_by_a_header() {
+        let status = Question::status();
+        assert_eq!(status.message(), b"\0\0\x10\0\0\0\0\0\0\0\0\0");
+        // As bind 9.18 and unbound 1.17 answer: there is no such operation, which is an answer in time.
+        let answer = b"\x55\xaa\x90\x04\0\0\0\0\0\0\0\0";
+        assert_eq!(status.read(answer), Some((0x55AA, Reply::answered(Kind(NOT_IMPLEMENTED)))));
+        assert_eq!(status.read(b"\x55\xaa\x90\x05\0\0\0\0\0\0\0\0"), Some((0x55AA, Reply::refused(Kind(5)))));
+        for other in [&answer[..11], b"\x55\xaa\x80\x04\0\0\0\0\0\0\0\0", b"\x55\xaa\x10\0\0\0\0\0\0\0\0\0"] {
+            assert_eq!(status.read(other), None);
+        }
+        assert_eq!(question().read(answer), None, "of another operation");
     }
 
     #[test_case("a..b", "A", QuestionError::Label("a..b".into()); "an empty part")]

@@ -3,9 +3,9 @@
 use logbook::look::LookDocument;
 use logbook::record::Ended;
 use measure::comparison::Word;
-use measure::look::{Believed, Cause, Finding, Look, Shift, Stands, Subject, Sums};
+use measure::look::{Believed, Cause, Finding, Leg, Look, Shift, Stands, Subject, Sums, Who};
 use measure::method::Carrier;
-use measure::reach::{Seen, Service, Transport, Verdict};
+use measure::reach::{Seen, Service, ServiceFinding, Transport, Verdict};
 use measure::unit::Nanos;
 use measure::verdict::Warning;
 
@@ -44,8 +44,8 @@ fn opening(look: &Look, reference: Believed) -> String {
         Stands::Application => {
             let protocol = if leg.carrier == Carrier::Udp { "UDP" } else { "TCP" };
             let who = match leg.who {
-                measure::look::Who::Program { service: Service::Sonde } => String::new(),
-                who => format!(", answered by {who}"),
+                Who::Program { service: Service::Sonde } => String::new(),
+                who => format!(", answered by {who}{}", request(leg)),
             };
             let median = median.strip_prefix('~').map_or(median.clone(), |rough| format!("About {rough}"));
             format!("{median}: a {protocol} request to {host}, one every {}{who}", look.interval_ns)
@@ -54,8 +54,51 @@ fn opening(look: &Look, reference: Believed) -> String {
             let port = leg.port.map_or_else(String::new, |port| format!(", port {port}"));
             format!("{median}: TCP connect to {host}{port}. No program's reply was measured.")
         }
+        Stands::Echo if unmeasured(look).next().is_some() => {
+            format!("Only ICMP was measured: {median}. Applications do not use ICMP.")
+        }
         Stands::Echo => format!("Only ICMP answered: {median}. Applications do not use ICMP."),
     }
+}
+
+/// The request to a program at work, in brackets.
+fn request(leg: &Leg) -> String {
+    let asked = leg.method.as_ref().and_then(|method| method.traffic.application());
+    asked.map_or_else(String::new, |asked| format!(" ({})", asked.request))
+}
+
+/// Programs at work that were recognised, and could not be measured.
+fn unmeasured(look: &Look) -> impl Iterator<Item = &Leg> {
+    look.legs.iter().filter(|leg| is_unmeasured(leg))
+}
+
+/// True of the row of one.
+pub(super) fn is_unmeasured(leg: &Leg) -> bool {
+    let is_at_work = matches!(leg.who, Who::Program { service } if service.is_at_work());
+    is_at_work && leg.sums.due == 0 && leg.trouble.is_some()
+}
+
+/// The words for each of them: `TCP :3306 is MySQL (8.0.36), not measured: …`; and for ports that were asked nothing.
+pub(super) fn programs(look: &Look) -> Vec<String> {
+    let mut texts: Vec<String> = Vec::new();
+    for leg in unmeasured(look) {
+        let ports = look.addresses.get(leg.address as usize).map_or(&[][..], |asked| &asked.ports);
+        let transport = if leg.carrier == Carrier::Udp { Transport::Udp } else { Transport::Tcp };
+        let found = ports.iter().find(|port| (Some(port.port), port.transport) == (leg.port, transport));
+        let state = match found.and_then(|port| port.service.as_ref()) {
+            Some(ServiceFinding::Known { state: Some(state), .. }) => format!(" ({state})"),
+            _ => String::new(),
+        };
+        let why = leg.trouble.as_deref().unwrap_or_default();
+        texts.push(format!("{} is {}{state}, not measured: {why}", name(leg), leg.who));
+    }
+    for port in look.addresses.iter().flat_map(|asked| &asked.ports) {
+        if let Some(ServiceFinding::LeftAlone { why }) = &port.service {
+            let port = port.port;
+            texts.push(format!("TCP :{port} was not asked: {why} → name the program: --port {port}=PROGRAM"));
+        }
+    }
+    texts
 }
 
 /// `Lost: 4 % of TCP :7663, 2 % of ICMP echo.` Of rows that answered at all; the table shows the others. Where all were lost while nobody
@@ -143,8 +186,10 @@ pub(super) fn no_program(look: &Look) -> Option<String> {
     let [tcp, udp] = [Transport::Tcp, Transport::Udp].map(|transport| ports(look, Some(transport)));
     match look.judgement.believed.map(|reference| reference.stands) {
         Some(Stands::Application) => None,
+        Some(_) if unmeasured(look).next().is_some() => None,
         Some(_) => {
-            Some(format!("No program answered ({tcp}, {udp} ports) → run `sonde serve` there, or name a port (--port)"))
+            let advice = "run `sonde serve` there, or name a port and its program (--port)";
+            Some(format!("No program answered ({tcp}, {udp} ports) → {advice}"))
         }
         None if has_answered(look) => None,
         None => Some(format!(

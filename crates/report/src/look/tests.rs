@@ -99,3 +99,32 @@ fn what_comes_back_is_a_warning() {
     let text = quiet(&found);
     assert!(text.contains("! Every 1 s something takes about 96 ms longer (9 times) →"), "{text}");
 }
+
+#[test]
+fn a_program_that_was_not_measured_is_named_with_what_to_do() {
+    use measure::look::Who;
+    use measure::reach::{Service, ServiceFinding};
+    let mut found = fixture::look();
+    let look = &mut found.look;
+    look.legs.retain(|leg| !leg.who.is_program());
+    let (who, port) = (Who::Program { service: Service::Mysql }, Some(3_306));
+    let trouble = Some("it answers only in a session → sonde rtt mysql://USER@db1".to_owned());
+    let (sums, method) = (Sums::default(), None);
+    let mut leg = Leg { carrier: Carrier::Tcp, who, port, trouble, sums, method, ..look.legs[0].clone() };
+    leg.dark = None;
+    look.legs.push(leg);
+    let asked = &mut look.addresses[0].ports;
+    let service = |service| Some(ServiceFinding::Known { service, state: Some("8.0.36".to_owned()) });
+    asked.push(PortFinding { port: 3_306, service: service(Service::Mysql), ..asked[0].clone() });
+    let why = "a printer prints what it gets".to_owned();
+    asked.push(PortFinding { port: 9_100, service: Some(ServiceFinding::LeftAlone { why }), ..asked[0].clone() });
+    look.judgement.believed =
+        look.judgement.believed.map(|_| measure::look::Believed { leg: 0, stands: measure::look::Stands::Echo });
+    let text = quiet(&found).replace("\n  ", " ");
+    assert!(
+        text.contains("TCP :3306 is MySQL (8.0.36), not measured: it answers only in a session → sonde rtt"),
+        "{text}"
+    );
+    assert!(text.contains("TCP :9100 was not asked: a printer prints what it gets → name the program:"), "{text}");
+    assert!(!text.contains("No program answered") && !text.contains("Only ICMP answered"), "{text}");
+}

@@ -28,6 +28,7 @@ Examples:
   sonde check db1:443,8080            these ports, over TCP and UDP
   sonde check db1 --tcp 1-1024        only over TCP
   sonde check db1:5202=iperf3         a program on an unusual port
+  sonde check db1:9000=any            whichever program is there
   sonde check db1 --json --quiet      for machines
 
 Exit status of a check: 0 where all that was asked for answers (a port written
@@ -147,6 +148,7 @@ fn plan(options: &CheckOptions) -> Result<(Plan, Vec<Wanted>), Failure> {
         (_, true) => Family::V6,
         _ => Family::Any,
     };
-    let plan = Plan { family, ports, timeout: options.timeout, tries: options.tries, services: !options.no_service };
+    let (timeout, tries, services) = (options.timeout, options.tries, !options.no_service);
+    let plan = Plan { family, ports, timeout, tries, services, host: options.target.host.clone() };
     Ok((plan, wanted))
 }

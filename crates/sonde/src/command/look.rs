@@ -182,7 +182,8 @@ impl<'a> Run<'a> {
     fn survey(&self, names: &[String], first: &First<'_>) -> Vec<AddressReach> {
         let options = self.options;
         let wish = options.port.or(options.host.port.map(PortWish::measured));
-        let plan = Survey { family: Family::Any, ports: ports(wish), timeout: PATIENCE, tries: 1, services: true };
+        let (family, ports, host) = (Family::Any, ports(wish), options.host.host.clone());
+        let plan = Survey { family, ports, timeout: PATIENCE, tries: 1, services: true, host };
         thread::scope(|scope| {
             let tried: Vec<_> = self
                 .places
@@ -203,7 +204,8 @@ impl<'a> Run<'a> {
     fn ways(&self, reached: &[AddressReach]) -> Vec<Way> {
         let mut ways: Vec<Way> = Vec::new();
         for ((address, reach), at) in (0..).zip(reached).zip(&self.places) {
-            let found = Found { address, at: *at, reach, named: self.named(), key: self.key.is_some() };
+            let (host, key) = (self.options.host.host.as_str(), self.key.is_some());
+            let found = Found { address, at: *at, host, reach, named: self.named(), key };
             let more = if address == 0 { found.ways() } else { found.ways_like(&ways) };
             ways.extend(more);
         }

@@ -21,6 +21,7 @@ use measure::method::{Carrier, Method};
 use measure::reach::{Service, Transport};
 use measure::unit::Bytes;
 use protocol::application::Application;
+use protocol::inquiry::Place;
 
 /// All of them.
 pub static ALL: &[Peer] = &[
@@ -35,6 +36,13 @@ pub static ALL: &[Peer] = &[
     application::NATS,
     application::MQTT,
     application::POSTGRES,
+    application::HTTP,
+    application::TLS,
+    application::MYSQL,
+    application::DNS,
+    application::NTP,
+    application::SSH,
+    application::KAFKA,
 ];
 
 /// A program of another tool's protocol.
@@ -58,8 +66,8 @@ pub enum Asked {
         /// Over these carriers; none: over the one that it was found on.
         over: &'static [Carrier],
     },
-    /// The same of a program at work, in its own protocol: this is asked.
-    Application(fn() -> Application),
+    /// The same of a program at work, in its own protocol.
+    Application(Question),
     /// By a client of its own, which has one message out at a time.
     Own {
         /// Payload of a message where the usual one is too short for a real server.
@@ -68,6 +76,9 @@ pub enum Asked {
         ask: Ask,
     },
 }
+
+/// The question to a program at work at this place, by this carrier; `None`: the place has no name that can be said.
+pub type Question = fn(&Place<'_>, Carrier) -> Option<Application>;
 
 /// A measurement by a client of its own.
 pub type Ask = fn(SocketAddr, &Method, &Stop, &mut dyn FnMut(Event)) -> Result<(), EndpointError>;

@@ -2,6 +2,7 @@
 //! do on bad days.
 
 mod loaded;
+mod looked;
 mod played;
 mod real;
 mod secured;

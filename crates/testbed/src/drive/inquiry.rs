@@ -2,30 +2,44 @@
 
 use measure::reach::Service;
 
-use protocol::inquiry::{DATAGRAM, Draw, Reading, over_tcp, over_udp, read_tcp, read_udp};
+use protocol::inquiry::{
+    DATAGRAM, Draw, Place, Reading, further, over_tcp, over_udp, read_greeting, read_tcp, read_udp,
+};
 
 /// Any octets as an answer to each question; the first says whether they follow the question itself.
 pub fn inquiry(data: &[u8]) {
     let (choice, rest) = data.split_first().map_or((0, data), |(first, rest)| (*first, rest));
     let draw: Draw = std::array::from_fn(|at| choice.wrapping_add(at as u8));
-    let datagram = over_udp(draw);
+    let datagram = over_udp(None, draw);
     let answer = behind(&datagram, choice, rest);
-    if let Reading::Known { .. } = read_udp(&datagram, &answer) {
+    if let Reading::Known { .. } = read_udp(None, &datagram, &answer) {
         assert!(answer.len() >= DATAGRAM - 3, "an answer gives back what was asked");
     }
     for service in Service::ALL {
-        let Some(question) = over_tcp(service, draw) else { continue };
+        let Some(question) = over_tcp(service, Place { host: "db1", port: 80 }, draw) else { continue };
         let answer = behind(&question, choice, rest);
-        let mut settled = None;
-        for end in 0..=answer.len() {
-            let reading = read_tcp(service, &question, &answer[..end]);
-            assert!(settled.as_ref().is_none_or(|before| *before == reading), "more octets change no reading");
-            settled = Some(reading).filter(|reading| *reading != Reading::Unfinished);
-        }
-        if let Some(Reading::Known { service: known, .. }) = settled {
-            assert_eq!(known, service);
+        if let Reading::Known { service: known, .. } = settled(&answer, |part| read_tcp(service, &question, part)) {
+            // A web server says in clear that it has no TLS.
+            assert!(known == service || (service, known) == (Service::Tls, Service::Http), "{known} for {service}");
         }
     }
+    for service in [Service::Dns, Service::Ntp] {
+        let question = over_udp(Some(service), draw);
+        read_udp(Some(service), &question, &behind(&question, choice, rest));
+    }
+    settled(rest, read_greeting);
+    further(rest);
+}
+
+/// The reading of all of `answer`, once it is settled: more octets change none.
+fn settled(answer: &[u8], read: impl Fn(&[u8]) -> Reading) -> Reading {
+    let mut settled = Reading::Unfinished;
+    for end in 0..=answer.len() {
+        let reading = read(&answer[..end]);
+        assert!(settled == Reading::Unfinished || settled == reading, "more octets change no reading");
+        settled = reading;
+    }
+    settled
 }
 
 /// `rest`, alone or behind a part of the question.

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use endpoint::reach::Port;
 use measure::reach::{Service, Transport};
-use protocol::inquiry::ANYBODY;
+use protocol::inquiry::{ANYBODY, left_alone};
 
 use crate::command::value::Far;
 
@@ -53,14 +53,17 @@ pub struct PortWish {
 enum Wish {
     Usual,
     One(Service),
+    /// Whichever is there; a reflector of ours is asked for where nobody speaks first.
+    Unknown,
     Any,
 }
 
 impl PortWish {
     /// A port of whoever named it to measure there: the programs that are usually there, or one of ours where none is.
     pub fn measured(number: u16) -> Self {
-        let nobody = Port::usual(Transport::Tcp, number).services.is_empty();
-        Self { number, service: if nobody { Wish::One(Service::Sonde) } else { Wish::Usual } }
+        let nobody = Port::usual(Transport::Tcp, number).services.is_empty() && left_alone(number).is_none();
+        let time = Port::usual(Transport::Udp, number).services.contains(&Service::Ntp);
+        Self { number, service: if nobody && !time { Wish::Unknown } else { Wish::Usual } }
     }
 
     /// The same of one that was written: as it is, where it says which program is there.
@@ -68,21 +71,27 @@ impl PortWish {
         if self.service == Wish::Usual { Self::measured(self.number) } else { self }
     }
 
-    /// Whether it is named as an echo service's, which may be there by either protocol.
-    pub fn is_echo(self) -> bool {
-        self.service == Wish::One(Service::Echo)
+    /// True where the program that it is named for, or that is usually there, may be there over UDP too, or only.
+    pub fn goes_over_udp(self) -> bool {
+        match self.service {
+            Wish::One(service) => matches!(service, Service::Echo | Service::Dns | Service::Ntp),
+            _ => !Port::usual(Transport::Udp, self.number).services.is_empty(),
+        }
     }
 
     /// The port over `transport`.
     pub fn over(self, transport: Transport) -> Port {
         let services = match (transport, self.service) {
-            (Transport::Udp, Wish::One(Service::Echo)) => vec![Service::Echo],
-            (Transport::Udp, _) => Vec::new(),
-            (_, Wish::Usual) => return Port::usual(transport, self.number),
-            (_, Wish::One(service)) => [service].into_iter().filter(|service| *service != Service::Stamp).collect(),
+            (Transport::Udp, Wish::One(service)) if self.goes_over_udp() => vec![service],
+            (Transport::Udp, Wish::One(_)) => Vec::new(),
+            (_, Wish::Usual) | (Transport::Udp, _) => return Port::usual(transport, self.number),
+            (_, Wish::One(Service::Stamp | Service::Ntp)) => Vec::new(),
+            (_, Wish::One(service)) => vec![service],
+            (_, Wish::Unknown) => vec![Service::Sonde],
             (_, Wish::Any) => ANYBODY.to_vec(),
         };
-        Port { transport, number: self.number, services }
+        let unknown = transport == Transport::Tcp && matches!(self.service, Wish::Unknown | Wish::Any);
+        Port { transport, number: self.number, services, unknown }
     }
 }
 
@@ -120,7 +129,12 @@ fn number(text: &str) -> Result<u16, String> {
     port.ok_or_else(|| format!("has `{text}` for a port: it goes from 1 to 65535, as in 22,80,8000-8010"))
 }
 
+/// Other names of programs.
+const ALIASES: [(&str, &str); 4] =
+    [("https", "tls"), ("mariadb", "mysql"), ("postgresql", "postgres"), ("valkey", "redis")];
+
 fn service(name: &str) -> Result<Wish, String> {
+    let name = ALIASES.into_iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| name);
     let known = Service::ALL.into_iter().find(|service| service.name() == name);
     let any = (name == "any").then_some(Wish::Any);
     known.map(Wish::One).or(any).ok_or_else(|| {
@@ -176,5 +190,29 @@ mod tests {
         assert_eq!(services, [iperf3.clone(), vec![], iperf3, ANYBODY.to_vec(), vec![]]);
         assert!(wishes.0.iter().all(|wish| wish.over(Transport::Udp).services.is_empty()));
         assert_eq!(numbers("1,3-4"), [1, 3, 4]);
+    }
+
+    #[test]
+    fn a_port_that_is_measured_is_asked_for_whoever_may_be_there() {
+        let asked = |number| {
+            let port = PortWish::measured(number).over(Transport::Tcp);
+            (port.services, port.unknown)
+        };
+        assert_eq!(asked(6_379), (vec![Service::Redis], false));
+        assert_eq!(asked(8_443), (vec![Service::Tls], false));
+        assert_eq!(asked(9_999), (vec![Service::Sonde], true));
+        // A printer prints what it gets, and time is told over UDP.
+        assert_eq!((asked(9_100), asked(123)), ((vec![], false), (vec![], false)));
+        let named = |text: &str| text.parse::<PortList>().unwrap().0[0];
+        assert_eq!(named("9100=http").over(Transport::Tcp).services, [Service::Http]);
+        assert!(named("9999=any").over(Transport::Tcp).unknown);
+        for (text, service) in
+            [("53", Service::Dns), ("5353=dns", Service::Dns), ("123", Service::Ntp), ("9=ntp", Service::Ntp)]
+        {
+            assert_eq!((named(text).goes_over_udp(), named(text).over(Transport::Udp).services), (true, vec![service]));
+        }
+        assert!(!named("6379").goes_over_udp());
+        let names = ["1=https", "1=mariadb", "1=valkey"].map(|text| named(text).over(Transport::Tcp).services[0]);
+        assert_eq!(names, [Service::Tls, Service::Mysql, Service::Redis]);
     }
 }

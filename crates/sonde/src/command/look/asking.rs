@@ -13,6 +13,7 @@ use measure::method::{Asked, Carrier, Far, Method, Schedule, Stop as End};
 use measure::reach::Service;
 use measure::unit::{Bytes, Nanos};
 use measure::verdict::{Warning, judge};
+use protocol::inquiry::Place;
 
 use crate::command::look::ways::Way;
 use crate::command::peer;
@@ -61,7 +62,7 @@ pub fn method(way: &Way, pace: &Pace) -> Result<Method, String> {
     let native = way.who == Who::Program { service: Service::Sonde };
     let far = if way.who.is_program() && !native { Far::Foreign } else { Far::Native };
     let application = match asked(way) {
-        Some(peer::Asked::Application(application)) => Some(application()),
+        Some(peer::Asked::Application(application)) => application(&place(way), way.carrier),
         _ => None,
     };
     let (one, size) = match (asked(way), &application) {
@@ -144,7 +145,11 @@ fn ask_until(
         exchanged => {
             let protocol = match exchanged {
                 Some(peer::Asked::Exchanged { protocol, .. }) => protocol.clone(),
-                Some(peer::Asked::Application(application)) => Protocol::Application(Box::new(application())),
+                Some(peer::Asked::Application(application)) => {
+                    // What cannot be asked had no method.
+                    application(&place(way), way.carrier)
+                        .map_or(Protocol::Native, |asked| Protocol::Application(Box::new(asked)))
+                }
                 _ => Protocol::Native,
             };
             let task = rtt::Task {
@@ -172,6 +177,10 @@ fn ask_until(
             })
         }
     }
+}
+
+fn place(way: &Way) -> Place<'_> {
+    Place { host: &way.host, port: way.to.port() }
 }
 
 /// How the program at the end of this way is asked; `None` for a kernel and for a reflector of ours.

@@ -8,6 +8,7 @@ use measure::look::{Burst, Leg, Sums, Who};
 use measure::method::{Carrier, Method, Stop as End};
 use measure::statistics::quantile::Ranked;
 use measure::unit::Nanos;
+use protocol::inquiry::left_alone;
 
 use crate::command::look::asking::{Pace, ask, method};
 use crate::command::look::rounds::{Means, Rounds};
@@ -31,10 +32,16 @@ pub fn make(rounds: &Rounds, interval: Nanos, means: Means<'_>) -> Result<Vec<Bu
     let legs = rounds.legs();
     let best = believed(&legs).ok_or("nothing answers")?.leg as usize;
     let median = legs[best].sums.median().ok_or("nothing answers")?;
-    if let Who::Program { service } = legs[best].who
-        && service.is_at_work()
-    {
+    // Also where only handshakes are made with it.
+    let at_work = |leg: &Leg| match leg.who {
+        Who::Program { service } if service.is_at_work() && leg.port == legs[best].port => Some(service),
+        _ => None,
+    };
+    if let Some(service) = legs.iter().find_map(at_work) {
         return Err(format!("{service} works for others, who would wait meanwhile"));
+    }
+    if let Some(why) = legs[best].port.and_then(left_alone) {
+        return Err(why.to_owned());
     }
     if median.0 * FEWEST as u64 > LONGEST.0 || median.0 > interval.0 / 4 {
         return Err(format!("a round trip of {median} leaves no room for exchanges closer together"));

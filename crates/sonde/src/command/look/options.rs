@@ -11,8 +11,8 @@ use crate::command::value::{self, Far};
 const EXAMPLES: &str = "\
 Examples:
   sonde db1                        the same without the word look
-  sonde look db1:5432              TCP connect to that port
-  sonde look db1 --port 9999=sonde a program on an unusual port
+  sonde look db1:6379              that port, and the program there (Redis)
+  sonde look db1 --port 7001=redis a program on an unusual port
   sonde look 10.0.0.2 --also 34.1.2.3
                                    two addresses of one host, side by side
   sonde look db1 -t 20 --every 50ms --json > look.json
@@ -22,11 +22,16 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n{}", crate::exit::TABLE))]
 pub struct LookOptions {
-    /// The host: a name or an address, with :PORT to measure a further TCP port
+    /// The host: a name or an address, with :PORT to measure a further port
     #[arg(value_name = "HOST")]
     pub host: Far,
 
-    /// TCP port to measure, as HOST:PORT; PORT=PROGRAM names the program there
+    /// Port to measure, as HOST:PORT; PORT=PROGRAM names the program there
+    ///
+    /// Programs: sonde, netserver, sockperf, stamp, iperf, iperf3, echo, redis, memcached, nats, mqtt, postgres, http, tls (or https), mysql
+    /// (or mariadb), dns, ntp, ssh, kafka. Without a name the program that is usually at the port is asked for. At an unusual port sonde waits
+    /// 300 ms for a program that speaks first, then sends its own request and at most one more, on a connection of its own. Mail, printer
+    /// and control ports (25, 587, 515, 9100-9107, 102, 502, …) get only handshakes unless the program is named.
     #[arg(long, value_name = "PORT", value_parser = port)]
     pub port: Option<PortWish>,
     /// Another address of the same host, measured in the same rounds

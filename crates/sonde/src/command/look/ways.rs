@@ -7,6 +7,8 @@ use measure::look::Who;
 use measure::method::Carrier;
 use measure::reach::{AddressReach, PortFinding, Seen, Service, ServiceFinding, Transport, Verdict};
 
+use protocol::inquiry::usual_port;
+
 use crate::command::check::target::PortWish;
 use crate::command::peer::{self, Asked};
 
@@ -15,8 +17,12 @@ const TCP: [u16; 8] = [7_663, 12_865, 11_111, 5_001, 7, 443, 80, 22];
 /// UDP ports that are tried, each a program's.
 const UDP: [u16; 3] = [862, 11_111, 7];
 /// Ports that handshakes are made with, the first that is open: servers that expect many strangers before those that fork for
-/// each or take it for an attack. A real iperf 2 server ends at a connection that says nothing.
-const HANDSHAKES: [u16; 7] = [7_663, 443, 80, 7, 11_111, 12_865, 22];
+/// each or take it for an attack. A real iperf 2 server ends at a connection that says nothing, and an SSH server shuts out who makes
+/// many.
+const HANDSHAKES: [u16; 6] = [7_663, 443, 80, 7, 11_111, 12_865];
+
+/// The usual port of SSH.
+const SSH: u16 = 22;
 
 /// A way to ask the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +31,8 @@ pub struct Way {
     pub address: u32,
     /// Where that is; the port has no meaning to an echo.
     pub to: SocketAddr,
+    /// The host as it was named, for programs that are told whom they are asked for.
+    pub host: String,
     /// What carries it.
     pub carrier: Carrier,
     /// Who answers.
@@ -47,14 +55,19 @@ impl Way {
 /// The ports to try: the one that was named, the usual ones, and by UDP the programs'.
 pub fn ports(named: Option<PortWish>) -> Vec<Port> {
     let wish = named.map(|wish| wish.over(Transport::Tcp));
+    // Programs at work are asked where somebody names them; others are there to be asked.
+    let usual_at = |number| {
+        let port = Port::usual(Transport::Tcp, number);
+        if port.services.iter().any(|service| service.is_at_work()) { port.unasked() } else { port }
+    };
     let usual = TCP.into_iter().filter(|number| wish.as_ref().is_none_or(|port| port.number != *number));
     // Where a port was named, nobody else is knocked at who is no program to measure with.
-    let usual = usual.filter(|number| wish.is_none() || !Port::usual(Transport::Tcp, *number).services.is_empty());
-    let tcp: Vec<Port> = usual.map(|number| Port::usual(Transport::Tcp, number)).collect();
+    let tcp = usual.map(usual_at).filter(|port| wish.is_none() || !port.services.is_empty());
+    let tcp: Vec<Port> = tcp.collect();
     let udp = UDP.into_iter().map(|number| Port::usual(Transport::Udp, number));
-    let echo = named.filter(|wish| wish.is_echo() && !UDP.contains(&wish.number));
-    let echo = echo.map(|wish| wish.over(Transport::Udp));
-    wish.into_iter().chain(tcp).chain(udp).chain(echo).collect()
+    let also = named.filter(|wish| wish.goes_over_udp() && !UDP.contains(&wish.number));
+    let also = also.map(|wish| wish.over(Transport::Udp));
+    wish.into_iter().chain(tcp).chain(udp).chain(also).collect()
 }
 
 /// What was found at one address.
@@ -64,6 +77,8 @@ pub struct Found<'a> {
     pub address: u32,
     /// Where it is.
     pub at: SocketAddr,
+    /// The host as it was named.
+    pub host: &'a str,
     /// What was tried there.
     pub reach: &'a AddressReach,
     /// The port that was named.
@@ -101,7 +116,7 @@ impl Found<'_> {
     fn way(&self, carrier: Carrier, who: Who, port: u16) -> Way {
         let mut to = self.at;
         to.set_port(port);
-        Way { address: self.address, to, carrier, who, trouble: None }
+        Way { address: self.address, to, host: self.host.to_owned(), carrier, who, trouble: None }
     }
 
     fn echo(&self) -> Way {
@@ -113,12 +128,29 @@ impl Found<'_> {
     }
 
     fn handshake(&self) -> Way {
-        let usual = HANDSHAKES.into_iter().find(|port| self.open(*port));
         let named = self.named.filter(|port| self.open(*port));
+        if let Some((port, service)) = named.and_then(|port| Some((port, self.counting(port)?))) {
+            let why = format!("{service} shuts out hosts that connect often without a login");
+            return Way { trouble: Some(why), ..self.way(Carrier::TcpConnect, Who::Kernel, port) };
+        }
+        let usual = HANDSHAKES.into_iter().find(|port| self.open(*port));
         match named.or(usual) {
             Some(port) => self.way(Carrier::TcpConnect, Who::Kernel, port),
             None => Way { trouble: Some(self.shut()), ..self.way(Carrier::TcpConnect, Who::Kernel, 0) },
         }
+    }
+
+    /// The program at a port that counts connections without a login: it was seen there, or is usually there.
+    fn counting(&self, port: u16) -> Option<Service> {
+        let found = self.tcp().find(|found| found.port == port).and_then(|found| found.service.as_ref());
+        let services = match found {
+            Some(ServiceFinding::Known { service, .. }) => vec![*service],
+            Some(
+                ServiceFinding::Other { asked } | ServiceFinding::Silent { asked } | ServiceFinding::Closed { asked },
+            ) => asked.clone(),
+            Some(ServiceFinding::LeftAlone { .. }) | None => Port::usual(Transport::Tcp, port).services,
+        };
+        services.into_iter().find(|service| service.counts_strangers())
     }
 
     fn tcp(&self) -> impl Iterator<Item = &PortFinding> {
@@ -132,7 +164,18 @@ impl Found<'_> {
     fn shut(&self) -> String {
         let count = |verdict| self.tcp().filter(|found| found.verdict == verdict).count();
         let (all, refused) = (self.tcp().count(), count(Verdict::Refused));
+        let open = count(Verdict::Open);
+        if open > 0 && self.open(SSH) {
+            return format!("only port {SSH} accepts, where SSH shuts out hosts that connect again and again");
+        }
         format!("none of {all} ports accepts: {refused} refused, {} silent or unreachable", all - refused)
+    }
+
+    /// The place as a URL of this program says it.
+    fn place(&self, port: u16, service: Service) -> String {
+        let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.to_owned() };
+        let is_usual = [Transport::Tcp, Transport::Udp].map(|over| usual_port(service, over)).contains(&Some(port));
+        if is_usual { host } else { format!("{host}:{port}") }
     }
 
     /// The ways of a program that was recognised.
@@ -143,8 +186,76 @@ impl Found<'_> {
         match peer::of(service).map(|peer| &peer.asked) {
             None if state == Some("wants a key") && !self.key => untold("the reflector wants a key: --key FILE"),
             None => vec![way(Carrier::Tcp), way(Carrier::Udp)],
-            Some(Asked::Not(why)) => untold(why),
+            Some(Asked::Not(why)) => {
+                let over = if service == Service::Ntp { Carrier::Udp } else { Carrier::Tcp };
+                vec![Way { trouble: Some(why.replace("HOST", &self.place(port.port, service))), ..way(over) }]
+            }
             Some(asked) => asked.carriers(port.transport).into_iter().map(way).collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::reach::mtu::MtuFinding;
+    use measure::unit::Nanos;
+
+    use super::*;
+
+    fn open(port: u16, service: Option<ServiceFinding>) -> PortFinding {
+        let seen = Seen::Answer { after_ns: Nanos(1) };
+        PortFinding { transport: Transport::Tcp, port, verdict: Verdict::Open, seen, service }
+    }
+
+    fn ways(host: &str, named: u16, service: Option<ServiceFinding>) -> Vec<Way> {
+        let mtu = MtuFinding::NotFound { why: String::new() };
+        let (echo, ports) = (Seen::Answer { after_ns: Nanos(1) }, vec![open(named, service), open(443, None)]);
+        let address = "10.0.0.2".to_owned();
+        let reach = AddressReach { address, route: None, no_route: None, echo, mtu, mtu_by: None, ports };
+        let at = SocketAddr::from(([10, 0, 0, 2], 0));
+        Found { address: 0, at, host, reach: &reach, named: Some(named), key: false }.ways()
+    }
+
+    fn known(service: Service) -> Option<ServiceFinding> {
+        Some(ServiceFinding::Known { service, state: None })
+    }
+
+    #[test]
+    fn nobody_at_work_is_asked_where_no_port_was_named() {
+        let ports = ports(None);
+        let at = |number| ports.iter().find(|port| port.number == number).map(|port| port.services.clone());
+        assert_eq!(
+            (at(443), at(80), at(22), at(7_663)),
+            (Some(vec![]), Some(vec![]), Some(vec![]), Some(vec![Service::Sonde]))
+        );
+        let ports = super::ports(Some(PortWish::measured(53)));
+        let dns: Vec<_> =
+            ports.iter().filter(|port| port.number == 53).map(|port| (port.transport, &port.services[..])).collect();
+        assert_eq!(dns, [(Transport::Tcp, &[Service::Dns][..]), (Transport::Udp, &[Service::Dns][..])]);
+        assert!(ports.iter().all(|port| ![443, 80, 22].contains(&port.number)), "nobody else is knocked at");
+    }
+
+    #[test]
+    fn no_series_of_handshakes_is_made_with_who_counts_them() {
+        let handshake = |port, service| ways("db1", port, service)[1].clone();
+        for (port, service) in [
+            (5_000, known(Service::Mysql)),
+            (5_000, known(Service::Ssh)),
+            (3_306, Some(ServiceFinding::Closed { asked: vec![Service::Mysql] })),
+            (3_306, None),
+            (22, Some(ServiceFinding::Silent { asked: vec![Service::Ssh] })),
+        ] {
+            let way = handshake(port, service);
+            assert!(way.trouble.as_ref().is_some_and(|why| why.contains("shuts out hosts")), "{way:?}");
+        }
+        assert_eq!((handshake(6_379, known(Service::Redis)).trouble, handshake(25, None).trouble), (None, None));
+    }
+
+    #[test]
+    fn a_program_that_is_not_measured_says_how_it_is() {
+        let trouble = |host, port, service| ways(host, port, known(service))[2].trouble.clone().unwrap();
+        assert!(trouble("db1", 3_306, Service::Mysql).ends_with("sonde rtt mysql://USER@db1"));
+        assert!(trouble("db1", 3_307, Service::Mysql).ends_with("sonde rtt mysql://USER@db1:3307"));
+        assert!(trouble("fd00::2", 8_443, Service::Tls).ends_with("sonde rtt https://[fd00::2]:8443/PATH"));
     }
 }

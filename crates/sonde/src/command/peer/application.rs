@@ -1,35 +1,71 @@
-//! Programs at work: what a first look asks the one that it finds at the port that was named.
+//! Programs at work: the question of a first look to the one that it finds at the port that was named.
 
+use measure::method::Carrier;
 use measure::reach::Service;
+use protocol::application::dns::{self, OverTcp, Question};
+use protocol::application::http;
 use protocol::application::memcached::{self, Memcached};
 use protocol::application::mqtt::{self, Mqtt};
 use protocol::application::nats::{self, Nats};
 use protocol::application::redis::{self, Redis};
 use protocol::application::talk::Talk;
-use protocol::application::{Application, Protocol};
+use protocol::application::{self, Application};
+use protocol::inquiry::head_request;
 
-use crate::command::peer::{Asked, Peer};
+use crate::command::peer::{self, Asked, Peer};
 
 /// Redis, whose PING goes the way of every command.
-pub const REDIS: Peer = at_work(Service::Redis, || asked(&redis::PROTOCOL, Talk::Redis(Redis)));
+pub const REDIS: Peer = at_work(Service::Redis, |_, _| Some(Application::talk(&redis::PROTOCOL, Talk::Redis(Redis))));
 /// memcached: the version, which is as old as the protocol.
-pub const MEMCACHED: Peer =
-    at_work(Service::Memcached, || asked(&memcached::PROTOCOL, Talk::Memcached(Memcached::Version)));
+pub const MEMCACHED: Peer = at_work(Service::Memcached, |_, _| {
+    Some(Application::talk(&memcached::PROTOCOL, Talk::Memcached(Memcached::Version)))
+});
 /// NATS.
-pub const NATS: Peer = at_work(Service::Nats, || asked(&nats::PROTOCOL, Talk::Nats(Nats::default())));
+pub const NATS: Peer =
+    at_work(Service::Nats, |_, _| Some(Application::talk(&nats::PROTOCOL, Talk::Nats(Nats::default()))));
 /// An MQTT broker.
-pub const MQTT: Peer = at_work(Service::Mqtt, || asked(&mqtt::PROTOCOL, Talk::Mqtt(Mqtt::default())));
-/// PostgreSQL answers nobody before a session.
-pub const POSTGRES: Peer = Peer {
-    service: Service::Postgres,
-    server: None,
-    asked: Asked::Not("it answers in a session alone: sonde rtt postgres://USER@HOST"),
-};
+pub const MQTT: Peer =
+    at_work(Service::Mqtt, |_, _| Some(Application::talk(&mqtt::PROTOCOL, Talk::Mqtt(Mqtt::default()))));
+/// HTTP: the head of the root, as every check of a web server asks for it.
+pub const HTTP: Peer = at_work(Service::Http, |place, _| {
+    Some(Application::talk(&http::PROTOCOL, Talk::Http(Box::new(head_request(*place)?))))
+});
+/// DNS: a header alone, which touches neither a cache nor a zone.
+pub const DNS: Peer = at_work(Service::Dns, |_, carrier| Some(status(carrier)));
 
-const fn at_work(service: Service, asked: fn() -> Application) -> Peer {
-    Peer { service, server: None, asked: Asked::Application(asked) }
+/// PostgreSQL answers nobody before a session. `HOST` in these words is where it was found.
+pub const POSTGRES: Peer =
+    unmeasured(Service::Postgres, "it answers only in a session → sonde rtt postgres://USER@HOST");
+/// TLS: what is behind it, and for whom its certificate must be, is the user's to say.
+pub const TLS: Peer = unmeasured(
+    Service::Tls,
+    "what is behind TLS was not asked, nor the certificate verified → sonde rtt https://HOST/PATH",
+);
+/// MySQL answers nobody before a session, and bans whoever goes without one too often.
+pub const MYSQL: Peer = unmeasured(Service::Mysql, "it answers only in a session → sonde rtt mysql://USER@HOST");
+/// NTP: servers of time shut out whoever asks oftener than a clock does.
+pub const NTP: Peer =
+    unmeasured(Service::Ntp, "time servers shut out hosts that ask often → sonde rtt ntp://HOST --every 64s");
+/// SSH answers nothing before a key exchange.
+pub const SSH: Peer = unmeasured(Service::Ssh, "it answers only in a session, which sonde does not open");
+/// Kafka: a listener that wants a login answers once on a connection.
+pub const KAFKA: Peer =
+    unmeasured(Service::Kafka, "it may answer only once on a connection → sonde rtt kafka://HOST --crr");
+
+const fn at_work(service: Service, question: peer::Question) -> Peer {
+    Peer { service, server: None, asked: Asked::Application(question) }
 }
 
-fn asked(protocol: &'static Protocol, talk: Talk) -> Application {
-    Application::talk(protocol, talk)
+const fn unmeasured(service: Service, why: &'static str) -> Peer {
+    Peer { service, server: None, asked: Asked::Not(why) }
+}
+
+fn status(carrier: Carrier) -> Application {
+    let question = Question::status();
+    if carrier == Carrier::Tcp {
+        // Each connection draws numbers of its own.
+        return Application::talk(&dns::OVER_TCP, Talk::Dns(Box::new(OverTcp::new(question, [0; 16]))));
+    }
+    let words = question.words().to_owned();
+    Application { protocol: &dns::PROTOCOL, words, asked: application::Asked::Dns(question), tls: None }
 }

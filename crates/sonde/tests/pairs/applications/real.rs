@@ -15,8 +15,8 @@ use super::{brief, count, kind, measured, refused};
 /// A server, the folder that it lives in, and its port.
 pub(super) struct Server {
     pub(super) port: u16,
-    _running: Running,
-    folder: tempfile::TempDir,
+    pub(super) running: Running,
+    pub(super) folder: tempfile::TempDir,
 }
 
 /// Starts what `command` makes of a folder and a port; `None`, said aloud, where `program` is not installed.
@@ -30,7 +30,7 @@ pub(super) fn started(program: &str, over: Carrier, command: impl FnOnce(&Path, 
     let (folder, port) = (tempfile::tempdir().unwrap(), port::free());
     let running = process::started(&mut command(folder.path(), port));
     running.until_listening(over, port);
-    Some(Server { port, _running: running, folder })
+    Some(Server { port, running, folder })
 }
 
 pub(super) fn program(name: &str, words: &[&str]) -> Command {
@@ -80,13 +80,16 @@ fn redis_without_a_login_answers_that() {
     all_answered(&url, &["--window", "1"], "redis", "PING", "NOAUTH", Some(34));
 }
 
+pub(super) fn memcached() -> Option<Server> {
+    started("memcached", Carrier::Tcp, |_, port| {
+        program("memcached", &["-p", &port.to_string(), "-U", "0", "-l", "127.0.0.1", "-u", "nobody"])
+    })
+}
+
 #[test_case("", "mn", "MN", 4; "nothing")]
 #[test_case("/version", "version", "VERSION", 0; "its version")]
 fn memcached_is_asked(path: &str, request: &str, name: &str, octets: u64) {
-    let server = started("memcached", Carrier::Tcp, |_, port| {
-        program("memcached", &["-p", &port.to_string(), "-U", "0", "-l", "127.0.0.1", "-u", "nobody"])
-    });
-    let Some(server) = server else { return };
+    let Some(server) = memcached() else { return };
     let url = format!("memcached://127.0.0.1:{}{path}", server.port);
     all_answered(&url, &[], "memcached", request, name, Some(octets).filter(|octets| *octets > 0));
 }
@@ -165,6 +168,12 @@ fn unbound_is_asked(scheme: &str) {
     all_answered(&format!("{at}/b.test"), &[], scheme, "A b.test", "NXDOMAIN", None);
 }
 
+pub(super) fn nats() -> Option<Server> {
+    started("nats-server", Carrier::Tcp, |_, port| {
+        program("nats-server", &["-a", "127.0.0.1", "-p", &port.to_string()])
+    })
+}
+
 #[test]
 fn caddy_tells_its_versions_of_quic() {
     let server = started("caddy", Carrier::Udp, |folder, port| {
@@ -188,10 +197,7 @@ fn caddy_tells_its_versions_of_quic() {
 
 #[test]
 fn nats_is_pinged() {
-    let server = started("nats-server", Carrier::Tcp, |_, port| {
-        program("nats-server", &["-a", "127.0.0.1", "-p", &port.to_string()])
-    });
-    let Some(server) = server else { return };
+    let Some(server) = nats() else { return };
     let url = format!("nats://127.0.0.1:{}", server.port);
     all_answered(&url, &[], "nats", "PING", "PONG", Some(6));
     // It pings too, two seconds and more after the connection was made: who does not answer is dropped.
@@ -277,7 +283,7 @@ pub(super) fn postgres(settings: &[String]) -> Option<(Server, u32)> {
     command.arg(&data).args(settings.iter().flat_map(|setting| ["-c", setting]));
     let running = process::started(&mut command);
     wait::until("it lets clients in", || running.stderr().contains("ready to accept connections"));
-    Some((Server { port, _running: running, folder }, user))
+    Some((Server { port, running, folder }, user))
 }
 
 /// The user `nobody` of Debian and others.
@@ -306,36 +312,6 @@ fn postgres_is_synchronised_with_and_a_password_proved() {
     assert!(!told.contains("crayon"), "{told}");
     let told = refused(&[&at("shop")]);
     assert!(told.contains("wants a password"), "{told}");
-}
-
-/// The document of a first look at a port.
-fn looked(port: &str) -> serde_json::Value {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sonde"));
-    command.args(["look", "127.0.0.1", "--port", port, "-t", "2", "--json"]);
-    let ended = process::ended(&mut command, process::LIMIT);
-    serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {}", ended.told()))
-}
-
-#[test]
-fn a_first_look_names_the_program_and_asks_it_gently() {
-    let Some(server) = redis(&[]) else { return };
-    let found = looked(&format!("{}=redis", server.port));
-    let legs = found["look"]["legs"].as_array().unwrap();
-    let leg = legs.iter().find(|leg| leg["who"]["service"] == "redis").expect("a row of Redis");
-    assert_eq!((leg["port"].as_u64(), leg["carrier"].as_str()), (Some(server.port.into()), Some("tcp")));
-    let (answered, lost) = (&leg["sums"]["answered"], &leg["sums"]["lost"]);
-    assert!(answered.as_u64() > Some(3) && lost == 0, "{answered} {lost}");
-    // Its other users would wait.
-    assert_eq!(found["look"]["bursts"].as_array().map(Vec::len), Some(0));
-}
-
-#[test]
-fn a_first_look_at_postgres_says_how_it_is_measured() {
-    let Some((server, _)) = postgres(&[]) else { return };
-    let found = looked(&format!("{}=postgres", server.port));
-    let legs = found["look"]["legs"].as_array().unwrap();
-    let leg = legs.iter().find(|leg| leg["who"]["service"] == "postgres").expect("a row of PostgreSQL");
-    assert!(leg.to_string().contains("sonde rtt postgres://USER@HOST"), "{leg}");
 }
 
 /// A MariaDB of our own with these options, with a user who has a password.
@@ -367,7 +343,7 @@ pub(super) fn mariadb(options: &[String]) -> Option<(Server, u32)> {
     let words = ["--no-defaults", "-uroot", &socket, "-e", asked];
     let made = process::ended(&mut as_user("mariadb", &words), process::LIMIT);
     assert_eq!(made.code, Some(0), "{}", made.told());
-    Some((Server { port, _running: running, folder }, user))
+    Some((Server { port, running, folder }, user))
 }
 
 #[test]

@@ -15,7 +15,7 @@ use super::real::{self, all_answered};
 use super::{brief, count, kind, measured, refused};
 
 /// A certificate authority in a folder, and a certificate that it signed.
-struct Signed {
+pub(super) struct Signed {
     folder: tempfile::TempDir,
 }
 
@@ -42,7 +42,7 @@ impl Signed {
         Self { folder }
     }
 
-    fn good() -> Self {
+    pub(super) fn good() -> Self {
         Self::new("127.0.0.1", 4_000)
     }
 
@@ -50,12 +50,12 @@ impl Signed {
         self.folder.path().join(name)
     }
 
-    fn text(&self, name: &str) -> String {
+    pub(super) fn text(&self, name: &str) -> String {
         self.path(name).display().to_string()
     }
 
     /// As nginx has it.
-    fn of_nginx(&self, more: &str) -> String {
+    pub(super) fn of_nginx(&self, more: &str) -> String {
         format!(
             " ssl; ssl_certificate {}; ssl_certificate_key {}{more}",
             self.text("server.pem"),

@@ -1,0 +1,160 @@
+//! First looks at ports of programs at work: each is named by one look, and writes no complaint.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+
+use measure::method::Carrier;
+use serde_json::Value;
+use testbed::process;
+use testbed::skip;
+
+use super::real::{self, Server, program, started};
+use super::secured::Signed;
+
+/// The document of a first look at a port.
+fn looked(port: &str) -> Value {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sonde"));
+    command.args(["look", "127.0.0.1", "--port", port, "-t", "2", "--json"]);
+    let ended = process::ended(&mut command, process::LIMIT);
+    serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {}", ended.told()))
+}
+
+/// The row of a program.
+fn leg<'a>(found: &'a Value, service: &str) -> &'a Value {
+    let legs = found["look"]["legs"].as_array().expect("rows");
+    let leg = legs.iter().find(|leg| leg["who"]["service"] == service);
+    leg.unwrap_or_else(|| panic!("a row of {service}: {} {}", found["look"]["addresses"], found["look"]["judgement"]))
+}
+
+/// A row that was measured at this port, with nothing lost.
+fn is_measured(found: &Value, service: &str, port: u16) {
+    let leg = leg(found, service);
+    assert_eq!((leg["port"].as_u64(), leg["carrier"].as_str()), (Some(port.into()), Some("tcp")));
+    let (answered, lost) = (&leg["sums"]["answered"], &leg["sums"]["lost"]);
+    assert!(answered.as_u64() > Some(3) && lost == 0, "{answered} {lost}");
+    // Its other users would wait.
+    assert_eq!(found["look"]["judgement"]["believed"]["stands"], "application");
+    assert_eq!(found["look"]["bursts"].as_array().map(Vec::len), Some(0));
+}
+
+/// A row that was not, with these words.
+fn is_named(found: &Value, service: &str, words: &str) {
+    let leg = leg(found, service);
+    assert!(leg["trouble"].as_str().is_some_and(|why| why.contains(words)), "{leg}");
+    assert_eq!(leg["sums"]["due"], 0, "{leg}");
+}
+
+/// The number of handshakes that were made in rounds.
+fn handshakes(found: &Value) -> u64 {
+    let legs = found["look"]["legs"].as_array().expect("rows");
+    let handshakes = legs.iter().filter(|leg| leg["carrier"] == "tcp-connect");
+    handshakes.map(|leg| leg["sums"]["due"].as_u64().unwrap_or(0)).sum()
+}
+
+fn haproxy() -> Option<Server> {
+    started("haproxy", Carrier::Tcp, |folder, port| {
+        let text = format!(
+            "defaults\n mode http\n timeout client 5s\n timeout server 5s\n timeout connect 1s\nfrontend f\n bind 127.0.0.1:{port}\n \
+             http-request return status 200\n"
+        );
+        fs::write(folder.join("conf"), text).unwrap();
+        let mut command = program("haproxy", &["-db", "-f"]);
+        command.arg(folder.join("conf"));
+        command
+    })
+}
+
+fn caddy() -> Option<Server> {
+    started("caddy", Carrier::Tcp, |folder, port| {
+        let text = format!("{{\n auto_https off\n admin off\n}}\nhttp://127.0.0.1:{port} {{\n respond ok\n}}\n");
+        fs::write(folder.join("conf"), text).unwrap();
+        let mut command = program("caddy", &["run", "--adapter", "caddyfile", "--config"]);
+        command.arg(folder.join("conf")).env("HOME", folder);
+        command
+    })
+}
+
+fn sshd() -> Option<Server> {
+    if rustix::process::geteuid().is_root() && !Path::new("/run/sshd").exists() {
+        skip::aloud("sshd wants /run/sshd: `sonde look` was not tried against it");
+        return None;
+    }
+    started("sshd", Carrier::Tcp, |folder, port| {
+        let at = folder.display();
+        let mut made = program("ssh-keygen", &["-q", "-t", "ed25519", "-N", "", "-f"]);
+        let made = process::ended(made.arg(folder.join("key")), process::LIMIT);
+        assert_eq!(made.code, Some(0), "{}", made.told());
+        let text = format!(
+            "Port {port}\nListenAddress 127.0.0.1\nHostKey {at}/key\nUsePAM no\nStrictModes no\nPidFile none\n"
+        );
+        fs::write(folder.join("conf"), text).unwrap();
+        let mut command = program("/usr/sbin/sshd", &["-D", "-e", "-f"]);
+        command.arg(folder.join("conf"));
+        command
+    })
+}
+
+/// Connections to a MariaDB that were dropped before a login.
+fn dropped(server: &Server) -> u64 {
+    let socket = format!("--socket={}", server.folder.path().join("s").display());
+    let words = ["--no-defaults", "-uroot", &socket, "-N", "-e", "show global status like 'Aborted_connects'"];
+    let asked = process::ended(&mut program("mariadb", &words), process::LIMIT);
+    let number = asked.stdout.split_whitespace().last().and_then(|number| number.parse().ok());
+    number.unwrap_or_else(|| panic!("{}", asked.told()))
+}
+
+/// Twelve programs at once, each looked at on a port that nobody expects it at. Those that neither speak first nor answer a line are named.
+#[test]
+fn a_look_at_its_port_names_each_program() {
+    let signed = Signed::good();
+    let (mariadb, postgres) = (real::mariadb(&[]).map(|(server, _)| server), real::postgres(&[]).map(|(server, _)| server));
+    let measured = [
+        ("redis", "", real::redis(&[])),
+        ("memcached", "", real::memcached()),
+        ("http", "", real::nginx("")),
+        ("http", "", haproxy()),
+        ("http", "", caddy()),
+        ("nats", "", real::nats()),
+        ("mqtt", "=mqtt", real::mosquitto("")),
+        ("dns", "=dns", real::unbound(Carrier::Tcp, "")),
+    ];
+    let named = [
+        ("tls", "", "sonde rtt https://127.0.0.1:", real::nginx(&signed.of_nginx(""))),
+        ("ssh", "", "only in a session", sshd()),
+        ("mysql", "", "sonde rtt mysql://USER@127.0.0.1:", mariadb),
+        ("postgres", "=postgres", "sonde rtt postgres://USER@127.0.0.1:", postgres),
+    ];
+    let [_, (_, _, _, ssh), (_, _, _, mariadb), _] = &named;
+    let dropped_before = mariadb.as_ref().map(dropped);
+    thread::scope(|scope| {
+        for (service, told, server) in &measured {
+            let Some(server) = server else { continue };
+            scope.spawn(move || is_measured(&looked(&format!("{}{told}", server.port)), service, server.port));
+        }
+        for (service, told, words, server) in &named {
+            let Some(server) = server else { continue };
+            scope.spawn(move || {
+                let found = looked(&format!("{}{told}", server.port));
+                is_named(&found, service, words);
+                // Who counts them is asked once.
+                assert!(["tls", "postgres"].contains(service) || handshakes(&found) == 0, "{service}");
+            });
+        }
+    });
+    if let [(_, _, Some(redis)), _, (_, _, Some(nginx)), ..] = &measured {
+        let log = redis.running.stdout();
+        let after = log.split_once("Ready to accept connections").map(|(_, after)| after.trim());
+        assert_eq!(after, Some(""), "Redis says nothing of it");
+        let log = fs::read_to_string(nginx.folder.path().join("error")).unwrap();
+        assert_eq!(log, "", "nor does nginx");
+    }
+    if let Some(ssh) = ssh {
+        let log = ssh.running.stderr();
+        assert!(!log.contains("error") && !log.contains("kex_exchange"), "{log}");
+    }
+    if let (Some(mariadb), Some(before)) = (mariadb, dropped_before) {
+        assert_eq!(dropped(mariadb), before + 1, "the one connection that heard the greeting");
+    }
+}
