@@ -52,6 +52,17 @@ pub(super) fn against(
     let mut watch = watch(task, method, peer);
     let offset_before = wall_offset();
     let halt = Stop::default();
+    let tallies: Vec<Arc<Tally>> = (0..method.spread.connections).map(|_| Arc::default()).collect();
+    let mut told = Replies::default();
+    let mut on_event = |event| {
+        if matches!(event, Event::Second { .. }) {
+            let now = replies(&tallies, |kind| name_of(&application.asked, kind));
+            let news = now.kinds_since(&told);
+            told = now;
+            on_event(Event::Replies(news));
+        }
+        on_event(event);
+    };
     let mut scene = Scene {
         method,
         trace: task.trace.as_deref(),
@@ -62,9 +73,9 @@ pub(super) fn against(
         stop,
         halt: &halt,
         watch: &mut watch,
-        on_event,
+        on_event: &mut on_event,
     };
-    let tallies: Vec<Arc<Tally>> = (0..method.spread.connections).map(|_| Arc::default()).collect();
+    let all_replies = || replies(&tallies, |kind| name_of(&application.asked, kind));
     let (gathered, replies) = match &application.asked {
         Asked::Talk(talk) => {
             let mut steps = Vec::new();
@@ -83,22 +94,17 @@ pub(super) fn against(
             let socket_of: fn(&Framed<Talk>) -> Option<&Socket> =
                 if method.traffic.connects() { |_| None } else { |link| Some(link.socket()) };
             let gathered = connections::measure(opened, &mut scene, socket_of)?;
-            let replies = timed_steps(replies(&tallies, |kind| talk.kind(kind).into_owned()), &steps);
+            let replies = timed_steps(all_replies(), &steps);
             (gathered, Replies { phases: anew.map(|book| book.told()), ..replies })
         }
         Asked::Dns(_) | Asked::Ntp | Asked::Sip(_) => {
-            let name: fn(Kind) -> String = match application.asked {
-                Asked::Dns(_) => |kind| OverUdp::kind(kind).into_owned(),
-                Asked::Sip(_) => |kind| Sip::kind(kind).into_owned(),
-                Asked::Ntp | Asked::Talk(_) => |kind| Ntp::kind(kind).into_owned(),
-            };
             let opened: Opened<Datagram, Packet> = tallies
                 .iter()
                 .zip(0..)
                 .map(|(tally, flow)| datagram(flow, &application.asked, tally, &scene))
                 .collect::<Result<_, EndpointError>>()?;
             let gathered = connections::measure(opened, &mut scene, |link: &Datagram| Some(link.socket()))?;
-            (gathered, replies(&tallies, name))
+            (gathered, all_replies())
         }
     };
     let clock_stepped = (wall_offset() - offset_before).unsigned_abs() > clock_tolerance(&gathered.recording);
@@ -106,6 +112,17 @@ pub(super) fn against(
     let facts = PeerFacts::default();
     let finding = conclude(gathered, Ok(None), watch.finish(), facts, peer, false, clock_stepped);
     Ok(Finding { wire, replies: Some(replies), ..finding })
+}
+
+/// The name that a protocol gives a kind of its replies.
+fn name_of(asked: &Asked, kind: Kind) -> String {
+    match asked {
+        Asked::Talk(talk) => talk.kind(kind),
+        Asked::Dns(_) => OverUdp::kind(kind),
+        Asked::Sip(_) => Sip::kind(kind),
+        Asked::Ntp => Ntp::kind(kind),
+    }
+    .into_owned()
 }
 
 /// Refuses what is no exchange of this application.
