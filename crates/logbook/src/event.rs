@@ -133,7 +133,15 @@ pub struct ThreadSecond {
 impl ThreadSecond {
     /// With its counts alone.
     pub fn bare(thread: u32, second: Second) -> Self {
-        Self { thread, second, histogram: None, split: None, disturbance: None, dropped: BTreeMap::new(), replies: BTreeMap::new() }
+        Self {
+            thread,
+            second,
+            histogram: None,
+            split: None,
+            disturbance: None,
+            dropped: BTreeMap::new(),
+            replies: BTreeMap::new(),
+        }
     }
 }
 

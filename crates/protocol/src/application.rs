@@ -28,10 +28,13 @@ pub mod talk;
 pub mod tally;
 pub mod websocket;
 
+use std::borrow::Cow;
+
 use measure::method;
 
-use self::dns::Question;
-use self::sip::Options;
+use self::dns::{OverUdp, Question};
+use self::ntp::Ntp;
+use self::sip::{Options, Sip};
 use self::talk::Talk;
 use crate::tls::Terms;
 
@@ -61,6 +64,18 @@ pub enum Asked {
     Ntp,
     /// OPTIONS of SIP, over UDP.
     Sip(Options),
+}
+
+impl Asked {
+    /// The name that the protocol gives a kind of its replies.
+    pub fn kind(&self, kind: Kind) -> Cow<'static, str> {
+        match self {
+            Self::Talk(talk) => talk.kind(kind),
+            Self::Dns(_) => OverUdp::kind(kind),
+            Self::Ntp => Ntp::kind(kind),
+            Self::Sip(_) => Sip::kind(kind),
+        }
+    }
 }
 
 impl Application {

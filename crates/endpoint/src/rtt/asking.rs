@@ -37,7 +37,7 @@ use crate::wire;
 type Conversation = Connection<Framed<Talk>, Asking<Talk>>;
 
 /// The number of the request that shows whether the peer speaks the protocol: none of a measurement.
-const TRIAL: u64 = u64::MAX / 2;
+pub const TRIAL: u64 = u64::MAX / 2;
 
 pub(super) fn against(
     task: &Task,
@@ -56,7 +56,7 @@ pub(super) fn against(
     let mut told = Replies::default();
     let mut on_event = |event| {
         if matches!(event, Event::Second { .. }) {
-            let now = replies(&tallies, |kind| name_of(&application.asked, kind));
+            let now = replies(&tallies, |kind| application.asked.kind(kind).into_owned());
             let news = now.kinds_since(&told);
             told = now;
             on_event(Event::Replies(news));
@@ -75,7 +75,7 @@ pub(super) fn against(
         watch: &mut watch,
         on_event: &mut on_event,
     };
-    let all_replies = || replies(&tallies, |kind| name_of(&application.asked, kind));
+    let all_replies = || replies(&tallies, |kind| application.asked.kind(kind).into_owned());
     let (gathered, replies) = match &application.asked {
         Asked::Talk(talk) => {
             let mut steps = Vec::new();
@@ -112,17 +112,6 @@ pub(super) fn against(
     let facts = PeerFacts::default();
     let finding = conclude(gathered, Ok(None), watch.finish(), facts, peer, false, clock_stepped);
     Ok(Finding { wire, replies: Some(replies), ..finding })
-}
-
-/// The name that a protocol gives a kind of its replies.
-fn name_of(asked: &Asked, kind: Kind) -> String {
-    match asked {
-        Asked::Talk(talk) => talk.kind(kind),
-        Asked::Dns(_) => OverUdp::kind(kind),
-        Asked::Sip(_) => Sip::kind(kind),
-        Asked::Ntp => Ntp::kind(kind),
-    }
-    .into_owned()
 }
 
 /// Refuses what is no exchange of this application.
@@ -174,17 +163,13 @@ fn stream(
     Ok((Connection { flow, facts, refused: None, handed: None }, steps))
 }
 
-fn datagram(
-    flow: u32,
-    asked: &Asked,
-    tally: &Arc<Tally>,
-    scene: &Scene<'_>,
-) -> Result<Connection<Datagram, Packet>, EndpointError> {
-    let Scene { method, peer, halt, .. } = *scene;
-    let fail = |cause: std::io::Error| EndpointError::new(Step::Reach, peer, cause);
-    let draw: [u8; 16] = random::bytes().map_err(fail)?;
-    let tally = Arc::clone(tally);
-    let (packet, room) = match asked {
+/// The messages of a program that is asked over UDP, and the room that a reply wants. Numbers of its own for each socket.
+///
+/// # Errors
+/// A system without chance.
+pub fn packet(asked: &Asked, tally: Arc<Tally>) -> std::io::Result<(Packet, usize)> {
+    let draw: [u8; 16] = random::bytes()?;
+    Ok(match asked {
         Asked::Dns(question) => {
             (Packet::Dns(Box::new(OverUdp::new(question.clone(), draw, tally))), dns::LONGEST_DATAGRAM)
         }
@@ -193,7 +178,18 @@ fn datagram(
             let key = draw.first_chunk().copied().map_or(0, u64::from_be_bytes);
             (Packet::Ntp(Box::new(Ntp::new(key, tally))), ntp::LENGTH)
         }
-    };
+    })
+}
+
+fn datagram(
+    flow: u32,
+    asked: &Asked,
+    tally: &Arc<Tally>,
+    scene: &Scene<'_>,
+) -> Result<Connection<Datagram, Packet>, EndpointError> {
+    let Scene { method, peer, halt, .. } = *scene;
+    let fail = |cause: std::io::Error| EndpointError::new(Step::Reach, peer, cause);
+    let (packet, room) = packet(asked, Arc::clone(tally)).map_err(fail)?;
     let socket = socket::udp(peer, &method.options_of(flow))?;
     socket::set_waiting(&socket, peer, method.waiting)?;
     socket::set_glance(&socket).map_err(fail)?;
