@@ -6,10 +6,12 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 use measure::outcome::replies::Kind;
+use measure::prober::{CellId, End};
 use protocol::application::talk::Talk;
 use protocol::application::tally::Tally;
 use protocol::application::{Application, Speech};
 
+use super::{Cell, Turns, keeper};
 use crate::link::framed::Framed;
 use crate::link::framed::turns::Heard;
 
@@ -102,5 +104,64 @@ impl Telling {
         let news = news.filter(|(_, kind)| kind.count > 0).collect();
         self.told = now;
         news
+    }
+}
+
+impl Turns {
+    /// Sends what is due and was held, where there is a connection that takes it.
+    pub(super) fn ask_held(&mut self, cell: CellId) {
+        let Some(Cell::Talking(Conversation { talking, held, .. })) = self.cells.get_mut(&cell) else { return };
+        let Some(asking) = talking else { return };
+        while let Some(seq) = held.front() {
+            if self.machine.is_waiting(cell, *seq) && !asking.ask(*seq) {
+                return self.hang_up(cell, false);
+            }
+            held.pop_front();
+        }
+    }
+
+    /// The connection of a program has ended, and another is made. What went down with it is refused, or asked again where it is known that it `was_unserved`.
+    fn hang_up(&mut self, cell: CellId, was_unserved: bool) {
+        let Some(Cell::Talking(conversation)) = self.cells.get_mut(&cell) else { return };
+        let Some(mut talking) = conversation.talking.take() else { return };
+        let mut unserved = VecDeque::new();
+        while let Some(seq) = talking.fallen() {
+            if was_unserved {
+                unserved.push_back(seq);
+            } else {
+                self.machine.end(cell, seq, End::Refused);
+            }
+        }
+        unserved.append(&mut conversation.held);
+        conversation.held = unserved;
+        let is_fruitful = talking.is_fruitful();
+        // Its socket is closed with it, and no event of it comes any more.
+        drop(talking);
+        self.keeper.send(keeper::Order::Ended { cell, is_fruitful });
+    }
+
+    /// Takes what has come on the connection of a program.
+    pub(super) fn listen(&mut self, cell: CellId, name: u32) {
+        loop {
+            let Some(Cell::Talking(conversation)) = self.cells.get_mut(&cell) else { return };
+            let Some(talking) = conversation.talking.as_mut().filter(|_| conversation.name == name) else { return };
+            match talking.hear() {
+                Heard::Reply { number, sound, at, closes } => {
+                    if sound {
+                        self.machine.reply(cell, number, at, None);
+                    } else {
+                        self.machine.end(cell, number, End::Refused);
+                    }
+                    if closes {
+                        return self.hang_up(cell, true);
+                    }
+                }
+                Heard::Corrupt(number) => {
+                    number.into_iter().for_each(|seq| self.machine.end(cell, seq, End::Corrupt));
+                }
+                Heard::Nothing => return,
+                Heard::End => return self.hang_up(cell, false),
+            }
+        }
     }
 }
