@@ -24,7 +24,7 @@ use std::time::Duration;
 use anyhow::Result;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use logbook::monitor::plan::MonitorPlan;
+use logbook::monitor::plan::{MonitorPlan, Target};
 use logbook::monitor::talk::{Assignment, Beat, Order, Over, Told, VERSION};
 use measure::lookout::incident::{Change, Ending, Incident};
 use measure::lookout::{Lookout, Mesh, Settings};
@@ -347,6 +347,9 @@ impl Centre {
             let between = (zones[at].zone.as_deref(), zones[far].zone.as_deref());
             totals.take((&name, &cell.to, cell.over()), between, second, span);
             self.live[id as usize].take(second, span);
+            if far >= self.hosts.len() {
+                self.live[id as usize].hear(second, span, &cell.replies);
+            }
             // What has no agent is asked as it is; an agent that is not put there yet, or that was asked before it was, is no fault of anybody's.
             if let Some(far) = self.hosts.get_mut(far) {
                 let stood = far.stood(second);
@@ -448,13 +451,15 @@ impl Centre {
 
     fn assign(&self, at: usize) {
         let Some(line) = self.hosts[at].line else { return };
+        let (cells, programs) = mesh::tasks_apart(&self.plan, &self.mesh, at as u32);
         let assignment = Assignment {
             revision: self.revision,
             host: self.plan.hosts[at].name.clone(),
             port: Some(self.plan.measure.port),
             key: Some(self.tools.key.clone()),
             timeout_ns: self.plan.measure.timeout,
-            cells: mesh::tasks(&self.plan, &self.mesh, at as u32),
+            cells,
+            programs,
         };
         self.order(line, &Order::Assign(assignment));
     }
@@ -540,6 +545,7 @@ impl Centre {
                         key: None,
                         timeout_ns: plan.measure.timeout,
                         cells: Vec::new(),
+                        programs: Vec::new(),
                     }),
                 );
                 self.switchboard.hang_up(line);
@@ -697,6 +703,8 @@ impl Centre {
     fn picture(&self, now: u64) -> Picture {
         let agents = self.hosts.iter().map(|host| Some(host.agent.clone())).chain(std::iter::repeat(None));
         let hosts = self.mesh.hosts.iter().zip(agents);
+        let scheme = |target: &Target| Some(target.url.as_ref()?.split_once("://")?.0.to_ascii_lowercase());
+        let schemes = self.hosts.iter().map(|_| None).chain(self.plan.targets.iter().map(scheme));
         // Of a thousand hosts it has megabytes, each second: no room is made that stays empty.
         let mut cells = Vec::with_capacity(self.live.len());
         cells.extend(self.mesh.cells.iter().zip(&self.live).filter_map(|(cell, live)| cell_now(cell, live, now)));
@@ -705,7 +713,13 @@ impl Centre {
             name: self.plan.name.clone(),
             every_ns: self.plan.measure.every,
             hosts: hosts
-                .map(|(host, agent)| HostNow { name: host.name.clone(), zone: host.zone.clone(), agent })
+                .zip(schemes)
+                .map(|((host, agent), scheme)| HostNow {
+                    name: host.name.clone(),
+                    zone: host.zone.clone(),
+                    agent,
+                    scheme,
+                })
                 .collect(),
             cells,
             incidents: self.incidents.values().rev().map(|incident| self.shown(incident, None)).collect(),
@@ -795,6 +809,7 @@ fn cell_now(cell: &measure::lookout::Cell, live: &Live, now: u64) -> Option<Cell
         sent: last.map_or(0, |last| last.sent),
         lost: last.map_or(0, |last| last.lost),
         usual_ns: live.usual,
+        probe: live.probe.clone().filter(|_| live.is_told(now)),
     })
 }
 

@@ -18,11 +18,9 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use logbook::host::data::DataAddress;
 use logbook::host::is_name;
 use logbook::monitor::discovery::{Discovery, Found, Source};
 use logbook::monitor::plan::{MOST_HOSTS, MonitorPlan};
-use logbook::monitor::talk::Over;
 use measure::unit::Nanos;
 use rustix::process::{Pid, Signal, kill_process_group};
 
@@ -223,8 +221,7 @@ fn extended(mut plan: MonitorPlan, found: Vec<Found>) -> (MonitorPlan, Option<St
             }
         }
         for target in targets {
-            let can_be_asked = target.address.parse::<DataAddress>().is_ok()
-                && (target.over == Over::Icmp) == target.port.is_none_or(|port| port == 0);
+            let can_be_asked = target.is_fine();
             let has_room = is_name(&target.name) && plan.targets.len() < MOST_HOSTS;
             if can_be_asked && has_room && names.insert(target.name.clone()) {
                 plan.targets.push(target);

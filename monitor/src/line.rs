@@ -25,12 +25,12 @@ struct Noticed<'a> {
 #[derive(Debug, Serialize)]
 struct Source<'a> {
     host: &'a str,
-    protocol: &'static str,
+    protocol: &'a str,
 }
 
 impl<'a> Source<'a> {
     fn of(way: &'a Way) -> Self {
-        Self { host: &way.host, protocol: way.protocol.word() }
+        Self { host: &way.host, protocol: way.word() }
     }
 }
 

@@ -19,6 +19,8 @@ mod options;
 mod page;
 mod past;
 mod probe;
+mod refining;
+mod refusals;
 mod screen;
 mod serve;
 mod start;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::refining::Refining;
 use crate::{estimate, generate, past};
 
 /// What sonde measures, live.
@@ -171,6 +172,8 @@ h: histogram; enter: larger; s: order; w: write a page; ?: help; q: end, with a 
 Examples:
   sonde watch db1 db2                 by every way that answers: TCP, UDP and ICMP
   sonde watch db1 --protocol tcp      by one
+  sonde watch db1 redis://db1 https://api/health --ca ca.pem
+                                      programs at work, in their own protocols
   sonde watch db1 -o records          and keep the record of each way, for `sonde show`
   sonde watch db1 --json-lines        without a screen, for machines
 
@@ -179,7 +182,7 @@ Exit status: 0 where every way was answered at least once; 1 where one was not; 
 /// Whom to watch, and how.
 #[derive(Clone, Debug, Args)]
 pub struct Options {
-    /// Hosts: names or addresses, with :PORT if `sonde serve` is not at 7663
+    /// Hosts: names or addresses, with :PORT if `sonde serve` is not at 7663; or URLs of programs, as in redis://db1
     #[arg(required = true, value_name = "HOST")]
     pub hosts: Vec<String>,
     /// By these protocols alone; repeatable [default: TCP and UDP where `sonde serve` answers, ICMP where the host does, else a handshake]
@@ -206,6 +209,9 @@ pub struct Options {
     /// Draw with ASCII letters alone [default: where the locale names another encoding than UTF-8]
     #[arg(long)]
     pub ascii: bool,
+    /// What refines the question to programs.
+    #[command(flatten)]
+    pub refining: Refining,
     /// The program that measures [default: the one beside this, else from PATH]
     #[arg(long, value_name = "FILE", hide = true)]
     pub sonde: Option<PathBuf>,
@@ -222,6 +228,9 @@ pub enum Protocol {
     Icmp,
     /// The TCP handshake alone
     TcpConnect,
+    /// A program at work in its own protocol, which a URL says
+    #[value(skip)]
+    Application,
 }
 
 impl Protocol {
@@ -232,6 +241,7 @@ impl Protocol {
             Self::Udp => "udp",
             Self::Icmp => "icmp",
             Self::TcpConnect => "tcp-connect",
+            Self::Application => "app",
         }
     }
 

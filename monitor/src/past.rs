@@ -105,6 +105,8 @@ pub enum Protocol {
     Icmp,
     /// The TCP handshake alone
     TcpConnect,
+    /// A program at work, by its URL
+    Url,
 }
 
 impl Protocol {
@@ -114,6 +116,7 @@ impl Protocol {
             Self::Tcp => Over::Tcp,
             Self::Icmp => Over::Icmp,
             Self::TcpConnect => Over::TcpConnect,
+            Self::Url => Over::Url,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! A measuring process of one way, and what it says.
 
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -11,7 +12,7 @@ use logbook::event::Line;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::options::{Options, Protocol};
-use crate::way::{self, Way};
+use crate::way::Way;
 
 /// The longest line that is read, octets: a record of an hour has some hundred thousand.
 const LONGEST: u64 = 64 << 20;
@@ -81,17 +82,20 @@ impl Drop for Probe {
 }
 
 /// The words for `sonde`.
-fn words(way: &Way, is_stamped: bool, options: &Options) -> Vec<String> {
-    let (name, _) = way::parted(&way.host);
-    let host = if way.protocol == Protocol::Icmp { name } else { &way.host };
+fn words(way: &Way, is_stamped: bool, options: &Options) -> Vec<OsString> {
+    let host = if way.protocol == Protocol::Icmp { way.peer() } else { &way.host };
     let time = options.time.as_deref().unwrap_or(PIECE);
-    let fixed = ["rtt", host, "--protocol", way.protocol.word(), "--every", &options.every, "--time", time];
-    let mut words: Vec<String> = fixed.into_iter().map(str::to_owned).collect();
-    words.extend(["--json-lines", "--histograms", "--quiet"].map(str::to_owned));
+    let mut words: Vec<OsString> = ["rtt", host, "--every", &options.every, "--time", time].map(OsString::from).into();
+    words.extend(["--json-lines", "--histograms", "--quiet"].map(OsString::from));
+    if way.protocol == Protocol::Application {
+        words.extend(options.refining.words(way));
+    } else {
+        words.extend(["--protocol", way.protocol.word()].map(OsString::from));
+    }
     // By itself a slow measurement stamps one exchange in 20 seconds, which is too few for a live view.
-    words.extend(is_stamped.then(|| "--stamps".to_owned()));
+    words.extend(is_stamped.then(|| "--stamps".into()));
     if let Some(key) = options.key.as_ref().filter(|_| matches!(way.protocol, Protocol::Tcp | Protocol::Udp)) {
-        words.extend(["--key".to_owned(), key.display().to_string()]);
+        words.extend(["--key".into(), key.clone().into_os_string()]);
     }
     words
 }

@@ -18,8 +18,7 @@ pub fn text(view: &View) -> String {
     for mark in &view.marks {
         let _written = writeln!(text, "{}", mark_named(mark, view));
         for row in &view.rows {
-            let host = report::markup::visible(&row.way.host);
-            let _written = writeln!(text, "  {host} {}: {}", row.way.protocol.word(), mark_told(mark, row, view));
+            let _written = writeln!(text, "  {}: {}", row.way.named(), mark_told(mark, row, view));
         }
     }
     text
@@ -27,30 +26,31 @@ pub fn text(view: &View) -> String {
 
 /// `db1 tcp: p50 24.9 µs, p99 41.5 µs, 0 % of 3 000 lost`.
 fn of(row: &Row) -> String {
-    let host = report::markup::visible(&row.way.host);
+    let way = row.way.named();
     let whole = row.history.whole();
-    let protocol = row.way.protocol.word();
     if whole.counts.messages_sent() == 0 {
         let why = if let Standing::Failed(why) = &row.standing {
             report::markup::visible(why)
         } else {
             "nothing was sent".to_owned()
         };
-        return format!("{host} {protocol}: {why}");
+        return format!("{way}: {why}");
     }
     let [p50, p99] = [0.5, 0.99].map(|q| quantile(&whole.times, q));
     let sent = whole.counts.messages_sent();
-    format!("{host} {protocol}: p50 {p50}, p99 {p99}, {} of {sent} lost", share(whole))
+    let refused = row.refusals.whole().map(|kinds| format!("; refused by {kinds}")).unwrap_or_default();
+    format!("{way}: p50 {p50}, p99 {p99}, {} of {sent} lost{refused}", share(whole))
 }
 
 /// A line of how a way does now, for whoever has no screen.
 pub fn now(row: &Row, view: &View) -> String {
     let end = view.end();
-    let span = row.history.between(end.saturating_sub(crate::view::NOW), end);
-    let host = report::markup::visible(&row.way.host);
+    let from = end.saturating_sub(crate::view::NOW);
+    let span = row.history.between(from, end);
+    let refused = row.refusals.between(from, end).map(|kinds| format!("; refused by {kinds}")).unwrap_or_default();
     let what = match &row.standing {
         Standing::Failed(why) => format!("{}; tried again", report::markup::visible(why)),
-        _ => format!("p50 {}, {} lost", quantile(&span.times, 0.5), share(&span)),
+        _ => format!("p50 {}, {} lost{refused}", quantile(&span.times, 0.5), share(&span)),
     };
-    format!("{} {host} {}: {what}", view.clock(end), row.way.protocol.word())
+    format!("{} {}: {what}", view.clock(end), row.way.named())
 }

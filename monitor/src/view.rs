@@ -12,12 +12,18 @@ use measure::span::{Distribution, Span};
 use crate::breakdown::Breakdown;
 use crate::history::{History, MINUTE};
 use crate::notices::Notices;
+use crate::options::Protocol;
+use crate::refusals::Refusals;
 use crate::way::Way;
 
 /// Seconds of the columns that say how it is now.
 pub const NOW: u64 = 10;
 /// Seconds of the columns beside them.
 pub const LATELY: u64 = 300;
+/// From the end of a way that failed to the next try.
+pub const AGAIN: Duration = Duration::from_secs(5);
+/// The longest that is waited for it where a program at work is asked: who guards one counts denied logins.
+const LONGEST: Duration = Duration::from_mins(2);
 /// Percentiles that can be chosen, 0 to 1.
 const PERCENTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 /// Seconds of a column that can be chosen.
@@ -51,6 +57,10 @@ pub struct Row {
     pub notices: Notices,
     /// Whether it is measured with kernel timestamps.
     pub is_stamped: bool,
+    /// Replies of a program at work that refused their requests, by kind.
+    pub refusals: Refusals,
+    /// Processes in a row that failed without an answer.
+    failures: u32,
     /// When the process that measures began, whose seconds count from there.
     began: Option<Timestamp>,
 }
@@ -134,7 +144,18 @@ impl View {
     pub fn add(&mut self, way: Way) -> usize {
         let (breakdown, notices) = (Breakdown::default(), Notices::default());
         let (standing, history) = (Standing::Starting, History::default());
-        self.rows.push(Row { way, standing, history, breakdown, notices, is_stamped: false, began: None });
+        let refusals = Refusals::default();
+        self.rows.push(Row {
+            way,
+            standing,
+            history,
+            breakdown,
+            notices,
+            is_stamped: false,
+            refusals,
+            failures: 0,
+            began: None,
+        });
         self.rows.len() - 1
     }
 
@@ -247,6 +268,16 @@ impl View {
 }
 
 impl Row {
+    /// A process of it has failed: so long is waited before the next is started.
+    pub fn pause(&mut self) -> Duration {
+        let doublings = self.failures.min(16);
+        self.failures = self.failures.saturating_add(1);
+        match self.way.protocol {
+            Protocol::Application => AGAIN.saturating_mul(1 << doublings).min(LONGEST),
+            Protocol::Tcp | Protocol::Udp | Protocol::Icmp | Protocol::TcpConnect => AGAIN,
+        }
+    }
+
     /// Takes in a second; `began` is when the watch did.
     fn second(&mut self, began: Timestamp, told: &ThreadSecond) -> Vec<Change> {
         let Some(start) = self.began else { return Vec::new() };
@@ -255,6 +286,10 @@ impl Row {
         let span = Span { counts: told.second.counts, times, max: told.second.max_ns, ..Span::default() };
         self.standing = Standing::Measuring;
         let second = since(began, at);
+        if told.second.counts.answered > 0 {
+            self.failures = 0;
+        }
+        self.refusals.push(second, &told.replies);
         self.history.push(second, &span);
         let is_disturbed = self.breakdown.push(second, told);
         self.notices.take(unix(began) + second, is_disturbed, &span)

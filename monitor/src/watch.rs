@@ -26,19 +26,17 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::environment::variable;
-use crate::options::{Options, Protocol};
+use crate::options::Options;
 use crate::page::Saving;
 use crate::probe::{News, Probe};
 use crate::screen::{Look, draw};
-use crate::view::{NOW, Standing, View};
+use crate::view::{AGAIN, NOW, Standing, View};
 use crate::way::{self, Way};
 use crate::words::notice_told;
 use crate::{line, summary};
 
 /// Between two pictures, at the least.
 const FRAME: Duration = Duration::from_millis(200);
-/// From the end of a way that failed to the next try.
-const AGAIN: Duration = Duration::from_secs(5);
 
 /// Something that happened.
 #[derive(Debug)]
@@ -62,6 +60,7 @@ enum Event {
 /// # Errors
 /// The measuring program is not there, a folder cannot be made, no host answers; the terminal cannot be drawn on.
 pub fn run(options: &Options) -> Result<ExitCode> {
+    options.refining.check(&options.hosts)?;
     let sonde = program(options.sonde.as_deref())?;
     if let Some(folder) = &options.output {
         fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
@@ -217,6 +216,10 @@ impl Watch<'_> {
         }
         let mut known = BTreeSet::new();
         for host in self.options.hosts.iter().filter(|host| known.insert(host.as_str())) {
+            if let Some(way) = Way::of_url(host) {
+                self.start(way)?;
+                continue;
+            }
             if self.options.protocol.is_empty() {
                 let (sender, host, sonde) = (self.sender.clone(), host.clone(), self.sonde.clone());
                 self.searching += 1;
@@ -238,7 +241,7 @@ impl Watch<'_> {
     }
 
     fn start(&mut self, way: Way) -> Result<()> {
-        let is_stamped = !self.options.no_stamps && way.protocol != Protocol::TcpConnect;
+        let is_stamped = !self.options.no_stamps && way.is_stamped();
         let number = self.view.add(way);
         self.view.rows[number].is_stamped = is_stamped;
         self.probes.push(None);
@@ -313,13 +316,12 @@ impl Watch<'_> {
                 if is_refused && matches!(row.standing, Standing::Failed(_)) {
                     row.is_stamped = false;
                 }
-                let standing = &mut self.view.rows[number].standing;
-                let wait = match standing {
+                let wait = match row.standing {
                     Standing::Over => Duration::ZERO,
-                    Standing::Failed(_) => AGAIN,
+                    Standing::Failed(_) => row.pause(),
                     _ => {
-                        *standing = Standing::Failed("the measuring process ended without a word".to_owned());
-                        AGAIN
+                        row.standing = Standing::Failed("the measuring process ended without a word".to_owned());
+                        row.pause()
                     }
                 };
                 // What has a time is over after it, whatever became of it.
@@ -353,8 +355,7 @@ impl Watch<'_> {
             (Face::Lines, Change::Began { incident } | Change::Ended { incident, .. }) if !self.over => {
                 let notice = row.notices.found().iter().find(|notice| notice.incident.id == incident.id);
                 let Some(notice) = notice else { return Ok(()) };
-                let host = report::markup::visible(&row.way.host);
-                format!("{host} {}: {}\n", row.way.protocol.word(), notice_told(notice, row, &self.view))
+                format!("{}: {}\n", row.way.named(), notice_told(notice, row, &self.view))
             }
             _ => return Ok(()),
         };
@@ -514,9 +515,10 @@ impl Watch<'_> {
 /// `db1-tcp.json`; the second record of a way is `db1-tcp-2.json`.
 fn file_name(way: &Way, number: u32) -> String {
     let plain = |letter: char| if letter.is_ascii_alphanumeric() || "._".contains(letter) { letter } else { '-' };
-    let host: String = way.host.chars().map(plain).collect();
+    let place = way.host.split_once("://").map_or(way.host.as_str(), |(_, place)| place);
+    let host: String = place.chars().map(plain).collect();
     let which = if number == 1 { String::new() } else { format!("-{number}") };
-    format!("{}-{}{which}.json", host.trim_start_matches('.'), way.protocol.word())
+    format!("{}-{}{which}.json", host.trim_start_matches('.'), way.word().replace('+', "-"))
 }
 
 /// Sends keys on until nobody wants them.

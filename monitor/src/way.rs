@@ -15,10 +15,48 @@ const PORT: u16 = 7663;
 /// One way of asking one host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Way {
-    /// The host as it was typed.
+    /// The host as it was typed, or a URL that says what is spoken there.
     pub host: String,
     /// How it is asked.
     pub protocol: Protocol,
+}
+
+impl Way {
+    /// The way of a program at work, where `host` is a URL.
+    pub fn of_url(host: &str) -> Option<Self> {
+        host.contains("://").then(|| Self { host: host.to_owned(), protocol: Protocol::Application })
+    }
+
+    /// The protocol in a word: of a URL its scheme.
+    pub fn word(&self) -> &str {
+        let scheme = self.host.split_once("://").map(|(scheme, _)| scheme);
+        scheme.unwrap_or_else(|| self.protocol.word())
+    }
+
+    /// The name for people: `db1 tcp`, `redis://db1`. Nothing in it reaches a terminal as it is.
+    pub fn named(&self) -> String {
+        let host = report::markup::visible(&self.host);
+        match self.protocol {
+            Protocol::Application => host,
+            protocol => format!("{host} {}", protocol.word()),
+        }
+    }
+
+    /// The host alone.
+    pub fn peer(&self) -> &str {
+        let Some((_, rest)) = self.host.split_once("://") else { return parted(&self.host).0 };
+        let place = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+        parted(place.rsplit_once('@').map_or(place, |(_, place)| place)).0
+    }
+
+    /// True where the kernel's timestamps of a reply are this reply's: not of handshakes, nor of what has no one segment.
+    pub fn is_stamped(&self) -> bool {
+        match self.protocol {
+            Protocol::TcpConnect => false,
+            Protocol::Application => matches!(self.word(), "dns" | "ntp"),
+            Protocol::Tcp | Protocol::Udp | Protocol::Icmp => true,
+        }
+    }
 }
 
 /// What `sonde check --json` prints, as far as it is read here.
@@ -84,6 +122,17 @@ mod tests {
     use test_case::test_case;
 
     use super::*;
+
+    #[test_case("redis://db1", Some(("redis", "db1")))]
+    #[test_case("https://api:8443/health?deep=1", Some(("https", "api")))]
+    #[test_case("postgres://me@[::1]:5433/shop", Some(("postgres", "::1")))]
+    #[test_case("dns://10.0.0.53/a@b", Some(("dns", "10.0.0.53")); "a name that is none of a user")]
+    #[test_case("db1:7800", None; "a host")]
+    fn a_url_is_a_way_of_its_own(host: &str, expected: Option<(&str, &str)>) {
+        let way = Way::of_url(host);
+        assert_eq!(way.as_ref().map(|way| (way.word(), way.peer())), expected);
+        assert!(way.is_none_or(|way| way.named() == host));
+    }
 
     #[test_case("db1", "db1", 7_663)]
     #[test_case("db1:7800", "db1", 7_800)]

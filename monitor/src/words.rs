@@ -55,7 +55,7 @@ pub fn title(row: &Row, view: &View, ascii: bool) -> String {
     } else {
         "response time over time, number of requests by shade"
     };
-    format!("{rule} {} {} {rule} {what}", row.way.host, row.way.protocol.word())
+    format!("{rule} {} {rule} {what}", row.way.named())
 }
 
 /// A mark with its time: `14:02:10 changed qdisc`.
@@ -98,8 +98,7 @@ pub fn notice_told(notice: &Notice, row: &Row, view: &View) -> String {
 /// `wake-up at db1 +38.2 µs; path: no difference shown`.
 fn parts_moved(parts: &[(Part, Compared)], row: &Row) -> String {
     const MOST: usize = 2;
-    let (host, _) = crate::way::parted(&row.way.host);
-    let host = report::markup::visible(host);
+    let host = report::markup::visible(row.way.peer());
     let shown: Vec<String> = parts
         .iter()
         .filter(|(_, compared)| matches!(compared.word, Word::More | Word::Less))
@@ -147,7 +146,7 @@ pub fn time_went(row: &Row, view: &View) -> Vec<String> {
     parts.iter().filter_map(told).collect()
 }
 
-/// What is wrong with this host as it measures one way: that it is busy, that it drops packets.
+/// What is wrong with one way: a program that refuses, this host that is busy or drops packets.
 pub fn warnings(row: &Row, view: &View) -> Vec<String> {
     let (from, to) = now(view);
     let busy = row.breakdown.busy(from, to).map(|busy| {
@@ -164,7 +163,8 @@ pub fn warnings(row: &Row, view: &View) -> Vec<String> {
         let counts = dropped.iter().map(|(name, count)| format!("{name} {count}"));
         format!("! this host dropped packets, a queue was full: {}", counts.collect::<Vec<_>>().join(", "))
     });
-    busy.into_iter().chain(dropped).collect()
+    let refused = row.refusals.between(from, to).map(|kinds| format!("! replies that refused: {kinds}"));
+    refused.into_iter().chain(busy).chain(dropped).collect()
 }
 
 fn now(view: &View) -> (u64, u64) {

@@ -9,17 +9,21 @@ mod keeper;
 mod link;
 mod mailbox;
 mod opening;
+mod talking;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::thread::{self, JoinHandle};
 
 use measure::event::Fate;
 use measure::method::Carrier;
+use measure::outcome::replies::Kind;
 use measure::prober::second::Second;
 use measure::prober::{CellId, End, Prober as Machine, Request};
 use measure::unit::{Instant, Nanos};
+use protocol::application::Application;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::fs::Timespec;
 use rustix::io::Errno;
@@ -33,6 +37,7 @@ use keeper::Keeper;
 use link::{Connecting, Link, Taken};
 use mailbox::{Mailbox, Post};
 use opening::Way;
+use talking::{Conversation, Said, Telling};
 
 /// Events taken by one call.
 const AT_ONCE: usize = 256;
@@ -52,6 +57,8 @@ pub struct Target {
     pub carrier: Carrier,
     /// The time between two requests.
     pub every: Nanos,
+    /// The program at work that is asked, and in what way; absent: one that is there for measurements, or its host alone.
+    pub question: Option<Arc<Application>>,
 }
 
 /// What is to be asked from here on, and nothing else. Who is asked already goes on as before.
@@ -76,6 +83,8 @@ pub enum Told {
         second: Second,
         /// Replies that this host's kernel dropped for want of room, as far as they were missing; absent where it does not say.
         dropped: Option<u64>,
+        /// Replies of programs at work that came since the second before was told, by what they say. Cells without any are left out.
+        replies: BTreeMap<CellId, BTreeMap<String, Kind>>,
     },
     /// A cell cannot be asked. It is tried again; this is not told again while it stays so.
     Trouble {
@@ -110,6 +119,7 @@ enum Order {
     Way {
         cell: CellId,
         way: Way,
+        said: Option<Said>,
     },
     /// There is no way to a cell: unless there was one before, its requests end like this.
     Cannot {
@@ -183,6 +193,8 @@ struct Turns {
     began: Option<u64>,
     /// The name of the next link.
     link: u32,
+    /// Replies of programs at work.
+    tellings: BTreeMap<CellId, Telling>,
 }
 
 /// How a cell is asked.
@@ -196,6 +208,8 @@ enum Cell {
     Linked { link: Link, name: u32, earlier: VecDeque<(Link, u32, Instant)> },
     /// With a connection for each request.
     Connected(Connecting),
+    /// A program at work.
+    Talking(Conversation),
 }
 
 impl Turns {
@@ -207,7 +221,19 @@ impl Turns {
         epoll::add(&events, orders.event(), EventData::new_u64(ORDERS), EventFlags::IN)?;
         let machine = Machine::new(Nanos::secs(1), seed);
         let (cells, armed) = (BTreeMap::new(), Instant::NEVER);
-        Ok(Self { machine, cells, events, timer, armed, orders, tell, keeper, began: None, link: 0 })
+        Ok(Self {
+            machine,
+            cells,
+            events,
+            timer,
+            armed,
+            orders,
+            tell,
+            keeper,
+            began: None,
+            link: 0,
+            tellings: BTreeMap::new(),
+        })
     }
 
     fn run(mut self) {
@@ -237,7 +263,7 @@ impl Turns {
         while let Some(order) = self.orders.take() {
             match order {
                 Order::Cells { timeout, cells } => self.assign(timeout, cells),
-                Order::Way { cell, way } => self.open(cell, way),
+                Order::Way { cell, way, said } => self.open(cell, way, said),
                 Order::Cannot { cell, fate } => self.cannot(cell, fate),
                 Order::Answer => drop(self.tell.send(Told::Here)),
                 Order::End => return false,
@@ -265,12 +291,16 @@ impl Turns {
 
     /// Lets go of what belongs to cells that have come to their end.
     fn forget(&mut self) {
-        let Self { machine, cells, .. } = self;
+        let Self { machine, cells, tellings, .. } = self;
         cells.retain(|cell, _| machine.knows(*cell));
+        tellings.retain(|cell, _| cells.contains_key(cell));
     }
 
-    fn open(&mut self, cell: CellId, way: Way) {
+    fn open(&mut self, cell: CellId, way: Way, said: Option<Said>) {
         let Some(before) = self.cells.remove(&cell) else { return };
+        if let Some(said) = said {
+            self.tellings.entry(cell).or_insert_with(|| Telling::new(said));
+        }
         let after = match way {
             Way::Link { link, count } => {
                 self.link = self.link.wrapping_add(1);
@@ -290,15 +320,34 @@ impl Turns {
                 Cell::Linked { link, name, earlier }
             }
             Way::Connect(connecting) => Cell::Connected(connecting),
+            Way::Talk(talking) => {
+                self.link = self.link.wrapping_add(1);
+                let name = self.link;
+                let data = EventData::new_u64(u64::from(cell) << 32 | u64::from(name));
+                if epoll::add(&self.events, talking.socket(), data, EventFlags::IN).is_err() {
+                    self.cells.insert(cell, before);
+                    return self.cannot(cell, Fate::SendFailed);
+                }
+                let held = if let Cell::Talking(Conversation { held, .. }) = before { held } else { VecDeque::new() };
+                Cell::Talking(Conversation { talking: Some(talking), name, held })
+            }
         };
         self.cells.insert(cell, after);
         self.machine.begin(cell, Monotonic::now());
+        self.ask_held(cell);
     }
 
     fn cannot(&mut self, cell: CellId, fate: Fate) {
         match self.cells.get_mut(&cell) {
             // What there was goes on: it says itself what becomes of requests.
             Some(Cell::Linked { .. } | Cell::Connected(_)) | None => {}
+            Some(Cell::Talking(Conversation { talking: Some(_), .. })) => {}
+            Some(found @ Cell::Talking(_)) => {
+                let Cell::Talking(Conversation { held, .. }) = std::mem::replace(found, Cell::Cannot(fate)) else {
+                    return;
+                };
+                held.into_iter().for_each(|seq| self.machine.end(cell, seq, End::Unsent(fate)));
+            }
             Some(found @ (Cell::Waiting | Cell::Cannot(_))) => {
                 *found = Cell::Cannot(fate);
                 self.machine.begin(cell, Monotonic::now());
@@ -328,6 +377,12 @@ impl Turns {
                     }
                     Err(end) => Err(end),
                 }
+            }
+            Some(Cell::Talking(conversation)) => {
+                machine.sent(cell, seq, Monotonic::now());
+                conversation.held.retain(|seq| machine.is_waiting(cell, *seq));
+                conversation.held.push_back(seq);
+                return self.ask_held(cell);
             }
             Some(Cell::Cannot(fate)) => Err(End::Unsent(*fate)),
             Some(Cell::Waiting) | None => Err(End::Unsent(Fate::SendFailed)),
@@ -364,6 +419,7 @@ impl Turns {
                 }
                 match link.take(behind, &mut |seq| refused(machine, cell, seq)) {
                     Taken::Reply { seq, at, count } => machine.reply(cell, seq, at, count.filter(|_| is_newest)),
+                    Taken::Refused(seq) => machine.end(cell, seq, End::Refused),
                     Taken::Corrupt(seq) => {
                         let seq = seq.or_else(|| machine.waiting(cell).0);
                         if let Some(seq) = seq {
@@ -374,7 +430,7 @@ impl Turns {
                         // It would be an event for ever.
                         let _ = epoll::delete(&*events, link.socket());
                         if is_newest {
-                            keeper.send(keeper::Order::Ended(cell));
+                            keeper.send(keeper::Order::Ended { cell, is_fruitful: true });
                         }
                     }
                     Taken::Nothing => {}
@@ -389,6 +445,7 @@ impl Turns {
                     Err(None) => {}
                 }
             }
+            Some(Cell::Talking(_)) => self.listen(cell, name),
             Some(Cell::Waiting | Cell::Cannot(_)) | None => {}
         }
     }
@@ -397,15 +454,22 @@ impl Turns {
     fn finish(&mut self, second: Second, now: Instant) {
         let mut dropped = Some(0);
         for (cell, tally) in second.tallies.iter().filter(|(_, tally)| tally.lost > 0) {
-            let Some(Cell::Linked { link, earlier, .. }) = self.cells.get_mut(cell) else { continue };
-            dropped = dropped.and_then(|sum: u64| Some(sum + link.dropped()?));
-            earlier.retain(|(_, _, until)| *until > now);
+            match self.cells.get_mut(cell) {
+                Some(Cell::Linked { link, earlier, .. }) => {
+                    dropped = dropped.and_then(|sum: u64| Some(sum + link.dropped()?));
+                    earlier.retain(|(_, _, until)| *until > now);
+                }
+                Some(Cell::Talking(Conversation { talking: Some(_), .. })) => {}
+                _ => continue,
+            }
             if tally.lost == tally.due() {
                 self.keeper.send(keeper::Order::Silent(*cell));
             }
         }
         // Nobody listens only where all of this ends.
-        let _ = self.tell.send(Told::Second { second, dropped });
+        let replies = self.tellings.iter_mut().map(|(cell, telling)| (*cell, telling.news()));
+        let replies = replies.filter(|(_, kinds)| !kinds.is_empty()).collect();
+        let _ = self.tell.send(Told::Second { second, dropped, replies });
         self.forget();
     }
 

@@ -1,7 +1,7 @@
 //! A measurement of round trips, whole: the session with the peer, connections, threads, the engines on them, and
 //! what is left at the end.
 
-mod asking;
+pub(crate) mod asking;
 mod echoing;
 mod netserver;
 pub mod open;

@@ -12,6 +12,7 @@ use measure::environment::Disturbance;
 use measure::event::Second;
 use measure::method::Method;
 use measure::outcome::Split;
+use measure::outcome::replies::Kind;
 use measure::throughput::Interval;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -123,12 +124,24 @@ pub struct ThreadSecond {
     /// Packets that the kernel of this host dropped since then because a queue was full, by `protocol.counter`: of all programs, not of this one alone.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub dropped: BTreeMap<String, i64>,
+    /// Replies of a program at work since the second before it in this stream, by the names that its protocol gives their kinds, as in
+    /// [`measure::outcome::replies::Replies`]. Absent where another one was asked, and unless histograms were asked for.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub replies: BTreeMap<String, Kind>,
 }
 
 impl ThreadSecond {
     /// With its counts alone.
     pub fn bare(thread: u32, second: Second) -> Self {
-        Self { thread, second, histogram: None, split: None, disturbance: None, dropped: BTreeMap::new() }
+        Self {
+            thread,
+            second,
+            histogram: None,
+            split: None,
+            disturbance: None,
+            dropped: BTreeMap::new(),
+            replies: BTreeMap::new(),
+        }
     }
 }
 

@@ -1,9 +1,12 @@
 //! What happens during a measurement, as it is told to whoever listens: the recorder, a progress line, a file of samples.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::interval::Interval;
 use crate::method::LoopKind;
+use crate::outcome::replies::Kind;
 use crate::unit::{Instant, Nanos};
 
 /// How long an interval of the series is where nobody chose another.
@@ -281,6 +284,9 @@ pub enum Event {
     Exchange(Exchange),
     /// A round trip was split into its parts by kernel timestamps; only when samples were asked for.
     Split(Parts),
+    /// Replies of a program at work since the event of that kind before, by the names of their kinds; comes before the second in which they were
+    /// counted.
+    Replies(BTreeMap<String, Kind>),
     /// Samples the ring could not take because its reader fell behind: the file lacks so many.
     SamplesDropped {
         /// How many.

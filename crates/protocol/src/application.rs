@@ -29,10 +29,14 @@ pub mod talk;
 pub mod tally;
 pub mod websocket;
 
+use std::borrow::Cow;
+
 use measure::method;
 
-use self::dns::Question;
-use self::sip::Options;
+use self::dns::{OverUdp, Question};
+use self::ntp::Ntp;
+use self::quic::Quic;
+use self::sip::{Options, Sip};
 use self::talk::Talk;
 use crate::tls::Terms;
 
@@ -64,6 +68,19 @@ pub enum Asked {
     Sip(Options),
     /// The versions of QUIC, over UDP.
     Quic,
+}
+
+impl Asked {
+    /// The name that the protocol gives a kind of its replies.
+    pub fn kind(&self, kind: Kind) -> Cow<'static, str> {
+        match self {
+            Self::Talk(talk) => talk.kind(kind),
+            Self::Dns(_) => OverUdp::kind(kind),
+            Self::Ntp => Ntp::kind(kind),
+            Self::Sip(_) => Sip::kind(kind),
+            Self::Quic => Quic::kind(kind),
+        }
+    }
 }
 
 impl Application {

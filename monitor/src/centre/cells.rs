@@ -1,10 +1,11 @@
 //! Cells as they are now: what their latest minutes showed, and what is usual of them.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
+use measure::outcome::replies::Kind;
 use measure::span::{Distribution, Span};
 
-use super::picture::State;
+use super::picture::{ProbeNow, State};
 
 /// Minutes of which the median is kept, and hours.
 const MINUTES: usize = 60;
@@ -44,6 +45,8 @@ pub struct Live {
     hours: VecDeque<f32>,
     /// The usual median: of the hours of the last day, else of the minutes of the last hour. `None`: not known yet.
     pub usual: Option<u64>,
+    /// The latest second in which something was due.
+    pub probe: Option<ProbeNow>,
 }
 
 /// What a whole minute showed.
@@ -106,6 +109,25 @@ impl Live {
         } else if sent > 0 {
             self.unanswered += 1;
         }
+    }
+
+    /// Takes what a second says beside its sums.
+    pub fn hear(&mut self, at: u64, span: &Span, replies: &BTreeMap<String, Kind>) {
+        if at < self.told || span.counts.scheduled == 0 {
+            return;
+        }
+        // Of several of a second one that refuses, else the most frequent.
+        let reply = replies.iter().max_by_key(|(_, kind)| (!kind.answers, kind.count)).map(|(name, _)| name.clone());
+        let before = self.probe.take();
+        // A second without a reply leaves the latest there was.
+        let reply = reply.or_else(|| before.and_then(|before| before.reply).filter(|_| span.counts.answered == 0));
+        let success = span.counts.answered == span.counts.scheduled;
+        self.probe = Some(ProbeNow { success, took_ns: span.max, reply });
+    }
+
+    /// Whether its agent tells of it at `now`.
+    pub fn is_told(&self, now: u64) -> bool {
+        self.told > 0 && now <= self.told + UNKNOWN
     }
 
     fn turn(&mut self) {

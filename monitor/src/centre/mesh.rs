@@ -52,15 +52,19 @@ pub fn mesh(plan: &MonitorPlan, seed: u64, epoch: u64) -> Mesh {
         let to = (plan.hosts.len() + at) as u32;
         let asks = |name: &str| target.from.as_ref().is_none_or(|from| from.iter().any(|from| from == name));
         let from = plan.hosts.iter().enumerate().filter(|(_, host)| asks(&host.name));
-        cells.extend(from.map(|(from, _)| Cell { from: from as u32, to, over: target.over.name().to_owned() }));
+        cells.extend(from.map(|(from, _)| Cell { from: from as u32, to, over: target.over().name().to_owned() }));
     }
     cells.sort();
     cells.dedup();
     Mesh { hosts, cells }
 }
 
-/// What the host at `from` is to ask, of the cells of `mesh`.
-pub fn tasks(plan: &MonitorPlan, mesh: &Mesh, from: u32) -> Vec<CellTask> {
+/// What the host at `from` is to ask, of the cells of `mesh`; programs at work apart, as the second.
+pub fn tasks_apart(plan: &MonitorPlan, mesh: &Mesh, from: u32) -> (Vec<CellTask>, Vec<CellTask>) {
+    tasks(plan, mesh, from).into_iter().partition(|task| task.program.is_none())
+}
+
+fn tasks(plan: &MonitorPlan, mesh: &Mesh, from: u32) -> Vec<CellTask> {
     mesh.cells.iter().filter(|cell| cell.from == from).filter_map(|cell| task(plan, cell)).collect()
 }
 
@@ -68,15 +72,16 @@ fn task(plan: &MonitorPlan, cell: &Cell) -> Option<CellTask> {
     let over = Over::named(&cell.over)?;
     let near = plan.hosts.get(cell.from as usize)?;
     let every_ns = plan.measure.every;
-    if let Some(Target { name, address, port, .. }) =
+    if let Some(target @ Target { name, address, port, .. }) =
         (cell.to as usize).checked_sub(plan.hosts.len()).and_then(|at| plan.targets.get(at))
     {
-        return Some(CellTask { to: name.clone(), address: address.clone(), port: *port, over, every_ns });
+        let program = target.program();
+        return Some(CellTask { to: name.clone(), address: address.clone(), port: *port, over, every_ns, program });
     }
     let far = plan.hosts.get(cell.to as usize)?;
     let address = far.seen_from(near, plan.measure.address, None)?.to_string();
     let port = (over != Over::Icmp).then_some(plan.measure.port);
-    Some(CellTask { to: far.name.clone(), address, port, over, every_ns })
+    Some(CellTask { to: far.name.clone(), address, port, over, every_ns, program: None })
 }
 
 #[cfg(test)]
@@ -100,6 +105,15 @@ mod tests {
         assert_eq!(tasks.iter().map(|task| task.to.as_str()).collect::<Vec<_>>(), ["a", "c", "web"]);
         assert_eq!((tasks[0].address.as_str(), tasks[0].port), ("10.0.0.1", Some(7_665)));
         assert_eq!((tasks[2].port, tasks[2].over), (Some(443), Over::TcpConnect));
+    }
+
+    #[test]
+    fn a_program_is_asked_by_its_url() {
+        let plan = plan("[[targets]]\nname = \"api\"\nurl = \"https://api/health\"\ninsecure = true\n");
+        let (cells, programs) = tasks_apart(&plan, &mesh(&plan, 1, 1), 0);
+        assert_eq!(cells.len(), 2);
+        let [CellTask { over: Over::Url, program: Some(program), to, .. }] = &*programs else { panic!("{programs:?}") };
+        assert_eq!((&**to, &*program.url, program.insecure), ("api", "https://api/health", true));
     }
 
     #[test]

@@ -48,6 +48,9 @@ pub struct HostNow {
     pub zone: Option<String>,
     /// How its agent is; absent: it is a target, which has none.
     pub agent: Option<AgentNow>,
+    /// The scheme of its URL; absent: it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scheme: Option<String>,
 }
 
 /// The agent on a host.
@@ -108,6 +111,21 @@ pub struct CellNow {
     pub lost: u64,
     /// Its usual median, nanoseconds; absent: not known yet.
     pub usual_ns: Option<u64>,
+    /// Its latest second in which something was due; absent: nothing came yet, or nothing of late.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub probe: Option<ProbeNow>,
+}
+
+/// One second of a cell, as a probe that is made once.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ProbeNow {
+    /// Whether all that was due in it was answered.
+    pub success: bool,
+    /// The longest response time, nanoseconds; absent: nothing was answered.
+    pub took_ns: Option<Nanos>,
+    /// The latest reply of a program at work, by the name that its protocol gives its kind, as in `200`; absent: none came, or no program is asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reply: Option<String>,
 }
 
 /// How a cell stands.

@@ -66,7 +66,21 @@ fn records(text: &str, over: Over, zone: Option<&str>) -> Result<Vec<Target>> {
 
 fn target(name: &str, address: &str, port: Option<u16>, over: Over, zone: Option<&str>) -> Target {
     let (name, address, zone) = (name.to_owned(), address.to_owned(), zone.map(str::to_owned));
-    Target { name, address, port, over, from: None, zone }
+    Target {
+        name,
+        address,
+        port,
+        over,
+        from: None,
+        zone,
+        url: None,
+        ca: None,
+        tls_name: None,
+        insecure: false,
+        headers: None,
+        expect: None,
+        password_file: None,
+    }
 }
 
 /// A list as `kubectl get … -o json` prints it.

@@ -2,6 +2,7 @@
 
 use logbook::host::{Address, Reach};
 use logbook::monitor::discovery::Login;
+use logbook::monitor::talk::Over;
 use test_case::test_case;
 
 use super::*;

@@ -5,6 +5,7 @@
 //! base units, counters that end in `_total`, and no two label sets of one name that count the same thing.
 
 pub mod otlp;
+mod probes;
 #[cfg(test)]
 mod tests;
 
@@ -190,6 +191,7 @@ pub fn families(picture: &Picture, totals: &Totals) -> Vec<Family> {
         }
     }
     all.extend(agents(picture));
+    all.extend(probes::families(picture));
     all.extend(whole(picture, totals));
     all
 }

@@ -6,6 +6,7 @@
 
 pub mod phases;
 mod secured;
+pub mod turns;
 
 use std::collections::VecDeque;
 use std::net::{Shutdown, SocketAddr};

@@ -16,6 +16,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 
 use super::mailbox::{Mailbox, Post};
 use super::opening::{self, Opened};
+use super::talking::Said;
 use super::{Assignment, Order as Asking, Target, Told};
 use crate::clock::Monotonic;
 use crate::control::{Control, Credential};
@@ -31,6 +32,9 @@ const PAUSE: Nanos = Nanos::millis(500);
 /// … up to this.
 const LONGEST_PAUSE: Nanos = Nanos::secs(10);
 
+/// The same where a program at work lets us in no more, or ends what was opened: who guards one counts denied logins.
+const LONGEST_DENIED: Nanos = Nanos::secs(120);
+
 /// What the keeper is told.
 #[derive(Debug)]
 pub enum Order {
@@ -41,7 +45,12 @@ pub enum Order {
     /// Nothing came back from a cell in a second: does its session live?
     Silent(CellId),
     /// The stream to a cell has ended.
-    Ended(CellId),
+    Ended {
+        /// Which.
+        cell: CellId,
+        /// Whether anything was answered on it: otherwise the next is not opened at once.
+        is_fruitful: bool,
+    },
     /// It is to end.
     End,
 }
@@ -71,6 +80,8 @@ pub struct Keeper {
 #[derive(Debug)]
 struct Kept {
     target: Arc<Target>,
+    /// Replies of the program that is asked, where one is.
+    said: Option<Said>,
     control: Option<Control>,
     /// A session that is not trusted any more. Its reflector may still answer requests, so it is left open until there is another.
     broken: Option<Control>,
@@ -131,7 +142,7 @@ impl Keeper {
                 Order::Assign(assignment) => self.assign(assignment),
                 Order::Opened(cell, result) => self.opened(cell, *result),
                 Order::Silent(cell) => self.look_after(cell),
-                Order::Ended(cell) => self.ended(cell),
+                Order::Ended { cell, is_fruitful } => self.ended(cell, is_fruitful),
                 Order::End => return false,
             }
         }
@@ -146,6 +157,7 @@ impl Keeper {
         self.queue.retain(|cell| wanted.contains_key(cell));
         for (cell, target) in wanted {
             self.cells.entry(cell).or_insert_with(|| Kept {
+                said: target.question.clone().map(|application| Said { application, tally: Arc::default() }),
                 target: Arc::new(target),
                 control: None,
                 broken: None,
@@ -171,8 +183,9 @@ impl Keeper {
             let Some(kept) = self.cells.get(&cell) else { continue };
             let (target, credential) = (Arc::clone(&kept.target), self.credential.clone());
             let (program, stop, own) = (self.program.clone(), self.stop.clone(), self.own.clone());
+            let (said, was_well) = (kept.said.clone(), kept.opened > Instant(0));
             let body = move || {
-                let result = opening::open(&target, &program, credential.as_ref(), &stop);
+                let result = opening::open(&target, &program, credential.as_ref(), (said.as_ref(), was_well), &stop);
                 own.send(Order::Opened(cell, Box::new(result)));
             };
             self.opening += 1;
@@ -194,7 +207,7 @@ impl Keeper {
                 let until = Monotonic::now().after(self.linger);
                 self.replaced.extend(before.into_iter().chain(kept.broken.take()).map(|before| (until, before)));
                 (kept.due, kept.pause, kept.opened) = (renew, PAUSE, Monotonic::now());
-                self.prober.send(Asking::Way { cell, way });
+                self.prober.send(Asking::Way { cell, way, said: kept.said.clone() });
                 if kept.trouble.take().is_some() {
                     let _ = self.tell.send(Told::Well(cell));
                 }
@@ -202,7 +215,8 @@ impl Keeper {
             Err(EndpointError { cause: Cause::Stopped, .. }) => {}
             Err(error) => {
                 kept.due = Monotonic::now().after(kept.pause);
-                kept.pause = Nanos(kept.pause.0 * 2).min(LONGEST_PAUSE);
+                let denied = kept.said.is_some() && matches!(error.cause, Cause::Peer(_));
+                kept.pause = Nanos(kept.pause.0 * 2).min(if denied { LONGEST_DENIED } else { LONGEST_PAUSE });
                 self.prober.send(Asking::Cannot { cell, fate: fate_of(&error) });
                 let text = error.to_string();
                 if kept.trouble.as_ref() != Some(&text) {
@@ -221,9 +235,9 @@ impl Keeper {
         let is_named = kept.target.host.parse::<IpAddr>().is_err();
         if let Some(control) = &mut kept.control {
             if control.ask().is_err() {
-                self.ended(cell);
+                self.ended(cell, true);
             }
-        } else if is_named && kept.trouble.is_none() && kept.broken.is_none() {
+        } else if (is_named || kept.said.is_some()) && kept.trouble.is_none() && kept.broken.is_none() {
             // What does not open has a pause of its own.
             kept.due = kept.due.min(kept.opened.after(LONGEST_PAUSE));
         }
@@ -252,16 +266,17 @@ impl Keeper {
     fn attend(&mut self, cell: CellId) {
         let Some(control) = self.cells.get_mut(&cell).and_then(|kept| kept.control.as_mut()) else { return };
         if control.watch(Nanos::ZERO, &self.stop).is_err() {
-            self.ended(cell);
+            self.ended(cell, true);
         }
     }
 
     /// A session has ended, why ever: another is opened at once.
-    fn ended(&mut self, cell: CellId) {
+    fn ended(&mut self, cell: CellId, is_fruitful: bool) {
         let Some(kept) = self.cells.get_mut(&cell) else { return };
         kept.broken = kept.control.take().or(kept.broken.take());
         if !kept.under_way {
-            kept.due = Instant(0);
+            // A program that ends what was just opened is not opened over and over.
+            kept.due = if is_fruitful { Instant(0) } else { kept.opened.after(PAUSE) };
         }
     }
 }

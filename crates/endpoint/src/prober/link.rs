@@ -10,6 +10,7 @@ use measure::event::Fate;
 use measure::method::SocketOptions;
 use measure::prober::End;
 use measure::unit::Instant;
+use protocol::application::packet::Packet;
 use protocol::icmp::echo::{Echo, Family};
 use protocol::icmp::error::IcmpError;
 use protocol::native::header::{Authenticated, Flags, Header, Native};
@@ -27,7 +28,7 @@ use crate::socket::{self, option};
 /// As often a request is sent again that errors of earlier ones kept from leaving.
 const TRIES: u32 = 8;
 /// Octets that are looked at of what comes: more than any reply has, so that one that is too long is seen as such.
-const ROOM: usize = 256;
+const ROOM: usize = 1_500;
 
 /// Whose replies these are.
 #[derive(Clone, Debug)]
@@ -38,6 +39,8 @@ pub enum Form {
     Authenticated(Authenticated),
     /// ICMP echo.
     Echo(Echo),
+    /// A program's at work.
+    Packet(Packet),
 }
 
 /// What is called to say that a request was refused: its number where that is told.
@@ -80,6 +83,8 @@ pub enum Taken {
         /// How many requests had come to the far end, where it says so.
         count: Option<u32>,
     },
+    /// A reply by which this request was refused.
+    Refused(u64),
     /// A reply that is spoiled, and to which request, where that is to be read.
     Corrupt(Option<u64>),
     /// Nothing that concerns a request.
@@ -96,6 +101,7 @@ impl Link {
             Form::Native(wire) => wire.open(&mut request),
             Form::Authenticated(wire) => wire.open(&mut request),
             Form::Echo(wire) => wire.open(&mut request),
+            Form::Packet(wire) => wire.open(&mut request),
         }
         let dropped = option::dropped(socket.as_fd()).unwrap_or(0);
         let expected = is_bare.then_some(length);
@@ -125,6 +131,7 @@ impl Link {
             Form::Native(wire) => wire.prepare(&mut self.request, seq, flags),
             Form::Authenticated(wire) => wire.prepare(&mut self.request, seq, flags),
             Form::Echo(wire) => wire.prepare(&mut self.request, seq, flags),
+            Form::Packet(wire) => wire.prepare(&mut self.request, seq, flags),
         }
         let at = Monotonic::now();
         let mut tries = 1;
@@ -161,6 +168,8 @@ impl Link {
             let quote = &quote[..length.min(ROOM)];
             match &self.form {
                 Form::Native(_) | Form::Authenticated(_) if report.errno == libc::EMSGSIZE => {}
+                // Which one it was is not told: numbers are the protocol's own.
+                Form::Packet(_) => refused(None),
                 Form::Native(_) | Form::Authenticated(_) => refused(Header::read(quote).map(|header| header.seq)),
                 Form::Echo(echo) => {
                     let (Some(number), Some(latest)) = (echo.quoted(quote), self.behind.checked_sub(1)) else {
@@ -211,6 +220,7 @@ impl Link {
             Form::Native(wire) => wire.identify(message, behind),
             Form::Authenticated(wire) => wire.identify(message, behind),
             Form::Echo(wire) => wire.identify(message, behind),
+            Form::Packet(wire) => wire.identify(message, behind),
         };
         match reading {
             Reading::Reply(seq) if self.expected.is_some_and(|expected| expected != length) => {
@@ -218,13 +228,13 @@ impl Link {
             }
             Reading::Reply(seq) => {
                 // What a stream loses it sends again.
-                let counts = !matches!(self.form, Form::Echo(_)) && !is_stream;
+                let counts = matches!(self.form, Form::Native(_) | Form::Authenticated(_)) && !is_stream;
                 let count = Header::read(message).filter(|_| counts).map(|header| header.word);
                 Taken::Reply { seq, at, count }
             }
             Reading::Corrupt(seq) => Taken::Corrupt(seq),
-            // Of our forms none says so in a reply.
-            Reading::Stray | Reading::Refused(_) => Taken::Nothing,
+            Reading::Refused(seq) => Taken::Refused(seq),
+            Reading::Stray => Taken::Nothing,
         }
     }
 

@@ -2,20 +2,27 @@
 //! thread of its own.
 
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::sync::Arc;
 
 use measure::method::default::SIZE;
-use measure::method::{Asked, Carrier, Pattern, SocketOptions};
+use measure::method::{Asked as Wanted, Carrier, Pattern, SocketOptions, Waiting};
 use measure::unit::{Instant, Nanos};
+use protocol::application::Asked;
 use protocol::icmp::echo::Echo;
 use protocol::native::header::{Authenticated, Flags, Native};
 use protocol::native::message::Open;
 
 use super::Target;
 use super::link::{Connecting, Form, Link, Taken, is_bare};
+use super::talking::{Said, Talking};
 use crate::clock::Monotonic;
 use crate::control::{Control, Credential};
 use crate::error::{Cause, EndpointError, Step};
+use crate::link::framed::{Door, Framed};
 use crate::name::{self, Family};
+use crate::random;
+use crate::rtt::asking;
 use crate::rtt::open::{Admission, connected};
 use crate::socket::{self, icmp};
 use crate::stop::Stop;
@@ -37,6 +44,8 @@ pub enum Way {
     },
     /// With a connection for each request.
     Connect(Connecting),
+    /// A program at work, over a connection that stays.
+    Talk(Box<Talking>),
 }
 
 /// A way, and the session that it belongs to, where there is one.
@@ -55,10 +64,14 @@ pub fn open(
     target: &Target,
     program: &str,
     credential: Option<&Credential>,
+    (said, was_well): (Option<&Said>, bool),
     stop: &Stop,
 ) -> Result<Opened, EndpointError> {
     let peer = name::look_up(&target.host, target.port, Family::Any, stop)?;
     let without_session = |way| Opened { way, control: None, renew: Instant::NEVER };
+    if let Some(said) = said {
+        return program_at_work(peer, said, was_well, stop).map(without_session);
+    }
     match target.carrier {
         Carrier::Udp => {
             let request = request(program, Carrier::Udp);
@@ -88,7 +101,7 @@ pub fn open(
         Carrier::Tcp => {
             let request = request(program, Carrier::Tcp);
             let control = Control::open(peer, request, credential, &SocketOptions::default(), stop)?;
-            let exchange = Asked { carrier: Some(Carrier::Tcp), ..Asked::default() };
+            let exchange = Wanted { carrier: Some(Carrier::Tcp), ..Wanted::default() };
             let refused = |refusal| EndpointError::new(Step::Agree, peer, Cause::Peer(format!("{refusal:?}")));
             let method = exchange.resolve().map_err(refused)?;
             let socket = connected(peer, Admission::of(&control), 0, &method, stop)?;
@@ -102,6 +115,39 @@ pub fn open(
             Err(EndpointError::new(Step::Agree, peer, Cause::Peer(told)).on(crate::error::Side::Ours))
         }
     }
+}
+
+/// A way to ask a program at work. Where it never was well, it is asked once before: a peer that speaks something else is told as that.
+fn program_at_work(peer: SocketAddr, said: &Said, was_well: bool, stop: &Stop) -> Result<Way, EndpointError> {
+    let fail = |cause| EndpointError::new(Step::Reach, peer, cause);
+    let Asked::Talk(talk) = &said.application.asked else {
+        let (packet, _) = asking::packet(&said.application.asked, Arc::clone(&said.tally)).map_err(fail)?;
+        let (socket, length) = (socket::udp(peer, &SocketOptions::default())?, packet.length());
+        return Ok(Way::Link { link: Link::new(socket, Form::Packet(packet), length, false), count: None });
+    };
+    let open = || {
+        let talk = talk.clone().drawn(random::bytes().map_err(fail)?);
+        let door = Door {
+            peer,
+            tls: said.application.tls.clone(),
+            options: SocketOptions::default(),
+            waiting: Waiting::Block,
+            patient: true,
+            anew: None,
+            scheduled: true,
+            stop: stop.clone(),
+        };
+        Ok((Framed::open(door, talk.clone(), Arc::clone(&said.tally))?, talk))
+    };
+    let (mut link, mut talk) = open()?;
+    if !was_well {
+        link.try_once(asking::TRIAL)?;
+        if link.is_spent() {
+            // It ends each connection behind its reply.
+            (link, talk) = open()?;
+        }
+    }
+    Ok(Way::Talk(Box::new(Talking::new(link, &talk))))
 }
 
 /// Some time before the reflector ends the session.

@@ -38,7 +38,7 @@ use crate::wire;
 type Conversation = Connection<Framed<Talk>, Asking<Talk>>;
 
 /// The number of the request that shows whether the peer speaks the protocol: none of a measurement.
-const TRIAL: u64 = u64::MAX / 2;
+pub const TRIAL: u64 = u64::MAX / 2;
 
 pub(super) fn against(
     task: &Task,
@@ -53,6 +53,17 @@ pub(super) fn against(
     let mut watch = watch(task, method, peer);
     let offset_before = wall_offset();
     let halt = Stop::default();
+    let tallies: Vec<Arc<Tally>> = (0..method.spread.connections).map(|_| Arc::default()).collect();
+    let mut told = Replies::default();
+    let mut on_event = |event| {
+        if matches!(event, Event::Second { .. }) {
+            let now = replies(&tallies, |kind| application.asked.kind(kind).into_owned());
+            let news = now.kinds_since(&told);
+            told = now;
+            on_event(Event::Replies(news));
+        }
+        on_event(event);
+    };
     let mut scene = Scene {
         method,
         trace: task.trace.as_deref(),
@@ -63,9 +74,9 @@ pub(super) fn against(
         stop,
         halt: &halt,
         watch: &mut watch,
-        on_event,
+        on_event: &mut on_event,
     };
-    let tallies: Vec<Arc<Tally>> = (0..method.spread.connections).map(|_| Arc::default()).collect();
+    let all_replies = || replies(&tallies, |kind| application.asked.kind(kind).into_owned());
     let (gathered, replies) = match &application.asked {
         Asked::Talk(talk) => {
             let mut steps = Vec::new();
@@ -84,23 +95,17 @@ pub(super) fn against(
             let socket_of: fn(&Framed<Talk>) -> Option<&Socket> =
                 if method.traffic.connects() { |_| None } else { |link| Some(link.socket()) };
             let gathered = connections::measure(opened, &mut scene, socket_of)?;
-            let replies = timed_steps(replies(&tallies, |kind| talk.kind(kind).into_owned()), &steps);
+            let replies = timed_steps(all_replies(), &steps);
             (gathered, Replies { phases: anew.map(|book| book.told()), ..replies })
         }
         Asked::Dns(_) | Asked::Ntp | Asked::Sip(_) | Asked::Quic => {
-            let name: fn(Kind) -> String = match application.asked {
-                Asked::Dns(_) => |kind| OverUdp::kind(kind).into_owned(),
-                Asked::Sip(_) => |kind| Sip::kind(kind).into_owned(),
-                Asked::Quic => |kind| Quic::kind(kind).into_owned(),
-                Asked::Ntp | Asked::Talk(_) => |kind| Ntp::kind(kind).into_owned(),
-            };
             let opened: Opened<Datagram, Packet> = tallies
                 .iter()
                 .zip(0..)
                 .map(|(tally, flow)| datagram(flow, &application.asked, tally, &scene))
                 .collect::<Result<_, EndpointError>>()?;
             let gathered = connections::measure(opened, &mut scene, |link: &Datagram| Some(link.socket()))?;
-            (gathered, replies(&tallies, name))
+            (gathered, all_replies())
         }
     };
     let clock_stepped = (wall_offset() - offset_before).unsigned_abs() > clock_tolerance(&gathered.recording);
@@ -159,17 +164,13 @@ fn stream(
     Ok((Connection { flow, facts, refused: None, handed: None }, steps))
 }
 
-fn datagram(
-    flow: u32,
-    asked: &Asked,
-    tally: &Arc<Tally>,
-    scene: &Scene<'_>,
-) -> Result<Connection<Datagram, Packet>, EndpointError> {
-    let Scene { method, peer, halt, .. } = *scene;
-    let fail = |cause: std::io::Error| EndpointError::new(Step::Reach, peer, cause);
-    let draw: [u8; 16] = random::bytes().map_err(fail)?;
-    let tally = Arc::clone(tally);
-    let (packet, room) = match asked {
+/// The messages of a program that is asked over UDP, and the room that a reply wants. Numbers of its own for each socket.
+///
+/// # Errors
+/// A system without chance.
+pub fn packet(asked: &Asked, tally: Arc<Tally>) -> std::io::Result<(Packet, usize)> {
+    let draw: [u8; 16] = random::bytes()?;
+    Ok(match asked {
         Asked::Dns(question) => {
             (Packet::Dns(Box::new(OverUdp::new(question.clone(), draw, tally))), dns::LONGEST_DATAGRAM)
         }
@@ -179,7 +180,18 @@ fn datagram(
             let key = draw.first_chunk().copied().map_or(0, u64::from_be_bytes);
             (Packet::Ntp(Box::new(Ntp::new(key, tally))), ntp::LENGTH)
         }
-    };
+    })
+}
+
+fn datagram(
+    flow: u32,
+    asked: &Asked,
+    tally: &Arc<Tally>,
+    scene: &Scene<'_>,
+) -> Result<Connection<Datagram, Packet>, EndpointError> {
+    let Scene { method, peer, halt, .. } = *scene;
+    let fail = |cause: std::io::Error| EndpointError::new(Step::Reach, peer, cause);
+    let (packet, room) = packet(asked, Arc::clone(tally)).map_err(fail)?;
     let socket = socket::udp(peer, &method.options_of(flow))?;
     socket::set_waiting(&socket, peer, method.waiting)?;
     socket::set_glance(&socket).map_err(fail)?;

@@ -12,6 +12,7 @@ mod loopback;
 mod netperf_client;
 mod netserver;
 mod prober;
+mod prober_programs;
 mod reflector;
 mod sockperf_client;
 mod sockperf_server;

@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 const EVERY: Nanos = Nanos::millis(20);
 
 fn target(carrier: Carrier, port: u16) -> Target {
-    Target { host: "127.0.0.1".to_owned(), port, carrier, every: EVERY }
+    Target { host: "127.0.0.1".to_owned(), port, carrier, every: EVERY, question: None }
 }
 
 fn assign(prober: &Prober, cells: &[(CellId, Carrier, u16)]) {

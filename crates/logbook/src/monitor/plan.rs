@@ -11,7 +11,7 @@ use crate::host::data::DataAddress;
 use crate::host::{Address, Host, is_name};
 use crate::monitor::discovery::{self, Discovery, Source};
 use crate::monitor::silence::Silence;
-use crate::monitor::talk::Over;
+use crate::monitor::talk::{Over, Program};
 use crate::plan::{PlanError, worded};
 
 /// Most hosts of a plan.
@@ -92,7 +92,8 @@ fn minute() -> Nanos {
 pub struct Target {
     /// Its name, which no host and no other target has.
     pub name: String,
-    /// Its address, or a name that each host looks up.
+    /// Its address, or a name that each host looks up; none where it has a URL.
+    #[serde(default)]
     pub address: String,
     /// Its port; not for ICMP.
     #[serde(default)]
@@ -106,6 +107,89 @@ pub struct Target {
     /// Its zone, where it is in one.
     #[serde(default)]
     pub zone: Option<String>,
+    /// A program at work, in place of address, port and `over`: as `sonde rtt` takes it, as in `https://api/health`.
+    #[serde(default)]
+    pub url: Option<String>,
+    /// TLS: a file with the certificates to trust. Files are those of the hosts that ask.
+    #[serde(default)]
+    pub ca: Option<String>,
+    /// TLS: the name that the certificate must be for, where the URL has another.
+    #[serde(default)]
+    pub tls_name: Option<String>,
+    /// TLS: whether the certificate is not verified.
+    #[serde(default)]
+    pub insecure: bool,
+    /// HTTP, WebSocket: a file with header fields.
+    #[serde(default)]
+    pub headers: Option<String>,
+    /// HTTP: status codes that count as answered, as in `2xx` or `200,404`.
+    #[serde(default)]
+    pub expect: Option<String>,
+    /// PostgreSQL, MySQL: a file with the password.
+    #[serde(default)]
+    pub password_file: Option<String>,
+}
+
+impl Target {
+    /// By what it is asked.
+    pub fn over(&self) -> Over {
+        if self.url.is_some() { Over::Url } else { self.over }
+    }
+
+    /// The program that is asked, where one is.
+    pub fn program(&self) -> Option<Program> {
+        Some(Program {
+            url: self.url.clone()?,
+            ca: self.ca.clone(),
+            tls_name: self.tls_name.clone(),
+            insecure: self.insecure,
+            headers: self.headers.clone(),
+            expect: self.expect.clone(),
+            password_file: self.password_file.clone(),
+        })
+    }
+
+    /// Whether it can be asked as it stands.
+    pub fn is_fine(&self) -> bool {
+        let has_address = || {
+            self.address.parse::<DataAddress>().is_ok()
+                && (self.over == Over::Icmp) == self.port.is_none_or(|port| port == 0)
+        };
+        self.fault_of_program().is_none() && (self.url.is_some() || has_address())
+    }
+
+    /// The fault of a target with a URL, or of one that refines a URL that it has not.
+    fn fault_of_program(&self) -> Option<String> {
+        let Some(url) = &self.url else {
+            let refines = self.program_words().next()?;
+            let over = if self.over == Over::Url { "over = \"url\"" } else { refines };
+            return Some(format!("{}: {over} is for targets with a url", self.name));
+        };
+        if !self.address.is_empty() || self.port.is_some() {
+            return Some(format!("{} has a url: address and port are in it", self.name));
+        }
+        let place = url.split_once("://").map(|(_, place)| place.split(['/', '?', '#']).next().unwrap_or(place));
+        match place {
+            None | Some("") => Some(format!("`{url}` is no url, expected one as https://api/health")),
+            Some(place) if place.rsplit_once('@').is_some_and(|(user, _)| user.contains(':')) => {
+                Some(format!("{}: a password in a url is read by everybody: use password_file", self.name))
+            }
+            Some(_) => None,
+        }
+    }
+
+    fn program_words(&self) -> impl Iterator<Item = &'static str> {
+        let given = [
+            ("ca", self.ca.is_some()),
+            ("tls_name", self.tls_name.is_some()),
+            ("insecure", self.insecure),
+            ("headers", self.headers.is_some()),
+            ("expect", self.expect.is_some()),
+            ("password_file", self.password_file.is_some()),
+            ("over", self.over == Over::Url),
+        ];
+        given.into_iter().filter_map(|(word, given)| given.then_some(word))
+    }
 }
 
 /// How hosts ask each other.
@@ -385,6 +469,10 @@ impl MonitorPlan {
         if measured.over.is_empty() {
             return Err(fault("over", "hosts have to ask each other by something".to_owned(), "as over = [\"udp\"]"));
         }
+        if measured.over.contains(&Over::Url) {
+            let hint = "programs are targets: [[targets]] with name and url";
+            return Err(fault("over", "hosts ask each other by no url".to_owned(), hint));
+        }
         if measured.pairs == MeshPairs::Random(0) {
             return Err(fault("pairs", "0 partners measure nothing".to_owned(), "as pairs = { random = 8 }"));
         }
@@ -404,7 +492,14 @@ impl MonitorPlan {
     fn check_targets(&self, fault: &dyn Fn(&str, String, &str) -> PlanError) -> Result<(), PlanError> {
         let hosts: BTreeSet<&str> = self.hosts.iter().map(|host| host.name.as_str()).collect();
         for target in &self.targets {
-            let needs_port = target.over != Over::Icmp;
+            if let Some(what) = target.fault_of_program() {
+                return Err(fault(
+                    &target.name,
+                    what,
+                    "as url = \"https://api/health\", without address, port and over",
+                ));
+            }
+            let needs_port = target.url.is_none() && target.over != Over::Icmp;
             if needs_port != target.port.is_some_and(|port| port > 0) {
                 let what = format!(
                     "{} over {}: a port is {}",
@@ -418,7 +513,8 @@ impl MonitorPlan {
                     "as port = 443 with over = \"tcp-connect\", or over = \"icmp\" without",
                 ));
             }
-            if let Err(error) = target.address.parse::<DataAddress>() {
+            let address = target.url.is_none().then(|| target.address.parse::<DataAddress>());
+            if let Some(Err(error)) = address {
                 return Err(fault(&target.address, error.to_string(), "an address or a name that can be looked up"));
             }
             if let Some(stranger) = target.from.iter().flatten().find(|from| !hosts.contains(from.as_str())) {
@@ -498,6 +594,12 @@ mod tests {
     #[test_case("[[targets]]\nname = \"t\"\naddress = \"10.0.0.9\"\n", "a port is missing"; "no port")]
     #[test_case("[[targets]]\nname = \"t\"\naddress = \"10.0.0.900\"\nport = 1\n", "10.0.0.900"; "no address")]
     #[test_case("[[targets]]\nname = \"t\"\naddress = \"x\"\nport = 1\nfrom = [\"z\"]\n", "no host is called `z`"; "a stranger")]
+    #[test_case("[[targets]]\nname = \"t\"\nurl = \"redis\"\n", "`redis` is no url"; "no url")]
+    #[test_case("[[targets]]\nname = \"t\"\nurl = \"redis://db1\"\nport = 1\n", "address and port are in it"; "a port beside a url")]
+    #[test_case("[[targets]]\nname = \"t\"\nurl = \"postgres://me:word@db1\"\n", "use password_file"; "a password")]
+    #[test_case("[[targets]]\nname = \"t\"\naddress = \"x\"\nport = 1\ninsecure = true\n", "insecure is for targets with a url"; "nothing to refine")]
+    #[test_case("[[targets]]\nname = \"t\"\nurl = \"redis://db1\"\n", "fine"; "a url")]
+    #[test_case("[measure]\nover = [\"url\"]\n", "by no url"; "hosts by url")]
     #[test_case("[[tell]]\nto = \"pigeon\"\n", "pigeon"; "no receiver")]
     #[test_case("[[silence]]\nhosts = [\"z\"]\nuntil = 2026-11-28T02:00:00Z\n", "line 2, column 11: no host is called `z`"; "silence of a stranger")]
     #[test_case("[[silence]]\nzones = [\"z\"]\nuntil = 2026-11-28T02:00:00Z\n", "no host is in a zone `z`"; "silence of no zone")]

@@ -6,8 +6,11 @@
 //!
 //! Versions: whoever does not know a field ignores it, and a line of an unknown kind is skipped; so both ends may differ by one.
 
+use std::collections::BTreeMap;
+
 use measure::event::Counts;
 use measure::lookout::agent::Punctuality;
+use measure::outcome::replies::Kind;
 use measure::prober::second::LATE;
 use measure::span::Span;
 use measure::unit::Nanos;
@@ -52,6 +55,10 @@ pub struct Assignment {
     pub timeout_ns: Nanos,
     /// Whom to ask, and how.
     pub cells: Vec<CellTask>,
+    /// Programs at work to ask, each in its own protocol ([`CellTask::program`]). They stand apart so that an agent that does not know of them asks the
+    /// others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<CellTask>,
 }
 
 /// One cell: a host that is asked from here in one way.
@@ -67,6 +74,35 @@ pub struct CellTask {
     pub over: Over,
     /// The time between two requests, nanoseconds. Each leaves within a tenth of it around its time, by chance.
     pub every_ns: Nanos,
+    /// The program that is asked; absent: none is, or it is one of [`Assignment::cells`]. Its address is in its URL.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<Program>,
+}
+
+/// A program at work, and how it is asked. Files are those of the host that asks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Program {
+    /// The URL as `sonde rtt` takes it.
+    pub url: String,
+    /// TLS: a file with the certificates to trust; absent: those that the host trusts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ca: Option<String>,
+    /// TLS: the name that the certificate must be for, where the URL has another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls_name: Option<String>,
+    /// TLS: true where the certificate is not verified.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub insecure: bool,
+    /// HTTP, WebSocket: a file with header fields.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headers: Option<String>,
+    /// HTTP: status codes that count as answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expect: Option<String>,
+    /// PostgreSQL, MySQL: a file with the password.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password_file: Option<String>,
 }
 
 /// By what a host is asked.
@@ -81,11 +117,13 @@ pub enum Over {
     Icmp,
     /// A TCP handshake alone, with a connection of its own each time.
     TcpConnect,
+    /// A program at work in its own protocol, which a URL says.
+    Url,
 }
 
 impl Over {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Udp, Self::Tcp, Self::Icmp, Self::TcpConnect];
+    pub const ALL: [Self; 5] = [Self::Udp, Self::Tcp, Self::Icmp, Self::TcpConnect, Self::Url];
 
     /// As plans and tables write it.
     pub fn name(self) -> &'static str {
@@ -94,6 +132,7 @@ impl Over {
             Self::Tcp => "tcp",
             Self::Icmp => "icmp",
             Self::TcpConnect => "tcp-connect",
+            Self::Url => "url",
         }
     }
 
@@ -273,6 +312,9 @@ pub struct CellBeat {
     /// How long each answer took, nanoseconds, exactly: as many as were answered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub times_ns: Vec<u64>,
+    /// Replies of a program at work that came since the beat before, by the names that its protocol gives their kinds, as in `200`, `NXDOMAIN`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub replies: BTreeMap<String, Kind>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]

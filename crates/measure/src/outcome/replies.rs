@@ -106,6 +106,15 @@ impl Replies {
         self.longest_bytes = self.longest_bytes.max(Some(longest));
     }
 
+    /// Kinds that came since `earlier`, an older state of the same counts.
+    pub fn kinds_since(&self, earlier: &Self) -> BTreeMap<String, Kind> {
+        let before = |name| earlier.kinds.get(name).map_or(0, |kind| kind.count);
+        let news = self.kinds.iter().map(|(name, kind)| {
+            (name.clone(), Kind { count: kind.count.saturating_sub(before(name)), answers: kind.answers })
+        });
+        news.filter(|(_, kind)| kind.count > 0).collect()
+    }
+
     /// Kinds from the most frequent on.
     pub fn ranked(&self) -> Vec<(&str, Kind)> {
         let mut kinds: Vec<_> = self.kinds.iter().map(|(name, kind)| (name.as_str(), *kind)).collect();
@@ -124,9 +133,13 @@ mod tests {
         replies.add("200".into(), true, 3);
         replies.add("503".into(), false, 9);
         replies.add("200".into(), true, 2);
+        let earlier = replies.clone();
+        replies.add("503".into(), false, 1);
+        let since = BTreeMap::from([("503".to_owned(), Kind { count: 1, answers: false })]);
+        assert_eq!(replies.kinds_since(&earlier), since);
         replies.stretch(Bytes(150), Bytes(151));
         replies.stretch(Bytes(90), Bytes(90));
-        let ranked = [("503", Kind { count: 9, answers: false }), ("200", Kind { count: 5, answers: true })];
+        let ranked = [("503", Kind { count: 10, answers: false }), ("200", Kind { count: 5, answers: true })];
         assert_eq!(replies.ranked(), ranked);
         assert_eq!((replies.shortest_bytes, replies.longest_bytes), (Some(Bytes(90)), Some(Bytes(151))));
     }

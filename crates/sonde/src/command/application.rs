@@ -152,7 +152,11 @@ fn protocols() -> impl TypedValueParser<Value = &'static Protocol> {
     PossibleValuesParser::new(names).map(|name| application::of(&name).unwrap_or(&ALL[0]))
 }
 
-fn expected(text: &str) -> Result<Expected, String> {
+/// The status codes that count as answered, as in `2xx,404`.
+///
+/// # Errors
+/// What is no status.
+pub fn expected(text: &str) -> Result<Expected, String> {
     let (mut statuses, mut classes) = (Vec::new(), Vec::new());
     for part in text.split(',') {
         let class = part.strip_suffix("xx").and_then(|digit| digit.parse().ok()).filter(|class| (1..6).contains(class));

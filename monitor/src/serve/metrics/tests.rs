@@ -5,7 +5,7 @@ use measure::unit::Nanos;
 use test_case::test_case;
 
 use super::*;
-use crate::centre::picture::{AgentNow, HostNow};
+use crate::centre::picture::{AgentNow, CellNow, HostNow, ProbeNow, State};
 
 fn told(picture: &Picture, totals: &Totals, form: Form) -> Vec<u8> {
     written(&families(picture, totals), form)
@@ -138,7 +138,8 @@ fn the_form_is_the_one_that_is_wanted_most(accept: &str, form: Form) {
 
 #[test]
 fn of_many_zones_each_request_is_told_once_within_or_to_the_others() {
-    let host = |zone: usize| HostNow { name: format!("h{zone}"), zone: Some(format!("z{zone}")), agent: None };
+    let host =
+        |zone: usize| HostNow { name: format!("h{zone}"), zone: Some(format!("z{zone}")), agent: None, scheme: None };
     let mut totals = Totals::default();
     let mut span = Span::default();
     span.answer(Nanos(1_000));
@@ -172,7 +173,7 @@ fn a_thousand_hosts_are_at_most_two_megabytes() {
             totals.take((&name, "x", Over::Udp), (Some(&zone), Some(&far)), 0, &span);
         }
         let agent = AgentNow { last: Some(1_764_115_200), slip_ns: Some(Nanos(81_234)), ..agent() };
-        picture.hosts.push(HostNow { name, zone: Some(zone), agent: Some(agent) });
+        picture.hosts.push(HostNow { name, zone: Some(zone), agent: Some(agent), scheme: None });
     }
     let size = told(&picture, &totals, Form::Text).len();
     assert!((1_500_000..=2_000_000).contains(&size), "{size}");
@@ -180,7 +181,7 @@ fn a_thousand_hosts_are_at_most_two_megabytes() {
 
 #[test]
 fn of_many_hosts_every_other_classic_bucket_is_told_with_its_example() {
-    let host = |at: usize| HostNow { name: format!("h{at}"), zone: None, agent: None };
+    let host = |at: usize| HostNow { name: format!("h{at}"), zone: None, agent: None, scheme: None };
     let told = |hosts: usize, times: &[u64], form| {
         let picture = Picture { hosts: (0..hosts).map(host).collect(), ..Picture::default() };
         told(&picture, &totals(times), form)
@@ -234,7 +235,7 @@ fn agent() -> AgentNow {
 
 #[test]
 fn what_an_agent_counts_is_told_of_its_host_and_nothing_of_one_that_does_not_tell() {
-    let host = |name: &str, agent| HostNow { name: name.to_owned(), zone: None, agent: Some(agent) };
+    let host = |name: &str, agent| HostNow { name: name.to_owned(), zone: None, agent: Some(agent), scheme: None };
     let silent = AgentNow { counters: None, ..agent() };
     let picture = Picture { hosts: vec![host("a", agent()), host("b", silent)], ..Picture::default() };
     let told = lines(&told(&picture, &Totals::default(), Form::Text));
@@ -255,7 +256,7 @@ fn what_an_agent_counts_is_told_of_its_host_and_nothing_of_one_that_does_not_tel
 
 /// A picture in which every family has something.
 fn full() -> Picture {
-    let host = HostNow { name: "a".to_owned(), zone: None, agent: Some(agent()) };
+    let host = HostNow { name: "a".to_owned(), zone: None, agent: Some(agent()), scheme: None };
     let incident = crate::centre::picture::IncidentNow {
         id: 1,
         text: String::new(),
@@ -269,7 +270,54 @@ fn full() -> Picture {
         silent_until: None,
         silent_why: None,
     };
-    Picture { hosts: vec![host], incidents: vec![incident], ..Picture::default() }
+    let target = |name: &str, scheme: &str| HostNow { scheme: Some(scheme.to_owned()), agent: None, ..named(name) };
+    let hosts = vec![host, target("api", "https"), target("names", "dns")];
+    let cells = vec![probed(1, Some("503"), false), probed(2, Some("NXDOMAIN"), true)];
+    Picture { hosts, cells, incidents: vec![incident], ..Picture::default() }
+}
+
+fn named(name: &str) -> HostNow {
+    HostNow { name: name.to_owned(), zone: None, agent: None, scheme: None }
+}
+
+/// A cell from the first host to a target, as its latest second was.
+fn probed(to: u32, reply: Option<&str>, success: bool) -> CellNow {
+    let took_ns = success.then_some(Nanos(1_500_000));
+    CellNow {
+        from: 0,
+        to,
+        over: Over::Url,
+        state: State::Unknown,
+        p50_ns: None,
+        p99_ns: None,
+        sent: 0,
+        lost: 0,
+        usual_ns: None,
+        probe: Some(ProbeNow { success, took_ns, reply: reply.map(str::to_owned) }),
+    }
+}
+
+/// Rules made for `blackbox_exporter` find its names; nothing is told that was not seen.
+#[test]
+fn targets_are_told_as_probes_and_hosts_are_not() {
+    let mut picture = full();
+    picture.hosts.push(HostNow { agent: Some(agent()), ..named("b") });
+    picture.hosts.push(named("port"));
+    picture.cells.extend([probed(3, None, true), probed(4, None, true)]);
+    let told = lines(&told(&picture, &Totals::default(), Form::Text));
+    let probes: Vec<&String> = told.iter().filter(|line| line.starts_with("probe_")).collect();
+    let expected = [
+        "probe_success{from=\"a\",to=\"api\"} 0",
+        "probe_success{from=\"a\",to=\"names\"} 1",
+        "probe_success{from=\"a\",to=\"port\"} 1",
+        "probe_duration_seconds{from=\"a\",to=\"names\"} 0.0015",
+        "probe_duration_seconds{from=\"a\",to=\"port\"} 0.0015",
+        "probe_http_status_code{from=\"a\",to=\"api\"} 503",
+        "probe_dns_query_succeeded{from=\"a\",to=\"names\"} 1",
+    ];
+    assert_eq!(probes, expected);
+    let reply = "sonde_target_reply_info{from=\"a\",to=\"names\",protocol=\"dns\",reply=\"NXDOMAIN\"} 1".to_owned();
+    assert!(told.contains(&reply), "{told:#?}");
 }
 
 #[test_case(include_str!("../../../../packaging/prometheus/sonde.rules.yml"); "rules")]
@@ -284,7 +332,10 @@ fn what_is_shipped_for_others_names_metrics_that_there_are(shipped: &str) {
     // A native histogram is asked for by its bare name.
     let is_known = |name: &str| known.contains(name) || known.contains(format!("{name}_bucket").as_str());
     let letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == ':';
-    let named: Vec<&str> = shipped.split(|other| !letter(other)).filter(|word| word.starts_with("sonde_")).collect();
+    let named: Vec<&str> = shipped
+        .split(|other| !letter(other))
+        .filter(|word| word.starts_with("sonde_") || word.starts_with("probe_"))
+        .collect();
     assert!(named.len() > 5, "{named:?}");
     let unknown: Vec<_> = named.into_iter().filter(|name| !is_known(name)).collect();
     assert!(unknown.is_empty(), "{unknown:?}, of {known:?}");

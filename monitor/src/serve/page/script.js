@@ -121,7 +121,8 @@ function describe(cell) {
   const from = picture.hosts[cell.from].name;
   const to = picture.hosts[cell.to].name;
   const usual = cell.usual_ns ? `, usually ${time(cell.usual_ns)}` : '';
-  return `${from} → ${to} by ${cell.over}: ${STATES[cell.state][2]}; p50 ${time(cell.p50_ns)}${usual}, p99 ${time(cell.p99_ns)}, ${share(cell.lost, cell.sent)} lost in the last whole minute`;
+  const reply = cell.probe && cell.probe.reply ? `, latest reply ${cell.probe.reply}` : '';
+  return `${from} → ${to} by ${cell.over}: ${STATES[cell.state][2]}${reply}; p50 ${time(cell.p50_ns)}${usual}, p99 ${time(cell.p99_ns)}, ${share(cell.lost, cell.sent)} lost in the last whole minute`;
 }
 
 // -- the mesh --------------------------------------------------------------------------------------------------------------------------------

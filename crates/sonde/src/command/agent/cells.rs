@@ -1,22 +1,33 @@
 //! What was assigned, as the prober is told it, and what the prober tells, as beats.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use endpoint::clock::Monotonic;
 use endpoint::control::Credential;
 use endpoint::prober::{Assignment as Probing, Target};
-use logbook::monitor::talk::{Assignment, Beat, CellBeat, CellTask, Health, Over};
+use logbook::monitor::talk::{Assignment, Beat, CellBeat, CellTask, Health, Over, Program};
 use measure::method::Carrier;
+use measure::outcome::replies::Kind;
 use measure::prober::CellId;
 use measure::prober::second::{Second, Tally};
 use measure::unit::{Instant, Nanos};
+use protocol::application::Application;
 use protocol::native::PORT;
 use protocol::native::key::Key;
+
+use crate::command::application::{ApplicationOptions, Whom, expected};
+
+/// Replies of programs at work, by cell and kind.
+type Replies = BTreeMap<CellId, BTreeMap<String, Kind>>;
 
 /// Cells at the most.
 const MOST: usize = 4_096;
 /// Nothing is asked more often.
 const SHORTEST: Nanos = Nanos::millis(1);
+/// A program at work has other users.
+const SHORTEST_PROGRAM: Nanos = Nanos::millis(10);
 /// Nothing is asked more seldom.
 const LONGEST: Nanos = Nanos::secs(3_600);
 /// How long an answer may take at the least and at the most.
@@ -60,8 +71,8 @@ impl Cells {
         self.key.clone_from(&assignment.key);
         let mut known: BTreeMap<(&str, Over), (CellId, &CellTask)> =
             before.iter().map(|(cell, task)| ((task.to.as_str(), task.over), (*cell, task))).collect();
-        for task in &assignment.cells {
-            if let Err(text) = check(task, self.tasks.len()) {
+        for task in assignment.cells.iter().chain(&assignment.programs) {
+            if let Err(text) = check(task, self.tasks.len()).and_then(|()| target(task).map(drop)) {
                 refuse(&task.to, task.over, text);
                 continue;
             }
@@ -75,7 +86,7 @@ impl Cells {
         self.gone.extend(
             before.into_iter().filter(|(cell, _)| !tasks.contains_key(cell)).map(|(cell, task)| (cell, (task, now))),
         );
-        let cells = self.tasks.iter().map(|(cell, task)| (*cell, target(task))).collect();
+        let cells = self.tasks.iter().filter_map(|(cell, task)| Some((*cell, target(task).ok()?))).collect();
         let timeout = assignment.timeout_ns.clamp(TIMEOUT.0, TIMEOUT.1);
         (Probing { timeout, credential: key.map(Credential::from), cells }, refused)
     }
@@ -92,11 +103,11 @@ impl Cells {
     }
 
     /// A second as it is told.
-    pub fn beat(&self, second: Second, dropped: Option<u64>, own: Health) -> Beat {
+    pub fn beat(&self, second: Second, dropped: Option<u64>, own: Health, mut replies: Replies) -> Beat {
         let own = Health { slip_ns: second.slip, late: second.late(), dropped, ..own };
         let cell = |(cell, tally): (CellId, Tally)| {
             let (to, over) = self.name(cell)?;
-            Some(told(to, over, tally))
+            Some(CellBeat { replies: replies.remove(&cell).unwrap_or_default(), ..told(to, over, tally) })
         };
         Beat {
             seq: second.number + 1,
@@ -120,29 +131,55 @@ fn told(to: &str, over: Over, tally: Tally) -> CellBeat {
         send_failed: tally.send_failed,
         duplicated: tally.duplicated,
         times_ns: tally.times.into_iter().map(|took| took.0).collect(),
+        replies: BTreeMap::new(),
     }
 }
 
-fn target(task: &CellTask) -> Target {
+fn target(task: &CellTask) -> Result<Target, String> {
+    if let Some(program) = &task.program {
+        let (whom, application) = question(program)?;
+        let port = whom.far.port.unwrap_or(application.protocol.port);
+        let question = Some(Arc::new(application));
+        return Ok(Target { host: whom.far.host, port, carrier: Carrier::Tcp, every: task.every_ns, question });
+    }
     let carrier = match task.over {
         Over::Udp => Carrier::Udp,
         Over::Tcp => Carrier::Tcp,
         Over::Icmp => Carrier::Icmp,
         Over::TcpConnect => Carrier::TcpConnect,
+        Over::Url => return Err("without a program nobody is asked by a URL".to_owned()),
     };
     let port = match task.over {
         Over::Icmp => 0,
-        Over::Udp | Over::Tcp | Over::TcpConnect => task.port.unwrap_or(PORT),
+        Over::Udp | Over::Tcp | Over::TcpConnect | Over::Url => task.port.unwrap_or(PORT),
     };
-    Target { host: task.address.clone(), port, carrier, every: task.every_ns }
+    Ok(Target { host: task.address.clone(), port, carrier, every: task.every_ns, question: None })
+}
+
+/// The program that is asked, and the question. Its files are read here and now.
+fn question(program: &Program) -> Result<(Whom, Application), String> {
+    let whom: Whom = program.url.parse().map_err(|error| format!("{} {error}", program.url))?;
+    let file = |file: &Option<String>| file.as_ref().map(PathBuf::from);
+    let options = ApplicationOptions {
+        ca: file(&program.ca),
+        tls_name: program.tls_name.clone(),
+        insecure: program.insecure,
+        headers: file(&program.headers),
+        password_file: file(&program.password_file),
+        expect: program.expect.as_deref().map(expected).transpose()?,
+        ..ApplicationOptions::default()
+    };
+    let application = options.application(Some(&whom)).map_err(|failure| failure.told.what)?;
+    Ok((whom, application.ok_or_else(|| format!("{} is no URL", program.url))?))
 }
 
 fn check(task: &CellTask, before: usize) -> Result<(), String> {
     if before >= MOST {
         return Err(format!("more than {MOST} cells from one host"));
     }
-    if !(SHORTEST..=LONGEST).contains(&task.every_ns) {
-        return Err(format!("every {}: from {SHORTEST} to {LONGEST} is possible", task.every_ns));
+    let shortest = if task.program.is_some() { SHORTEST_PROGRAM } else { SHORTEST };
+    if !(shortest..=LONGEST).contains(&task.every_ns) {
+        return Err(format!("every {}: from {shortest} to {LONGEST} is possible", task.every_ns));
     }
     Ok(())
 }
@@ -158,12 +195,21 @@ mod tests {
             port: Some(7_663),
             over: Over::Udp,
             every_ns: every,
+            program: None,
         }
     }
 
     fn assignment(cells: Vec<CellTask>, key: Option<&str>) -> Assignment {
         let key = key.map(str::to_owned);
-        Assignment { revision: 1, host: "here".into(), port: None, key, timeout_ns: Nanos::secs(1), cells }
+        Assignment {
+            revision: 1,
+            host: "here".into(),
+            port: None,
+            key,
+            timeout_ns: Nanos::secs(1),
+            cells,
+            programs: Vec::new(),
+        }
     }
 
     fn asked(cells: &mut Cells, assignment: &Assignment) -> Vec<CellId> {

@@ -188,7 +188,15 @@ mod tests {
         let folder = Folder::of(Some(&place.path().join("a/b"))).unwrap();
         assert_eq!(folder.assigned(), None);
         let (host, key) = ("a".to_owned(), Some("sonde-key-1:00".to_owned()));
-        let assigned = Assignment { revision: 7, host, port: Some(1), key, timeout_ns: Nanos(5), cells: Vec::new() };
+        let assigned = Assignment {
+            revision: 7,
+            host,
+            port: Some(1),
+            key,
+            timeout_ns: Nanos(5),
+            cells: Vec::new(),
+            programs: Vec::new(),
+        };
         folder.keep(&assigned).unwrap();
         assert_eq!(folder.assigned(), Some(assigned.clone()));
         let text = fs::read_to_string(folder.path().join("assignment.json")).unwrap();

@@ -127,7 +127,8 @@ impl Work {
     fn measure(&self, assignment: &Assignment) {
         let (probing, refused) = lock(&self.cells).assign(assignment);
         let asked = |to: &str, over: Over| {
-            to == assignment.host || assignment.cells.iter().any(|cell| cell.to == to && cell.over == over)
+            to == assignment.host
+                || assignment.cells.iter().chain(&assignment.programs).any(|cell| cell.to == to && cell.over == over)
         };
         self.desk.assigned(assignment.revision, asked);
         for refused in refused {
@@ -162,9 +163,9 @@ impl Work {
         while let Ok(told) = told.recv() {
             match told {
                 Told::Began(number) => watch.began(number),
-                Told::Second { second, dropped } => {
+                Told::Second { second, dropped, replies } => {
                     let (own, left) = (watch.of(second.number), second.left());
-                    let beat = lock(&self.cells).beat(second, dropped, own);
+                    let beat = lock(&self.cells).beat(second, dropped, own, replies);
                     self.desk.beat(beat, left);
                 }
                 Told::Trouble { cell, error } => self.trouble(cell, Some(error.to_string())),

@@ -81,7 +81,7 @@ impl Tally {
             Event::Started { .. } => !std::mem::replace(&mut self.started, true),
             Event::Second { second, .. } => self.second(second),
             Event::Carried { interval, .. } => !interval.omitted && self.streams.take(interval, self.threads),
-            Event::Exchange(_) | Event::Split(_) | Event::SamplesDropped { .. } => false,
+            Event::Exchange(_) | Event::Split(_) | Event::Replies(_) | Event::SamplesDropped { .. } => false,
         }
     }
 

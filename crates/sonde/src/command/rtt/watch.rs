@@ -1,5 +1,6 @@
 //! What listens to a measurement while it runs: the progress line, the events, the file of samples.
 
+use std::collections::BTreeMap;
 use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,6 +9,7 @@ use endpoint::stop::Stop;
 use logbook::event::{Line, Start, ThreadInterval, ThreadSecond};
 use measure::event::{Event, Exchange, Fate, Parts, Second};
 use measure::method::{LoopKind, Method};
+use measure::outcome::replies::Kind;
 use measure::recorder::Values;
 use measure::statistics::payload::encode;
 use measure::statistics::split::split;
@@ -85,6 +87,11 @@ impl<'a> Watch<'a> {
                     live.stamped.push(parts);
                 }
             }
+            Event::Replies(ref kinds) => {
+                if let Some(live) = &mut self.live {
+                    live.heard(kinds);
+                }
+            }
             Event::SamplesDropped { count } => {
                 if let Some(samples) = &mut self.samples {
                     samples.dropped(count);
@@ -125,12 +132,14 @@ struct Live {
     kind: LoopKind,
     values: Values,
     stamped: Vec<Parts>,
+    replies: BTreeMap<String, Kind>,
     glances: Glances,
 }
 
 impl Live {
     fn new(kind: LoopKind) -> Self {
-        Self { kind, values: Values::new(), stamped: Vec::new(), glances: Glances::begin() }
+        let (stamped, replies) = (Vec::new(), BTreeMap::new());
+        Self { kind, values: Values::new(), stamped, replies, glances: Glances::begin() }
     }
 
     /// Those that the recorder takes: a clock that stepped back between begin and end makes none.
@@ -138,6 +147,13 @@ impl Live {
         let took = exchange.received.zip(exchange.begins(self.kind)).and_then(|(to, from)| to.since(from));
         if let Some(Nanos(nanos)) = took.filter(|_| exchange.fate == Fate::Answered) {
             self.values.record(nanos);
+        }
+    }
+
+    /// Replies of a program at work, by kind.
+    fn heard(&mut self, kinds: &BTreeMap<String, Kind>) {
+        for (name, kind) in kinds {
+            self.replies.entry(name.clone()).or_insert(Kind { count: 0, ..*kind }).count += kind.count;
         }
     }
 
@@ -150,6 +166,7 @@ impl Live {
             split: split(&mem::take(&mut self.stamped)),
             disturbance: Some(disturbance),
             dropped,
+            replies: mem::take(&mut self.replies),
             ..ThreadSecond::bare(thread, second)
         }
     }

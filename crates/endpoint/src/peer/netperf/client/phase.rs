@@ -160,7 +160,11 @@ fn shows_life(event: &Event) -> bool {
     match event {
         Event::Second { second, .. } => second.counts.answered > 0,
         Event::Carried { interval, .. } => interval.carried.bytes > Bytes(0),
-        Event::Started { .. } | Event::Exchange(_) | Event::Split(_) | Event::SamplesDropped { .. } => false,
+        Event::Started { .. }
+        | Event::Exchange(_)
+        | Event::Split(_)
+        | Event::Replies(_)
+        | Event::SamplesDropped { .. } => false,
     }
 }
 

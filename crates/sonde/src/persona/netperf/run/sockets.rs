@@ -242,7 +242,7 @@ impl Listener {
                     samples.dropped(count);
                 }
             }
-            Event::Split(_) => {}
+            Event::Split(_) | Event::Replies(_) => {}
         }
     }
 

@@ -82,7 +82,7 @@ impl<'a> Listener<'a> {
                     samples.dropped(*count);
                 }
             }
-            Event::Carried { .. } | Event::Split(_) => {}
+            Event::Carried { .. } | Event::Split(_) | Event::Replies(_) => {}
         }
     }
 

@@ -1,0 +1,93 @@
+//! A connection whose thread waits for others too: nothing here waits, and nothing is made anew.
+
+use measure::unit::Instant;
+use protocol::application::number::nearest;
+use protocol::application::{Reply, Speech};
+use rustix::net::RecvFlags;
+
+use super::{Framed, Look, Trouble};
+use crate::clock::Monotonic;
+
+/// What has come on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// A reply.
+    Reply {
+        /// To which request.
+        number: u64,
+        /// Whether the request counts as answered.
+        sound: bool,
+        /// When it was in our hands.
+        at: Instant,
+        /// Whether the server has said that it answers nothing behind this on the connection: what is out on it was not served.
+        closes: bool,
+    },
+    /// Something that is none of the protocol, in the place of the reply to this request, where one was out. Nothing more is asked here.
+    Corrupt(Option<u64>),
+    /// Nothing more for now.
+    Nothing,
+    /// The connection has ended: [`Framed::fallen`] names the requests that went down with it.
+    End,
+}
+
+impl<S: Speech> Framed<S> {
+    /// Sends request `number`, a copy of `request`; false where the connection has ended, and the request has not left. The rest of one that did not
+    /// go at once goes with what is heard or asked next.
+    pub fn ask(&mut self, number: u64, request: &mut [u8]) -> bool {
+        if self.spent {
+            return false;
+        }
+        self.numbered = number.wrapping_add(1);
+        self.speech.mark(request, number);
+        self.refresh().is_ok() && self.flush_now().is_ok() && self.put(request).is_ok()
+    }
+
+    /// The number of requests that have no reply yet.
+    pub fn unanswered(&self) -> usize {
+        self.outstanding.len()
+    }
+
+    /// Whether the connection has brought a reply.
+    pub fn is_fruitful(&self) -> bool {
+        self.fruitful
+    }
+
+    /// Whether nothing more can be asked here.
+    pub fn is_spent(&self) -> bool {
+        self.spent
+    }
+
+    /// Takes the next of what has come.
+    pub fn hear(&mut self) -> Heard {
+        while !self.spent {
+            let oldest = self.outstanding.front().copied();
+            match self.look(RecvFlags::DONTWAIT) {
+                Ok(Look::Reply(digest)) => {
+                    let at = Monotonic::now();
+                    // A reply to nobody ends no request.
+                    let Some(oldest) = oldest else { continue };
+                    let Reply { kind, sound, number, closes } = digest.reply;
+                    self.tally.count(kind, sound, digest.octets);
+                    let number = number.map_or(oldest, |low| nearest(low, self.speech.mark_bits(), oldest));
+                    return Heard::Reply { number, sound, at, closes };
+                }
+                Ok(Look::Something) => {}
+                Ok(Look::Nothing) => match self.flush_now() {
+                    Ok(_) => return Heard::Nothing,
+                    Err(_) => self.spend(),
+                },
+                Err(Trouble::Foreign(_)) => {
+                    self.spend();
+                    return Heard::Corrupt(self.lost.pop_front());
+                }
+                Err(_) => self.spend(),
+            }
+        }
+        Heard::End
+    }
+
+    /// The next request that went down with the connection.
+    pub fn fallen(&mut self) -> Option<u64> {
+        self.lost.pop_front()
+    }
+}
