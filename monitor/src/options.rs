@@ -182,7 +182,7 @@ Exit status: 0 where every way was answered at least once; 1 where one was not; 
 /// Whom to watch, and how.
 #[derive(Clone, Debug, Args)]
 pub struct Options {
-    /// Hosts: names or addresses, with :PORT if `sonde serve` is not at 7663; or URLs of programs, as in redis://db1
+    /// Hosts: names or addresses, with :PORT if `sonde serve` is not at 7663; or URLs of programs, as in `redis://db1`
     #[arg(required = true, value_name = "HOST")]
     pub hosts: Vec<String>,
     /// By these protocols alone; repeatable [default: TCP and UDP where `sonde serve` answers, ICMP where the host does, else a handshake]

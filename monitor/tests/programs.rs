@@ -122,8 +122,7 @@ fn an_option_that_no_url_knows_is_refused(words: &[&str], told: &str) {
 #[test]
 fn options_reach_those_who_know_them() {
     let help = ended(Command::new(sonde()).args(["rtt", "gopher://127.0.0.1"]), LIMIT);
-    let known =
-        help.stderr.split_once("It speaks ").map(|(_, known)| known).unwrap_or_else(|| panic!("{}", help.told()));
+    let known = help.stderr.split_once("It speaks ").map_or_else(|| panic!("{}", help.told()), |(_, known)| known);
     let schemes: Vec<&str> = known.split([',', ' ', '\n', '\'']).filter_map(|word| word.strip_suffix("://")).collect();
     assert!(schemes.len() > 20, "{}", help.told());
     let options: [&[&str]; 5] = [

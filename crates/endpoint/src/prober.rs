@@ -118,7 +118,7 @@ enum Order {
     /// A way to a cell, new or in place of another.
     Way {
         cell: CellId,
-        way: Way,
+        way: Box<Way>,
         said: Option<Said>,
     },
     /// There is no way to a cell: unless there was one before, its requests end like this.
@@ -263,7 +263,7 @@ impl Turns {
         while let Some(order) = self.orders.take() {
             match order {
                 Order::Cells { timeout, cells } => self.assign(timeout, cells),
-                Order::Way { cell, way, said } => self.open(cell, way, said),
+                Order::Way { cell, way, said } => self.open(cell, *way, said),
                 Order::Cannot { cell, fate } => self.cannot(cell, fate),
                 Order::Answer => drop(self.tell.send(Told::Here)),
                 Order::End => return false,
@@ -340,13 +340,15 @@ impl Turns {
     fn cannot(&mut self, cell: CellId, fate: Fate) {
         match self.cells.get_mut(&cell) {
             // What there was goes on: it says itself what becomes of requests.
-            Some(Cell::Linked { .. } | Cell::Connected(_)) | None => {}
-            Some(Cell::Talking(Conversation { talking: Some(_), .. })) => {}
+            Some(Cell::Linked { .. } | Cell::Connected(_) | Cell::Talking(Conversation { talking: Some(_), .. }))
+            | None => {}
             Some(found @ Cell::Talking(_)) => {
                 let Cell::Talking(Conversation { held, .. }) = std::mem::replace(found, Cell::Cannot(fate)) else {
                     return;
                 };
-                held.into_iter().for_each(|seq| self.machine.end(cell, seq, End::Unsent(fate)));
+                for seq in held {
+                    self.machine.end(cell, seq, End::Unsent(fate));
+                }
             }
             Some(found @ (Cell::Waiting | Cell::Cannot(_))) => {
                 *found = Cell::Cannot(fate);
@@ -479,7 +481,9 @@ impl Turns {
         if latest != self.began {
             self.began = latest;
             // Nobody listens only where all of this ends.
-            let _ = latest.map(|number| self.tell.send(Told::Began(number)));
+            if let Some(number) = latest {
+                let _ = self.tell.send(Told::Began(number));
+            }
         }
     }
 

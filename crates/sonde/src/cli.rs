@@ -71,7 +71,7 @@ enum Command {
     /// answer (filtered), each with TTL, window and options. It makes no connection: the kernel resets accepted ones.
     Syn(syn::options::SynOptions),
     /// Replay recorded traffic: a CSV of time,size, a playback file of sockperf, or one flow of a capture
-    Replay(replay::options::ReplayOptions),
+    Replay(Box<replay::options::ReplayOptions>),
     /// Check a host: addresses, route, path MTU, ICMP echo, ports and the known program at each
     Check(check::CheckOptions),
     /// Measure between many hosts by a plan: pairs, methods, repeats
@@ -228,14 +228,14 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
     match command {
         Command::Measuring(Measuring::Rtt(options)) => rtt::run(*options, words, output),
         Command::Paths(options) => paths::run(*options, words, output),
-        Command::Measuring(Measuring::Load(options)) => load::run(options, words, output),
-        Command::Measuring(Measuring::Throughput(options)) => throughput::run(options, &words, output),
+        Command::Measuring(Measuring::Load(options)) => load::run(*options, words, output),
+        Command::Measuring(Measuring::Throughput(options)) => throughput::run(*options, &words, output),
         Command::Compare(options) => compare::run(&options, words, output),
         Command::Sweep(options) => sweep::run(&options, words, output),
         Command::Why(options) => why::run(&options, words, output),
         Command::Syn(options) => syn::run(options, words, output),
         Command::Look(options) => look::run(&options, words, output),
-        Command::Replay(options) => replay::run(options, words, output),
+        Command::Replay(options) => replay::run(*options, words, output),
         Command::Check(options) => check::run(&options, output),
         Command::Run(options) => run::run(&options, words, output),
         Command::Watch(options) => Err(monitor::become_it("watch", &options.words)),

@@ -207,7 +207,7 @@ impl Keeper {
                 let until = Monotonic::now().after(self.linger);
                 self.replaced.extend(before.into_iter().chain(kept.broken.take()).map(|before| (until, before)));
                 (kept.due, kept.pause, kept.opened) = (renew, PAUSE, Monotonic::now());
-                self.prober.send(Asking::Way { cell, way, said: kept.said.clone() });
+                self.prober.send(Asking::Way { cell, way: Box::new(way), said: kept.said.clone() });
                 if kept.trouble.take().is_some() {
                     let _ = self.tell.send(Told::Well(cell));
                 }

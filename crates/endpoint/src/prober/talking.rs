@@ -157,7 +157,9 @@ impl Turns {
                     }
                 }
                 Heard::Corrupt(number) => {
-                    number.into_iter().for_each(|seq| self.machine.end(cell, seq, End::Corrupt));
+                    if let Some(seq) = number {
+                        self.machine.end(cell, seq, End::Corrupt);
+                    }
                 }
                 Heard::Nothing => return,
                 Heard::End => return self.hang_up(cell, false),

@@ -90,8 +90,8 @@ fn closing(line: &str, _answered: u64) -> Option<String> {
 }
 
 /// A server that speaks something else.
-fn gibberish(_line: &str, _answered: u64) -> Option<String> {
-    Some("220 mail.test ESMTP\r\n".to_owned())
+fn gibberish(line: &str, _answered: u64) -> Option<String> {
+    (!line.is_empty()).then(|| "220 mail.test ESMTP\r\n".to_owned())
 }
 
 /// A name server that knows no name.

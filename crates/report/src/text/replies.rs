@@ -105,6 +105,7 @@ mod tests {
         };
         let phases = Phases {
             connect: phase(100_000),
+            resumed: None,
             tls: Some(phase(900_000)),
             greeting: None,
             wait: phase(300_000),

@@ -225,8 +225,9 @@ impl ApplicationOptions {
                 .hint("ask with postgres://USER@HOST or mysql://USER@HOST"));
         }
         if let Some(option) = self.is_of_tls().filter(|_| protocol.is_none_or(|protocol| protocol.tls.is_none())) {
-            return Err(Failure::usage(format!("{option} is for TLS"))
-                .hint("ask with https://, or another protocol within TLS (`sonde rtt --help` lists them under --app)"));
+            return Err(Failure::usage(format!("{option} is for TLS")).hint(
+                "ask with https://, or another protocol within TLS (`sonde rtt --help` lists them under --app)",
+            ));
         }
         let named = logs_in || protocol.is_some_and(|protocol| protocol.name() == "sip");
         if let Some(url) = url.filter(|url| url.user.is_some() && !named) {

@@ -23,12 +23,12 @@ pub enum Measuring {
     /// Measure latency and loss at a given message rate
     ///
     /// SIGINT, SIGTERM and SIGHUP end a run with the results so far. SIGQUIT (Ctrl-\) prints the numbers so far. See `sonde rtt --help`.
-    Load(LoadOptions),
+    Load(Box<LoadOptions>),
     /// Measure throughput of streams, its bottleneck and the latency under load
     ///
     /// Ctrl-C (SIGINT), SIGTERM and SIGHUP end a run; sonde prints and writes the results so far. A second Ctrl-C or SIGTERM ends it at
     /// once.
-    Throughput(ThroughputOptions),
+    Throughput(Box<ThroughputOptions>),
 }
 
 /// A command line of which nothing else is expected.
@@ -58,7 +58,7 @@ pub fn method_of(words: Vec<String>) -> Result<Method, Failure> {
     })?;
     match line.command {
         Measuring::Rtt(options) => rtt::method(&Plan::of(*options)?),
-        Measuring::Load(options) => rtt::method(&load::plan::of(options)?),
-        Measuring::Throughput(options) => throughput::method(options),
+        Measuring::Load(options) => rtt::method(&load::plan::of(*options)?),
+        Measuring::Throughput(options) => throughput::method(*options),
     }
 }

@@ -43,7 +43,7 @@ Examples:
 pub struct LoadOptions {
     /// The peer: a name or an address, with :PORT if it is not 7663, or the URL of a program at work
     ///
-    /// It runs `sonde serve`, or is a program that answers in its own protocol, as in redis://db1. Without HOST sonde measures loopback, and
+    /// It runs `sonde serve`, or is a program that answers in its own protocol, as in `redis://db1`. Without HOST sonde measures loopback, and
     /// the output says so.
     #[arg(value_name = "HOST")]
     pub host: Option<Whom>,

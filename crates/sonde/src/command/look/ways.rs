@@ -216,8 +216,8 @@ mod tests {
         Found { address: 0, at, host, reach: &reach, named: Some(named), key: false }.ways()
     }
 
-    fn known(service: Service) -> Option<ServiceFinding> {
-        Some(ServiceFinding::Known { service, state: None })
+    fn known(service: Service) -> ServiceFinding {
+        ServiceFinding::Known { service, state: None }
     }
 
     #[test]
@@ -239,8 +239,8 @@ mod tests {
     fn no_series_of_handshakes_is_made_with_who_counts_them() {
         let handshake = |port, service| ways("db1", port, service)[1].clone();
         for (port, service) in [
-            (5_000, known(Service::Mysql)),
-            (5_000, known(Service::Ssh)),
+            (5_000, Some(known(Service::Mysql))),
+            (5_000, Some(known(Service::Ssh))),
             (3_306, Some(ServiceFinding::Closed { asked: vec![Service::Mysql] })),
             (3_306, None),
             (22, Some(ServiceFinding::Silent { asked: vec![Service::Ssh] })),
@@ -248,12 +248,12 @@ mod tests {
             let way = handshake(port, service);
             assert!(way.trouble.as_ref().is_some_and(|why| why.contains("shuts out hosts")), "{way:?}");
         }
-        assert_eq!((handshake(6_379, known(Service::Redis)).trouble, handshake(25, None).trouble), (None, None));
+        assert_eq!((handshake(6_379, Some(known(Service::Redis))).trouble, handshake(25, None).trouble), (None, None));
     }
 
     #[test]
     fn a_program_that_is_not_measured_says_how_it_is() {
-        let trouble = |host, port, service| ways(host, port, known(service))[2].trouble.clone().unwrap();
+        let trouble = |host, port, service| ways(host, port, Some(known(service)))[2].trouble.clone().unwrap();
         assert!(trouble("db1", 3_306, Service::Mysql).ends_with("sonde rtt mysql://USER@db1"));
         assert!(trouble("db1", 3_307, Service::Mysql).ends_with("sonde rtt mysql://USER@db1:3307"));
         assert!(trouble("fd00::2", 8_443, Service::Tls).ends_with("sonde rtt https://[fd00::2]:8443/PATH"));

@@ -109,7 +109,8 @@ fn dropped(server: &Server) -> u64 {
 #[test]
 fn a_look_at_its_port_names_each_program() {
     let signed = Signed::good();
-    let (mariadb, postgres) = (real::mariadb(&[]).map(|(server, _)| server), real::postgres(&[]).map(|(server, _)| server));
+    let (mariadb, postgres) =
+        (real::mariadb(&[]).map(|(server, _)| server), real::postgres(&[]).map(|(server, _)| server));
     let measured = [
         ("redis", "", real::redis(&[])),
         ("memcached", "", real::memcached()),
