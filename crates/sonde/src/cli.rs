@@ -9,7 +9,7 @@ use crate::command::argv::{Bare, Glance};
 use crate::command::everywhere::Everywhere;
 use crate::command::measuring::Measuring;
 use crate::command::{
-    agent, argv, check, compare, completions, explain, export, forward, help, key, lab, load, look, machine, man,
+    agent, argv, check, compare, completions, dns, explain, export, forward, help, key, lab, load, look, machine, man,
     matrix, monitor, orientation, pages, paths, profile, reference, replay, rtt, run, runs, serve, show, study, sweep,
     syn, throughput, why,
 };
@@ -70,6 +70,11 @@ enum Command {
     /// Sends SYNs through a raw socket, which needs `CAP_NET_RAW`. It distinguishes SYN-ACK (open), RST (closed), ICMP errors and no
     /// answer (filtered), each with TTL, window and options. It makes no connection: the kernel resets accepted ones.
     Syn(syn::options::SynOptions),
+    /// Measure the round-trip time of a DNS question: NAME, @SERVER and type as dig has them
+    ///
+    /// The same as `sonde rtt dns://SERVER/NAME?type=TYPE`. The same name each time is answered from the server's cache. sonde asks 100
+    /// times a second unless a schedule is given.
+    Dns(Box<dns::DnsOptions>),
     /// Replay recorded traffic: a CSV of time,size, a playback file of sockperf, or one flow of a capture
     Replay(Box<replay::options::ReplayOptions>),
     /// Check a host: addresses, route, path MTU, ICMP echo, ports and the known program at each
@@ -234,6 +239,7 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Sweep(options) => sweep::run(&options, words, output),
         Command::Why(options) => why::run(&options, words, output),
         Command::Syn(options) => syn::run(options, words, output),
+        Command::Dns(options) => dns::run(*options, words, output),
         Command::Look(options) => look::run(&options, words, output),
         Command::Replay(options) => replay::run(*options, words, output),
         Command::Check(options) => check::run(&options, output),

@@ -7,6 +7,7 @@ pub mod check;
 pub mod compare;
 pub mod completions;
 pub mod deliver;
+pub mod dns;
 pub mod everywhere;
 pub mod explain;
 pub mod export;

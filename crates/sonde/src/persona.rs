@@ -19,6 +19,7 @@ pub mod ping;
 pub mod pkb;
 pub mod process;
 pub mod record;
+pub mod redis_cli;
 pub mod sockperf;
 
 use std::ffi::{OsStr, OsString};
@@ -36,6 +37,7 @@ pub static ALL: &[&Persona] = &[
     &hping3::PERSONA,
     &ping::PERSONA,
     &pkb::PERSONA,
+    &redis_cli::PERSONA,
 ];
 
 /// Whom the binary is called as: the file name of its first word, whatever folder it lies in.

@@ -23,6 +23,7 @@ pub static PERSONA: Persona = Persona {
     about: "hping3-compatible TCP probes: same command line and output; see `sonde hping3 --help`",
     help: || format!("{EXAMPLES}\n{}", usage::help()),
     colours: ColorChoice::Never,
+    linked: true,
     play,
 };
 

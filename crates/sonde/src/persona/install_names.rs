@@ -28,10 +28,15 @@ pub struct InstallNamesOptions {
 
 /// What the list of commands says of it.
 pub fn about() -> String {
-    let names: Vec<&str> = persona::ALL.iter().map(|persona| persona.name).collect();
+    let names: Vec<&str> = linked().collect();
     let names = names.join(", ");
     let (first, last) = names.rsplit_once(", ").unwrap_or(("", &names));
     format!("Create links to this program named {first} and {last}")
+}
+
+/// The names of the links.
+fn linked() -> impl Iterator<Item = &'static str> {
+    persona::ALL.iter().filter(|persona| persona.linked).map(|persona| persona.name)
 }
 
 /// What stands where a link is to be.
@@ -54,7 +59,7 @@ pub fn run(options: &InstallNamesOptions, output: &Output) -> Result<Exit, Failu
     let binary = std::env::current_exe()
         .and_then(|path| path.canonicalize())
         .map_err(|error| Failure::usage(format!("cannot tell where this binary lies: {error}")))?;
-    let places: Vec<PathBuf> = persona::ALL.iter().map(|persona| folder.join(persona.name)).collect();
+    let places: Vec<PathBuf> = linked().map(|name| folder.join(name)).collect();
     let found: Vec<Place> = places.iter().map(|path| look(path, &binary)).collect::<Result<_, _>>()?;
     for (path, found) in places.iter().zip(found) {
         if found == Place::Free {

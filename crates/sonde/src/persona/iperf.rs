@@ -24,6 +24,7 @@ pub static PERSONA: Persona = Persona {
     about: "iperf 2-compatible client and server: same command line and output; see `sonde iperf --help`",
     help: || format!("{EXAMPLES}\n{}", usage::help()),
     colours: ColorChoice::Never,
+    linked: true,
     play,
 };
 

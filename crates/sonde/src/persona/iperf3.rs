@@ -26,6 +26,7 @@ pub static PERSONA: Persona = Persona {
     about: "iperf3-compatible client and server: same command line and output; see `sonde iperf3 --help`",
     help: || format!("{EXAMPLES}\n{}", usage::help()),
     colours: ColorChoice::Never,
+    linked: true,
     play,
 };
 

@@ -34,6 +34,7 @@ pub static CLIENT: Persona = Persona {
     about: "netperf-compatible client: same command line and output; see `sonde netperf --help`",
     help: || format!("{CLIENT_EXAMPLES}{}", usage::GLOBAL),
     colours: ColorChoice::Never,
+    linked: true,
     play: client,
 };
 
@@ -44,6 +45,7 @@ pub static SERVER: Persona = Persona {
     about: "netserver-compatible server, for netperf and `sonde netperf`; see `sonde netserver --help`",
     help: || format!("{SERVER_EXAMPLES}{}", usage::SERVER),
     colours: ColorChoice::Never,
+    linked: true,
     play: server,
 };
 

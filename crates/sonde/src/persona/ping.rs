@@ -25,6 +25,7 @@ pub static PERSONA: Persona = Persona {
     help: || format!("{EXAMPLES}{}", usage::text()),
     // It knows no colours, but bells and backspaces, which are not to be taken for colours and left out.
     colours: ColorChoice::AlwaysAnsi,
+    linked: true,
     play,
 };
 

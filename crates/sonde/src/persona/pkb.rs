@@ -40,6 +40,7 @@ pub static PERSONA: Persona = Persona {
     about: "PerfKit Benchmarker-compatible network benchmarks: same flags and samples; see `sonde pkb --help`",
     help: || format!("{EXAMPLES}\n{}", help::usage()),
     colours: ColorChoice::Never,
+    linked: true,
     play,
 };
 

@@ -25,6 +25,7 @@ pub static PERSONA: Persona = Persona {
     about: "sockperf-compatible client and server: same command line and output; see `sonde sockperf --help`",
     help: || format!("{EXAMPLES}\n{}", usage::general()),
     colours: ColorChoice::Auto,
+    linked: true,
     play,
 };
 

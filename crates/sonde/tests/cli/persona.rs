@@ -20,7 +20,7 @@ fn links_are_made_once_and_stay() {
     let folder = tempfile::tempdir().unwrap();
     let made = sonde_in(folder.path(), &["install-names", "."]).assert().success().get_output().stdout.clone();
     let made = String::from_utf8(made).unwrap();
-    assert_eq!(made.lines().filter(|line| line.ends_with(" now")).count(), 8, "{made}");
+    assert_eq!(made.lines().filter(|line| line.ends_with(" now")).count(), 9, "{made}");
     sonde_in(folder.path(), &["install-names", "."]).assert().success().stdout(contains("./netserver is a link to"));
     called(folder.path(), "netperf", &["-V"]).assert().success().stdout("Netperf version 2.7.1\n");
     called(folder.path(), "netserver", &["-h"]).assert().code(1).stderr(starts_with("\nUsage: netserver [options] \n"));
@@ -28,6 +28,7 @@ fn links_are_made_once_and_stay() {
     called(folder.path(), "sockperf", &["--version"]).assert().success().stdout(contains("sockperf, version 3.10"));
     called(folder.path(), "ping", &["-V"]).assert().success().stdout(starts_with("ping from sonde "));
     called(folder.path(), "iperf", &["--version"]).assert().code(1).stderr(starts_with("iperf version 2.1.8"));
+    assert!(!folder.path().join("redis-cli").exists(), "a program most of whose uses are refused takes nobody's place");
 }
 
 #[test_case("netperf"; "the first name")]

@@ -88,7 +88,7 @@ pub struct RttOptions {
 }
 
 /// What carries the requests.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
 #[command(next_help_heading = "Protocol")]
 pub struct CarrierOptions {
@@ -165,7 +165,7 @@ pub fn pacings() -> impl TypedValueParser<Value = Pacing> {
 }
 
 /// How both ends wait.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Wait mode and CPUs")]
 pub struct WaitingOptions {
     /// Wait mode of this host: block, spin, or busy-poll=US [default: block]
@@ -186,7 +186,7 @@ pub struct WaitingOptions {
 }
 
 /// What one request is, and how many flow at once.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Size and connections")]
 pub struct ShapeOptions {
     /// Bytes per request and reply, as in 64, 1kB (1000) or 1KiB (1024) [default: 64]
@@ -250,7 +250,7 @@ pub enum PeerWord {
 }
 
 /// How the far side is reached, and whose protocol it speaks.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Peer and network")]
 pub struct PathOptions {
     /// Program on the peer for TCP and UDP: sonde (`sonde serve`), netperf (netserver, port 12865) or stamp (session-reflector of RFC
@@ -281,7 +281,7 @@ pub struct PathOptions {
 }
 
 /// How the far side is reached.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Peer and network")]
 pub struct ReachOptions {
     /// Port of the peer [default: 7663]
