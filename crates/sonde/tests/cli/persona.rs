@@ -28,6 +28,7 @@ fn links_are_made_once_and_stay() {
     called(folder.path(), "sockperf", &["--version"]).assert().success().stdout(contains("sockperf, version 3.10"));
     called(folder.path(), "ping", &["-V"]).assert().success().stdout(starts_with("ping from sonde "));
     called(folder.path(), "iperf", &["--version"]).assert().code(1).stderr(starts_with("iperf version 2.1.8"));
+    sonde_in(folder.path(), &["redis-cli", "get", "x"]).assert().code(1).stdout("").stderr(contains("no latency mode"));
     assert!(!folder.path().join("redis-cli").exists(), "a program most of whose uses are refused takes nobody's place");
 }
 

@@ -5,6 +5,7 @@ mod loaded;
 mod looked;
 mod played;
 mod real;
+mod redis_cli;
 mod secured;
 
 use std::time::Duration;

@@ -144,7 +144,9 @@ mod tests {
 
     fn of(micros: &[u64]) -> Figures {
         let mut figures = Figures::default();
-        micros.iter().for_each(|time| figures.take(Nanos::micros(*time)));
+        for time in micros {
+            figures.take(Nanos::micros(*time));
+        }
         figures
     }
 
