@@ -43,7 +43,7 @@ pub struct Phases {
     pub connect: Phase,
     /// The TLS handshake, from the client's first words; absent where the protocol goes in clear.
     pub tls: Option<Phase>,
-    /// TLS handshakes among them that took up an earlier session; the others were full. Absent where the protocol goes in clear.
+    /// The number of TLS handshakes among them that took up an earlier session; the others were full. Absent where the protocol goes in clear.
     #[serde(default)]
     pub resumed: Option<u64>,
     /// The greeting or the session before the request; absent where the protocol has none.
