@@ -348,7 +348,7 @@ impl Centre {
             totals.take((&name, &cell.to, cell.over()), between, second, span);
             self.live[id as usize].take(second, span);
             if far >= self.hosts.len() {
-                self.live[id as usize].hear(second, span, &cell.replies);
+                self.live[id as usize].hear(second, span, (&cell.replies, cell.certified_until_s));
             }
             // What has no agent is asked as it is; an agent that is not put there yet, or that was asked before it was, is no fault of anybody's.
             if let Some(far) = self.hosts.get_mut(far) {

@@ -9,13 +9,28 @@ use clap::Args;
 use crate::way::Way;
 
 /// Schemes whose connections go through TLS.
-const TLS: &[&str] = &["https", "h2", "h2pings", "grpcs", "wss", "rediss", "mqtts", "dns+tls"];
+const TLS: &[&str] = &[
+    "https",
+    "h2",
+    "h2pings",
+    "grpcs",
+    "wss",
+    "rediss",
+    "mqtts",
+    "dns+tls",
+    "dns+https",
+    "postgres+tls",
+    "postgresql+tls",
+    "mysql+tls",
+    "mariadb+tls",
+];
 /// Schemes of requests of HTTP.
 const HTTP: &[&str] = &["http", "https", "h2c", "h2"];
 /// Schemes that take header fields.
 const FIELDS: &[&str] = &["http", "https", "h2c", "h2", "ws", "wss"];
 /// Schemes that log in.
-const LOGIN: &[&str] = &["postgres", "postgresql", "mysql", "mariadb"];
+const LOGIN: &[&str] =
+    &["postgres", "postgresql", "mysql", "mariadb", "postgres+tls", "postgresql+tls", "mysql+tls", "mariadb+tls"];
 
 /// The options of `sonde rtt` by the same names.
 #[derive(Clone, Debug, Default, Args)]

@@ -74,7 +74,7 @@ mod tests {
         refusals.push(0, &BTreeMap::from([said("200", 9, true), said("503", 1, false)]));
         assert_eq!(refusals.between(0, 10).as_deref(), Some("503 (1)"));
         refusals.push(30, &BTreeMap::from([said("429", 2, false), said("\u{1b}[2J", 1, false)]));
-        assert_eq!(refusals.between(21, 31).as_deref(), Some("429 (2), \\u{1b}[2J (1)"));
+        assert_eq!(refusals.between(21, 31).as_deref(), Some("429 (2), ␛[2J (1)"));
         assert_eq!(refusals.between(31, 41), None);
         assert!(refusals.whole().unwrap().starts_with("429 (2), "));
         for kind in 0..1_000 {

@@ -53,7 +53,7 @@ impl Way {
     pub fn is_stamped(&self) -> bool {
         match self.protocol {
             Protocol::TcpConnect => false,
-            Protocol::Application => matches!(self.word(), "dns" | "ntp"),
+            Protocol::Application => matches!(self.word(), "dns" | "ntp" | "quic" | "sip"),
             Protocol::Tcp | Protocol::Udp | Protocol::Icmp => true,
         }
     }

@@ -19,7 +19,6 @@ use std::thread::{self, JoinHandle};
 
 use measure::event::Fate;
 use measure::method::Carrier;
-use measure::outcome::replies::Kind;
 use measure::prober::second::Second;
 use measure::prober::{CellId, End, Prober as Machine, Request};
 use measure::unit::{Instant, Nanos};
@@ -38,6 +37,8 @@ use link::{Connecting, Link, Taken};
 use mailbox::{Mailbox, Post};
 use opening::Way;
 use talking::{Conversation, Said, Telling};
+
+pub use talking::ProgramSecond;
 
 /// Events taken by one call.
 const AT_ONCE: usize = 256;
@@ -83,8 +84,8 @@ pub enum Told {
         second: Second,
         /// Replies that this host's kernel dropped for want of room, as far as they were missing; absent where it does not say.
         dropped: Option<u64>,
-        /// Replies of programs at work that came since the second before was told, by what they say. Cells without any are left out.
-        replies: BTreeMap<CellId, BTreeMap<String, Kind>>,
+        /// What programs at work said. Cells of which there is nothing are left out.
+        programs: BTreeMap<CellId, ProgramSecond>,
     },
     /// A cell cannot be asked. It is tried again; this is not told again while it stays so.
     Trouble {
@@ -469,9 +470,8 @@ impl Turns {
             }
         }
         // Nobody listens only where all of this ends.
-        let replies = self.tellings.iter_mut().map(|(cell, telling)| (*cell, telling.news()));
-        let replies = replies.filter(|(_, kinds)| !kinds.is_empty()).collect();
-        let _ = self.tell.send(Told::Second { second, dropped, replies });
+        let programs = self.tellings.iter_mut().filter_map(|(cell, telling)| Some((*cell, telling.news()?))).collect();
+        let _ = self.tell.send(Told::Second { second, dropped, programs });
         self.forget();
     }
 

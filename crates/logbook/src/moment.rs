@@ -27,6 +27,11 @@ impl Moment {
         Self { at, offset: Offset::UTC }
     }
 
+    /// So many seconds after the begin of 1970, told in UTC; absent where no date is so late.
+    pub fn after_1970(seconds: u64) -> Option<Self> {
+        Timestamp::from_second(i64::try_from(seconds).ok()?).ok().map(Self::utc)
+    }
+
     /// The instant.
     pub fn timestamp(self) -> Timestamp {
         self.at

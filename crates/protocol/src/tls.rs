@@ -3,6 +3,7 @@
 //! The handshake is rustls' own ([`handshake`]). Records behind it are sealed and opened here ([`record`]): with the keys of the handshake,
 //! in memory that was there before, so that nothing is allocated between a stamp and a socket.
 
+mod certificate;
 pub mod handshake;
 pub mod record;
 #[cfg(test)]
@@ -225,6 +226,8 @@ pub struct Facts {
     pub suite: String,
     /// True where the certificate was verified.
     pub verified: bool,
+    /// The second after 1970 at which the first of the server's certificates ends; absent where none is understood.
+    pub until: Option<u64>,
     /// True where an earlier session was taken up, without a certificate and its signature.
     pub resumed: bool,
 }

@@ -112,7 +112,7 @@ impl Live {
     }
 
     /// Takes what a second says beside its sums.
-    pub fn hear(&mut self, at: u64, span: &Span, replies: &BTreeMap<String, Kind>) {
+    pub fn hear(&mut self, at: u64, span: &Span, (replies, certified_until_s): (&BTreeMap<String, Kind>, Option<u64>)) {
         if at < self.told || span.counts.scheduled == 0 {
             return;
         }
@@ -122,7 +122,7 @@ impl Live {
         // A second without a reply leaves the latest there was.
         let reply = reply.or_else(|| before.and_then(|before| before.reply).filter(|_| span.counts.answered == 0));
         let success = span.counts.answered == span.counts.scheduled;
-        self.probe = Some(ProbeNow { success, took_ns: span.max, reply });
+        self.probe = Some(ProbeNow { success, took_ns: span.max, reply, certified_until_s });
     }
 
     /// Whether its agent tells of it at `now`.

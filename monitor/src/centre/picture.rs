@@ -126,6 +126,9 @@ pub struct ProbeNow {
     /// The latest reply of a program at work, by the name that its protocol gives its kind, as in `200`; absent: none came, or no program is asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reply: Option<String>,
+    /// The time at which the first of a program's certificates ends, seconds after the begin of 1970 (UTC); absent: it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certified_until_s: Option<u64>,
 }
 
 /// How a cell stands.

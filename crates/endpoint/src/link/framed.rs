@@ -273,7 +273,9 @@ impl<S: Speech> Framed<S> {
     fn secure(&mut self) -> Result<(), EndpointError> {
         let Some(hello) = self.hello.take() else { return Ok(()) };
         let begun = Monotonic::now();
-        self.secured = Some(hello.secure(&self.socket, &self.door.stop)?);
+        let secured = hello.secure(&self.socket, &self.door.stop)?;
+        self.tally.certified(secured.facts().until);
+        self.secured = Some(secured);
         self.handshake = Monotonic::now().since(begun);
         Ok(())
     }

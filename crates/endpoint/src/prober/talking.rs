@@ -68,6 +68,15 @@ pub struct Conversation {
     pub held: VecDeque<u64>,
 }
 
+/// What a program said since the second before was told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProgramSecond {
+    /// Its replies by what they say.
+    pub replies: BTreeMap<String, Kind>,
+    /// The second after 1970 at which the first of its certificates ends; absent where it has none that is understood.
+    pub certified_until_s: Option<u64>,
+}
+
 /// Replies of a program, by what they say.
 #[derive(Clone, Debug)]
 pub struct Said {
@@ -90,8 +99,13 @@ impl Telling {
         Self { said, told: BTreeMap::new() }
     }
 
-    /// Replies that were not told yet.
-    pub fn news(&mut self) -> BTreeMap<String, Kind> {
+    /// What was not told yet of replies, and the end of certificates, which is told each time; absent where there is nothing.
+    pub fn news(&mut self) -> Option<ProgramSecond> {
+        let (replies, certified_until_s) = (self.replies(), self.said.tally.certified_until());
+        (!replies.is_empty() || certified_until_s.is_some()).then_some(ProgramSecond { replies, certified_until_s })
+    }
+
+    fn replies(&mut self) -> BTreeMap<String, Kind> {
         let mut now = BTreeMap::<String, Kind>::new();
         for (kind, answers, count) in self.said.tally.kinds() {
             let name = self.said.application.asked.kind(kind).into_owned();

@@ -226,6 +226,7 @@ fn timed_steps(replies: Replies, steps: &[Steps]) -> Replies {
         version: facts.version.to_owned(),
         cipher_suite: facts.suite.clone(),
         verified: facts.verified,
+        valid_until_s: facts.until,
     });
     Replies { connect_ns, tls_ns, tls, prologue_ns, ..replies }
 }

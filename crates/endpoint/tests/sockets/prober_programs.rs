@@ -138,7 +138,7 @@ struct Sum {
 fn until(told: &Receiver<Told>, enough: impl Fn(&BTreeMap<CellId, Sum>) -> bool) -> BTreeMap<CellId, Sum> {
     let mut sums = BTreeMap::<CellId, Sum>::new();
     while !enough(&sums) {
-        let Told::Second { second, replies, .. } = told.recv_timeout(PATIENCE).expect("it goes on") else { continue };
+        let Told::Second { second, programs, .. } = told.recv_timeout(PATIENCE).expect("it goes on") else { continue };
         for (cell, tally) in second.tallies {
             let sum = sums.entry(cell).or_default();
             let answered = tally.times.len() as u64;
@@ -146,9 +146,9 @@ fn until(told: &Receiver<Told>, enough: impl Fn(&BTreeMap<CellId, Sum>) -> bool)
             sum.refused += tally.refused;
             sum.other += tally.due() - answered - tally.refused;
         }
-        for (cell, kinds) in replies {
+        for (cell, program) in programs {
             let sum = sums.entry(cell).or_default();
-            for (name, Kind { count, .. }) in kinds {
+            for (name, Kind { count, .. }) in program.replies {
                 *sum.kinds.entry(name).or_default() += count;
             }
         }

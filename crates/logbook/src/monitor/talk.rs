@@ -315,6 +315,9 @@ pub struct CellBeat {
     /// Replies of a program at work that came since the beat before, by the names that its protocol gives their kinds, as in `200`, `NXDOMAIN`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub replies: BTreeMap<String, Kind>,
+    /// The time at which the first of a program's certificates ends, seconds after the begin of 1970 (UTC); absent where it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certified_until_s: Option<u64>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]

@@ -82,6 +82,9 @@ pub struct Tls {
     pub cipher_suite: String,
     /// True where the server's certificate was verified; otherwise anybody may have answered.
     pub verified: bool,
+    /// The number of seconds from the begin of 1970 (UTC) to the end of the first of the server's certificates; absent where none was understood.
+    #[serde(default)]
+    pub valid_until_s: Option<u64>,
 }
 
 /// Replies of one kind.

@@ -20,6 +20,8 @@ pub struct Tally {
     renewals: AtomicU64,
     /// The number of the first request that is recorded.
     recorded: AtomicU64,
+    /// The second after 1970 at which the first of the server's certificates ends; 0: not known.
+    certified_until: AtomicU64,
 }
 
 impl Tally {
@@ -61,6 +63,16 @@ impl Tally {
         if octets > self.longest.load(Ordering::Relaxed) {
             self.longest.store(octets, Ordering::Relaxed);
         }
+    }
+
+    /// The first of the server's certificates ends at this second after 1970.
+    pub fn certified(&self, until: Option<u64>) {
+        self.certified_until.store(until.unwrap_or(0), Ordering::Relaxed);
+    }
+
+    /// That second; absent where no certificate is understood, or the protocol goes in clear.
+    pub fn certified_until(&self) -> Option<u64> {
+        Some(self.certified_until.load(Ordering::Relaxed)).filter(|until| *until > 0)
     }
 
     /// The connection was made anew.

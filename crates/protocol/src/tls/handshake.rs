@@ -8,7 +8,7 @@ use rustls::unbuffered::{ConnectionState, EncodeError, EncodeTlsData, Unbuffered
 use rustls::{HandshakeKind, ProtocolVersion};
 
 use super::record::Session;
-use super::{Facts, Terms, TlsError};
+use super::{Facts, Terms, TlsError, certificate};
 
 /// The most that a handshake may bring: long chains of certificates have some 20,000 octets.
 const LONGEST: usize = 512 << 10;
@@ -86,6 +86,8 @@ impl Handshake {
     /// # Errors
     /// A handshake that is not at its end.
     pub fn finish(self) -> Result<(Session, Vec<u8>, Vec<u8>), TlsError> {
+        let certificates = self.connection.peer_certificates().unwrap_or_default();
+        let until = certificates.iter().filter_map(|der| certificate::ends_at(der)).min();
         let resumed = self.connection.handshake_kind() == Some(HandshakeKind::Resumed);
         let (secrets, kernel) = self.connection.dangerous_into_kernel_connection()?;
         let version = match kernel.protocol_version() {
@@ -93,7 +95,7 @@ impl Handshake {
             _ => "TLS 1.3",
         };
         let suite = format!("{:?}", kernel.negotiated_cipher_suite().suite()).replacen("TLS13_", "TLS_", 1);
-        let facts = Facts { version, suite, verified: self.verified, resumed };
+        let facts = Facts { version, suite, verified: self.verified, until, resumed };
         Ok((Session::new(secrets, kernel, facts)?, self.early, self.incoming))
     }
 }

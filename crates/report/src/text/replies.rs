@@ -1,5 +1,6 @@
 //! Replies of a program at work by kind, and the steps before the first request.
 
+use logbook::moment::Moment;
 use measure::outcome::replies::{Kind, Phases, Replies, Tls};
 use measure::unit::grouped;
 
@@ -40,13 +41,16 @@ pub(super) fn tell(page: &mut Page, replies: &Replies) {
     if kept {
         line(page, "before", &connections);
     }
-    if let Some(Tls { version, cipher_suite, verified }) = &replies.tls {
+    if let Some(Tls { version, cipher_suite, verified, valid_until_s }) = &replies.tls {
         let anybody = if *verified { "" } else { ". The certificate was not verified: anybody may have answered" };
         let resumed = replies.phases.as_ref().and_then(|phases| phases.resumed.zip(phases.tls.as_ref()));
         let resumed = resumed.filter(|(resumed, _)| *resumed > 0).map_or_else(String::new, |(resumed, tls)| {
             format!(", {} of {} handshakes resumed", grouped(resumed), grouped(tls.count))
         });
-        line(page, "TLS", &[format!("{version}, {cipher_suite}{resumed}{anybody}")]);
+        let until = valid_until_s.and_then(Moment::after_1970).map(|until| until.to_string());
+        let until = until.as_deref().and_then(|until| until.split('T').next());
+        let until = until.map_or_else(String::new, |date| format!(", certificate until {date}"));
+        line(page, "TLS", &[format!("{version}, {cipher_suite}{until}{resumed}{anybody}")]);
     }
 }
 
@@ -129,7 +133,12 @@ mod tests {
 
     #[test]
     fn kinds_and_connections_are_told() {
-        let tls = Tls { version: "TLS 1.3".into(), cipher_suite: "TLS_AES_256_GCM_SHA384".into(), verified: false };
+        let tls = Tls {
+            version: "TLS 1.3".into(),
+            cipher_suite: "TLS_AES_256_GCM_SHA384".into(),
+            verified: false,
+            valid_until_s: Some(4_107_542_400),
+        };
         let mut replies = Replies {
             renewals: 2,
             connect_ns: Some(Nanos(120_000)),
@@ -145,7 +154,9 @@ mod tests {
         let text = page.finish();
         assert!(text.contains("200 (950), 503 (50, refused), 90 B to 150 B"), "{text}");
         assert!(text.contains("connect 120 µs, TLS 900 µs, 2 connections made anew because the server"), "{text}");
-        assert!(text.contains("TLS 1.3, TLS_AES_256_GCM_SHA384. The certificate was not verified"), "{text}");
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let told = "TLS 1.3, TLS_AES_256_GCM_SHA384, certificate until 2100-03-01. The certificate was not verified";
+        assert!(words.contains(told), "{text}");
         assert_eq!(named(&replies).as_deref(), Some("reply 200, 503"));
         assert_eq!(named(&Replies::default()), None);
     }

@@ -45,6 +45,12 @@ pub fn families(picture: &Picture) -> Vec<Family> {
             code.parse::<u16>().ok().map(f64::from)
         }),
         gauge(
+            "probe_ssl_earliest_cert_expiry",
+            None,
+            "The time at which the first certificate of a target ends, seconds after the begin of 1970.",
+            &|each| each.probe.certified_until_s.map(|until| until as f64),
+        ),
+        gauge(
             "probe_dns_query_succeeded",
             None,
             "1 where all questions of DNS that were due in the latest second were answered, else 0.",
@@ -55,7 +61,7 @@ pub fn families(picture: &Picture) -> Vec<Family> {
 }
 
 const HTTP: &[&str] = &["http", "https", "h2c", "h2"];
-const DNS: &[&str] = &["dns", "dns+tcp", "dns+tls"];
+const DNS: &[&str] = &["dns", "dns+tcp", "dns+tls", "dns+https"];
 
 fn is_of(target: &HostNow, schemes: &[&str]) -> bool {
     target.scheme.as_deref().is_some_and(|scheme| schemes.contains(&scheme))

@@ -293,7 +293,12 @@ fn probed(to: u32, reply: Option<&str>, success: bool) -> CellNow {
         sent: 0,
         lost: 0,
         usual_ns: None,
-        probe: Some(ProbeNow { success, took_ns, reply: reply.map(str::to_owned) }),
+        probe: Some(ProbeNow {
+            success,
+            took_ns,
+            reply: reply.map(str::to_owned),
+            certified_until_s: (to == 1).then_some(4_107_542_400),
+        }),
     }
 }
 
@@ -313,6 +318,7 @@ fn targets_are_told_as_probes_and_hosts_are_not() {
         "probe_duration_seconds{from=\"a\",to=\"names\"} 0.0015",
         "probe_duration_seconds{from=\"a\",to=\"port\"} 0.0015",
         "probe_http_status_code{from=\"a\",to=\"api\"} 503",
+        "probe_ssl_earliest_cert_expiry{from=\"a\",to=\"api\"} 4107542400",
         "probe_dns_query_succeeded{from=\"a\",to=\"names\"} 1",
     ];
     assert_eq!(probes, expected);

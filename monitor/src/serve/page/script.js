@@ -122,7 +122,10 @@ function describe(cell) {
   const to = picture.hosts[cell.to].name;
   const usual = cell.usual_ns ? `, usually ${time(cell.usual_ns)}` : '';
   const reply = cell.probe && cell.probe.reply ? `, latest reply ${cell.probe.reply}` : '';
-  return `${from} → ${to} by ${cell.over}: ${STATES[cell.state][2]}${reply}; p50 ${time(cell.p50_ns)}${usual}, p99 ${time(cell.p99_ns)}, ${share(cell.lost, cell.sent)} lost in the last whole minute`;
+  // A date has 8.64e12 seconds at most.
+  const until = cell.probe && cell.probe.certified_until_s < 8e12 ? cell.probe.certified_until_s : 0;
+  const certificate = until ? `, certificate until ${new Date(until * 1000).toISOString().slice(0, 10)}` : '';
+  return `${from} → ${to} by ${cell.over}: ${STATES[cell.state][2]}${reply}${certificate}; p50 ${time(cell.p50_ns)}${usual}, p99 ${time(cell.p99_ns)}, ${share(cell.lost, cell.sent)} lost in the last whole minute`;
 }
 
 // -- the mesh --------------------------------------------------------------------------------------------------------------------------------

@@ -6,10 +6,9 @@ use std::sync::Arc;
 
 use endpoint::clock::Monotonic;
 use endpoint::control::Credential;
-use endpoint::prober::{Assignment as Probing, Target};
+use endpoint::prober::{Assignment as Probing, ProgramSecond, Target};
 use logbook::monitor::talk::{Assignment, Beat, CellBeat, CellTask, Health, Over, Program};
 use measure::method::Carrier;
-use measure::outcome::replies::Kind;
 use measure::prober::CellId;
 use measure::prober::second::{Second, Tally};
 use measure::unit::{Instant, Nanos};
@@ -18,9 +17,6 @@ use protocol::native::PORT;
 use protocol::native::key::Key;
 
 use crate::command::application::{ApplicationOptions, Whom, expected};
-
-/// Replies of programs at work, by cell and kind.
-type Replies = BTreeMap<CellId, BTreeMap<String, Kind>>;
 
 /// Cells at the most.
 const MOST: usize = 4_096;
@@ -103,11 +99,18 @@ impl Cells {
     }
 
     /// A second as it is told.
-    pub fn beat(&self, second: Second, dropped: Option<u64>, own: Health, mut replies: Replies) -> Beat {
+    pub fn beat(
+        &self,
+        second: Second,
+        dropped: Option<u64>,
+        own: Health,
+        mut programs: BTreeMap<CellId, ProgramSecond>,
+    ) -> Beat {
         let own = Health { slip_ns: second.slip, late: second.late(), dropped, ..own };
         let cell = |(cell, tally): (CellId, Tally)| {
             let (to, over) = self.name(cell)?;
-            Some(CellBeat { replies: replies.remove(&cell).unwrap_or_default(), ..told(to, over, tally) })
+            let ProgramSecond { replies, certified_until_s } = programs.remove(&cell).unwrap_or_default();
+            Some(CellBeat { replies, certified_until_s, ..told(to, over, tally) })
         };
         Beat {
             seq: second.number + 1,
@@ -132,6 +135,7 @@ fn told(to: &str, over: Over, tally: Tally) -> CellBeat {
         duplicated: tally.duplicated,
         times_ns: tally.times.into_iter().map(|took| took.0).collect(),
         replies: BTreeMap::new(),
+        certified_until_s: None,
     }
 }
 

@@ -163,9 +163,9 @@ impl Work {
         while let Ok(told) = told.recv() {
             match told {
                 Told::Began(number) => watch.began(number),
-                Told::Second { second, dropped, replies } => {
+                Told::Second { second, dropped, programs } => {
                     let (own, left) = (watch.of(second.number), second.left());
-                    let beat = lock(&self.cells).beat(second, dropped, own, replies);
+                    let beat = lock(&self.cells).beat(second, dropped, own, programs);
                     self.desk.beat(beat, left);
                 }
                 Told::Trouble { cell, error } => self.trouble(cell, Some(error.to_string())),

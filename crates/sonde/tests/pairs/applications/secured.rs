@@ -86,6 +86,7 @@ fn nginx_is_asked(theirs: &str, ours: &str) {
     assert_eq!(replies["renewals"], 1, "its thousandth reply costs a connection, and no request");
     assert_eq!((&replies["tls"]["version"], &replies["tls"]["verified"]), (&ours.into(), &true.into()), "{replies}");
     assert!(replies["tls_ns"].as_u64() > Some(0), "{replies}");
+    assert_eq!(replies["tls"]["valid_until_s"], 64_060_588_800_u64, "the begin of the year 4000");
 }
 
 /// An earlier session is taken up again only where that was asked for, and as often as the server gave tickets for it.
