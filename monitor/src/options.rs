@@ -209,7 +209,7 @@ pub struct Options {
     /// Draw with ASCII letters alone [default: where the locale names another encoding than UTF-8]
     #[arg(long)]
     pub ascii: bool,
-    /// What refines the question to programs.
+    /// Options that refine the question to programs.
     #[command(flatten)]
     pub refining: Refining,
     /// The program that measures [default: the one beside this, else from PATH]

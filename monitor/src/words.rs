@@ -146,7 +146,7 @@ pub fn time_went(row: &Row, view: &View) -> Vec<String> {
     parts.iter().filter_map(told).collect()
 }
 
-/// What is wrong with one way: a program that refuses, this host that is busy or drops packets.
+/// The trouble of one way: a program that refuses, this host that is busy or drops packets.
 pub fn warnings(row: &Row, view: &View) -> Vec<String> {
     let (from, to) = now(view);
     let busy = row.breakdown.busy(from, to).map(|busy| {

@@ -84,7 +84,7 @@ pub enum Told {
         second: Second,
         /// Replies that this host's kernel dropped for want of room, as far as they were missing; absent where it does not say.
         dropped: Option<u64>,
-        /// What programs at work said. Cells of which there is nothing are left out.
+        /// The words of programs at work. Cells of which there are none are left out.
         programs: BTreeMap<CellId, ProgramSecond>,
     },
     /// A cell cannot be asked. It is tried again; this is not told again while it stays so.

@@ -403,7 +403,7 @@ const GIVEN_BACK: std::ops::Range<usize> = 24..38;
 /// Octets of the shortest STAMP or TWAMP Light answer.
 const STAMP_ANSWER: usize = 41;
 
-/// What a datagram that came in answer to `question` to `service` shows.
+/// The finding of a datagram that came in answer to `question` to `service`.
 pub fn read_udp(service: Option<Service>, question: &[u8], answer: &[u8]) -> Reading {
     match service {
         Some(Service::Dns) => return dns(question, answer),

@@ -125,7 +125,7 @@ impl Live {
         self.probe = Some(ProbeNow { success, took_ns: span.max, reply, certified_until_s });
     }
 
-    /// Whether its agent tells of it at `now`.
+    /// True where its agent tells of it at `now`.
     pub fn is_told(&self, now: u64) -> bool {
         self.told > 0 && now <= self.told + UNKNOWN
     }

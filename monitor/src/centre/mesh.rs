@@ -59,7 +59,7 @@ pub fn mesh(plan: &MonitorPlan, seed: u64, epoch: u64) -> Mesh {
     Mesh { hosts, cells }
 }
 
-/// What the host at `from` is to ask, of the cells of `mesh`; programs at work apart, as the second.
+/// The tasks of the host at `from`, of the cells of `mesh`; programs at work apart, as the second.
 pub fn tasks_apart(plan: &MonitorPlan, mesh: &Mesh, from: u32) -> (Vec<CellTask>, Vec<CellTask>) {
     tasks(plan, mesh, from).into_iter().partition(|task| task.program.is_none())
 }

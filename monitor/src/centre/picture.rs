@@ -119,7 +119,7 @@ pub struct CellNow {
 /// One second of a cell, as a probe that is made once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ProbeNow {
-    /// Whether all that was due in it was answered.
+    /// True where all that was due in it was answered.
     pub success: bool,
     /// The longest response time, nanoseconds; absent: nothing was answered.
     pub took_ns: Option<Nanos>,

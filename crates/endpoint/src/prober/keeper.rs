@@ -48,7 +48,7 @@ pub enum Order {
     Ended {
         /// Which.
         cell: CellId,
-        /// Whether anything was answered on it: otherwise the next is not opened at once.
+        /// True where anything was answered on it: otherwise the next is not opened at once.
         is_fruitful: bool,
     },
     /// It is to end.

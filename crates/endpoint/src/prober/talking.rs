@@ -46,7 +46,7 @@ impl Talking {
         self.link.hear()
     }
 
-    /// Whether the connection has brought a reply.
+    /// True once the connection has brought a reply.
     pub fn is_fruitful(&self) -> bool {
         self.link.is_fruitful()
     }
@@ -68,7 +68,7 @@ pub struct Conversation {
     pub held: VecDeque<u64>,
 }
 
-/// What a program said since the second before was told.
+/// The words of a program since the second before was told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProgramSecond {
     /// Its replies by what they say.
@@ -80,7 +80,7 @@ pub struct ProgramSecond {
 /// Replies of a program, by what they say.
 #[derive(Clone, Debug)]
 pub struct Said {
-    /// What is asked.
+    /// The question.
     pub application: Arc<Application>,
     /// The counts of all its connections.
     pub tally: Arc<Tally>,
@@ -99,7 +99,7 @@ impl Telling {
         Self { said, told: BTreeMap::new() }
     }
 
-    /// What was not told yet of replies, and the end of certificates, which is told each time; absent where there is nothing.
+    /// The replies that were not told yet, and the end of certificates, which is told each time; absent where there is neither.
     pub fn news(&mut self) -> Option<ProgramSecond> {
         let (replies, certified_until_s) = (self.replies(), self.said.tally.certified_until());
         (!replies.is_empty() || certified_until_s.is_some()).then_some(ProgramSecond { replies, certified_until_s })

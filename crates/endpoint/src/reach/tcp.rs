@@ -39,7 +39,7 @@ pub(super) fn probe(
     (seen, found)
 }
 
-/// What every question to one port needs.
+/// The means of every question to one port.
 struct Questions<'a> {
     peer: SocketAddr,
     plan: &'a Plan,

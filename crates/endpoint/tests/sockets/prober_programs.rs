@@ -124,7 +124,7 @@ fn asked(all: Vec<(CellId, u16, Application)>, every: Nanos) -> (Prober, Receive
     (prober, told)
 }
 
-/// What came of one cell.
+/// The requests of one cell by their ends.
 #[derive(Debug, Default)]
 struct Sum {
     answered: u64,

@@ -149,7 +149,7 @@ impl Target {
         })
     }
 
-    /// Whether it can be asked as it stands.
+    /// True where it can be asked as it stands.
     pub fn is_fine(&self) -> bool {
         let has_address = || {
             self.address.parse::<DataAddress>().is_ok()

@@ -28,7 +28,7 @@ pub fn ends_at(certificate: &[u8]) -> Option<u64> {
     instant(tag, text)
 }
 
-/// What is left of some elements.
+/// The rest of some elements.
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {

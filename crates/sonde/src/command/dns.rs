@@ -35,12 +35,12 @@ const RESOLVERS: &str = "/etc/resolv.conf";
 /// The part of it that is read, octets.
 const LONGEST_FILE: u64 = 64 << 10;
 
-/// What `sonde dns` takes.
+/// The options of `sonde dns`.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "words of a command line, each of which is there or not")]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n{}", crate::exit::TABLE))]
 pub struct DnsOptions {
-    /// The name to ask for, the server, and the type of record: NAME [@SERVER[:PORT]] [TYPE]
+    /// The name to ask for, the server, and the type of record: `NAME @SERVER:PORT TYPE`
     ///
     /// Without @SERVER sonde asks the first nameserver of /etc/resolv.conf. Without TYPE it asks for A.
     #[arg(value_name = "NAME", required = true, num_args = 1..=3)]

@@ -10,7 +10,7 @@ struct Probed<'a> {
     probe: &'a ProbeNow,
 }
 
-/// What is told of targets; nothing where there are none.
+/// The metrics of targets; none where there are none.
 pub fn families(picture: &Picture) -> Vec<Family> {
     let host = |place: u32| picture.hosts.get(place as usize);
     let probed = |cell: &'_ CellNow| {

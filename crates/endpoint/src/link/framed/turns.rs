@@ -8,18 +8,18 @@ use rustix::net::RecvFlags;
 use super::{Framed, Look, Trouble};
 use crate::clock::Monotonic;
 
-/// What has come on a connection.
+/// The next thing that came on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heard {
     /// A reply.
     Reply {
         /// To which request.
         number: u64,
-        /// Whether the request counts as answered.
+        /// True where the request counts as answered.
         sound: bool,
-        /// When it was in our hands.
+        /// The instant at which it was in our hands.
         at: Instant,
-        /// Whether the server has said that it answers nothing behind this on the connection: what is out on it was not served.
+        /// True where the server has said that it answers nothing behind this on the connection: what is out on it was not served.
         closes: bool,
     },
     /// Something that is none of the protocol, in the place of the reply to this request, where one was out. Nothing more is asked here.
@@ -47,12 +47,12 @@ impl<S: Speech> Framed<S> {
         self.outstanding.len()
     }
 
-    /// Whether the connection has brought a reply.
+    /// True once the connection has brought a reply.
     pub fn is_fruitful(&self) -> bool {
         self.fruitful
     }
 
-    /// Whether nothing more can be asked here.
+    /// True where nothing more can be asked here.
     pub fn is_spent(&self) -> bool {
         self.spent
     }

@@ -1,4 +1,4 @@
-//! What the words behind `redis-cli` ask for. The original compares whole words: no letters together, no long names cut short.
+//! The words behind `redis-cli`. The original compares whole words: no letters together, no long names cut short.
 
 use std::path::PathBuf;
 
@@ -104,7 +104,7 @@ const REFUSED: &[(&str, &str)] = &[
 /// Reads the words.
 ///
 /// # Errors
-/// What is printed in place of a run: help, version, words of another use.
+/// The text in place of a run: help, version, words of another use.
 pub fn parse(words: &[String]) -> Result<Asked, Answer> {
     let mut asked = Draft::default();
     let mut words = words.iter().map(String::as_str);
