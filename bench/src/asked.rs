@@ -83,7 +83,10 @@ impl Program {
                 format!("nginx -c {at}/conf -e {at}/error")
             }
         };
-        Call::new(Path::new("taskset"), &format!("-c {SERVER_CPU} {words}")).start(priority)
+        // What is started is waited for by its first line, and some say none.
+        let mut call = Call::new(Path::new("taskset"), &format!("-c {SERVER_CPU} sh -c"));
+        call.arguments.push(format!("echo begins; exec {words}"));
+        call.start(priority)
     }
 
     /// The outcome of `ask` with the program at the port that it is given, which runs for as long.
