@@ -64,7 +64,7 @@ impl Program {
     /// The program at `port`.
     fn start(self, port: u16, priority: Priority) -> Result<Running> {
         let words = match self {
-            Self::Redis => format!("redis-server --port {port} --bind 127.0.0.1 --appendonly no"),
+            Self::Redis => format!("redis-server --port {port} --bind 127.0.0.1 --save '' --appendonly no"),
             Self::Memcached => format!("memcached -p {port} -U 0 -l 127.0.0.1 -t 1 -u nobody"),
             Self::Nginx => {
                 let folder = env::temp_dir().join(format!("sonde-bench-nginx-{}", process::id()));
