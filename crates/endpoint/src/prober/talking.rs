@@ -94,7 +94,7 @@ pub struct Telling {
 }
 
 impl Telling {
-    /// Of replies of which none was told.
+    /// A telling of replies of which none was told yet.
     pub fn new(said: Said) -> Self {
         Self { said, told: BTreeMap::new() }
     }

@@ -155,7 +155,7 @@ fn protocols() -> impl TypedValueParser<Value = &'static Protocol> {
 /// The status codes that count as answered, as in `2xx,404`.
 ///
 /// # Errors
-/// What is no status.
+/// Text that is no status.
 pub fn expected(text: &str) -> Result<Expected, String> {
     let (mut statuses, mut classes) = (Vec::new(), Vec::new());
     for part in text.split(',') {

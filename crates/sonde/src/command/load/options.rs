@@ -48,7 +48,7 @@ pub struct LoadOptions {
     #[arg(value_name = "HOST")]
     pub host: Option<Whom>,
 
-    /// What a program at work is asked
+    /// The question to a program at work
     #[command(flatten)]
     pub application: ApplicationOptions,
 

@@ -39,7 +39,7 @@ const WEEK: Nanos = Nanos::secs(7 * 86_400);
 /// Runs what was asked for.
 ///
 /// # Errors
-/// What is printed where nothing could be asked.
+/// The answer in place of figures where nothing could be asked.
 pub fn run(asked: &Asked, command: &[String], output: &Arc<Output>) -> Result<Exit, Answer> {
     let stop = Stop::default();
     let interruption = process::heed(&stop).map_err(|error| complaint(&error.to_string()))?;

@@ -170,7 +170,7 @@ fn mosquitto_is_pinged() {
     all_answered(&url, &["--ca", &signed.text("ca.pem")], "mqtts", "PINGREQ", "PINGRESP", Some(2));
 }
 
-/// What PostgreSQL and MariaDB do not send in clear they do within TLS, which is asked for in their own words.
+/// TLS within PostgreSQL begins behind its own words for it, and the session is opened in it.
 #[test]
 fn postgres_is_synchronised_with_within_tls() {
     let signed = Signed::good();
