@@ -10,6 +10,7 @@ pub mod hops;
 pub mod one_way;
 pub mod periodic;
 pub mod replies;
+pub mod stalls;
 
 use std::collections::BTreeMap;
 
@@ -25,6 +26,7 @@ use hops::Hops;
 use one_way::OneWay;
 use periodic::Periodic;
 use replies::Replies;
+use stalls::Stalls;
 
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -59,6 +61,9 @@ pub struct Outcome {
     /// Quantiles as an arrival at a random moment would see them, each answer weighted by its own length; closed loops
     /// back to back only, and without quantiles that too few answers lie beyond.
     pub time_weighted: Option<Vec<OfSent>>,
+    /// Stalls that hold much of the time and that percentiles do not show; closed loops back to back only, absent where there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stalls: Option<Stalls>,
     /// Variation from one round trip to the next, by name.
     pub jitter: Option<Jitter>,
     /// Losses: their ratio, its interval, their runs.

@@ -18,6 +18,7 @@ use crate::method::{BatchBy, Carrier};
 use crate::outcome::change::Change;
 use crate::outcome::dark::Dark;
 use crate::outcome::periodic::Periodic;
+use crate::outcome::stalls::Stalls;
 use crate::unit::{Bytes, Nanos};
 use crate::wire::finding::Subject;
 use lost::LeavesBy;
@@ -74,6 +75,13 @@ pub enum Warning {
         mean_ns: f64,
         /// The median, nanoseconds.
         median_ns: Nanos,
+    },
+    /// A few stalls hold much of the time of a closed loop back to back.
+    Stalled {
+        /// How many, how long and how much of the time.
+        stalls: Stalls,
+        /// Answers in all, a count.
+        answered: u64,
     },
     /// What delays requests has a rhythm that fits the schedule's: an even schedule meets it at the same places each time.
     Rhythm {

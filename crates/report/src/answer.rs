@@ -66,6 +66,8 @@ fn caveats(record: &Record) -> Vec<String> {
     ) {
         caveats.push("interval not kept".to_owned());
     }
+    let stalls = record.outcome.as_ref().and_then(|outcome| outcome.stalls);
+    caveats.extend(stalls.map(|stalls| format!("{} of the time in stalls", number::percent(stalls.share))));
     let busy = [true, false].map(|ours| warning::disturbed(&record.warnings, ours).is_some());
     let hosts = match busy {
         [true, true] => Some("busy hosts"),
@@ -402,6 +404,7 @@ fn rate(stream: &Throughput) -> String {
     let lost = lost.filter(|datagrams| datagrams.lost > 0).and_then(Datagrams::loss);
     let lost = lost.map_or_else(String::new, |share| format!(", {} lost,", number::percent(share)));
     match (text(stream.received_bytes_per_s), text(stream.sent_bytes_per_s)) {
+        (Some(_), _) if stream.received_bytes_per_s == Some(0.0) => "Nothing was received".to_owned(),
         (Some(received), _) => format!("{received} received{lost}"),
         (None, Some(sent)) => format!("{sent} sent (received rate not known){lost}"),
         (None, None) => "No rate known".to_owned(),
@@ -409,6 +412,10 @@ fn rate(stream: &Throughput) -> String {
 }
 
 fn limit(stream: &Throughput) -> String {
+    if stream.received_bytes_per_s == Some(0.0) {
+        return "Small packets pass, for the session was agreed on: the path may drop full ones (MTU black hole, filter)."
+            .to_owned();
+    }
     let limiter = stream.detail.as_ref().map_or(Limiter::NotDetermined, |found| found.limit.limiter);
     let sends = stream.direction != Direction::Receive;
     let by = match limiter {

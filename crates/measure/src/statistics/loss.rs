@@ -1,6 +1,7 @@
 //! Loss ratios with their interval, and quantiles in which the unanswered have their rank.
 
 use crate::event::Counts;
+use crate::outcome::stalls::Stalls;
 use crate::outcome::{Loss, OfSent};
 use crate::recorder::LossPeriods;
 use crate::statistics::quantile::{ROUGH_FROM, Ranked, beyond, rank};
@@ -110,6 +111,30 @@ pub fn time_weighted(ranked: &Ranked, list: &[f64]) -> Option<Vec<OfSent>> {
         (ranked.above(value) >= ROUGH_FROM).then_some(OfSent { q, value_ns: Some(Nanos(value)) })
     });
     Some(all.collect::<Vec<_>>()).filter(|found| !found.is_empty())
+}
+
+/// A stall takes so many times the median,
+const STALL: u64 = 20;
+/// at least so long,
+const SHORTEST_STALL: Nanos = Nanos::millis(1);
+/// is rarer than this, so that no percentile that is printed as a rule shows it,
+const RARE: f64 = 0.01;
+/// and matters where all of them together hold this share of the time.
+const MUCH: f64 = 0.2;
+
+/// The stalls among the answers of a loop back to back, which counts each once however long it lasts. `None` where their share of the time is
+/// small, or where they are so frequent that the percentiles show them.
+pub fn stalls(ranked: &Ranked) -> Option<Stalls> {
+    let from = Nanos(ranked.quantile(0.5)?.saturating_mul(STALL)).max(SHORTEST_STALL).0;
+    let weights = ranked.weights();
+    let time =
+        |weights: &[(u64, u64)]| -> f64 { weights.iter().map(|&(value, count)| value as f64 * count as f64).sum() };
+    let first = weights.partition_point(|&(value, _)| value < from);
+    let (all, long) = (time(&weights), weights.get(first..)?);
+    let count = long.iter().map(|&(_, count)| count).sum();
+    let share = time(long) / all;
+    let is_rare = count as f64 <= RARE * ranked.count() as f64;
+    (is_rare && share >= MUCH).then_some(Stalls { count, least_ns: Nanos(long.first()?.0), share })
 }
 
 #[cfg(test)]
@@ -244,5 +269,23 @@ mod tests {
             values.record(value);
         }
         assert_eq!(time_weighted(&Ranked::counted(&values), &LISTED), time_weighted(&Ranked::exact(list), &LISTED));
+    }
+
+    #[test_case(33, 92_000_000 => Some((33, 92_000_000)); "a processor that is taken away each tenth of a second")]
+    #[test_case(1, 204_000_000 => Some((1, 204_000_000)); "one retransmission")]
+    #[test_case(3, 4_000_000 => None; "little of the time")]
+    #[test_case(900, 92_000_000 => None; "so frequent that p99 shows it")]
+    fn stalls_are_few_and_hold_much_of_the_time(count: usize, length: u64) -> Option<(u64, u64)> {
+        let values = [vec![17_000; 10_000], vec![length; count]].concat();
+        let found = stalls(&Ranked::exact(values))?;
+        let long = (count as u64 * length) as f64;
+        assert!((found.share - long / (long + 170_000_000.0)).abs() < 1e-9);
+        Some((found.count, found.least_ns.0))
+    }
+
+    #[test]
+    fn no_answer_is_no_stall() {
+        assert_eq!(stalls(&Ranked::exact(vec![])), None);
+        assert_eq!(stalls(&Ranked::exact(vec![0; 4])), None);
     }
 }

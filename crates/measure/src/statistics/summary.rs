@@ -74,6 +74,7 @@ pub fn summarise(recording: &Recording, method: &Method, extra: Extra) -> Outcom
         first_ns: recording.first,
         of_sent: loss::of_sent(&response.ranked, unanswered, &LISTED),
         time_weighted: saturating.then(|| loss::time_weighted(&response.ranked, &LISTED)).flatten(),
+        stalls: if saturating { loss::stalls(&response.ranked) } else { None },
         response: response.distribution(&listed),
         service: service.map(|service| service.distribution(&LISTED)),
         slip: slip(recording, method, &series, &rates),

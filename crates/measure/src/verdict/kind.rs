@@ -22,6 +22,7 @@ impl Warning {
             Self::RateIsNotRoundTrip { .. } => "rate-is-not-round-trip",
             Self::HalfRoundTrip => "half-round-trip",
             Self::MeanMisleads { .. } => "mean-misleads",
+            Self::Stalled { .. } => "stalled",
             Self::Rhythm { .. } => "rhythm",
             Self::Periodic { .. } => "periodic",
             Self::Changed { .. } => "changed",

@@ -71,6 +71,7 @@ impl Warning {
             | Self::RateIsNotRoundTrip { .. }
             | Self::HalfRoundTrip
             | Self::MeanMisleads { .. }
+            | Self::Stalled { .. }
             | Self::Rhythm { .. }
             | Self::Periodic { .. }
             | Self::Changed { .. }
@@ -98,7 +99,7 @@ impl Warning {
             Self::HandshakeIsNotTheApplication => &["resets-timed"],
             Self::NoReport { .. } => &["peer-lost"],
             Self::BehindSchedule { .. } => &["rate-not-achieved"],
-            Self::MeanMisleads { .. } => &["disturbed", "throttled"],
+            Self::MeanMisleads { .. } => &["disturbed", "throttled", "stalled"],
             Self::Retransmitted { .. } => &["dark"],
             Self::NotSteady { .. } => &["dark", "changed"],
             Self::Correlated { .. } => &["rhythm", "not-steady", "dark", "changed"],

@@ -14,8 +14,11 @@ use crate::text::{self, flows};
 /// Cells of a line of the hops.
 const TERMINAL: usize = 100;
 
-/// Nothing of a single connection.
+/// The scope of the numbers, and the connections apart where there are several.
 pub(super) fn tell(html: &mut Html, record: &Record) {
+    if let Some(scope) = flows::scope(record) {
+        html.element("p", "", &format!("Scope of the numbers: {scope}."));
+    }
     let Some(of_all) = record.outcome.as_ref().and_then(|outcome| outcome.flows.as_ref()) else { return };
     html.raw("<h3>Connections</h3>\n");
     html.element("p", "", &flows::summary(of_all, record));

@@ -47,7 +47,7 @@ pub fn render(page: &mut Page, study: &StudyDocument) {
     }
 }
 
-/// The answer for each second side: what was found of the first figure, or why nothing was.
+/// The answer for each second side: what was found of the first figure, before it a loss that differs; or why nothing was.
 fn answers(study: &StudyDocument, rule: Rule) -> Vec<String> {
     let missing = super::missing(study);
     if study.comparisons.is_empty() {
@@ -57,7 +57,15 @@ fn answers(study: &StudyDocument, rule: Rule) -> Vec<String> {
         let name = study.settings.get(comparison.second as usize).map_or("B", letter);
         match (&comparison.incomparable, comparison.figures.first()) {
             (Some(why), _) => format!("A and {name} are not comparable: {why}"),
-            (None, Some(figure)) => format!("{}{missing}", sentence(figure, name, comparison, rule)),
+            (None, Some(first)) => {
+                let is_lossier = |figure: &&ComparedFigure| {
+                    figure.figure == Figure::Loss && matches!(figure.compared.word, Word::More | Word::Less)
+                };
+                let loss = comparison.figures.iter().skip(1).find(is_lossier);
+                let said: Vec<_> =
+                    loss.into_iter().chain([first]).map(|figure| sentence(figure, name, comparison, rule)).collect();
+                format!("{}{missing}", said.join(". "))
+            }
             (None, None) => format!("Nothing was compared of A and {name}{missing}"),
         }
     };
@@ -97,7 +105,7 @@ fn one(page: &mut Page, study: &StudyDocument, comparison: &Comparison, second: 
     rows.extend(comparison.figures.iter().map(row));
     page.table(&rows);
     page.gap();
-    // The first figure is the answer; what the test says of the others stands here.
+    // The first figure is the answer; the test's words on the others stand here.
     for figure in comparison.figures.iter().skip(1).filter(|figure| figure.compared.word != Word::TooFewRuns) {
         let said = sentence(figure, name, comparison, rule);
         page.paragraph(INDENT, &Piece::default(), INDENT * 2, &said);

@@ -118,7 +118,7 @@ fn rows<'a>(outcome: &'a Outcome, method: &Method, verbose: bool) -> Vec<Row<'a>
         LoopKind::Open => "response time",
     };
     let mut rows = vec![Row { name: own, values: Values::Of(&outcome.response) }];
-    if let Some(list) = &outcome.of_sent {
+    if let Some(list) = outcome.of_sent.as_ref().filter(|list| !list.is_empty()) {
         rows.push(Row { name: "of all sent", values: Values::Beyond(list, method.timeout_ns) });
     }
     if let Some(service) = &outcome.service {
@@ -127,7 +127,7 @@ fn rows<'a>(outcome: &'a Outcome, method: &Method, verbose: bool) -> Vec<Row<'a>
     if let Some(slip) = &outcome.slip {
         rows.push(Row { name: "schedule lag", values: Values::Of(&slip.distribution) });
     }
-    if let Some(list) = outcome.time_weighted.as_ref().filter(|_| verbose) {
+    if let Some(list) = outcome.time_weighted.as_ref().filter(|_| verbose || outcome.stalls.is_some()) {
         rows.push(Row { name: "random arrival", values: Values::Beyond(list, method.timeout_ns) });
     }
     rows

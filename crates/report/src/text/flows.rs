@@ -16,15 +16,18 @@ const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 /// Ranges of ports that are listed; the record has all.
 const MOST: usize = 12;
 
-/// The connections of `record` apart; of one alone that it is one.
+/// The connections of `record` apart, and the scope of its intervals.
 pub(super) fn tell(page: &mut Page, record: &Record) {
     let Some(outcome) = &record.outcome else { return };
-    let Some(flows) = &outcome.flows else {
-        if let Some(text) = alone(outcome, record) {
-            page.paragraph(INDENT, &Piece::new("scope", Tone::Faint), LABEL, &text);
-        }
-        return;
-    };
+    if let Some(flows) = &outcome.flows {
+        groups(page, flows, record);
+    }
+    if let Some(text) = scope(record) {
+        page.paragraph(INDENT, &Piece::new("scope", Tone::Faint), LABEL, &text);
+    }
+}
+
+fn groups(page: &mut Page, flows: &Flows, record: &Record) {
     let label = Piece::new("flows", Tone::Faint);
     page.items(INDENT, &label, LABEL, &[summary(flows, record)]);
     if let Some(groups) = flows.groups.as_ref().filter(|groups| groups.len() > 1) {
@@ -39,7 +42,7 @@ pub(super) fn tell(page: &mut Page, record: &Record) {
             groups.iter().enumerate().map(|(place, group)| format!("{} {}", name(place), one(group))).collect();
         let text = format!("a run over one connection measures one group ({} of these)", shares.join(", "));
         page.paragraph(INDENT, &Piece::new("so", Tone::Faint), LABEL, &text);
-        if let Some(text) = drawn_labels(outcome, record) {
+        if let Some(text) = record.outcome.as_ref().and_then(|outcome| drawn_labels(outcome, record)) {
             page.paragraph(INDENT, &Piece::new("label", Tone::Faint), LABEL, &text);
         }
     }
@@ -47,11 +50,6 @@ pub(super) fn tell(page: &mut Page, record: &Record) {
         let text = format!("{} of {} connections lose more than the others", flows.losing.len(), flows.each.len());
         page.paragraph(INDENT, &Piece::new("loss", Tone::Alarm), LABEL, &text);
         members(page, "losing", &flows.losing, record);
-    }
-    if let Some(share) = least_share(flows.each.len()) {
-        let text =
-            format!("a path that fewer than {} of connections take may have been missed", number::percent(share));
-        page.paragraph(INDENT, &Piece::new("unseen", Tone::Faint), LABEL, &text);
     }
 }
 
@@ -68,15 +66,33 @@ fn least_share(flows: usize) -> Option<f64> {
     (flows > 1).then(|| 1.0 - 0.05_f64.powf(1.0 / flows as f64))
 }
 
-/// For whom the numbers of one connection hold; absent where the exchanges had a connection each, and of what has none.
-fn alone(outcome: &Outcome, record: &Record) -> Option<String> {
+/// The scope of the numbers of `record`; absent where nothing was answered. It is never more than one run: the next one starts its
+/// threads on other processors, which no number of connections within this one shows (docs/explain/statistics.md).
+pub(crate) fn scope(record: &Record) -> Option<String> {
+    let outcome = record.outcome.as_ref().filter(|outcome| outcome.counts.answered > 0)?;
+    if record.question == Question::Throughput {
+        return None;
+    }
+    let flows = outcome.flows.as_ref().map_or(1, |flows| flows.each.len());
+    if let Some(share) = least_share(flows) {
+        let share = number::percent(share);
+        return Some(format!(
+            "this run and its {flows} connections. A path that fewer than {share} take may be missing"
+        ));
+    }
+    let one = one_connection(outcome, record);
+    let one = one.map(|one| format!("this run and {one}. Others may take another path, queue or CPU → --flows 8"));
+    Some(one.unwrap_or_else(|| "this run. Another one may differ → sonde compare".to_owned()))
+}
+
+/// The connection of a run that has no more; absent where the exchanges had a connection each, and of what has none.
+fn one_connection(outcome: &Outcome, record: &Record) -> Option<String> {
     let Traffic::Exchange(Exchange { carrier: Carrier::Tcp | Carrier::Udp, .. }) = record.method.traffic else {
         return None;
     };
-    let times = record.question == Question::Rtt && outcome.counts.answered > 0;
-    let socket = outcome.sockets.first().filter(|_| times && record.method.spread.connections == 1)?;
+    let socket = outcome.sockets.first().filter(|_| record.method.spread.connections == 1)?;
     let port = port(&socket.local).map_or_else(String::new, |port| format!(" (source port {port})"));
-    Some(format!("one connection{port}: another one may take another path, queue or CPU → --flows 8"))
+    Some(format!("its one connection{port}"))
 }
 
 /// `8 connections: no difference of 2 µs or more shown; p50 of each 13.8 µs to 15.2 µs`.

@@ -195,6 +195,10 @@ fn there(step: &Step, cause: &Cause) -> Option<&'static str> {
         }
         (Step::Ask, Cause::Link(Fault::Closed)) => Some("read the program's log: it closed the connection"),
         (Step::Ask, Cause::Silence(_)) => Some("check which program listens there: it was asked, and says nothing"),
+        // The session was agreed on at this very port.
+        (Step::ConnectData, Cause::System(error)) if is_unanswered(error) => {
+            Some("use --connections 1: a firewall or the server may limit how many connections one host makes")
+        }
         (_, Cause::System(error)) => network(error),
         (_, Cause::Silence(_)) => {
             Some("run `sonde check HOST`: a firewall may drop the packets, or no program listens there")
@@ -205,6 +209,11 @@ fn there(step: &Step, cause: &Cause) -> Option<&'static str> {
         }
         _ => None,
     }
+}
+
+/// True where a connection was turned away, or nothing came back.
+fn is_unanswered(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionReset | io::ErrorKind::TimedOut)
 }
 
 fn network(error: &io::Error) -> Option<&'static str> {
@@ -235,6 +244,7 @@ mod tests {
     use super::*;
 
     #[test_case(Step::Connect, 111, "sonde serve"; "a closed port")]
+    #[test_case(Step::ConnectData, 111, "--connections 1"; "a limit of connections")]
     #[test_case(Step::Connect, 22, "%eth0"; "an address that does not fit")]
     #[test_case(Step::Set("interface"), 19, "ip link"; "no such interface")]
     #[test_case(Step::Listen, 98, "--port"; "a port that is taken")]

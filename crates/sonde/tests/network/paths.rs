@@ -133,7 +133,7 @@ fn a_run_of_which_nothing_else_is_said_sees_both_paths_and_one_connection_says_t
     assert_eq!(groups.len() > 1, (1..8).contains(&by_detour), "{groups:?} {hops:?}");
     for port in ["7664", "7665"] {
         let text = String::from_utf8(rtt(&["--port", port, "-q"]).stdout).expect("text");
-        assert!(text.contains("scope   one connection (source port "), "{text}");
+        assert!(text.contains("scope   this run and its one connection (source port "), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
 }

@@ -5,8 +5,8 @@ mod case;
 use std::collections::BTreeSet;
 
 use case::{
-    Case, again, batched, busy, check, dark, datagrams, detour, each_second, every, loopback, mean, nagle, resets,
-    restart, socket, stream, throttle, traffic, until, waits, window,
+    Case, again, batched, busy, check, dark, datagrams, detour, each_second, every, half_stalled, loopback, mean,
+    nagle, resets, restart, socket, stream, throttle, traffic, until, waits, window,
 };
 
 use super::tests::{exchange, open, quiet, told};
@@ -130,6 +130,7 @@ const CASES: &[Pair] = &[
         },
     ),
     ("mean-misleads", |case| mean(case, 1.5), |case| mean(case, 1.49)),
+    ("stalled", |case| case.outcome.stalls = Some(half_stalled()), |case| case.outcome.stalls = None),
     (
         "rhythm",
         |case| {

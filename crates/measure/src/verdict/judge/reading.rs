@@ -10,6 +10,7 @@ use crate::verdict::threshold::{FEWEST_FOR_MEAN, IDLE_GAP, MISLEADING, OUTSTANDI
 /// What is told of it.
 pub(super) fn reading(outcome: &Outcome, method: &Method) -> impl Iterator<Item = Warning> {
     let found = [
+        outcome.stalls.map(|stalls| Warning::Stalled { stalls, answered: outcome.counts.answered }),
         idle_between(outcome, method),
         rate_is_not_round_trip(outcome, method),
         mean_misleads(&outcome.response),

@@ -78,6 +78,7 @@ pub fn advice(warning: &Warning, command: Command) -> Option<String> {
         | Warning::RateIsNotRoundTrip { .. }
         | Warning::HalfRoundTrip
         | Warning::MeanMisleads { .. }
+        | Warning::Stalled { .. }
         | Warning::Rhythm { .. }
         | Warning::Periodic { .. }
         | Warning::Changed { .. }
@@ -171,6 +172,9 @@ fn read_otherwise(warning: &Warning, command: Command) -> &'static str {
         (Warning::HalfRoundTrip, _) => {
             "double it to compare with other tools, or print whole round trips (`--full-rtt`)"
         }
+        (Warning::Stalled { .. }, Command::Rtt) => "measure on a schedule (--every 1ms), or with `sonde load`",
+        (Warning::Stalled { .. }, Command::Ask) => "measure on a schedule: --every 10ms",
+        (Warning::Stalled { .. }, _) => "measure on a schedule",
         (Warning::Rhythm { .. }, _) => "use --poisson at the same rate",
         (Warning::Periodic { .. }, _) => "look for what runs so often on either host, or on the path",
         (Warning::Changed { .. }, _) => "look for a route change, or for load that began at that time; repeat",

@@ -5,6 +5,7 @@ use measure::method::{BatchBy, Carrier};
 use measure::outcome::change::Change;
 use measure::outcome::dark::Dark;
 use measure::outcome::periodic::Periodic;
+use measure::outcome::stalls::Stalls;
 use measure::unit::{Bytes, Nanos};
 use measure::verdict::Warning;
 use measure::verdict::lost::LeavesBy;
@@ -164,6 +165,7 @@ fn reading() -> Part {
     let idle =
         |waking_ns| Warning::IdleBetween { interval_ns: Nanos::secs(1), median_ns: Nanos::micros(146), waking_ns };
     let outstanding = Warning::RateIsNotRoundTrip { outstanding: 15.9, reciprocal_ns: Nanos(4_200), mean_ns: 66_800.0 };
+    let stalls = Stalls { count: 31, least_ns: Nanos::micros(62_400), share: 0.94 };
     let each_second = Periodic { period_ns: Nanos::secs(1), longer_ns: Nanos::millis(100), count: 9 };
     let detour = Change {
         from_ns: Nanos::millis(2_210),
@@ -178,6 +180,7 @@ fn reading() -> Part {
         (outstanding, &[Rtt, Syn]),
         (Warning::HalfRoundTrip, &[Rtt, Load, Replay]),
         (Warning::MeanMisleads { mean_ns: 34_600.0, median_ns: Nanos(17_200) }, EXCHANGES),
+        (Warning::Stalled { stalls, answered: 10_458 }, &[Rtt]),
         (Warning::Rhythm { lag: 5, period_ns: Nanos::millis(1), correlation: 0.79 }, &[Rtt, Load, Syn]),
         (Warning::Changed { change: detour }, EXCHANGES),
         (Warning::Periodic { periodic: each_second, closed: true }, &[Rtt]),

@@ -21,7 +21,9 @@ pub fn advice(count: u64, sent: u64, dropped: Option<u64>, by: LeavesBy, command
         (_, LeavesBy::Rate | LeavesBy::Trace) if count >= sent => {
             "a firewall may drop them, or the peer is gone: try the other protocol (--tcp, --udp)"
         }
-        _ if count >= sent => "a firewall may drop them, or the host is down: try --tcp, --udp, --icmp or --connect",
+        _ if count >= sent => {
+            "a firewall may drop them (or a path all of this --size), or the host is down: try a smaller --size, --tcp, --udp, --icmp or --connect"
+        }
         (_, LeavesBy::Reply) => {
             "raise --timeout to separate lost from late; `sonde paths` shows whether one path loses"
         }

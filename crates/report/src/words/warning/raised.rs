@@ -42,6 +42,7 @@ pub fn raised_when(warning: &Warning) -> String {
         | Warning::RateIsNotRoundTrip { .. }
         | Warning::HalfRoundTrip
         | Warning::MeanMisleads { .. }
+        | Warning::Stalled { .. }
         | Warning::Rhythm { .. }
         | Warning::Periodic { .. }
         | Warning::Changed { .. }
@@ -132,6 +133,7 @@ fn of_reading(warning: &Warning) -> String {
         Warning::MeanMisleads { .. } => format!(
             "Of at least {FEWEST_FOR_MEAN} times the mean is at least {MISLEADING} times the median. Log-normal times with a standard deviation of half their mean have 1.12."
         ),
+        Warning::Stalled { .. } => "A closed loop back to back, in which answers that took 20 times the median and at least 1 ms, and were at most 1 % of all, hold at least 20 % of the time. Their share of the time is the chance that a request at a random moment meets one; percentiles count each of them once.".to_owned(),
         Warning::Rhythm { .. } => format!(
             "Requests leave at even distances from one thread, and of at least {} times the correlation of ranks comes back, at some distance of 2 to {}, to at least {}, by {} above a lower one nearer by, and again at twice that distance.",
             rhythm::FEWEST,

@@ -26,6 +26,7 @@ impl fmt::Display for Line<'_> {
             | Warning::RateIsNotRoundTrip { .. }
             | Warning::HalfRoundTrip
             | Warning::MeanMisleads { .. }
+            | Warning::Stalled { .. }
             | Warning::Rhythm { .. }
             | Warning::Periodic { .. }
             | Warning::Changed { .. } => reading(self.0, f),
@@ -248,6 +249,15 @@ fn reading(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Warning::MeanMisleads { mean_ns, median_ns } => {
             let (mean, times) = (Nanos(mean_ns.round() as u64), mean_ns / median_ns.0.max(1) as f64);
             write!(f, "The mean ({mean}) is {times:.1} times the median ({median_ns}): a few long values dominate it")
+        }
+        Warning::Stalled { stalls, answered } => {
+            let (count, answered, share) = (grouped(stalls.count), grouped(*answered), Percent(stalls.share));
+            let least = stalls.least_ns;
+            write!(
+                f,
+                "{count} of {answered} round trips took {least} or longer, together {share} of the time. Percentiles count each once; "
+            )?;
+            f.write_str("a request at a random moment meets one with that probability")
         }
         Warning::Rhythm { lag, period_ns, correlation } => {
             write!(

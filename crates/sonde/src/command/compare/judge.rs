@@ -105,7 +105,11 @@ impl Asked {
 /// Each figure of two sides, compared.
 pub fn figures(study: &StudyDocument, second: u32, asked: &Asked) -> Vec<ComparedFigure> {
     let streams = study.trials.iter().filter_map(|trial| trial.record.as_ref()).any(|record| record.stream.is_some());
-    let list = asked.list(streams);
+    let mut list = asked.list(streams);
+    // Of times alone a side that loses a fifth looks like one that loses nothing.
+    if asked.figures.is_empty() && !list.contains(&Figure::Loss) && loses(study, [0, second]) {
+        list.push(Figure::Loss);
+    }
     let runs: Vec<Runs> = list
         .iter()
         .map(|figure| Runs { first: study.figures_of(0, *figure), second: study.figures_of(second, *figure) })
@@ -113,6 +117,12 @@ pub fn figures(study: &StudyDocument, second: u32, asked: &Asked) -> Vec<Compare
     let compared = compare_by(&runs, Rule::after(asked.design, asked.looks, study.blocks));
     let all = list.into_iter().zip(runs).zip(compared);
     all.map(|((figure, Runs { first, second }), compared)| ComparedFigure { figure, compared, first, second }).collect()
+}
+
+/// True where a trial of one of these settings has requests without an answer.
+fn loses(study: &StudyDocument, settings: [u32; 2]) -> bool {
+    let ratios = settings.into_iter().flat_map(|setting| study.figures_of(setting, Figure::Loss));
+    ratios.flatten().any(|ratio| ratio > 0.0)
 }
 
 /// The shift of each quantile, of values that stand for the runs' histograms: their order within a run is not kept, so that the

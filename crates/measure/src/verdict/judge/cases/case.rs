@@ -9,6 +9,7 @@ use crate::origin::{self, Origin};
 use crate::outcome::change::Change;
 use crate::outcome::dark::Dark;
 use crate::outcome::periodic::Periodic;
+use crate::outcome::stalls::Stalls;
 use crate::outcome::{Batched, Outcome, SocketFacts, Standing};
 use crate::probes::{Kind, Probes};
 use crate::throughput::detail::{Detail, Processors};
@@ -57,6 +58,10 @@ pub(super) fn dark() -> Dark {
 pub(super) fn detour() -> Change {
     let (from_ns, to_ns) = (Nanos::secs(2), Some(Nanos::secs(3)));
     Change { from_ns, to_ns, before_ns: Nanos::micros(20), within_ns: Nanos::millis(2) }
+}
+
+pub(super) fn half_stalled() -> Stalls {
+    Stalls { count: 5, least_ns: Nanos::millis(90), share: 0.5 }
 }
 
 pub(super) fn each_second() -> Periodic {
