@@ -379,6 +379,9 @@ pub struct SocketFacts {
     pub dropped: Option<u64>,
     /// Segments TCP sent again.
     pub retransmitted: Option<u64>,
+    /// Segments that the peer had already when they came again, as its kernel said (DSACK, RFC 2883); absent where the kernel does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub had_already: Option<u64>,
     /// TCP's smoothed round trip at the end, nanoseconds. Includes the peer's delayed acknowledgements: no latency.
     pub kernel_smoothed_rtt_ns: Option<Nanos>,
     /// The smallest round trip TCP saw, nanoseconds.

@@ -259,6 +259,9 @@ pub enum Warning {
     Retransmitted {
         /// Segments sent again by this host's sockets, a count; warm-up included.
         segments: u64,
+        /// Those that the peer had already, a count: it answered late, or what it sent was lost. Absent where there were none, or it is not known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        had_already: Option<u64>,
         /// Requests, and messages without a reply, sent, a count.
         requests: u64,
     },

@@ -48,6 +48,7 @@ fn add_tcp(facts: &mut SocketFacts, socket: impl AsFd, info: &TcpInfo) {
     let connected = !unconnected || info.smoothed_rtt_ns.is_some();
     facts.mss_bytes = info.snd_mss_bytes.filter(|_| connected);
     facts.retransmitted = info.total_retrans.filter(|_| connected).map(u64::from);
+    facts.had_already = info.dsack_dups.filter(|_| connected).map(u64::from);
     facts.kernel_smoothed_rtt_ns = info.smoothed_rtt_ns;
     facts.kernel_min_rtt_ns = info.min_rtt_ns;
     if facts.path_mtu_bytes.is_none() {

@@ -29,7 +29,7 @@ use crate::verdict::Warning;
 use crate::verdict::order::settle;
 use crate::verdict::threshold::RESETS;
 use crate::wire::finding::{Verdict, Wire};
-pub use fates::{retransmitted, segments_again};
+pub use fates::{SentAgain, retransmitted};
 
 /// What happened around a measurement that its outcome does not say.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -33,19 +33,43 @@ pub(super) fn fates(
         leaves_by: LeavesBy::of(method),
     });
     let dark = outcome.dark.map(|dark| Warning::Dark { dark });
-    let again = retransmitted(segments_again(&outcome.sockets), counts.messages_sent());
+    let again = retransmitted(SentAgain::by(&outcome.sockets), counts.messages_sent());
     [dark, failed, refused(outcome, method, ours), lost, again].into_iter().flatten()
 }
 
-/// Segments that these sockets sent again; those that did not tell are not counted.
-pub fn segments_again(sockets: &[SocketFacts]) -> u64 {
-    sockets.iter().filter_map(|socket| socket.retransmitted).fold(0, u64::saturating_add)
+/// Segments that TCP sent again, counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SentAgain {
+    segments: u64,
+    /// Of them those that are known to have been with the peer already.
+    had_already: u64,
 }
 
-/// What TCP hides of losses: so many `requests` are answered, and some late.
-pub fn retransmitted(segments: u64, requests: u64) -> Option<Warning> {
+impl SentAgain {
+    /// By these sockets; those that did not tell are not counted.
+    pub fn by(sockets: &[SocketFacts]) -> Self {
+        let again = |socket: &SocketFacts| {
+            Some(Self { segments: socket.retransmitted?, had_already: socket.had_already.unwrap_or(0) })
+        };
+        sockets.iter().filter_map(again).fold(Self::default(), Self::and)
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            segments: self.segments.saturating_add(other.segments),
+            had_already: self.had_already.saturating_add(other.had_already),
+        }
+    }
+}
+
+/// Losses that TCP hides: so many `requests` are answered, and some late.
+pub fn retransmitted(again: SentAgain, requests: u64) -> Option<Warning> {
+    let SentAgain { segments, had_already } = again;
+    let had_already = Some(had_already.min(segments)).filter(|had| *had > 0);
     (segments >= FEWEST_RETRANSMITTED && segments as f64 >= RETRANSMITTED * requests as f64)
-        .then_some(Warning::Retransmitted { segments, requests })
+        .then_some(Warning::Retransmitted { segments, had_already, requests })
 }
 
 /// What of a load did not come to the peer; `there` is the peer's environment, where it was read.
@@ -190,7 +214,7 @@ mod tests {
         assert_eq!(told(&[None, Some(0)], 2_000), [], "nothing, or not known");
         assert_eq!(told(&[Some(1)], 10), [], "one probe of the tail");
         assert_eq!(told(&[Some(1), None, Some(1)], 2_001), [], "beyond the 99.9th percentile");
-        let again = |requests| Warning::Retransmitted { segments: 2, requests };
+        let again = |requests| Warning::Retransmitted { segments: 2, had_already: None, requests };
         assert_eq!(told(&[Some(1), None, Some(1)], 2_000), [again(2_000)]);
         assert_eq!(settle(vec![again(9), dark()]), [dark()], "the dark explains them");
     }

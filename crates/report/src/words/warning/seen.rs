@@ -135,9 +135,15 @@ fn status(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             let dropped = dropped_by_peer.map(grouped);
             dropped.map_or(Ok(()), |dropped| write!(f, ". Its receive buffers had no room for {dropped}"))
         }
-        Warning::Retransmitted { segments, requests } => {
+        Warning::Retransmitted { segments, had_already, requests } => {
             let (again, of) = (several(*segments, "segment"), several(*requests, "request"));
-            write!(f, "TCP retransmitted {again} in {of}. Replies that waited for them count as answered")
+            write!(f, "TCP retransmitted {again} in {of}")?;
+            if let Some(had) = had_already {
+                // A probe of the tail (RFC 8985) goes out where an answer is only late: no loss on the way there.
+                let had = if had == segments { "all".to_owned() } else { grouped(*had) };
+                write!(f, "; the peer had {had} already, so it answered late, or replies were lost")?;
+            }
+            f.write_str(". Replies that waited for them count as answered")
         }
         Warning::Refused { count, sent, carrier, by } => {
             let what = if *carrier == Carrier::TcpConnect { "handshakes" } else { "requests" };

@@ -12,7 +12,8 @@ use measure::look::Who;
 use measure::method::{Asked, Carrier, Far, Method, Schedule, Stop as End};
 use measure::reach::Service;
 use measure::unit::{Bytes, Nanos};
-use measure::verdict::{Warning, judge};
+use measure::verdict::Warning;
+use measure::verdict::judge::{self, SentAgain};
 use protocol::inquiry::Place;
 
 use crate::command::look::ways::Way;
@@ -51,7 +52,7 @@ pub struct Told {
     /// What the hosts did to it.
     pub machines: Vec<Warning>,
     /// Segments that our TCP sent again.
-    pub segments_again: u64,
+    pub again: SentAgain,
 }
 
 /// The method by which `way` is asked.
@@ -173,7 +174,7 @@ fn ask_until(
                 peer: split.or(held),
                 ttl: found.one_way.and_then(|one_way| one_way.time_to_live),
                 machines,
-                segments_again: judge::segments_again(&found.sockets),
+                again: SentAgain::by(&found.sockets),
             })
         }
     }

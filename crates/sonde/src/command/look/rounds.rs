@@ -16,7 +16,8 @@ use measure::outcome::dark::Dark;
 use measure::outcome::periodic::Periodic;
 use measure::schedule;
 use measure::unit::Nanos;
-use measure::verdict::{Warning, judge};
+use measure::verdict::Warning;
+use measure::verdict::judge::{self, SentAgain};
 
 use crate::command::look::asking::{Pace, Told, ask, method};
 use crate::command::look::ways::Way;
@@ -160,8 +161,8 @@ impl Rounds {
     fn retransmitted(&self) -> Option<Warning> {
         let live = lock(&self.live);
         let over_tcp = self.tracks.iter().zip(&live.courses).filter(|(track, _)| track.way.carrier == Carrier::Tcp);
-        let (again, asked) = over_tcp.fold((0, 0), |(again, asked), (track, course)| {
-            (again + track.told.segments_again, asked + course.ended())
+        let (again, asked) = over_tcp.fold((SentAgain::default(), 0), |(again, asked), (track, course)| {
+            (again.and(track.told.again), asked + course.ended())
         });
         judge::retransmitted(again, asked)
     }
@@ -247,8 +248,8 @@ impl Track {
                 self.method.get_or_insert(method);
                 let (peer, ttl) = (told.peer.or(self.told.peer), told.ttl.or(self.told.ttl));
                 let machines = self.told.machines.drain(..).chain(told.machines).collect();
-                let segments_again = self.told.segments_again + told.segments_again;
-                self.told = Told { peer, ttl, machines, segments_again };
+                let again = self.told.again.and(told.again);
+                self.told = Told { peer, ttl, machines, again };
             }
             Err(why) => self.trouble = Some(why),
         }
