@@ -1,5 +1,7 @@
 //! What happens during a measurement, as it is told to whoever listens: the recorder, a progress line, a file of samples.
 
+pub mod details;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -8,6 +10,8 @@ use crate::interval::Interval;
 use crate::method::LoopKind;
 use crate::outcome::replies::Kind;
 use crate::unit::{Instant, Nanos};
+
+pub use self::details::Details;
 
 /// How long an interval of the series is where nobody chose another.
 pub const INTERVAL: Nanos = Nanos::secs(1);
@@ -54,6 +58,8 @@ pub struct Exchange {
     pub received: Option<Instant>,
     /// What became of it.
     pub fate: Fate,
+    /// Details of one with a program at work; absent where the engine has none.
+    pub details: Option<Details>,
 }
 
 impl Exchange {
