@@ -7,6 +7,7 @@ mod played;
 mod real;
 mod redis_cli;
 mod secured;
+mod written;
 
 use std::time::Duration;
 
