@@ -1,7 +1,5 @@
 //! What happens during a measurement, as it is told to whoever listens: the recorder, a progress line, a file of samples.
 
-pub mod details;
-
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -11,7 +9,7 @@ use crate::method::LoopKind;
 use crate::outcome::replies::Kind;
 use crate::unit::{Instant, Nanos};
 
-pub use self::details::Details;
+pub use crate::details::Details;
 
 /// How long an interval of the series is where nobody chose another.
 pub const INTERVAL: Nanos = Nanos::secs(1);

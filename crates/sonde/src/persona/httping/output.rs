@@ -102,9 +102,9 @@ struct Range {
 }
 
 impl Range {
-    fn with(range: Option<Self>, value: f64) -> Option<Self> {
+    fn with(range: Option<Self>, value: f64) -> Self {
         let Self { min, max, sum, count } = range.unwrap_or(Self { min: value, max: value, sum: 0.0, count: 0 });
-        Some(Self { min: min.min(value), max: max.max(value), sum: sum + value, count: count + 1 })
+        Self { min: min.min(value), max: max.max(value), sum: sum + value, count: count + 1 }
     }
 }
 
@@ -126,9 +126,9 @@ impl Summary {
             return;
         }
         self.ok += 1;
-        self.times = Range::with(self.times, millis(reply.time));
+        self.times = Some(Range::with(self.times, millis(reply.time)));
         if shown.speed {
-            self.rates = Range::with(self.rates, rate(reply));
+            self.rates = Some(Range::with(self.rates, rate(reply)));
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::unit::{Bytes, Instant};
 
-/// The steps of an exchange and its reply. Instants are of the clock of [`super::Exchange::sent`]; what did not happen, or was not looked at, is
+/// The steps of an exchange and its reply. Instants are of the clock of their exchange; what did not happen, or was not looked at, is
 /// absent. Those of a connection that is kept from request to request have a reply alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Details {
