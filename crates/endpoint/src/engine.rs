@@ -18,7 +18,7 @@ mod turns;
 pub mod warm_up;
 pub mod windowed;
 
-use measure::event::{Counts, Event, Exchange, Fate};
+use measure::event::{Counts, Details, Event, Exchange, Fate};
 use measure::method::{Method, Traffic};
 use measure::recorder::{FlowCounts, Recorder, Recording};
 use measure::trace::Trace;
@@ -214,8 +214,9 @@ fn sample(
     sent: Option<Instant>,
     received: Option<Instant>,
     fate: Fate,
+    details: Option<Details>,
 ) -> Event {
-    Event::Exchange(Exchange { flow, seq, intended, sent, received, fate })
+    Event::Exchange(Exchange { flow, seq, intended, sent, received, fate, details })
 }
 
 /// How late a request was sent, where it was scheduled.

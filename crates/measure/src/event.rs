@@ -9,6 +9,8 @@ use crate::method::LoopKind;
 use crate::outcome::replies::Kind;
 use crate::unit::{Instant, Nanos};
 
+pub use crate::details::Details;
+
 /// How long an interval of the series is where nobody chose another.
 pub const INTERVAL: Nanos = Nanos::secs(1);
 
@@ -54,6 +56,8 @@ pub struct Exchange {
     pub received: Option<Instant>,
     /// What became of it.
     pub fate: Fate,
+    /// Details of one with a program at work; absent where the engine has none.
+    pub details: Option<Details>,
 }
 
 impl Exchange {

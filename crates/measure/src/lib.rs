@@ -11,6 +11,7 @@ pub mod authentication;
 pub mod clock;
 pub mod clock_offset;
 pub mod comparison;
+pub mod details;
 pub mod environment;
 pub mod event;
 pub mod hops;

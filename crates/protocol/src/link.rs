@@ -1,5 +1,6 @@
 //! An open way to the peer, as an engine sees it: sockets in `endpoint`, a virtual path in `testbed`.
 
+use measure::event::Details;
 use measure::unit::{Instant, Nanos};
 
 /// What an engine needs of a carrier, and of the clock beside it. The engine is compiled for each link apart: no call
@@ -111,6 +112,12 @@ pub trait Link {
     /// The number of the request that the latest [`Fault::Refused`] of a receive is about, where the link can tell; taken
     /// by this call.
     fn blamed(&mut self) -> Option<u64> {
+        None
+    }
+
+    /// Details of the exchange that has just ended, where the link has any; taken by this call. Made for whoever tells of each: it may ask the
+    /// system.
+    fn details(&mut self) -> Option<Details> {
         None
     }
 

@@ -99,7 +99,7 @@ impl Row {
     fn of(exchange: &Exchange, kind: LoopKind, origin: Instant) -> Self {
         let at = |instant: Option<Instant>| instant.map(|instant| instant.signed_since(origin));
         let between = |from: Option<Instant>, to: Option<Instant>| Some(to?.signed_since(from?));
-        let Exchange { flow, seq, intended, sent, received, fate } = *exchange;
+        let Exchange { flow, seq, intended, sent, received, fate, .. } = *exchange;
         Self {
             flow,
             seq,
@@ -245,6 +245,7 @@ mod tests {
             sent: Some(Instant(due.0 + 7)),
             received: Some(Instant(due.0 + 25_000 + seq % 13)),
             fate: Fate::Answered,
+            details: None,
         }
     }
 

@@ -8,6 +8,7 @@ pub mod answer;
 pub mod call;
 pub mod getopt;
 pub mod hping3;
+pub mod httping;
 pub mod install_names;
 pub mod iperf;
 pub mod iperf3;
@@ -21,6 +22,7 @@ pub mod process;
 pub mod record;
 pub mod redis_cli;
 pub mod sockperf;
+pub mod tcping;
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -38,6 +40,8 @@ pub static ALL: &[&Persona] = &[
     &ping::PERSONA,
     &pkb::PERSONA,
     &redis_cli::PERSONA,
+    &httping::PERSONA,
+    &tcping::PERSONA,
 ];
 
 /// Whom the binary is called as: the file name of its first word, whatever folder it lies in.

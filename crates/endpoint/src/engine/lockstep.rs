@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
-use measure::event::{Event, Fate};
+use measure::event::{Details, Event, Fate};
 use measure::recorder::{Recorder, Sequence};
 use measure::schedule::Due;
 use measure::unit::{Instant, Nanos};
@@ -352,7 +352,10 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
         }
         if self.told.samples {
             let sent = (fate != Fate::SendFailed).then_some(sent);
-            self.outlet.push(sample(self.flow.index, seq - self.base, intended, sent, None, fate));
+            let details = self.flow.link.details();
+            let unread = matches!(answer, Answer::Nothing | Answer::Fault(_));
+            let details = if unread { details.map(Details::without_reply) } else { details };
+            self.outlet.push(sample(self.flow.index, seq - self.base, intended, sent, None, fate, details));
         }
         match answer {
             Answer::Fault(fault) if fault.ends_the_run() => Some(Ended::Broken(fault)),
@@ -379,7 +382,8 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
 
     #[cold]
     fn tell(&mut self, seq: u64, intended: Option<Instant>, sent: Instant, received: Option<Instant>, fate: Fate) {
-        self.outlet.push(sample(self.flow.index, seq - self.base, intended, Some(sent), received, fate));
+        let details = self.flow.link.details();
+        self.outlet.push(sample(self.flow.index, seq - self.base, intended, Some(sent), received, fate, details));
     }
 
     /// A spell of stamped exchanges. `Some`: the run is over.

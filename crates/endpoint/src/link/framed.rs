@@ -13,8 +13,9 @@ use std::net::{Shutdown, SocketAddr};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
+use measure::event::Details;
 use measure::method::{SocketOptions, Waiting};
-use measure::unit::{Instant, Nanos};
+use measure::unit::{Bytes, Instant, Nanos};
 use protocol::application::talk::Digest;
 use protocol::application::tally::Tally;
 use protocol::application::{Came, Reply, Speech, Words};
@@ -169,9 +170,8 @@ pub struct Framed<S: Speech> {
     former: Option<Socket>,
     /// The parts of the latest request that took a connection of its own, until they are told.
     parts: Option<(u64, Parts)>,
-    /// The instants at which such a request went and at which the first octet of its reply came.
-    asked: Instant,
-    answered: Option<Instant>,
+    /// The steps of the request under way and the kind of its reply; on a connection that is kept the kind alone.
+    details: Details,
 }
 
 impl<S: Speech> Framed<S> {
@@ -214,8 +214,7 @@ impl<S: Speech> Framed<S> {
             handshake: None,
             former: None,
             parts: None,
-            asked: Instant(0),
-            answered: None,
+            details: Details::default(),
         };
         let greeted = link.admit()?;
         link.opened.tls = link.secured.as_ref().map(|secured| secured.facts().clone());
@@ -276,7 +275,8 @@ impl<S: Speech> Framed<S> {
         let secured = hello.secure(&self.socket, &self.door.stop)?;
         self.tally.certified(secured.facts().until);
         self.secured = Some(secured);
-        self.handshake = Monotonic::now().since(begun);
+        let secured = Monotonic::now();
+        (self.handshake, self.details.secured) = (secured.since(begun), Some(secured));
         Ok(())
     }
 
@@ -340,8 +340,8 @@ impl<S: Speech> Framed<S> {
         match self.fetch(flags)? {
             Fetched::End => self.ended(),
             Fetched::Octets(count) => {
-                if self.answered.is_none() && self.door.anew.is_some() {
-                    self.answered = Some(Monotonic::now());
+                if self.details.first.is_none() && self.door.anew.is_some() {
+                    self.details.first = Some(Monotonic::now());
                 }
                 self.end += count;
                 self.starved = false;
@@ -407,6 +407,7 @@ impl<S: Speech> Framed<S> {
         let mixed = self.speech.interleaves() && !self.outstanding.is_empty();
         let digest = Digest { reply, octets: if mixed { 0 } else { self.read + octets } };
         self.read = 0;
+        self.details.kind = Some(reply.kind.0);
         if self.door.anew.is_some() {
             self.whole();
         }
@@ -431,13 +432,17 @@ impl<S: Speech> Framed<S> {
 
     /// A reply is whole to a request that took a connection of its own.
     fn whole(&mut self) {
-        let seen = self.answered.and_then(|first| first.since(self.asked).zip(Monotonic::now().since(first)));
+        let last = Monotonic::now();
+        let Details { opened, first, .. } = self.details;
+        let seen = opened.zip(first).and_then(|(opened, first)| first.since(opened).zip(last.since(first)));
         // One that came before it was asked for has no parts.
         self.parts = self
             .parts
             .take()
             .zip(seen)
             .map(|((number, parts), (wait, receive))| (number, Parts { wait, receive, ..parts }));
+        let (head, body) = self.speech.lengths().map(|(head, body)| (Bytes(head), Bytes(body))).unzip();
+        self.details = Details { last: Some(last), head, body, ..self.details };
         self.fruitful = true;
     }
 
@@ -445,6 +450,7 @@ impl<S: Speech> Framed<S> {
     #[cold]
     fn part(&mut self) -> Result<(), Fault> {
         self.tell_parts();
+        self.details = Details::default();
         self.hang_up();
         let _ended = self.socket.shutdown(Shutdown::Both);
         self.former = None;
@@ -470,6 +476,7 @@ impl<S: Speech> Framed<S> {
         // To close it here would count as this connection's time.
         self.former = Some(former);
         let connected = Monotonic::now();
+        self.details.connected = Some(connected);
         self.spent = false;
         let greeted = self.admit()?;
         let asked = Monotonic::now();
@@ -481,7 +488,7 @@ impl<S: Speech> Framed<S> {
             ..Parts::default()
         });
         self.parts = parts.map(|parts| (self.numbered.wrapping_sub(1), parts));
-        (self.asked, self.answered) = (asked, None);
+        (self.details.opened, self.details.first) = (Some(asked), None);
         Ok(())
     }
 
@@ -772,10 +779,15 @@ impl<S: Speech> Link for Framed<S> {
             Some(_) => match self.call() {
                 Ok(()) => {
                     self.declined = 0;
-                    self.put(message)
+                    self.put(message)?;
+                    self.details.handed = Some(Monotonic::now());
+                    Ok(())
                 }
                 Err(error) => {
                     self.spend();
+                    if let Cause::System(cause) = &error.cause {
+                        self.details.fault = cause.raw_os_error();
+                    }
                     if matches!(error.cause, Cause::Peer(_)) {
                         self.wait_after(&error);
                     }
@@ -791,6 +803,16 @@ impl<S: Speech> Link for Framed<S> {
 
     fn blamed(&mut self) -> Option<u64> {
         self.blamed.take()
+    }
+
+    fn details(&mut self) -> Option<Details> {
+        let details = std::mem::take(&mut self.details);
+        if self.door.anew.is_none() {
+            return Some(Details { kind: details.kind, ..Details::default() });
+        }
+        let local = details.connected.and_then(|_| self.socket.local_addr().ok()?.as_socket());
+        // One that is over may have no port any more.
+        Some(Details { port: local.map(|local| local.port()).filter(|port| *port > 0), ..details })
     }
 
     fn flush(&mut self) -> Result<bool, Fault> {

@@ -2,6 +2,7 @@
 
 mod bulk;
 mod bulk_ways;
+mod details;
 mod handshake;
 mod iperf3_client;
 mod iperf3_server;

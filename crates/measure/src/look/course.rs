@@ -86,7 +86,15 @@ mod tests {
     fn exchange(due: u64, late: u64, rtt: u64, fate: Fate) -> Exchange {
         let sent = due + late;
         let received = (fate == Fate::Answered).then_some(Instant(sent + rtt));
-        Exchange { flow: 0, seq: 0, intended: Some(Instant(due)), sent: Some(Instant(sent)), received, fate }
+        Exchange {
+            flow: 0,
+            seq: 0,
+            intended: Some(Instant(due)),
+            sent: Some(Instant(sent)),
+            received,
+            fate,
+            details: None,
+        }
     }
 
     #[test]

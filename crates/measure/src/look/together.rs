@@ -125,7 +125,10 @@ mod tests {
                 let received = took.map(|took| Instant(sent + took));
                 let fate = if received.is_some() { Fate::Answered } else { Fate::Lost };
                 let (intended, sent) = (Some(Instant(sent)), Some(Instant(sent)));
-                course.take(&Exchange { flow: 0, seq: round, intended, sent, received, fate }, (round % 4) as u32);
+                course.take(
+                    &Exchange { flow: 0, seq: round, intended, sent, received, fate, details: None },
+                    (round % 4) as u32,
+                );
             }
             course
         };

@@ -168,8 +168,10 @@ pub struct Http {
     headless: bool,
     expected: Expected,
     stage: Stage,
-    /// The response under way.
+    /// The response under way, octets of its head, and those of its body so far, without the frames of chunks.
     reply: Reply,
+    head: u64,
+    body: u64,
 }
 
 /// The place in a response that the reader has come to.
@@ -208,6 +210,8 @@ impl Http {
             expected,
             stage: Stage::Head,
             reply: Reply::answered(Kind(0)),
+            head: 0,
+            body: 0,
         })
     }
 
@@ -229,6 +233,7 @@ impl Http {
         }
         self.reply =
             Reply { sound: self.expected.has(head.status), closes: head.closes, ..Reply::answered(Kind(head.status)) };
+        (self.head, self.body) = (head.octets as u64, 0);
         // RFC 9112 section 6.3, in its order.
         if self.headless || matches!(head.status, 101 | 204 | 304) {
             return Taken::reply(head.octets, self.reply);
@@ -263,14 +268,23 @@ impl Speech for Http {
             Stage::Body(left) => {
                 let part = octets.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
                 *left -= part as u64;
+                self.body += part as u64;
                 if *left == 0 { self.ended(part) } else { Taken::part(part) }
             }
-            Stage::Chunks(chunked) => match chunked.take(octets) {
-                Ok((part, true)) => self.ended(part),
-                Ok((part, false)) => Taken::part(part),
-                Err(why) => Taken { octets: 0, came: Came::Unsound(why) },
-            },
-            Stage::ToTheEnd => Taken::part(octets.len()),
+            Stage::Chunks(chunked) => {
+                let data = chunked.data();
+                match chunked.take(octets) {
+                    Ok((part, ended)) => {
+                        self.body += data.min(part as u64);
+                        if ended { self.ended(part) } else { Taken::part(part) }
+                    }
+                    Err(why) => Taken { octets: 0, came: Came::Unsound(why) },
+                }
+            }
+            Stage::ToTheEnd => {
+                self.body += octets.len() as u64;
+                Taken::part(octets.len())
+            }
         }
     }
 
@@ -278,6 +292,10 @@ impl Speech for Http {
         let ends = self.stage == Stage::ToTheEnd;
         self.stage = Stage::Head;
         ends.then_some(Reply { closes: true, ..self.reply })
+    }
+
+    fn lengths(&self) -> Option<(u64, u64)> {
+        Some((self.head, self.body))
     }
 
     fn kind(&self, kind: Kind) -> Cow<'static, str> {
@@ -331,7 +349,7 @@ mod tests {
     use test_case::test_case;
 
     use super::*;
-    use crate::application::speech::tests::alike;
+    use crate::application::speech::tests::{alike, hear};
 
     pub fn request() -> Request {
         Request {
@@ -414,6 +432,17 @@ mod tests {
         assert_eq!(http.take(b"any length"), Taken::part(10));
         assert_eq!(http.closed(), Some(Reply { closes: true, ..Reply::answered(Kind(200)) }));
         assert_eq!(http.closed(), None);
+    }
+
+    #[test_case("GET", b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok\n", (38, 3); "a length")]
+    #[test_case("GET", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n2\r\nde\r\n0\r\nTrailer: x\r\n\r\n", (47, 5); "chunks")]
+    #[test_case("HEAD", b"HTTP/1.1 200 OK\r\nContent-Length: 300\r\n\r\n", (40, 0); "none")]
+    fn head_and_body_are_counted_without_frames(method: &str, octets: &[u8], expected: (u64, u64)) {
+        for every in [1, 2, 7, octets.len()] {
+            let mut http = http(method);
+            assert_eq!(hear(&mut http, octets, |end| end % every == 0).len(), 1);
+            assert_eq!(http.lengths(), Some(expected), "{every} at a time");
+        }
     }
 
     #[test]

@@ -64,6 +64,11 @@ pub trait Speech {
         None
     }
 
+    /// Octets of head and body of the latest reply, where the protocol tells them apart.
+    fn lengths(&self) -> Option<(u64, u64)> {
+        None
+    }
+
     /// The name of a kind of reply, as the protocol's users know it.
     fn kind(&self, kind: Kind) -> Cow<'static, str>;
 }

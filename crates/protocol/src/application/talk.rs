@@ -121,6 +121,10 @@ impl Speech for Talk {
         each!(self, speech => speech.closed())
     }
 
+    fn lengths(&self) -> Option<(u64, u64)> {
+        each!(self, speech => speech.lengths())
+    }
+
     fn kind(&self, kind: Kind) -> Cow<'static, str> {
         each!(self, speech => speech.kind(kind))
     }

@@ -486,12 +486,12 @@ pub fn usual_port(protocol: &Spoken) -> Option<u16> {
 }
 
 /// This program, as it names itself to servers.
-fn agent() -> String {
+pub fn agent() -> String {
     PROGRAM.replace(' ', "/")
 }
 
 /// The host as its URL has it: an IPv6 address in brackets, and a port where it is not the usual one.
-fn host_field(far: &Far, usual: u16) -> String {
+pub fn host_field(far: &Far, usual: u16) -> String {
     let address = far.host.split('%').next().unwrap_or_default();
     let host = if address.contains(':') { format!("[{address}]") } else { address.to_owned() };
     match far.port.filter(|port| *port != usual) {
@@ -515,7 +515,10 @@ fn fields(path: &Path) -> Result<Vec<(String, String)>, Failure> {
 }
 
 /// A file that is no longer than one would send.
-fn read(path: &Path, option: &str) -> Result<Vec<u8>, Failure> {
+///
+/// # Errors
+/// One that is longer, or cannot be read.
+pub fn read(path: &Path, option: &str) -> Result<Vec<u8>, Failure> {
     let wrong = |why: String| Failure::usage(format!("{option} {}: {why}", path.display())).about(option);
     let size = fs::metadata(path).map_err(|error| wrong(error.to_string()))?.len();
     if size > LONGEST_FILE {

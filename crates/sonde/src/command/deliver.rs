@@ -67,6 +67,19 @@ pub fn record(record: &Record, options: &ResultOptions, output: &Output) -> Resu
     deliver(&told, options, output)
 }
 
+/// Writes the files alone: what is printed is something else.
+///
+/// # Errors
+/// As [`record`].
+pub fn record_to_files(record: &Record, options: &ResultOptions, output: &Output) -> Result<(), Failure> {
+    let told = Told {
+        text: &|| text::render(record, output.style()),
+        json: &|| record.to_json(),
+        document: &|| Some(Document::Record(Box::new(record.clone()))),
+    };
+    write_all(&told, options)
+}
+
 /// Likewise a search.
 ///
 /// # Errors

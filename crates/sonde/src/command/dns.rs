@@ -199,6 +199,7 @@ fn in_words_of_rtt(options: DnsOptions, whom: Whom) -> RttOptions {
         application: ApplicationOptions { force, ca, tls_name, insecure, ..ApplicationOptions::default() },
         recording,
         verify,
+        write_out: None,
         result,
     }
 }

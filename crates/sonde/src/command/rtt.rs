@@ -8,6 +8,7 @@ pub mod progress;
 pub mod samples;
 pub mod stream;
 pub mod watch;
+pub mod write_out;
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Mutex};
@@ -21,6 +22,7 @@ use logbook::event::Line;
 use logbook::record::Record;
 use measure::event::INTERVAL;
 use measure::method::{Asked, Method};
+use protocol::application::Application;
 
 use crate::command::deliver;
 use crate::command::key_file::KeyFile;
@@ -30,6 +32,7 @@ use crate::command::rtt::options::RttOptions;
 use crate::command::rtt::plan::Plan;
 use crate::command::rtt::progress::Tally;
 use crate::command::rtt::watch::Watch;
+use crate::command::rtt::write_out::Writing;
 use crate::command::verify::Verify;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -77,7 +80,7 @@ pub fn carry_out_and_trace(
     let inquiry = Inquiry::new(plan, &task, command, now(), instrument);
     deliver::check(&plan.result)?;
     let pcap = plan.verify.as_ref().map(Verify::open).transpose()?.flatten();
-    let mut watch = Watch::open(plan, &inquiry.method, tally, output)?;
+    let mut watch = Watch::open(plan, &inquiry.method, tally, output)?.writing(writing(plan, &task));
     watch.start(inquiry.start(), &stop);
     let found = rtt::run(&task, &stop, &mut |event| watch.take(&event, &stop));
     output.progress_done();
@@ -101,6 +104,17 @@ pub fn carry_out_and_trace(
             watch.end().0.write_to_files(&Line::Error(Box::new(failure.told.clone())));
             Err(failure)
         }
+    }
+}
+
+/// The text of each request, where one is asked for.
+fn writing(plan: &Plan, task: &Task) -> Option<Writing> {
+    let (template, target) = plan.write_out.clone().zip(task.target.as_ref())?;
+    match &task.protocol {
+        Protocol::Application(application) => {
+            Some(Writing::new(template, target.address, Application::clone(application)))
+        }
+        _ => None,
     }
 }
 
@@ -129,7 +143,10 @@ fn conclude(
     let unsaved = samples::fault(plan.samples.as_ref(), &samples);
     let record = trace(inquiry.record(finding, interruption.signal(), samples));
     stream.write(&Line::End(Box::new(record.clone())));
-    let delivered = deliver::record(&record, &plan.result, output);
+    let delivered = match plan.write_out {
+        Some(_) => deliver::record_to_files(&record, &plan.result, output),
+        None => deliver::record(&record, &plan.result, output),
+    };
     stream.faults().into_iter().chain(unsaved).next().map_or(delivered, Err)?;
     if let Some(apart) =
         plan.port_in_address().filter(|_| record.outcome.as_ref().is_none_or(|outcome| outcome.counts.answered == 0))
@@ -161,7 +178,7 @@ pub fn task(plan: &Plan, method: Method, stop: &Stop, interruption: &Interruptio
         check_host(address.ip())?;
         Ok(Target { host: target.host.clone(), address })
     });
-    let samples = plan.samples.is_some() || plan.histograms;
+    let samples = plan.samples.is_some() || plan.histograms || plan.write_out.is_some();
     Ok(Task {
         trace: plan.trace.clone(),
         method,

@@ -1,12 +1,14 @@
 //! Programs at work, asked in their own protocols: the real ones where they are installed, and played ones that do what real ones only
 //! do on bad days.
 
+mod httping;
 mod loaded;
 mod looked;
 mod played;
 mod real;
 mod redis_cli;
 mod secured;
+mod written;
 
 use std::time::Duration;
 

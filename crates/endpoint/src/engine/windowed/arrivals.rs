@@ -265,6 +265,8 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
 
     #[cold]
     fn tell(&mut self, turn: usize, request: Request, received: Option<Instant>, fate: Fate) {
+        // Of what was not answered the latest reply may be another's.
+        let details = if fate == Fate::Answered { self.links[turn].details() } else { None };
         let lane = &self.lanes[turn];
         self.outlet.push(sample(
             lane.index,
@@ -273,6 +275,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
             Some(request.sent),
             received,
             fate,
+            details,
         ));
     }
 }

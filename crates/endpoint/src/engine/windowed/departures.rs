@@ -136,7 +136,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         self.recorder.unanswered(fate, sent);
         if self.told.samples {
             let sent = (fate != Fate::SendFailed).then_some(sent);
-            self.outlet.push(sample(index, seq, intended, sent, None, fate));
+            self.outlet.push(sample(index, seq, intended, sent, None, fate, None));
         }
         let ended = fault.ends_the_run().then_some(Ended::Broken(fault));
         ended.or_else(|| refusals_end(&self.told, self.recorder.counts(), fault)).map_or(Ok(()), Err)

@@ -24,7 +24,10 @@ fn with_losses(carrier: Carrier, times: &[Option<u64>]) -> Leg {
         let due = Instant(round * ROUND + 7);
         let received = time.map(|time| Instant(due.0 + time));
         let fate = if time.is_some() { Fate::Answered } else { Fate::Lost };
-        course.take(&Exchange { flow: 0, seq: round, intended: Some(due), sent: Some(due), received, fate }, 0);
+        course.take(
+            &Exchange { flow: 0, seq: round, intended: Some(due), sent: Some(due), received, fate, details: None },
+            0,
+        );
     }
     let program = matches!(carrier, Carrier::Tcp | Carrier::Udp);
     let exchanges: Vec<Timed> = course.exchanges();

@@ -18,6 +18,14 @@ pub enum Chunked {
 }
 
 impl Chunked {
+    /// Octets of data that the chunk under way still has.
+    pub fn data(&self) -> u64 {
+        match self {
+            Self::Chunk(left) => left.saturating_sub(2),
+            Self::Length | Self::Trailer => 0,
+        }
+    }
+
     /// Takes what it can of `octets`, and says whether that was the end.
     ///
     /// # Errors

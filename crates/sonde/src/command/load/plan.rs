@@ -48,6 +48,7 @@ pub fn of(options: LoadOptions) -> Result<Plan, Failure> {
         strict,
         samples,
         histograms,
+        write_out: None,
         verify,
         result: options.result,
     })

@@ -31,6 +31,7 @@ pub fn of(options: ReplayOptions, trace: Trace) -> Result<Plan, Failure> {
         strict,
         samples,
         histograms,
+        write_out: None,
         verify: Verify::of(options.verify)?,
         result: options.result,
     })

@@ -82,6 +82,16 @@ pub struct RttOptions {
     #[command(flatten)]
     pub verify: VerifyOptions,
 
+    /// With --crr: print TEMPLATE for each request, in curl's variables, as in `%{time_connect} %{time_total}\n`; @FILE reads it
+    ///
+    /// It takes the place of the printed result, which -o still writes to a file. Times are seconds since the connection was asked for;
+    /// what did not happen is empty. Variables: `time_connect`, `time_appconnect`, `time_pretransfer`, `time_posttransfer`,
+    /// `time_starttransfer`, `time_total`, `response_code`, `size_header`, `size_download`, `speed_download`, `num_connects`, `remote_ip`,
+    /// `remote_port`, `local_port`, `ssl_verify_result`; `time_namelookup` and `time_redirect` are always empty (names are looked up
+    /// once, redirects not followed), and `num_redirects` is 0. Our own: `reply`, `fate`, `seq`.
+    #[arg(long, value_name = "TEMPLATE", requires = "host", conflicts_with_all = ["json", "json_lines"], help_heading = "Output")]
+    pub write_out: Option<String>,
+
     /// Where the result goes
     #[command(flatten)]
     pub result: ResultOptions,

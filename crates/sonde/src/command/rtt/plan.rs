@@ -22,6 +22,7 @@ use crate::command::rtt::options::{
     CarrierOptions, KeptOptions, PathOptions, PeerWord, ReachOptions, RecordingOptions, RttOptions, ScheduleOptions,
     ShapeOptions, WaitingOptions,
 };
+use crate::command::rtt::write_out::Template;
 use crate::command::value::{self, CpuList, Far, SampleFile};
 use crate::command::verify::Verify;
 use crate::failure::Failure;
@@ -47,6 +48,8 @@ pub struct Plan {
     pub samples: Option<SampleFile>,
     /// Whether each second that is told has a histogram.
     pub histograms: bool,
+    /// The text that each request is told by, in place of a result for people.
+    pub write_out: Option<Template>,
     /// Whether the wire is watched, and how.
     pub verify: Option<Verify>,
     /// Where the result goes.
@@ -81,6 +84,8 @@ impl Plan {
             let asked = towards(&protocol, options.path.stamp_key.is_some(), asked(&options));
             (protocol, asked)
         };
+        let write_out =
+            options.write_out.as_deref().map(|typed| template(typed, &protocol, options.carrier.crr)).transpose()?;
         let target = options.host.map(|whom| target(whom.far, &options.path.reach, &protocol)).transpose()?;
         let key = options.path.reach.key.file();
         let stamp_key = options.path.reach.key.another(options.path.stamp_key.as_ref());
@@ -90,7 +95,20 @@ impl Plan {
             refuse_unknown_lengths(&protocol)?;
         }
         let result = options.result;
-        Ok(Self { asked, trace: None, target, protocol, key, stamp_key, strict, samples, histograms, verify, result })
+        Ok(Self {
+            asked,
+            trace: None,
+            target,
+            protocol,
+            key,
+            stamp_key,
+            strict,
+            samples,
+            histograms,
+            write_out,
+            verify,
+            result,
+        })
     }
 
     /// What can be asked of the far side.
@@ -109,6 +127,26 @@ impl Plan {
         let host = &self.target.as_ref()?.host;
         let (address, port) = value::port_in_address(host)?;
         Some(format!("{host} was read as one IPv6 address: where {port} is the port, write [{address}]:{port}"))
+    }
+}
+
+/// The template that was typed, of requests whose steps are known.
+fn template(typed: &str, protocol: &Protocol, anew: bool) -> Result<Template, Failure> {
+    let Protocol::Application(application) = protocol else {
+        return Err(Failure::usage("--write-out is for programs at work").hint("ask one with http://HOST/PATH --crr"));
+    };
+    if !anew {
+        let what = "--write-out tells the steps of requests with a connection each: those that are kept have none";
+        return Err(Failure::usage(what).hint("add --crr"));
+    }
+    let template = Template::of(typed)?;
+    let name = application.protocol.name();
+    match template.of_http().filter(|_| !matches!(name, "http" | "https" | "h2c" | "h2")) {
+        Some(variable) => {
+            let what = format!("--write-out: %{{{variable}}} is for HTTP, and {name} has no statuses");
+            Err(Failure::usage(what).hint("write %{reply}"))
+        }
+        None => Ok(template),
     }
 }
 

@@ -106,6 +106,7 @@ mod tests {
             sent,
             received: Some(Instant(1_000 * seq + 500)),
             fate: Fate::Answered,
+            details: None,
         }
     }
 

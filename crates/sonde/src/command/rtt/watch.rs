@@ -21,6 +21,7 @@ use crate::command::rtt::plan::Plan;
 use crate::command::rtt::progress::Tally;
 use crate::command::rtt::samples::Samples;
 use crate::command::rtt::stream::Stream;
+use crate::command::rtt::write_out::Writing;
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -30,6 +31,8 @@ pub struct Watch<'a> {
     tally: Arc<Mutex<Tally>>,
     stream: Stream<'a>,
     samples: Option<Samples>,
+    writing: Option<Writing>,
+    unwritten: u64,
     live: Option<Live>,
     shows_progress: bool,
     style: Style,
@@ -47,11 +50,20 @@ impl<'a> Watch<'a> {
             tally,
             stream: Stream::open(&plan.result, output)?,
             samples: plan.samples.as_ref().map(|file| Samples::create(file, method.loop_kind())).transpose()?,
+            writing: None,
+            unwritten: 0,
             live: plan.histograms.then(|| Live::new(method.loop_kind())),
             shows_progress: output.shows_progress(),
             // Two cells before it, and one after it: a full line would wrap on some terminals.
             style: Style { width: output.style().width.saturating_sub(3), ..*output.style() },
         })
+    }
+
+    /// The same that prints a text for each request.
+    #[must_use]
+    pub fn writing(mut self, writing: Option<Writing>) -> Self {
+        self.writing = writing;
+        self
     }
 
     /// Tells what is about to be measured.
@@ -81,6 +93,11 @@ impl<'a> Watch<'a> {
                 if let Some(samples) = &mut self.samples {
                     samples.write(&exchange);
                 }
+                if let Some(writing) = &self.writing
+                    && !self.output.exactly(&writing.text(&exchange))
+                {
+                    stop.request();
+                }
             }
             Event::Split(parts) => {
                 if let Some(live) = &mut self.live {
@@ -96,6 +113,7 @@ impl<'a> Watch<'a> {
                 if let Some(samples) = &mut self.samples {
                     samples.dropped(count);
                 }
+                self.unwritten += count;
             }
             Event::Started { at, .. } => {
                 if let Some(samples) = &mut self.samples {
@@ -110,6 +128,12 @@ impl<'a> Watch<'a> {
 
     /// Ends the file of samples, and gives back what the last event is still written to.
     pub fn end(self) -> (Stream<'a>, SamplesMissing) {
+        if self.writing.is_some() && self.unwritten > 0 {
+            self.output.note(&format!(
+                "note: {} requests came faster than they could be written: they are not among these\n",
+                self.unwritten
+            ));
+        }
         let missing = self.samples.and_then(Samples::end);
         (self.stream, missing)
     }

@@ -24,11 +24,12 @@ pub const KNOWN: [(&str, &str, &str); 6] = [
 ];
 
 /// What a study says itself, or has no use for.
-const REFUSED: [(&str, &str); 11] = [
+const REFUSED: [(&str, &str); 12] = [
     ("--json", "give it to the study"),
     ("--json-lines", "give it to the study"),
     ("--output", "-o of the study keeps all records in one document"),
     ("--samples", "its records hold histograms"),
+    ("--write-out", "its records hold the phases of requests"),
     ("--verify-pcap", "it writes one file, and a study has many trials"),
     ("--find", "search first, then compare at the rate that was found"),
     ("--until", "all trials of a side need the same length: use -t"),

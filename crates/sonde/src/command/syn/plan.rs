@@ -59,6 +59,7 @@ impl Plan {
             strict,
             samples,
             histograms,
+            write_out: None,
             verify: Verify::of(verify)?,
             result,
         };

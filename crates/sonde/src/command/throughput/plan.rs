@@ -54,6 +54,7 @@ pub fn of(options: ThroughputOptions, cpus_here: u32) -> Result<Plan, Failure> {
         strict: false,
         samples: None,
         histograms: false,
+        write_out: None,
         verify: Verify::of(options.verify)?,
         result: options.result,
     };

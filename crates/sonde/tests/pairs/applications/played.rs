@@ -48,7 +48,7 @@ pub(super) fn request(stream: &mut TcpStream) -> std::io::Result<bool> {
     Ok(true)
 }
 
-const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+pub(super) const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 const LAST: &[u8] = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok";
 
 /// As nginx ends a connection after a thousand requests: it says so with the last reply. Nothing is lost, and each connection but the last
@@ -301,7 +301,7 @@ fn a_delay_of_the_server_is_in_the_phase_that_it_belongs_to(
 }
 
 /// Lets time pass.
-fn planted(time: Duration) {
+pub(super) fn planted(time: Duration) {
     let until = Monotonic::now().after(time.into());
     while Monotonic::now() < until {
         thread::park_timeout(time);
