@@ -9,7 +9,9 @@
 
 pub mod blocks;
 pub mod course;
+pub mod further;
 pub mod judge;
+mod losses;
 pub mod together;
 
 use std::fmt;
@@ -43,6 +45,9 @@ pub struct Look {
     pub interval_ns: Nanos,
     /// How long the rounds were to go on, nanoseconds.
     pub length_ns: Nanos,
+    /// Rounds beyond those, where they were contradictory or too few; absent where there were none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub further: Vec<further::Further>,
     /// The ways to ask it, in the order they are told.
     pub legs: Vec<Leg>,
     /// Exchanges back to back, between the rounds.

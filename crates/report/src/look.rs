@@ -10,6 +10,7 @@ use std::fmt::Write as _;
 
 use logbook::look::LookDocument;
 use measure::comparison::Word;
+use measure::look::further::most_rounds;
 use measure::look::{Finding, Leg, Look, Subject, Sums};
 use measure::method::Carrier;
 use measure::reach::{PortFinding, Seen, Transport, Verdict};
@@ -37,7 +38,8 @@ pub struct FirstLine(String);
 impl FirstLine {
     /// Before anything has answered: the host, the rounds and their length.
     pub fn new(host: &str, interval: Nanos, length: Nanos) -> Self {
-        Self(format!("{host}: one round per {interval} for {length}"))
+        let more = most_rounds(length, interval);
+        Self(format!("{host}: one round per {interval} for {length}, {more} more at most"))
     }
 
     /// The line with one more reply.

@@ -17,6 +17,8 @@ use crate::failure::Failure;
 #[derive(Debug)]
 pub struct Output {
     quiet: bool,
+    /// A terminal on standard error that can wipe a line.
+    wipes: bool,
     style: Style,
     state: Mutex<State>,
 }
@@ -47,7 +49,8 @@ impl Output {
         color.write_global();
         // Colours are stripped where they are not wanted when the text is written.
         let style = Style { width: width(), colour: true, verbose, ascii: is_ascii_locale(variable) };
-        Self { quiet, style, state: Mutex::default() }
+        let wipes = io::stderr().is_terminal() && variable("TERM").is_none_or(|kind| kind != "dumb");
+        Self { quiet, wipes, style, state: Mutex::default() }
     }
 
     /// How text for people is to look here.
@@ -131,7 +134,7 @@ impl Output {
 
     /// Whether a progress line has a terminal to stand on, and was not declined.
     pub fn shows_progress(&self) -> bool {
-        !self.quiet && io::stderr().is_terminal()
+        !self.quiet && self.wipes
     }
 
     /// Whether a screen that is drawn again and again has a terminal to stand on, which nothing else is printed to meanwhile.

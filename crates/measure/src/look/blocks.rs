@@ -40,6 +40,16 @@ impl Blocks {
         Self { rounds }
     }
 
+    /// Their number.
+    pub fn count(&self) -> usize {
+        self.rounds.len()
+    }
+
+    /// Blocks that end with `round` or before it.
+    pub fn until(&self, round: u64) -> usize {
+        self.rounds.iter().take_while(|rounds| rounds.last().is_some_and(|last| *last <= round)).count()
+    }
+
     /// The lower quartile of each block, nanoseconds; absent where less than half of its rounds were answered.
     pub fn quartiles(&self, exchanges: &[Timed]) -> Vec<Option<f64>> {
         let quartile = |rounds: &Vec<u64>| {

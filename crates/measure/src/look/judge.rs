@@ -11,9 +11,8 @@
 #[cfg(test)]
 pub(super) mod tests;
 
-use statrs::function::factorial::ln_binomial;
-
 use super::blocks::Blocks;
+use super::losses::loses_alone;
 use super::{Asked, Believed, Burst, Cause, Finding, Judgement, Leg, Reset, Shift, Stands, Subject, Timed, Who};
 use crate::comparison::{Compared, Design, Interval, Runs, Word, compare};
 use crate::method::Carrier;
@@ -26,13 +25,13 @@ use crate::unit::Nanos;
 /// A slower path for ICMP is spoken of from so much on: what two kernels do differently with two protocols is less.
 const APART: f64 = 100_000.0;
 /// The same as a share of the believed number.
-const APART_SHARE: f64 = 0.05;
+pub(super) const APART_SHARE: f64 = 0.05;
 /// Two addresses differ from so much on, or from the share above.
 const ADDRESSES_APART: f64 = 20_000.0;
 /// Waking a program takes no longer, in a virtual machine whose processor has to be woken too. What takes longer is something else.
 const WAKE_UP: f64 = 500_000.0;
 /// Connections of a leg differ from so much on: threads, queues and processors differ by less.
-const CONNECTIONS_APART: Least = Least { time_ns: 20_000.0, share: 0.1 };
+pub(super) const CONNECTIONS_APART: Least = Least { time_ns: 20_000.0, share: 0.1 };
 /// Connections of a leg from which on their differences tell of the path by themselves.
 const FLOWS: usize = 4;
 /// At most this share of a leg's exchanges may take as long as those of another that is called slower.
@@ -41,8 +40,6 @@ const SELDOM: f64 = 0.04;
 const SILENT: u64 = 10;
 /// So many ports without a word, beside an echo that is answered, are no chance.
 const SILENT_PORTS: usize = 2;
-/// Looks in which chance names a leg that loses alone, at the most, a share.
-const CHANCE: f64 = 0.000_5;
 /// Whoever answers this share of requests answers.
 const ANSWERS: f64 = 0.9;
 
@@ -55,6 +52,8 @@ pub struct Evidence<'a> {
     pub legs: &'a [Leg],
     /// Exchanges back to back.
     pub bursts: &'a [Burst],
+    /// The last round before them; absent: they stand in the middle.
+    pub burst_round: Option<u64>,
     /// Whose resets ports' are.
     pub resets: &'a [Reset],
 }
@@ -123,6 +122,8 @@ struct Bench<'a> {
     evidence: &'a Evidence<'a>,
     believed: usize,
     quartiles: Vec<Vec<Option<f64>>>,
+    /// Blocks before the exchanges back to back.
+    before: usize,
     flows: Vec<Flows>,
     held: Vec<Held>,
 }
@@ -184,7 +185,8 @@ impl<'a> Bench<'a> {
         let held = pairs.iter().zip(compared).map(|(&(leg, against), compared)| Held { leg, against, compared });
         let held = held.collect();
         let flows = legs.iter().map(Flows::of).collect();
-        Self { evidence, believed, quartiles, flows, held }
+        let before = evidence.burst_round.map_or(blocks.count() / 2, |last| blocks.until(last));
+        Self { evidence, believed, quartiles, before, flows, held }
     }
 
     fn findings(&self) -> Vec<Finding> {
@@ -362,7 +364,7 @@ impl<'a> Bench<'a> {
                 slow || spread
             };
             let of_flows = self.may_be_of_flows(gap) || (self.has_few_flows() && self.handshake().is_some_and(near));
-            let interval = compared.word == Word::Less && is_between(sparse, &close) && !of_flows;
+            let interval = compared.word == Word::Less && is_between(sparse.split_at(self.before), &close) && !of_flows;
             if interval { Cause::Interval } else { Cause::NotEstablished }
         });
         let of = Subject::Burst { burst: place };
@@ -402,27 +404,11 @@ fn is_shown(word: Word) -> bool {
 
 /// Whether the rounds before the bursts and those behind them are both longer, by a share that is noticed: so it was not the path
 /// that changed in between.
-fn is_between(sparse: &[Option<f64>], close: &[f64]) -> bool {
-    let (before, behind) = sparse.split_at(sparse.len() / 2);
+fn is_between((before, behind): (&[Option<f64>], &[Option<f64>]), close: &[f64]) -> bool {
     let median = |half: &[Option<f64>]| paired::median(&half.iter().flatten().copied().collect::<Vec<_>>());
     let longest = close.iter().copied().fold(0.0, f64::max);
     let least = longest * (1.0 + APART_SHARE);
     [before, behind].into_iter().all(|half| median(half).is_some_and(|median| median >= least))
-}
-
-/// True where `leg` loses, and the others at its address, asked as often, lose nothing: chance deals out losses so in less than one of two thousand
-/// looks. A request over TCP says nothing of losses: its kernel sends again.
-fn loses_alone(legs: &[Leg], leg: &Leg) -> bool {
-    let shows = |leg: &Leg| matches!(leg.carrier, Carrier::Icmp | Carrier::Udp | Carrier::TcpConnect) && leg.answers();
-    let others: Vec<&Leg> = legs
-        .iter()
-        .filter(|other| !std::ptr::eq(*other, leg) && other.address == leg.address && shows(other))
-        .collect();
-    let due: u64 = others.iter().map(|other| other.sums.due).sum();
-    let (lost, asked) = (leg.sums.lost, leg.sums.due);
-    // Of all ways to deal out so many losses those that meet this leg alone.
-    let chance = (ln_binomial(asked, lost.min(asked)) - ln_binomial(asked + due, lost.min(asked))).exp();
-    shows(leg) && lost > 0 && others.iter().all(|other| other.sums.lost == 0) && chance * legs.len() as f64 <= CHANCE
 }
 
 /// Whether one of echo and TCP is filtered where the other one answers.

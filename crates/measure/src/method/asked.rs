@@ -28,6 +28,8 @@ pub mod default {
     /// No longer than this part of what is recorded, where that is short: two cells of 200 ms are worth more than one behind a
     /// warm-up of twice its length.
     pub const WARM_UP_PART: u64 = 4;
+    /// From one echo request to the next, where nobody said: kernels answer as fast as they are asked, and a flood has to be asked for.
+    pub const ECHO_INTERVAL: Nanos = Nanos::millis(10);
     /// Outstanding requests of an open loop: 65,536 hold a stall of 0.6 s at 100,000/s.
     pub const OPEN_CAP: u32 = 65_536;
     /// Bytes of one call of a TCP stream: large enough that the call itself costs little beside the copy.
@@ -140,6 +142,16 @@ impl Asked {
             || self.stop.count.is_some()
             || self.socket.source_ports.is_some_and(|ports| ports.count() < default::IN_TURN);
         Self { in_turn: self.in_turn || usual && unsaid && !alone, ..self }
+    }
+
+    /// This with a pause between echo requests, where it says nothing of when they are due, and lasts for longer than the pause.
+    #[must_use]
+    pub fn with_pause(self) -> Self {
+        let interval_ns = default::ECHO_INTERVAL;
+        let lasts = self.stop.after_ns.is_none_or(|length| length > interval_ns);
+        let echoes = self.carrier == Some(Carrier::Icmp) && self.volley.is_none() && lasts;
+        let pause = echoes.then_some(Schedule::Every { interval_ns });
+        Self { schedule: self.schedule.or(pause), ..self }
     }
 
     /// True where nobody said over how many connections.

@@ -51,6 +51,15 @@ fn round_trips_one_after_the_other_are_over_several_connections(asked: &Asked, c
     assert_eq!(spread.connections, connections);
 }
 
+#[test_case(&Asked { carrier: Some(Carrier::Icmp), ..Asked::default() }, Schedule::Every { interval_ns: Nanos::millis(10) }; "echoes")]
+#[test_case(&Asked { carrier: Some(Carrier::Icmp), schedule: Some(Schedule::BackToBack), ..Asked::default() }, Schedule::BackToBack; "a flood is asked for")]
+#[test_case(&Asked { carrier: Some(Carrier::Icmp), schedule: EVERY_MS, ..Asked::default() }, EVERY_MS.unwrap(); "an interval is asked for")]
+#[test_case(&Asked { carrier: Some(Carrier::Icmp), stop: Stop { after_ns: Some(Nanos::millis(5)), ..Stop::default() }, ..Asked::default() }, Schedule::BackToBack; "no time for a pause")]
+#[test_case(&Asked { carrier: Some(Carrier::Udp), ..Asked::default() }, Schedule::BackToBack; "a program")]
+fn echoes_pause_where_nobody_said_when_they_are_due(asked: &Asked, expected: Schedule) {
+    assert_eq!(asked.clone().with_pause().resolve().unwrap().schedule, expected);
+}
+
 #[test]
 fn a_schedule_alone_is_an_open_loop_and_a_window_closes_it() {
     let open = Asked { schedule: EVERY_MS, ..Asked::default() }.resolve().unwrap();

@@ -66,12 +66,12 @@ fn refuser(address: &AddressReach) -> Option<String> {
 impl fmt::Display for Remark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NobodyOnTheLink { address, interface } => write!(f, "nobody on {interface} says to have {address}"),
+            Self::NobodyOnTheLink { address, interface } => write!(f, "no host on {interface} has {address}"),
             Self::Hole { vanishing_bytes } => {
-                write!(f, "packets of {vanishing_bytes} B and more vanish, and nobody says so")
+                write!(f, "packets of {vanishing_bytes} B and more vanish without an ICMP error")
             }
-            Self::Dark => f.write_str("nothing answers in the host's name"),
-            Self::RefusedByAnother { by } => write!(f, "{by} refuses in the host's place"),
+            Self::Dark => f.write_str("the host does not answer"),
+            Self::RefusedByAnother { by } => write!(f, "{by} refuses in place of the host"),
         }
     }
 }

@@ -180,7 +180,7 @@ impl Evidence {
         let (asked, sent) = (self.asked_bytes_per_s?, self.sent_bytes_per_s?);
         let arrived = self.received_bytes_per_s.is_none_or(|received| received >= asked * REACHED);
         (sent >= asked * REACHED && arrived)
-            .then(|| found(Limiter::Rate, vec![format!("{} of the rate asked for was sent", percent(sent / asked))]))
+            .then(|| found(Limiter::Rate, vec![format!("{} of the requested rate was sent", percent(sent / asked))]))
     }
 
     fn by_processor(&self) -> Option<Limit> {
@@ -261,10 +261,10 @@ impl Evidence {
         let taken = Some(self.receiver.taken()).filter(|share| *share >= SLOW);
         let crowded = self.receiver.waiting_thread.filter(|share| *share >= CROWDED);
         let Some(share) = taken.or(crowded) else {
-            because.push("which is not small for the round trip: nothing shows why it is not read".to_owned());
+            because.push("a window that is large enough for the round trip: the reason why the receiver does not read is not established".to_owned());
             return found(Limiter::NotDetermined, because);
         };
-        because.push(format!("its thread was on a processor or waited for one {} of the time", percent(share)));
+        because.push(format!("its thread ran or waited for a CPU {} of the time", percent(share)));
         found(Limiter::ReceiverCpu, because)
     }
 
@@ -303,7 +303,7 @@ impl Evidence {
 
     fn by_path(&self) -> Limit {
         let lost = self.losses().map(|lost| match self.tcp {
-            Some(_) => format!("{} of the bytes had to be sent again", percent(lost)),
+            Some(_) => format!("{} of the bytes were retransmitted", percent(lost)),
             None => format!("{} of the datagrams were lost", percent(lost)),
         });
         let (moved, tried) = match &self.moved {
@@ -332,38 +332,38 @@ impl Evidence {
     /// What nobody tried, and why; nothing where there is nothing that it would have told.
     fn untried(&self, untried: Untried) -> Vec<String> {
         let what = if self.losses().is_some() {
-            "which of a queue, a policer and a lossy path it is"
+            "queue, policer or lossy path"
         } else if self.queue().or(self.idle_queue()).is_some() {
-            "whether they are as long without the stream"
+            "round trips without the stream"
         } else {
             return Vec::new();
         };
         let why = match untried {
-            Untried::NotAsked => "no datagrams were to be sent beside it",
+            Untried::NotAsked => "no datagrams were requested beside it",
             Untried::Stopped => "the run was ended",
-            Untried::TooFast => "no datagrams can be sent as fast as the stream went",
-            Untried::Refused => "the far side took no datagrams",
+            Untried::TooFast => "datagrams cannot be sent as fast as the stream went",
+            Untried::Refused => "the peer accepted no datagrams",
         };
-        vec![format!("{what} was not tried: {why}")]
+        vec![format!("{what}: not tested, because {why}")]
     }
 
     /// What was looked at and shows nothing.
     fn unremarkable(&self) -> Vec<String> {
         let share = |name: &str, share: Option<f64>| share.map(|share| format!("{name} {}", percent(share)));
         let unread = |name: &str, end: &EndSeen| {
-            end.throttled.is_none().then(|| format!("whether a quota kept the {name} from running cannot be read"))
+            end.throttled.is_none().then(|| format!("CPU quota of the {name}: not readable"))
         };
         let again = self.tcp.and_then(|tcp| tcp.retransmitted).filter(|_| self.losses().is_none());
         let seen = [
             share("busiest thread: the sender's", self.sender.busiest_thread),
             share("the receiver's", self.receiver.busiest_thread),
-            share("longest wait for a processor: the sender's", self.sender.waiting_thread),
+            share("longest wait for a CPU: the sender's", self.sender.waiting_thread),
             share("the receiver's", self.receiver.waiting_thread),
             unread("sender", &self.sender),
             unread("receiver", &self.receiver),
             share("held by the receiver's window", self.tcp.and_then(|tcp| tcp.window_limited)),
             share("held by the send buffer", self.tcp.and_then(|tcp| tcp.buffer_limited)),
-            share("sent again", again),
+            share("retransmitted", again),
         ];
         seen.into_iter().flatten().collect()
     }
@@ -385,14 +385,18 @@ impl EndSeen {
         // What else runs on the host takes processors away: then a thread that could do no more waits for one.
         let waited = self.waiting_thread.unwrap_or(0.0);
         let busy = self.busiest_thread.filter(|share| share + waited >= SATURATED);
-        let waiting = if waited >= 0.05 { format!(", and waited for one {}", percent(waited)) } else { String::new() };
+        let waiting =
+            if waited >= 0.05 { format!(", and waited for a CPU {}", percent(waited)) } else { String::new() };
         let soft = self.softirq.filter(|share| *share >= SATURATED);
         let dropped = self.dropped.filter(|share| *share >= LOSSES);
         let told = [
-            throttled.map(|share| format!("its control group was kept from running {} of the time", percent(share))),
-            busy.map(|share| format!("its busiest thread was on a processor {} of the time{waiting}", percent(share))),
-            soft.map(|share| format!("a processor of its host was in soft interrupts {} of the time", percent(share))),
-            dropped.map(|share| format!("its kernel dropped {} of what arrived, for nobody took it", percent(share))),
+            throttled
+                .map(|share| format!("a CPU quota of its control group stopped it {} of the time", percent(share))),
+            busy.map(|share| format!("its busiest thread ran {} of the time{waiting}", percent(share))),
+            soft.map(|share| format!("a CPU of its host handled soft interrupts {} of the time", percent(share))),
+            dropped.map(|share| {
+                format!("its kernel dropped {} of what arrived, because the program did not read it", percent(share))
+            }),
         ];
         told.into_iter().flatten().collect()
     }

@@ -3,6 +3,7 @@
 use logbook::look::LookDocument;
 use logbook::record::Ended;
 use measure::comparison::Word;
+use measure::look::further::{Further, Reason};
 use measure::look::{Believed, Cause, Finding, Leg, Look, Shift, Stands, Subject, Sums, Who};
 use measure::method::Carrier;
 use measure::reach::{Seen, Service, ServiceFinding, Transport, Verdict};
@@ -247,7 +248,32 @@ pub(super) fn reasons(look: &Look) -> Vec<String> {
     ];
     texts.extend(told.into_iter().filter(|(cause, _)| has(*cause)).map(|(_, text)| text.to_owned()));
     texts.extend(findings.iter().filter(|finding| !has_row(finding)).map(|finding| without_row(look, finding)));
+    texts.extend(further(look));
     texts
+}
+
+/// `100 more rounds: at first ICMP echo alone lost 1 request.`
+fn further(look: &Look) -> Option<String> {
+    let name_of = |leg: u32| look.legs.get(leg as usize).map(name).unwrap_or_default();
+    let reason = |further: &Further| match further.reason {
+        Reason::FewReplies { answered } => {
+            format!("the reference had only {}", number::count(answered, "reply", "replies"))
+        }
+        Reason::LossOfOne { leg, lost } => {
+            format!("{} alone lost {}", name_of(leg), number::count(lost, "request", "requests"))
+        }
+        Reason::Halves { shift_ns } => {
+            let by = Nanos(shift_ns.abs().round() as u64);
+            let direction = if shift_ns > 0.0 { "longer" } else { "shorter" };
+            format!("the reference took {by} {direction} in the second half than in the first")
+        }
+        Reason::KernelLater { leg } => format!("{} took longer than the program", name_of(leg)),
+    };
+    let rounds: u64 = look.further.iter().map(|further| further.rounds).sum();
+    let mut reasons: Vec<String> = look.further.iter().map(reason).collect();
+    reasons.dedup();
+    let rounds = number::count(rounds, "more round", "more rounds");
+    (!reasons.is_empty()).then(|| format!("{rounds}: at first {}.", reasons.join(", then ")))
 }
 
 fn has_row(finding: &Finding) -> bool {

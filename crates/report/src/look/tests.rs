@@ -55,7 +55,29 @@ fn the_first_replies_are_one_line() {
     line.add("icmp", None, Nanos::micros(98));
     let grown = line.add("tcp", Some(22), Nanos::micros(121)).to_owned();
     assert_eq!(grown, line.text());
-    assert_eq!(grown, "db1: one round per 100 ms for 5 s · ICMP 98 µs · TCP 22 121 µs");
+    assert_eq!(grown, "db1: one round per 100 ms for 5 s, 100 more at most · ICMP 98 µs · TCP 22 121 µs");
+}
+
+#[test]
+fn rounds_that_were_added_are_told_with_their_reasons() {
+    use measure::look::further::{Further, Reason};
+    let mut found = fixture::look();
+    assert!(!quiet(&found).contains("more rounds"));
+    let further = |rounds, reason| Further { rounds, reason };
+    found.look.further =
+        vec![further(50, Reason::LossOfOne { leg: 0, lost: 1 }), further(50, Reason::KernelLater { leg: 1 })];
+    let text = quiet(&found).replace("\n  ", " ");
+    assert!(
+        text.contains(
+            "100 more rounds: at first ICMP echo alone lost 1 request, then TCP connect :7663 took longer than the program."
+        ),
+        "{text}"
+    );
+    for reason in [Reason::FewReplies { answered: 12 }, Reason::Halves { shift_ns: -60e3 }] {
+        found.look.further = vec![further(50, reason)];
+        let text = quiet(&found);
+        assert!(text.contains("50 more rounds: at first "), "{text}");
+    }
 }
 
 #[test]

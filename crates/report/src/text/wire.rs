@@ -88,14 +88,14 @@ fn trouble(way: &WireWay) -> Vec<String> {
 }
 
 fn times(times: &WireTimes) -> String {
-    let what = if times.of_handshakes { "handshake" } else { "there and back" };
-    let p99 = times.p99_ns.map_or_else(String::new, |p99| format!(" p99 {}", signed(p99, false)));
+    let what = if times.of_handshakes { "handshake" } else { "round trip" };
+    let p99 = times.p99_ns.map_or_else(String::new, |p99| format!(", p99 {}", signed(p99, false)));
     let measured = times.application_less_p50_ns.map(|more| {
         let p99 =
             times.application_less_p99_ns.map_or_else(String::new, |more| format!(", p99 {}", signed(more, true)));
         format!("as measured {}{p99}", signed(more, true))
     });
-    let stamped = times.kernel_less_p50_ns.map(|more| format!("by kernel stamps {}", signed(more, true)));
+    let stamped = times.kernel_less_p50_ns.map(|more| format!("by kernel timestamps {}", signed(more, true)));
     let first = format!("{what} p50 {}{p99}", signed(times.p50_ns, false));
     [Some(first), measured, stamped].into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
@@ -113,9 +113,9 @@ fn signed(time: i64, difference: bool) -> String {
 fn capture(capture: &CaptureFacts) -> String {
     let packets = number::count(capture.packets, "packet", "packets");
     let dropped = if capture.dropped > 0 {
-        format!("the capture took {packets} and dropped {}", grouped(capture.dropped))
+        format!("captured {packets}, dropped {}", grouped(capture.dropped))
     } else {
-        format!("the capture took {packets}, all there were")
+        format!("captured {packets}, dropped none")
     };
     let Some(file) = &capture.file else { return dropped };
     let left_out =

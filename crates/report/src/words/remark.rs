@@ -5,11 +5,11 @@ use measure::reach::remark::Remark;
 /// What to try against what was found.
 pub fn advice(remark: &Remark) -> &'static str {
     match remark {
-        Remark::NobodyOnTheLink { .. } => "it is off, elsewhere, or has another address",
+        Remark::NobodyOnTheLink { .. } => "check that it is on, on this link, and has this address",
         Remark::Hole { .. } => {
-            "a filter drops the ICMP errors that would tell: let them through, or set a smaller MTU (or clamp TCP's MSS) at the ends"
+            "let ICMP errors pass the filter that drops them, or set a smaller MTU (or clamp TCP's MSS) at the ends"
         }
-        Remark::Dark => "a firewall, or no such host: ask one nearer to it",
-        Remark::RefusedByAnother { .. } => "a filter on the way answers: what the host itself would say does not show",
+        Remark::Dark => "check the address, look for a firewall, and test from a host nearer to it",
+        Remark::RefusedByAnother { .. } => "change the filter that answers in its place, or test from a host behind it",
     }
 }

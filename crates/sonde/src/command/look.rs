@@ -24,6 +24,7 @@ use logbook::document::Head;
 use logbook::event::Line;
 use logbook::look::LookDocument;
 use logbook::record::Ended;
+use measure::look::further::{self, Further};
 use measure::look::judge::{Evidence, judge};
 use measure::look::{Asked, Burst, Leg, Look, Reset};
 use measure::method::{Asked as Wish, Carrier};
@@ -140,12 +141,16 @@ impl<'a> Run<'a> {
         let reached = self.survey(&names, &first);
         let stream = first.close();
         let mut rounds = Rounds::new(self.ways(&reached), options.every, Arc::clone(&self.live));
-        let bursts = self.measure(&mut rounds);
+        let mut between = Between::default();
+        let bursts = self.measure(&mut rounds, &mut between);
         let (bursts, no_bursts) = bursts.map_or_else(|why| (Vec::new(), Some(why)), |bursts| (bursts, None));
+        between.bursts = bursts;
+        let further = self.go_on(&mut rounds, &between);
         let legs = rounds.legs();
         let resets: Vec<Reset> = reached.iter().take(1).filter_map(|reach| self.reset(reach, &legs)).collect();
         let addresses: Vec<Asked> = reached.into_iter().map(asked).collect();
-        let judgement = judge(&Evidence { addresses: &addresses, legs: &legs, bursts: &bursts, resets: &resets });
+        let judgement = judge(&between.evidence(&addresses, &legs, &resets));
+        let bursts = between.bursts;
         let took_ns = Monotonic::now().since(self.began).unwrap_or_default();
         let (host, interval_ns, length_ns) = (options.host.host.clone(), options.every, options.time);
         let warnings = rounds.warnings();
@@ -156,6 +161,7 @@ impl<'a> Run<'a> {
             addresses,
             interval_ns,
             length_ns,
+            further,
             legs,
             bursts,
             no_bursts,
@@ -213,12 +219,13 @@ impl<'a> Run<'a> {
     }
 
     /// Both halves of the rounds, and what stands between them.
-    fn measure(&self, rounds: &mut Rounds) -> Result<Vec<Burst>, String> {
+    fn measure(&self, rounds: &mut Rounds, between: &mut Between) -> Result<Vec<Burst>, String> {
         if !rounds.has_open() || self.stop.requested() {
             return Err("nothing was asked".to_owned());
         }
         let half = Nanos(self.options.time.0 / 2);
-        rounds.part(half, false, self.means());
+        rounds.part(half, self.means());
+        between.round = last_round(&rounds.legs());
         let bursts = if self.stop.requested() {
             Err("it was ended before".to_owned())
         } else {
@@ -226,9 +233,31 @@ impl<'a> Run<'a> {
         };
         let answered = rounds.legs().iter().any(Leg::answers);
         if answered && !self.stop.requested() {
-            rounds.part(half, true, self.means());
+            rounds.part(half, self.means());
         }
         bursts
+    }
+
+    /// More rounds where those that were are contradictory or too few, up to the bound.
+    fn go_on(&self, rounds: &mut Rounds, between: &Between) -> Vec<Further> {
+        let half = Nanos(further::step(self.options.time).0 / 2);
+        let mut steps = Vec::new();
+        for _ in 0..further::STEPS {
+            let legs = rounds.legs();
+            let judgement = judge(&between.evidence(&[], &legs, &[]));
+            let changed = judgement.believed.is_some_and(|believed| rounds.change(believed.leg as usize).is_some());
+            let fell_silent = rounds.together().0.is_some_and(|dark| dark.to_the_end);
+            let reason = further::reason(&legs, &judgement, changed).filter(|_| !fell_silent && !self.stop.requested());
+            let Some(reason) = reason else { break };
+            let before = count_rounds(&legs);
+            for _ in 0..2 {
+                if !self.stop.requested() {
+                    rounds.part(half, self.means());
+                }
+            }
+            steps.push(Further { rounds: count_rounds(&rounds.legs()) - before, reason });
+        }
+        steps
     }
 
     /// Whose resets those of a port are that refuses, where another one accepts, and we may probe.
@@ -255,6 +284,29 @@ impl<'a> Run<'a> {
     }
 }
 
+/// What stands between the halves of the usual rounds.
+#[derive(Default)]
+struct Between {
+    /// The last round before it.
+    round: Option<u64>,
+    bursts: Vec<Burst>,
+}
+
+impl Between {
+    fn evidence<'a>(&'a self, addresses: &'a [Asked], legs: &'a [Leg], resets: &'a [Reset]) -> Evidence<'a> {
+        Evidence { addresses, legs, bursts: &self.bursts, burst_round: self.round, resets }
+    }
+}
+
+fn last_round(legs: &[Leg]) -> Option<u64> {
+    legs.iter().filter_map(|leg| leg.exchanges.last()).map(|last| last.round).max()
+}
+
+/// The rounds that the leg has which was asked in most.
+fn count_rounds(legs: &[Leg]) -> u64 {
+    legs.iter().map(|leg| leg.exchanges.len() as u64).max().unwrap_or(0)
+}
+
 fn asked(reach: AddressReach) -> Asked {
     Asked { address: reach.address, echo: reach.echo, ports: reach.ports }
 }
@@ -273,6 +325,7 @@ mod tests {
             addresses: Vec::new(),
             interval_ns: Nanos::millis(100),
             length_ns: Nanos::secs(5),
+            further: Vec::new(),
             legs: Vec::new(),
             bursts: Vec::new(),
             no_bursts: None,

@@ -49,7 +49,7 @@ use crate::words;
 pub fn run(options: RttOptions, command: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
     let plan = Plan::of(options)?;
     let native = plan.protocol == Protocol::Native;
-    let asked = if native { plan.asked.over_several() } else { plan.asked };
+    let asked = if native { plan.asked.over_several().with_pause() } else { plan.asked };
     carry_out(&Plan { asked, ..plan }, command, output)
 }
 

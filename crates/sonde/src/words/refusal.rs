@@ -52,7 +52,7 @@ pub fn refusal(refusal: &Refusal) -> String {
         Refusal::Amplifies { request, response } => format!(
             "a UDP reply of {response} is longer than its request of {request} → use --tcp, or a request as long: the reflector never amplifies"
         ),
-        Refusal::ZeroInterval => "an interval of 0 is no pause → remove --every".to_owned(),
+        Refusal::ZeroInterval => "an interval of 0 is no pause → remove --every, or use a longer one".to_owned(),
         Refusal::EmptyBurst => "--burst needs at least one request".to_owned(),
         Refusal::BurstBeyondWindow { burst, window } => format!(
             "`--burst {burst}` does not fit `--window {window}` → raise --window, or remove it for an open loop"

@@ -12,9 +12,13 @@ use crate::sonde;
 
 /// `sonde` with these words on a terminal of its own.
 fn on_terminal(words: &[&str]) -> OsSession {
+    on_terminal_of_kind("xterm", words)
+}
+
+fn on_terminal_of_kind(kind: &str, words: &[&str]) -> OsSession {
     let prepared = sonde(words);
     let mut command = Command::new(prepared.get_program());
-    command.args(prepared.get_args()).env("TERM", "xterm");
+    command.args(prepared.get_args()).env("TERM", kind);
     for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "SONDE_COLOR", "LC_ALL", "LC_CTYPE", "LANG"] {
         command.env_remove(name);
     }
@@ -43,6 +47,12 @@ fn progress_is_shown_and_wiped() {
     assert!(text.contains("[1 s of 1.20 s]  ") && text.contains(" replies, "), "{text}");
     assert!(text.contains("\r\u{1b}[2K"), "{text}");
     assert_eq!(exited(status), 0);
+}
+
+#[test]
+fn a_terminal_that_obeys_nothing_gets_text_alone() {
+    let (text, _) = rest(on_terminal_of_kind("dumb", &["rtt", "-t", "1.2", "--warm-up", "0", "--no-stamps"]));
+    assert!(!text.contains('\u{1b}') && text.contains("round trips"), "{text}");
 }
 
 #[test]

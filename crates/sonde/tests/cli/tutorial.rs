@@ -4,6 +4,8 @@
 use std::fs;
 use std::path::Path;
 
+use test_case::test_case;
+
 use crate::serve::Reflector;
 use crate::{printed, sonde};
 
@@ -47,6 +49,33 @@ fn assert_headings(page: &str, name: &str, seen: &str) {
     let seen_headings = headings(seen);
     for heading in expected {
         assert!(seen_headings.contains(&heading), "{page}: {name} shows `{heading}`, which is not printed:\n{seen}");
+    }
+}
+
+/// Runs of blanks as one.
+fn plain(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The snapshots of `report` in a folder, as one text.
+fn snapshots(folder: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../report/src").join(folder).join("snapshots");
+    let entries = fs::read_dir(folder).unwrap();
+    entries.map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap()).collect()
+}
+
+/// Screens that take minutes, a privilege or a broken path: what their lines begin with is what the snapshots of `report` have.
+#[test_case("docs/howto/sweep.md", "sweep-decades", "study/sweep", &["interval icmp p50 min … max tcp p50 min … max icmp p99", "min … max of the blocks"]; "a sweep")]
+#[test_case("docs/explain/causes.md", "why-udp", "study/why", &["possible cause effect 95 % interval share verdict", "effect: time that the switch saves"]; "causes")]
+#[test_case("docs/howto/capture.md", "verify", "", &["on the wire verified on", "round trip p50", "as measured", "captured", "dropped none"]; "a capture")]
+#[test_case("docs/howto/ports.md", "check", "", &["route", "ICMP echo answered in", "path MTU", "closed RST ·", "open or filtered no answer in"]; "a check")]
+#[test_case("docs/howto/one-way.md", "one-way", "", &["one-way delay", "to the peer", "both ways", "held by peer", "each direction ±", "clock drift"]; "one-way delays")]
+#[test_case("docs/store.md", "compare-runs", "run", &["change 95 % interval verdict", "not significant"]; "two runs")]
+fn long_screens_have_the_lines_of_the_snapshots(page: &str, name: &str, folder: &str, lines: &[&str]) {
+    let (shown, printed) = (plain(&screen(page, name)), plain(&snapshots(folder)));
+    for line in lines {
+        assert!(shown.contains(line), "{page}: {name} has no `{line}`");
+        assert!(printed.contains(line), "{page}: {name} shows `{line}`, which no snapshot of {folder} has");
     }
 }
 

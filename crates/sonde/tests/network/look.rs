@@ -269,9 +269,11 @@ fn every_program_that_is_there_is_a_row(six: bool) {
     let expected = ["icmp kernel", "tcp-connect kernel", "tcp sonde", "udp sonde", "udp stamp"];
     assert!(legs.iter().map(|(carrier, who, _)| format!("{carrier} {who}")).eq(expected), "{legs:?}");
     assert!(legs.iter().all(|(.., answers)| *answers), "{look:#}");
-    // Each once a round, in its own part of it.
-    let rounds = |leg: &Value| leg["exchanges"].as_array().expect("exchanges").len();
-    assert!(look["legs"].as_array().expect("legs").iter().all(|leg| (18..=22).contains(&rounds(leg))), "{look:#}");
+    // Each once a round, in its own part of it: a reply too few for a median adds rounds for all.
+    let more: u64 = look["further"].as_array().into_iter().flatten().filter_map(|added| added["rounds"].as_u64()).sum();
+    let rounds = |leg: &Value| leg["exchanges"].as_array().expect("exchanges").len() as u64;
+    let usual = 18 + more..=22 + more;
+    assert!(look["legs"].as_array().expect("legs").iter().all(|leg| usual.contains(&rounds(leg))), "{look:#}");
 }
 
 /// An echo service over both protocols, on port 7 unless another is said.

@@ -18,7 +18,7 @@ pub(in crate::look) fn leg(carrier: Carrier, times: &[u64]) -> Leg {
     with_losses(carrier, &times.iter().map(|time| Some(*time)).collect::<Vec<_>>())
 }
 
-fn with_losses(carrier: Carrier, times: &[Option<u64>]) -> Leg {
+pub(in crate::look) fn with_losses(carrier: Carrier, times: &[Option<u64>]) -> Leg {
     let mut course = Course::new(Nanos(ROUND));
     for (round, time) in (0..).zip(times) {
         let due = Instant(round * ROUND + 7);
@@ -80,8 +80,8 @@ fn normal(rng: &mut Rng) -> f64 {
     (-2.0 * (1.0 - rng.f64()).ln()).sqrt() * (std::f64::consts::TAU * rng.f64()).cos()
 }
 
-fn judged(legs: &[Leg], bursts: &[Burst]) -> Judgement {
-    judge(&Evidence { addresses: &[], legs, bursts, resets: &[] })
+pub(in crate::look) fn judged(legs: &[Leg], bursts: &[Burst]) -> Judgement {
+    judge(&Evidence { addresses: &[], legs, bursts, burst_round: None, resets: &[] })
 }
 
 fn cause_of(judgement: &Judgement, leg: u32) -> Option<Cause> {
@@ -285,6 +285,22 @@ fn a_path_that_changed_meanwhile_is_no_effect_of_the_interval() {
     assert_ne!(judgement.findings[0].cause, Some(Cause::Interval));
 }
 
+/// Rounds that are added behind both halves do not move the exchanges back to back, which stood after a few of them.
+#[test]
+fn rounds_before_and_behind_are_told_by_the_round() {
+    let times =
+        |before: u64| (0..50).map(|round| if round < before { 60_000 } else { 180_000 } + round * 100).collect();
+    let runs = [burst(0, [61_000, 60_000, 62_000, 61_500, 60_500])];
+    let cause = |before: u64| {
+        let times: Vec<u64> = times(before);
+        let legs = [leg(Carrier::Tcp, &times)];
+        let evidence = Evidence { addresses: &[], legs: &legs, bursts: &runs, burst_round: Some(15), resets: &[] };
+        judge(&evidence).findings[0].cause
+    };
+    assert_eq!(cause(0), Some(Cause::Interval));
+    assert_ne!(cause(16), Some(Cause::Interval), "as quick before them as they were");
+}
+
 #[test]
 fn another_address_is_the_cause_where_all_legs_say_so() {
     let mut legs = three(9, [80.0, 140.0, 180.0]);
@@ -325,7 +341,7 @@ fn asked(ports: &[Verdict]) -> Asked {
 }
 
 fn filters(ports: &[Verdict], legs: &[Leg]) -> Vec<Subject> {
-    let judgement = judge(&Evidence { addresses: &[asked(ports)], legs, bursts: &[], resets: &[] });
+    let judgement = judge(&Evidence { addresses: &[asked(ports)], legs, bursts: &[], burst_round: None, resets: &[] });
     let filtered = judgement.findings.iter().filter(|found| found.cause == Some(Cause::Filtered));
     filtered.map(|found| found.of).collect()
 }
@@ -362,7 +378,7 @@ fn a_proxy_near_by_is_no_program_that_is_woken() {
 }
 
 /// The leg of fifty requests, of which the first so many are lost.
-fn losing(carrier: Carrier, lost: usize) -> Leg {
+pub(in crate::look) fn losing(carrier: Carrier, lost: usize) -> Leg {
     let times: Vec<Option<u64>> = (0..50).map(|round| (round >= lost).then_some(100_000)).collect();
     with_losses(carrier, &times)
 }

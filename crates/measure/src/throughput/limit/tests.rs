@@ -146,7 +146,7 @@ fn what_was_planted_is_named(evidence: &Evidence, limiter: Limiter) {
 fn a_thread_that_waits_for_a_processor_could_do_no_more() {
     let limit = end(false, |end| (end.busiest_thread, end.waiting_thread) = (Some(0.5), Some(0.45))).limit();
     assert_eq!(limit.limiter, Limiter::SenderCpu);
-    assert_eq!(limit.because, ["its busiest thread was on a processor 50 % of the time, and waited for one 45 %"]);
+    assert_eq!(limit.because, ["its busiest thread ran 50 % of the time, and waited for a CPU 45 %"]);
 }
 
 #[test]
@@ -303,7 +303,7 @@ fn figures_are_told() {
     );
     let policed = lossy(confirmed(&[0.0, 0.23], Nanos::micros(200))).limit().because.join("; ");
     for word in [
-        "2 % of the bytes had to be sent again",
+        "2 % of the bytes were retransmitted",
         "8.00 Gbit/s: 23 % lost",
         "had waited 200 µs",
         "6.16 Gbit/s got through",
@@ -318,18 +318,18 @@ fn what_was_not_tried_says_why_and_what_was_seen_stands_beside() {
         |moved| Evidence { moved, ..tcp(|tcp| (tcp.retransmitted, tcp.buffer_limited) = (Some(0.02), Some(0.49))) };
     let because = |untried| lost(Err(untried)).limit().because.join("; ");
     for (untried, why) in [
-        (Untried::NotAsked, "no datagrams were to be sent beside it"),
+        (Untried::NotAsked, "no datagrams were requested beside it"),
         (Untried::Stopped, "the run was ended"),
-        (Untried::TooFast, "no datagrams can be sent as fast as the stream went"),
-        (Untried::Refused, "the far side took no datagrams"),
+        (Untried::TooFast, "datagrams cannot be sent as fast as the stream went"),
+        (Untried::Refused, "the peer accepted no datagrams"),
     ] {
         let told = because(untried);
-        assert!(told.contains(&format!("was not tried: {why}")), "{told}");
+        assert!(told.contains(&format!("not tested, because {why}")), "{told}");
         assert!(told.contains("held by the send buffer 49 %"), "{told}");
     }
     let mut alone = lost(Ok(Moved { legs: vec![leg(0.5e9, 0.0, Nanos::ZERO)] }));
     alone.receiver.throttled = None;
     let told = alone.limit().because.join("; ");
     assert!(told.contains("faster ones than the stream cannot be sent"), "{told}");
-    assert!(told.contains("whether a quota kept the receiver from running cannot be read"), "{told}");
+    assert!(told.contains("CPU quota of the receiver: not readable"), "{told}");
 }

@@ -103,6 +103,8 @@ fn retransmitted(command: Command) -> &'static str {
 
 fn keep_up(warning: &Warning, command: Command) -> &'static str {
     match (warning, command) {
+        // With a connection for each request, and with some programs, one waits for the other whatever the window.
+        (Warning::TicksMissed { .. }, Command::Ask) => "use a longer --every",
         (Warning::TicksMissed { .. }, _) => "use --window 0 or a longer --every",
         (
             Warning::RateNotAchieved { held_back_by_window: true, .. }

@@ -16,21 +16,21 @@ pub fn raised_when(warning: &Warning) -> String {
     match warning {
         Warning::OwnReflector => "No host was named.".to_owned(),
         Warning::SameHost { .. } => {
-            "The route to the address leads over the loopback interface: it is this host's own, external ones included. Two namespaces or two guests of one machine are not recognised: nothing tells them from two machines.".to_owned()
+            "The route to the address leads over the loopback interface. This includes external addresses of this host. sonde cannot distinguish two namespaces or two guests of one machine from two machines.".to_owned()
         }
-        Warning::IcmpIsNotTheApplication => "Echoes were answered.".to_owned(),
-        Warning::HandshakeIsNotTheApplication => "Handshakes, or bare SYNs, were answered.".to_owned(),
+        Warning::IcmpIsNotTheApplication => "ICMP echo requests were answered.".to_owned(),
+        Warning::HandshakeIsNotTheApplication => "TCP handshakes, or SYN probes, were answered.".to_owned(),
         Warning::ResetsTimed { .. } => format!("At least {} of the answers to probes are resets.", percent(RESETS)),
-        Warning::PeerLost { .. } => "The control connection, or that of the data, broke.".to_owned(),
-        Warning::NoReport { .. } => "A far side that counts did not tell its counts in time.".to_owned(),
+        Warning::PeerLost { .. } => "The control connection or the data connection broke.".to_owned(),
+        Warning::NoReport { .. } => "The peer keeps counts and did not report them in time.".to_owned(),
         Warning::ServerLimited { .. } => {
             "`sonde serve` reports that its threads waited because of a rate or bandwidth limit of the server or of the key.".to_owned()
         }
-        Warning::Interrupted => "A signal, or a reader that went away, ended the run.".to_owned(),
+        Warning::Interrupted => "A signal ended the run, or the reader of the output closed it.".to_owned(),
         Warning::SamplesIncomplete { .. } => "A row of `--samples` could not be written.".to_owned(),
-        Warning::WireContradicts { .. } => "With `--verify`: a count differs from what the capture saw by more than what the capture itself lost ([verify.md](verify.md)).".to_owned(),
-        Warning::ClockStepped { .. } => "A reply is stamped before its request, on one clock. One is enough: it cannot be.".to_owned(),
-        Warning::SystemClockStepped => "The system clock and the monotonic one moved against each other by more than 1 ms and 0.05 % of the run: the kernel does not slew faster.".to_owned(),
+        Warning::WireContradicts { .. } => "With `--verify`: a count differs from the captured packets by more than the capture itself lost ([capture](howto/capture.md)).".to_owned(),
+        Warning::ClockStepped { .. } => "A reply has an earlier timestamp than its request, on the same clock. One such reply raises the warning.".to_owned(),
+        Warning::SystemClockStepped => "The system clock and the monotonic clock diverged by more than 1 ms and 0.05 % of the run. The kernel never slews faster.".to_owned(),
         Warning::Dark { .. } | Warning::SendFailed { .. } | Warning::Lost { .. } | Warning::LostOnTheWay { .. } | Warning::Retransmitted { .. } | Warning::Refused { .. } => of_fates(warning),
         Warning::TicksMissed { .. } | Warning::RateNotAchieved { .. } | Warning::BehindSchedule { .. } => of_schedule(warning),
         Warning::Throttled { .. }
@@ -65,17 +65,17 @@ pub fn raised_when(warning: &Warning) -> String {
 
 fn of_fates(warning: &Warning) -> String {
     match warning {
-        Warning::Dark { .. } => "Times in which nothing came back make up at least 1 % of the run. In each of them two requests or more got no reply in time, whether lost, refused or not sent, over a quarter of it or longer, and those of the run would stand so in a row by chance in less than one of two thousand runs; or half of the run or more, at its end, was refused or could not be sent. A single lost request and the wait for it is no such time.",
-        Warning::SendFailed { .. } => "Our own kernel refused at least one message.",
-        Warning::Lost { .. } => "At least one request got no reply before its timeout, late ones included. That is not yet much: the interval of the ratio stands beside it.",
+        Warning::Dark { .. } => "Times without any reply make up at least 1 % of the run. In each of them two or more requests were lost, refused or not sent, over at least a quarter of that time. By chance such a series occurs in less than one of two thousand runs. The warning is also raised where the last half of the run, or more, was refused or not sent. A single lost request does not count.",
+        Warning::SendFailed { .. } => "The kernel of this host refused at least one message.",
+        Warning::Lost { .. } => "At least one request got no reply before its timeout. Late replies are included. Read the interval of the loss rate beside it: one loss says little.",
         Warning::Retransmitted { .. } => {
             return format!(
-                "TCP of this host sent at least {FEWEST_RETRANSMITTED} segments again, and at least {} as many as requests. Each is a loss in one of the directions, or a reply later than TCP waits for: its counter does not tell which. Segments that the peer sent again are not in it.",
+                "TCP of this host retransmitted at least {FEWEST_RETRANSMITTED} segments, and at least {} of the number of requests. Each is a loss in either direction, or a reply later than TCP's timeout. The counter does not distinguish them. It excludes segments that the peer retransmitted.",
                 percent(RETRANSMITTED)
             );
         }
         Warning::LostOnTheWay { .. } => "The peer counted fewer messages of a load than were sent.",
-        _ => "At least one request was answered by a reset, an ICMP error or the refusal of a program. By whom is told from the replies and from what our kernel counted meanwhile.",
+        _ => "At least one request was answered by a reset, an ICMP error or the refusal of a program. sonde uses the replies and the kernel's counters to identify who refused it.",
     }
     .to_owned()
 }
@@ -83,16 +83,16 @@ fn of_fates(warning: &Warning) -> String {
 fn of_schedule(warning: &Warning) -> String {
     match warning {
         Warning::TicksMissed { .. } => {
-            "In a closed loop with a schedule an instant went by while the window was full. One is enough: what a request at that instant would have met is in no distribution.".to_owned()
+            "In a closed loop with a schedule, a scheduled send time passed while all requests in flight were pending. One skipped send raises the warning: its delay is missing from every distribution.".to_owned()
         }
         Warning::RateNotAchieved { .. } => format!(
-            "Of an open loop: less than {} of what was due was sent (for Poisson gaps, less by more than chance makes it). The cap held it back where requests waited for it {} of the time, or by Little's law at least {} of it were outstanding; a socket where messages waited for its room as long; else our side was too slow.",
+            "In an open loop, less than {} of the scheduled messages were sent (with Poisson gaps: fewer than chance explains). The limit on requests in flight was the reason where requests waited for it {} of the time, or where by Little's law at least {} of it was used. A socket was the reason where messages waited for its buffer as long. Otherwise this host was too slow.",
             percent(ACHIEVED),
             percent(HELD),
             percent(AT_CAP),
         ),
         _ => format!(
-            "Of an open loop: more than {} of the requests left more than an interval (and 1 µs) after their instant, and neither the cap nor a socket held them back.",
+            "In an open loop, more than {} of the requests left more than one interval (and 1 µs) after their scheduled send time. Neither the limit on requests in flight nor a socket delayed them.",
             percent(BEHIND)
         ),
     }
@@ -101,11 +101,11 @@ fn of_schedule(warning: &Warning) -> String {
 fn of_machines(warning: &Warning) -> String {
     match warning {
         Warning::Throttled { .. } => format!(
-            "The control group of an end was kept from running (`cpu.max`) for more than {} of the time. Then the waits for a CPU at that end are not told as a disturbance: they are this. Of a stream not where that is told as what limits it.",
+            "A CPU quota (`cpu.max`) stopped the control group of an end for more than {} of the time. Waits for a CPU at that end are then not reported as a busy host. For throughput runs the warning is omitted where the quota is reported as the limit.",
             percent(THROTTLED)
         ),
         Warning::Disturbed { .. } => format!(
-            "At one end, while it measured: a measuring thread waited for a CPU more than {} of the time, some task of the machine more than {} of it, or the hypervisor gave more than {} of its CPU time to others.",
+            "During the measurement, at one end: a measuring thread waited for a CPU more than {} of the time, or any task of the machine did more than {} of the time, or the hypervisor gave more than {} of the CPU time to other guests.",
             percent(RUN_QUEUE),
             percent(CPU_PRESSURE),
             percent(STEAL)
@@ -114,7 +114,7 @@ fn of_machines(warning: &Warning) -> String {
             "Both ends run on this host, and it has one CPU for them, or both are pinned to the same.".to_owned()
         }
         Warning::PowerSavingGovernor { .. } => format!(
-            "A CPU of an end has one of the governors {}, and the measurement lets CPUs idle. Of streams, which do not, and of ends that spin: only {LOWEST}, where the driver does not choose frequencies itself.",
+            "A CPU of an end has one of the governors {}, and the measurement lets CPUs idle. For throughput runs and for ends that spin, sonde warns only about {LOWEST}, where the driver does not choose frequencies itself.",
             POWER_SAVING.join(", ")
         ),
         _ => format!("The kernel of an end has one of the clock sources {}.", SLOW_CLOCKS.join(", ")),
@@ -124,50 +124,50 @@ fn of_machines(warning: &Warning) -> String {
 fn of_reading(warning: &Warning) -> String {
     match warning {
         Warning::IdleBetween { .. } => format!(
-            "Requests leave one by one, more than {IDLE_GAP} apart, their median round trip is at most {SHORT_TRIP}, and not all that could sleep spins instead. Up to there the round trip hardly depends on the interval, from there it does; longer ones hide it.",
+            "Requests leave one by one, more than {IDLE_GAP} apart. Their median round trip is at most {SHORT_TRIP}, and at least one end sleeps between requests. From that interval on the round trip depends on the interval. Longer round trips hide it.",
         ),
         Warning::RateIsNotRoundTrip { .. } => format!(
-            "A closed loop back to back over several requests at a time, of which by Little's law at least {OUTSTANDING} were outstanding on average."
+            "A closed loop without pause and with several requests in flight: by Little's law at least {OUTSTANDING} on average."
         ),
-        Warning::HalfRoundTrip => "A record of `sonde sockperf` without `--full-rtt`: the record has whole round trips, what it printed is halves.".to_owned(),
+        Warning::HalfRoundTrip => "A record of `sonde sockperf` without `--full-rtt`. The record holds round trips; the printed values are half of them.".to_owned(),
         Warning::MeanMisleads { .. } => format!(
-            "Of at least {FEWEST_FOR_MEAN} times the mean is at least {MISLEADING} times the median. Log-normal times with a standard deviation of half their mean have 1.12."
+            "The run has at least {FEWEST_FOR_MEAN} values, and their mean is at least {MISLEADING} times the median. For comparison: log-normal values with a standard deviation of half their mean have 1.12."
         ),
         Warning::Stalled { .. } => "A closed loop back to back, in which answers that took 20 times the median and at least 1 ms, and were at most 1 % of all, hold at least 20 % of the time. Their share of the time is the chance that a request at a random moment meets one; percentiles count each of them once.".to_owned(),
         Warning::Rhythm { .. } => format!(
-            "Requests leave at even distances from one thread, and of at least {} times the correlation of ranks comes back, at some distance of 2 to {}, to at least {}, by {} above a lower one nearer by, and again at twice that distance.",
+            "Requests leave at equal intervals from one thread, and there are at least {} values. The rank correlation at some distance of 2 to {} requests is at least {}. It is {} above a lower one at a shorter distance, and it returns at twice the distance.",
             rhythm::FEWEST,
             rhythm::FARTHEST,
             rhythm::STRONG,
             rhythm::CLEAR
         ),
-        Warning::Periodic { .. } => "Times that are at least twice the median, and clear of the spread, end at even distances in time, at most 5 % of the distance off, in most of the places where the next would. Were they dealt out by chance, so many in place would come up in less than one of two thousand runs, all distances tried counted. Of several threads the first one is looked at; a run of more than a million answers, of which not all are kept, is not.".to_owned(),
-        Warning::Changed { .. } => "The run is cut into 40 parts of one length (fewer, at least 16, where there are fewer than 80 answers). The medians of a part of them, up to the end or not, differ from the others by half of the lower level and 10 µs or more; on either side at most one part in ten is nearer to the other level; neither level moves by a third of the distance; and so many in one place would come up by chance in less than one of two thousand runs. Of several threads the first one is looked at.".to_owned(),
+        Warning::Periodic { .. } => "Round trips of at least twice the median, and outside the spread, end at equal distances in time (within 5 %), in most of the expected places. By chance this occurs in less than one of two thousand runs, all tested distances included. With several threads sonde tests the first one. It does not test runs of more than a million replies, because it does not keep all of them.".to_owned(),
+        Warning::Changed { .. } => "sonde cuts the run into 40 equal parts (16 or more, where there are fewer than 80 replies). The medians of consecutive parts differ from the others by at least half of the lower level and 10 µs. On either side at most one part in ten is nearer to the other level, and neither level moves by a third of the difference. By chance this occurs in less than one of two thousand runs. With several threads sonde tests the first one.".to_owned(),
         Warning::OneStreamOneCpu { .. } => format!(
-            "One stream is limited by the CPU of an end that may run on two or more: its thread, with its waits for a CPU, or a CPU of its host, was busy at least {} of the time.",
+            "The CPU of an end limits one stream, and that end may use two or more CPUs. Its thread, waits for a CPU included, or a CPU of its host was busy at least {} of the time.",
             percent(SATURATED)
         ),
-        _ => format!("The mean rate of a stream lies more than {} below that from its steady point on.", percent(START)),
+        _ => format!("The mean rate of a stream is more than {} below the rate of its steady state.", percent(START)),
     }
 }
 
 fn of_statistics(warning: &Warning) -> String {
     match warning {
         Warning::NotSteady { .. } => format!(
-            "Of at least {SHORTEST} times: the medians of the first and the last third differ by {} or more, and surely so (99 %), or MSER-5 finds no steady part in the second half. Of a stream: no two intervals in a row carried nine tenths of what those of its second half did.",
+            "For {SHORTEST} or more values: the medians of the first and the last third differ by at least {}, significantly (99 %), or MSER-5 finds no steady state in the second half. For streams: no two consecutive intervals carried nine tenths of the rate of the second half.",
             percent(RELEVANT)
         ),
-        Warning::NotSettled { .. } => "The quantile of `--until` is not known as well as was asked.".to_owned(),
+        Warning::NotSettled { .. } => "The percentile of `--until` did not reach the requested precision.".to_owned(),
         Warning::Correlated { .. } => {
             format!("The effective sample size is less than {} of the sample.", percent(CORRELATED))
         }
         Warning::TooFewForQuantile { .. } => format!(
-            "Fewer than {} values lie beyond one of the quantiles that are always listed; the first such is named. With fewer than {SHORTEST} it cannot be told either whether the run was steady.",
+            "Fewer than {} values lie beyond one of the listed percentiles. The warning names the first one. With fewer than {SHORTEST} values sonde cannot test for steady state either.",
             quantile::ROUGH_FROM
         ),
         Warning::TooShort { .. } => format!("A stream has fewer than {TELLING} whole intervals besides its last."),
         _ => format!(
-            "The smallest step of our clock, or two of its readings, take more than {} of the median; not where a slow clock source is told, which is why.",
+            "The smallest step of this host's clock, or two readings of it, exceed {} of the median. The warning is omitted where a slow clock source is reported as the reason.",
             percent(COARSE)
         ),
     }
@@ -175,14 +175,14 @@ fn of_statistics(warning: &Warning) -> String {
 
 fn of_settings(warning: &Warning) -> String {
     match warning {
-        Warning::Nagle { .. } => "TCP without `TCP_NODELAY`, more than one request may be outstanding, and the smallest is less than a segment. With one at a time nothing is held back, and nothing is told.".to_owned(),
-        Warning::Fragmented { .. } => "A datagram or echo, or its reply, with its heads is longer than the largest packet of the path as our kernel knows it (of the interface where it does not).".to_owned(),
+        Warning::Nagle { .. } => "TCP without `TCP_NODELAY`, with more than one request in flight, and the smallest request is shorter than a segment. With one request in flight Nagle's algorithm delays nothing.".to_owned(),
+        Warning::Fragmented { .. } => "A datagram or echo, or its reply, with its headers is longer than the path MTU that the kernel knows (or the interface's MTU, where it knows none).".to_owned(),
         Warning::IdleRestart { .. } => format!(
-            "Over a connection that stays open a message of more than {INITIAL_SEGMENTS} segments is sent after pauses of more than {LEAST_RTO} and a round trip, and the end that sends it has `net.ipv4.tcp_slow_start_after_idle` on: Linux halves the window for each such time that nothing was sent, down to so many segments (RFC 5681 section 4.1)."
+            "A kept-open connection carries messages of more than {INITIAL_SEGMENTS} segments after pauses of more than {LEAST_RTO} and a round trip, and the sender has `net.ipv4.tcp_slow_start_after_idle` on. Linux halves the congestion window for each such pause, down to that number of segments (RFC 5681 section 4.1)."
         ),
-        Warning::GotLess { .. } => "A buffer, the congestion control or the type of service, read back, is not what was asked for.".to_owned(),
-        Warning::NotBatched { .. } => "The kernel refused to take several messages in one call.".to_owned(),
-        _ => "Kernel timestamps were to split round trips, and none came, or the socket refused them.".to_owned(),
+        Warning::GotLess { .. } => "A buffer size, the congestion control or the type of service differs from the requested one when read back.".to_owned(),
+        Warning::NotBatched { .. } => "The kernel refused several messages in one call.".to_owned(),
+        _ => "The time breakdown needs kernel timestamps, and none arrived, or the socket refused them.".to_owned(),
     }
 }
 

@@ -45,6 +45,11 @@ pub fn run(plan: &Plan, hunt: &Hunt, command: Vec<String>, output: &Arc<Output>)
     let task = task(plan, first, &stop, &interruption)?;
     deliver::check(&plan.result)?;
     let mut stream = Stream::open(&plan.result, output)?;
+    if let Some(each) = task.method.stop.after_ns {
+        output.note(&format!(
+            "a search has some dozens of probes of {each} each; SIGINT ends it with the result so far\n"
+        ));
+    }
     let instrument = conclude::instrument(&clock_cost());
     let prober = Prober { plan, hunt, command, task, instrument, stop, interruption: &interruption };
     let started = now();

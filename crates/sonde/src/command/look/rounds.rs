@@ -36,6 +36,8 @@ const SHARP: u64 = 8;
 pub struct Rounds {
     interval: Nanos,
     tracks: Vec<Track>,
+    /// Parts that were begun.
+    parts: u32,
     live: Arc<Mutex<Live>>,
 }
 
@@ -76,7 +78,7 @@ impl Rounds {
             live.courses = vec![Course::new(interval); tracks.len()];
             live.names = tracks.iter().map(Track::name).collect();
         }
-        Self { interval, tracks, live }
+        Self { interval, tracks, parts: 0, live }
     }
 
     /// The ways that can be asked, by their places: one that fell silent is not waited for again.
@@ -94,12 +96,13 @@ impl Rounds {
         self.open().contains(&leg)
     }
 
-    /// Asks by all ways that can be, for so long. Those of a further part have other phases, so that what comes with the clock
-    /// does not meet one way alone.
-    pub fn part(&mut self, length: Nanos, turned: bool, means: Means<'_>) {
+    /// Asks by all ways that can be, for so long, over connections of its own. Every second part has the order turned, so that what comes with
+    /// the clock does not meet one way alone.
+    pub fn part(&mut self, length: Nanos, means: Means<'_>) {
         let open = self.open();
-        let paces = self.paces(open.len(), length, turned);
-        let first_flow = if turned { FLOWS } else { 0 };
+        let paces = self.paces(open.len(), length, self.parts % 2 == 1);
+        let first_flow = FLOWS * self.parts;
+        self.parts += 1;
         let errand = |(place, pace): (&usize, Pace)| {
             let way = self.tracks[*place].way.clone();
             Errand { place: *place, method: method(&way, &pace), way, first_flow }

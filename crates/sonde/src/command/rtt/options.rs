@@ -146,8 +146,11 @@ pub struct ScheduleOptions {
     /// scheduled send time, so that a stall is counted in full.
     #[arg(long, value_name = "REQUESTS")]
     pub window: Option<u32>,
-    /// Interval between requests, as in 10ms or 250us
-    #[arg(long, value_name = "TIME", value_parser = value::time, conflicts_with_all = ["rate", "poisson"])]
+    /// Interval between requests, as in 10ms or 250us; 0: no pause
+    ///
+    /// Without it sonde sends the next request as soon as the reply arrives. Only `sonde rtt --icmp` pauses by itself: 10 ms, because a kernel
+    /// answers as fast as it is asked. `--every 0` asks for the flood, `--every 1s` is ping's interval.
+    #[arg(long, value_name = "TIME", value_parser = value::time_or_none, conflicts_with_all = ["rate", "poisson"])]
     pub every: Option<Nanos>,
     /// Requests per second at equal intervals, as in 100/s or 10k/s
     #[arg(long, value_name = "RATE", value_parser = value::rate, conflicts_with = "poisson")]

@@ -10,7 +10,7 @@ use measure::method::{
 };
 use measure::reach::Transport;
 use measure::trace::Trace;
-use measure::unit::Bytes;
+use measure::unit::{Bytes, Nanos};
 use protocol::netperf::passphrase::Passphrase;
 use protocol::stamp::layout;
 use protocol::{netperf, stamp};
@@ -322,6 +322,7 @@ fn carrier(options: &CarrierOptions) -> Option<Carrier> {
 /// When requests are due, where it was said.
 pub fn schedule(options: &ScheduleOptions) -> Option<Schedule> {
     match (options.every, options.burst) {
+        (Some(Nanos::ZERO), None) => Some(Schedule::BackToBack),
         (Some(interval_ns), None) => Some(Schedule::Every { interval_ns }),
         (Some(interval_ns), Some(count)) => Some(Schedule::Bursts { count, interval_ns }),
         (None, _) => options

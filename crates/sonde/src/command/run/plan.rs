@@ -235,7 +235,7 @@ fn measure(planned: &PlannedMethod) -> Result<Measure, Failure> {
     Ok(Measure {
         name: planned.name.clone(),
         family: family(&words),
-        words: words.words(),
+        words: words.of_method(&method).words(),
         needs: needs(&method, foreign),
         lasts,
         most,

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use measure::method::{Carrier, Exchange, Method, SourcePorts, Traffic};
+use measure::method::{Carrier, Exchange, Method, Schedule, SourcePorts, Traffic};
 use measure::unit::{Nanos, run_length};
 
 use crate::command::study::axis::{self, Axis};
@@ -150,11 +150,22 @@ impl Words {
         words
     }
 
+    /// The same with what a command would decide for a person, and `method` has otherwise: a pause between echoes.
+    #[must_use]
+    pub fn of_method(&self, method: &Method) -> Self {
+        let mut said = self.clone();
+        let echoes = self.command == "rtt" && method.traffic.carrier() == Carrier::Icmp;
+        if echoes && method.schedule == Schedule::BackToBack {
+            said.say("--every", Some("0".to_owned()));
+        }
+        said
+    }
+
     /// The words of a trial: over one connection where they say nothing of connections. Settings that differ in their schedule or their window
     /// would have unlike numbers of them, and trials have new ones each. From `ports`, where that can be said of its method: what differs by
     /// port then differs between no two settings.
     pub fn trial(&self, method: &Method, ports: Option<SourcePorts>) -> Vec<String> {
-        let mut words = self.words();
+        let mut words = self.of_method(method).words();
         let of_one = method.spread.connections == 1 && method.socket.source_ports.is_none();
         let kept = matches!(
             method.traffic,
