@@ -86,8 +86,9 @@ impl Http3 {
         })?;
         let dial = Dial::new(terms, Anchor::new(clock::as_others_have_it(), Monotonic::now()));
         let dial = dial.map_err(|error| told(&error, peer))?;
+        // The first key that a thread draws takes it some 40 ms, which is no time of the network's or the server's.
+        let conversation = Conversation::begin(&dial, question.clone(), peer, Monotonic::now());
         let (socket, begun) = (reach(&door)?, Monotonic::now());
-        let conversation = Conversation::begin(&dial, question.clone(), peer, begun);
         let mut link = Self {
             spinning: door.waiting == Waiting::Spin,
             conversation: conversation.map_err(|error| told(&error, peer))?,
@@ -346,22 +347,25 @@ impl Http3 {
 
     /// Between requests with a connection each: the parts of the latest are told, and its connection ends.
     #[cold]
-    fn part(&mut self) {
+    fn part(&mut self) -> Result<(), Fault> {
         self.tell_parts();
-        self.hang_up();
-        self.spend();
+        if !self.spent {
+            self.hang_up();
+            self.spend();
+        }
         self.lost.clear();
         self.fruitful = false;
         if !self.door.scheduled && Monotonic::now() < self.not_before {
             self.door.stop.wait(self.not_before);
         }
+        self.begin().map_err(|_| Fault::Refused(Errno::CONNRESET.raw_os_error()))
     }
 
     /// Makes the connection of one request, up to the datagrams of that.
     #[cold]
     fn call(&mut self) -> Result<(), EndpointError> {
         let begun = Monotonic::now();
-        self.begin()?;
+        self.reach()?;
         let number = self.numbered.wrapping_sub(1);
         self.stage(number).map_err(|fault| EndpointError::new(Step::Ask, self.door.peer, fault))?;
         let resumed = Some(self.conversation.facts().resumed);
@@ -371,11 +375,16 @@ impl Http3 {
         Ok(())
     }
 
-    /// A new socket and a new connection on it, open for requests.
+    /// The next connection has its key, and has said nothing yet.
     fn begin(&mut self) -> Result<(), EndpointError> {
-        self.socket = reach(&self.door)?;
         let begun = Conversation::begin(&self.dial, self.question.clone(), self.door.peer, Monotonic::now());
         self.conversation = begun.map_err(|error| told(&error, self.door.peer))?;
+        Ok(())
+    }
+
+    /// Opens it for requests, on a socket of its own.
+    fn reach(&mut self) -> Result<(), EndpointError> {
+        self.socket = reach(&self.door)?;
         (self.spent, self.came) = (false, None);
         self.admit()
     }
@@ -394,7 +403,7 @@ impl Http3 {
             self.door.stop.wait(self.not_before);
         }
         self.hang_up();
-        if self.begin().is_err() {
+        if self.begin().and_then(|()| self.reach()).is_err() {
             self.spend();
             self.fruitless += 1;
             self.not_before = Monotonic::now().after(PAUSE);
@@ -426,7 +435,9 @@ impl Http3 {
 impl Drop for Http3 {
     fn drop(&mut self) {
         self.tell_parts();
-        self.hang_up();
+        if !self.spent {
+            self.hang_up();
+        }
     }
 }
 
@@ -459,8 +470,7 @@ impl Link for Http3 {
     fn ready(&mut self) -> Result<(), Fault> {
         self.numbered += 1;
         if self.door.anew.is_some() {
-            self.part();
-            return Ok(());
+            return self.part();
         }
         self.pump();
         if self.conversation.is_leaving() && self.conversation.unanswered() == 0 && !self.spent {

@@ -45,7 +45,8 @@ pub(super) fn tell(page: &mut Page, replies: &Replies) {
         let anybody = if *verified { "" } else { ". The certificate was not verified: anybody may have answered" };
         // That of QUIC has no phase of its own.
         let handshakes = |phases: &Phases| phases.tls.as_ref().unwrap_or(&phases.connect).count;
-        let resumed = replies.phases.as_ref().and_then(|phases| phases.resumed.map(|resumed| (resumed, handshakes(phases))));
+        let resumed =
+            replies.phases.as_ref().and_then(|phases| phases.resumed.map(|resumed| (resumed, handshakes(phases))));
         let resumed = resumed.filter(|(resumed, _)| *resumed > 0).map_or_else(String::new, |(resumed, all)| {
             format!(", {} of {} handshakes resumed", grouped(resumed), grouped(all))
         });

@@ -3,6 +3,7 @@
 
 mod loaded;
 mod looked;
+mod over_quic;
 mod played;
 mod real;
 mod redis_cli;

@@ -308,10 +308,7 @@ fn fetch(session: &mut Session, stream: StreamId, unread: &mut Vec<u8>) -> End {
 }
 
 /// Has `take` read of `unread` as far as it goes; the rest stays.
-fn read(
-    unread: &mut Vec<u8>,
-    mut take: impl FnMut(&[u8]) -> Result<usize, &'static str>,
-) -> Result<(), &'static str> {
+fn read(unread: &mut Vec<u8>, mut take: impl FnMut(&[u8]) -> Result<usize, &'static str>) -> Result<(), &'static str> {
     let mut from = 0;
     while from < unread.len() {
         match take(&unread[from..])? {

@@ -47,9 +47,7 @@ pub fn reset(error: u64) -> u16 {
 pub fn name(kind: u16) -> Cow<'static, str> {
     match kind.checked_sub(RESET) {
         None => Cow::Owned(kind.to_string()),
-        Some(place) => {
-            Cow::Borrowed(ERRORS.get(usize::from(place)).copied().unwrap_or("an error without a name"))
-        }
+        Some(place) => Cow::Borrowed(ERRORS.get(usize::from(place)).copied().unwrap_or("an error without a name")),
     }
 }
 

@@ -210,7 +210,8 @@ impl Session {
     pub fn facts(&self) -> Facts {
         let identity = self.connection.crypto_session().peer_identity();
         let certificates = identity.and_then(|identity| identity.downcast::<Vec<CertificateDer<'static>>>().ok());
-        let until = certificates.iter().flat_map(|chain| chain.iter()).filter_map(|der| certificate::ends_at(der)).min();
+        let until =
+            certificates.iter().flat_map(|chain| chain.iter()).filter_map(|der| certificate::ends_at(der)).min();
         Facts { version: "TLS 1.3", suite: None, verified: self.verified, until, resumed: !self.witness.certified() }
     }
 

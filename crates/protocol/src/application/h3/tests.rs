@@ -7,7 +7,9 @@ use std::sync::Arc;
 use measure::unit::{Instant, Nanos};
 use proptest::prelude::*;
 use quinn_proto::crypto::rustls::QuicServerConfig;
-use quinn_proto::{Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, Event, StreamEvent, VarInt};
+use quinn_proto::{
+    Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, Event, StreamEvent, VarInt,
+};
 use rcgen::{CertificateParams, DnType, KeyPair};
 use rustls::ServerConfig;
 use rustls::crypto::aws_lc_rs;
@@ -272,7 +274,9 @@ impl Played {
                         assert_eq!(connection.send_stream(stream).write(&octets), Ok(octets.len()));
                         connection.send_stream(stream).finish().unwrap();
                     }
-                    Some(Answer::Reset(error)) => connection.send_stream(stream).reset(VarInt::from_u32(error)).unwrap(),
+                    Some(Answer::Reset(error)) => {
+                        connection.send_stream(stream).reset(VarInt::from_u32(error)).unwrap()
+                    }
                     Some(Answer::Close(error)) => {
                         connection.close(now, VarInt::from_u32(error), b"no more".to_vec().into());
                     }
@@ -364,7 +368,10 @@ fn a_connection_that_ends_says_why() {
     assert_eq!(world.client.given_up().collect::<Vec<_>>(), [0]);
     let mut world = World::believed(&[octets(&[&[0, 1, b'x']])]);
     assert_eq!(world.ask(0), Some(Heard::Corrupt));
-    assert_eq!(world.client.ended().map(ToString::to_string).as_deref(), Some("it breaks the rules: a body without a response"));
+    assert_eq!(
+        world.client.ended().map(ToString::to_string).as_deref(),
+        Some("it breaks the rules: a body without a response")
+    );
     // A server that is silent: the connection is kept by pings for as long as it may be, and then it has ended.
     let mut world = World::believed(&[]);
     world.client.ask(0).unwrap();
