@@ -11,10 +11,11 @@ use super::real::{self, all_answered, program, started};
 use super::secured::Signed;
 use super::{brief, count, kind, measured, refused};
 
-fn caddy(signed: &Signed) -> Option<real::Server> {
+/// A caddy that shows this certificate, also where a client names nobody.
+fn caddy(signed: &Signed, name: &str) -> Option<real::Server> {
     started("caddy", Carrier::Udp, |folder, port| {
         let text = format!(
-            "{{\n auto_https off\n admin off\n skip_install_trust\n grace_period 1s\n}}\nhttps://127.0.0.1:{port} {{\n bind 127.0.0.1\n tls {} {}\n respond /busy 503\n respond ok 200\n}}\n",
+            "{{\n auto_https off\n admin off\n skip_install_trust\n default_sni {name}\n grace_period 1s\n}}\nhttps://127.0.0.1:{port} {{\n bind 127.0.0.1\n tls {} {}\n respond /busy 503\n respond ok 200\n}}\n",
             signed.text("server.pem"),
             signed.text("server.key")
         );
@@ -35,13 +36,15 @@ fn phases(record: &Value) -> &Value {
 #[test]
 fn caddy_is_asked_over_http_3() {
     let signed = Signed::good();
-    let Some(server) = caddy(&signed) else { return };
+    let Some(server) = caddy(&signed, "127.0.0.1") else { return };
     let (url, ca) = (format!("h3://127.0.0.1:{}/health", server.port), signed.text("ca.pem"));
     let words = ["--ca", &ca];
-    all_answered(&url, &words, "h3", "GET /health", "200", None);
-    all_answered(&url, &[&words[..], &["--window", "16"]].concat(), "h3", "GET /health", "200", None);
-    all_answered(&url, &[&words[..], &["--connections", "4"]].concat(), "h3", "GET /health", "200", None);
-    all_answered(&url, &[&words[..], &["--request", "HEAD"]].concat(), "h3", "HEAD /health", "200", None);
+    // Never more at once than the hundred streams that it allows, however late it is scheduled.
+    for more in [&["--window", "1"][..], &["--window", "16"], &["--connections", "4", "--window", "4"]] {
+        all_answered(&url, &[&words[..], more].concat(), "h3", "GET /health", "200", None);
+    }
+    let head = ["--window", "1", "--request", "HEAD"];
+    all_answered(&url, &[&words[..], &head].concat(), "h3", "HEAD /health", "200", None);
     let (record, code) = measured(&[&url, "--ca", &ca, "-c", "300", "--force", "--warm-up", "0"]);
     let replies = &record["outcome"]["replies"];
     assert_eq!((count(&record, "answered"), kind(&record, "200"), code), (300, 300, Some(0)), "{}", brief(&record));
@@ -65,7 +68,7 @@ fn caddy_is_asked_over_http_3() {
 #[test]
 fn a_connection_for_each_request_has_its_handshake() {
     let signed = Signed::good();
-    let Some(server) = caddy(&signed) else { return };
+    let Some(server) = caddy(&signed, "127.0.0.1") else { return };
     let (url, ca) = (format!("h3://127.0.0.1:{}/health", server.port), signed.text("ca.pem"));
     let words = [&url[..], "--crr", "--ca", &ca, "-c", "50", "--warm-up", "0"];
     for (more, expected) in [(&[][..], 0), (&["--resume"][..], 50)] {
@@ -83,15 +86,24 @@ fn a_connection_for_each_request_has_its_handshake() {
 #[test]
 fn who_is_not_believed_is_not_measured_over_http_3() {
     let signed = Signed::good();
-    let Some(server) = caddy(&signed) else { return };
+    let Some(server) = caddy(&signed, "127.0.0.1") else { return };
     let url = format!("h3://127.0.0.1:{}/", server.port);
     let told = refused(&[&url, "--ca", &Signed::good().text("ca.pem")]);
     assert!(told.contains("nobody has signed whom this host trusts") && told.contains("--ca FILE"), "{told}");
-    let told = refused(&[&url, "--ca", &signed.text("ca.pem"), "--tls-name", "db1"]);
-    assert!(told.contains("for other names than db1: it is for 127.0.0.1"), "{told}");
     let (record, code) = measured(&[&url, "--insecure", "-c", "5"]);
     assert_eq!((count(&record, "answered"), code), (5, Some(0)), "{}", brief(&record));
     assert_eq!(record["outcome"]["replies"]["tls"]["verified"], false);
+    let other = Signed::new("db1", 4_000);
+    let Some(server) = caddy(&other, "db1") else { return };
+    let (url, ca) = (format!("h3://127.0.0.1:{}/", server.port), other.text("ca.pem"));
+    let told = refused(&[&url, "--ca", &ca]);
+    assert!(told.contains("for other names than 127.0.0.1: it is for db1"), "{told}");
+    let (record, code) = measured(&[&url, "--ca", &ca, "--tls-name", "db1", "-c", "5"]);
+    assert_eq!((count(&record, "answered"), code), (5, Some(0)), "{}", brief(&record));
+    let over = Signed::new("127.0.0.1", 2_001);
+    let Some(server) = caddy(&over, "127.0.0.1") else { return };
+    let told = refused(&[&format!("h3://127.0.0.1:{}/", server.port), "--ca", &over.text("ca.pem")]);
+    assert!(told.contains("is not valid now: it ended") && told.contains("days ago"), "{told}");
 }
 
 #[test]
@@ -112,7 +124,7 @@ fn ports_without_http_3_are_told() {
 #[test]
 fn a_server_that_stops_ends_no_run() {
     let signed = Signed::good();
-    let Some(server) = caddy(&signed) else { return };
+    let Some(server) = caddy(&signed, "127.0.0.1") else { return };
     let (url, ca) = (format!("h3://127.0.0.1:{}/", server.port), signed.text("ca.pem"));
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_sonde"));
     command.args(["rtt", &url, "--ca", &ca, "-t", "4", "--every", "10ms", "--timeout", "100ms", "--json-lines", "-q"]);
