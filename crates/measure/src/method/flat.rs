@@ -203,9 +203,8 @@ impl Part {
         match self {
             Self::Pattern => match pattern {
                 Pattern::Exchange => true,
-                Pattern::ConnectExchange => tcp || udp,
                 Pattern::ConnectClose => tcp,
-                Pattern::Stream | Pattern::Load => tcp || udp,
+                Pattern::ConnectExchange | Pattern::Stream | Pattern::Load => tcp || udp,
             },
             Self::RequestBytes => carrier != Carrier::TcpConnect && pattern != Pattern::ConnectClose,
             Self::ResponseBytes => carrier != Carrier::TcpSyn && Self::RequestBytes.is_of(carrier, pattern),

@@ -1,6 +1,6 @@
 //! Streams that a server opens itself (RFC 9114 section 6.2): its control stream is read, those of QPACK and unknown ones are passed over.
 
-use super::frame::{self, CANCEL_PUSH, GOAWAY, Head, SETTINGS};
+use super::frame::{self, GOAWAY, Head, SETTINGS};
 
 /// A control stream.
 const CONTROL: u64 = 0;
@@ -73,7 +73,8 @@ impl Control {
                 return Err("a frame that the server may not send there");
             }
             (old, true) if frame::OLD.contains(&old) => return Err("a frame of HTTP/2"),
-            (CANCEL_PUSH, true) | (_, true) => {}
+            // One that takes back a push takes back nothing; others are not known.
+            (_, true) => {}
         }
         self.left = head.length;
         Ok(head.octets)

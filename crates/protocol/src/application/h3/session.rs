@@ -203,7 +203,7 @@ impl Session {
 
     /// Ends the connection by this error of HTTP/3.
     pub fn close(&mut self, now: Instant, error: u32) {
-        self.connection.close(self.anchor.theirs(now), VarInt::from_u32(error), Default::default());
+        self.connection.close(self.anchor.theirs(now), VarInt::from_u32(error), Vec::new().into());
     }
 
     /// The outcome of the handshake.
