@@ -12,6 +12,7 @@ use crate::way::Way;
 const TLS: &[&str] = &[
     "https",
     "h2",
+    "h3",
     "h2pings",
     "grpcs",
     "wss",
@@ -25,9 +26,9 @@ const TLS: &[&str] = &[
     "mariadb+tls",
 ];
 /// Schemes of requests of HTTP.
-const HTTP: &[&str] = &["http", "https", "h2c", "h2"];
+const HTTP: &[&str] = &["http", "https", "h2c", "h2", "h3"];
 /// Schemes that take header fields.
-const FIELDS: &[&str] = &["http", "https", "h2c", "h2", "ws", "wss"];
+const FIELDS: &[&str] = &["http", "https", "h2c", "h2", "h3", "ws", "wss"];
 /// Schemes that log in.
 const LOGIN: &[&str] =
     &["postgres", "postgresql", "mysql", "mariadb", "postgres+tls", "postgresql+tls", "mysql+tls", "mariadb+tls"];

@@ -22,6 +22,12 @@ impl Monotonic {
     }
 }
 
+/// The present instant of the same clock as the standard library has it, for a machine of others that counts in its instants.
+#[expect(clippy::disallowed_methods, reason = "this is the room that reads clocks")]
+pub fn as_others_have_it() -> std::time::Instant {
+    std::time::Instant::now()
+}
+
 /// `CLOCK_REALTIME` in nanoseconds since 1970: the clock that kernel socket stamps are in. It can be stepped.
 #[inline]
 pub fn wall() -> u64 {

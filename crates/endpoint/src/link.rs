@@ -7,6 +7,7 @@ pub mod datagram;
 pub mod echo;
 pub mod framed;
 pub mod handshake;
+pub mod http3;
 pub mod raw;
 pub mod ring;
 pub mod room;

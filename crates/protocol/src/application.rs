@@ -10,6 +10,7 @@
 
 pub mod dns;
 pub mod h2;
+pub mod h3;
 pub mod http;
 pub mod kafka;
 pub mod login;
@@ -34,6 +35,7 @@ use std::borrow::Cow;
 use measure::method;
 
 use self::dns::{OverUdp, Question};
+use self::h3::H3;
 use self::ntp::Ntp;
 use self::quic::Quic;
 use self::sip::{Options, Sip};
@@ -68,6 +70,8 @@ pub enum Asked {
     Sip(Options),
     /// The versions of QUIC, over UDP.
     Quic,
+    /// A request of HTTP/3, over QUIC.
+    H3(Box<H3>),
 }
 
 impl Asked {
@@ -79,6 +83,7 @@ impl Asked {
             Self::Ntp => Ntp::kind(kind),
             Self::Sip(_) => Sip::kind(kind),
             Self::Quic => Quic::kind(kind),
+            Self::H3(_) => H3::named(kind),
         }
     }
 }
@@ -102,6 +107,7 @@ impl Application {
             Asked::Ntp => ntp::LENGTH,
             Asked::Sip(options) => options.length(),
             Asked::Quic => quic::LENGTH,
+            Asked::H3(h3) => h3.length(),
         }
     }
 }
@@ -136,6 +142,7 @@ pub static ALL: &[Protocol] = &[
     websocket::SECURE,
     sip::PROTOCOL,
     quic::PROTOCOL,
+    h3::PROTOCOL,
 ];
 
 /// The protocol of this scheme.

@@ -49,6 +49,13 @@ pub trait Link {
     /// Takes one message if one is there.
     fn try_receive(&mut self, buffer: &mut [u8]) -> Result<Option<usize>, Fault>;
 
+    /// The instant at which the message that the latest receive gave was here: now, but for a link that opens what comes before it knows what
+    /// that is.
+    #[inline]
+    fn received(&mut self) -> Instant {
+        self.now()
+    }
+
     /// Waits, as the method's waiting says, until one of `links` may have a message, or until `until`.
     fn wait_any(links: &mut [Self], until: Instant)
     where
@@ -56,6 +63,12 @@ pub trait Link {
 
     /// Sleeps until `until`, never relative to now.
     fn sleep(&self, until: Instant);
+
+    /// As [`Link::sleep`], between requests: a link with a connection to look after does so meanwhile.
+    #[inline]
+    fn idle(&mut self, until: Instant) {
+        self.sleep(until);
+    }
 
     /// One turn of a loop that reads the clock until `until`.
     fn spin(&self, until: Instant);

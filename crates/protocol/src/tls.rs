@@ -3,11 +3,12 @@
 //! The handshake is rustls' own ([`handshake`]). Records behind it are sealed and opened here ([`record`]): with the keys of the handshake,
 //! in memory that was there before, so that nothing is allocated between a stamp and a socket.
 
-mod certificate;
+pub(crate) mod certificate;
 pub mod handshake;
 pub mod record;
 #[cfg(test)]
 mod tests;
+pub(crate) mod witness;
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,6 +20,8 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use thiserror::Error as Told;
+
+use self::witness::Witness;
 
 /// Why no TLS came about, or why it ended.
 #[derive(Clone, Debug, PartialEq, Eq, Told)]
@@ -149,8 +152,10 @@ const SESSIONS: usize = 8;
 #[derive(Clone)]
 pub struct Terms {
     config: Arc<ClientConfig>,
+    verifier: Arc<dyn ServerCertVerifier>,
     name: ServerName<'static>,
     verified: bool,
+    resumes: bool,
 }
 
 impl Terms {
@@ -164,7 +169,23 @@ impl Terms {
     pub fn resuming(self) -> Self {
         let mut config = ClientConfig::clone(&self.config);
         config.resumption = Resumption::in_memory_sessions(SESSIONS);
-        Self { config: Arc::new(config), ..self }
+        Self { config: Arc::new(config), resumes: true, ..self }
+    }
+
+    /// The same for connections of QUIC, made one after the other: sessions are taken up again among them alone.
+    pub(crate) fn of_quic(&self) -> (ClientConfig, Arc<Witness>) {
+        let witness = Arc::new(Witness::new(Arc::clone(&self.verifier)));
+        let mut config = ClientConfig::clone(&self.config);
+        config.dangerous().set_certificate_verifier(Arc::<Witness>::clone(&witness));
+        if self.resumes {
+            config.resumption = Resumption::in_memory_sessions(SESSIONS);
+        }
+        (config, witness)
+    }
+
+    /// The name that the certificate must be for.
+    pub(crate) fn name(&self) -> String {
+        self.name.to_str().into_owned()
     }
 
     /// Terms for the host that is reached as `host`: a name or an address. Empty `inside`: no protocol is named.
@@ -176,7 +197,7 @@ impl Terms {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let builder =
             ClientConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions()?;
-        let mut config = match trust {
+        let verifier: Arc<dyn ServerCertVerifier> = match trust {
             Trust::Roots(certificates) => {
                 let mut roots = RootCertStore::empty();
                 roots.add_parsable_certificates(certificates.iter().map(|der| CertificateDer::from(der.as_slice())));
@@ -184,14 +205,12 @@ impl Terms {
                     return Err(TlsError::NoRoots);
                 }
                 let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
-                let verifier = verifier.map_err(|error| TlsError::Unbelievable(error.to_string()))?;
-                builder.with_webpki_verifier(verifier).with_no_client_auth()
+                verifier.map_err(|error| TlsError::Unbelievable(error.to_string()))?
             }
-            Trust::Anybody => {
-                let verifier = Arc::new(Unverified(provider));
-                builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()
-            }
+            Trust::Anybody => Arc::new(Unverified(provider)),
         };
+        let believing = builder.dangerous().with_custom_certificate_verifier(Arc::clone(&verifier));
+        let mut config = believing.with_no_client_auth();
         config.enable_secret_extraction = true;
         // Each handshake is a full one unless it is said otherwise, so that their times can be compared.
         config.resumption = Resumption::disabled();
@@ -199,7 +218,7 @@ impl Terms {
             config.alpn_protocols.push(inside.as_bytes().to_vec());
         }
         let verified = matches!(trust, Trust::Roots(_));
-        Ok(Self { config: Arc::new(config), name, verified })
+        Ok(Self { config: Arc::new(config), verifier, name, verified, resumes: false })
     }
 }
 
@@ -222,8 +241,8 @@ impl fmt::Debug for Terms {
 pub struct Facts {
     /// The version, as `TLS 1.3`.
     pub version: &'static str,
-    /// The cipher suite by its registered name.
-    pub suite: String,
+    /// The cipher suite by its registered name; absent where it is not told.
+    pub suite: Option<String>,
     /// True where the certificate was verified.
     pub verified: bool,
     /// The second after 1970 at which the first of the server's certificates ends; absent where none is understood.

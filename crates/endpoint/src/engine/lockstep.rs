@@ -122,9 +122,9 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             if self.told.stop.requested() {
                 return Err(Ended::Stopped);
             }
-            pacer.keep(&self.flow.link, warm_up.due(), &edges);
+            pacer.keep(&mut self.flow.link, warm_up.due(), &edges);
             let (sent, answer) = self.exchange(self.base, Flags::WARM_UP);
-            let now = self.flow.link.now();
+            let now = self.flow.link.received();
             let trial = match answer {
                 Answer::Sound => Trial::Answered(now.since(sent)),
                 Answer::Late | Answer::Corrupt | Answer::Refused | Answer::Nothing => Trial::Unanswered,
@@ -162,7 +162,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
                 }
             }
             let (sent, answer) = self.exchange(seq, Flags::NONE);
-            let received = self.flow.link.now();
+            let received = self.flow.link.received();
             // No wait is longer than the timeout without an edge in it: only there can a reply have come too late.
             let at_edge = edges.any_due(received);
             match if at_edge { self.in_time(answer, sent, received) } else { answer } {
@@ -216,7 +216,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
         }
         let at = due.peek();
         while let Some(at) = at.filter(|at| now < *at) {
-            now = pacer.keep(&self.flow.link, at, edges);
+            now = pacer.keep(&mut self.flow.link, at, edges);
             if edges.due(now)
                 && let Some(ended) = edges.pass(now, &self.told, &mut self.recorder, &mut self.outlet)
             {

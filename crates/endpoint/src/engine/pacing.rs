@@ -40,13 +40,13 @@ impl Pacer {
     }
 
     /// Waits until `due`, or until an edge is due before it. Returns the clock's latest reading.
-    pub fn keep<L: Link>(&mut self, link: &L, due: Instant, edges: &Edges) -> Instant {
+    pub fn keep<L: Link>(&mut self, link: &mut L, due: Instant, edges: &Edges) -> Instant {
         let mut now = link.now();
         let wake = self.wake(due);
         // In steps, so that a long interval does not keep the thread from looking up.
         while now < wake && !edges.due(now) {
             let step = wake.min(now.after(GLANCE));
-            link.sleep(step);
+            link.idle(step);
             now = link.now();
             if step == wake {
                 self.woke(wake, now);

@@ -26,6 +26,7 @@ use rustix::net::{RecvFlags, SendFlags, recv, send};
 use socket2::Socket;
 
 use self::phases::{Book, Parts};
+pub(super) use self::secured::told as told_of_tls;
 use self::secured::{Fetched, Hello, Secured};
 use super::clockwork::{poll_one, poll_until};
 use crate::clock::Monotonic;
@@ -37,11 +38,11 @@ use crate::stop::{GLANCE, Stop};
 /// Room for what has come and is not read yet: more than any head or line that a protocol believes.
 const ROOM: usize = 128 << 10;
 /// The longest that making a connection may take, and opening it for requests.
-const PATIENCE: Nanos = Nanos::secs(5);
+pub(super) const PATIENCE: Nanos = Nanos::secs(5);
 /// So many connections in a row that brought no reply end a run without a schedule: more would be a flood of connections.
-const MOST_FRUITLESS: u32 = 20;
+pub(super) const MOST_FRUITLESS: u32 = 20;
 /// So long after a connection that brought none is the next made.
-const PAUSE: Nanos = Nanos::millis(100);
+pub(super) const PAUSE: Nanos = Nanos::millis(100);
 /// Doublings of that pause while the server lets us in no more, to almost two minutes.
 const MOST_DOUBLINGS: u32 = 10;
 /// After so long without a reply it is looked whether the server has said or ended something meanwhile.
@@ -483,7 +484,7 @@ impl<S: Speech> Framed<S> {
         let parts = connected.since(begun).map(|connect| Parts {
             connect,
             tls: self.handshake,
-            resumed: self.secured.as_ref().is_some_and(|secured| secured.facts().resumed),
+            resumed: self.secured.as_ref().map(|secured| secured.facts().resumed),
             greeting: self.greeting(connected, asked).filter(|_| greeted),
             ..Parts::default()
         });
@@ -735,7 +736,7 @@ fn connect(door: &Door) -> Result<Socket, EndpointError> {
 
 /// The fate of a request whose connection was not made: lost where nothing came back, not sent where our own side had no port or descriptor left,
 /// refused otherwise.
-fn unmade(error: &EndpointError) -> Result<(), Fault> {
+pub(super) fn unmade(error: &EndpointError) -> Result<(), Fault> {
     const OURS: [Errno; 4] = [Errno::ADDRNOTAVAIL, Errno::MFILE, Errno::NFILE, Errno::NOBUFS];
     match &error.cause {
         Cause::Silence(_) | Cause::Stopped => Ok(()),
@@ -748,8 +749,9 @@ fn unmade(error: &EndpointError) -> Result<(), Fault> {
     }
 }
 
+/// Puts the form of a reply into `buffer`.
 #[inline]
-fn deliver(form: &[u8; Digest::LENGTH], buffer: &mut [u8]) -> Option<usize> {
+pub(super) fn deliver(form: &[u8; Digest::LENGTH], buffer: &mut [u8]) -> Option<usize> {
     buffer.get_mut(..Digest::LENGTH)?.copy_from_slice(form);
     Some(Digest::LENGTH)
 }

@@ -120,6 +120,10 @@ pub fn open(
 /// A way to ask a program at work. Where it never was well, it is asked once before: a peer that speaks something else is told as that.
 fn program_at_work(peer: SocketAddr, said: &Said, was_well: bool, stop: &Stop) -> Result<Way, EndpointError> {
     let fail = |cause| EndpointError::new(Step::Reach, peer, cause);
+    if matches!(said.application.asked, Asked::H3(_)) {
+        let told = format!("{} is not asked without end", said.application.protocol.name());
+        return Err(EndpointError::new(Step::Agree, peer, Cause::Peer(told)).on(crate::error::Side::Ours));
+    }
     let Asked::Talk(talk) = &said.application.asked else {
         let (packet, _) = asking::packet(&said.application.asked, Arc::clone(&said.tally)).map_err(fail)?;
         let (socket, length) = (socket::udp(peer, &SocketOptions::default())?, packet.length());

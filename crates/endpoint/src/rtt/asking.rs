@@ -9,6 +9,7 @@ use measure::method::{Carrier, Method, Pattern};
 use measure::outcome::replies::{Replies, Tls};
 use measure::unit::{Bytes, Nanos};
 use protocol::application::dns::{self, OverUdp};
+use protocol::application::h3::H3;
 use protocol::application::ntp::{self, Ntp};
 use protocol::application::packet::Packet;
 use protocol::application::quic::{self, Quic};
@@ -27,6 +28,7 @@ use crate::facts::socket::socket_facts;
 use crate::link::datagram::Datagram;
 use crate::link::framed::phases::Book;
 use crate::link::framed::{Door, Framed, Opened as Steps};
+use crate::link::http3::Http3;
 use crate::random;
 use crate::session::connections::{self, Connection, Opened};
 use crate::session::scene::{Nobody, Scene};
@@ -36,6 +38,8 @@ use crate::wire;
 
 /// A connection over which a program is asked.
 type Conversation = Connection<Framed<Talk>, Asking<Talk>>;
+/// The same over QUIC.
+type OverQuic = Connection<Http3, Asking<H3>>;
 
 /// The number of the request that shows whether the peer speaks the protocol: none of a measurement.
 pub const TRIAL: u64 = u64::MAX / 2;
@@ -49,6 +53,10 @@ pub(super) fn against(
     on_event: &mut dyn FnMut(Event),
 ) -> Result<Finding, EndpointError> {
     refuse(method, application, peer)?;
+    if task.verify.is_some() && matches!(application.asked, Asked::H3(_)) {
+        let what = "requests over QUIC share their datagrams with what is said for the connection: they cannot be counted on the wire";
+        return Err(EndpointError::new(Step::Agree, peer, Cause::Peer(what.to_owned())).on(Side::Ours));
+    }
     let wire = task.verify.map(|wish| wire::Watch::start_foreign(method, peer, wish)).transpose()?;
     let mut watch = watch(task, method, peer);
     let offset_before = wall_offset();
@@ -98,6 +106,25 @@ pub(super) fn against(
             let replies = timed_steps(all_replies(), &steps);
             (gathered, Replies { phases: anew.map(|book| book.told()), ..replies })
         }
+        Asked::H3(question) => {
+            let mut steps = Vec::new();
+            let anew: Option<Arc<Book>> = method.traffic.connects().then(Arc::default);
+            let opened: Opened<Http3, Asking<H3>> = tallies
+                .iter()
+                .zip(0..)
+                .map(|(tally, flow)| {
+                    let door = door(flow, application.tls.as_ref(), anew.as_ref(), &scene);
+                    let (connection, taken) = over_quic(flow, question, door, tally)?;
+                    steps.push(taken);
+                    Ok(connection)
+                })
+                .collect::<Result<_, EndpointError>>()?;
+            let socket_of: fn(&Http3) -> Option<&Socket> =
+                if method.traffic.connects() { |_| None } else { |link| Some(link.socket()) };
+            let gathered = connections::measure(opened, &mut scene, socket_of)?;
+            let replies = timed_steps(all_replies(), &steps);
+            (gathered, Replies { phases: anew.map(|book| book.told()), ..replies })
+        }
         Asked::Dns(_) | Asked::Ntp | Asked::Sip(_) | Asked::Quic => {
             let opened: Opened<Datagram, Packet> = tallies
                 .iter()
@@ -137,19 +164,9 @@ fn stream(
     tally: &Arc<Tally>,
     scene: &Scene<'_>,
 ) -> Result<(Conversation, Steps), EndpointError> {
-    let Scene { method, peer, halt, .. } = *scene;
-    let draw = random::bytes().map_err(|cause| EndpointError::new(Step::Reach, peer, cause))?;
+    let draw = random::bytes().map_err(|cause| EndpointError::new(Step::Reach, scene.peer, cause))?;
     let talk = talk.clone().drawn(draw);
-    let door = Door {
-        peer,
-        tls: tls.cloned(),
-        options: method.options_of(flow),
-        waiting: method.waiting,
-        patient: !exchanges::one_at_a_time(method),
-        anew: anew.cloned(),
-        scheduled: method.schedule.has_instants(),
-        stop: halt.clone(),
-    };
+    let door = door(flow, tls, anew, scene);
     let mut link = Framed::open(door, talk.clone(), Arc::clone(tally))?;
     let steps = link.opened();
     if flow == 0 {
@@ -159,6 +176,34 @@ fn stream(
     let facts = socket_facts(link.socket());
     let request = talk.request();
     let wire = Asking::new(talk, Arc::clone(tally));
+    let flow =
+        Flow { link, wire, index: flow, request, reply: vec![0; Digest::LENGTH], expected: Some(Digest::LENGTH) };
+    Ok((Connection { flow, facts, refused: None, handed: None }, steps))
+}
+
+fn door(flow: u32, tls: Option<&Terms>, anew: Option<&Arc<Book>>, scene: &Scene<'_>) -> Door {
+    let Scene { method, peer, halt, .. } = *scene;
+    Door {
+        peer,
+        tls: tls.cloned(),
+        options: method.options_of(flow),
+        waiting: method.waiting,
+        patient: !exchanges::one_at_a_time(method),
+        anew: anew.cloned(),
+        scheduled: method.schedule.has_instants(),
+        stop: halt.clone(),
+    }
+}
+
+fn over_quic(flow: u32, question: &H3, door: Door, tally: &Arc<Tally>) -> Result<(OverQuic, Steps), EndpointError> {
+    let mut link = Http3::open(door, question.clone(), Arc::clone(tally))?;
+    let steps = link.opened();
+    if flow == 0 {
+        link.try_once(TRIAL)?;
+    }
+    let facts = socket_facts(link.socket());
+    let request = question.request();
+    let wire = Asking::new(question.clone(), Arc::clone(tally));
     let flow =
         Flow { link, wire, index: flow, request, reply: vec![0; Digest::LENGTH], expected: Some(Digest::LENGTH) };
     Ok((Connection { flow, facts, refused: None, handed: None }, steps))
@@ -176,7 +221,7 @@ pub fn packet(asked: &Asked, tally: Arc<Tally>) -> std::io::Result<(Packet, usiz
         }
         Asked::Sip(options) => (Packet::Sip(Box::new(Sip::new(options, draw, tally))), sip::LONGEST_DATAGRAM),
         Asked::Quic => (Packet::Quic(Box::new(Quic::new(draw, tally))), quic::LONGEST_DATAGRAM),
-        Asked::Ntp | Asked::Talk(_) => {
+        Asked::Ntp | Asked::Talk(_) | Asked::H3(_) => {
             let key = draw.first_chunk().copied().map_or(0, u64::from_be_bytes);
             (Packet::Ntp(Box::new(Ntp::new(key, tally))), ntp::LENGTH)
         }

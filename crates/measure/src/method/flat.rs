@@ -121,8 +121,12 @@ impl TryFrom<Flat> for Traffic {
             (_, Pattern::Exchange) => {
                 Self::Exchange(Exchange { carrier, window, request_bytes, sizes, response_bytes, stamps, application })
             }
+            // Connections over UDP are those of a program's own.
+            (Carrier::Udp, Pattern::ConnectExchange) if application.is_none() => {
+                return Err(NotOf { what: Part::Pattern, carrier, pattern });
+            }
             (_, Pattern::ConnectExchange) => {
-                Self::ConnectExchange { open_loop, request_bytes, response_bytes, application }
+                Self::ConnectExchange { carrier, open_loop, request_bytes, response_bytes, application }
             }
             (_, Pattern::ConnectClose) => Self::ConnectClose { open_loop },
             (_, Pattern::Stream) => Self::Stream(Stream {
@@ -199,8 +203,8 @@ impl Part {
         match self {
             Self::Pattern => match pattern {
                 Pattern::Exchange => true,
-                Pattern::ConnectExchange | Pattern::ConnectClose => tcp,
-                Pattern::Stream | Pattern::Load => tcp || udp,
+                Pattern::ConnectClose => tcp,
+                Pattern::ConnectExchange | Pattern::Stream | Pattern::Load => tcp || udp,
             },
             Self::RequestBytes => carrier != Carrier::TcpConnect && pattern != Pattern::ConnectClose,
             Self::ResponseBytes => carrier != Carrier::TcpSyn && Self::RequestBytes.is_of(carrier, pattern),
@@ -211,8 +215,7 @@ impl Part {
             Self::Sending => stream && tcp,
             Self::Batch => (stream || load) && udp,
             Self::Application => match pattern {
-                Pattern::Exchange => tcp || udp,
-                Pattern::ConnectExchange => tcp,
+                Pattern::Exchange | Pattern::ConnectExchange => tcp || udp,
                 _ => false,
             },
             Self::FarProgram => tcp || udp,

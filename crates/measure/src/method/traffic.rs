@@ -24,6 +24,8 @@ pub enum Traffic {
     },
     /// A new connection, a request and its reply over it, and its end.
     ConnectExchange {
+        /// TCP; UDP where the program's connections are those of QUIC.
+        carrier: Carrier,
         /// As of a handshake.
         open_loop: bool,
         /// Size of a request, bytes of payload.
@@ -136,7 +138,8 @@ impl Traffic {
             Self::Load(load) => load.carrier,
             Self::Handshake { .. } => Carrier::TcpConnect,
             Self::Stream(Stream { over: StreamOver::Udp { .. }, .. }) => Carrier::Udp,
-            Self::ConnectExchange { .. } | Self::ConnectClose { .. } | Self::Stream(_) => Carrier::Tcp,
+            Self::ConnectExchange { carrier, .. } => *carrier,
+            Self::ConnectClose { .. } | Self::Stream(_) => Carrier::Tcp,
         }
     }
 

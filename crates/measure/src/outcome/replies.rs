@@ -21,10 +21,11 @@ pub struct Replies {
     pub longest_bytes: Option<Bytes>,
     /// Connections that were made anew because the server had ended one; outside of all times.
     pub renewals: u64,
-    /// The TCP handshake of the connections before the first request, nanoseconds, of several the median; absent over UDP.
+    /// The TCP handshake of the connections before the first request, nanoseconds, of several the median; of HTTP/3 that of QUIC, which has the
+    /// TLS handshake within it. Absent where there is no connection.
     pub connect_ns: Option<Nanos>,
-    /// The TLS handshake of the connections before the first request, nanoseconds, likewise; absent where the protocol goes in clear.
-    /// From the client's first words, which stood ready, until it may send. Each is a full one.
+    /// The TLS handshake of the connections before the first request, nanoseconds, likewise; absent where the protocol goes in clear,
+    /// and of HTTP/3. From the client's first words, which stood ready, until it may send. Each is a full one.
     pub tls_ns: Option<Nanos>,
     /// The outcome of the first connection's TLS handshake; absent likewise.
     pub tls: Option<Tls>,
@@ -39,9 +40,9 @@ pub struct Replies {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Phases {
-    /// The TCP handshake.
+    /// The TCP handshake; of HTTP/3 that of QUIC, which has the TLS handshake within it.
     pub connect: Phase,
-    /// The TLS handshake, from the client's first words; absent where the protocol goes in clear.
+    /// The TLS handshake, from the client's first words; absent where the protocol goes in clear, and of HTTP/3.
     pub tls: Option<Phase>,
     /// The number of TLS handshakes among them that took up an earlier session; the others were full. Absent where the protocol goes in clear.
     #[serde(default)]
@@ -78,8 +79,9 @@ pub struct Phase {
 pub struct Tls {
     /// The version, as `TLS 1.3`.
     pub version: String,
-    /// The cipher suite, by its registered name.
-    pub cipher_suite: String,
+    /// The cipher suite, by its registered name; absent of HTTP/3, where it is not told.
+    #[serde(default)]
+    pub cipher_suite: Option<String>,
     /// True where the server's certificate was verified; otherwise anybody may have answered.
     pub verified: bool,
     /// The number of seconds from the begin of 1970 (UTC) to the end of the first of the server's certificates; absent where none was understood.

@@ -21,9 +21,9 @@
 //! Not here: pushes, priorities, bodies of responses beyond 2 GiB (the window of a stream), and windows of the server: a request goes at once.
 
 mod frame;
-mod hpack;
+pub(super) mod hpack;
 mod kind;
-mod request;
+pub(super) mod request;
 #[cfg(test)]
 mod tests;
 

@@ -71,11 +71,11 @@ pub enum RequestError {
     /// A field that a measurement writes itself.
     #[error("the field {0} is written by the measurement itself")]
     OwnField(String),
-    /// A field that HTTP/2 does not have (RFC 9113 section 8.2.2).
-    #[error("the field {0} is about a connection of HTTP/1: HTTP/2 does not have it")]
+    /// A field that HTTP/2 and HTTP/3 do not have (RFC 9113 section 8.2.2, RFC 9114 section 4.2).
+    #[error("the field {0} is about a connection of HTTP/1: later versions do not have it")]
     OldField(String),
     /// A body that a server would have to make room for first.
-    #[error("a body of {0} octets: HTTP/2 lets 65,535 of them go without a word of the server")]
+    #[error("a body of {0} octets: HTTP/2 and HTTP/3 let 65,535 of them go without a word of the server")]
     Body(usize),
 }
 

@@ -95,7 +95,7 @@ impl Handshake {
             _ => "TLS 1.3",
         };
         let suite = format!("{:?}", kernel.negotiated_cipher_suite().suite()).replacen("TLS13_", "TLS_", 1);
-        let facts = Facts { version, suite, verified: self.verified, until, resumed };
+        let facts = Facts { version, suite: Some(suite), verified: self.verified, until, resumed };
         Ok((Session::new(secrets, kernel, facts)?, self.early, self.incoming))
     }
 }

@@ -162,7 +162,7 @@ fn every_suite_carries_data_both_ways(suite: &str, version: &str, registered: &s
         let mut server = world.server(Some(suite), &[]);
         let (mut session, mut behind) = meet(&terms, &mut server, piece).unwrap();
         let facts = session.facts().clone();
-        assert_eq!((facts.version, facts.suite.as_str(), facts.verified), (version, registered, true));
+        assert_eq!((facts.version, facts.suite.as_deref(), facts.verified), (version, Some(registered), true));
         assert_eq!(open(&mut session, &mut behind).unwrap().0, b"", "tickets");
         let long: Vec<u8> = (0..40_000_u32).map(|number| number as u8).collect();
         for data in [&b"x"[..], b"", &long] {

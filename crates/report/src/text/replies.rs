@@ -43,14 +43,18 @@ pub(super) fn tell(page: &mut Page, replies: &Replies) {
     }
     if let Some(Tls { version, cipher_suite, verified, valid_until_s }) = &replies.tls {
         let anybody = if *verified { "" } else { ". The certificate was not verified: anybody may have answered" };
-        let resumed = replies.phases.as_ref().and_then(|phases| phases.resumed.zip(phases.tls.as_ref()));
-        let resumed = resumed.filter(|(resumed, _)| *resumed > 0).map_or_else(String::new, |(resumed, tls)| {
-            format!(", {} of {} handshakes resumed", grouped(resumed), grouped(tls.count))
+        // That of QUIC has no phase of its own.
+        let handshakes = |phases: &Phases| phases.tls.as_ref().unwrap_or(&phases.connect).count;
+        let resumed =
+            replies.phases.as_ref().and_then(|phases| phases.resumed.map(|resumed| (resumed, handshakes(phases))));
+        let resumed = resumed.filter(|(resumed, _)| *resumed > 0).map_or_else(String::new, |(resumed, all)| {
+            format!(", {} of {} handshakes resumed", grouped(resumed), grouped(all))
         });
+        let suite = cipher_suite.as_ref().map_or_else(String::new, |suite| format!(", {suite}"));
         let until = valid_until_s.and_then(Moment::after_1970).map(|until| until.to_string());
         let until = until.as_deref().and_then(|until| until.split('T').next());
         let until = until.map_or_else(String::new, |date| format!(", certificate until {date}"));
-        line(page, "TLS", &[format!("{version}, {cipher_suite}{until}{resumed}{anybody}")]);
+        line(page, "TLS", &[format!("{version}{suite}{until}{resumed}{anybody}")]);
     }
 }
 
@@ -135,7 +139,7 @@ mod tests {
     fn kinds_and_connections_are_told() {
         let tls = Tls {
             version: "TLS 1.3".into(),
-            cipher_suite: "TLS_AES_256_GCM_SHA384".into(),
+            cipher_suite: Some("TLS_AES_256_GCM_SHA384".into()),
             verified: false,
             valid_until_s: Some(4_107_542_400),
         };

@@ -12,6 +12,7 @@ use measure::reach::Transport;
 use measure::unit::{Bytes, Nanos};
 use protocol::application::dns::{OverTcp, Question};
 use protocol::application::h2::H2;
+use protocol::application::h3::H3;
 use protocol::application::http::{Expected, Http, Request, RequestError};
 use protocol::application::kafka::Kafka;
 use protocol::application::login::{Login, Password};
@@ -100,7 +101,7 @@ fn schemes() -> Vec<String> {
 #[command(next_help_heading = "Application")]
 pub struct ApplicationOptions {
     /// Ask the program at HOST in this protocol: redis, rediss, memcached, http, https, h2c, h2,
-    /// h2ping, h2pings, grpc, grpcs, ws, wss, dns, dns+tcp, dns+tls, dns+https, ntp, nats,
+    /// h2ping, h2pings, h3, grpc, grpcs, ws, wss, dns, dns+tcp, dns+tls, dns+https, ntp, nats,
     /// mqtt, mqtts, postgres, postgres+tls, mysql, mysql+tls, kafka, sip, quic
     ///
     /// The same as a URL: `sonde rtt redis://db1`. A program at work is asked 100 times a second unless a schedule is given.
@@ -207,7 +208,7 @@ impl ApplicationOptions {
             }
             (app, url) => app.or(url.map(|url| url.protocol)),
         };
-        let http = protocol.is_some_and(|protocol| matches!(protocol.name(), "http" | "https" | "h2c" | "h2"));
+        let http = protocol.is_some_and(|protocol| matches!(protocol.name(), "http" | "https" | "h2c" | "h2" | "h3"));
         if let Some(option) = self.is_of_http().filter(|_| !http) {
             return Err(Failure::usage(format!("{option} is for HTTP")).hint("ask with http://HOST/PATH"));
         }
@@ -249,6 +250,14 @@ impl ApplicationOptions {
                 let request = self.http_request(protocol, whom, target)?;
                 let asked = H2::new(&request, self.expect.clone().unwrap_or_default(), protocol.tls.is_some());
                 Talk::H2(Box::new(asked.map_err(|error| Failure::usage(error.to_string()))?))
+            }
+            "h3" => {
+                let request = self.http_request(protocol, whom, target)?;
+                let h3 = H3::new(&request, self.expect.clone().unwrap_or_default());
+                let h3 = Box::new(h3.map_err(|error| Failure::usage(error.to_string()))?);
+                let tls = protocol.tls.map(|inside| self.terms(whom, inside)).transpose()?;
+                let words = h3.words().to_owned();
+                return Ok(Application { protocol, words, asked: application::Asked::H3(h3), tls });
             }
             "grpc" | "grpcs" => {
                 let host = host_field(&whom.far, protocol.port);
@@ -430,8 +439,10 @@ pub fn towards(application: &Application, options: &ApplicationOptions, asked: A
     let carrier = if application.protocol.over == Transport::Udp { Carrier::Udp } else { Carrier::Tcp };
     let name = application.protocol.name();
     let anew = asked.pattern == Some(Pattern::ConnectExchange);
+    let over_quic = matches!(application.asked, application::Asked::H3(_));
+    let connects = over_quic || carrier == Carrier::Tcp;
     if asked.carrier.is_some_and(|other| other != carrier)
-        || asked.pattern.is_some_and(|other| other != Pattern::Exchange && !(anew && carrier == Carrier::Tcp))
+        || asked.pattern.is_some_and(|other| other != Pattern::Exchange && !(anew && connects))
     {
         return Err(
             Failure::usage(format!("{name} is asked over {carrier}")).hint("remove --udp, --icmp, --connect or --crr")
@@ -450,6 +461,10 @@ pub fn towards(application: &Application, options: &ApplicationOptions, asked: A
     if options.resume && !anew {
         return Err(Failure::usage("--resume is for a connection each: those that are kept make one handshake")
             .hint("add --crr"));
+    }
+    if over_quic && asked.stamps == Some(true) {
+        return Err(Failure::usage("a reply over QUIC has no one datagram whose timestamps would be its own")
+            .hint("remove --stamps"));
     }
     // A server of WebSocket answers the first or the latest of several pings, and one of MySQL promises no more than one command at a time.
     let alone = anew || matches!(name, "ws" | "wss" | "mysql" | "mysql+tls");
@@ -473,6 +488,7 @@ pub fn towards(application: &Application, options: &ApplicationOptions, asked: A
         window,
         request_bytes,
         application: Some(application.said()),
+        stamps: if over_quic { Some(false) } else { asked.stamps },
         ..asked
     })
 }
@@ -581,6 +597,7 @@ mod tests {
     #[test_case("kafka://db1", "kafka ApiVersions")]
     #[test_case("sip://me@db1:5070", "sip OPTIONS sip:me@db1:5070")]
     #[test_case("quic://db1", "quic Version Negotiation")]
+    #[test_case("h3://db1:4433/health?x", "h3 GET /health?x")]
     #[test_case("rediss://db1", "rediss PING")]
     #[test_case("dns+tls://[::1]/example.org", "dns+tls A example.org")]
     #[test_case("dns+https://db1/example.org?type=AAAA", "dns+https AAAA example.org")]

@@ -4,6 +4,7 @@
 mod httping;
 mod loaded;
 mod looked;
+mod over_quic;
 mod played;
 mod real;
 mod redis_cli;

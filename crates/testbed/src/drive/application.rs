@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use protocol::application::dns::{OverTcp, OverUdp, Question};
 use protocol::application::h2::H2;
+use protocol::application::h3::H3;
 use protocol::application::http::{Expected, Http, Request};
 use protocol::application::kafka::Kafka;
 use protocol::application::login::{Login, Password};
@@ -55,18 +56,31 @@ pub fn application(data: &[u8]) {
             packet.prepare(&mut request, u64::from(*every), Flags::NONE);
             packet.identify(octets, u64::from(*every));
         }
+        response(octets, usize::from(*every) + 1);
     }
 }
 
-fn talks() -> Vec<Talk> {
-    let request = Request {
+/// A stream of a response over HTTP/3, and its end.
+fn response(octets: &[u8], every: usize) {
+    let Ok(mut whole) = H3::new(&request(), Expected::Any) else { return };
+    let mut cut = whole.clone();
+    assert_eq!(hear(&mut whole, octets, octets.len()), hear(&mut cut, octets, every), "{cut:?}");
+    assert_eq!(whole.closed(), cut.closed(), "{cut:?}");
+}
+
+fn request() -> Request {
+    Request {
         method: "GET".into(),
         host: "db1".into(),
         target: "/".into(),
         fields: Vec::new(),
         body: Vec::new(),
         agent: "sonde".into(),
-    };
+    }
+}
+
+fn talks() -> Vec<Talk> {
+    let request = request();
     let head = Request { method: "HEAD".into(), ..request.clone() };
     let http = |request| Http::new(request, Expected::Any).ok().map(|http| Talk::Http(Box::new(http)));
     let (mut nats, mut mqtt) = (Nats::default(), Mqtt::default());
@@ -123,7 +137,7 @@ fn packets() -> Vec<Packet> {
 }
 
 /// All that is said of `octets`, given in pieces of `every`, until it is not understood any more.
-fn hear(talk: &mut Talk, octets: &[u8], every: usize) -> Vec<Came> {
+fn hear<S: Speech>(talk: &mut S, octets: &[u8], every: usize) -> Vec<Came> {
     let (mut came, mut from, mut end) = (Vec::new(), 0, 0);
     while end < octets.len() {
         end = (end + every.max(1)).min(octets.len());

@@ -36,6 +36,7 @@ const OTHERS: [(&str, &[&str]); 11] = [
             "base64",
             "etherparse",
             "httparse",
+            "quinn-proto",
             "rustls",
             "serde",
             "serde_json",

@@ -25,6 +25,10 @@ const OUTSIDE: &[&str] = &[
     "UnixDatagram",
 ];
 
+/// A file that may name one of these after all: a machine of others counts in instants of the standard library, which are handed in. Nobody reads
+/// the clock there, as clippy sees to.
+const EXCEPT: (&str, &str) = ("crates/protocol/src/application/h3/session.rs", "std::time::Instant");
+
 /// Names that say nothing of what is inside.
 const EMPTY_NAMES: &[&str] = &["common", "helper", "helpers", "misc", "shared", "types", "util", "utils"];
 
@@ -50,7 +54,8 @@ fn complaints(file: &File) -> Vec<String> {
     let mut reasoned = false;
     for (index, (line, code)) in file.text.lines().zip(code.lines()).enumerate() {
         let number = index + 1;
-        if apart && let Some(name) = OUTSIDE.iter().find(|name| holds_word(code, name)) {
+        let barred = |name: &&&str| holds_word(code, name) && (file.path.as_str(), **name) != EXCEPT;
+        if apart && let Some(name) = OUTSIDE.iter().find(barred) {
             complain(number, &format!("{name} has no place in this crate"));
         }
         reasoned |= line.contains("SAFETY:");

@@ -60,7 +60,7 @@ pub fn families(picture: &Picture) -> Vec<Family> {
     families.into_iter().flatten().chain(replies(&all)).collect()
 }
 
-const HTTP: &[&str] = &["http", "https", "h2c", "h2"];
+const HTTP: &[&str] = &["http", "https", "h2c", "h2", "h3"];
 const DNS: &[&str] = &["dns", "dns+tcp", "dns+tls", "dns+https"];
 
 fn is_of(target: &HostNow, schemes: &[&str]) -> bool {

@@ -56,7 +56,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         let (link, lane) = (&mut self.links[turn], &mut self.lanes[turn]);
         match link.try_receive(&mut lane.reply) {
             Ok(Some(length)) => {
-                let received = link.now();
+                let received = link.received();
                 self.arrived(turn, length, received);
                 Ok(true)
             }

@@ -38,7 +38,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         let (link, lane) = (&mut self.links[only], &mut self.lanes[only]);
         match link.receive(&mut lane.reply, limit) {
             Ok(Some(length)) => {
-                let received = link.now();
+                let received = link.received();
                 self.arrived(only, length, received);
                 Ok(())
             }

@@ -21,7 +21,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
             if self.told.stop.requested() {
                 return Err(Ended::Stopped);
             }
-            self.pacer.keep(&self.links[turn], warm_up.due(), &edges);
+            self.pacer.keep(&mut self.links[turn], warm_up.due(), &edges);
             let trial = self.trial(turn);
             let now = self.links[turn].now();
             if !warm_up.goes_on(trial, now).map_err(Ended::Broken)? {
@@ -55,7 +55,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         loop {
             match link.receive(&mut lane.reply, until) {
                 Ok(Some(length)) => {
-                    let now = link.now();
+                    let now = link.received();
                     let reading = lane.wire.identify(&lane.reply[..length], lane.requests.owed());
                     if let Reading::Reply(number) = reading {
                         lane.requests.settle(number, State::Done);

@@ -10,12 +10,12 @@ use measure::unit::Nanos;
 /// The parts of one request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parts {
-    /// The TCP handshake.
+    /// The TCP handshake, or that of QUIC, which has that of TLS within it.
     pub connect: Nanos,
-    /// The TLS handshake; absent where there is none, as the greeting.
+    /// The TLS handshake; absent where there is none of its own, as the greeting.
     pub tls: Option<Nanos>,
-    /// True where that took up an earlier session.
-    pub resumed: bool,
+    /// True where TLS took up an earlier session; absent in clear.
+    pub resumed: Option<bool>,
     /// The words of the protocol before the request.
     pub greeting: Option<Nanos>,
     /// From the request to the first octet of the reply.
@@ -35,6 +35,7 @@ struct Columns {
     connect: Values,
     tls: Values,
     resumed: u64,
+    secured: u64,
     greeting: Values,
     wait: Values,
     receive: Values,
@@ -46,7 +47,8 @@ impl Book {
         let mut columns = self.inner();
         columns.connect.record(parts.connect.0);
         parts.tls.iter().for_each(|time| columns.tls.record(time.0));
-        columns.resumed += u64::from(parts.resumed);
+        columns.resumed += u64::from(parts.resumed == Some(true));
+        columns.secured += u64::from(parts.resumed.is_some());
         parts.greeting.iter().for_each(|time| columns.greeting.record(time.0));
         columns.wait.record(parts.wait.0);
         columns.receive.record(parts.receive.0);
@@ -59,7 +61,7 @@ impl Book {
         Phases {
             connect: phase(&columns.connect),
             tls: some(&columns.tls),
-            resumed: (columns.tls.count() > 0).then_some(columns.resumed),
+            resumed: (columns.secured > 0).then_some(columns.resumed),
             greeting: some(&columns.greeting),
             wait: phase(&columns.wait),
             receive: phase(&columns.receive),

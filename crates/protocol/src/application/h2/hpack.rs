@@ -11,8 +11,6 @@ const ADDED: u8 = 0x40;
 const SIZE: u8 = 0x20;
 /// A literal that nobody on the way may put into a table: it may be a secret (RFC 7541 section 7.1.3).
 const NEVER_INDEXED: u8 = 0x10;
-/// The bit of a string that is coded by Huffman.
-const CODED: u8 = 0x80;
 
 /// Entries of the static table (RFC 7541 appendix A).
 const STATIC: usize = 61;
@@ -48,13 +46,14 @@ pub fn literal(out: &mut Vec<u8>, name: &str, value: &str) {
     string(out, value);
 }
 
-fn string(out: &mut Vec<u8>, text: &str) {
+/// Writes a string as it is.
+pub fn string(out: &mut Vec<u8>, text: &str) {
     integer(out, 0, 7, text.len());
     out.extend_from_slice(text.as_bytes());
 }
 
 /// Writes a number behind a pattern, in the low `bits` of its first octet and as many octets more as it takes (RFC 7541 section 5.1).
-fn integer(out: &mut Vec<u8>, pattern: u8, bits: u32, number: usize) {
+pub fn integer(out: &mut Vec<u8>, pattern: u8, bits: u32, number: usize) {
     let most = (1 << bits) - 1;
     if number < most {
         out.push(pattern | number as u8);
@@ -120,7 +119,12 @@ pub fn read(block: &[u8]) -> Result<Fields, &'static str> {
 const UNREADABLE: &str = "the fields of a response cannot be read";
 
 /// Octets of a string, and whether they are coded by Huffman.
-type Text<'a> = (bool, &'a [u8]);
+pub type Text<'a> = (bool, &'a [u8]);
+
+/// True of the name `:status`.
+pub fn is_status(text: Text<'_>) -> bool {
+    matches!(name(text), Name::Status)
+}
 
 fn name((coded, octets): Text<'_>) -> Name {
     match (coded, octets) {
@@ -136,7 +140,7 @@ fn name_of(entry: usize) -> Name {
 }
 
 /// The number that a string says, of at most three digits.
-fn number((coded, octets): Text<'_>) -> Option<u16> {
+pub fn number((coded, octets): Text<'_>) -> Option<u16> {
     let digits = |digit: Option<u16>, number: u16| Some(number * 10 + digit?);
     if coded {
         return coded_number(octets);
@@ -170,7 +174,7 @@ fn coded_number(octets: &[u8]) -> Option<u16> {
 }
 
 /// The rest of a header block.
-struct Reader<'a>(&'a [u8]);
+pub struct Reader<'a>(pub &'a [u8]);
 
 impl<'a> Reader<'a> {
     fn octet(&mut self) -> Result<u8, &'static str> {
@@ -180,7 +184,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The number in the low `bits` of the next octet and behind it.
-    fn integer(&mut self, bits: u32) -> Result<usize, &'static str> {
+    pub fn integer(&mut self, bits: u32) -> Result<usize, &'static str> {
         let most = (1 << bits) - 1;
         let mut number = usize::from(self.octet()?) & most;
         if number < most {
@@ -206,9 +210,15 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn string(&mut self) -> Result<Text<'a>, &'static str> {
-        let coded = self.0.first().is_some_and(|first| first & CODED != 0);
-        let length = self.integer(7)?;
+    /// The next string.
+    pub fn string(&mut self) -> Result<Text<'a>, &'static str> {
+        self.text(7)
+    }
+
+    /// The next string, whose length begins in the low `bits` of an octet, below the bit that says whether it is coded.
+    pub fn text(&mut self, bits: u32) -> Result<Text<'a>, &'static str> {
+        let coded = self.0.first().is_some_and(|first| first >> bits & 1 == 1);
+        let length = self.integer(bits)?;
         let (octets, rest) = self.0.split_at_checked(length).ok_or(UNREADABLE)?;
         self.0 = rest;
         Ok((coded, octets))

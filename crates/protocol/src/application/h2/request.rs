@@ -63,26 +63,47 @@ fn pseudo_fields(block: &mut Vec<u8>, request: &Request, host: &str, secure: boo
     hpack::named(block, 1, host);
 }
 
-/// The header block of a request. Names are written small (RFC 9113 section 8.2.1).
+/// The host that a request names: that of its field, where one is given.
+pub fn host_of(request: &Request) -> &str {
+    let given = request.fields.iter().find(|(name, _)| name.eq_ignore_ascii_case("host"));
+    given.map_or(&request.host, |(_, value)| value)
+}
+
+/// True where a field of this name is given.
+pub fn has(request: &Request, wanted: &str) -> bool {
+    request.fields.iter().any(|(name, _)| name.eq_ignore_ascii_case(wanted))
+}
+
+/// The given fields but the host. Names are written small (RFC 9113 section 8.2.1, RFC 9114 section 4.2).
 ///
 /// # Errors
-/// A field that HTTP/2 does not have.
-pub fn fields(request: &Request, secure: bool) -> Result<Vec<u8>, RequestError> {
-    let given = |wanted: &str| request.fields.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted));
-    let host = given("host").map_or(&request.host, |(_, value)| value);
-    let mut block = Vec::new();
-    pseudo_fields(&mut block, request, host, secure);
-    if given("user-agent").is_none() {
-        hpack::named(&mut block, 58, &request.agent);
-    }
+/// A field that only HTTP/1 has.
+pub fn others(request: &Request) -> Result<Vec<(String, &str)>, RequestError> {
+    let mut others = Vec::new();
     for (name, value) in &request.fields {
         let small = name.to_ascii_lowercase();
         match small.as_str() {
             "host" => {}
             "keep-alive" | "proxy-connection" | "upgrade" => return Err(RequestError::OldField(name.clone())),
             "te" if !value.eq_ignore_ascii_case("trailers") => return Err(RequestError::OldField(name.clone())),
-            _ => hpack::literal(&mut block, &small, value),
+            _ => others.push((small, value.as_str())),
         }
+    }
+    Ok(others)
+}
+
+/// The header block of a request.
+///
+/// # Errors
+/// A field that HTTP/2 does not have.
+pub fn fields(request: &Request, secure: bool) -> Result<Vec<u8>, RequestError> {
+    let mut block = Vec::new();
+    pseudo_fields(&mut block, request, host_of(request), secure);
+    if !has(request, "user-agent") {
+        hpack::named(&mut block, 58, &request.agent);
+    }
+    for (name, value) in others(request)? {
+        hpack::literal(&mut block, &name, value);
     }
     if request.says_length() {
         hpack::named(&mut block, 28, &request.body.len().to_string());

@@ -82,7 +82,7 @@ fn test(method: &Method) -> Option<&'static str> {
         (Traffic::Stream(_), Carrier::Udp) => Some("UDP_STREAM"),
         (Traffic::Exchange(_), Carrier::Tcp) => Some("TCP_RR"),
         (Traffic::Exchange(_), Carrier::Udp) => Some("UDP_RR"),
-        (Traffic::ConnectExchange { .. }, _) => Some("TCP_CRR"),
+        (Traffic::ConnectExchange { .. }, Carrier::Tcp) => Some("TCP_CRR"),
         _ => None,
     }
 }

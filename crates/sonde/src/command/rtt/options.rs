@@ -39,7 +39,7 @@ pub struct RttOptions {
     /// The peer: a name or an address, with :PORT if it is not 7663; or a URL of a program, as in `redis://db1`
     ///
     /// TCP and UDP need `sonde serve` there, or a netserver with --peer netperf; ICMP and TCP connect need nothing there. A URL asks the
-    /// program there in its own protocol: redis://, memcached://, http://, https://, h2://, grpc://, ws://, dns://,
+    /// program there in its own protocol: redis://, memcached://, http://, https://, h2://, h3://, grpc://, ws://, dns://,
     /// dns+tls://, ntp://, nats://, mqtt://, postgres://, mysql://, kafka://, sip://, quic:// and others of --app.
     /// Without HOST
     /// sonde measures loopback, and the output says so.

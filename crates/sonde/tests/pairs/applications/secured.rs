@@ -21,7 +21,7 @@ pub(super) struct Signed {
 
 impl Signed {
     /// For `name`, until the begin of `until`.
-    fn new(name: &str, until: i32) -> Self {
+    pub(super) fn new(name: &str, until: i32) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut params = CertificateParams::new([]).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
