@@ -172,6 +172,8 @@ pub struct Framed<S: Speech> {
     /// The instants at which such a request went and at which the first octet of its reply came.
     asked: Instant,
     answered: Option<Instant>,
+    /// The instant at which octets came last; kept likewise.
+    fetched: Instant,
 }
 
 impl<S: Speech> Framed<S> {
@@ -216,6 +218,7 @@ impl<S: Speech> Framed<S> {
             parts: None,
             asked: Instant(0),
             answered: None,
+            fetched: Instant(0),
         };
         let greeted = link.admit()?;
         link.opened.tls = link.secured.as_ref().map(|secured| secured.facts().clone());
@@ -340,8 +343,9 @@ impl<S: Speech> Framed<S> {
         match self.fetch(flags)? {
             Fetched::End => self.ended(),
             Fetched::Octets(count) => {
-                if self.answered.is_none() && self.door.anew.is_some() {
-                    self.answered = Some(Monotonic::now());
+                if self.door.anew.is_some() {
+                    self.fetched = Monotonic::now();
+                    self.answered.get_or_insert(self.fetched);
                 }
                 self.end += count;
                 self.starved = false;
@@ -384,7 +388,12 @@ impl<S: Speech> Framed<S> {
                 }
                 Came::Reply(reply) => return Ok(Some(self.replied(reply, taken.octets as u64))),
                 Came::Aside | Came::Opened => {
-                    self.read = 0;
+                    // Between the parts of a reply it ends nothing.
+                    if self.read == 0 || !self.speech.interleaves() {
+                        self.read = 0;
+                        // A reply does not begin with it: what follows it has just come.
+                        self.answered = (self.begin < self.end).then_some(self.fetched);
+                    }
                     let answer = self.speech.answer().to_vec();
                     self.say(&answer)?;
                 }
