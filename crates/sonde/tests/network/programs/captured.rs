@@ -15,7 +15,7 @@ use crate::pcap::{Packet, segment};
 use crate::scene::{Sample, Scene, counts, document, installed, samples, tell};
 
 /// Exchanges that are held against the capture, two in a millisecond so that the path is warm.
-const EXCHANGES: u64 = 1_500;
+const EXCHANGES: u64 = 500;
 /// The port of our own reflector.
 const OURS: u16 = 7_663;
 
@@ -25,7 +25,7 @@ fn programs_agree_with_a_capture_beside() {
     if !installed("tcpdump", "tcpdump", what) {
         return;
     }
-    let Some((scene, signed)) = scene(what, Scene::alone) else { return };
+    let Some((scene, signed)) = scene(what, Scene::beside) else { return };
     let target = scene.target(false);
     let own = {
         let _reflector = scene.reflector(&[]);
