@@ -55,12 +55,28 @@ pub fn row() -> Range<u16> {
 /// # Panics
 /// For a carrier that has no ports, and where the kernel's table cannot be read.
 pub fn listens(carrier: Carrier, port: u16) -> bool {
-    let (transport, state) = match carrier {
+    let (transport, state) = kind(carrier);
+    tables(transport).any(|table| local(&table, state).any(|bound| bound == port))
+}
+
+/// The same in the network of another process; false where that has ended.
+///
+/// # Panics
+/// For a carrier that has no ports.
+pub fn listens_near(process: u32, carrier: Carrier, port: u16) -> bool {
+    let (transport, state) = kind(carrier);
+    let paths = ["", "6"].map(|version| format!("/proc/{process}/net/{transport}{version}"));
+    let tables = paths.iter().filter_map(|path| std::fs::read_to_string(path).ok());
+    tables.into_iter().any(|table| local(&table, state).any(|bound| bound == port))
+}
+
+/// The kernel's name of a transport, and the state in its table of a socket that waits for others.
+fn kind(carrier: Carrier) -> (&'static str, Option<&'static str>) {
+    match carrier {
         Carrier::Tcp | Carrier::TcpConnect | Carrier::TcpSyn => ("tcp", Some("0A")),
         Carrier::Udp => ("udp", None),
         Carrier::Icmp => panic!("an echo has no port"),
-    };
-    tables(transport).any(|table| local(&table, state).any(|bound| bound == port))
+    }
 }
 
 /// Every number that a socket of TCP or UDP has, those of connections that ended a moment ago among them: a program that

@@ -224,6 +224,15 @@ impl Running {
         self.until(&format!("listening at port {port}, {carrier}"), |_| port::listens(carrier, port));
     }
 
+    /// The same by the table of the network that it is in, which may be another than ours.
+    ///
+    /// # Panics
+    /// As [`Self::until`].
+    pub fn until_it_listens(&self, carrier: Carrier, port: u16) {
+        let what = format!("listening at port {port}, {carrier}");
+        self.until(&what, |_| port::listens_near(self.id(), carrier, port));
+    }
+
     /// How it is and what it said so far, for whoever reads why a test failed.
     pub fn told(&self) -> String {
         let seen = self.watched.lock();

@@ -173,6 +173,8 @@ pub struct Framed<S: Speech> {
     parts: Option<(u64, Parts)>,
     /// The steps of the request under way and the kind of its reply; on a connection that is kept the kind alone.
     details: Details,
+    /// The instant at which octets came last; kept where each request takes a connection of its own.
+    fetched: Instant,
 }
 
 impl<S: Speech> Framed<S> {
@@ -216,6 +218,7 @@ impl<S: Speech> Framed<S> {
             former: None,
             parts: None,
             details: Details::default(),
+            fetched: Instant(0),
         };
         let greeted = link.admit()?;
         link.opened.tls = link.secured.as_ref().map(|secured| secured.facts().clone());
@@ -341,8 +344,9 @@ impl<S: Speech> Framed<S> {
         match self.fetch(flags)? {
             Fetched::End => self.ended(),
             Fetched::Octets(count) => {
-                if self.details.first.is_none() && self.door.anew.is_some() {
-                    self.details.first = Some(Monotonic::now());
+                if self.door.anew.is_some() {
+                    self.fetched = Monotonic::now();
+                    self.details.first.get_or_insert(self.fetched);
                 }
                 self.end += count;
                 self.starved = false;
@@ -385,7 +389,12 @@ impl<S: Speech> Framed<S> {
                 }
                 Came::Reply(reply) => return Ok(Some(self.replied(reply, taken.octets as u64))),
                 Came::Aside | Came::Opened => {
-                    self.read = 0;
+                    // Between the parts of a reply it ends nothing.
+                    if self.read == 0 || !self.speech.interleaves() {
+                        self.read = 0;
+                        // A reply does not begin with it: what follows it has just come.
+                        self.details.first = (self.begin < self.end).then_some(self.fetched);
+                    }
                     let answer = self.speech.answer().to_vec();
                     self.say(&answer)?;
                 }

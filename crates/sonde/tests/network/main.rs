@@ -19,6 +19,7 @@ mod losses;
 mod members;
 mod paths;
 mod pcap;
+mod programs;
 mod referee;
 mod replay;
 mod room;

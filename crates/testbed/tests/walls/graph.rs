@@ -158,7 +158,7 @@ const OTHERS: [(&str, &[&str]); 11] = [
             "uuid",
         ],
     ),
-    ("testbed", &["fastrand", "rustix", "serde", "serde_json", "socket2"]),
+    ("testbed", &["fastrand", "rcgen", "rustix", "serde", "serde_json", "socket2", "tempfile"]),
     ("bench", &["anyhow", "clap", "fastrand", "jiff", "serde", "serde_json"]),
 ];
 

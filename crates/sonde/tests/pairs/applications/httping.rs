@@ -4,11 +4,12 @@ use std::path::Path;
 use std::process::Command;
 
 use test_case::test_case;
+use testbed::servers::Server;
 use testbed::{port, process, skip};
 
 use super::LIMIT;
-use super::real::{self, Server};
-use super::secured::Signed;
+use super::real;
+use super::secured::good;
 
 const ORIGINAL: &str = "/usr/bin/httping";
 
@@ -104,7 +105,7 @@ fn a_server_that_is_not_there_is_told_alike_each_time() {
 
 #[test]
 fn one_through_tls_is_verified_and_the_original_verifies_nobody() {
-    let signed = Signed::good();
+    let signed = good();
     let Some(server) = real::nginx(&signed.of_nginx("")) else { return };
     let url = format!("https://127.0.0.1:{}/health", server.port);
     let words = ["-g", &url, "-c", "2", "-i", "0.1", "-S"];

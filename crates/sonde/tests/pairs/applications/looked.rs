@@ -8,10 +8,11 @@ use std::thread;
 use measure::method::Carrier;
 use serde_json::Value;
 use testbed::process;
+use testbed::servers::{Place, Server};
 use testbed::skip;
 
-use super::real::{self, Server, program, started};
-use super::secured::Signed;
+use super::real;
+use super::secured;
 
 /// The document of a first look at a port.
 fn looked(port: &str) -> Value {
@@ -54,23 +55,14 @@ fn handshakes(found: &Value) -> u64 {
 }
 
 fn haproxy() -> Option<Server> {
-    started("haproxy", Carrier::Tcp, |folder, port| {
-        let text = format!(
-            "defaults\n mode http\n timeout client 5s\n timeout server 5s\n timeout connect 1s\nfrontend f\n bind 127.0.0.1:{port}\n \
-             http-request return status 200\n"
-        );
-        fs::write(folder.join("conf"), text).unwrap();
-        let mut command = program("haproxy", &["-db", "-f"]);
-        command.arg(folder.join("conf"));
-        command
-    })
+    Place::here().haproxy(" http-request return status 200\n")
 }
 
 fn caddy() -> Option<Server> {
-    started("caddy", Carrier::Tcp, |folder, port| {
+    Place::here().started("caddy", Carrier::Tcp, |folder, port| {
         let text = format!("{{\n auto_https off\n admin off\n}}\nhttp://127.0.0.1:{port} {{\n respond ok\n}}\n");
         fs::write(folder.join("conf"), text).unwrap();
-        let mut command = program("caddy", &["run", "--adapter", "caddyfile", "--config"]);
+        let mut command = Place::here().program("caddy", &["run", "--adapter", "caddyfile", "--config"]);
         command.arg(folder.join("conf")).env("HOME", folder);
         command
     })
@@ -81,16 +73,16 @@ fn sshd() -> Option<Server> {
         skip::aloud("sshd wants /run/sshd: `sonde look` was not tried against it");
         return None;
     }
-    started("sshd", Carrier::Tcp, |folder, port| {
+    Place::here().started("sshd", Carrier::Tcp, |folder, port| {
         let at = folder.display();
-        let mut made = program("ssh-keygen", &["-q", "-t", "ed25519", "-N", "", "-f"]);
+        let mut made = Place::here().program("ssh-keygen", &["-q", "-t", "ed25519", "-N", "", "-f"]);
         let made = process::ended(made.arg(folder.join("key")), process::LIMIT);
         assert_eq!(made.code, Some(0), "{}", made.told());
         let text = format!(
             "Port {port}\nListenAddress 127.0.0.1\nHostKey {at}/key\nUsePAM no\nStrictModes no\nPidFile none\n"
         );
         fs::write(folder.join("conf"), text).unwrap();
-        let mut command = program("/usr/sbin/sshd", &["-D", "-e", "-f"]);
+        let mut command = Place::here().program("/usr/sbin/sshd", &["-D", "-e", "-f"]);
         command.arg(folder.join("conf"));
         command
     })
@@ -100,7 +92,7 @@ fn sshd() -> Option<Server> {
 fn dropped(server: &Server) -> u64 {
     let socket = format!("--socket={}", server.folder.path().join("s").display());
     let words = ["--no-defaults", "-uroot", &socket, "-N", "-e", "show global status like 'Aborted_connects'"];
-    let asked = process::ended(&mut program("mariadb", &words), process::LIMIT);
+    let asked = process::ended(&mut Place::here().program("mariadb", &words), process::LIMIT);
     let number = asked.stdout.split_whitespace().last().and_then(|number| number.parse().ok());
     number.unwrap_or_else(|| panic!("{}", asked.told()))
 }
@@ -108,7 +100,7 @@ fn dropped(server: &Server) -> u64 {
 /// Twelve programs at once, each looked at on a port that nobody expects it at. Those that neither speak first nor answer a line are named.
 #[test]
 fn a_look_at_its_port_names_each_program() {
-    let signed = Signed::good();
+    let signed = secured::good();
     let (mariadb, postgres) =
         (real::mariadb(&[]).map(|(server, _)| server), real::postgres(&[]).map(|(server, _)| server));
     let measured = [

@@ -5,22 +5,25 @@ use std::net::UdpSocket;
 
 use measure::method::Carrier;
 use serde_json::Value;
+use testbed::certificate::Signed;
+use testbed::servers::{Place, Server};
 use testbed::{port, process};
 
-use super::real::{self, all_answered, program, started};
-use super::secured::Signed;
+use super::real::all_answered;
+use super::secured::good;
 use super::{brief, count, kind, measured, refused};
 
 /// A caddy that shows this certificate, also where a client names nobody.
-fn caddy(signed: &Signed, name: &str) -> Option<real::Server> {
-    started("caddy", Carrier::Udp, |folder, port| {
+fn caddy(signed: &Signed, name: &str) -> Option<Server> {
+    let here = Place::here();
+    here.started("caddy", Carrier::Udp, |folder, port| {
         let text = format!(
             "{{\n auto_https off\n admin off\n skip_install_trust\n default_sni {name}\n grace_period 1s\n}}\nhttps://127.0.0.1:{port} {{\n bind 127.0.0.1\n tls {} {}\n respond /busy 503\n respond ok 200\n}}\n",
             signed.text("server.pem"),
             signed.text("server.key")
         );
         fs::write(folder.join("conf"), text).unwrap();
-        let mut command = program("caddy", &["run", "--adapter", "caddyfile", "--config"]);
+        let mut command = here.program("caddy", &["run", "--adapter", "caddyfile", "--config"]);
         command.arg(folder.join("conf"));
         for home in ["HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"] {
             command.env(home, folder);
@@ -35,7 +38,7 @@ fn phases(record: &Value) -> &Value {
 
 #[test]
 fn caddy_is_asked_over_http_3() {
-    let signed = Signed::good();
+    let signed = good();
     let Some(server) = caddy(&signed, "127.0.0.1") else { return };
     let (url, ca) = (format!("h3://127.0.0.1:{}/health", server.port), signed.text("ca.pem"));
     let words = ["--ca", &ca];
@@ -67,7 +70,7 @@ fn caddy_is_asked_over_http_3() {
 /// The handshake of QUIC is a phase; an earlier session is taken up again only where that was asked for.
 #[test]
 fn a_connection_for_each_request_has_its_handshake() {
-    let signed = Signed::good();
+    let signed = good();
     let Some(server) = caddy(&signed, "127.0.0.1") else { return };
     let (url, ca) = (format!("h3://127.0.0.1:{}/health", server.port), signed.text("ca.pem"));
     let words = [&url[..], "--crr", "--ca", &ca, "-c", "50", "--warm-up", "0"];
@@ -85,22 +88,22 @@ fn a_connection_for_each_request_has_its_handshake() {
 
 #[test]
 fn who_is_not_believed_is_not_measured_over_http_3() {
-    let signed = Signed::good();
+    let signed = good();
     let Some(server) = caddy(&signed, "127.0.0.1") else { return };
     let url = format!("h3://127.0.0.1:{}/", server.port);
-    let told = refused(&[&url, "--ca", &Signed::good().text("ca.pem")]);
+    let told = refused(&[&url, "--ca", &good().text("ca.pem")]);
     assert!(told.contains("nobody has signed whom this host trusts") && told.contains("--ca FILE"), "{told}");
     let (record, code) = measured(&[&url, "--insecure", "-c", "5"]);
     assert_eq!((count(&record, "answered"), code), (5, Some(0)), "{}", brief(&record));
     assert_eq!(record["outcome"]["replies"]["tls"]["verified"], false);
-    let other = Signed::new("db1", 4_000);
+    let other = Signed::new(&["db1"], 4_000);
     let Some(server) = caddy(&other, "db1") else { return };
     let (url, ca) = (format!("h3://127.0.0.1:{}/", server.port), other.text("ca.pem"));
     let told = refused(&[&url, "--ca", &ca]);
     assert!(told.contains("for other names than 127.0.0.1: it is for db1"), "{told}");
     let (record, code) = measured(&[&url, "--ca", &ca, "--tls-name", "db1", "-c", "5"]);
     assert_eq!((count(&record, "answered"), code), (5, Some(0)), "{}", brief(&record));
-    let over = Signed::new("127.0.0.1", 2_001);
+    let over = Signed::new(&["127.0.0.1"], 2_001);
     let Some(server) = caddy(&over, "127.0.0.1") else { return };
     let told = refused(&[&format!("h3://127.0.0.1:{}/", server.port), "--ca", &over.text("ca.pem")]);
     assert!(told.contains("is not valid now: it ended") && told.contains("days ago"), "{told}");
@@ -123,7 +126,7 @@ fn ports_without_http_3_are_told() {
 /// A server that stops in the middle: what was answered is, and the rest is refused or lost, within bounded time.
 #[test]
 fn a_server_that_stops_ends_no_run() {
-    let signed = Signed::good();
+    let signed = good();
     let Some(server) = caddy(&signed, "127.0.0.1") else { return };
     let (url, ca) = (format!("h3://127.0.0.1:{}/", server.port), signed.text("ca.pem"));
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_sonde"));

@@ -262,9 +262,11 @@ fn what_does_not_go_together_is_said(words: &[&str], told: &str) {
 /// A time that a server lets pass, and the phase that it belongs to.
 const PLANTED: Duration = Duration::from_millis(30);
 
-#[test_case(PLANTED, Duration::ZERO, "wait", "receive"; "before the reply")]
-#[test_case(Duration::ZERO, PLANTED, "receive", "wait"; "in the middle of it")]
+#[test_case(b"", PLANTED, Duration::ZERO, "wait", "receive"; "before the reply")]
+#[test_case(b"", Duration::ZERO, PLANTED, "receive", "wait"; "in the middle of it")]
+#[test_case(b"HTTP/1.1 102 Processing\r\n\r\n", PLANTED, Duration::ZERO, "wait", "receive"; "behind words that are no reply")]
 fn a_delay_of_the_server_is_in_the_phase_that_it_belongs_to(
+    first: &'static [u8],
     before: Duration,
     within: Duration,
     long: &str,
@@ -276,6 +278,7 @@ fn a_delay_of_the_server_is_in_the_phase_that_it_belongs_to(
             return Ok(());
         }
         let (head, body) = OK.split_at(OK.len() - 1);
+        stream.write_all(first)?;
         planted(before);
         stream.write_all(head)?;
         planted(within);

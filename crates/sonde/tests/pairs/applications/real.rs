@@ -2,50 +2,17 @@
 
 use std::fs;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::Command;
 
 use measure::method::Carrier;
 use test_case::test_case;
-use testbed::process::{self, Running};
-use testbed::{port, skip, wait};
+use testbed::process;
+use testbed::servers::{Place, Server};
 
 use super::{brief, count, kind, measured, refused};
 
-/// A server, the folder that it lives in, and its port.
-pub(super) struct Server {
-    pub(super) port: u16,
-    pub(super) running: Running,
-    pub(super) folder: tempfile::TempDir,
-}
-
-/// Starts what `command` makes of a folder and a port; `None`, said aloud, where `program` is not installed.
-pub(super) fn started(program: &str, over: Carrier, command: impl FnOnce(&Path, u16) -> Command) -> Option<Server> {
-    let known =
-        ["/usr/bin", "/usr/sbin", "/usr/local/bin"].iter().any(|folder| Path::new(folder).join(program).exists());
-    if !known {
-        skip::aloud(&format!("{program} is not installed: `sonde rtt` was not tried against it"));
-        return None;
-    }
-    let (folder, port) = (tempfile::tempdir().unwrap(), port::free());
-    let running = process::started(&mut command(folder.path(), port));
-    running.until_listening(over, port);
-    Some(Server { port, running, folder })
-}
-
-pub(super) fn program(name: &str, words: &[&str]) -> Command {
-    let mut command = Command::new(name);
-    // Where a daemon of a distribution is, an ordinary user's path need not lead.
-    command.env("PATH", "/usr/bin:/usr/sbin:/usr/local/bin:/bin:/sbin").args(words);
-    command
-}
-
 pub(super) fn redis(more: &[&str]) -> Option<Server> {
-    started("redis-server", Carrier::Tcp, |folder, port| {
-        let mut command = program("redis-server", &["--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]);
-        command.args(["--port", &port.to_string(), "--dir"]).arg(folder).args(more);
-        command
-    })
+    Place::here().redis(more)
 }
 
 /// Two hundred requests, some at once: all are answered, each of this kind and length.
@@ -81,9 +48,7 @@ fn redis_without_a_login_answers_that() {
 }
 
 pub(super) fn memcached() -> Option<Server> {
-    started("memcached", Carrier::Tcp, |_, port| {
-        program("memcached", &["-p", &port.to_string(), "-U", "0", "-l", "127.0.0.1", "-u", "nobody"])
-    })
+    Place::here().memcached()
 }
 
 #[test_case("", "mn", "MN", 4; "nothing")]
@@ -96,20 +61,7 @@ fn memcached_is_asked(path: &str, request: &str, name: &str, octets: u64) {
 
 /// An nginx that listens at its port as `listen` goes on.
 pub(super) fn nginx(listen: &str) -> Option<Server> {
-    started("nginx", Carrier::Tcp, |folder, port| {
-        let at = folder.display();
-        let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-            .map(|name| format!("{name}_temp_path {at}/{name};"))
-            .concat();
-        let text = format!(
-            "daemon off; pid {at}/pid; error_log {at}/error; worker_processes 1; events {{}} http {{ access_log off; {temporary}
-             server {{ listen 127.0.0.1:{port}{listen}; location /health {{ return 200 'ok\\n'; }} location /busy {{ return 503; }} }} }}"
-        );
-        fs::write(folder.join("conf"), text).unwrap();
-        let mut command = program("nginx", &[]);
-        command.arg("-c").arg(folder.join("conf")).arg("-e").arg(folder.join("error"));
-        command
-    })
+    Place::here().nginx(listen, "")
 }
 
 #[test]
@@ -128,17 +80,7 @@ fn nginx_is_asked_and_its_thousandth_reply_costs_no_request() {
 
 /// An unbound that has `a.test`, with more lines in its section of the server, and waits over `carrier`.
 pub(super) fn unbound(carrier: Carrier, more: &str) -> Option<Server> {
-    started("unbound", carrier, |folder, port| {
-        let at = folder.display();
-        let text = format!(
-            "server:\n interface: 127.0.0.1@{port}\n username: \"\"\n chroot: \"\"\n directory: \"{at}\"\n pidfile: \"{at}/pid\"\n use-syslog: no\n \
-             do-daemonize: no\n local-zone: \"test.\" static\n local-data: \"a.test. A 127.0.0.7\"\n{more}remote-control:\n control-enable: no\n"
-        );
-        fs::write(folder.join("conf"), text).unwrap();
-        let mut command = program("unbound", &["-d", "-c"]);
-        command.arg(folder.join("conf"));
-        command
-    })
+    Place::here().unbound(carrier, more)
 }
 
 #[test]
@@ -169,26 +111,12 @@ fn unbound_is_asked(scheme: &str) {
 }
 
 pub(super) fn nats() -> Option<Server> {
-    started("nats-server", Carrier::Tcp, |_, port| {
-        program("nats-server", &["-a", "127.0.0.1", "-p", &port.to_string()])
-    })
+    Place::here().nats()
 }
 
 #[test]
 fn caddy_tells_its_versions_of_quic() {
-    let server = started("caddy", Carrier::Udp, |folder, port| {
-        let text = format!(
-            "{{\n auto_https off\n admin off\n skip_install_trust\n}}\nhttps://127.0.0.1:{port} {{\n bind 127.0.0.1\n tls internal\n}}\n"
-        );
-        fs::write(folder.join("conf"), text).unwrap();
-        let mut command = program("caddy", &["run", "--adapter", "caddyfile", "--config"]);
-        command.arg(folder.join("conf"));
-        for home in ["HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"] {
-            command.env(home, folder);
-        }
-        command
-    });
-    let Some(server) = server else { return };
+    let Some(server) = Place::here().caddy_of_quic() else { return };
     let url = format!("quic://127.0.0.1:{}", server.port);
     all_answered(&url, &[], "quic", "Version Negotiation", "v1+drafts+others", Some(39));
     all_answered(&url, &["--window", "16"], "quic", "Version Negotiation", "v1+drafts+others", Some(39));
@@ -208,12 +136,7 @@ fn nats_is_pinged() {
 
 /// A mosquitto with more lines for its listener.
 pub(super) fn mosquitto(more: &str) -> Option<Server> {
-    started("mosquitto", Carrier::Tcp, |folder, port| {
-        fs::write(folder.join("conf"), format!("listener {port} 127.0.0.1\nallow_anonymous true\n{more}")).unwrap();
-        let mut command = program("mosquitto", &["-c"]);
-        command.arg(folder.join("conf"));
-        command
-    })
+    Place::here().mosquitto(more)
 }
 
 #[test]
@@ -224,70 +147,14 @@ fn mosquitto_is_pinged() {
 
 #[test]
 fn chrony_tells_the_time() {
-    if !rustix::process::geteuid().is_root() {
-        return skip::aloud("chronyd wants to be root: `sonde rtt ntp://` was not tried against it");
-    }
-    let server = started("chronyd", Carrier::Udp, |folder, port| {
-        let at = folder.display();
-        let text = format!(
-            "port {port}\ncmdport 0\nlocal stratum 10\nallow\nbindaddress 127.0.0.1\npidfile {at}/pid\nbindcmdaddress /\n"
-        );
-        fs::write(folder.join("conf"), text).unwrap();
-        let mut command = program("chronyd", &["-d", "-x", "-f"]);
-        command.arg(folder.join("conf"));
-        command
-    });
-    let Some(server) = server else { return };
+    let Some(server) = Place::here().chrony() else { return };
     all_answered(&format!("ntp://127.0.0.1:{}", server.port), &[], "ntp", "time", "time", Some(48));
 }
 
-/// The user that a server which will not run as root runs as.
-pub(super) fn ordinary_user() -> u32 {
-    let own = rustix::process::geteuid();
-    if own.is_root() { NOBODY } else { own.as_raw() }
-}
-
-/// A PostgreSQL of our own with these settings, which trusts one role and asks another for its password.
+/// A PostgreSQL of our own with these settings, which trusts one role and asks others for a password; and its user.
 pub(super) fn postgres(settings: &[String]) -> Option<(Server, u32)> {
-    let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
-    let Some(programs) = versions.map(|entry| entry.path().join("bin")).find(|bin| bin.join("initdb").exists()) else {
-        skip::aloud("PostgreSQL is not installed: `sonde rtt postgres://` was not tried against it");
-        return None;
-    };
-    let user = ordinary_user();
-    let (folder, port) = (tempfile::tempdir().unwrap(), port::free());
-    std::os::unix::fs::chown(folder.path(), Some(user), None).unwrap();
-    let data = folder.path().join("data");
-    let as_user = |name: &str| {
-        let mut command = Command::new(programs.join(name));
-        command.current_dir(folder.path()).env("LC_ALL", "C").uid(user);
-        command
-    };
-    let mut made = as_user("initdb");
-    made.args(["-A", "trust", "-U", "sonde", "-E", "UTF8", "--locale", "C", "-D"]).arg(&data);
-    let made = process::ended(&mut made, process::LIMIT);
-    assert_eq!(made.code, Some(0), "{}", made.told());
-    let rules = "host all sonde 127.0.0.1/32 trust\nhost all shop 127.0.0.1/32 scram-sha-256\nhost all clear 127.0.0.1/32 password\n\
-                 local all all trust\n";
-    fs::write(data.join("pg_hba.conf"), rules).unwrap();
-    let mut command = as_user("postgres");
-    command.args([
-        "-c",
-        "listen_addresses=127.0.0.1",
-        "-p",
-        &port.to_string(),
-        "-k",
-        &folder.path().display().to_string(),
-        "-D",
-    ]);
-    command.arg(&data).args(settings.iter().flat_map(|setting| ["-c", setting]));
-    let running = process::started(&mut command);
-    wait::until("it lets clients in", || running.stderr().contains("ready to accept connections"));
-    Some((Server { port, running, folder }, user))
+    Place::here().postgres(settings)
 }
-
-/// The user `nobody` of Debian and others.
-const NOBODY: u32 = 65_534;
 
 #[test]
 fn postgres_is_synchronised_with_and_a_password_proved() {
@@ -314,36 +181,9 @@ fn postgres_is_synchronised_with_and_a_password_proved() {
     assert!(told.contains("wants a password"), "{told}");
 }
 
-/// A MariaDB of our own with these options, with a user who has a password.
+/// A MariaDB of our own with these options, with a user who has a password; and its user of the system.
 pub(super) fn mariadb(options: &[String]) -> Option<(Server, u32)> {
-    let installed = Path::new("/usr/sbin/mariadbd").exists() && Path::new("/usr/bin/mariadb-install-db").exists();
-    if !installed {
-        skip::aloud("MariaDB is not installed: `sonde rtt mysql://` was not tried against it");
-        return None;
-    }
-    let user = ordinary_user();
-    let (folder, port) = (tempfile::tempdir().unwrap(), port::free());
-    std::os::unix::fs::chown(folder.path(), Some(user), None).unwrap();
-    let at = |name: &str| folder.path().join(name).display().to_string();
-    let as_user = |name: &str, words: &[&str]| {
-        let mut command = program(name, words);
-        command.current_dir(folder.path()).uid(user);
-        command
-    };
-    let data = format!("--datadir={}", at("data"));
-    let words = ["--no-defaults", &data, "--auth-root-authentication-method=normal", "--skip-test-db"];
-    let made = process::ended(&mut as_user("mariadb-install-db", &words), process::LIMIT);
-    assert_eq!(made.code, Some(0), "{}", made.told());
-    let (socket, pid, port_word) =
-        (format!("--socket={}", at("s")), format!("--pid-file={}", at("p")), format!("--port={port}"));
-    let words = ["--no-defaults", &data, &socket, &pid, &port_word, "--bind-address=127.0.0.1"];
-    let running = process::started(as_user("mariadbd", &words).args(options));
-    running.until_listening(Carrier::Tcp, port);
-    let asked = "create user shop@'%' identified by 'pencil'";
-    let words = ["--no-defaults", "-uroot", &socket, "-e", asked];
-    let made = process::ended(&mut as_user("mariadb", &words), process::LIMIT);
-    assert_eq!(made.code, Some(0), "{}", made.told());
-    Some((Server { port, running, folder }, user))
+    Place::here().mariadb(options)
 }
 
 #[test]

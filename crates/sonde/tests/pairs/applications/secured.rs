@@ -4,79 +4,34 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
 use std::thread;
 
 use measure::method::Carrier;
-use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
 use test_case::test_case;
+use testbed::certificate::Signed;
+use testbed::servers::Server;
 
 use super::real::{self, all_answered};
 use super::{brief, count, kind, measured, refused};
 
-/// A certificate authority in a folder, and a certificate that it signed.
-pub(super) struct Signed {
-    folder: tempfile::TempDir,
+/// For this host, for long.
+pub(super) fn good() -> Signed {
+    Signed::new(&["127.0.0.1"], 4_000)
 }
 
-impl Signed {
-    /// For `name`, until the begin of `until`.
-    pub(super) fn new(name: &str, until: i32) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let mut params = CertificateParams::new([]).unwrap();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let authority_key = KeyPair::generate().unwrap();
-        // Each has a name of its own.
-        params.distinguished_name.push(DnType::CommonName, folder.path().display().to_string());
-        let authority = params.self_signed(&authority_key).unwrap();
-        let mut server = CertificateParams::new([name.to_owned()]).unwrap();
-        (server.not_before, server.not_after) = (date_time_ymd(2_000, 1, 1), date_time_ymd(until, 1, 1));
-        let key = KeyPair::generate().unwrap();
-        let signed = server.signed_by(&key, &Issuer::new(params, authority_key)).unwrap();
-        let write = |name: &str, text: String| fs::write(folder.path().join(name), text).unwrap();
-        write("ca.pem", authority.pem());
-        write("server.pem", signed.pem());
-        write("server.key", key.serialize_pem());
-        // A server that drops its privileges reads them too.
-        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        Self { folder }
-    }
-
-    pub(super) fn good() -> Self {
-        Self::new("127.0.0.1", 4_000)
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    pub(super) fn text(&self, name: &str) -> String {
-        self.path(name).display().to_string()
-    }
-
-    /// As nginx has it.
-    pub(super) fn of_nginx(&self, more: &str) -> String {
-        format!(
-            " ssl; ssl_certificate {}; ssl_certificate_key {}{more}",
-            self.text("server.pem"),
-            self.text("server.key")
-        )
-    }
-
-    fn redis(&self) -> Option<real::Server> {
-        let (certificate, key) = (self.text("server.pem"), self.text("server.key"));
-        let port = testbed::port::free().to_string();
-        let words = ["--tls-cert-file", &certificate, "--tls-key-file", &key, "--tls-auth-clients", "no"];
-        let mut server = real::redis(&[&words[..], &["--tls-port", &port]].concat())?;
-        server.port = port.parse().unwrap();
-        Some(server)
-    }
+fn redis_of(signed: &Signed) -> Option<Server> {
+    let (certificate, key) = (signed.text("server.pem"), signed.text("server.key"));
+    let port = testbed::port::free().to_string();
+    let words = ["--tls-cert-file", &certificate, "--tls-key-file", &key, "--tls-auth-clients", "no"];
+    let mut server = real::redis(&[&words[..], &["--tls-port", &port]].concat())?;
+    server.port = port.parse().unwrap();
+    Some(server)
 }
 
 #[test_case("TLSv1.2", "TLS 1.2")]
 #[test_case("TLSv1.3", "TLS 1.3")]
 fn nginx_is_asked(theirs: &str, ours: &str) {
-    let signed = Signed::good();
+    let signed = good();
     let Some(server) = real::nginx(&signed.of_nginx(&format!("; ssl_protocols {theirs}"))) else { return };
     let (url, ca) = (format!("https://127.0.0.1:{}/health", server.port), signed.text("ca.pem"));
     all_answered(&url, &["--window", "1", "--ca", &ca], "https", "GET /health", "200", None);
@@ -93,7 +48,7 @@ fn nginx_is_asked(theirs: &str, ours: &str) {
 #[test_case("TLSv1.2"; "session tickets of TLS 1_2")]
 #[test_case("TLSv1.3"; "tickets of TLS 1_3")]
 fn sessions_are_resumed_where_that_is_asked_for(version: &str) {
-    let signed = Signed::good();
+    let signed = good();
     let Some(server) = real::nginx(&signed.of_nginx(&format!("; ssl_protocols {version}"))) else { return };
     let (url, ca) = (format!("https://127.0.0.1:{}/health", server.port), signed.text("ca.pem"));
     let words = [&url[..], "--crr", "--ca", &ca, "-c", "50", "--warm-up", "0"];
@@ -108,7 +63,7 @@ fn sessions_are_resumed_where_that_is_asked_for(version: &str) {
 
 #[test]
 fn nginx_is_asked_over_http_2_alone_where_it_speaks_that() {
-    let signed = Signed::good();
+    let signed = good();
     let ca = signed.text("ca.pem");
     let Some(server) = real::nginx(&signed.of_nginx("").replacen(" ssl", " ssl http2", 1)) else { return };
     let url = format!("h2://127.0.0.1:{}/health", server.port);
@@ -120,8 +75,8 @@ fn nginx_is_asked_over_http_2_alone_where_it_speaks_that() {
 
 #[test]
 fn redis_is_pinged() {
-    let signed = Signed::good();
-    let Some(server) = signed.redis() else { return };
+    let signed = good();
+    let Some(server) = redis_of(&signed) else { return };
     let (url, ca) = (format!("rediss://127.0.0.1:{}", server.port), signed.text("ca.pem"));
     all_answered(&url, &["--ca", &ca], "rediss", "PING", "PONG", Some(14));
     all_answered(&url, &["--ca", &ca, "--window", "16"], "rediss", "PING", "PONG", Some(14));
@@ -130,7 +85,7 @@ fn redis_is_pinged() {
 
 #[test]
 fn unbound_is_asked() {
-    let signed = Signed::good();
+    let signed = good();
     let (certificate, key) = (signed.text("server.pem"), signed.text("server.key"));
     let port = testbed::port::free();
     let more = format!(
@@ -143,7 +98,7 @@ fn unbound_is_asked() {
 
 #[test]
 fn unbound_is_asked_over_https() {
-    let signed = Signed::good();
+    let signed = good();
     let (certificate, key, ca) = (signed.text("server.pem"), signed.text("server.key"), signed.text("ca.pem"));
     let port = testbed::port::free();
     let more = format!(
@@ -163,7 +118,7 @@ fn unbound_is_asked_over_https() {
 
 #[test]
 fn mosquitto_is_pinged() {
-    let signed = Signed::good();
+    let signed = good();
     let (certificate, key) = (signed.text("server.pem"), signed.text("server.key"));
     let Some(server) = real::mosquitto(&format!("certfile {certificate}\nkeyfile {key}\n")) else { return };
     let url = format!("mqtts://127.0.0.1:{}", server.port);
@@ -173,11 +128,11 @@ fn mosquitto_is_pinged() {
 /// TLS within PostgreSQL begins behind its own words for it, and the session is opened in it.
 #[test]
 fn postgres_is_synchronised_with_within_tls() {
-    let signed = Signed::good();
+    let signed = good();
     let (certificate, key, ca) = (signed.text("server.pem"), signed.path("server.key"), signed.text("ca.pem"));
     // It reads a key that is its own alone.
     fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
-    std::os::unix::fs::chown(&key, Some(real::ordinary_user()), None).unwrap();
+    std::os::unix::fs::chown(&key, Some(testbed::servers::ordinary_user()), None).unwrap();
     let settings =
         ["ssl=on".to_owned(), format!("ssl_cert_file={certificate}"), format!("ssl_key_file={}", key.display())];
     let Some((server, _)) = real::postgres(&settings) else { return };
@@ -187,7 +142,7 @@ fn postgres_is_synchronised_with_within_tls() {
     assert_eq!((count(&record, "answered"), code), (20, Some(0)), "{}", brief(&record));
     let phases = &record["outcome"]["replies"]["phases"];
     assert_eq!((&phases["tls"]["count"], &phases["greeting"]["count"]), (&20.into(), &20.into()), "{phases}");
-    let told = refused(&[&url, "--ca", &Signed::good().text("ca.pem")]);
+    let told = refused(&[&url, "--ca", &good().text("ca.pem")]);
     assert!(told.contains("nobody has signed whom this host trusts"), "{told}");
 }
 
@@ -201,7 +156,7 @@ fn a_postgres_without_tls_is_told_nothing_in_clear() {
 
 #[test]
 fn mariadb_is_pinged_within_tls() {
-    let signed = Signed::good();
+    let signed = good();
     let ca = signed.text("ca.pem");
     let options =
         [format!("--ssl-cert={}", signed.text("server.pem")), format!("--ssl-key={}", signed.text("server.key"))];
@@ -235,12 +190,12 @@ fn words_in_clear_behind_the_word_for_tls_are_not_taken() {
 
 #[test]
 fn who_is_not_believed_is_not_measured() {
-    let good = Signed::good();
-    let Some(server) = real::nginx(&good.of_nginx("")) else { return };
+    let signed = good();
+    let Some(server) = real::nginx(&signed.of_nginx("")) else { return };
     let url = format!("https://127.0.0.1:{}/health", server.port);
-    let told = refused(&[&url, "--ca", &Signed::good().text("ca.pem")]);
+    let told = refused(&[&url, "--ca", &good().text("ca.pem")]);
     assert!(told.contains("nobody has signed whom this host trusts") && told.contains("--ca FILE"), "{told}");
-    let told = refused(&[&url, "--ca", &good.text("ca.pem"), "--tls-name", "db1"]);
+    let told = refused(&[&url, "--ca", &signed.text("ca.pem"), "--tls-name", "db1"]);
     assert!(told.contains("for other names than db1: it is for 127.0.0.1"), "{told}");
     let (record, code) = measured(&[&url, "--insecure", "-c", "5"]);
     assert_eq!((count(&record, "answered"), code), (5, Some(0)), "{}", brief(&record));
@@ -248,7 +203,7 @@ fn who_is_not_believed_is_not_measured() {
         record["outcome"]["replies"]["tls"]["verified"], false,
         "the record says that anybody may have answered"
     );
-    let over = Signed::new("127.0.0.1", 2_001);
+    let over = Signed::new(&["127.0.0.1"], 2_001);
     let Some(server) = real::nginx(&over.of_nginx("")) else { return };
     let told = refused(&[&format!("https://127.0.0.1:{}/", server.port), "--ca", &over.text("ca.pem")]);
     assert!(told.contains("is not valid now: it ended") && told.contains("days ago"), "{told}");

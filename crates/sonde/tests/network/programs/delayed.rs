@@ -1,0 +1,176 @@
+//! A delay that is planted in a program comes out where the program is waited for, and one of the path in each round trip.
+//!
+//! Each is planted once, or as often as `SONDE_PLANTED` says. A delay in a wrong part may not happen at all. The shortest of some requests is held
+//! against the shortest of as many: other work on this machine makes some longer, and none shorter.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use serde_json::Value;
+use testbed::certificate::Signed;
+use testbed::servers::Server;
+
+use super::row::{PHASES, ROWS, Row};
+use super::slow::{HELD_NS, Slow};
+use super::{far, scene};
+use crate::limits::plant::{FORWARDED, Forward};
+use crate::scene::{Scene, counts, installed, number, tell};
+
+/// The delay of the path each way: together as long as a program's answer is held.
+const EACH_WAY: &str = "10ms";
+/// So many rows are tried at once: they mostly wait.
+const AT_ONCE: usize = 4;
+/// Requests of a measurement.
+const REQUESTS: &str = "15";
+
+/// How often each is planted: once, where nobody wants it more often.
+#[expect(clippy::disallowed_methods, reason = "how often is up to whoever runs the tests")]
+fn runs() -> usize {
+    let asked = std::env::var("SONDE_PLANTED").ok().and_then(|text| text.parse().ok());
+    asked.unwrap_or_else(|| {
+        testbed::skip::aloud(
+            "delays of programs and of their paths, planted in 20 runs each: `make planted`; here one run of each",
+        );
+        1
+    })
+}
+
+#[test]
+fn a_delay_comes_out_where_it_was_planted() {
+    let what = "delays of programs";
+    if !installed("strace", "strace", what) {
+        return;
+    }
+    let Some((scene, signed)) = scene(what, Scene::beside) else { return };
+    let _forward = Forward::start(&scene, &["--delay", EACH_WAY]);
+    let (runs, next, wrong) = (runs(), AtomicUsize::new(0), Mutex::new(Vec::new()));
+    thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                while let Some(row) = ROWS.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    wrong.lock().expect("sound").extend(tried(&scene, &signed, row, runs));
+                }
+            });
+        }
+    });
+    let wrong = wrong.into_inner().expect("sound");
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Complaints about a row after so many runs of each.
+fn tried(scene: &Scene, signed: &Signed, row: &Row, runs: usize) -> Vec<String> {
+    let Some(servers) = (row.start)(&far(scene), signed) else { return Vec::new() };
+    let asked = Asked { scene, signed, row, port: servers[servers.len() - 1].port };
+    let near = scene.target(false);
+    let (mut program, mut path) = (Series::new(row, "program"), Series::new(row, "path"));
+    for _ in 0..runs {
+        let plain = asked.times(&near);
+        if let Some(calls) = row.calls {
+            program.add(&plain, &slowed(&asked, &servers[0], calls, &near), row.answers);
+        }
+        path.add(&plain, &asked.times(FORWARDED), row.trips.unwrap_or_default().map(Some));
+    }
+    [program, path].into_iter().flat_map(|series| series.told()).collect()
+}
+
+fn slowed(asked: &Asked<'_>, server: &Server, calls: &str, near: &str) -> Times {
+    let _slow = Slow::hold(server, calls);
+    asked.times(near)
+}
+
+/// The shortest of what was measured, nanoseconds.
+struct Times {
+    /// On connections that are kept.
+    kept: u64,
+    /// The parts of requests with a connection each; absent over UDP.
+    parts: Option<[Option<u64>; 5]>,
+}
+
+/// A program that is asked.
+struct Asked<'a> {
+    scene: &'a Scene,
+    signed: &'a Signed,
+    row: &'a Row,
+    port: u16,
+}
+
+impl Asked<'_> {
+    fn times(&self, host: &str) -> Times {
+        let kept = number(&self.record(host, &[]), "/outcome/response/min_ns");
+        let parts = self.row.trips.map(|_| {
+            let record = self.record(host, &["--crr"]);
+            let phases = &record["outcome"]["replies"]["phases"];
+            PHASES.map(|name| phases[name]["min_ns"].as_u64())
+        });
+        Times { kept, parts }
+    }
+
+    fn record(&self, host: &str, more: &[&str]) -> Value {
+        let words = self.row.asking(&format!("{host}:{}", self.port), self.signed);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let record = self.scene.record(&[&words[..], &["--force", "-c", REQUESTS, "--warm-up", "0"], more].concat());
+        assert_eq!(counts(&record).answered.to_string(), REQUESTS, "{}: {:?}", self.row.name, counts(&record));
+        record
+    }
+}
+
+/// Runs of one delay.
+struct Series<'a> {
+    row: &'a Row,
+    of: &'static str,
+    runs: usize,
+    right: usize,
+    wrong: Vec<String>,
+    unclear: Vec<String>,
+}
+
+impl<'a> Series<'a> {
+    fn new(row: &'a Row, of: &'static str) -> Self {
+        Self { row, of, runs: 0, right: 0, wrong: Vec::new(), unclear: Vec::new() }
+    }
+
+    /// Holds a run with the delay against one without: each part must be longer by so many delays.
+    fn add(&mut self, plain: &Times, delayed: &Times, expected: [Option<u32>; 5]) {
+        self.runs += 1;
+        let longer = |before: u64, after: u64| (after as f64 - before as f64) / HELD_NS as f64;
+        let mut found = vec![("kept", longer(plain.kept, delayed.kept), Some(1))];
+        if let Some((before, after)) = plain.parts.zip(delayed.parts) {
+            let parts = PHASES.iter().zip(before.into_iter().zip(after)).zip(expected);
+            found.extend(parts.map(|((name, (before, after)), expected)| {
+                let both = before.zip(after).map(|(before, after)| longer(before, after));
+                (*name, both.unwrap_or(if before == after { 0.0 } else { f64::NAN }), expected)
+            }));
+        }
+        let off = |(_, found, expected): &(&str, f64, Option<u32>)| {
+            expected.map_or(0.0, |expected| (found - f64::from(expected)).abs())
+        };
+        let farthest = found.iter().map(off).fold(0.0, f64::max);
+        if farthest <= 0.25 && !found.iter().any(|(_, found, _)| found.is_nan()) {
+            self.right += 1;
+        } else {
+            let told = format!("{}, delay of the {}: {found:.3?}", self.row.name, self.of);
+            if farthest > 0.5 || found.iter().any(|(_, found, _)| found.is_nan()) {
+                self.wrong.push(told);
+            } else {
+                self.unclear.push(told);
+            }
+        }
+    }
+
+    /// What is to be complained about; all is told.
+    fn told(self) -> Vec<String> {
+        let Self { row, of, runs, right, wrong, unclear } = self;
+        if runs == 0 {
+            return Vec::new();
+        }
+        tell(&format!(
+            "{}: a delay of the {of} came out right in {right} of {runs}, wrong in {}",
+            row.name,
+            wrong.len()
+        ));
+        unclear.iter().for_each(|told| tell(told));
+        let too_few = runs - right > runs.div_ceil(20);
+        wrong.into_iter().chain(unclear.into_iter().filter(|_| too_few)).collect()
+    }
+}
