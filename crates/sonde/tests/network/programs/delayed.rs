@@ -71,7 +71,7 @@ fn tried(scene: &Scene, signed: &Signed, row: &Row, runs: usize) -> Vec<String> 
         }
         path.add(&plain, &asked.times(FORWARDED), row.trips.unwrap_or_default().map(Some));
     }
-    [program, path].into_iter().flat_map(|series| series.told()).collect()
+    [program, path].into_iter().flat_map(Series::told).collect()
 }
 
 fn slowed(asked: &Asked<'_>, server: &Server, calls: &str, near: &str) -> Times {
@@ -169,7 +169,9 @@ impl<'a> Series<'a> {
             row.name,
             wrong.len()
         ));
-        unclear.iter().for_each(|told| tell(told));
+        for told in &unclear {
+            tell(told);
+        }
         let too_few = runs - right > runs.div_ceil(20);
         wrong.into_iter().chain(unclear.into_iter().filter(|_| too_few)).collect()
     }
