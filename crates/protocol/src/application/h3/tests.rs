@@ -36,6 +36,7 @@ fn question() -> H3 {
     H3::new(&request, Expected::Any).unwrap()
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "it is one of the answers that a case has")]
 fn answered(status: u16) -> Option<Reply> {
     Some(Reply::answered(Kind(status)))
 }
@@ -275,7 +276,7 @@ impl Played {
                         connection.send_stream(stream).finish().unwrap();
                     }
                     Some(Answer::Reset(error)) => {
-                        connection.send_stream(stream).reset(VarInt::from_u32(error)).unwrap()
+                        connection.send_stream(stream).reset(VarInt::from_u32(error)).unwrap();
                     }
                     Some(Answer::Close(error)) => {
                         connection.close(now, VarInt::from_u32(error), b"no more".to_vec().into());
