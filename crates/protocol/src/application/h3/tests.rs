@@ -129,6 +129,8 @@ proptest! {
 struct Played {
     endpoint: Endpoint,
     connection: Option<(ConnectionHandle, Connection)>,
+    /// The datagram that turns a client away.
+    refusal: Option<Vec<u8>>,
     answers: VecDeque<Answer>,
     /// What has come of each request.
     requests: HashMap<quinn_proto::StreamId, Vec<u8>>,
@@ -181,7 +183,13 @@ impl World {
         let anchor = Anchor::new(TheirInstant::now(), Instant(0));
         let dial = Dial::new(&terms, anchor).unwrap();
         let client = Conversation::begin(&dial, question(), SocketAddr::from(HERE), Instant(0)).unwrap();
-        let server = Played { endpoint, connection: None, answers: answers.to_vec().into(), requests: HashMap::new() };
+        let server = Played {
+            endpoint,
+            connection: None,
+            refusal: None,
+            answers: answers.to_vec().into(),
+            requests: HashMap::new(),
+        };
         let mut world = Self { client, server, anchor, now: Instant(0) };
         world.settle();
         world
@@ -227,7 +235,12 @@ impl Played {
         let mut answer = Vec::new();
         match self.endpoint.handle(now, SocketAddr::from(HERE), None, None, datagram.into(), &mut answer) {
             Some(DatagramEvent::NewConnection(incoming)) => {
-                self.connection = self.endpoint.accept(incoming, now, &mut answer, None).ok();
+                match self.endpoint.accept(incoming, now, &mut answer, None) {
+                    Ok(connection) => self.connection = Some(connection),
+                    Err(error) => {
+                        self.refusal = error.response.map(|response| answer[..response.size].to_vec());
+                    }
+                }
             }
             Some(DatagramEvent::ConnectionEvent(_, event)) => {
                 if let Some((_, connection)) = &mut self.connection {
@@ -292,7 +305,7 @@ impl Played {
     }
 
     fn datagrams(&mut self, now: TheirInstant) -> Vec<Vec<u8>> {
-        let Some((_, connection)) = &mut self.connection else { return Vec::new() };
+        let Some((_, connection)) = &mut self.connection else { return self.refusal.take().into_iter().collect() };
         connection.handle_timeout(now);
         let mut datagrams = Vec::new();
         loop {
