@@ -18,7 +18,9 @@ flock 9
 count=0
 [ ! -f "$STAND_IN/count" ] || read -r count <"$STAND_IN/count"
 count=$((count + 1))
-echo "$count" >"$STAND_IN/count"
+# In one step: a test reads it meanwhile.
+echo "$count" >"$STAND_IN/count.new"
+mv "$STAND_IN/count.new" "$STAND_IN/count"
 # A call is a line, also one whose words hold line ends.
 line=$me
 for word in "$@"; do
