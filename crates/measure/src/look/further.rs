@@ -18,7 +18,7 @@ pub const JUDGED: u32 = 1 + STEPS;
 /// No step is longer.
 const LONGEST: Nanos = Nanos::secs(15);
 
-/// How long one step is, of a look whose usual rounds last for `length`.
+/// The length of one step, of a look whose usual rounds last for `length`.
 pub fn step(length: Nanos) -> Nanos {
     length.min(LONGEST)
 }

@@ -59,7 +59,7 @@ pub enum QuicError {
     /// Nothing comes any more.
     #[error("it says nothing more on the connection")]
     Silent,
-    /// What comes is not as it must be.
+    /// Octets that break the rules of the protocol.
     #[error("it breaks the rules: {0}")]
     Unsound(
         /// The fault.
@@ -246,7 +246,7 @@ impl Session {
         }
     }
 
-    /// What the connection has to say to its endpoint, and what that answers.
+    /// Hands the events of the connection to its endpoint, and back the answers.
     fn pass_on(&mut self) {
         while let Some(event) = self.connection.poll_endpoint_events() {
             if let Some(answer) = self.endpoint.handle_event(self.handle, event) {

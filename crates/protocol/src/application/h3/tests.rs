@@ -132,7 +132,7 @@ struct Played {
     /// The datagram that turns a client away.
     refusal: Option<Vec<u8>>,
     answers: VecDeque<Answer>,
-    /// What has come of each request.
+    /// The octets that have come of each request.
     requests: HashMap<quinn_proto::StreamId, Vec<u8>>,
 }
 

@@ -24,7 +24,7 @@ const AT_ONCE: usize = 4;
 /// Requests of a measurement.
 const REQUESTS: &str = "15";
 
-/// How often each is planted: once, where nobody wants it more often.
+/// Runs of each planted case: once, where nobody wants it more often.
 #[expect(clippy::disallowed_methods, reason = "how often is up to whoever runs the tests")]
 fn runs() -> usize {
     let asked = std::env::var("SONDE_PLANTED").ok().and_then(|text| text.parse().ok());
@@ -158,7 +158,7 @@ impl<'a> Series<'a> {
         }
     }
 
-    /// What is to be complained about; all is told.
+    /// The complaints; all of them are told.
     fn told(self) -> Vec<String> {
         let Self { row, of, runs, right, wrong, unclear } = self;
         if runs == 0 {

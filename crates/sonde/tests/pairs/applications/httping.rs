@@ -23,7 +23,7 @@ fn ours(name: &str, words: &[&str]) -> Said {
     (ended.stdout, ended.stderr, ended.code)
 }
 
-/// What both say to the same words; `None`, said aloud, where the original is not installed.
+/// The output of both for the same words; `None`, said aloud, where the original is not installed.
 fn both(words: &[&str]) -> Option<[Said; 2]> {
     if !Path::new(ORIGINAL).exists() {
         skip::aloud("httping is not installed: our httping was not held against it");
