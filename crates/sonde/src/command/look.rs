@@ -284,7 +284,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The difference between the halves of the usual rounds.
+/// The runs without a pause between the halves of the usual rounds.
 #[derive(Default)]
 struct Between {
     /// The last round before it.
