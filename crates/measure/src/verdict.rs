@@ -78,7 +78,7 @@ pub enum Warning {
     },
     /// A few stalls hold much of the time of a closed loop back to back.
     Stalled {
-        /// How many, how long and how much of the time.
+        /// Their count, length and share of the time.
         stalls: Stalls,
         /// Answers in all, a count.
         answered: u64,

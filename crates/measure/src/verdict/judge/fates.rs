@@ -41,7 +41,7 @@ pub(super) fn fates(
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SentAgain {
     segments: u64,
-    /// Of them those that are known to have been with the peer already.
+    /// The part of them that the peer is known to have had already.
     had_already: u64,
 }
 

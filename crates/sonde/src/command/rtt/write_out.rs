@@ -144,7 +144,7 @@ pub struct Writing {
 }
 
 impl Writing {
-    /// Of requests of `application` to `peer`.
+    /// A writer of requests that ask `application` at `peer`.
     pub fn new(template: Template, peer: SocketAddr, application: Application) -> Self {
         Self { template, peer, application }
     }

@@ -143,7 +143,7 @@ struct Place {
 }
 
 impl Place {
-    /// Of `-g URL`, of `-h HOST` with its `-p PORT`, or of the word that is no option, which is either.
+    /// The place that `-g URL`, `-h HOST` with its `-p PORT`, or the word that is no option names; that word is either.
     fn of(given: &Given<Key>) -> Result<Self, Answer> {
         let words = [given.text(Key::Url), given.text(Key::Host), given.operands.first().map(String::as_str)];
         let word = match words.iter().flatten().collect::<Vec<_>>().as_slice() {
