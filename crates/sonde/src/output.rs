@@ -46,10 +46,14 @@ enum ResultStream {
 impl Output {
     /// An output with the colours asked for; `quiet` leaves notes and progress out, `verbose` nothing.
     pub fn new(color: ColorChoice, quiet: bool, verbose: bool) -> Self {
+        let is_dumb = variable("TERM").is_some_and(|kind| kind == "dumb");
+        // Where `CI` is set, anstream takes any terminal for one that obeys, even one that is said to obey nothing.
+        let is_forced = variable("CLICOLOR_FORCE").is_some_and(|value| !value.is_empty());
+        let color = if color == ColorChoice::Auto && is_dumb && !is_forced { ColorChoice::Never } else { color };
         color.write_global();
         // Colours are stripped where they are not wanted when the text is written.
         let style = Style { width: width(), colour: true, verbose, ascii: is_ascii_locale(variable) };
-        let wipes = io::stderr().is_terminal() && variable("TERM").is_none_or(|kind| kind != "dumb");
+        let wipes = io::stderr().is_terminal() && !is_dumb;
         Self { quiet, wipes, style, state: Mutex::default() }
     }
 

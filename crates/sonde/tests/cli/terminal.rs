@@ -16,12 +16,17 @@ fn on_terminal(words: &[&str]) -> OsSession {
 }
 
 fn on_terminal_of_kind(kind: &str, words: &[&str]) -> OsSession {
+    in_environment(&[("TERM", kind)], words)
+}
+
+/// With these variables and no others that say something of colours or letters.
+fn in_environment(variables: &[(&str, &str)], words: &[&str]) -> OsSession {
     let prepared = sonde(words);
     let mut command = Command::new(prepared.get_program());
-    command.args(prepared.get_args()).env("TERM", kind);
-    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "SONDE_COLOR", "LC_ALL", "LC_CTYPE", "LANG"] {
+    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "CI", "SONDE_COLOR", "LC_ALL", "LC_CTYPE", "LANG"] {
         command.env_remove(name);
     }
+    command.args(prepared.get_args()).envs(variables.iter().copied());
     let mut session = Session::spawn(command).unwrap();
     session.set_expect_timeout(Some(Duration::from_mins(1)));
     session
@@ -49,10 +54,15 @@ fn progress_is_shown_and_wiped() {
     assert_eq!(exited(status), 0);
 }
 
-#[test]
-fn a_terminal_that_obeys_nothing_gets_text_alone() {
-    let (text, _) = rest(on_terminal_of_kind("dumb", &["rtt", "-t", "1.2", "--warm-up", "0", "--no-stamps"]));
-    assert!(!text.contains('\u{1b}') && text.contains("round trips"), "{text}");
+/// Also on a machine that builds and tests for others, which is known by `CI`; but not against who forces colours.
+#[test_case(&[], false; "of a person")]
+#[test_case(&[("CI", "true")], false; "of a machine that tests")]
+#[test_case(&[("CLICOLOR_FORCE", "1")], true; "of who forces colours")]
+fn a_terminal_that_obeys_nothing_gets_text_alone(more: &[(&str, &str)], coloured: bool) {
+    let words = ["rtt", "-t", "1.2", "--warm-up", "0", "--no-stamps"];
+    let (text, _) = rest(in_environment(&[&[("TERM", "dumb")], more].concat(), &words));
+    assert_eq!(text.contains('\u{1b}'), coloured, "{text}");
+    assert!(!text.contains("\u{1b}[2K") && text.contains("round trips"), "{text}");
 }
 
 #[test]
