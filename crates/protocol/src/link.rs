@@ -26,6 +26,13 @@ pub trait Link {
         None
     }
 
+    /// True where one more request may be out beside `out` that are waited for: a peer may say how many it takes at once. Beside none one may
+    /// always be. Asked before [`Link::ready`].
+    #[inline]
+    fn has_room(&mut self, _out: u64) -> bool {
+        true
+    }
+
     /// How long send calls have waited for room since this was last asked: a socket whose buffer is full keeps the caller,
     /// who would otherwise be taken for slow. Zero where sends do not wait.
     fn held(&mut self) -> Nanos {

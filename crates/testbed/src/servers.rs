@@ -23,6 +23,16 @@ pub struct Server {
     pub folder: tempfile::TempDir,
 }
 
+impl Server {
+    /// The same at another port of its own, once it listens there over TCP too: a server that listens at its first port may not have come
+    /// to its second one.
+    #[must_use]
+    pub fn at(self, port: u16) -> Self {
+        self.running.until_it_listens(Carrier::Tcp, port);
+        Self { port, ..self }
+    }
+}
+
 /// The host that servers are started on.
 pub struct Place<'a> {
     bind: &'static str,

@@ -772,6 +772,11 @@ impl<S: Speech> Link for Framed<S> {
     }
 
     #[inline]
+    fn has_room(&mut self, out: u64) -> bool {
+        out == 0 || self.speech.most_at_once().is_none_or(|most| out < u64::from(most))
+    }
+
+    #[inline]
     fn ready(&mut self) -> Result<(), Fault> {
         self.numbered += 1;
         if self.door.anew.is_some() {

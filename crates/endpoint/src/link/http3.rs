@@ -467,6 +467,10 @@ impl Link for Http3 {
         self.came.take().unwrap_or_else(Monotonic::now)
     }
 
+    fn has_room(&mut self, out: u64) -> bool {
+        out == 0 || self.conversation.has_room()
+    }
+
     fn ready(&mut self) -> Result<(), Fault> {
         self.numbered += 1;
         if self.door.anew.is_some() {

@@ -8,7 +8,7 @@
 //! Where it has nothing more to answer, or ends by an error, the connection ends at once, with its words.
 //!
 //! A response in time is an answer as in [`super::http`]. A stream that the server resets is refused by the name of the error:
-//! `REFUSED_STREAM` where more are out at once than its `SETTINGS_MAX_CONCURRENT_STREAMS` allows (nginx: 128). Of gRPC every status is an answer,
+//! `REFUSED_STREAM` where more are out at once than its `SETTINGS_MAX_CONCURRENT_STREAMS` allows (nginx: 128), as in a volley. Of gRPC every status is an answer,
 //! also `UNIMPLEMENTED` of a server without health checks, `NOT_FOUND` of a service that has none, and `NOT_SERVING`; `UNAVAILABLE` and
 //! `RESOURCE_EXHAUSTED` are refusals.
 //!
@@ -89,6 +89,8 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const SET: &[u8] = &[0, 1, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 4, 0x7F, 0xFF, 0xFF, 0xFF, 0, 6, 0, 1, 0, 0];
 /// The setting of the server that says how much of a request goes at once.
 const INITIAL_WINDOW_SIZE: &[u8] = &[0, 4];
+/// The setting of the server that says how many streams may be open at once.
+const MAX_CONCURRENT_STREAMS: &[u8] = &[0, 3];
 /// The window of a connection and of a stream before anything is said of it, octets (RFC 9113 section 6.9.2).
 const WINDOW: u32 = 65_535;
 /// The most that a window can be.
@@ -143,6 +145,8 @@ pub struct H2 {
     /// Octets of the request's body.
     body: usize,
     is_open: bool,
+    /// The most streams that may be open at once, where the server has said so.
+    at_once: Option<u32>,
     /// Responses whose heads were read.
     streams: Vec<Stream>,
     /// The highest stream that has ended.
@@ -244,6 +248,7 @@ impl H2 {
             words,
             body: body.len(),
             is_open: false,
+            at_once: None,
             streams: Vec::new(),
             ended: 0,
             leaving: None,
@@ -273,7 +278,10 @@ impl H2 {
             (frame::RST_STREAM, true) => Ok(self.reset(&frame)),
             (frame::PING, true) if frame.has(frame::ACK) => Ok(self.pong(&frame)),
             (frame::PING, true) => self.acknowledge(&frame, frame.payload),
-            (frame::SETTINGS, true) if !frame.has(frame::ACK) => self.acknowledge(&frame, &[]),
+            (frame::SETTINGS, true) if !frame.has(frame::ACK) => {
+                self.limit(&frame);
+                self.acknowledge(&frame, &[])
+            }
             _ => Ok(self.passed(&frame)),
         }
     }
@@ -294,9 +302,17 @@ impl H2 {
                 return Ok(Taken::declined(frame.octets(), words.as_bytes()));
             }
         }
+        self.limit(frame);
         self.is_open = true;
         frame::write(&mut self.answer, frame::SETTINGS, frame::ACK, 0, &[]);
         Ok(Taken { octets: frame.octets(), came: Came::Opened })
+    }
+
+    /// Keeps what the server's settings say of streams at once; the last word of it holds.
+    fn limit(&mut self, frame: &Frame<'_>) {
+        let settings = frame.payload.chunks_exact(6);
+        let said = settings.filter_map(|setting| setting.strip_prefix(MAX_CONCURRENT_STREAMS).and_then(frame::word));
+        self.at_once = said.map(|(most, _)| most).last().or(self.at_once);
     }
 
     fn acknowledge(&mut self, frame: &Frame<'_>, payload: &[u8]) -> Result<Taken, &'static str> {
@@ -424,7 +440,7 @@ impl Speech for H2 {
     }
 
     fn begin(&mut self) {
-        (self.is_open, self.ended, self.leaving) = (false, 0, None);
+        (self.is_open, self.at_once, self.ended, self.leaving) = (false, None, 0, None);
         (self.consumed, self.answers) = (0, 0);
         self.answer.clear();
         self.streams.clear();
@@ -450,6 +466,12 @@ impl Speech for H2 {
 
     fn mark_bits(&self) -> u32 {
         if self.asked == Asked::Ping { u32::BITS } else { BITS }
+    }
+
+    #[inline]
+    fn most_at_once(&self) -> Option<u32> {
+        // Pings have no streams.
+        self.at_once.filter(|_| self.asked != Asked::Ping)
     }
 
     fn interleaves(&self) -> bool {

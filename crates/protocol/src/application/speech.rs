@@ -46,6 +46,11 @@ pub trait Speech {
         false
     }
 
+    /// The most requests that the server takes at once on this connection; absent where it has said nothing of it.
+    fn most_at_once(&self) -> Option<u32> {
+        None
+    }
+
     /// Takes what it can of `octets`, which come next on the connection, and says what they were. Taking none of them asks for more.
     fn take(&mut self, octets: &[u8]) -> Taken;
 

@@ -105,6 +105,11 @@ impl Speech for Talk {
     }
 
     #[inline]
+    fn most_at_once(&self) -> Option<u32> {
+        each!(self, speech => speech.most_at_once())
+    }
+
+    #[inline]
     fn take(&mut self, octets: &[u8]) -> Taken {
         each!(self, speech => speech.take(octets))
     }

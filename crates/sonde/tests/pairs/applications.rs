@@ -1,6 +1,7 @@
 //! Programs at work, asked in their own protocols: the real ones where they are installed, and played ones that do what real ones only
 //! do on bad days.
 
+mod at_once;
 mod httping;
 mod loaded;
 mod looked;

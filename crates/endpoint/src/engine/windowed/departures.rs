@@ -39,6 +39,14 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
                 } else {
                     None
                 };
+                let lane = &mut self.lanes[turn];
+                lane.full = !self.links[turn].has_room(lane.requests.waiting());
+                if lane.full {
+                    if self.open {
+                        self.hold(Held::Cap, *now);
+                    }
+                    break;
+                }
                 if self.held.is_some() {
                     self.release(*now);
                 }

@@ -28,6 +28,8 @@ pub(super) struct Lane<'a, W> {
     /// Requests that were recorded and answered in time.
     pub answered: u64,
     pub blocked: bool,
+    /// True where the peer takes no more at once.
+    pub full: bool,
     /// The ordinal behind the newest request that has its end: what was lost before it does not hold up those after it, where
     /// a gap bounds the wait.
     pub settled: u64,
@@ -89,6 +91,7 @@ impl<'a, W: Wire> Lane<'a, W> {
             sequence: Sequence::default(),
             answered: 0,
             blocked: false,
+            full: false,
             settled: 0,
             trails: false,
             marker: None,
@@ -96,6 +99,11 @@ impl<'a, W: Wire> Lane<'a, W> {
             together: Together { messages: vec![1; room], ..Together::default() },
             lengths: Lengths::Fixed,
         }
+    }
+
+    /// True where neither its link nor its peer keeps the next message back.
+    pub fn takes(&self) -> bool {
+        !self.blocked && !self.full
     }
 
     /// Recording starts at `start`.

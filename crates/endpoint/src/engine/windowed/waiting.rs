@@ -13,13 +13,13 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
     /// When the next departure that fits its window is due, and on which lane; `None` when each waits for room.
     fn next_due(&self) -> Option<(Instant, usize)> {
         if self.volley.is_some() {
-            let turn = self.turn_of_volley().filter(|turn| !self.lanes[*turn].blocked)?;
+            let turn = self.turn_of_volley().filter(|turn| self.lanes[*turn].takes())?;
             return self.lanes[turn].due.peek().map(|due| (due, turn));
         }
         self.lanes
             .iter()
             .enumerate()
-            .filter(|(turn, lane)| !lane.blocked && (lane.requests.waiting() < self.window || !self.asks_next(*turn)))
+            .filter(|(turn, lane)| lane.takes() && (lane.requests.waiting() < self.window || !self.asks_next(*turn)))
             .filter_map(|(turn, lane)| lane.due.peek().map(|due| (due, turn)))
             .min()
     }
@@ -27,7 +27,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
     /// Waits until something comes, something is due, or something else has to be looked at.
     pub(super) fn wait(&mut self, now: Instant, edges: &Edges) -> Result<(), Ended> {
         // What ended by its timeout has made room.
-        if !self.scheduled && self.turn_of_volley().is_some_and(|turn| !self.lanes[turn].blocked) {
+        if !self.scheduled && self.turn_of_volley().is_some_and(|turn| self.lanes[turn].takes()) {
             return Ok(());
         }
         let gap = self.gap.filter(|_| self.budget > 0).map_or(Instant::NEVER, |gap| gap.end(self.sent));

@@ -23,6 +23,24 @@ fn h2() -> H2 {
     H2::new(&request("GET", "/"), Expected::Any, false).unwrap()
 }
 
+/// The last word of it holds, of a connection for itself; pings are none.
+#[test]
+fn the_server_says_how_many_it_takes_at_once() {
+    let settings = |most: u8| frame(frame::SETTINGS, 0, 0, &[0, 4, 0, 1, 0, 0, 0, 3, 0, 0, 0, most]);
+    for (mut h2, counts) in [(h2(), true), (H2::ping(), false)] {
+        h2.begin();
+        assert_eq!(h2.most_at_once(), None);
+        for most in [100, 0, 7] {
+            h2.take(&settings(most));
+            assert_eq!(h2.most_at_once(), Some(u32::from(most)).filter(|_| counts));
+        }
+        h2.take(&frame(frame::SETTINGS, 0, 0, &[]));
+        assert_eq!(h2.most_at_once(), Some(7).filter(|_| counts));
+        h2.begin();
+        assert_eq!(h2.most_at_once(), None);
+    }
+}
+
 fn health() -> H2 {
     H2::health("db1", "", false).unwrap()
 }

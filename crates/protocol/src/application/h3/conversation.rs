@@ -73,6 +73,8 @@ enum End {
 pub struct Conversation {
     session: Session,
     question: H3,
+    /// The stream of the next request, where it is open already.
+    next: Option<StreamId>,
     out: VecDeque<Out>,
     theirs: Vec<Theirs>,
     heard: VecDeque<Heard>,
@@ -91,6 +93,7 @@ impl Conversation {
         Ok(Self {
             session: dial.begin(peer, now)?,
             question,
+            next: None,
             out: VecDeque::new(),
             theirs: Vec::new(),
             heard: VecDeque::new(),
@@ -159,12 +162,19 @@ impl Conversation {
         self.session.facts()
     }
 
+    /// True where one more request may be asked now. QUIC tells that only by a stream that is opened: it is kept for the next one.
+    pub fn has_room(&mut self) -> bool {
+        self.next = self.next.or_else(|| self.session.connection.streams().open(Dir::Bi));
+        self.next.is_some()
+    }
+
     /// Asks request `number`: its datagrams are the next.
     ///
     /// # Errors
     /// A server that has no room for it.
     pub fn ask(&mut self, number: u64) -> Result<(), Unasked> {
-        let stream = self.session.connection.streams().open(Dir::Bi).ok_or(Unasked::NoStream)?;
+        let opened = self.next.take().or_else(|| self.session.connection.streams().open(Dir::Bi));
+        let stream = opened.ok_or(Unasked::NoStream)?;
         let mut sending = self.session.connection.send_stream(stream);
         let whole = sending.write(&self.question.request).is_ok_and(|written| written == self.question.request.len());
         if !whole || sending.finish().is_err() {

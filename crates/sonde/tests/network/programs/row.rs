@@ -113,9 +113,7 @@ pub const ROWS: &[Row] = &[
             let (certificate, key) = (signed.text("server.pem"), signed.text("server.key"));
             let port = testbed::port::free();
             let words = ["--tls-cert-file", &certificate, "--tls-key-file", &key, "--tls-auth-clients", "no"];
-            let mut server = place.redis(&[&words[..], &["--tls-port", &port.to_string()]].concat())?;
-            server.port = port;
-            Some(vec![server])
+            one(place.redis(&[&words[..], &["--tls-port", &port.to_string()]].concat()).map(|server| server.at(port)))
         },
         url: "rediss://HOST",
         words: &["--ca", "CA"],
@@ -235,8 +233,7 @@ fn resolvers(place: &Place<'_>, signed: &Signed, setting: &str) -> Option<Vec<Se
          forward-addr: 127.0.0.1@{}\n",
         behind.port
     );
-    let mut asked = place.unbound(Carrier::Tcp, &more)?;
-    asked.port = port;
+    let asked = place.unbound(Carrier::Tcp, &more)?.at(port);
     Some(vec![behind, asked])
 }
 

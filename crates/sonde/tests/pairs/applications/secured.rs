@@ -21,11 +21,9 @@ pub(super) fn good() -> Signed {
 
 fn redis_of(signed: &Signed) -> Option<Server> {
     let (certificate, key) = (signed.text("server.pem"), signed.text("server.key"));
-    let port = testbed::port::free().to_string();
+    let port = testbed::port::free();
     let words = ["--tls-cert-file", &certificate, "--tls-key-file", &key, "--tls-auth-clients", "no"];
-    let mut server = real::redis(&[&words[..], &["--tls-port", &port]].concat())?;
-    server.port = port.parse().unwrap();
-    Some(server)
+    Some(real::redis(&[&words[..], &["--tls-port", &port.to_string()]].concat())?.at(port))
 }
 
 #[test_case("TLSv1.2", "TLS 1.2")]
@@ -91,7 +89,8 @@ fn unbound_is_asked() {
     let more = format!(
         " interface: 127.0.0.1@{port}\n tls-port: {port}\n tls-service-pem: \"{certificate}\"\n tls-service-key: \"{key}\"\n"
     );
-    let Some(_server) = real::unbound(Carrier::Tcp, &more) else { return };
+    let Some(server) = real::unbound(Carrier::Tcp, &more) else { return };
+    let _server = server.at(port);
     let url = format!("dns+tls://127.0.0.1:{port}/a.test");
     all_answered(&url, &["--ca", &signed.text("ca.pem")], "dns+tls", "A a.test", "NOERROR", Some(42));
 }
@@ -104,7 +103,8 @@ fn unbound_is_asked_over_https() {
     let more = format!(
         " interface: 127.0.0.1@{port}\n https-port: {port}\n tls-service-pem: \"{certificate}\"\n tls-service-key: \"{key}\"\n"
     );
-    let Some(_server) = real::unbound(Carrier::Tcp, &more) else { return };
+    let Some(server) = real::unbound(Carrier::Tcp, &more) else { return };
+    let _server = server.at(port);
     let at = format!("dns+https://127.0.0.1:{port}");
     all_answered(&format!("{at}/a.test"), &["--ca", &ca], "dns+https", "A a.test", "NOERROR", None);
     all_answered(&format!("{at}/a.test"), &["--ca", &ca, "--window", "16"], "dns+https", "A a.test", "NOERROR", None);
