@@ -259,7 +259,7 @@ fn of_sixty_hosts_those_that_hang_anywhere_cost_their_own_cells_and_a_bounded_ti
     let begun = Monotonic::now();
     let (code, run, said) = lab.run(&[&plan, "--patience", "3s"]);
     // Bounded by what is waited for, not by how long they would hang: 600 s each.
-    assert!(Monotonic::now().since(begun).unwrap() < Nanos::secs(120));
+    assert!(Monotonic::now().since(begun).unwrap() < Nanos::secs(300));
     assert_eq!(code, Some(3), "{said}");
     let lost = lost(&run);
     let reasons =
