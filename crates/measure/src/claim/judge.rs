@@ -13,7 +13,7 @@ use crate::comparison::{Design, Interval, LOOKS, Look, Rule, Runs};
 use crate::statistics::paired::{self, Estimate};
 use crate::study::figure::Figure;
 
-/// What the runs of a measurement have of a figure.
+/// The numbers that a measurement's runs have for a figure.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
     /// Each run's number, in the order of blocks, in the unit of the figure; absent where a run has none.
@@ -22,7 +22,7 @@ pub struct Series {
     pub sent: Vec<u64>,
 }
 
-/// What may be said of a claim.
+/// The verdict on a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -44,22 +44,23 @@ impl ClaimVerdict {
     }
 }
 
-/// What the runs say of a claim.
+/// A claim's verdict with the numbers behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClaimFinding {
-    /// What may be said.
+    /// The verdict.
     pub verdict: ClaimVerdict,
     /// Median over the runs of the left figure, in its unit; absent where none has it.
     pub left: Option<f64>,
-    /// The same of the right figure without its factor, in its unit; absent of a bound.
+    /// The same of the right figure without its factor, in the unit of the figure; absent of a bound.
     pub right: Option<f64>,
     /// Runs that have the figure, of the left measurement and of the right one, a count; twice the left one's of a bound.
     pub runs: (u32, u32),
-    /// How many times the right side the left side is, without unit, with the interval by which it was judged; absent where a number is
-    /// not above 0.
+    /// The left side as a multiple of the right side, without unit, with the interval by which it was judged; absent where a number is not
+    /// above 0.
     pub ratio: Option<Interval>,
-    /// How much more the left side is than the right side, in the unit of the figure, with its interval; present where there is no ratio.
+    /// The left side less the right side, in the unit of the figure, with the interval by which it was judged; present where there is no
+    /// ratio.
     pub difference: Option<Interval>,
     /// Probability, 0 to 1, that the interval leaves out: its part of what all claims and looks have together.
     pub left_out: f64,
@@ -80,10 +81,13 @@ pub fn looks(most: u32) -> [Look; 3] {
 /// last that was reached. What ended between two looks is judged by the last one's part, which is untouched then.
 pub fn settle(claims: &[Claim], looks: &[Look], runs: u32, of: &dyn Fn(&Term) -> Series) -> Vec<ClaimFinding> {
     let judged = |claim: &Claim| {
-        let (left, right) = (of(&claim.left), match &claim.right {
-            Right::Times(_, term) => Some(of(term)),
-            Right::Bound(_) => None,
-        });
+        let (left, right) = (
+            of(&claim.left),
+            match &claim.right {
+                Right::Times(_, term) => Some(of(term)),
+                Right::Bound(_) => None,
+            },
+        );
         let at = |runs: u32| {
             let rule = Rule::after(Design::Triples, looks, runs);
             claim.judged(&left.upto(runs), right.as_ref().map(|right| right.upto(runs)).as_ref(), rule, claims.len())

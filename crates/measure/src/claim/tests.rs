@@ -55,7 +55,8 @@ fn a_fault_has_its_place(text: &str, at: std::ops::Range<usize>, what: &str) {
 #[test]
 fn no_text_is_more_than_a_fault() {
     let mut rng = Rng::with_seed(1);
-    let parts = ["p50", "(", ")", "a", " ", ">", "<", "within ", "10", "%", " of ", "×", "1.5", "ms", "loss", "µ", "\u{0}"];
+    let parts =
+        ["p50", "(", ")", "a", " ", ">", "<", "within ", "10", "%", " of ", "×", "1.5", "ms", "loss", "µ", "\u{0}"];
     for _ in 0..20_000 {
         let text: String = (0..rng.usize(0..14)).map(|_| parts[rng.usize(..parts.len())]).collect();
         if let Err(fault) = text.parse::<Claim>() {
@@ -137,7 +138,9 @@ fn a_world_for_or_against_a_claim_is_told_as_it_is(text: &str, times: f64, holds
         let all = world(&mut rng, &[(100e3 * times, 0.03), (100e3, 0.05)], 12);
         let found = verdicts(&claims, &["a", "b"], &all, 12)[0];
         match found.verdict {
-            ClaimVerdict::Holds | ClaimVerdict::DoesNotHold if (found.verdict == ClaimVerdict::Holds) == holds => right += 1,
+            ClaimVerdict::Holds | ClaimVerdict::DoesNotHold if (found.verdict == ClaimVerdict::Holds) == holds => {
+                right += 1
+            }
             ClaimVerdict::Holds | ClaimVerdict::DoesNotHold => wrong += 1,
             _ => {}
         }

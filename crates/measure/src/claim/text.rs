@@ -21,7 +21,7 @@ pub struct ClaimError {
     pub at: Range<usize>,
     /// The fault.
     pub what: String,
-    /// What to write instead.
+    /// The form to write instead.
     pub hint: String,
     /// The word that names no figure, where that is the fault.
     pub unknown: Option<String>,
@@ -208,7 +208,8 @@ impl<'a> Reader<'a> {
         }
         self.at = self.text.len();
         let said = self.text[from..].trim();
-        let bound = bound(left.figure, said).map_err(|(what, hint)| ClaimError::new(from..self.text.len(), what, hint))?;
+        let bound =
+            bound(left.figure, said).map_err(|(what, hint)| ClaimError::new(from..self.text.len(), what, hint))?;
         Ok(Right::Bound(bound))
     }
 }
