@@ -63,7 +63,12 @@ pub(super) fn render(page: &mut Page, study: &StudyDocument, title: Option<&str>
     }
     page.gap();
     for setting in &study.settings {
-        page.paragraph(INDENT, &Piece::new(format!("{}:", setting.name), Tone::Strong), INDENT * 3, &setting.command.join(" "));
+        page.paragraph(
+            INDENT,
+            &Piece::new(format!("{}:", setting.name), Tone::Strong),
+            INDENT * 3,
+            &setting.command.join(" "),
+        );
     }
     page.gap();
     if let Some(last) = looks.last().filter(|last| study.blocks < last.runs && super::made(study).is_none()) {
