@@ -4,9 +4,10 @@
 //! between the ends. The process is this very program, called through a command prefix; so what works here works where the
 //! prefix leads to another host.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
@@ -21,6 +22,7 @@ use measure::unit::Nanos;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::own;
+use crate::transport::ssh::quoted;
 
 /// How often a run is looked after while it goes on.
 const LOOK: Nanos = Nanos::millis(10);
@@ -28,10 +30,12 @@ const LOOK: Nanos = Nanos::millis(10);
 const GRACE: Nanos = Nanos::secs(5);
 
 /// Who makes the runs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Runner {
     /// The words in front of the measuring command, which lead to the program elsewhere; none: this very program.
     pub prefix: Vec<OsString>,
+    /// True where a shell elsewhere reads the words behind the prefix, as behind `ssh HOST`.
+    pub by_shell: bool,
 }
 
 /// What became of a run.
@@ -46,7 +50,19 @@ pub enum Run {
 impl Runner {
     /// Runs of this very program on this host.
     pub fn here() -> Self {
-        Self { prefix: Vec::new() }
+        Self::default()
+    }
+
+    /// Runs of the program that `prefix` leads to; behind `ssh` each word is quoted for the shell there.
+    pub fn by(prefix: Vec<String>) -> Self {
+        let program = prefix.first().and_then(|program| Path::new(program).file_name());
+        let by_shell = program == Some(OsStr::new("ssh"));
+        Self { prefix: prefix.into_iter().map(OsString::from).collect(), by_shell }
+    }
+
+    /// Runs by the `sonde` of `host`, a destination of ssh, which asks nothing at the terminal.
+    pub fn over_ssh(host: &str) -> Self {
+        Self::by(["ssh", "-o", "BatchMode=yes", "--", host, own::NAME].map(str::to_owned).to_vec())
     }
 
     /// Makes one run of `words` (a measuring command and its options) and waits for it, at most for `most`; `stop` has it end
@@ -64,9 +80,11 @@ impl Runner {
             command.args(prefix);
             command
         });
+        let words = words.iter().map(String::as_str).chain(["--json", "--quiet"]);
+        let words: Vec<String> =
+            if self.by_shell { words.map(quoted).collect() } else { words.map(str::to_owned).collect() };
         command
             .args(words)
-            .args(["--json", "--quiet"])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -156,7 +174,7 @@ mod tests {
 
     fn shell(script: &str) -> Runner {
         // The words behind the script are its arguments, which it need not look at.
-        Runner { prefix: ["sh", "-c", script, "run"].map(OsString::from).to_vec() }
+        Runner::by(["sh", "-c", script, "run"].map(str::to_owned).to_vec())
     }
 
     fn failed(run: Run) -> String {
@@ -198,8 +216,21 @@ mod tests {
     }
 
     #[test]
+    fn a_shell_elsewhere_reads_each_word_as_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let ssh = folder.path().join("ssh");
+        // As the real one: its words behind the host are put together, and a shell reads them.
+        std::fs::write(&ssh, "#!/bin/sh\nshift\nexec sh -c \"$*\"\n").unwrap();
+        std::fs::set_permissions(&ssh, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let prefix = [ssh.to_str().unwrap(), "db1", "printf '%s|' >&2"].map(str::to_owned).to_vec();
+        let words = ["rtt", "http://db1/?a=1&b=$(id)", "it's"].map(str::to_owned);
+        let told = failed(Runner::by(prefix).run(&words, Nanos::secs(60), &Stop::default()));
+        assert_eq!(told, "rtt|http://db1/?a=1&b=$(id)|it's|--json|--quiet|");
+    }
+
+    #[test]
     fn a_program_that_is_not_there_is_said() {
-        let runner = Runner { prefix: vec![OsString::from("/nowhere/sonde")] };
+        let runner = Runner::by(vec!["/nowhere/sonde".to_owned()]);
         assert!(failed(runner.run(&[], Nanos::secs(1), &Stop::default())).starts_with("cannot start a run"));
     }
 }

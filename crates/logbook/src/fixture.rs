@@ -24,7 +24,8 @@ use crate::record::{Ended, Instrument, Peer, PeerKind, Question, Record, Target}
 use crate::run::{self, Answer, Cell, Figures, HostSeen, PairCheck, RunDocument, Stage};
 use crate::search::{Probe, SearchDocument};
 use crate::study::{
-    self, AxisDifference, ComparedFigure, Comparison, Place, Setting, Shift, StudyDocument, ThresholdHeld, Trial,
+    self, AxisDifference, ComparedFigure, Comparison, Place, Setting, Shift, StatedClaim, StudyDocument, ThresholdHeld,
+    Trial,
 };
 
 /// The head of a document: its number is the end of its name.
@@ -145,6 +146,13 @@ pub(crate) fn study() -> StudyDocument {
             moved_by: None,
             incomparable: None,
         }],
+        claims: vec![StatedClaim {
+            claim: "p50(--tcp) > 1.5 × p50(--udp)".parse().unwrap(),
+            said: Some("an article".to_owned()),
+            finding: None,
+            unmeasured: Some("no host".to_owned()),
+        }],
+        rerun: None,
         explanation: None,
     }
 }

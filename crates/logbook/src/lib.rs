@@ -5,6 +5,7 @@
 //!
 //! Not here: anything that speaks to a peer, prints, or reads a clock: the moment a record starts is passed in.
 
+pub mod claims;
 pub mod document;
 pub mod event;
 pub mod failure;
@@ -20,6 +21,7 @@ pub mod plan;
 pub mod reach;
 pub mod read;
 pub mod record;
+pub mod rerun;
 pub mod resolution;
 pub mod run;
 pub mod run_comparison;

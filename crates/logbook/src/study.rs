@@ -1,11 +1,13 @@
-//! Several settings measured against each other, as a document of its own: a comparison, a sweep, or the causes of a round trip.
+//! Several settings measured against each other, as a document of its own: a comparison, a sweep, the causes of a round trip, or claims.
 //!
 //! It holds the settings, every trial with its whole record in the order they were made, and what was found: it can be judged
 //! again from it alone. A study that was interrupted holds what it had, and says how it ended: the order of what is missing
 //! follows from its seed. Versions are kept as the record's are; the records within have versions of their own.
 
+use measure::claim::{Claim, ClaimFinding, Series, Term};
 use measure::comparison::{Compared, Design, Look, Rule, Word};
 use measure::method::Method;
+use measure::statistics::loss;
 use measure::study::figure::Figure;
 use measure::study::moves::Worth;
 use measure::study::range::Values;
@@ -13,6 +15,7 @@ use measure::study::threshold::{Held, Threshold};
 use measure::unit::Nanos;
 use measure::why::{Cause, Explanation};
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use crate::document::{Form, Head};
 use crate::failure::Failure;
@@ -45,6 +48,12 @@ pub struct StudyDocument {
     /// What a comparison found: each other side against the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub comparisons: Vec<Comparison>,
+    /// The claims that were stated, in their order, and what the trials say of each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<StatedClaim>,
+    /// The measurement that was made again, where a comparison is of an earlier one with its repetition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rerun: Option<Rerun>,
     /// What explains a round trip; absent where that was not asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
@@ -91,6 +100,16 @@ pub enum Question {
         /// The causes that have a switch: bit k, from 0, of a corner is set where the k-th was moved.
         switches: Vec<Cause>,
     },
+    /// Do these claims hold?
+    Claims {
+        /// The name of the plan that states them.
+        name: String,
+        /// Its subject, in a line; absent where the plan has none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        title: Option<String>,
+        /// The moments at which they are judged: a study ends at the first that settles all.
+        looks: Vec<Look>,
+    },
 }
 
 /// One thing that trials were made of.
@@ -135,6 +154,8 @@ pub enum Place {
     },
     /// Back to back, all switches moved: what an exchange costs at its best.
     Floor,
+    /// A measurement that claims name.
+    Measurement,
     /// No switch moved, and the peer on a CPU of its host.
     PeerCpu {
         /// Which, by its number there.
@@ -156,6 +177,36 @@ pub struct Trial {
     /// Why nothing was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
+}
+
+/// A claim of a study.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StatedClaim {
+    /// The claim.
+    pub claim: Claim,
+    /// The words of somebody else, as of an article; absent where the plan has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said: Option<String>,
+    /// Its verdict by the trials; absent before they are judged, and where it was not measured.
+    pub finding: Option<ClaimFinding>,
+    /// Why it was not measured, where it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unmeasured: Option<String>,
+}
+
+/// An earlier measurement that was made again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Rerun {
+    /// The names of the earlier records, UUIDs.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
+    pub of: Vec<Uuid>,
+    /// Facts of the hosts and their programs that are not as they were, each with what it was and what it is.
+    pub environment: Vec<AxisDifference>,
+    /// Differences between the two methods that the command alone does not show, each a sentence.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<String>,
 }
 
 /// What was found of one side against the first.
@@ -279,6 +330,17 @@ impl StudyDocument {
             Question::Compare { design, looks } => Some(Rule::after(*design, looks, self.blocks)),
             _ => None,
         }
+    }
+
+    /// The series that the whole blocks have of a claim's figure: of the measurement that is named so.
+    pub fn series(&self, term: &Term) -> Series {
+        let Some(setting) = self.settings.iter().position(|setting| setting.name == term.of) else {
+            return Series::default();
+        };
+        let setting = u32::try_from(setting).unwrap_or(u32::MAX);
+        let sent = |record: &Record| record.outcome.as_ref().map(|outcome| loss::sent(&outcome.counts) as f64);
+        let sent = self.numbers_of(setting, &sent).into_iter().map(|sent| sent.unwrap_or(0.0) as u64).collect();
+        Series { values: self.figures_of(setting, term.figure), sent }
     }
 
     /// Trials that were to be made.

@@ -216,7 +216,7 @@ impl Runs {
         compared.change.or(compared.difference)
     }
 
-    fn compared(&self, design: Design, left_out: f64) -> Compared {
+    pub(crate) fn compared(&self, design: Design, left_out: f64) -> Compared {
         let (first, second) = match design {
             Design::Paired => self.first.iter().zip(&self.second).filter_map(|(a, b)| Some(((*a)?, (*b)?))).unzip(),
             Design::Triples | Design::Apart => (of(&self.first), of(&self.second)),

@@ -8,6 +8,7 @@
 
 pub mod answer;
 pub mod authentication;
+pub mod claim;
 pub mod clock;
 pub mod clock_offset;
 pub mod comparison;

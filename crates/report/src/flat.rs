@@ -9,7 +9,7 @@
 mod columnar;
 mod columns;
 mod lines;
-mod markdown;
+pub(crate) mod markdown;
 
 use std::io::{self, Write};
 use std::sync::Arc;

@@ -34,4 +34,5 @@ mod source;
 pub mod strangers;
 pub mod study;
 pub mod text;
+pub mod verdicts;
 pub mod words;

@@ -1,6 +1,8 @@
 //! A study as the screen a person reads: what was set against what, what was found, and how surely.
 
+pub(crate) mod claims;
 pub(crate) mod comparison;
+mod rerun;
 mod sweep;
 pub(crate) mod why;
 
@@ -16,7 +18,13 @@ use crate::number;
 pub fn render(study: &StudyDocument, style: &Style) -> String {
     let mut page = Page::new(*style);
     match &study.question {
-        Question::Compare { .. } => comparison::render(&mut page, study),
+        Question::Compare { .. } => {
+            if let Some(rerun) = &study.rerun {
+                rerun::render(&mut page, study, rerun);
+            }
+            comparison::render(&mut page, study);
+        }
+        Question::Claims { title, looks, .. } => claims::render(&mut page, study, title.as_deref(), looks),
         Question::Sweep { axis, values, figures, methods } => {
             sweep::render(&mut page, study, &sweep::Asked { axis, values: *values, figures, methods });
         }

@@ -17,6 +17,8 @@ pub enum Exit {
     PartlyDone,
     /// A condition that was asked for does not hold (`--strict`).
     Threshold,
+    /// A claim of a study is not shown, and none is shown not to hold.
+    NotShown,
     /// A run with an end was cut short by a signal; what was measured so far was printed.
     CutShort(Signal),
     /// Another program's part was played (`persona`): its own status, which the table below says nothing of.
@@ -31,6 +33,7 @@ impl Exit {
             Self::NothingAnswered => 1,
             Self::Usage => 2,
             Self::PartlyDone => 3,
+            Self::NotShown => 98,
             Self::Threshold => 99,
             Self::CutShort(signal) => 128 + signal.number() as u8,
             Self::Persona(status) => status,
@@ -51,7 +54,8 @@ Exit status:
     1  nothing answered, the peer refused, went away or fell silent (results so far are printed)
     2  error in usage, configuration or permission: nothing was measured
     3  some cells of a plan or trials of a study failed: the output names them
-   99  a requested condition does not hold (--strict, --fail-if)
+   98  a claim of sonde study is not shown, and none is shown not to hold
+   99  a requested condition or a claim does not hold (--strict, --fail-if, study)
   129  ended early by SIGHUP (terminal closed); the partial result is printed
   130  the same by SIGINT (Ctrl-C)
   143  the same by SIGTERM";
@@ -65,6 +69,7 @@ mod tests {
     #[test_case(Exit::NothingAnswered)]
     #[test_case(Exit::Usage)]
     #[test_case(Exit::Threshold)]
+    #[test_case(Exit::NotShown)]
     #[test_case(Exit::CutShort(Signal::Interrupt))]
     #[test_case(Exit::CutShort(Signal::Terminate))]
     #[test_case(Exit::CutShort(Signal::Hangup))]

@@ -7,6 +7,7 @@ pub(super) mod sockets;
 mod word;
 
 pub use sockets::sweep;
+pub(crate) use word::quoted;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::process::{Command, Stdio};
@@ -106,7 +107,7 @@ impl Remote for Ssh {
 
     fn shell(&self, script: &str, arguments: &[&str], patience: Nanos) -> Command {
         let words: Vec<String> =
-            ["sh", "-c", script, "sonde"].into_iter().chain(arguments.iter().copied()).map(word::quoted).collect();
+            ["sh", "-c", script, "sonde"].into_iter().chain(arguments.iter().copied()).map(quoted).collect();
         command_of(&self.ssh(patience), &[words.join(" ")])
     }
 
@@ -128,7 +129,7 @@ impl Transport for Ssh {
     }
 
     fn command(&self, words: &[String]) -> Command {
-        let words: Vec<String> = words.iter().map(|word| word::quoted(word)).collect();
+        let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
         // In the place of the login shell: a signal of the host's side then meets the program itself.
         command_of(&self.ssh(Nanos::secs(CONNECT)), &[format!("exec {}", words.join(" "))])
     }

@@ -59,7 +59,7 @@ fn lost(outcome: &Outcome) -> String {
 }
 
 /// `text` as it is in a cell: what would end it, or would be a mark, a link or a tag, is a sign.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in visible(text).chars() {
         match letter {

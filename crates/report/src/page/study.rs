@@ -1,7 +1,7 @@
 //! A study as a part of a page: a comparison with its sides, words and intervals, or the curve of a sweep; every trial.
 
 use logbook::record::Ended;
-use logbook::study::{Comparison, Question, Setting, StudyDocument, Trial};
+use logbook::study::{Comparison, Question, Setting, StatedClaim, StudyDocument, Trial};
 use measure::comparison::{Design, Interval};
 use measure::study::figure::Figure;
 
@@ -37,6 +37,11 @@ pub(super) fn heading(study: &StudyDocument) -> (String, String) {
             let how = format!("{} · {trials} in {blocks}, in random order", method.join(" "));
             (study::why::answer(study, *interval_ns), how)
         }
+        Question::Claims { name, title, .. } => {
+            let about = title.as_ref().map_or_else(String::new, |title| format!("{title} · "));
+            let how = format!("{about}{trials} in blocks of three runs of each measurement, in random order");
+            (format!("{name} · {}", study::claims::answer(study)), how)
+        }
         _ => ("study".to_owned(), trials),
     }
 }
@@ -48,6 +53,7 @@ pub(super) fn tell(page: &mut Builder, told: &Told<'_>, study: &StudyDocument) {
     if study.ended != Some(Ended::Complete) {
         page.html.element("p", "class=\"early\"", "Ended early. What was found until then stands here.");
     }
+    claims(page, study);
     sides(page, study);
     for (place, comparison) in study.comparisons.iter().enumerate() {
         compared(page, &format!("{id}-{place}"), study, comparison);
@@ -77,6 +83,19 @@ pub(super) fn tell(page: &mut Builder, told: &Told<'_>, study: &StudyDocument) {
         });
     }
     page.html.raw("</article>\n");
+}
+
+/// The verdict on each claim, its numbers, and what was said elsewhere.
+fn claims(page: &mut Builder, study: &StudyDocument) {
+    let row = |claim: &StatedClaim| {
+        let said = claim.said.clone().unwrap_or_default();
+        [claim.claim.to_string(), study::claims::word(claim).to_owned(), study::claims::found(claim), said]
+            .into_iter()
+            .collect::<Row>()
+    };
+    let rows = study.claims.iter().map(row).collect();
+    let head = ["claim", "verdict", "found", "said"].map(str::to_owned).to_vec();
+    Table { caption: "Claims".to_owned(), head, rows, class: "facts" }.tell(&mut page.html);
 }
 
 /// What each side is made by, and the method that makes.

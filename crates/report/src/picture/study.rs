@@ -27,9 +27,9 @@ pub fn runs(study: &StudyDocument) -> Option<Chart> {
     distribution::by_colour(&named, "Percentiles of every run")
 }
 
-/// The settings that are compared, each by its number.
+/// The settings that are compared, or that claims name, each by its number.
 pub fn sides(study: &StudyDocument) -> impl Iterator<Item = (u32, &Setting)> {
-    (0..).zip(&study.settings).filter(|(_, setting)| setting.at == Place::Side)
+    (0..).zip(&study.settings).filter(|(_, setting)| matches!(setting.at, Place::Side | Place::Measurement))
 }
 
 /// How far each quantile of the second side lies from the first's, with intervals.

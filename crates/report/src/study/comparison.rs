@@ -80,7 +80,7 @@ fn letter(side: &Setting) -> &str {
 /// Each side: its letter, its words, and the method they make.
 fn sides(page: &mut Page, study: &StudyDocument) {
     for setting in study.settings.iter().filter(|setting| setting.at == Place::Side) {
-        let words = if study.takes_ns.is_some() {
+        let words = if study.takes_ns.is_some() || study.rerun.is_some() {
             setting.command.join(" ")
         } else {
             number::count(study.trials_of(index(study, setting)).len() as u64, "record", "records")

@@ -20,7 +20,7 @@ use crate::persona;
 fn pages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut pages = ["README.md", "README.ja.md", "docs/tutorial.md"].map(|page| root.join(page)).to_vec();
-    for folder in ["docs/howto", "docs/explain", "docs/ja"] {
+    for folder in ["docs/howto", "docs/explain", "docs/ja", "docs/studies"] {
         let entries = fs::read_dir(root.join(folder)).unwrap();
         pages.extend(entries.map(|entry| entry.unwrap().path()));
     }
@@ -53,7 +53,7 @@ fn of_ours(line: &str) -> Option<String> {
 }
 
 /// Why a command is none that is taken.
-fn refusal(command: &str) -> Option<String> {
+pub(super) fn refusal(command: &str) -> Option<String> {
     let Some(words) = shlex::split(command) else { return Some("a quote is left open".to_owned()) };
     let argv: Vec<OsString> = words.iter().map(OsString::from).collect();
     if persona::asked(&argv).is_some() {

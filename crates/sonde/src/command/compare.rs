@@ -10,6 +10,7 @@ pub mod sides;
 use std::cell::Cell;
 use std::sync::Arc;
 
+use lab::trial::Runner;
 use logbook::document::Head;
 use logbook::event::Line;
 use logbook::moment::Moment;
@@ -24,12 +25,12 @@ use crate::command::compare::corners::Corners;
 use crate::command::compare::judge::{Asked, Differences};
 use crate::command::compare::options::CompareOptions;
 use crate::command::compare::sides::Side;
-use crate::command::deliver;
 use crate::command::rtt::stream::Stream;
 use crate::command::study::axis::differing;
 use crate::command::study::campaign::{Campaign, Course};
 use crate::command::study::trials::{Aim, Planned, plan};
 use crate::command::study::words::Words;
+use crate::command::{claims, deliver};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -82,7 +83,7 @@ struct Live<'a> {
 impl<'a> Live<'a> {
     fn of(options: &'a CompareOptions, sides: Vec<Words>, command: Vec<String>) -> Result<Self, Failure> {
         let corners = match sides.as_slice() {
-            [first, second] if !options.no_moves => corners::between(first, second),
+            [first, second] if !options.no_moves && options.runner_a.is_none() => corners::between(first, second),
             _ => None,
         };
         let differences = sides[1..]
@@ -115,11 +116,13 @@ impl<'a> Live<'a> {
             let runs = options.trials.blocks.unwrap_or(RUNS);
             (runs, plan(words, runs, seed, AIM, budget)?)
         };
+        let runner = |number: usize| [&options.runner_a, &options.runner_b].get(number).copied()?.as_ref();
         let settings = planned.words.iter().zip(&planned.methods).zip(places).enumerate();
         let axes: Vec<&str> = differences[0].iter().map(|difference| difference.axis.as_str()).collect();
         let settings = settings
             .map(|(number, ((words, method), at))| Setting {
-                name: name(number, &at, &axes),
+                name: runner(number)
+                    .map_or_else(|| name(number, &at, &axes), |by| format!("{} by {by}", letter(number))),
                 command: words.words(),
                 method: Some(method.clone()),
                 at,
@@ -129,7 +132,7 @@ impl<'a> Live<'a> {
     }
 
     fn run(self, output: &Arc<Output>) -> Result<Exit, Failure> {
-        let campaign = Campaign::new(output)?;
+        let campaign = Campaign::by(runners(self.options, self.settings.len())?, output)?;
         let mut stream = Stream::open(&self.options.result, output)?;
         let started = now();
         campaign.announce(&self.planned, &[], "--runs");
@@ -199,6 +202,22 @@ impl<'a> Live<'a> {
     }
 }
 
+/// The runner of each side.
+///
+/// # Errors
+/// Runners that lead nowhere, and runners of more sides than two.
+fn runners(options: &CompareOptions, sides: usize) -> Result<Vec<Runner>, Failure> {
+    let runners: Vec<&str> = [&options.runner_a, &options.runner_b].into_iter().flatten().map(String::as_str).collect();
+    if runners.is_empty() {
+        return Ok(vec![Runner::here()]);
+    }
+    if sides != runners.len() {
+        return Err(Failure::usage(format!("--runner-a and --runner-b are for two sides, and there are {sides}"))
+            .hint("compare two sides"));
+    }
+    runners.into_iter().map(|words| claims::runner(Some(words), None)).collect()
+}
+
 /// A study without trials.
 fn empty(
     command: Vec<String>,
@@ -219,6 +238,8 @@ fn empty(
         trials: Vec::new(),
         ended: Some(Ended::Complete),
         comparisons: Vec::new(),
+        claims: Vec::new(),
+        rerun: None,
         explanation: None,
     }
 }
@@ -281,6 +302,9 @@ fn stored(
     command: Vec<String>,
     output: &Arc<Output>,
 ) -> Result<Exit, Failure> {
+    if options.runner_a.is_some() {
+        return Err(Failure::usage("--runner-a: nothing is measured where records are compared").hint("remove it"));
+    }
     if let Some(budget) = options.trials.budget {
         let what = format!("--budget {budget}: nothing is measured where records are compared");
         return Err(Failure::usage(what).hint("remove it"));

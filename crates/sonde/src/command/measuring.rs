@@ -8,6 +8,7 @@ use crate::command::argv;
 use crate::command::everywhere::Everywhere;
 use crate::command::load::{self, options::LoadOptions};
 use crate::command::rtt::{self, options::RttOptions, plan::Plan};
+use crate::command::syn::{self, options::SynOptions};
 use crate::command::throughput::{self, options::ThroughputOptions};
 use crate::failure::Failure;
 
@@ -38,7 +39,15 @@ struct Line {
     #[command(flatten)]
     _everywhere: Everywhere,
     #[command(subcommand)]
-    command: Measuring,
+    command: Trial,
+}
+
+/// A command that a trial is made of.
+#[derive(Debug, Subcommand)]
+enum Trial {
+    #[command(flatten)]
+    Measuring(Measuring),
+    Syn(Box<SynOptions>),
 }
 
 /// The definitions of these commands, as those of a whole command line.
@@ -53,12 +62,13 @@ pub fn definition() -> clap::Command {
 pub fn method_of(words: Vec<String>) -> Result<Method, Failure> {
     let argv = std::iter::once(env!("CARGO_PKG_NAME").to_owned()).chain(words);
     let line = Line::try_parse_from(argv).map_err(|error| match error.kind() {
-        ErrorKind::InvalidSubcommand => Failure::usage("trials are made of rtt, load and throughput"),
+        ErrorKind::InvalidSubcommand => Failure::usage("trials are made of rtt, load, throughput and syn"),
         _ => argv::failure(&error),
     })?;
     match line.command {
-        Measuring::Rtt(options) => rtt::method(&Plan::of(*options)?),
-        Measuring::Load(options) => rtt::method(&load::plan::of(*options)?),
-        Measuring::Throughput(options) => throughput::method(*options),
+        Trial::Measuring(Measuring::Rtt(options)) => rtt::method(&Plan::of(*options)?),
+        Trial::Measuring(Measuring::Load(options)) => rtt::method(&load::plan::of(*options)?),
+        Trial::Measuring(Measuring::Throughput(options)) => throughput::method(*options),
+        Trial::Syn(options) => rtt::method(&syn::plan::Plan::of(*options)?.inner),
     }
 }

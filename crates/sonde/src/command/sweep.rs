@@ -60,6 +60,8 @@ pub fn run(options: &SweepOptions, command: Vec<String>, output: &Arc<Output>) -
         trials: Vec::new(),
         ended: None,
         comparisons: Vec::new(),
+        claims: Vec::new(),
+        rerun: None,
         explanation: None,
     };
     if let (Some(before), Some(file)) = (before, options.resume.as_deref()) {

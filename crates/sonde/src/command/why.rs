@@ -67,6 +67,8 @@ pub fn run(options: &WhyOptions, command: Vec<String>, output: &Arc<Output>) -> 
         trials: Vec::new(),
         ended: None,
         comparisons: Vec::new(),
+        claims: Vec::new(),
+        rerun: None,
         explanation: None,
     };
     make::make(study, &planned, &options.result, output, &mut |study| {

@@ -219,3 +219,27 @@ fn it_ends_early_where_the_answer_is_settled_and_the_document_says_by_which_rule
     assert_eq!(again, figures.iter().map(|figure| figure.compared.clone()).collect::<Vec<_>>());
     assert_eq!(again[0].word, measure::comparison::Word::More);
 }
+
+#[test]
+fn two_builds_are_compared_by_words_that_lead_to_each() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = assert_cmd::cargo::cargo_bin!("sonde").display().to_string();
+    let by_env = format!("env SIDE=b {program}");
+    let words = ["compare", "--size 64", "--size 64", "--with", "-t 200ms --warm-up 0 --no-stamps", "--runs", "2"];
+    let runners = ["--runner-a", &program, "--runner-b", &by_env, "--fail-if", "p99>+5%", "--json"];
+    let found = document(printed(&mut sonde_in(folder.path(), &[&words[..], &runners].concat())).as_bytes());
+    let names: Vec<&str> =
+        found["settings"].as_array().unwrap().iter().map(|side| side["name"].as_str().unwrap()).collect();
+    assert_eq!(names, [format!("A by {program}"), format!("B by {by_env}")]);
+    assert_eq!(found["trials"].as_array().unwrap().len(), 4, "no corner between two builds");
+    let refused = |more: &[&str], said: &str| {
+        let words = [&["compare", "--size 64", "--size 64"], more].concat();
+        sonde(&words).assert().code(2).stderr(contains(said));
+    };
+    refused(&["--runner-a", "x"], "--runner-b");
+    refused(&["--runner-a", "'x", "--runner-b", "y"], "a quote is not closed");
+    refused(&["--size 1", "--runner-a", "x", "--runner-b", "y"], "there are 3");
+    // A program that is not there is what the trials say.
+    let gone = ["compare", "--size 64", "--size 64", "--runner-a", "/nowhere/sonde", "--runner-b", "/nowhere/sonde"];
+    sonde(&gone).assert().code(1).stderr(contains("cannot start a run"));
+}

@@ -24,6 +24,8 @@ use crate::{printed, sonde};
 #[test_case(&["self", "--help"], "self")]
 #[test_case(&["sweep", "--help"], "sweep")]
 #[test_case(&["why", "--help"], "why")]
+#[test_case(&["study", "--help"], "study")]
+#[test_case(&["rerun", "--help"], "rerun")]
 #[test_case(&["runs", "--help"], "runs")]
 #[test_case(&["show", "--help"], "show")]
 #[test_case(&["report", "--help"], "report")]
@@ -67,7 +69,10 @@ fn topics_are_listed_and_printed_and_a_mistyped_one_is_answered_with_the_nearest
         let page = printed(&mut sonde(&[&["help"], &topic.split(' ').collect::<Vec<_>>()[..]].concat()));
         assert!(page.lines().count() > 2 && page.lines().all(|line| line.chars().count() <= 80), "{page}");
     }
-    assert!(printed(&mut sonde(&["help", "exit", "status"])).contains("- 99: a requested condition does not hold"));
+    assert!(
+        printed(&mut sonde(&["help", "exit", "status"]))
+            .contains("- 99: a requested condition or a claim does not hold")
+    );
     assert_eq!(printed(&mut sonde(&["help", "rtt"])), printed(&mut sonde(&["rtt", "--help"])));
     sonde(&["help", "unti"])
         .assert()

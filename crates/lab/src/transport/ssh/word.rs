@@ -1,7 +1,7 @@
 //! Words for a shell elsewhere.
 
 /// `word` so that a POSIX shell reads it as one word, whatever is in it: within single quotes nothing has a meaning but their end.
-pub(super) fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./=:,@%+".contains(&byte);
     if !word.is_empty() && word.bytes().all(plain) {
         return word.to_owned();

@@ -63,6 +63,8 @@ fn sweep(points: &[&str], values: Values, blocks: u32) -> StudyDocument {
         trials,
         ended: Some(Ended::Complete),
         comparisons: Vec::new(),
+        claims: Vec::new(),
+        rerun: None,
         explanation: None,
     }
 }

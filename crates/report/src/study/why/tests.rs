@@ -75,6 +75,8 @@ fn study(blocks: u32) -> StudyDocument {
         budget_ns: None,
         ended: Some(Ended::Complete),
         comparisons: Vec::new(),
+        claims: Vec::new(),
+        rerun: None,
         explanation: Some(explanation()),
     }
 }

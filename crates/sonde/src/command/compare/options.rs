@@ -16,6 +16,7 @@ Examples:
   sonde compare '--wait block' '--wait spin' --with db1   the same except for one setting
   sonde compare 'throughput db1' 'throughput db1 --congestion bbr'
   sonde compare before/ after/ --fail-if 'p99>+5%'   stored records, in CI
+  sonde compare db1 db1 --runner-a ./old/sonde --runner-b ./new/sonde --fail-if 'p99>+5%' --budget 5m
   sonde compare 0199f2ab-1234 last              two runs of a plan, cell by cell
 ";
 
@@ -43,6 +44,12 @@ pub struct CompareOptions {
     /// Options for all live sides; a side overrides them by its own
     #[arg(long, value_name = "WORDS", allow_hyphen_values = true)]
     pub with: Option<String>,
+    /// Words before side A's measuring command that lead to the sonde that measures it: 'ip netns exec a sonde', `build-a/sonde`
+    #[arg(long, value_name = "WORDS", requires = "runner_b")]
+    pub runner_a: Option<String>,
+    /// The same of side B, for two builds or hosts; both sides may have the same words
+    #[arg(long, value_name = "WORDS", requires = "runner_a")]
+    pub runner_b: Option<String>,
     /// How its trials are made
     #[command(flatten)]
     pub trials: TrialOptions,

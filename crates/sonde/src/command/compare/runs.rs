@@ -241,6 +241,7 @@ fn check(options: &CompareOptions) -> Result<(), Failure> {
     deliver::check(&options.result)?;
     let live = [
         ("--with", options.with.is_some()),
+        ("--runner-a", options.runner_a.is_some()),
         ("--runs", options.trials.blocks.is_some()),
         ("--budget", options.trials.budget.is_some()),
     ];

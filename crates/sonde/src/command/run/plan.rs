@@ -218,6 +218,9 @@ fn measure(planned: &PlannedMethod) -> Result<Measure, Failure> {
     let about = |what: &str, hint: &str| {
         Failure::usage(format!("method `{}`: {what}", planned.name)).hint(hint.to_owned()).about(&planned.name)
     };
+    if words.command == "syn" {
+        return Err(about("probes a port", "the methods of a plan are rtt, load and throughput"));
+    }
     if let Some(host) = &words.host {
         return Err(about(&format!("names a host, `{host}`"), "the plan says who measures whom"));
     }

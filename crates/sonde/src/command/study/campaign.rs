@@ -29,7 +29,8 @@ const LONG: Nanos = Nanos::secs(120);
 /// What makes trials.
 #[derive(Debug)]
 pub struct Campaign<'a> {
-    runner: Runner,
+    /// One for each setting in turn; a single one makes all trials.
+    runners: Vec<Runner>,
     stop: Stop,
     interruption: Interruption,
     told: Arc<Mutex<String>>,
@@ -52,13 +53,20 @@ impl<'a> Campaign<'a> {
     /// # Errors
     /// What the system says where it grants no thread, or does not tell which program this is.
     pub fn new(output: &'a Arc<Output>) -> Result<Self, Failure> {
-        let runner = Runner::here();
+        Self::by(vec![Runner::here()], output)
+    }
+
+    /// A campaign whose settings are measured by these runners in turn; one makes all trials.
+    ///
+    /// # Errors
+    /// As of [`Campaign::new`].
+    pub fn by(runners: Vec<Runner>, output: &'a Arc<Output>) -> Result<Self, Failure> {
         let (stop, told) = (Stop::default(), Arc::new(Mutex::new(String::from("nothing was measured yet"))));
         let (asked, line, out) = (stop.clone(), Arc::clone(&told), Arc::clone(output));
         let interruption =
             signal::watch(move || asked.request(), move || out.aside(&format!("so far: {}\n", lock(&line))))
                 .map_err(|error| Failure::usage(format!("cannot wait for signals: {error}")))?;
-        Ok(Self { runner, stop, interruption, told, remark: Mutex::default(), output })
+        Ok(Self { runners, stop, interruption, told, remark: Mutex::default(), output })
     }
 
     /// The signal that ended it, where one did.
@@ -109,7 +117,8 @@ impl<'a> Campaign<'a> {
                 continue;
             }
             self.tell(planned, place, &settings[at].name);
-            let (record, failure) = match self.runner.run(&planned.trial(*turn), planned.most[at], &self.stop) {
+            let runner = &self.runners[at % self.runners.len()];
+            let (record, failure) = match runner.run(&planned.trial(*turn), planned.most[at], &self.stop) {
                 // A run cut short by our own end is no trial: it is shorter than the others.
                 _ if self.stop.requested() => break,
                 Run::Measured(record) => (Some(record), None),

@@ -39,6 +39,8 @@ pub struct Planned {
     pub turns: Vec<Turn>,
     /// Blocks that are compared with each other: they share their source ports.
     stretch: u32,
+    /// Trials are made by the words as they are.
+    as_said: bool,
     /// Decides the order and the ports.
     seed: u64,
     /// How long all should take.
@@ -53,7 +55,21 @@ pub struct Planned {
 /// A setting that its command would refuse, and a budget that cannot be kept.
 pub fn plan(settings: Vec<Words>, blocks: u32, seed: u64, aim: Aim, budget: Option<Nanos>) -> Result<Planned, Failure> {
     let methods = settings.iter().map(Words::method).collect::<Result<Vec<_>, _>>()?;
-    let mut wishes: Vec<Wish> = settings.iter().zip(&methods).map(|(words, method)| wish(words, method, aim)).collect();
+    let wishes: Vec<Wish> = settings.iter().zip(&methods).map(|(words, method)| wish(words, method, aim)).collect();
+    within(settings, wishes, Stretches { blocks, stretch: 1, seed }, budget)
+}
+
+/// Plans trials of these settings, as long as wished where the budget allows.
+///
+/// # Errors
+/// As of [`plan`].
+pub fn within(
+    settings: Vec<Words>,
+    mut wishes: Vec<Wish>,
+    stretches: Stretches,
+    budget: Option<Nanos>,
+) -> Result<Planned, Failure> {
+    let blocks = stretches.blocks;
     if let Some(budget) = budget {
         // On a busy machine each takes longer than is allowed for, and a block that lacks a setting shows nothing: where that leaves
         // room for them at all, a quarter of the budget is kept in hand.
@@ -64,7 +80,7 @@ pub fn plan(settings: Vec<Words>, blocks: u32, seed: u64, aim: Aim, budget: Opti
             wish.length = length;
         }
     }
-    made_of(settings, &wishes, Stretches { blocks, stretch: 1, seed }, budget)
+    made_of(settings, &wishes, stretches, budget)
 }
 
 /// The number of trials of each setting, and their order.
@@ -94,7 +110,30 @@ pub fn made_of(
     let each: Vec<Nanos> = wishes.iter().map(|wish| lengths::whole(std::slice::from_ref(wish), 1)).collect();
     let most = wishes.iter().zip(&methods).map(|(wish, method)| most(wish, method)).collect();
     let turns = stretched(methods.len() as u32, blocks, stretch, seed);
-    Ok(Planned { words, methods, most, each, turns, stretch, seed, takes: lengths::whole(wishes, blocks), budget })
+    let takes = lengths::whole(wishes, blocks);
+    Ok(Planned { words, methods, most, each, turns, stretch, seed, as_said: false, takes, budget })
+}
+
+/// Trials of a single setting, the second of two whose first was measured before, by its words as they are.
+///
+/// # Errors
+/// A method that its command would refuse.
+pub fn again(words: &Words, runs: u32) -> Result<Planned, Failure> {
+    let method = words.method()?;
+    let wish = wish(words, &method, Aim { samples: 1, least: method.stop.after_ns.unwrap_or(MOST) });
+    let each = lengths::whole(std::slice::from_ref(&wish), 1);
+    Ok(Planned {
+        most: vec![most(&wish, &method); 2],
+        words: vec![words.clone(); 2],
+        methods: vec![method; 2],
+        each: vec![each; 2],
+        turns: (0..runs).map(|block| Turn { block, setting: 1 }).collect(),
+        stretch: 1,
+        seed: 0,
+        as_said: true,
+        takes: Nanos(each.0.saturating_mul(runs.into())),
+        budget: None,
+    })
 }
 
 impl Planned {
@@ -102,6 +141,9 @@ impl Planned {
     pub fn trial(&self, turn: Turn) -> Vec<String> {
         let part = self.seed.wrapping_add(u64::from(turn.block / self.stretch.max(1)));
         let setting = turn.setting as usize;
+        if self.as_said {
+            return self.words[setting].words();
+        }
         self.words[setting].trial(&self.methods[setting], Some(SourcePorts::of_part(part)))
     }
 }

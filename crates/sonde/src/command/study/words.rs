@@ -11,7 +11,7 @@ use crate::command::{argv, measuring};
 use crate::failure::Failure;
 
 /// Measuring commands a study may be made of.
-const COMMANDS: [&str; 3] = ["rtt", "load", "throughput"];
+const COMMANDS: [&str; 4] = ["rtt", "load", "throughput", "syn"];
 
 /// Names under which points of the space are known, and what they are here.
 pub const KNOWN: [(&str, &str, &str); 6] = [
@@ -42,7 +42,7 @@ const REFUSED: [(&str, &str); 12] = [
 /// A measuring command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Words {
-    /// `rtt`, `load` or `throughput`.
+    /// `rtt`, `load`, `throughput` or `syn`.
     pub command: String,
     /// The peer as typed.
     pub host: Option<String>,

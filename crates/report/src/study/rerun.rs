@@ -1,0 +1,40 @@
+//! A measurement that was made again: what is different about the hosts comes before what is different about the numbers.
+
+use logbook::study::{Rerun, StudyDocument};
+use measure::comparison::fewest;
+
+use crate::layout::{INDENT, Page, Piece, Tone};
+
+/// The part of the screen before the comparison.
+pub(super) fn render(page: &mut Page, study: &StudyDocument, rerun: &Rerun) {
+    let answer = match rerun.environment.len() {
+        0 => "Nothing that was recorded of the hosts and their programs differs".to_owned(),
+        1 => "1 fact of the hosts or their programs differs".to_owned(),
+        count => format!("{count} facts of the hosts or their programs differ"),
+    };
+    page.answer(&answer);
+    for fact in &rerun.environment {
+        let told = format!("{} → {}", fact.first, fact.second);
+        page.paragraph(INDENT, &Piece::new(format!("{}:", fact.axis), Tone::Strong), INDENT * 2, &told);
+    }
+    for change in &rerun.changes {
+        page.warning(change);
+    }
+    page.paragraph(INDENT, &Piece::default(), INDENT, &scope(study));
+    page.gap();
+}
+
+/// The scope of a comparison with an earlier hour.
+fn scope(study: &StudyDocument) -> String {
+    let runs = [0, 1].map(|setting| study.trials_of(setting).len());
+    let needed = fewest(1, measure::comparison::Design::Apart);
+    let hour = "The two were measured at different hours: a difference may be the hour's, the network's or the hosts'";
+    if runs.into_iter().min() >= Some(needed) {
+        return format!("{hour}.");
+    }
+    format!(
+        "{hour}. {}+{} runs do not say how far two runs of one day lie apart, so no difference can be shown: that takes {needed} records and \
+         {needed} runs.",
+        runs[0], runs[1]
+    )
+}
