@@ -30,8 +30,8 @@ pub struct Settings {
     /// Whether it sends datagrams to whoever asks by one (`-R`, `--full-duplex`, `-d`, `-r`), whose source may be forged. Reports
     /// are sent all the same, to the flows that brought more than those have.
     pub sends_datagrams: bool,
-    /// Whether reports of datagrams tell of latencies to clients that did not ask for them by their clocks (`-e` of a server): a client
-    /// of 2.2 prints its longer lines where they do, asked or not.
+    /// Reports of datagrams tell latencies to clients that did not ask for them by their clocks too. A client of 2.2 prints its longer
+    /// lines where they do.
     pub tells_latencies: bool,
     /// Whom it serves; absent: anybody.
     pub only: Option<IpAddr>,

@@ -53,7 +53,7 @@ fn stream(session: &mut Session, test: &Test, index: usize, sends: bool, stop: &
             Any::File(file) if test.file.is_some() => Any::File(file.once()),
             way => way,
         };
-        Ok(Ready { connection, at_start, way })
+        Ok(Ready { connection, way, at_start })
     });
     ready.map_err(|error| {
         // The server may have said why before.
