@@ -24,11 +24,13 @@ pub enum Signal {
     Quit,
     /// `SIGUSR1`: what a server has done so far.
     User1,
+    /// `SIGALRM`: a driver's "this test is long enough".
+    Alarm,
 }
 
 impl Signal {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Interrupt, Self::Terminate, Self::Hangup, Self::Quit, Self::User1];
+    pub const ALL: [Self; 6] = [Self::Interrupt, Self::Terminate, Self::Hangup, Self::Quit, Self::User1, Self::Alarm];
 
     /// Its number on this system: what a shell adds to 128 for a process that it ended.
     pub fn number(self) -> i32 {
@@ -38,6 +40,7 @@ impl Signal {
             Self::Hangup => libc::SIGHUP,
             Self::Quit => libc::SIGQUIT,
             Self::User1 => libc::SIGUSR1,
+            Self::Alarm => libc::SIGALRM,
         }
     }
 
@@ -49,6 +52,7 @@ impl Signal {
             Self::Hangup => "SIGHUP",
             Self::Quit => "SIGQUIT",
             Self::User1 => "SIGUSR1",
+            Self::Alarm => "SIGALRM",
         }
     }
 

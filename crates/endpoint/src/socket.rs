@@ -82,6 +82,13 @@ fn open(
     Ok(socket)
 }
 
+/// An error where no TCP socket of ours may have this congestion control: better told before a test than by its first socket.
+pub fn check_congestion(name: &str) -> Result<(), EndpointError> {
+    let granted = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))
+        .and_then(|socket| socket.set_tcp_congestion(name.as_bytes()));
+    granted.map_err(|cause| EndpointError::new(Step::Set("congestion control"), "this host", cause))
+}
+
 /// Options that any kind of socket has: buffers, type of service, interface, local address.
 pub fn prepare(socket: &Socket, peer: SocketAddr, options: &SocketOptions) -> Result<(), EndpointError> {
     if let Some(bytes) = options.send_buffer_bytes {

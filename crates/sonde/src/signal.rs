@@ -1,5 +1,6 @@
 //! What a signal means to a command: the first Ctrl-C, SIGTERM or SIGHUP asks for an orderly end, a further Ctrl-C or SIGTERM
-//! ends at once, SIGQUIT asks for the numbers so far, SIGUSR1 a server for what it has done.
+//! ends at once, SIGQUIT asks for the numbers so far, SIGUSR1 a server for what it has done. SIGALRM asks for an end where a command
+//! says so, and else ends the process, as it does by itself.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -33,10 +34,18 @@ struct Watcher {
     seen: Interruption,
     end: Box<dyn Fn(Signal) + Send>,
     interim: Answer,
+    beside: Beside,
+}
+
+/// The meaning of signals that most commands have no use for.
+#[derive(Default)]
+struct Beside {
     /// Done at each SIGHUP, which then is no wish to end.
     reload: Option<Answer>,
     /// Done at each SIGUSR1, which else ends the process.
     counts: Option<Answer>,
+    /// SIGALRM asks for the end too; else it ends the process.
+    alarm: bool,
 }
 
 #[derive(Default)]
@@ -56,7 +65,15 @@ static WATCHED: Mutex<Watched> = Mutex::new(Watched { watcher: None, asked: None
 /// # Errors
 /// What the system says where it grants no thread.
 pub fn watch(end: impl Fn() + Send + 'static, interim: impl Fn() + Send + 'static) -> io::Result<Interruption> {
-    replace(Signals::block()?, move |_| end(), interim, (None, None))
+    replace(Signals::block()?, move |_| end(), interim, Beside::default())
+}
+
+/// The same for a test that SIGALRM ends too. `end` is told by which signal, and may end the process itself.
+///
+/// # Errors
+/// As [`watch`].
+pub fn watch_test(end: impl Fn(Signal) + Send + 'static) -> io::Result<Interruption> {
+    replace(Signals::block()?, end, || {}, Beside { alarm: true, ..Beside::default() })
 }
 
 /// The same for a server that is confined, and to which SIGQUIT means nothing.
@@ -64,7 +81,7 @@ pub fn watch(end: impl Fn() + Send + 'static, interim: impl Fn() + Send + 'stati
 /// # Errors
 /// As [`watch`].
 pub fn watch_confined(confined: &Confined, end: impl Fn() + Send + 'static) -> io::Result<Interruption> {
-    replace(confined.signals(), move |_| end(), || {}, (None, None))
+    replace(confined.signals(), move |_| end(), || {}, Beside::default())
 }
 
 /// The same for one that tells what it has done at each SIGUSR1, and reads its files again at each SIGHUP where it has some.
@@ -77,7 +94,8 @@ pub fn watch_server(
     counts: impl Fn() + Send + 'static,
     reload: Option<Answer>,
 ) -> io::Result<Interruption> {
-    replace(confined.signals(), move |_| end(), || {}, (reload, Some(Box::new(counts))))
+    let beside = Beside { reload, counts: Some(Box::new(counts)), alarm: false };
+    replace(confined.signals(), move |_| end(), || {}, beside)
 }
 
 /// Until a command watches, and for those that never do: a signal that asks for the end is told to `say`, and ends the process.
@@ -89,14 +107,14 @@ pub fn stand_by(say: impl Fn(Signal) + Send + 'static) -> io::Result<()> {
         say(signal);
         end_by(signal)
     };
-    replace(Signals::block()?, end, || end_by(Signal::Quit), (None, None)).map(drop)
+    replace(Signals::block()?, end, || end_by(Signal::Quit), Beside::default()).map(drop)
 }
 
 fn replace(
     signals: Signals,
     end: impl Fn(Signal) + Send + 'static,
     interim: impl Fn() + Send + 'static,
-    (reload, counts): (Option<Answer>, Option<Answer>),
+    beside: Beside,
 ) -> io::Result<Interruption> {
     let seen = Interruption::default();
     let mut watched = watched();
@@ -106,7 +124,7 @@ fn replace(
         end(signal);
     }
     let (end, interim) = (Box::new(end), Box::new(interim));
-    watched.watcher = Some(Watcher { seen: seen.clone(), end, interim, reload, counts });
+    watched.watcher = Some(Watcher { seen: seen.clone(), end, interim, beside });
     if !watched.begun {
         thread::Builder::new().name("signals".into()).spawn(move || {
             while let Ok(signal) = signals.wait() {
@@ -127,11 +145,12 @@ fn heed(signal: Signal) {
     let Some(watcher) = &watched.watcher else { return };
     match signal {
         Signal::Quit => (watcher.interim)(),
-        Signal::User1 => watcher.counts.as_ref().map_or_else(|| end_by(signal), |counts| counts()),
-        Signal::Hangup if watcher.reload.is_some() => watcher.reload.iter().for_each(|reload| reload()),
+        Signal::User1 => watcher.beside.counts.as_ref().map_or_else(|| end_by(signal), |counts| counts()),
+        Signal::Hangup if watcher.beside.reload.is_some() => watcher.beside.reload.iter().for_each(|reload| reload()),
+        Signal::Alarm if !watcher.beside.alarm => end_by(signal),
         // `nohup`: the terminal may go.
         Signal::Hangup if is_ignored(signal) => {}
-        Signal::Interrupt | Signal::Terminate | Signal::Hangup if is_first => {
+        Signal::Interrupt | Signal::Terminate | Signal::Hangup | Signal::Alarm if is_first => {
             // Nobody has set it: it is set here alone, and where a wish was met before this watcher came.
             let _ = watcher.seen.0.set(signal);
             (watcher.end)(signal);
@@ -140,8 +159,8 @@ fn heed(signal: Signal) {
         // Whoever hands signals on, as `timeout` does, sends them to us and to our group.
         Signal::Interrupt | Signal::Terminate if same => {}
         Signal::Interrupt | Signal::Terminate => end_by(signal),
-        // A terminal that goes is told by the kernel and by the shell: that is no impatience.
-        Signal::Hangup => {}
+        // A terminal that goes is told by the kernel and by the shell, and a driver may send an alarm twice: that is no impatience.
+        Signal::Hangup | Signal::Alarm => {}
     }
 }
 

@@ -167,6 +167,7 @@ pub struct FileSender {
     length: u64,
     size: usize,
     offset: u64,
+    once: bool,
 }
 
 impl FileSender {
@@ -179,7 +180,14 @@ impl FileSender {
         if length == 0 {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "an empty file, or one of no fixed length"));
         }
-        Ok(Self { socket, file, length, size: size.max(1), offset: 0 })
+        Ok(Self { socket, file, length, size: size.max(1), offset: 0, once: false })
+    }
+
+    /// The end of the file is the end of the stream.
+    #[must_use]
+    pub fn once(mut self) -> Self {
+        self.once = true;
+        self
     }
 
     /// The socket itself.
@@ -205,6 +213,9 @@ impl Bulk for FileSender {
     fn call(&mut self) -> Result<Call, Fault> {
         // A call does not run on from the end of the file to its start: it ends there, and the next begins anew.
         if self.offset >= self.length {
+            if self.once {
+                return Ok(Call::End);
+            }
             self.offset = 0;
         }
         match sendfile(&self.socket, &self.file, Some(&mut self.offset), self.size) {

@@ -56,6 +56,8 @@ impl Code {
     pub const BUSY: Self = Self(121);
     /// Congestion control.
     pub const CONGESTION: Self = Self(134);
+    /// The kernel grants smaller socket buffers than asked for.
+    pub const BUFFER_NOT_SET: Self = Self(141);
     /// The login failed.
     pub const AUTHORISATION: Self = Self(142);
     /// Nothing came for too long.

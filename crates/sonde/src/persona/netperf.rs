@@ -7,6 +7,7 @@ pub mod command_line;
 pub mod confidence;
 pub mod facts;
 pub mod figures;
+pub mod granted;
 pub mod options;
 pub mod output;
 pub mod passphrase;
@@ -69,6 +70,7 @@ Examples:
 fn client(call: &Call<'_>) -> Result<Exit, Answer> {
     let mut options = command_line::parse(call.program, call.words)?;
     selection::resolve(&mut options, |path| whole::text(path, whole::BY_HAND))?;
+    granted::settle(&mut options);
     call.note(&options.notes);
     run::client(&options, &call.command(), call.output)
 }

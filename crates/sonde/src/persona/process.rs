@@ -3,6 +3,7 @@
 use std::io;
 
 use endpoint::sandbox::{Capability, Needs};
+use endpoint::signal::{Signal, end_by};
 use endpoint::stop::Stop;
 
 use crate::beginning::Beginning;
@@ -21,6 +22,19 @@ const LOCAL_TIME: [&str; 2] = ["/etc/localtime", "/usr/share/zoneinfo"];
 pub fn heed(stop: &Stop) -> io::Result<Interruption> {
     let stop = stop.clone();
     signal::watch(move || stop.request(), || {})
+}
+
+/// The same for a test that SIGALRM ends as Ctrl-C does. Where nothing is kept of it, SIGTERM and SIGHUP end the process at once and
+/// nothing is printed, as of a program that does not heed them.
+///
+/// # Errors
+/// As [`heed`].
+pub fn heed_test(stop: &Stop, keeps: bool) -> io::Result<Interruption> {
+    let stop = stop.clone();
+    signal::watch_test(move |signal| match signal {
+        Signal::Terminate | Signal::Hangup if !keeps => end_by(signal),
+        _ => stop.request(),
+    })
 }
 
 /// The same for a server whose sockets are bound: behind the way into the background it gives up what is no part of `needs`, or of what

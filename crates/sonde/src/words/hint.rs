@@ -164,6 +164,9 @@ fn here(step: &Step, cause: &Cause) -> Option<&'static str> {
             "choose another --port: ports below 1024 need CAP_NET_BIND_SERVICE"
         }
         (Step::Listen, io::ErrorKind::AddrNotAvailable) => "correct --listen: that address is not on this host",
+        (Step::Set("socket buffers"), _) => {
+            "ask for less, or raise `sysctl net.core.wmem_max` and `net.core.rmem_max`: twice as much is granted"
+        }
         (Step::Set("congestion control"), io::ErrorKind::PermissionDenied) => {
             "choose one of net.ipv4.tcp_allowed_congestion_control, or run with CAP_NET_ADMIN"
         }

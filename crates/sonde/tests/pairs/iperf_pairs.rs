@@ -4,6 +4,7 @@
 //! The original is used where it is installed (2.1.8, `make/needs`); else that is said aloud.
 
 mod bad;
+mod drivers;
 mod ends;
 mod pairs;
 mod record;

@@ -7,6 +7,7 @@
 mod agreement;
 mod bad;
 mod better;
+mod drivers;
 mod ends;
 mod fields;
 mod forms;

@@ -12,7 +12,7 @@ use protocol::iperf3::datagram::Counter;
 use protocol::iperf3::parameters::{Parameters, Protocol};
 use socket2::Socket;
 
-use crate::error::{EndpointError, Step};
+use crate::error::{Cause, EndpointError, Side, Step};
 use crate::link::bulk::any::Any;
 use crate::link::bulk::numbered::{NumberedReceiver, NumberedSender};
 use crate::link::bulk::{FileSender, Receiver, Sender, file_of};
@@ -93,12 +93,24 @@ pub fn tuning(parameters: &Parameters) -> Tuning {
 pub fn set_up(socket: &Socket, peer: SocketAddr, parameters: &Parameters) -> Result<Option<String>, EndpointError> {
     let options = options(parameters);
     socket::prepare(socket, peer, &options)?;
+    check_window(socket, peer, parameters)?;
     tuning(parameters).apply(socket, peer)?;
     let fail = |cause: io::Error| EndpointError::new(Step::Set("TCP_NODELAY"), peer, cause);
     if options.nodelay {
         socket.set_tcp_nodelay(true).map_err(fail)?;
     }
     Ok(options.congestion.filter(|name| socket.set_tcp_congestion(name.as_bytes()).is_err()))
+}
+
+/// An error where the kernel grants a socket smaller buffers than the client asked for: its figures would be those of another test.
+pub fn check_window(socket: &Socket, peer: SocketAddr, parameters: &Parameters) -> Result<(), EndpointError> {
+    let Some(asked) = parameters.window else { return Ok(()) };
+    let fail = |cause: Cause| EndpointError::new(Step::Set("socket buffers"), peer, cause).on(Side::Ours);
+    let sizes = socket.send_buffer_size().and_then(|sent| Ok(sent.min(socket.recv_buffer_size()?)));
+    match sizes.map_err(|cause| fail(cause.into()))? {
+        granted if granted >= asked as usize => Ok(()),
+        granted => Err(fail(io::Error::other(format!("{granted} of {asked} bytes are granted")).into())),
+    }
 }
 
 /// Unacknowledged data may wait for so long before the connection is given up (`TCP_USER_TIMEOUT`).

@@ -119,13 +119,31 @@ fn silence_ends_a_test() {
 }
 
 #[test]
-fn a_server_for_one_test_ends_after_it_and_not_after_one_that_was_refused() {
+fn a_server_for_one_test_ends_after_one_that_failed() {
     let mut server = Ours::with(|settings| settings.one_off = true);
     let mut refused = Hand::new(&server, 1);
     assert_eq!(refused.hear(), Some(9));
     refused.say_framed("nonsense");
     assert_eq!(refused.failure(), 114);
-    let mut hand = Hand::new(&server, 2);
+    server.ended();
+}
+
+#[test]
+fn a_server_for_one_test_ends_after_one_whose_client_vanished() {
+    let mut server = Ours::with(|settings| settings.one_off = true);
+    let mut hand = Hand::new(&server, 1);
+    hand.ask(&Parameters::default());
+    assert_eq!(hand.hear(), Some(10));
+    drop((hand.stream(), hand));
+    server.ended();
+    assert_eq!(server.notes.over(1).failed.map(|(code, _)| code), Some(Code::CLOSED));
+}
+
+#[test]
+fn a_server_for_one_test_does_not_end_after_who_asked_for_none() {
+    let mut server = Ours::with(|settings| settings.one_off = true);
+    drop(std::net::TcpStream::connect(server.at("127.0.0.1")).unwrap());
+    let mut hand = Hand::new(&server, 1);
     hand.ask(&Parameters::default());
     assert_eq!(hand.hear(), Some(10));
     let _stream = hand.stream();

@@ -166,6 +166,18 @@ fn loss_is_told_exactly_and_as_often_as_it_is_asked_for() {
     assert_eq!(server.ended().len(), 1, "it ends once");
 }
 
+/// A client of 2.2 prints its longer lines where a report tells of latencies.
+#[test_case(true, false, true; "to everybody")]
+#[test_case(false, false, false; "to nobody who does not ask")]
+#[test_case(false, true, true; "to who asks by its clock")]
+fn latencies_are_told_where_they_are_wanted(tells: bool, trip_times: bool, expected: bool) {
+    let server = Ours::with(Transport::Udp, |settings| settings.tells_latencies = tells);
+    let (socket, ask) = (udp(&server), Ask { trip_times, ..Ask::default() });
+    socket.send(&datagram(&ask, 1, 1_000)).unwrap();
+    socket.send(&last(&ask, 1, 0, 2_000)).unwrap();
+    assert_eq!(report(&socket).has_rest(), expected);
+}
+
 #[test]
 fn the_next_flow_of_the_same_source_is_another() {
     let server = Ours::start(Transport::Udp);

@@ -21,15 +21,23 @@ use crate::strangers::{connect_from, strangers};
 #[test_case(&Ask { request_bytes: Some(0), ..tcp_rr(Length::Count(1)) }, libc::EINVAL; "requests of nothing")]
 #[test_case(&Ask { receive_bytes: Some(i32::MAX as u32), ..Ask::omni(Carrier::Tcp, false, true, Length::Seconds(1)) }, libc::ENOMEM; "calls of two gibibytes")]
 #[test_case(&Ask { send_bytes: Some(65_508), ..Ask::omni(Carrier::Udp, true, false, Length::Seconds(1)) }, libc::EMSGSIZE; "datagrams beyond any")]
-#[test_case(&Ask { congestion: Some("no-such-one".into()), ..tcp_rr(Length::Count(1)) }, libc::ENOENT; "a congestion control that is not there")]
 #[test_case(&Ask { tos: Some(256), ..tcp_rr(Length::Count(1)) }, libc::EINVAL; "a type of service beyond an octet")]
-#[test_case(&Ask { server_cpu: Some(4_000), ..tcp_rr(Length::Count(1)) }, libc::EINVAL; "a cpu that is not there")]
 #[test_case(&Ask { server_address: Some(IpAddr::from([192, 0, 2, 1])), ..tcp_rr(Length::Count(1)) }, libc::EADDRNOTAVAIL; "an address that is not ours")]
 fn what_cannot_be_done_is_answered_by_its_number_and_the_client_may_ask_again(ask: &Ask, code: i32) {
     let server = Ours::start();
     let mut session = Session::open(&server);
     assert_eq!(session.refused(ask), code);
     good(&mut session);
+}
+
+/// The original asks the system and goes on, whatever it answered.
+#[test_case(&Ask { congestion: Some("no-such-one".into()), ..tcp_rr(Length::Count(1)) }; "a congestion control that is not there")]
+#[test_case(&Ask { server_cpu: Some(4_000), ..tcp_rr(Length::Count(1)) }; "a cpu that is not there")]
+#[test_case(&Ask { send_bytes: Some(65_508), request_bytes: Some(65_508), ..Ask::omni(Carrier::Udp, false, true, Length::Seconds(1)) }; "a size that the test has no use for")]
+fn what_changes_no_test_is_passed_over(ask: &Ask) {
+    let server = Ours::start();
+    let ready = Session::open(&server).ask(ask);
+    assert!(ready.is_ok(), "{ready:?}");
 }
 
 #[test]

@@ -38,6 +38,11 @@ pub const UDP_RATE: u64 = 1_048_576;
 /// How long a test is where nothing is asked for.
 pub const LENGTH: Nanos = Nanos::secs(10);
 
+/// The environment's word for the form of what is printed.
+const FORM: &str = "SONDE_IPERF_FORM";
+/// The older form that can be had, by its version.
+const OLDER: &str = "2.0.13";
+
 /// A command line read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Asked {
@@ -260,6 +265,10 @@ pub struct Display {
     pub exclude: Exclude,
     /// `--decimals`: of times, 4 or 2.
     pub decimals: usize,
+    /// `--utc`.
+    pub utc: bool,
+    /// `--enhancedreports`, or the environment: the lines of 2.0.13.
+    pub older: bool,
 }
 
 /// Reports left out.
@@ -304,6 +313,7 @@ pub struct Own {
 /// # Errors
 /// What is printed in place of a run: the help, the version, or why these words cannot be.
 pub fn parse(words: &[String], variable: impl Fn(&str) -> Option<String>) -> Result<Asked, Answer> {
+    let form = variable(FORM).filter(|form| !form.is_empty());
     let mut given = environment::given(variable);
     // What is typed counts more.
     let typed = Given::all(Scan::new(words, ENTRIES, RULES)).map_err(|fault| reading::complaint(&text(&fault)))?;
@@ -325,7 +335,11 @@ pub fn parse(words: &[String], variable: impl Fn(&str) -> Option<String>) -> Res
     if let Some((option, why)) = refused::refusal(&given, is_server) {
         return Err(Answer::refusal("iperf", &option, why));
     }
-    let reading = Reading { notes: refused::notes(&given, is_server), given };
+    let mut reading =
+        Reading { notes: refused::notes(&given, is_server), given, older: form.as_deref() == Some(OLDER) };
+    if let Some(form) = form.filter(|form| form != OLDER) {
+        reading.notes.push(format!("{FORM}={form}: passed over: {OLDER} is the one older form there is"));
+    }
     let common = either_end::read(&reading)?;
     let (role, own) = if is_server {
         (Role::Server(server::read(&reading, common)?), Own::default())

@@ -195,29 +195,42 @@ impl Latency {
 
 /// Rows of a histogram: 1 µs, 10 µs, … 10 s.
 pub const ROWS: usize = 8;
-/// Columns of each.
+/// Columns of each, unless more are asked for.
 pub const COLUMNS: usize = 10;
 
-/// Counts of durations in decimal steps. Column `c` of row `r` counts from c·10^r µs to below (c+1)·10^r µs; column 0
-/// is used in the first row alone.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Counts of durations. The columns of a row share the time from 0 to ten of its units evenly: of ten columns, column `c` of row `r`
+/// counts from c·10^r µs to below (c+1)·10^r µs. What a row before it counts is not counted there, so the first tenth of all rows but
+/// the first is empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
-    /// The counts.
-    pub rows: [[u64; COLUMNS]; ROWS],
+    /// The counts: as many rows as there are, of as many columns each.
+    pub rows: Vec<Vec<u64>>,
     /// Durations of 100 s and more.
     pub over_100_s: u64,
 }
 
+impl Default for Histogram {
+    fn default() -> Self {
+        Self::of(COLUMNS)
+    }
+}
+
 impl Histogram {
+    /// An empty one of so many columns.
+    pub fn of(columns: usize) -> Self {
+        Self { rows: vec![vec![0; columns]; ROWS], over_100_s: 0 }
+    }
+
     /// Counts `count` durations of `nanos`.
     pub fn add(&mut self, nanos: u64, count: u64) {
-        let mut units = nanos / 1_000;
+        let mut span = 10_000_u64;
         for row in &mut self.rows {
-            if let Some(cell) = usize::try_from(units).ok().and_then(|column| row.get_mut(column)) {
-                *cell += count;
+            if nanos < span {
+                let column = u128::from(nanos) * row.len() as u128 / u128::from(span);
+                row[column as usize] += count;
                 return;
             }
-            units /= 10;
+            span *= 10;
         }
         self.over_100_s += count;
     }
@@ -243,6 +256,16 @@ mod tests {
         let mut histogram = Histogram::default();
         histogram.add(nanos, 3);
         assert_eq!((histogram.rows[row][column], histogram.total()), (3, 3));
+    }
+
+    // Worked by hand: 1,000 columns share 100 µs by a tenth each, and 10 µs by 10 ns.
+    #[test_case(25_349, 1, 253; "a tenth of a microsecond each")]
+    #[test_case(9_999, 0, 999; "ten nanoseconds each")]
+    #[test_case(10_000, 1, 100; "the first of its row")]
+    fn more_columns_are_finer_ones(nanos: u64, row: usize, column: usize) {
+        let mut histogram = Histogram::of(1_000);
+        histogram.add(nanos, 1);
+        assert_eq!((histogram.rows[row][column], histogram.total()), (1, 1));
     }
 
     #[test]

@@ -83,6 +83,14 @@ pub struct Control {
     pub local_port: u16,
 }
 
+impl Options {
+    /// Columns of each row of the histogram.
+    pub fn buckets(&self) -> usize {
+        let usual = if matches!(self.display.form, Form::Csv(_)) { BUCKETS_FOR_PROGRAMS } else { BUCKETS };
+        self.own.buckets.map_or(usual, usize::from)
+    }
+}
+
 impl Control {
     /// The host to ask: that of `-H`, else the local one.
     pub fn target(&self) -> &str {
@@ -294,4 +302,19 @@ pub struct Own {
     pub samples: Option<SampleFile>,
     /// `--pacing`: how an operation's instant is waited for.
     pub pacing: Option<Pacing>,
+    /// `--buckets`: columns of each row of the histogram.
+    pub buckets: Option<u16>,
 }
+
+impl Own {
+    /// True where more is made of the run than its text.
+    pub fn keeps(&self) -> bool {
+        self.json || self.record.is_some() || self.samples.is_some()
+    }
+}
+
+/// Columns of a histogram that people read, as the original prints it.
+const BUCKETS: usize = 10;
+/// Columns of one behind comma-separated values, which programs read: `PerfKit` Benchmarker takes percentiles from it, and of ten
+/// columns they would be wrong without a word.
+const BUCKETS_FOR_PROGRAMS: usize = 1_000;

@@ -58,6 +58,11 @@ pub trait Bench {
         true
     }
 
+    /// True where a signal asked for the end and for no result.
+    fn is_dismissed(&self) -> bool {
+        false
+    }
+
     /// Ends the control connection. What is said behind the result, where the last iteration ended early.
     fn close(&mut self) -> Option<Answer> {
         None
@@ -101,6 +106,9 @@ fn measure(
     }
     facts.latency = bench.latency();
     let fault = bench.close();
+    if bench.is_dismissed() {
+        return fault.map_or(Ok(Exit::Done), Err);
+    }
     print(&result(options, &facts));
     fault.or_else(|| failure::worthless(options, &facts)).map_or(Ok(Exit::Done), Err)
 }

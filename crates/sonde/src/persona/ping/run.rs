@@ -28,6 +28,9 @@ use crate::persona::record::Keeping;
 use crate::signal;
 use crate::system::now;
 
+/// Status where nobody reads what is printed: of the original, which SIGPIPE ends.
+const READER_GONE: u8 = 128 + 13;
+
 /// Measures and prints. `command` is the whole command line.
 ///
 /// # Errors
@@ -57,7 +60,7 @@ pub fn run(options: &Options, command: &[String], output: &Arc<Output>) -> Resul
         output.note("WARNING: pinging broadcast address\n");
     }
     let prepared = peer::prepare(&test).map_err(not_opened)?;
-    let mut hearing = Hearing::new(options, &test, &prepared, &interim, output);
+    let mut hearing = Hearing::new(options, &test, &prepared, &interim, (output, &stop));
     hearing.begin(&beginning(options, &test, source, &mut hearing.names()));
     let (started, offset_before) = (now(), clock::wall_offset());
     let measured = prepared.measure(&test, &stop, &mut hearing).map_err(not_opened)?;
@@ -79,6 +82,9 @@ pub fn run(options: &Options, command: &[String], output: &Arc<Output>) -> Resul
     let kept = keeping.deliver(|| Ok(inquiry.record(measured, &heard.errors)));
     if let Some(document) = kept.map_err(told)? {
         output.result(&document);
+    }
+    if !output.is_open() && output.fault().is_none() {
+        return Ok(Exit::Persona(READER_GONE));
     }
     Ok(status(options, &heard.statistics, interruption.signal()))
 }

@@ -104,6 +104,9 @@ fn job(
     plan.directions = wanted.directions;
     plan.addresses = which.addresses;
     plan.methods = wanted.tests.iter().map(|test| test.planned.clone()).collect();
+    if let Some(word) = flags.text("os_type").filter(|word| word.to_ascii_lowercase().starts_with("windows")) {
+        return Err(complain(&format!("--os_type={word}: hosts run Linux")));
+    }
     if let Some(path) = flags.text("static_vm_file") {
         plan.hosts = static_hosts(path, flags, wanted.hosts, which, read)?;
         notes.extend(static_notes(flags));
@@ -177,7 +180,17 @@ fn static_hosts(path: &str, flags: &Flags, count: u32, which: Which, read: ReadF
 
 /// Flags of machines to be made, where none are made.
 fn static_notes(flags: &Flags) -> Vec<String> {
-    let idle = ["cloud", "zone", "zones", "extra_zones", "machine_type", "placement_group_style", "image", "project"];
+    let idle = [
+        "cloud",
+        "zone",
+        "zones",
+        "extra_zones",
+        "machine_type",
+        "placement_group_style",
+        "image",
+        "os_type",
+        "project",
+    ];
     let said: Vec<String> = idle.iter().filter(|name| flags.is_said(name)).map(|name| format!("--{name}")).collect();
     if said.is_empty() {
         return Vec::new();

@@ -82,6 +82,7 @@ pub fn machines(
     from_outside: bool,
 ) -> Result<(Machines, Vec<String>), Answer> {
     let cloud = cloud(flags.text("cloud").unwrap_or("GCP"))?;
+    check_os_type(flags)?;
     let (usual_type, usual_zone) = usual(cloud);
     let mut notes = Vec::new();
     let (placement, note) = match flags.text("placement_group_style") {
@@ -132,6 +133,16 @@ pub fn machines(
             .map_err(|why| complain(&format!("--timeout_minutes={minutes}: {why}")))?,
     };
     Ok((machines, notes))
+}
+
+/// A kernel other than the one that was asked for would measure otherwise.
+fn check_os_type(flags: &Flags) -> Result<(), Answer> {
+    let Some(word) = flags.text("os_type").filter(|word| !flags.is_said("image") && *word != "debian12") else {
+        return Ok(());
+    };
+    Err(complain(&format!(
+        "--os_type={word}: machines run Debian 12 unless --image says otherwise: the program needs nothing of a distribution"
+    )))
 }
 
 /// The public key's file; the private one is the one beside it.

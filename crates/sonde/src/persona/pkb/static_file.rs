@@ -70,10 +70,11 @@ fn host(at: usize, machine: &Map<String, Value>) -> Result<Host, String> {
     };
     let internal = match (machine.get("internal_ip"), machine.get("internal_ips")) {
         (Some(Value::String(one)), _) => Some(address("internal_ip", one)?.into()),
+        // Of several the first is the machine's own, as PKB has it.
         (_, Some(Value::Array(several))) => match several.as_slice() {
-            [Value::String(one)] => Some(address("internal_ips", one)?.into()),
             [] => None,
-            _ => return Err("`internal_ips` has several: one of them is measured; name it as `internal_ip`".to_owned()),
+            [Value::String(one), ..] => Some(address("internal_ips", one)?.into()),
+            _ => return Err("`internal_ips` holds something else than text".to_owned()),
         },
         (None | Some(Value::Null), None | Some(Value::Null)) => None,
         _ => return Err("`internal_ip` is no text, or `internal_ips` no array".to_owned()),
@@ -118,7 +119,7 @@ mod tests {
     const TWO: &str = r#"[
         {"ip_address": "192.0.2.1", "user_name": "perf", "keyfile_path": "/k", "ssh_port": 2222, "internal_ip": "10.0.0.1",
          "zone": "rack1", "install_packages": false, "tag": "fast"},
-        {"ip_address": "192.0.2.2", "user_name": "perf", "keyfile_path": "/k", "internal_ips": ["10.0.0.2"]}
+        {"ip_address": "192.0.2.2", "user_name": "perf", "keyfile_path": "/k", "internal_ips": ["10.0.0.2", "10.1.0.2"]}
     ]"#;
 
     #[test]

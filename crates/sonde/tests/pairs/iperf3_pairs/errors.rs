@@ -81,6 +81,93 @@ fn a_server_of_ours_has_many_tests_at_once(client: End) {
     }
 }
 
+/// A harness that waits for its server has its end, however its client ended.
+#[test_case(End::Ours, End::Ours; "ours at ours")]
+#[test_case(End::Real, End::Ours; "a real one at ours")]
+#[test_case(End::Ours, End::Real; "ours at a real one")]
+fn a_client_that_vanished_ends_a_server_of_one_test(client: End, server: End) {
+    if !(client.is_here("a vanished client") && server.is_here("a vanished client")) {
+        return;
+    }
+    let listening = Server::start(server, "-1");
+    let running = client.running(listening.port, "-t 600 -b 1M -i 0.2 --forceflush");
+    running.until("an interval", |said| said.contains(" sec "));
+    running.signal(Signal::KILL);
+    drop(running.end(LIMIT));
+    let served = listening.ended();
+    assert!(!served.overdue, "{}", served.told());
+    assert_eq!(served.stderr, "iperf3: the client has unexpectedly closed the connection\n", "{}", served.told());
+    assert_eq!(served.stdout.matches("Server listening on").count(), 1, "{}", served.told());
+}
+
+#[test_case(End::Ours; "ours")]
+#[test_case(End::Real; "a real one")]
+fn more_buffer_than_there_is_is_an_error(client: End) {
+    let most: u64 = std::fs::read_to_string("/proc/sys/net/core/wmem_max").unwrap().trim().parse().unwrap();
+    if most >= 256 << 20 {
+        testbed::skip::aloud(&format!("iperf3 -w 512M: this host grants {most} bytes, and twice"));
+        return;
+    }
+    if !client.is_here("iperf3 -w 512M") {
+        return;
+    }
+    let listening = Server::start(End::Ours, "");
+    let ended = client.client(listening.port, "-t 1 -w 512M");
+    let said = "iperf3: error - socket buffer size not set correctly\n";
+    assert!(ended.code == Some(1) && ended.stderr.starts_with(said), "{}", ended.told());
+    drop(listening.end());
+}
+
+#[test]
+fn a_slash_between_two_cpus_is_read_as_the_original_reads_it() {
+    let listening = Server::start(End::Ours, "");
+    let ended = End::Ours.client(listening.port, "-t 1 -b 1M -A 0/0");
+    assert!(ended.code == Some(0) && ended.stderr.contains("-A: the number before the slash"), "{}", ended.told());
+    drop(listening.end());
+}
+
+#[test_case(End::Ours, End::Ours; "ours at ours")]
+#[test_case(End::Ours, End::Real; "ours at a real one")]
+#[test_case(End::Real, End::Ours; "a real one at ours")]
+fn a_file_is_sent_once(client: End, server: End) {
+    if !(client.is_here("iperf3 -F") && server.is_here("iperf3 -F")) {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("file");
+    std::fs::write(&file, vec![b'x'; 3_000_001]).expect("written");
+    let listening = Server::start(server, "");
+    let ended = client.client(listening.port, &format!("-t 600 -J -F {}", file.display()));
+    assert_eq!((ended.overdue, ended.code), (false, Some(0)), "{}", ended.told());
+    let document: serde_json::Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    assert_eq!(document["end"]["sum_sent"]["bytes"], 3_000_001, "{}", ended.told());
+    // A real server leaves out what is on its way when the end is said.
+    if server == End::Ours {
+        assert_eq!(document["end"]["sum_received"]["bytes"], 3_000_001, "{}", ended.told());
+    }
+    let told = &document["end"]["streams"][0]["diskfile"];
+    assert_eq!((&told["size"], &told["percent_sent"]), (&3_000_001.into(), &100.into()), "{}", ended.told());
+    drop(listening.end());
+}
+
+#[test_case(End::Ours; "ours")]
+#[test_case(End::Real; "a real one")]
+fn a_file_has_its_line_between_the_rows(client: End) {
+    if !client.is_here("the line of iperf3 -F") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("file");
+    std::fs::write(&file, vec![b'x'; 3_000_000]).expect("written");
+    let listening = Server::start(End::Ours, "");
+    let ended = client.client(listening.port, &format!("-t 600 -F {}", file.display()));
+    let lines: Vec<&str> = ended.stdout.lines().collect();
+    let told = format!("        Sent 2.86 MByte / 2.86 MByte (100%) of {}", file.display());
+    let at = lines.iter().position(|line| **line == told).unwrap_or_else(|| panic!("{told}: {}", ended.told()));
+    assert!(lines[at - 1].ends_with("sender") && lines[at + 1].ends_with("receiver"), "{}", ended.told());
+    drop(listening.end());
+}
+
 #[test]
 fn a_server_that_hangs_up_is_told() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("bound");

@@ -52,7 +52,16 @@ impl End {
                 command
             }
         };
-        for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "SONDE_COLOR", "SONDE_KEY_FILE", "LC_ALL", "LANG"] {
+        for name in [
+            "NO_COLOR",
+            "CLICOLOR",
+            "CLICOLOR_FORCE",
+            "SONDE_COLOR",
+            "SONDE_KEY_FILE",
+            "SONDE_NETPERF_BUCKETS",
+            "LC_ALL",
+            "LANG",
+        ] {
             command.env_remove(name);
         }
         Some(command)

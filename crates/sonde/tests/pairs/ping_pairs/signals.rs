@@ -36,6 +36,17 @@ fn a_signal_ends_with_the_figures(signal: Signal, status: i32) {
     assert!(stdout.contains("ping statistics ---\n") && stdout.contains("rtt min/avg/max/mdev = "), "{stdout}");
 }
 
+/// As in `ping host | head -1`. It gives up by itself after a minute, with another status.
+#[test]
+fn it_ends_when_its_reader_does() {
+    let Some(scene) = Scene::new("a reader of ping that goes", &[]) else { return };
+    let mut child = scene.ours("-i 0.1 -w 60 D").stdout(Stdio::piped()).spawn().expect("started");
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("text");
+    assert!(line.starts_with("PING "), "{line}");
+    assert_eq!(child.wait().expect("a child of ours").code(), Some(141));
+}
+
 #[test]
 fn the_figures_so_far_are_asked_for_by_a_signal() {
     let Some((stdout, stderr, code)) = signalled("-i 0.2 D", &[Signal::QUIT, Signal::INT]) else { return };

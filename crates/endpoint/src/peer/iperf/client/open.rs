@@ -63,7 +63,9 @@ fn bind(socket: &Socket, test: &Test, stream: u32) -> Result<(), EndpointError> 
         port => u16::try_from(u32::from(port) + stream).unwrap_or(0),
     };
     let local = SocketAddr::new(address.unwrap_or_else(|| any(test.server)), port);
-    socket.bind(&SockAddr::from(local)).map_err(|cause| {
+    // A connection that was closed just now holds its port no longer; of datagrams two tests would share it.
+    let free = if test.datagrams { Ok(()) } else { socket.set_reuse_address(true) };
+    free.and_then(|()| socket.bind(&SockAddr::from(local))).map_err(|cause| {
         EndpointError::new(Step::Set("local address"), test.server, cause).with_hint(Hint::LocalAddress { local })
     })
 }

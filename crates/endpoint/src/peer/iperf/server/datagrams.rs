@@ -289,7 +289,9 @@ impl Desk<'_> {
     /// Tells the source of an ended flow what came of it.
     fn report(&mut self, from: SocketAddr, envelope: &mut Envelope) {
         let Some(kept) = self.flows.get_mut(&from).filter(|kept| kept.is_reported()) else { return };
-        let Some(report) = kept.flow.report().map(AckFin::encode) else { return };
+        let told = self.shared.settings.tells_latencies || kept.wish.is_some_and(|wish| wish.trip_times.is_some());
+        let report = kept.flow.report().map(|report| AckFin { flags: AckFin::flags(told), ..*report }.encode());
+        let Some(report) = report else { return };
         if let Some(rest) = kept.credit.checked_sub(report.len()) {
             kept.credit = rest;
             // One that does not leave is asked for again.

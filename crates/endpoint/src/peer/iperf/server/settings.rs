@@ -30,6 +30,9 @@ pub struct Settings {
     /// Whether it sends datagrams to whoever asks by one (`-R`, `--full-duplex`, `-d`, `-r`), whose source may be forged. Reports
     /// are sent all the same, to the flows that brought more than those have.
     pub sends_datagrams: bool,
+    /// Reports of datagrams tell latencies to clients that did not ask for them by their clocks too. A client of 2.2 prints its longer
+    /// lines where they do.
+    pub tells_latencies: bool,
     /// Whom it serves; absent: anybody.
     pub only: Option<IpAddr>,
     /// Its bounds.
@@ -49,6 +52,7 @@ impl Settings {
             buffer_bytes: None,
             connects_back: true,
             sends_datagrams: true,
+            tells_latencies: true,
             only: None,
             limits: Limits::default(),
             tell: None,

@@ -16,6 +16,7 @@ use socket2::{SockAddr, Socket};
 use super::{Failure, Session, Test, now};
 use crate::error::{Cause, EndpointError, Step};
 use crate::facts::socket::socket_facts;
+use crate::link::bulk::any::Any;
 use crate::link::clockwork::poll_one;
 use crate::peer::iperf3::sockets::{self, Connection};
 use crate::peer::iperf3::streams::Ready;
@@ -47,7 +48,12 @@ fn stream(session: &mut Session, test: &Test, index: usize, sends: bool, stop: &
         let fail = |cause: io::Error| EndpointError::new(Step::ConnectData, peer, cause);
         let connection = Connection::of(&socket, index, sends).map_err(fail)?;
         let at_start = socket_facts(&socket);
-        Ok(Ready { connection, at_start, way: sockets::way(socket, parameters, sends, test.file.as_ref())? })
+        let way = match sockets::way(socket, parameters, sends, test.file.as_ref())? {
+            // A file of the user's is sent once; the one in memory is a buffer.
+            Any::File(file) if test.file.is_some() => Any::File(file.once()),
+            way => way,
+        };
+        Ok(Ready { connection, way, at_start })
     });
     ready.map_err(|error| {
         // The server may have said why before.
@@ -64,6 +70,7 @@ fn code_of(step: &Step) -> Code {
         Step::Set("TCP_NODELAY") => Code(122),
         Step::Set("maximum segment") => Code(123),
         Step::Set("send buffer" | "receive buffer") => Code(124),
+        Step::Set("socket buffers") => Code::BUFFER_NOT_SET,
         Step::Set("type of service") => Code(125),
         Step::Set("congestion control") => Code::CONGESTION,
         Step::Set("pacing rate") => Code(140),
@@ -102,6 +109,7 @@ fn connection(
     let peer = session.peer();
     let fail = |cause: io::Error| EndpointError::new(Step::ConnectData, peer, cause);
     let socket = socket::tcp(peer, &options(session, parameters))?;
+    sockets::check_window(&socket, peer, parameters)?;
     sockets::tuning(parameters).apply(&socket, peer)?;
     bind(&socket, session, port)?;
     match socket::connect(&socket, peer, session.setup.connect_timeout, stop) {
@@ -127,6 +135,7 @@ fn flow(
     let peer = session.peer();
     let fail = |cause: Errno| EndpointError::new(Step::FirstExchange, peer, cause);
     let socket = socket::udp_unconnected(peer, &options(session, parameters))?;
+    sockets::check_window(&socket, peer, parameters)?;
     sockets::tuning(parameters).apply(&socket, peer)?;
     bind(&socket, session, port)?;
     socket.connect(&SockAddr::from(peer)).map_err(|cause| EndpointError::new(Step::ConnectData, peer, cause))?;

@@ -139,10 +139,11 @@ fn begin(connection: &Arc<Socket>, from: SocketAddr, cookie: Cookie, shared: &Sh
     }
     let test = shared.count.fetch_add(1, Ordering::AcqRel) + 1;
     shared.tell(&Event::Accepted { test, from, cookie: &cookie });
-    let completed = test::attend(connection, from, (cookie, test), shared, [visit, &one]);
+    let counts = test::attend(connection, from, (cookie, test), shared, [visit, &one]);
     shared.test_ended();
     drop(one);
-    if completed && shared.settings.one_off {
+    // One that gave way to another is not the only one: that other ends the server.
+    if counts && shared.settings.one_off && shared.tests.count() == 0 {
         shared.hall.stop.request();
     }
 }

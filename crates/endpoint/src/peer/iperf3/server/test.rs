@@ -43,7 +43,7 @@ const TURN: Nanos = Nanos::millis(20);
 /// Bytes of memory that a stream takes beside its calls' buffers.
 const BESIDE: u64 = 96 << 10;
 
-/// Serves one control connection to its end. Whether its test went as was asked for.
+/// Serves one control connection to its end. `false`: it was no test, for whoever asked for it was not let in.
 pub(super) fn attend(
     connection: &Socket,
     from: SocketAddr,
@@ -66,7 +66,7 @@ pub(super) fn attend(
                 shared.settings.door.book.refuse(Some(from), reason, &why);
             }
             shared.tell(&Event::Failed { test, code, why: &why });
-            false
+            code != Code::AUTHORISATION
         }
     }
 }
@@ -398,6 +398,7 @@ fn failed(error: &EndpointError) -> Stopped {
     let code = match &error.step {
         Step::Set("maximum segment") => Code(123),
         Step::Set("send buffer" | "receive buffer") => Code(124),
+        Step::Set("socket buffers") => Code::BUFFER_NOT_SET,
         Step::Set("type of service") => Code(125),
         Step::Set("pacing rate") => Code(140),
         Step::Set("path MTU discovery") => Code(145),

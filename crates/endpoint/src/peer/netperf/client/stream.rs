@@ -170,10 +170,20 @@ fn file_sender(
         Some(path) => (path.clone(), File::open(path)),
         None => (PathBuf::from("a file in memory"), file_of(PATTERN, shape.size * shape.buffers)),
     };
-    let file = file.map_err(|cause| unreadable(&path, cause))?;
+    let file = file.and_then(|file| long_enough(file, shape)).map_err(|cause| unreadable(&path, cause))?;
     let (socket, open) = opening.connect(prepared, ready)?;
     let way = FileSender::new(socket, file, shape.size).map_err(|cause| unreadable(&path, cause))?;
     Ok((Way { way, call_bytes: shape.size }, open))
+}
+
+/// A file that fills every buffer, as netperf wants it: calls from a shorter one would not be of the size asked for.
+fn long_enough(file: File, shape: Shape) -> io::Result<File> {
+    let (length, needed) = (file.metadata()?.len(), shape.size as u64 * shape.buffers as u64);
+    if length >= needed {
+        return Ok(file);
+    }
+    let what = format!("it has {length} bytes, and {} calls of {} bytes take {needed}", shape.buffers, shape.size);
+    Err(io::Error::new(io::ErrorKind::InvalidInput, what))
 }
 
 fn receiver(opening: &Opening<'_>, prepared: Prepared, ready: Ready) -> Result<(Way<Receiver>, Open), EndpointError> {

@@ -183,7 +183,8 @@ impl Attendant<'_> {
     /// One test: set up, answered, run, and its results told; or an error number in place of either.
     fn serve(&mut self, ask: &Ask) -> Result<(), Ended> {
         self.shared.log(self.from, format!("asks for {}", test::name(ask)));
-        let prepared = self.bind_to(ask.server_cpu).and_then(|()| self.prepare(ask));
+        self.bind_to(ask.server_cpu);
+        let prepared = self.prepare(ask);
         let prepared = match prepared {
             Ok(prepared) => prepared,
             Err(refusal) => {
@@ -224,13 +225,16 @@ impl Attendant<'_> {
         self.shared.settings.door.book.refuse(Some(self.from), reason, why);
     }
 
-    fn bind_to(&mut self, cpu: Option<u32>) -> Result<(), Refusal> {
-        let Some(cpu) = cpu else { return Ok(()) };
-        match self.pinned {
+    /// A CPU that this host has not is no reason for no test: a real netserver goes on unbound.
+    fn bind_to(&mut self, cpu: Option<u32>) {
+        let Some(cpu) = cpu else { return };
+        let bound = match self.pinned {
             Some(_) => pin(cpu),
             None => Pinned::to(cpu).map(|pinned| self.pinned = Some(pinned)),
+        };
+        if let Err(error) = bound {
+            self.shared.log(self.from, format!("not bound to CPU {cpu}: {error}"));
         }
-        .map_err(|error| Refusal::of(&error))
     }
 
     fn prepare(&self, ask: &Ask) -> Result<Prepared, Refusal> {

@@ -32,13 +32,23 @@ pub(super) fn read(reading: &Reading) -> Result<Common, Answer> {
         bind,
         mss: reading.bytes(Key::Mss, 1..=LARGEST_DATAGRAM)?,
         nodelay: reading.has(Key::Nodelay),
-        tos: reading.value(Key::Tos, tos::read, "takes a number to 255 or a name, as ef, cs1 or af41")?,
+        tos: service(reading)?,
         congestion: reading.text(Key::Congestion).map(str::to_owned),
         ipv6: reading.has(Key::Ipv6),
         compatibility: reading.has(Key::Compatibility),
         output: reading.text(Key::OutputFile).map(PathBuf::from),
         display: display(reading)?,
     })
+}
+
+/// `-S`, or `--dscp`, which leaves the bits of congestion alone.
+fn service(reading: &Reading) -> Result<Option<u8>, Answer> {
+    let octet = reading.value(Key::Tos, tos::read, "takes a number to 255 or a name, as ef, cs1 or af41")?;
+    let number = |text: &str| tos::number(text).filter(|point| *point < 64).map(|point| point << 2);
+    let point = |text: &str| tos::named(&text.to_ascii_lowercase()).map(|octet| octet & !3).or_else(|| number(text));
+    let point = reading.value(Key::Dscp, point, "takes a code point to 63 or a name, as ef, cs1 or af41")?;
+    // What is typed last counts.
+    Ok(if reading.given.place(Key::Dscp) > reading.given.place(Key::Tos) { point } else { octet })
 }
 
 /// Those that the original has not.
@@ -53,8 +63,12 @@ fn display(reading: &Reading) -> Result<Display, Answer> {
     }
     let csv = reading.value(Key::ReportStyle, |text| ["c", "C"].contains(&text).then_some(()), "takes C")?;
     let decimals = |text: &str| text.parse().ok().filter(|decimals| [2, 4].contains(decimals));
+    let spelled = reading.has(Key::EnhancedReports);
+    let older = spelled || reading.older;
     Ok(Display {
-        enhanced: reading.has(Key::Enhanced),
+        enhanced: reading.has(Key::Enhanced) || spelled,
+        utc: reading.has(Key::Utc),
+        older,
         unit: reading.value(Key::Format, unit, "takes a, b, k, m, g, A, B, K, M or G")?.unwrap_or_default(),
         hides: reading.has(Key::HideIps),
         interval,
@@ -62,7 +76,7 @@ fn display(reading: &Reading) -> Result<Display, Answer> {
         sum_only: reading.has(Key::SumOnly),
         csv: csv.is_some(),
         exclude: reading.value(Key::ReportExclude, exclude, "takes letters of CDMSV")?.unwrap_or_default(),
-        decimals: reading.value(Key::Decimals, decimals, "takes 2 or 4")?.unwrap_or(4),
+        decimals: reading.value(Key::Decimals, decimals, "takes 2 or 4")?.unwrap_or(if older { 2 } else { 4 }),
     })
 }
 

@@ -13,6 +13,8 @@ use crate::persona::number::whole;
 pub(super) struct Reading {
     pub(super) given: Given,
     pub(super) notes: Vec<String>,
+    /// The environment wants the lines of 2.0.13.
+    pub(super) older: bool,
 }
 
 impl Reading {

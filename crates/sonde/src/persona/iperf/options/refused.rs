@@ -21,7 +21,7 @@ pub fn refusal(given: &Given, is_server: bool) -> Option<(String, &'static str)>
 fn why_of_server(key: Key, given: &Given) -> Option<&'static str> {
     let why = match key {
         Key::Bandwidth => "a server reads as fast as it can here: give -b to the client, which then sends so fast",
-        Key::Mss | Key::Nodelay | Key::Tos | Key::Congestion => {
+        Key::Mss | Key::Nodelay | Key::Tos | Key::Dscp | Key::Congestion => {
             "a server's sockets are as the system has them here: give it to the client"
         }
         Key::Bind if given.text(Key::Bind).is_some_and(|text| text.contains('%')) => {
@@ -97,6 +97,10 @@ fn effectless(entry: &Entry, given: &Given, is_server: bool) -> Option<&'static 
     match entry.key {
         Key::SingleUdp => Some("has no effect: flows do not hold each other up here"),
         Key::NoConnectSync => Some("has no effect: streams begin together here"),
+        Key::IgnoreShutdown => {
+            Some("has no effect: a test ends with its last write here, whatever the server does then")
+        }
+        Key::SkipRxCopy => Some("has no effect: what comes is read, and counted alike"),
         Key::SyncTransferId => Some("has no effect: ids are each end's own"),
         Key::Number if given.place(Key::Time) > given.place(Key::Number) => Some("has no effect before -t"),
         Key::Time if !is_server && given.place(Key::Number) > given.place(Key::Time) => Some("has no effect before -n"),

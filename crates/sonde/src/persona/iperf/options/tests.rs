@@ -42,7 +42,31 @@ const THEIRS: &str = "-b --bandwidth -e --enhanced -f --format --hide-ips -i --i
     --no-udp-fin -n --num -r --tradeoff --tcp-quickack --tcp-write-prefetch --tcp-write-times --trip-times --txdelay-time \
     --txstart-time -F --fileinput -H --ssm-host -I --stdin -L --listenport -P --parallel -R --reverse -T --ttl -X --peer-detect -x \
     --reportexclude -y --reportstyle -h --help -v --version \
-    --working-load --bounceback-request --bounceback-reply --burst-period --burst-size --sync-transfer-id --udp-l4s";
+    --working-load --bounceback-request --bounceback-reply --burst-period --burst-size --sync-transfer-id --udp-l4s \
+    --dscp --utc --ignore-shutdown --skip-rx-copy";
+
+/// By the option that 2.0.13 has and later ones have not, or by the environment.
+#[test_case("-c db1 -e", None, (true, false, 4); "today's")]
+#[test_case("-c db1 --enhancedreports", None, (true, true, 2); "by the older option")]
+#[test_case("-c db1 --enhancedreports --decimals 4", None, (true, true, 4); "with today's times")]
+#[test_case("-c db1 -e", Some("2.0.13"), (true, true, 2); "by environment")]
+#[test_case("-c db1", Some("2.0.5"), (false, false, 4); "of no version there is")]
+fn the_older_form_is_chosen(line: &str, form: Option<&str>, expected: (bool, bool, usize)) {
+    let variable = |name: &str| form.filter(|_| name == "SONDE_IPERF_FORM").map(str::to_owned);
+    let asked = parse(&words(line), variable).unwrap();
+    let Role::Client(client) = asked.role else { panic!("a server") };
+    let display = client.common.display;
+    assert_eq!((display.enhanced, display.older, display.decimals), expected);
+    assert_eq!(asked.notes.iter().any(|note| note.starts_with("SONDE_IPERF_FORM=2.0.5: ")), form == Some("2.0.5"));
+}
+
+#[test_case("--dscp ef", Some(0xb8); "by name")]
+#[test_case("--dscp 46", Some(0xb8); "by number")]
+#[test_case("-S 0x20 --dscp 0x2e", Some(0xb8); "the last counts")]
+#[test_case("--dscp 46 -S 0x20", Some(0x20); "and so it does here")]
+fn a_code_point_is_shifted(line: &str, octet: Option<u8>) {
+    assert_eq!(client(&format!("-c db1 {line}")).common.tos, octet);
+}
 
 #[test]
 fn every_option_of_the_original_is_known() {

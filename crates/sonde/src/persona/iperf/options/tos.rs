@@ -7,14 +7,16 @@ pub fn read(text: &str) -> Option<u8> {
     named(&text.to_ascii_lowercase()).or_else(|| number(text))
 }
 
-fn number(text: &str) -> Option<u8> {
+/// The value of a number, decimal or as `0x2e`.
+pub fn number(text: &str) -> Option<u8> {
     match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         Some(digits) => u8::from_str_radix(digits, 16).ok(),
         None => text.parse().ok(),
     }
 }
 
-fn named(name: &str) -> Option<u8> {
+/// The octet of a name in small letters.
+pub fn named(name: &str) -> Option<u8> {
     let plain = match name {
         "ac_vo" => 0xb8,
         "le" | "reliability" => 0x04,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::persona::iperf::options::{Bounceback, Client, Common, Kind, Rate, Server, Transport, Unit};
+use crate::persona::iperf::options::{Bounceback, Client, Common, Display, Kind, Rate, Server, Transport, Unit};
 use crate::persona::iperf::output::number;
 
 const RULE: &str = "------------------------------------------------------------\n";
@@ -18,21 +18,34 @@ pub struct Window {
 
 impl Window {
     /// ` 208 KByte (default)`, ` 256 KByte (WARNING: requested  128 KByte)`.
-    fn text(self) -> String {
-        let given = number::size(self.bytes.into());
+    fn text(self, display: &Display) -> String {
+        let size = |bytes: u32| size(bytes, display);
+        let given = size(self.bytes);
         match self.asked {
             None => format!("{given} (default)"),
             Some(asked) if asked == self.bytes => given,
-            Some(asked) => format!("{given} (WARNING: requested {})", number::size(asked.into())),
+            Some(asked) => format!("{given} (WARNING: requested {})", size(asked)),
         }
     }
 
-    fn line(self, transport: Transport) -> String {
-        match transport {
-            Transport::Tcp => format!("TCP window size: {}\n", self.text()),
-            Transport::Udp => format!("UDP buffer size: {}\n", self.text()),
+    fn line(self, common: &Common) -> String {
+        let text = self.text(&common.display);
+        match common.transport {
+            Transport::Tcp => format!("TCP window size: {text}\n"),
+            Transport::Udp => format!("UDP buffer size: {text}\n"),
         }
     }
+}
+
+/// A buffer's bytes in the unit that fits; of 2.0.13 in that of `-f`.
+fn size(bytes: u32, display: &Display) -> String {
+    if display.older { number::amount(bytes.into(), display.unit) } else { number::size(bytes.into()) }
+}
+
+/// The bytes of a write.
+fn write_buffer(sending: &Sending, display: &Display) -> String {
+    let bytes = if display.older { size(sending.length, display) } else { number::whole(sending.length) };
+    format!("Write buffer size: {bytes}\n")
 }
 
 /// What a client's socket is set to, as the kernel says it.
@@ -58,7 +71,7 @@ pub fn client(client: &Client, sending: &Sending) -> String {
         return text + RULE;
     }
     if common.display.enhanced && common.transport == Transport::Tcp {
-        let _ = writeln!(text, "Write buffer size: {}", number::whole(sending.length));
+        text += &write_buffer(sending, &common.display);
     }
     if let Kind::Bounceback(bounce) = client.kind {
         text += &bouncing(bounce, sending.length);
@@ -70,20 +83,20 @@ pub fn client(client: &Client, sending: &Sending) -> String {
     if common.transport == Transport::Udp {
         text += &datagrams(client.rate, sending.length);
     }
-    text + &sending.window.line(common.transport) + RULE
+    text + &sending.window.line(common) + RULE
 }
 
 /// What a server says of the connection that it makes itself (`-d`, `-r`).
 pub fn connecting_back(common: &Common, place: &Place<'_>, rate: Option<Rate>, sending: &Sending) -> String {
     let mut text = connecting(common, place, sending.pid);
     if common.display.enhanced && common.transport == Transport::Tcp {
-        let _ = writeln!(text, "Write buffer size: {}", number::whole(sending.length));
+        text += &write_buffer(sending, &common.display);
     }
     text += &sockets(common, sending, false);
     if common.transport == Transport::Udp {
         text += &datagrams(rate, sending.length);
     }
-    text + &sending.window.line(common.transport) + RULE
+    text + &sending.window.line(common) + RULE
 }
 
 /// Where a client connects to.
@@ -177,7 +190,7 @@ fn listening(common: &Common, port: u16, window: Window, length: u32, pid: u32) 
         let _ = write!(text, "\nRead buffer size: {} (Dist bin width={bins})", number::size(length.into()));
     }
     text.push('\n');
-    text + &window.line(common.transport) + RULE
+    text + &window.line(common) + RULE
 }
 
 fn word(transport: Transport) -> &'static str {

@@ -34,6 +34,9 @@ impl Heading {
             Self::Plain | Self::Sums => ("", "Interval       Transfer     Bandwidth"),
             Self::Received => ("", "Interval       Transfer     Bandwidth        Jitter   Lost/Total Datagrams"),
             Self::BothWays => ("", "Interval       Transfer     Bandwidth    Datagrams   PPS"),
+            Self::Writer if style.older => {
+                (WIDE, "Transfer    Bandwidth       Write/Err  Rtry     Cwnd/RTT        NetPwr")
+            }
             Self::Writer => (WIDE, "Transfer    Bandwidth       Write/Err  Rtry     Cwnd/RTT(var)        NetPwr"),
             Self::Reader => (WIDE, "Transfer    Bandwidth       Reads=Dist"),
             Self::Bursts => {

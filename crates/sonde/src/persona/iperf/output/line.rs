@@ -42,18 +42,20 @@ pub struct Style {
     pub unit: Unit,
     /// Decimals of times.
     pub decimals: usize,
+    /// As 2.0.13 has it.
+    pub older: bool,
 }
 
 impl Style {
     /// That of a command line.
     pub fn of(display: &Display) -> Self {
-        Self { unit: display.unit, decimals: display.decimals }
+        Self { unit: display.unit, decimals: display.decimals, older: display.older }
     }
 }
 
 impl Default for Style {
     fn default() -> Self {
-        Self { unit: Unit::Bits, decimals: 4 }
+        Self { unit: Unit::Bits, decimals: 4, older: false }
     }
 }
 

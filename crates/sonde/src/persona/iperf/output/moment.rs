@@ -1,6 +1,12 @@
 //! Times of day as the original says them, in the zone of the process.
 
 use jiff::Zoned;
+use jiff::tz::TimeZone;
+
+/// The moment in the zone in which it is told: `--utc`, or that of the process.
+pub fn shown(moment: Zoned, utc: bool) -> Zoned {
+    if utc { moment.with_time_zone(TimeZone::UTC) } else { moment }
+}
 
 /// `2026-11-21 01:29:05 (UTC)`.
 pub fn spoken(moment: &Zoned) -> String {
@@ -23,5 +29,8 @@ mod tests {
         assert_eq!(spoken(&moment), "2026-11-21 01:29:05 (UTC)");
         assert_eq!(packed(&moment, false), "20261121012905");
         assert_eq!(packed(&moment, true), "20261121012905.579");
+        let east: Zoned = "2026-11-21T10:29:05+09:00[Asia/Tokyo]".parse().unwrap();
+        assert_eq!(packed(&shown(east.clone(), false), false), "20261121102905");
+        assert_eq!(spoken(&shown(east, true)), "2026-11-21 01:29:05 (UTC)");
     }
 }

@@ -63,6 +63,12 @@ pub fn power(bytes_per_s: f64, delay_s: Option<f64>) -> String {
     }
 }
 
+/// The same as 2.0.13 prints it: two decimals of any number.
+pub fn power_older(bytes_per_s: f64, delay_s: Option<f64>) -> String {
+    let power = delay_s.filter(|delay| *delay > 0.0).map(|delay| bytes_per_s / delay * 1e-6);
+    power.map_or_else(|| "NAN".to_owned(), |power| format!("{power:.2}"))
+}
+
 fn fitting(mut value: f64, factor: f64, labels: &[&str]) -> String {
     let mut power = 0;
     while value >= factor && power + 1 < labels.len() {

@@ -26,6 +26,9 @@ impl Writer {
     /// The line of a stream.
     pub fn line(&self, carried: &Carried, style: Style) -> String {
         let delay = (self.rtt_us > 0).then_some(self.rtt_us as f64 * 1e-6);
+        if style.older {
+            return self.line_older(carried, &number::power_older(carried.bytes_per_s, delay), style);
+        }
         let power = number::power(carried.bytes_per_s, delay);
         self.line_with(carried, &power, style)
     }
@@ -40,6 +43,13 @@ impl Writer {
             }
             None => format!("{front}  {writes}/{errors} {retries:10}       NA/{rtt_us} us  {power}\n"),
         }
+    }
+
+    /// The line of a stream as 2.0.13 has it: a window that is not known is -1, for which its readers look.
+    fn line_older(&self, carried: &Carried, power: &str, style: Style) -> String {
+        let Self { writes, errors, retries, rtt_us, .. } = self;
+        let cwnd = self.cwnd_bytes.map_or_else(|| "-1".to_owned(), |bytes| (bytes / 1024).to_string());
+        format!("{}  {writes}/{errors} {retries:10} {cwnd:>8}K/{rtt_us} us  {power}\n", carried.text(style))
     }
 
     /// The line of a sum.
@@ -95,5 +105,29 @@ impl Bursts {
     pub fn line_with(&self, carried: &Carried, flying: &str, power: &str, reads: &Reads, style: Style) -> String {
         let Self { count, latency, bytes } = self;
         format!("{}  {latency} ms ({count}/{bytes}) {flying} {power}  {}\n", carried.text(style), reads.text())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::unit::Nanos;
+
+    use super::*;
+    use crate::persona::iperf::options::Unit;
+    use crate::persona::iperf::output::line::{Span, Tag};
+
+    /// As in what `PerfKit` Benchmarker reads, which builds 2.0.13.
+    #[test]
+    fn a_writer_of_2_0_13() {
+        let style = Style { unit: Unit::FixedBits(2), decimals: 2, older: true };
+        let span = Span { from: Nanos::ZERO, to: Nanos::secs(60) };
+        let carried = Carried::of(Tag::Stream(3), span, 99_301_327_872);
+        let writer =
+            Writer { writes: 757_609, retries: 7, cwnd_bytes: Some(404 << 10), rtt_us: 145, ..Writer::default() };
+        let expected =
+            "[  3] 0.00-60.00 sec  94701 MBytes  13240 Mbits/sec  757609/0          7      404K/145 us  11413945.73\n";
+        assert_eq!(writer.line(&carried, style), expected);
+        let unknown = Writer { cwnd_bytes: None, ..writer };
+        assert!(unknown.line(&carried, style).contains("       -1K/145 us  11413945.73"));
     }
 }

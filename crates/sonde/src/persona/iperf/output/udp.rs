@@ -19,12 +19,12 @@ pub struct Received {
 impl Received {
     /// The line of a stream.
     pub fn line(&self, carried: &Carried, style: Style) -> String {
-        format!("{}  {:6.3} ms {}\n", carried.text(style), self.jitter_ms, self.share())
+        format!("{}  {:6.3} ms {}\n", carried.text(style), self.jitter_ms, self.share(style))
     }
 
     /// The line of a sum, which has no jitter.
     pub fn sum(&self, carried: &Carried, style: Style) -> String {
-        format!("{}   {}\n", carried.text(style), self.share())
+        format!("{}   {}\n", carried.text(style), self.share(style))
     }
 
     /// The line of a sum with `-e`.
@@ -33,7 +33,10 @@ impl Received {
     }
 
     /// `1/854 (0.12%)`.
-    fn share(&self) -> String {
+    fn share(&self, style: Style) -> String {
+        if style.older {
+            return format!("{:4}/{:5} ({}%)", self.lost, self.total, number::percent(self.lost, self.total));
+        }
         format!("{}/{} ({}%)", self.lost, self.total, number::percent(self.lost, self.total))
     }
 }
@@ -73,7 +76,7 @@ impl Receiver {
     }
 
     fn front(&self, carried: &Carried, style: Style) -> String {
-        format!("{}  {:6.3} ms {}", carried.text(style), self.received.jitter_ms, self.received.share())
+        format!("{}  {:6.3} ms {}", carried.text(style), self.received.jitter_ms, self.received.share(style))
     }
 }
 

@@ -135,7 +135,7 @@ impl Course<'_> {
         marks.extend(opened.tcp.as_ref().and_then(tcp_mark));
         if enhanced || matches!(kind, Kind::ConnectOnly(_)) {
             marks.extend((!udp).then_some(Mark::Connected(opened.connecting)));
-            marks.push(Mark::On(moment::spoken(&record::zoned())));
+            marks.push(Mark::On(moment::spoken(&moment::shown(record::zoned(), common.display.utc))));
         }
         Connection {
             tag: Tag::Stream(opened.stream + 1),

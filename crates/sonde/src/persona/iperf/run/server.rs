@@ -96,6 +96,7 @@ fn bind(asked: &Server, desk: &Arc<Desk>) -> Result<peer::Server, Answer> {
         interval: common.display.interval,
         read_bytes: common.length.filter(|_| common.transport == Transport::Tcp),
         buffer_bytes: common.window,
+        tells_latencies: common.display.enhanced,
         tell: Some(Tell(Arc::new(move |event| desk.hear(event)))),
         ..Settings::at(places)
     };

@@ -121,6 +121,24 @@ impl Group {
         self.is_over().then_some(self.whole).flatten()
     }
 
+    /// Intervals that waited for a stream that has ended, in order: of those that went on all have told theirs. What is shorter than
+    /// `length` is the rest of some streams and no interval of all.
+    pub fn released(&mut self, length: Nanos) -> Vec<Sum> {
+        let members = &self.members;
+        let is_told =
+            |told: &BTreeSet<(u32, bool)>| members.iter().all(|(member, ended)| *ended || told.contains(member));
+        let mut released = Vec::new();
+        self.intervals.retain(|_, (sum, told)| {
+            let is_told = is_told(told);
+            let span = sum.span.to.0.saturating_sub(sum.span.from.0);
+            if is_told && span.saturating_mul(20) >= length.0.saturating_mul(19) {
+                released.push(*sum);
+            }
+            !is_told
+        });
+        released
+    }
+
     /// Whether all have ended.
     pub fn is_over(&self) -> bool {
         self.members.values().all(|ended| *ended)
@@ -158,6 +176,22 @@ mod tests {
         let whole = group.ended(2, &parts(0, 2_400, 50), true).unwrap();
         assert_eq!((whole.bytes, whole.writes, whole.span.to), (150, (2, 0), Nanos::millis(2_500)));
         assert!(group.is_over() && group.is_several(false));
+    }
+
+    #[test]
+    fn a_stream_that_ends_early_holds_no_sum_back() {
+        let mut group = Group::default();
+        group.join(1, true);
+        group.join(2, true);
+        let second = Nanos::secs(1);
+        assert!(group.interval(1, &parts(0, 1_000, 10), true, second).is_none());
+        assert!(group.interval(1, &parts(1_000, 2_000, 11), true, second).is_none());
+        assert!(group.interval(1, &parts(2_000, 2_300, 1), true, second).is_none());
+        assert!(group.released(second).is_empty());
+        assert!(group.ended(2, &parts(0, 400, 5), true).is_none());
+        let sums: Vec<(u64, u32)> = group.released(second).iter().map(|sum| (sum.bytes, sum.ways.0)).collect();
+        assert_eq!(sums, [(10, 1), (11, 1)], "of the stream that went on, and no rest");
+        assert!(group.released(second).is_empty());
     }
 
     #[test]

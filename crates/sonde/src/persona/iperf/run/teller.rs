@@ -148,10 +148,15 @@ impl<'a> Teller<'a> {
             return;
         }
         let Some(group) = self.groups.get_mut(&stream.peer.ip()) else { return };
-        if let Some(sum) = group.ended(stream.id, parts, stream.sends) {
-            let (count, several) = (group.count(), group.is_several(false));
+        let whole = group.ended(stream.id, parts, stream.sends);
+        let released = self.display.interval.map_or_else(Vec::new, |length| group.released(length));
+        let (count, several) = (group.count(), group.is_several(false) && self.several);
+        for sum in released.iter().filter(|_| several) {
+            self.sum(stream, sum, count);
+        }
+        if let Some(sum) = whole {
             self.groups.remove(&stream.peer.ip());
-            if several && self.several {
+            if several {
                 self.sum(stream, &sum, count);
                 if stream.transport == Transport::Udp && sum.ways.1 == 0 && sent.is_some() {
                     let left = sum.datagrams + u64::from(sum.ways.0);
@@ -284,7 +289,7 @@ impl<'a> Teller<'a> {
             (Transport::Udp, false) => Some(Datagrams::Received(parts.received())),
         };
         let row = Row {
-            when: moment::packed(&(self.now)(), self.display.enhanced),
+            when: moment::packed(&moment::shown((self.now)(), self.display.utc), self.display.enhanced),
             from,
             to,
             id: stream.id,

@@ -62,13 +62,15 @@ pub(super) fn split_device(text: Option<&str>) -> (Option<String>, Option<String
 
 /// Our CPU, and that of the server.
 pub(super) fn affinity(reading: &Reading) -> Result<(Option<u32>, Option<u32>), Answer> {
-    let Some(text) = reading.text(Key::Affinity) else { return Ok((None, None)) };
+    let Some(given) = reading.text(Key::Affinity) else { return Ok((None, None)) };
+    // The original's help writes `n/n,m`, and who types a slash has the first number of it: a note says so.
+    let (text, _passed_over) = given.split_once('/').unwrap_or((given, ""));
     let cpu = |text: &str| whole(text).filter(|cpu| *cpu < 1_024);
     let cpus = match text.split_once(',') {
         Some((ours, theirs)) => cpu(ours).zip(cpu(theirs)).map(|(ours, theirs)| (Some(ours), Some(theirs))),
         None => cpu(text).map(|ours| (Some(ours), None)),
     };
-    cpus.ok_or_else(|| takes("-A", text, "the number of a CPU, and of a client another behind a comma: 0 or 0,1"))
+    cpus.ok_or_else(|| takes("-A", given, "the number of a CPU, and of a client another behind a comma: 0 or 0,1"))
 }
 
 fn format(reading: &Reading) -> Result<Option<char>, Answer> {

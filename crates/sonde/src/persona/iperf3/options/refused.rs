@@ -45,6 +45,11 @@ pub fn notes(given: &Given) -> Vec<String> {
             "is sent to clients with -R or --bidir; what others send is not written",
         ),
         (given.has(Key::Keepalive), "--cntl-ka", "has no effect: no word of the other end is waited for without bound"),
+        (
+            given.text(Key::Affinity).is_some_and(|cpus| cpus.contains('/')),
+            "-A",
+            "the number before the slash is ours; the server's stands behind a comma, as in 0,1",
+        ),
         (given.has(Key::Debug), "-d", "has no effect: there is no debugging output"),
         (given.has(Key::NoDelay) && udp, "-N", of_tcp),
         (given.has(Key::SegmentSize) && udp, "-M", of_tcp),

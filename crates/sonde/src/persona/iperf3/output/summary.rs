@@ -17,7 +17,6 @@ pub fn text(test: &Test, summary: &Summary, style: Style) -> String {
         for (place, stream) in test.way(sends) {
             if let Some(outcome) = summary.outcomes.get(place) {
                 text += &pair(test, summary, (Who::Stream(stream.label), sends), outcome, style);
-                text += &file(summary, outcome, sends);
             }
         }
         if test.parallel > 1 {
@@ -72,7 +71,9 @@ fn pair(test: &Test, summary: &Summary, whose: (Who, bool), outcome: &Outcome, s
     };
     let sent = if client || sends { sender(test, summary, whose, outcome, style) } else { missing("sender") };
     let received = if client || !sends { receiver(test, summary, whose, outcome, style) } else { missing("receiver") };
-    sent + &received
+    let file = if who == Who::Sum { String::new() } else { file(summary, outcome, sends) };
+    // Behind the row of the end that has it, as the original does it.
+    if sends { sent + &file + &received } else { sent + &received + &file }
 }
 
 fn sender(test: &Test, summary: &Summary, (who, sends): (Who, bool), outcome: &Outcome, style: Style) -> String {
@@ -117,7 +118,8 @@ fn file(summary: &Summary, outcome: &Outcome, sends: bool) -> String {
     let (what, bytes) = if sends { ("Sent", outcome.sent_bytes) } else { ("Received", outcome.received_bytes) };
     let percent = if file.size > 0 { 100.0 * bytes as f64 / file.size as f64 } else { 100.0 };
     let (bytes, size) = (amount(bytes), amount(file.size));
-    format!("        {what} {} / {} ({percent:.0}%) of {}\n", bytes.trim_start(), size.trim_start(), file.name)
+    let told = |amount: &str| amount.trim_start().trim_end_matches('s').to_owned();
+    format!("        {what} {} / {} ({percent:.0}%) of {}\n", told(&bytes), told(&size), file.name)
 }
 
 fn verbose(test: &Test, summary: &Summary, sends: bool) -> String {

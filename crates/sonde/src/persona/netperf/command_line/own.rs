@@ -1,5 +1,7 @@
 //! Options of our own, by long names, which the original has none of: whoever does not ask for them gets what it gives.
 
+use std::ops::RangeInclusive;
+
 use crate::command::value::SampleFile;
 use crate::persona::answer::Answer;
 use crate::persona::netperf::command_line::draft::Draft;
@@ -10,7 +12,17 @@ use crate::persona::own;
 /// Long names without a value. They stand before or behind `--`.
 pub const PLAIN: &[&str] = &["json", "help", "version"];
 /// Long names with one.
-pub const VALUED: &[&str] = &["record", "samples", "pacing", "passphrase-file"];
+pub const VALUED: &[&str] = &["record", "samples", "pacing", "buckets", "passphrase-file"];
+
+/// Columns that a row of the histogram may have.
+const BUCKETS: RangeInclusive<u16> = 10..=10_000;
+/// What is said of another number.
+pub const BUCKETS_WANTED: &str = "takes the columns of each row of the histogram, 10 to 10000";
+
+/// Reads a number of columns.
+pub fn buckets(text: &str) -> Option<u16> {
+    text.parse().ok().filter(|count| BUCKETS.contains(count))
+}
 
 /// Takes one of them.
 ///
@@ -29,6 +41,7 @@ pub fn apply(draft: &mut Draft, name: &str, value: &str) -> Result<(), Answer> {
             let pacing = own::pacing(value).ok_or_else(|| refused(own::PACINGS))?;
             draft.options.own.pacing = Some(pacing);
         }
+        "buckets" => draft.options.own.buckets = Some(buckets(value).ok_or_else(|| refused(BUCKETS_WANTED))?),
         "passphrase-file" => draft.options.passphrase = Some(Passphrase::File(value.into())),
         "version" => return Err(usage::version()),
         _ => return Err(Answer::said(usage::GLOBAL, 0)),

@@ -26,11 +26,6 @@ pub fn check(options: &Options) -> Result<(), Answer> {
             "--json, --record",
             "a record has no word for this transport yet: leave them away",
         ),
-        (
-            !data.direction.per_connection && data.port_range.is_some(),
-            "-- -p",
-            "a port range is for tests with a connection per transaction (TCP_CRR, TCP_CC): -P sets the data port",
-        ),
     ];
     let refused = refusals.into_iter().find(|(given, ..)| *given);
     refused.map_or(Ok(()), |(_, option, why)| Err(Answer::refusal("netperf", option, why)))
@@ -43,9 +38,16 @@ pub fn notes(options: &Options) -> Vec<String> {
         || buffers.send_offset.local + buffers.receive_offset.local > 0
         || buffers.send_width.is_some()
         || buffers.receive_width.is_some();
-    let said = [(
-        placed && options.data.direction.is_transactions(),
-        "-a, -A, -o, -O, -W: a transaction's messages lie where the engine has them at our end; the server is asked",
-    )];
+    let data = &options.data;
+    let said = [
+        (
+            placed && data.direction.is_transactions(),
+            "-a, -A, -o, -O, -W: a transaction's messages lie where the engine has them at our end; the server is asked",
+        ),
+        (
+            !data.direction.per_connection && data.port_range.is_some(),
+            "-- -p: has no effect: a range of ports is for a connection per transaction (TCP_CRR, TCP_CC); -P sets the data port",
+        ),
+    ];
     said.into_iter().filter(|(is, _)| *is).map(|(_, sentence)| sentence.to_owned()).collect()
 }

@@ -258,13 +258,14 @@ fn buffers(draft: &mut Draft, letter: char, both: (Option<&str>, Option<&str>)) 
     Ok(())
 }
 
-/// Letters that the original takes and that change nothing there, and letters that would change how a call is made.
+/// Letters that the original takes and that change nothing there, and letters that choose among calls that move the same bytes: the
+/// test is the one asked for without them.
 fn without_effect(draft: &mut Draft, letter: char) -> Result<(), Reason> {
     match letter {
         'i' | 'j' | 'w' => draft.note(format!("-- -{letter}: has no effect, here as there")),
-        'V' => return Err("copies are not avoided here: `-t TCP_SENDFILE` sends without one".to_owned()),
-        'I' => return Err("sending is always by send(): leave it away".to_owned()),
-        'g' => return Err("SO_DEBUG shows nothing on Linux: leave it away".to_owned()),
+        'V' => draft.note("-- -V: copies are not avoided here: `-t TCP_SENDFILE` sends without one".to_owned()),
+        'I' => draft.note("-- -I: has no effect: every message is sent by send()".to_owned()),
+        'g' => draft.note("-- -g: has no effect: SO_DEBUG shows nothing on Linux".to_owned()),
         _ => return Err("multicast is not measured here".to_owned()),
     }
     Ok(())

@@ -233,6 +233,7 @@ fn the_last_form_counts_and_takes_the_next_word() {
 #[test_case("-t TCP_CC -- -k THROUGHPUT", 2; "selectors of a classic test")]
 #[test_case("-t TCP_RR -- -z", 1; "an unknown letter")]
 #[test_case("-t TCP_RR -- -r", 1; "a letter without its value")]
+#[test_case("-t TCP_RR -- -V -I -g -p 1,9", 4; "letters that choose among calls, and a range that no test takes")]
 fn nothing_is_ignored_in_silence(line: &str, notes: usize) {
     let options = read(line);
     assert_eq!(options.notes.len(), notes, "{:?}", options.notes);
@@ -258,11 +259,7 @@ fn nothing_is_ignored_in_silence(line: &str, notes: usize) {
 #[test_case("-t omni -- -T ipx", "netperf: -- -T ipx: is no transport"; "no transport")]
 #[test_case("-t omni -- -t raw", "netperf: -- -t raw: is no socket type"; "no socket type")]
 #[test_case("-t TCP_CRR -- -p 9,1", "netperf: -- -p 9,1: is no range"; "no range")]
-#[test_case("-t TCP_RR -- -p 1,9", "netperf: -- -p: a port range is for tests"; "a range of another test")]
 #[test_case("-t TCP_RR -- -H db1/x", "netperf: -- -H db1/x: has no number of bits"; "no mask")]
-#[test_case("-t TCP_RR -- -V", "netperf: -- -V: copies are not avoided"; "copies")]
-#[test_case("-t TCP_RR -- -I", "netperf: -- -I: sending is always by send()"; "write")]
-#[test_case("-t TCP_RR -- -g", "netperf: -- -g: SO_DEBUG"; "debugging of sockets")]
 #[test_case("-t UDP_RR -- -l 4", "netperf: -- -l 4: multicast"; "multicast")]
 #[test_case("-t TCP_RR -- -F", "netperf: -- -F: TCP Fast Open"; "fast open")]
 #[test_case("-t omni -- -T dccp", "netperf: -- -T dccp: DCCP is not measured"; "DCCP")]
@@ -272,6 +269,20 @@ fn what_is_refused_says_why(line: &str, begin: &str) {
     let answer = answer(line);
     assert!(answer.stderr.starts_with(begin), "{answer:?}");
     assert_eq!((answer.stdout.as_str(), answer.status), ("", 1));
+}
+
+#[test_case("--buckets 9"; "too few")]
+#[test_case("--buckets 10001"; "too many")]
+#[test_case("--buckets some"; "no number")]
+fn columns_have_bounds(words: &str) {
+    assert!(answer(words).stderr.contains("takes the columns of each row of the histogram, 10 to 10000"));
+}
+
+#[test]
+fn columns_follow_who_reads_them() {
+    let columns = |line: &str| read(line).buckets();
+    assert_eq!([columns("-v 2"), columns("-v 2 -- -k all"), columns("-v 2 -- -o all")], [10, 10, 1_000]);
+    assert_eq!(columns("-v 2 --buckets 100 -- -o all"), 100);
 }
 
 #[test]

@@ -49,6 +49,8 @@ Global options:
     -J, --json          the record as JSON in place of the text
     --record FILE       the record as JSON beside the text
     --samples FILE      every exchange: .csv or .parquet
+    --buckets N         columns of each row of the histogram: 10, behind -o 1000;
+                        SONDE_NETPERF_BUCKETS in the environment says it too
     --pacing HOW        sleep, spin or hybrid: how -w waits
   sockets and buffers
     -F file[,remote]    what is sent

@@ -1,5 +1,7 @@
 //! What is printed where a run comes to nothing: words and exit status of the original, on the stream it uses.
 
+use std::net::IpAddr;
+
 use endpoint::name::Family;
 
 use crate::persona::answer::Answer;
@@ -20,7 +22,9 @@ pub fn unreachable(control: &Control, family: Family, reason: &str) -> Answer {
          establish_control could not establish the control connection from {local} port {local_port} address family \
          {local_family} to {host} port {port} address family {family}\n"
     );
-    let stderr = format!("netperf: {host}:{port}: {reason}\n");
+    // The reason names the address: a host that is one is not said twice.
+    let named = if host.parse::<IpAddr>().is_ok() { String::new() } else { format!("{host}:{port}: ") };
+    let stderr = format!("netperf: {named}{reason}\n");
     Answer { stdout, stderr, status: MINUS_ONE }
 }
 

@@ -195,11 +195,11 @@ impl Durations {
         });
     }
 
-    /// What is told of them; `None` where there are none.
-    pub fn latency(self) -> Option<Latency> {
+    /// What is told of them, with a histogram of so many columns; `None` where there are none.
+    pub fn latency(self, columns: usize) -> Option<Latency> {
         let Self { values, exact } = self;
         let (min, max, mean) = (values.min()?, values.max()?, moments::mean(&values)?);
-        let mut histogram = Histogram::default();
+        let mut histogram = Histogram::of(columns);
         // What the clock stepped over has a count and no time: then the histogram alone says how many there are.
         let whole = exact.filter(|all| all.len() as u64 == values.count());
         let ranked = if let Some(all) = whole {
@@ -248,7 +248,7 @@ mod tests {
         let mut durations = Durations::default();
         durations.add(&recording(&[5_000, 7_000], 10));
         durations.add(&recording(&[9_000, 250_000], 10));
-        let latency = durations.latency().unwrap();
+        let latency = durations.latency(10).unwrap();
         assert_eq!((latency.count, latency.min_ns, latency.max_ns), (4, 5_000, 250_000));
         assert_eq!(latency.percentile_ns(Percentile::P50), 7_000);
         assert_eq!(latency.percentile_ns(Percentile::P99), 250_000);
@@ -262,7 +262,7 @@ mod tests {
         let times: Vec<u64> = (1..=1_000).map(|n| n * 1_000).collect();
         let mut durations = Durations::default();
         durations.add(&recording(&times, 10));
-        let latency = durations.latency().unwrap();
+        let latency = durations.latency(10).unwrap();
         let p50 = latency.percentile_ns(Percentile::P50) as f64;
         assert!((p50 / 500_000.0 - 1.0).abs() < 0.001, "{p50}");
         assert_eq!(latency.percentile_ns(Percentile::P99999), 1_000_000);
@@ -271,6 +271,6 @@ mod tests {
 
     #[test]
     fn nothing_timed_is_nothing_told() {
-        assert_eq!(Durations::default().latency(), None);
+        assert_eq!(Durations::default().latency(10), None);
     }
 }

@@ -8,6 +8,7 @@ use endpoint::error::{Cause, EndpointError, Step};
 use endpoint::name::Family;
 use endpoint::peer::netperf::client::{self, Measured, Session, Setup};
 use endpoint::rtt::Ending;
+use endpoint::signal::Signal;
 use endpoint::stop::Stop;
 use logbook::moment::Moment;
 use logbook::whole;
@@ -59,11 +60,11 @@ impl<'a> Sockets<'a> {
     /// A file that cannot be made.
     pub fn new(options: &'a Options, command: &'a [String], output: &'a Output) -> Result<Self, Answer> {
         let stop = Stop::default();
-        let interruption =
-            process::heed(&stop).map_err(|error| failure::other(&format!("cannot wait for signals: {error}")))?;
-        let samples = options.own.samples.as_ref().map(|file| Samples::create(file, LoopKind::Closed));
-        let samples = samples.transpose()?;
         let own = &options.own;
+        let interruption = process::heed_test(&stop, own.keeps())
+            .map_err(|error| failure::other(&format!("cannot wait for signals: {error}")))?;
+        let samples = own.samples.as_ref().map(|file| Samples::create(file, LoopKind::Closed));
+        let samples = samples.transpose()?;
         let keeping = Keeping::of(own.record.as_deref(), own.json)?;
         Ok(Self {
             options,
@@ -134,10 +135,14 @@ impl<'a> Sockets<'a> {
         Ok(iteration)
     }
 
-    /// The status of a run that a signal ended: one by time is a shorter run, of a count the rest is missing.
+    /// The status of a run that a signal ended: one by time is a shorter run, of a count the rest is missing. What asks a program to go
+    /// away is no wish for a result.
     fn cut_short(&self) -> Option<Answer> {
         let signal = self.interruption.signal()?;
         let status = 128 + u8::try_from(signal.number()).unwrap_or_default();
+        if self.is_dismissed() {
+            return Some(Answer { status, ..Answer::default() });
+        }
         let counted = matches!(self.options.length, Length::Count(_));
         counted.then(|| Answer { status, ..failure::other(&format!("{}: the count was not reached", signal.name())) })
     }
@@ -166,7 +171,11 @@ impl Bench for Sockets<'_> {
     }
 
     fn latency(&mut self) -> Option<Latency> {
-        std::mem::take(&mut self.durations).latency()
+        std::mem::take(&mut self.durations).latency(self.options.buckets())
+    }
+
+    fn is_dismissed(&self) -> bool {
+        matches!(self.interruption.signal(), Some(Signal::Terminate | Signal::Hangup))
     }
 
     fn cpu_rate(&mut self, of_server: bool) -> Result<(f64, u32), Answer> {

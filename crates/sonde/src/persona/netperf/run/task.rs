@@ -6,7 +6,9 @@ use endpoint::peer::netperf::client::data::DataSocket;
 use endpoint::peer::netperf::client::stream::Calls;
 use endpoint::peer::netperf::client::{TCP_TIMEOUT, Test};
 use endpoint::socket::tuning::Tuning;
-use measure::method::{Asked, Carrier, Direction, Far, Method, Pacing, Pattern, Schedule, SocketOptions, Stop};
+use measure::method::{
+    Asked, Carrier, Direction, Far, Method, Pacing, Pattern, Refusal, Schedule, SocketOptions, Stop,
+};
 use measure::unit::{Bytes, Nanos};
 use protocol::netperf::ask::{self, Ask, Flags, Ring};
 use protocol::netperf::data::CLIENT_PORTS;
@@ -69,7 +71,7 @@ pub fn asked(options: &Options, places: &Places) -> Asked {
 /// A method that makes no sense, with the reason.
 pub fn test(options: &Options, places: &Places, asked: &Asked) -> Result<Test, Answer> {
     let refused = |why: String| Answer::complaint(format!("netperf: {why}\n"));
-    let method = asked.resolve_towards(Far::Foreign).map_err(|refusal| refused(words::refusal(&refusal)))?;
+    let method = asked.resolve_towards(Far::Foreign).map_err(|refusal| refused(why_not(&refusal)))?;
     let ask = ask(options);
     ask.check().map_err(|unsayable| refused(unsayable.to_string()))?;
     let ports = options.data.port_range.map(|(first, last)| first..=last);
@@ -87,6 +89,16 @@ pub fn test(options: &Options, places: &Places, asked: &Asked) -> Result<Test, A
         interval: options.display.interim.map_or(measure::event::INTERVAL, |interim| Nanos(interim.interval_ns)),
         ..Test::new(method, ask)
     })
+}
+
+/// In words. Messages of netperf have no header, which the words for our own peer tell of.
+fn why_not(refusal: &Refusal) -> String {
+    match refusal {
+        Refusal::Size { carrier, bytes: Bytes(bytes), smallest, largest } => {
+            format!("{bytes} bytes do not fit a message over {carrier}: it takes {smallest} to {largest}")
+        }
+        other => words::refusal(other),
+    }
 }
 
 fn pattern(direction: test_name::Direction) -> Pattern {
@@ -116,11 +128,16 @@ fn sizes(options: &Options, pattern: Pattern) -> (Option<Bytes>, Option<Bytes>) 
         Pattern::Exchange | Pattern::ConnectExchange | Pattern::Load => {
             (Some(data.request_bytes.unwrap_or(1)), Some(data.response_bytes.unwrap_or(1)))
         }
-        Pattern::Stream if data.direction.sends => (data.send_bytes.local, data.receive_bytes.remote),
-        Pattern::Stream => (data.receive_bytes.local, data.send_bytes.remote),
+        Pattern::Stream if data.direction.sends => (call(data.send_bytes.local), call(data.receive_bytes.remote)),
+        Pattern::Stream => (call(data.receive_bytes.local), call(data.send_bytes.remote)),
     };
     let bytes = |bytes: Option<u32>| bytes.map(|bytes| Bytes(bytes.into()));
     (bytes(ours), bytes(theirs))
+}
+
+/// The bytes of a call, as `-m` and `-M` say them: of 0 each end has its own, as if nothing had been said.
+fn call(bytes: Option<u32>) -> Option<u32> {
+    bytes.filter(|bytes| *bytes > 0)
 }
 
 /// The calls of a stream at our end.
@@ -132,7 +149,7 @@ fn calls(options: &Options) -> Calls {
         (data.receive_bytes.local, buffers.receive_alignment.local, buffers.receive_offset.local, buffers.receive_width)
     };
     Calls {
-        bytes,
+        bytes: call(bytes),
         buffers: width,
         alignment,
         offset,
@@ -186,8 +203,8 @@ fn ask(options: &Options) -> Ask {
     Ask {
         request_bytes: data.request_bytes,
         response_bytes: data.response_bytes,
-        send_bytes: data.send_bytes.remote,
-        receive_bytes: data.receive_bytes.remote,
+        send_bytes: call(data.send_bytes.remote),
+        receive_bytes: call(data.receive_bytes.remote),
         send_buffer: data.send_buffer_bytes.remote,
         receive_buffer: data.receive_buffer_bytes.remote,
         send_ring: ring(buffers.send_alignment.remote, buffers.send_offset.remote, buffers.send_width),

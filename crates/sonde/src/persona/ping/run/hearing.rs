@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use endpoint::link::echo::{Reply, Sighting, What};
 use endpoint::name;
 use endpoint::peer::ping::{Audience, Prepared, Test};
+use endpoint::stop::Stop;
 use protocol::icmp::echo::Family;
 use protocol::icmp::error::IcmpError;
 
@@ -25,6 +26,7 @@ pub struct Hearing<'a> {
     options: &'a Options,
     test: &'a Test,
     output: &'a Output,
+    stop: &'a Stop,
     /// Set by a signal: the figures so far are asked for.
     asked_how: &'a AtomicBool,
     statistics: Statistics,
@@ -54,13 +56,14 @@ impl<'a> Hearing<'a> {
         test: &'a Test,
         prepared: &Prepared,
         asked_how: &'a AtomicBool,
-        output: &'a Output,
+        (output, stop): (&'a Output, &'a Stop),
     ) -> Self {
         let columns = rustix::termios::tcgetwinsize(std::io::stdout()).map_or(0, |size| u64::from(size.ws_col));
         Self {
             options,
             test,
             output,
+            stop,
             asked_how,
             statistics: Statistics::default(),
             errors: BTreeMap::new(),
@@ -79,8 +82,9 @@ impl<'a> Hearing<'a> {
 
     /// Says something, unless a record alone is to be printed.
     pub fn say(&mut self, text: &str) {
-        if !self.options.own.json {
-            self.output.exactly(text);
+        if !self.options.own.json && !self.output.exactly(text) {
+            // Nobody reads any more, as behind `| head -1`.
+            self.stop.request();
         }
     }
 

@@ -139,12 +139,7 @@ const WHERE: &[Flag] = &[
     ),
     refused("gce_prefer_rack_placement", Kind::Switch, FALSE, "say --placement_group_style=COLLOCATED"),
     refused("gce_placement_group_max_distance", FROM_ZERO, NOTHING, "no distance is said to the cloud"),
-    refused(
-        "os_type",
-        Kind::Text,
-        &["debian12"],
-        "machines run Debian 12 unless --image says otherwise: the program needs nothing of a distribution",
-    ),
+    heeded("os_type", Kind::Text, "debian12, which machines run; another Linux where --image names it"),
     refused("vm_platform", Kind::Text, &["DEFAULT_VM", "DEFAULT"], "machines alone are made from PKB's words"),
     refused("kubectl", Kind::Text, &["kubectl"], "clusters are not reached from PKB's words"),
     refused("kubeconfig", Kind::Text, NOTHING, "clusters are not reached from PKB's words"),

@@ -38,6 +38,20 @@ fn commands(words: &[&str]) -> Vec<String> {
         .collect()
 }
 
+#[test_case(&["--os_type=ubuntu2404", "--static_vm_file=hosts.json"], None; "of hosts that are there")]
+#[test_case(&["--os_type=debian12"], None; "that machines run")]
+#[test_case(&["--os_type=ubuntu2404", "--image=ubuntu-2404-lts"], None; "of an image that was said")]
+#[test_case(&["--os_type=ubuntu2404"], Some("Debian 12"); "that no machine runs")]
+#[test_case(&["--os_type=windows2022_core", "--static_vm_file=hosts.json"], Some("hosts run Linux"); "of Windows")]
+fn a_system_is_taken_where_it_can_be_had(words: &[&str], refused: Option<&str>) {
+    let told = session_of(&[&["--benchmarks=ping"], words].concat());
+    match (told, refused) {
+        (Ok(_), None) => {}
+        (Err(answer), Some(why)) => assert!(answer.stderr.contains(why), "{answer:?}"),
+        (told, _) => panic!("{told:?}"),
+    }
+}
+
 #[test]
 fn ping_as_the_first_article_recommends_it() {
     assert_snapshot!(told(&["--benchmarks=ping", "--cloud=GCP", "--zone=us-east1-c"]));

@@ -8,6 +8,7 @@ use testbed::port;
 use crate::netperf_pairs::transcripts::fixture;
 
 use super::{at_all_ends, words};
+use crate::netperf_pairs::ends::{End, Server};
 
 /// What its parser makes of an output.
 #[derive(Debug, PartialEq)]
@@ -60,7 +61,7 @@ fn parse(stdout: &str, tcp: bool, wants_histogram: bool) -> Result<Parsed, Strin
     })
 }
 
-/// Lower edges of buckets in microseconds, and counts: what stands from `UNIT_USEC` to `>100_SECS`.
+/// Lower edges of buckets in nanoseconds, and counts: what stands from `UNIT_USEC` to `>100_SECS`.
 fn histogram(stdout: &str) -> Result<BTreeMap<u64, u64>, String> {
     let start = stdout.find("UNIT_USEC").ok_or("no histogram")?;
     let end = stdout.find(">100_SECS").ok_or("no end of the histogram")?;
@@ -68,7 +69,7 @@ fn histogram(stdout: &str) -> Result<BTreeMap<u64, u64>, String> {
     if rows.len() != ROWS.len() {
         return Err(format!("{} rows", rows.len()));
     }
-    let (mut histogram, mut span) = (BTreeMap::new(), 10);
+    let (mut histogram, mut span) = (BTreeMap::new(), 10_000);
     for (row, name) in rows.iter().zip(ROWS) {
         let mut cells = row.split(':').map(str::trim);
         if cells.next() != Some(name) {
@@ -95,13 +96,45 @@ fn the_reader_reads_the_original() {
     assert_eq!((parsed.throughput, parsed.unit), (112_420.52, "transactions_per_second"));
     assert_eq!(parsed.latency["99th Percentile Latency Microseconds"], 21.0);
     let histogram = parsed.histogram.unwrap();
-    assert_eq!((histogram[&6], histogram[&10], histogram[&20_000]), (43_885, 5_054, 1));
+    assert_eq!((histogram[&6_000], histogram[&10_000], histogram[&20_000_000]), (43_885, 5_054, 1));
     assert_eq!(histogram.values().sum::<u64>(), 112_433);
     assert!(parse(&model, true, true).is_err(), "TCP takes retransmissions");
     for (from, to) in [("MIGRATED", "Migrated"), ("\nThroughput,", "\n\nThroughput,"), ("Trans/s", "Trans/sec")] {
         assert!(parse(&model.replace(from, to), false, true).is_err(), "{to:?}");
     }
     assert!(parse(&model.replace("TEN_MSEC", "TEN_MS"), false, true).is_err());
+}
+
+/// The bucket that holds the nearest rank, by its lower edge in microseconds: its own rule takes the value behind that one.
+fn percentile(histogram: &BTreeMap<u64, u64>, share: f64) -> f64 {
+    let rank = (histogram.values().sum::<u64>() as f64 * share).ceil() as u64;
+    let mut sum = 0;
+    let bucket = histogram.iter().find(|(_, count)| {
+        sum += **count;
+        sum >= rank
+    });
+    *bucket.unwrap().0 as f64 / 1e3
+}
+
+/// Of several streams it has no other percentiles than those of their histograms.
+#[test]
+fn its_percentiles_of_the_histogram_are_those_that_were_measured() {
+    let server = Server::start(End::Ours, &[]);
+    let line = format!("-j -v2 -t OMNI -H 127.0.0.1 -l -2000 -- -T TCP -d RR -o {SELECTORS}");
+    let ended = End::Ours.client(server.port, &words(&line, server.port));
+    let parsed = parse(&ended.stdout, true, true).unwrap_or_else(|wrong| panic!("{wrong}: {}", ended.told()));
+    let histogram = parsed.histogram.unwrap();
+    for (share, title) in [(0.5, "50th"), (0.9, "90th"), (0.99, "99th")] {
+        let measured = parsed.latency[&format!("{title} Percentile Latency Microseconds")];
+        let told = percentile(&histogram, share);
+        // A bucket is a hundredth at the most; what was measured is cut off at whole microseconds.
+        let (low, high) = (measured * 0.99 - 0.01, measured + 1.0);
+        assert!(
+            (low..=high).contains(&told),
+            "{title}: {told} from the histogram, {measured} measured: {}",
+            ended.told()
+        );
+    }
 }
 
 #[test_case("-T TCP -d RR", true, true; "TCP_RR")]

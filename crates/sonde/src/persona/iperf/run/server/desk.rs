@@ -224,7 +224,7 @@ impl Desk {
         }
         marks.extend(began.tcp.as_ref().and_then(tcp_mark));
         if enhanced {
-            marks.push(Mark::On(moment::spoken(&record::zoned())));
+            marks.push(Mark::On(moment::spoken(&moment::shown(record::zoned(), self.asked.common.display.utc))));
         }
         let device = self.asked.common.bind.device.clone().filter(|_| enhanced);
         Connection { tag, local: place::towards(began.local, began.peer), device, peer: began.peer, marks }

@@ -103,6 +103,7 @@ pub fn words_of(signal: Signal) -> &'static str {
         Signal::Hangup => "Hangup",
         Signal::Quit => "Quit",
         Signal::User1 => "User defined signal 1",
+        Signal::Alarm => "Alarm clock",
     }
 }
 

@@ -20,6 +20,9 @@ use crate::persona::iperf3::run::facts::{self, About};
 use crate::persona::iperf3::run::printer::Printer;
 use crate::persona::iperf3::run::telling::Telling;
 
+/// A client went away without a word.
+const VANISHED: &str = "the client has unexpectedly closed the connection";
+
 /// What is held back of tests that have no turn, octets.
 const HELD: usize = 1 << 20;
 
@@ -117,7 +120,7 @@ impl Teller {
         let Some(mut test) = state.tests.remove(&number) else { return };
         state.over += 1;
         state.failed = error.is_some();
-        let words = error.map(|(code, _)| code.to_string());
+        let words = error.map(|(code, _)| words(code));
         test.said += &test.telling.over(words.as_deref(), None);
         if state.speaking.is_some_and(|speaking| speaking != number) {
             state.waiting.push(test.rest().to_owned());
@@ -144,7 +147,8 @@ impl Teller {
             for told in std::mem::take(&mut state.waiting) {
                 self.printer.print(&told);
             }
-            if !self.one_off || error.is_some() {
+            // Who was not let in had no test.
+            if !self.one_off || error.is_some_and(|(code, _)| code == Code::AUTHORISATION) {
                 self.listen(next);
             }
             // The longest of those that go on has the turn.
@@ -169,9 +173,16 @@ impl Teller {
     }
 }
 
-/// A client that ended by itself is told without the word "error".
+/// The words of a fault, as a server says them.
+fn words(code: Code) -> String {
+    if code == Code::CLOSED { VANISHED.to_owned() } else { code.to_string() }
+}
+
+/// A client that ended by itself or went away is told without the word "error".
 fn line(code: Code) -> String {
-    if code == Code::CLIENT_TERMINATED { format!("iperf3: {code}\n") } else { failure::line(&code.to_string()) }
+    let words = words(code);
+    let by_itself = matches!(code, Code::CLIENT_TERMINATED | Code::CLOSED);
+    if by_itself { format!("iperf3: {words}\n") } else { failure::line(&words) }
 }
 
 impl Observer for Teller {
