@@ -657,9 +657,11 @@ impl<S: Speech> Framed<S> {
     #[inline]
     fn put(&mut self, message: &[u8]) -> Result<(), Fault> {
         let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        let request = message;
         let message = self.secured.as_mut().map_or(message, |secured| secured.seal(message));
         let result = if self.unsent.is_empty() { send(&self.socket, message, flags) } else { Ok(0) };
         self.outstanding.push_back(self.numbered.wrapping_sub(1));
+        self.speech.asked(request);
         match result {
             Ok(count) if count == message.len() => Ok(()),
             Ok(count) => {

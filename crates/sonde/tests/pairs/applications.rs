@@ -4,6 +4,7 @@
 mod httping;
 mod loaded;
 mod looked;
+mod mixed;
 mod over_quic;
 mod played;
 mod real;
