@@ -686,6 +686,12 @@ impl<S: Speech> Framed<S> {
             || self.secured.as_ref().is_some_and(Secured::has_more)
     }
 
+    /// Set where octets have come that no reply had: what has been read to its end asks for no look at the socket.
+    #[inline]
+    fn has_unread(&self) -> bool {
+        self.begin < self.end || self.secured.as_ref().is_some_and(Secured::has_more)
+    }
+
     /// Says what has to be said for the session of TLS itself.
     fn refresh(&mut self) -> Result<(), Fault> {
         let Some(secured) = &mut self.secured else { return Ok(()) };
@@ -779,7 +785,10 @@ impl<S: Speech> Link for Framed<S> {
         if self.door.anew.is_some() {
             return self.part();
         }
-        if self.outstanding.is_empty() && !self.spent && (self.end > 0 || Monotonic::now() > self.heard.after(IDLE)) {
+        if self.outstanding.is_empty()
+            && !self.spent
+            && (self.has_unread() || Monotonic::now() > self.heard.after(IDLE))
+        {
             self.tidy();
         }
         if self.spent { self.renew() } else { self.refresh() }

@@ -35,7 +35,7 @@ pub struct Class {
     pub name: String,
     /// Requests of the list that are of it.
     pub requests: u64,
-    /// The sum of their weights; in a sequence each has 1.
+    /// The sum of the weights of these requests; in a sequence each has 1.
     pub weight: u64,
     /// The shortest request, bytes.
     pub shortest_bytes: u64,

@@ -56,15 +56,15 @@ pub struct OfClass {
     pub name: String,
     /// Requests that were due: the sum of the following five.
     pub scheduled: u64,
-    /// Those answered in time.
+    /// Requests answered in time.
     pub answered: u64,
-    /// Those without a reply in time: lost, or late.
+    /// Requests without a reply in time: lost, or late.
     pub unanswered: u64,
-    /// Those that were refused, by the program or by the end of their connection.
+    /// Requests that were refused, by the program or by the end of their connection.
     pub refused: u64,
-    /// Those answered by what is no reply.
+    /// Requests answered by what is no reply.
     pub corrupt: u64,
-    /// Those that were not sent, for a reason of our own side.
+    /// Requests that were not sent, for a reason of our own side.
     pub send_failed: u64,
     /// Its replies by kind, as those of all; late ones and copies are counted.
     pub kinds: BTreeMap<String, Kind>,
