@@ -45,7 +45,7 @@ impl ByClass {
         }
     }
 
-    /// What each class came to, in the order of their names.
+    /// The outcome of each class, in the order of their names.
     pub fn told(&self) -> Vec<OfClass> {
         self.books.iter().map(|(book, times)| OfClass { times: phase(times), ..book.clone() }).collect()
     }

@@ -152,11 +152,11 @@ impl Turns {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
     use crate::application::Kind;
 
-    pub fn item(octets: &[u8], weight: u32, class: u16) -> Item {
+    fn item(octets: &[u8], weight: u32, class: u16) -> Item {
         Item { octets: octets.to_vec(), weight, class, expected: None }
     }
 

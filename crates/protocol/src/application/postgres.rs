@@ -326,7 +326,7 @@ impl Speech for Postgres {
 mod tests {
     use super::*;
     use crate::application::login::Password;
-    use crate::application::speech::tests::alike;
+    use crate::application::speech::tests::{alike, hear};
 
     fn client(password: Option<&str>) -> Postgres {
         let password = password.map(|word| Password::new(word.to_owned()));
@@ -407,7 +407,6 @@ mod tests {
         octets.extend(message(b'E', b"SFATAL\0VFATAL\0C57P01\0Mterminating\0\0"));
         let refused = Came::Reply(Reply::refused(ERROR));
         let ended = Came::Reply(Reply { closes: true, ..Reply::refused(ERROR) });
-        use crate::application::speech::tests::hear;
         for every in [usize::MAX, 1, 7, 4_096] {
             let came = hear(&mut asking.clone(), &octets, |end| end.is_multiple_of(every));
             assert_eq!(came, [ready(), refused.clone(), ready(), ended.clone()]);

@@ -143,7 +143,7 @@ impl Asks {
     }
 }
 
-/// Whom a mix is for.
+/// A mix as it was asked for: its file, and the program that it is for.
 pub struct Asker<'a> {
     /// The options.
     pub options: &'a ApplicationOptions,
@@ -151,7 +151,7 @@ pub struct Asker<'a> {
     pub protocol: &'static Protocol,
     /// The far side.
     pub whom: &'a Whom,
-    /// What its URL says behind the host.
+    /// The part of its URL behind the host.
     pub target: &'a str,
     /// The file.
     pub path: &'a Path,

@@ -1,3 +1,5 @@
+//! Lists as they are written, and the refusals on the way.
+
 use std::fs;
 
 use measure::method::mix::Order;
