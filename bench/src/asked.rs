@@ -98,9 +98,10 @@ impl Program {
     }
 }
 
-/// Pings a second of redis-benchmark over one connection, one at a time.
+/// Pings a second of redis-benchmark over one connection, one at a time: its own `ping_mbulk` carries no number, and the server has less to
+/// read and to write for it.
 pub fn benchmark(port: u16, priority: Priority) -> Result<f64> {
-    let words = format!("-c {CLIENT_CPU} redis-benchmark -p {port} -c 1 -n {PINGS} -t ping_mbulk -q");
+    let words = format!("-c {CLIENT_CPU} redis-benchmark -p {port} -c 1 -n {PINGS} -q PING 00000001");
     per_s(&Call::new(Path::new("taskset"), &words).run(priority)?)
 }
 
@@ -117,7 +118,8 @@ mod tests {
 
     #[test]
     fn the_rate_is_the_last_one_told() {
-        let text = "PING_MBULK: rps=0.0 (overall: 0.0)\rPING_MBULK: 84345.67 requests per second, p50=0.007 msec\n\n";
+        let text =
+            "PING 00000001: rps=0.0 (overall: 0.0)\rPING 00000001: 84345.67 requests per second, p50=0.007 msec\n\n";
         assert_eq!(per_s(text).unwrap(), 84_345.67);
         assert!(per_s("Could not connect").is_err());
     }

@@ -15,6 +15,7 @@ mod axis;
 mod check;
 mod flat;
 mod message;
+pub mod mix;
 mod refusal;
 #[cfg(test)]
 mod tests;
@@ -59,7 +60,7 @@ pub struct Method {
     pub warm_up_ns: Nanos,
     /// Socket options asked for.
     pub socket: SocketOptions,
-    /// Seed of every random draw of the run (Poisson gaps, start phase), so that a schedule can be repeated.
+    /// Seed of every random draw of the run (Poisson gaps, start phase, requests of a mix), so that a schedule can be repeated.
     pub seed: u64,
 }
 

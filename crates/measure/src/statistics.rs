@@ -1,6 +1,7 @@
 //! What the recorded numbers mean and how sure they are.
 
 pub mod change;
+pub mod classes;
 pub mod connections;
 pub mod correlation;
 pub mod dark;

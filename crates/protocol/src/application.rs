@@ -3,7 +3,7 @@
 //! A protocol over TCP is a [`Speech`]: a machine without a socket that takes octets as they come, in pieces of any length, and says
 //! what they were. It keeps no octets: what it did not take is offered again with more behind it. A protocol over UDP is a
 //! [`crate::wire::Wire`] of its own. Either is asked one thing over and over: the request is written once, and only its mark changes
-//! where the protocol gives one back.
+//! where the protocol gives one back. Where requests differ ([`mix::Mix`]), all are written beforehand.
 //!
 //! A reply in time is an answer of the program, whatever it says; its kind is counted ([`tally::Tally`]). Kinds that say that
 //! the program did not do what it was asked for (`503`, `LOADING`, `SERVFAIL`) end their request as refused.
@@ -15,6 +15,7 @@ pub mod http;
 pub mod kafka;
 pub mod login;
 pub mod memcached;
+pub mod mix;
 pub mod mqtt;
 pub mod mysql;
 pub mod nats;
@@ -36,6 +37,7 @@ use measure::method;
 
 use self::dns::{OverUdp, Question};
 use self::h3::H3;
+use self::mix::Mix;
 use self::ntp::Ntp;
 use self::quic::Quic;
 use self::sip::{Options, Sip};
@@ -53,6 +55,8 @@ pub struct Application {
     pub words: String,
     /// The way of asking.
     pub asked: Asked,
+    /// The requests where they differ; absent where one is asked over and over.
+    pub mix: Option<Mix>,
     /// The terms of TLS; absent where the protocol goes in clear.
     pub tls: Option<Terms>,
 }
@@ -91,16 +95,27 @@ impl Asked {
 impl Application {
     /// The question of `talk`, over TCP.
     pub fn talk(protocol: &'static Protocol, talk: Talk) -> Self {
-        Self { protocol, words: talk.words(), asked: Asked::Talk(talk), tls: None }
+        Self { protocol, words: talk.words(), asked: Asked::Talk(talk), mix: None, tls: None }
     }
 
     /// As a method and a record have it.
     pub fn said(&self) -> method::Application {
-        method::Application { protocol: self.protocol.name().to_owned(), request: self.words.clone() }
+        let (protocol, request) = (self.protocol.name().to_owned(), self.words.clone());
+        method::Application { protocol, request, mix: self.mix.as_ref().map(Mix::said) }
     }
 
-    /// Octets of one request.
+    /// The name of a kind of its replies, which count as answered or not: where requests differ in what they expect, a status may be either.
+    pub fn kind(&self, kind: Kind, sound: bool) -> String {
+        let name = self.asked.kind(kind);
+        let differs = || self.mix.as_ref().is_some_and(Mix::expects_by_request);
+        if !sound && differs() { format!("{name} not expected") } else { name.into_owned() }
+    }
+
+    /// Octets of one request, of several the longest.
     pub fn request_length(&self) -> usize {
+        if let Some(mix) = &self.mix {
+            return mix.longest();
+        }
         match &self.asked {
             Asked::Talk(talk) => talk.request().len(),
             Asked::Dns(question) => question.length(),

@@ -16,6 +16,12 @@ pub trait Wire {
     /// Writes all of a message that stays the same from request to request. [`Wire::prepare`] may rely on it.
     fn open(&mut self, _message: &mut [u8]) {}
 
+    /// The message that [`Wire::prepare`] has prepared: `message`, or another in its place where requests differ.
+    #[inline]
+    fn prepared<'a>(&'a self, message: &'a [u8]) -> &'a [u8] {
+        message
+    }
+
     /// Whether `reply` is, beyond doubt, the sound reply to `request`: the usual case, told by a comparison. `false`
     /// says nothing; then [`Wire::identify`] looks closer.
     #[inline]

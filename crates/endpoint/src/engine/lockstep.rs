@@ -239,7 +239,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             return (self.flow.link.now(), Answer::Fault(fault));
         }
         let sent = self.flow.link.now();
-        if let Err(fault) = self.flow.link.send(&self.flow.request) {
+        if let Err(fault) = self.flow.link.send(self.flow.wire.prepared(&self.flow.request)) {
             return (sent, Answer::Fault(fault));
         }
         (sent, self.await_answer(seq, sent.after(self.timeout).min(self.last_call)))
@@ -470,7 +470,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
         self.flow.link.departure();
         self.flow.wire.prepare(&mut self.flow.request, seq, flags);
         let sent = self.flow.link.now();
-        let at = match self.flow.link.send_stamped(&self.flow.request) {
+        let at = match self.flow.link.send_stamped(self.flow.wire.prepared(&self.flow.request)) {
             Ok(at) => at,
             Err(fault) => return (sent, None, Answer::Fault(fault)),
         };

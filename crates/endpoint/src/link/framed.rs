@@ -657,9 +657,11 @@ impl<S: Speech> Framed<S> {
     #[inline]
     fn put(&mut self, message: &[u8]) -> Result<(), Fault> {
         let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        let request = message;
         let message = self.secured.as_mut().map_or(message, |secured| secured.seal(message));
         let result = if self.unsent.is_empty() { send(&self.socket, message, flags) } else { Ok(0) };
         self.outstanding.push_back(self.numbered.wrapping_sub(1));
+        self.speech.asked(request);
         match result {
             Ok(count) if count == message.len() => Ok(()),
             Ok(count) => {
@@ -682,6 +684,12 @@ impl<S: Speech> Framed<S> {
         !self.lost.is_empty()
             || self.begin < self.end && !self.starved
             || self.secured.as_ref().is_some_and(Secured::has_more)
+    }
+
+    /// Set where octets have come that no reply had: what has been read to its end asks for no look at the socket.
+    #[inline]
+    fn has_unread(&self) -> bool {
+        self.begin < self.end || self.secured.as_ref().is_some_and(Secured::has_more)
     }
 
     /// Says what has to be said for the session of TLS itself.
@@ -782,7 +790,10 @@ impl<S: Speech> Link for Framed<S> {
         if self.door.anew.is_some() {
             return self.part();
         }
-        if self.outstanding.is_empty() && !self.spent && (self.end > 0 || Monotonic::now() > self.heard.after(IDLE)) {
+        if self.outstanding.is_empty()
+            && !self.spent
+            && (self.has_unread() || Monotonic::now() > self.heard.after(IDLE))
+        {
             self.tidy();
         }
         if self.spent { self.renew() } else { self.refresh() }

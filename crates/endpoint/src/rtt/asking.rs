@@ -1,5 +1,7 @@
 //! A measurement with a program at work, in its own protocol: each connection is opened as its clients open it, and asked the same
-//! over and over.
+//! over and over, or the requests of a mix.
+
+mod mixing;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -20,6 +22,7 @@ use protocol::application::{Application, Asked, Kind, Speech};
 use protocol::tls::Terms;
 use socket2::Socket;
 
+use self::mixing::Mixing;
 use super::{Finding, PeerFacts, Task, clock_tolerance, conclude, timed, watch};
 use crate::clock::wall_offset;
 use crate::engine::{Flow, exchanges};
@@ -63,9 +66,17 @@ pub(super) fn against(
     let halt = Stop::default();
     let tallies: Vec<Arc<Tally>> = (0..method.spread.connections).map(|_| Arc::default()).collect();
     let mut told = Replies::default();
+    let mixing = application.mix.as_ref().map(|mix| Mixing::new(mix, method));
+    let mut classes = mixing.as_ref().map(Mixing::books);
     let mut on_event = |event| {
+        if let Some(classes) = &mut classes
+            && classes.take(&event)
+            && !task.samples
+        {
+            return;
+        }
         if matches!(event, Event::Second { .. }) {
-            let now = replies(&tallies, |kind| application.asked.kind(kind).into_owned());
+            let now = replies(&tallies, |kind, sound| application.kind(kind, sound));
             let news = now.kinds_since(&told);
             told = now;
             on_event(Event::Replies(news));
@@ -77,14 +88,14 @@ pub(super) fn against(
         trace: task.trace.as_deref(),
         peer,
         far: &mut Nobody,
-        samples: task.samples,
+        samples: task.samples || mixing.is_some(),
         interval: task.interval,
         stop,
         halt: &halt,
         watch: &mut watch,
         on_event: &mut on_event,
     };
-    let all_replies = || replies(&tallies, |kind| application.asked.kind(kind).into_owned());
+    let all_replies = || replies(&tallies, |kind, sound| application.kind(kind, sound));
     let (gathered, replies) = match &application.asked {
         Asked::Talk(talk) => {
             let mut steps = Vec::new();
@@ -95,6 +106,8 @@ pub(super) fn against(
                 .map(|(tally, flow)| {
                     let (connection, taken) =
                         stream(flow, (talk, application.tls.as_ref(), anew.as_ref()), tally, &scene)?;
+                    let turns = mixing.as_ref().and_then(|mixing| mixing.turns(flow));
+                    let connection = connection.with_wire(|wire| wire.mixing(turns));
                     steps.push(taken);
                     Ok(connection)
                 })
@@ -129,23 +142,33 @@ pub(super) fn against(
             let opened: Opened<Datagram, Packet> = tallies
                 .iter()
                 .zip(0..)
-                .map(|(tally, flow)| datagram(flow, &application.asked, tally, &scene))
+                .map(|(tally, flow)| {
+                    let connection = datagram(flow, &application.asked, tally, &scene)?;
+                    let turns = mixing.as_ref().and_then(|mixing| mixing.turns(flow));
+                    Ok(connection.with_wire(|packet| packet.mixing(turns)))
+                })
                 .collect::<Result<_, EndpointError>>()?;
             let gathered = connections::measure(opened, &mut scene, |link: &Datagram| Some(link.socket()))?;
             (gathered, all_replies())
         }
     };
+    let name = |kind, sound| application.kind(kind, sound);
+    let classes = mixing.as_ref().zip(classes).map(|(mixing, books)| mixing.told(&books, name));
     let clock_stepped = (wall_offset() - offset_before).unsigned_abs() > clock_tolerance(&gathered.recording);
     let wire = wire.map(|wire| timed(wire.finish(Vec::new()), &gathered.recording));
     let facts = PeerFacts::default();
     let finding = conclude(gathered, Ok(None), watch.finish(), facts, peer, false, clock_stepped);
-    Ok(Finding { wire, replies: Some(replies), ..finding })
+    Ok(Finding { wire, replies: Some(Replies { classes, ..replies }), ..finding })
 }
 
 /// Refuses what is no exchange of this application.
 fn refuse(method: &Method, application: &Application, peer: SocketAddr) -> Result<(), EndpointError> {
     let carrier = if matches!(application.asked, Asked::Talk(_)) { Carrier::Tcp } else { Carrier::Udp };
     let length = Bytes(application.request_length() as u64);
+    if application.mix.is_some() && !matches!(application.asked, Asked::Talk(_) | Asked::Dns(_)) {
+        let what = format!("{} is asked one thing over and over", application.protocol.name());
+        return Err(EndpointError::new(Step::Agree, peer, Cause::Peer(what)).on(Side::Ours));
+    }
     if method.traffic.carrier() == carrier
         && (method.traffic.pattern() == Pattern::Exchange
             || method.traffic.connects() && exchanges::one_at_a_time(method))
@@ -248,11 +271,11 @@ fn datagram(
 }
 
 /// Replies of all connections together, their kinds by name.
-fn replies(tallies: &[Arc<Tally>], name: impl Fn(Kind) -> String) -> Replies {
+fn replies(tallies: &[Arc<Tally>], name: impl Fn(Kind, bool) -> String) -> Replies {
     let mut replies = Replies::default();
     for tally in tallies {
         for (kind, sound, count) in tally.kinds() {
-            replies.add(name(kind), sound, count);
+            replies.add(name(kind, sound), sound, count);
         }
         if let Some((shortest, longest)) = tally.lengths() {
             replies.stretch(Bytes(shortest), Bytes(longest));

@@ -36,6 +36,15 @@ pub struct Connection<L, W> {
     pub handed: Option<Arc<Handed>>,
 }
 
+impl<L, W> Connection<L, W> {
+    /// The same with another wire.
+    #[must_use]
+    pub fn with_wire(self, change: impl FnOnce(W) -> W) -> Self {
+        let Flow { link, wire, index, request, reply, expected } = self.flow;
+        Self { flow: Flow { link, wire: change(wire), index, request, reply, expected }, ..self }
+    }
+}
+
 /// Connections of one kind.
 #[derive(Debug)]
 pub struct Opened<L, W> {

@@ -46,6 +46,7 @@ fn dns() -> Application {
         protocol: application::of("dns").unwrap(),
         words: "A a.test".into(),
         asked: Asked::Dns(question),
+        mix: None,
         tls: None,
     }
 }

@@ -8,6 +8,7 @@ use super::asked::default;
 use super::axis::{Carrier, Direction, Pattern, Sending, Stamps, Window};
 use super::flat::Flat;
 use super::message::{Batch, BatchBy, Sizes};
+use super::mix::Mix;
 use crate::unit::Bytes;
 
 /// What goes over which carrier. A record has it flat: all that any kind has, side by side.
@@ -71,8 +72,11 @@ pub struct Exchange {
 pub struct Application {
     /// The protocol, as in `redis`, `http`, `dns`.
     pub protocol: String,
-    /// One request, as in `PING`, `GET /health`, `A example.org`.
+    /// One request, as in `PING`, `GET /health`, `A example.org`; of several that they are.
     pub request: String,
+    /// The classes of several requests; absent where it is asked one thing over and over.
+    #[serde(default)]
+    pub mix: Option<Mix>,
 }
 
 impl fmt::Display for Application {

@@ -33,6 +33,43 @@ pub struct Replies {
     pub phases: Option<Phases>,
     /// The greeting or the session before the first request, nanoseconds, likewise; absent where the protocol has none.
     pub prologue_ns: Option<Nanos>,
+    /// The requests by their classes; absent where the program was asked one thing.
+    #[serde(default)]
+    pub classes: Option<Classes>,
+}
+
+/// Requests of several classes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Classes {
+    /// Each class, in the order of the method.
+    pub each: Vec<OfClass>,
+    /// Requests that ended faster than they could be told apart: they are in none.
+    pub untold: u64,
+}
+
+/// The requests of one class, without the warm-up.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OfClass {
+    /// Its name.
+    pub name: String,
+    /// Requests that were due: the sum of the following five.
+    pub scheduled: u64,
+    /// Requests answered in time.
+    pub answered: u64,
+    /// Requests without a reply in time: lost, or late.
+    pub unanswered: u64,
+    /// Requests that were refused, by the program or by the end of their connection.
+    pub refused: u64,
+    /// Requests answered by what is no reply.
+    pub corrupt: u64,
+    /// Requests that were not sent, for a reason of our own side.
+    pub send_failed: u64,
+    /// Its replies by kind, as those of all; late ones and copies are counted.
+    pub kinds: BTreeMap<String, Kind>,
+    /// Times of the answered, as those of all are taken.
+    pub times: Phase,
 }
 
 /// The parts of requests with a connection each, one after the other; together they are a request's whole time. Names as those of curl and of

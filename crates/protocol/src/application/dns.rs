@@ -5,10 +5,12 @@
 //! a thousand times sooner than what it has to ask for: the same name each time is the cache's.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use measure::reach::Transport;
 
+use super::mix::{Item, Turns};
 use super::number::{Shuffle, nearest};
 use super::speech::{Kind, Protocol, Reply, Speech, Taken};
 use super::tally::Tally;
@@ -193,17 +195,43 @@ fn is_question(rest: &[u8], asked: &[u8]) -> bool {
     rest.get(..asked.len()).is_some_and(|given| given.eq_ignore_ascii_case(asked))
 }
 
+/// The order of names: they are the same in capitals.
+fn in_order(one: &[u8], other: &[u8]) -> Ordering {
+    one.iter().map(u8::to_ascii_lowercase).cmp(other.iter().map(u8::to_ascii_lowercase))
+}
+
 /// A question over TCP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OverTcp {
     question: Question,
+    /// The questions where they differ, in their order.
+    several: Arc<[Box<[u8]>]>,
     shuffle: Shuffle,
 }
 
 impl OverTcp {
     /// A client that asks `question`; its numbers follow by chance, which `draw` is.
     pub fn new(question: Question, draw: [u8; 16]) -> Self {
-        Self { question, shuffle: Shuffle(draw) }
+        Self { question, several: Arc::default(), shuffle: Shuffle(draw) }
+    }
+
+    /// The same of questions that differ, as they go over TCP.
+    #[must_use]
+    pub fn mixed(self, items: &[Item]) -> Self {
+        let asked = items.iter().filter_map(|item| item.octets.get(2 + HEADER..));
+        let mut several: Vec<Box<[u8]>> = asked.map(Into::into).collect();
+        several.sort_unstable_by(|one, other| in_order(one, other));
+        Self { several: several.into(), ..self }
+    }
+
+    /// Number and reply in `message`, where it is the answer to what is asked here. No question begins with another.
+    fn read(&self, message: &[u8]) -> Option<(u16, Reply)> {
+        let rest = message.get(HEADER..).filter(|_| !self.several.is_empty());
+        let Some(rest) = rest else { return self.question.read(message) };
+        let place = self.several.binary_search_by(|asked| in_order(asked, &rest[..asked.len().min(rest.len())]));
+        // Some servers leave the question out of an error.
+        let asked = place.ok().and_then(|place| self.several.get(place));
+        self.question.read_as(message, asked.map_or(&self.question.message[HEADER..], |asked| asked))
     }
 
     /// The same with numbers of its own, which `draw` is.
@@ -241,7 +269,7 @@ impl Speech for OverTcp {
             return Taken::unsound("a message is shorter than its header");
         }
         let Some(message) = rest.get(..length) else { return Taken::MORE };
-        match self.question.read(message) {
+        match self.read(message) {
             // Replies may come in another order (RFC 7766 section 7): the number says whose each is.
             Some((place, reply)) => {
                 let number = self.shuffle.number(place);
@@ -264,12 +292,20 @@ pub struct OverUdp {
     tally: Arc<Tally>,
     /// The number of the first request that is recorded.
     recorded: u64,
+    /// Where questions differ: whose turn it is.
+    turns: Option<Turns>,
 }
 
 impl OverUdp {
     /// A client that asks `question` and counts in `tally`; its numbers follow by chance, which `draw` is.
     pub fn new(question: Question, draw: [u8; 16], tally: Arc<Tally>) -> Self {
-        Self { question, shuffle: Shuffle(draw), tally, recorded: 0 }
+        Self { question, shuffle: Shuffle(draw), tally, recorded: 0, turns: None }
+    }
+
+    /// The same of questions that differ.
+    #[must_use]
+    pub fn mixing(self, turns: Option<Turns>) -> Self {
+        Self { turns, ..self }
     }
 
     /// Octets of a request.
@@ -291,20 +327,31 @@ impl Wire for OverUdp {
 
     #[inline]
     fn prepare(&mut self, message: &mut [u8], seq: u64, flags: Flags) {
-        if let Some(place) = message.get_mut(..2) {
-            place.copy_from_slice(&self.shuffle.place(seq as u16).to_be_bytes());
-        }
         if flags.has(Flags::WARM_UP) {
             self.recorded = seq + 1;
+        }
+        let message = self.turns.as_mut().map_or(message, |turns| turns.turn_to(seq, self.recorded));
+        if let Some(place) = message.get_mut(..2) {
+            place.copy_from_slice(&self.shuffle.place(seq as u16).to_be_bytes());
         }
     }
 
     #[inline]
+    fn prepared<'a>(&'a self, message: &'a [u8]) -> &'a [u8] {
+        self.turns.as_ref().map_or(message, Turns::written)
+    }
+
+    #[inline]
     fn identify(&mut self, reply: &[u8], oldest: u64) -> Reading {
-        let Some((place, read)) = self.question.read(reply) else { return Reading::Stray };
+        let Some(place) = reply.first_chunk().map(|number| u16::from_be_bytes(*number)) else { return Reading::Stray };
         let number = nearest(u32::from(self.shuffle.number(place)), 16, oldest);
+        let turn = self.turns.as_ref().map(|turns| (turns, turns.item(number, self.recorded)));
+        let asked = turn.map_or(&self.question.message, |(_, item)| &item.octets);
+        let Some((_, read)) = self.question.read_as(reply, &asked[HEADER..]) else { return Reading::Stray };
         if number >= self.recorded {
-            self.tally.count(read.kind, read.sound, reply.len() as u64);
+            let octets = reply.len() as u64;
+            self.tally.count(read.kind, read.sound, octets);
+            turn.iter().for_each(|(turns, item)| turns.count(item.class, &read, read.sound, octets));
         }
         if read.sound { Reading::Reply(number) } else { Reading::Refused(number) }
     }

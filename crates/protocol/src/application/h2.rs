@@ -258,6 +258,12 @@ impl H2 {
         }
     }
 
+    /// The same of requests that differ, of whose bodies the longest has so many octets.
+    #[must_use]
+    pub fn mixed(self, longest_body: usize) -> Self {
+        Self { body: longest_body, ..self }
+    }
+
     /// Its request in words: `GET /health`.
     pub fn words(&self) -> &str {
         &self.words

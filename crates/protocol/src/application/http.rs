@@ -6,6 +6,7 @@
 mod chunked;
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::fmt::Write as _;
 
 use measure::reach::Transport;
@@ -28,6 +29,8 @@ pub const SECURE: Protocol = Protocol { schemes: &["https"], port: 443, tls: Som
 pub const LONGEST_HEAD: usize = 32 << 10;
 /// Most fields of a head.
 const MOST_FIELDS: usize = 128;
+/// Room for the requests that are usually out at once.
+const USUALLY_OUT: usize = 64;
 /// Statuses by which a server says that it did nothing of what it was asked for.
 const DID_NOTHING: [u16; 2] = [429, 503];
 
@@ -166,6 +169,8 @@ pub struct Http {
     words: String,
     /// Set where responses have no body whatever their fields say.
     headless: bool,
+    /// The same of each request that has no response yet, oldest first, where requests differ.
+    headless_each: Option<VecDeque<bool>>,
     expected: Expected,
     stage: Stage,
     /// The response under way, octets of its head, and those of its body so far, without the frames of chunks.
@@ -207,12 +212,19 @@ impl Http {
             request: request.written(),
             words: request.words(),
             headless: request.method == "HEAD",
+            headless_each: None,
             expected,
             stage: Stage::Head,
             reply: Reply::answered(Kind(0)),
             head: 0,
             body: 0,
         })
+    }
+
+    /// The same of requests that differ: responses have bodies or not by the request that each is to.
+    #[must_use]
+    pub fn mixed(self) -> Self {
+        Self { headless_each: Some(VecDeque::with_capacity(USUALLY_OUT)), ..self }
     }
 
     /// Its request in words: `GET /health`.
@@ -235,7 +247,8 @@ impl Http {
             Reply { sound: self.expected.has(head.status), closes: head.closes, ..Reply::answered(Kind(head.status)) };
         (self.head, self.body) = (head.octets as u64, 0);
         // RFC 9112 section 6.3, in its order.
-        if self.headless || matches!(head.status, 101 | 204 | 304) {
+        let asked = self.headless_each.as_mut().and_then(VecDeque::pop_front);
+        if asked.unwrap_or(self.headless) || matches!(head.status, 101 | 204 | 304) {
             return Taken::reply(head.octets, self.reply);
         }
         self.stage = match (head.chunked, head.endless, head.length) {
@@ -256,6 +269,14 @@ impl Http {
 impl Speech for Http {
     fn begin(&mut self) {
         self.stage = Stage::Head;
+        self.headless_each.iter_mut().for_each(VecDeque::clear);
+    }
+
+    #[inline]
+    fn asked(&mut self, request: &[u8]) {
+        if let Some(each) = &mut self.headless_each {
+            each.push_back(request.starts_with(b"HEAD "));
+        }
     }
 
     fn request(&self) -> Vec<u8> {

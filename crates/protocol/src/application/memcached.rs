@@ -1,11 +1,15 @@
 //! memcached: `mn`, the meta no-op, which begins no work and is answered by `MN` (memcached's protocol.txt, since 1.6), or `version`, which
 //! every version answers.
 
+mod commands;
+
 use std::borrow::Cow;
 
 use measure::reach::Transport;
 
 use super::speech::{Kind, Protocol, Reply, Speech, Taken, line};
+
+pub use self::commands::{CommandError, Commands};
 
 /// Its row.
 pub const PROTOCOL: Protocol = Protocol {

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::dns::OverUdp;
+use super::mix::Turns;
 use super::ntp::{self, Ntp};
 use super::quic::{self, Quic};
 use super::sip::Sip;
@@ -34,6 +35,15 @@ impl Packet {
         }
     }
 
+    /// The same of requests that differ; DNS has such.
+    #[must_use]
+    pub fn mixing(self, turns: Option<Turns>) -> Self {
+        match self {
+            Self::Dns(dns) => Self::Dns(Box::new(dns.mixing(turns))),
+            other => other,
+        }
+    }
+
     /// The name of a kind of reply.
     pub fn kind(&self, kind: Kind) -> Cow<'static, str> {
         match self {
@@ -62,6 +72,14 @@ impl Wire for Packet {
             Self::Ntp(ntp) => ntp.prepare(message, seq, flags),
             Self::Sip(sip) => sip.prepare(message, seq, flags),
             Self::Quic(quic) => quic.prepare(message, seq, flags),
+        }
+    }
+
+    #[inline]
+    fn prepared<'a>(&'a self, message: &'a [u8]) -> &'a [u8] {
+        match self {
+            Self::Dns(dns) => dns.prepared(message),
+            Self::Ntp(_) | Self::Sip(_) | Self::Quic(_) => message,
         }
     }
 

@@ -34,15 +34,35 @@ pub const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xD2, 0x16, 0x2F];
 const VERSION: u32 = 196_608;
 const SYNC: [u8; 5] = [b'S', 0, 0, 0, 4];
 const TERMINATE: [u8; 5] = [b'X', 0, 0, 0, 4];
-/// Longest message that is believed; what comes here are settings and errors.
+/// Longest row that is believed: a field has at most 1 GiB ("Limits" of the documentation).
+const LONGEST_ROW: usize = (1 << 30) + (64 << 10);
+/// Longest of the other messages; what comes here are settings and errors.
 const LONGEST: usize = 64 << 10;
+const FOREIGN: &str = "the reply is none of PostgreSQL";
 const READY: Kind = Kind(0);
 const ERROR: Kind = Kind(1);
 
-/// A client that synchronises.
+/// Why there is no such query.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum QueryError {
+    /// An empty one, or one with a zero in it.
+    #[error("a query has a word at least, and no zero octet")]
+    Text,
+    /// Answered by a stream of data.
+    #[error("COPY is answered by a stream of data, and waits for one")]
+    Copy,
+}
+
+/// A client that synchronises, or asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Postgres {
     login: Login,
+    /// The query; absent where `Sync` is sent.
+    query: Option<String>,
+    /// Octets of a message that are still to come.
+    rest: u64,
+    /// Set once the query under way has failed.
+    failed: bool,
     scram: Option<Scram>,
     /// Whatever chance has made, for the proof.
     draw: [u8; 16],
@@ -61,6 +81,9 @@ impl Postgres {
     pub fn new(login: Login, draw: [u8; 16]) -> Self {
         Self {
             login,
+            query: None,
+            rest: 0,
+            failed: false,
             scram: None,
             draw,
             begun: 0,
@@ -75,6 +98,26 @@ impl Postgres {
     #[must_use]
     pub fn within_tls(self) -> Self {
         Self { within_tls: true, in_clear: true, ..self }
+    }
+
+    /// The same that asks `query` (the simple query, "Simple Query" of the documentation) instead of nothing.
+    ///
+    /// # Errors
+    /// A text that has no place in a message, or asks for what is answered in another form.
+    pub fn asking(self, query: &str) -> Result<Self, QueryError> {
+        if query.trim().is_empty() || query.contains('\0') {
+            return Err(QueryError::Text);
+        }
+        let word: String = query.trim_start().chars().take_while(char::is_ascii_alphabetic).collect();
+        if word.eq_ignore_ascii_case("copy") {
+            return Err(QueryError::Copy);
+        }
+        Ok(Self { query: Some(query.to_owned()), ..self })
+    }
+
+    /// One request in words.
+    pub fn words(&self) -> &str {
+        self.query.as_deref().unwrap_or("Sync")
     }
 
     /// The same with a draw of its own.
@@ -129,6 +172,21 @@ impl Postgres {
         [&length.to_be_bytes()[..], &body].concat()
     }
 
+    /// A message of the reply to a query.
+    fn replying(&mut self, kind: u8, octets: &[u8], length: usize) -> Taken {
+        let whole = length + 1;
+        match kind {
+            // What is in a row is counted and forgotten.
+            b'T' | b'D' | b'C' | b'I' => {
+                let part = octets.len().min(whole);
+                self.rest = (whole - part) as u64;
+                Taken::part(part)
+            }
+            b'G' | b'H' | b'W' => Taken::unsound("a COPY is no query with a reply"),
+            _ => Taken::unsound(FOREIGN),
+        }
+    }
+
     fn opening(&mut self, kind: u8, body: &[u8], octets: usize) -> Taken {
         match kind {
             b'R' => match self.authenticate(body) {
@@ -143,9 +201,16 @@ impl Postgres {
             }
             // Settings, the key to cancel by, notices, another version.
             b'S' | b'K' | b'N' | b'v' => Taken::part(octets),
-            _ => Taken::unsound("the reply is none of PostgreSQL"),
+            _ => Taken::unsound(FOREIGN),
         }
     }
+}
+
+/// True of an error behind which the server closes: its field `V` or `S`.
+fn ends_session(body: &[u8]) -> bool {
+    let mut fields = body.split(|octet| *octet == 0);
+    let severity = fields.find_map(|field| field.strip_prefix(b"V").or_else(|| field.strip_prefix(b"S")));
+    severity.is_some_and(|word| matches!(word, b"FATAL" | b"PANIC"))
 }
 
 /// The words of an error for people: its field `M`.
@@ -174,6 +239,7 @@ impl Speech for Postgres {
 
     fn begin(&mut self) {
         self.begun += 1;
+        (self.rest, self.failed) = (0, false);
         (self.scram, self.is_open, self.in_clear) = (None, false, self.within_tls);
         self.answer.clear();
     }
@@ -183,7 +249,7 @@ impl Speech for Postgres {
     }
 
     fn request(&self) -> Vec<u8> {
-        SYNC.to_vec()
+        self.query.as_ref().map_or_else(|| SYNC.to_vec(), |query| message(b'Q', &[query.as_bytes(), &[0]].concat()))
     }
 
     fn farewell(&self) -> Cow<'static, [u8]> {
@@ -202,30 +268,48 @@ impl Speech for Postgres {
                 b'N' => return Taken::declined(1, b"offers no TLS (`ssl` is off there)"),
                 // An error, as another message has it.
                 b'E' => {}
-                _ => return Taken::unsound("the reply is none of PostgreSQL"),
+                _ => return Taken::unsound(FOREIGN),
             }
         }
+        if self.rest > 0 {
+            let part = octets.len().min(usize::try_from(self.rest).unwrap_or(usize::MAX));
+            self.rest -= part as u64;
+            return Taken::part(part);
+        }
+        let asks = self.is_open && self.query.is_some();
         let [kind, a, b, c, d, rest @ ..] = octets else {
             // Other programs are told by their first octet.
             return match octets {
                 [b'R' | b'E' | b'Z' | b'S' | b'K' | b'N' | b'v' | b'A', ..] => Taken::MORE,
-                _ => Taken::unsound("the reply is none of PostgreSQL"),
+                [b'T' | b'D' | b'C' | b'I' | b'G' | b'H' | b'W', ..] if asks => Taken::MORE,
+                _ => Taken::unsound(FOREIGN),
             };
         };
         let length = u32::from_be_bytes([*a, *b, *c, *d]) as usize;
+        if asks && b"TDCIGHW".contains(kind) && (4..=LONGEST_ROW).contains(&length) {
+            return self.replying(*kind, octets, length);
+        }
         if !b"REZSKNvA".contains(kind) || !(4..=LONGEST).contains(&length) {
-            return Taken::unsound("the reply is none of PostgreSQL");
+            return Taken::unsound(FOREIGN);
         }
         let Some(body) = rest.get(..length - 4) else { return Taken::MORE };
         let taken = length + 1;
         self.answer.clear();
         match (self.is_open, kind) {
             (false, kind) => self.opening(*kind, body, taken),
+            (true, b'Z') if self.failed => {
+                self.failed = false;
+                Taken::reply(taken, Reply::refused(ERROR))
+            }
             (true, b'Z') => Taken::reply(taken, Reply::answered(READY)),
+            (true, b'E') if asks && !ends_session(body) => {
+                self.failed = true;
+                Taken::part(taken)
+            }
             // A session that is ended says why.
             (true, b'E') => Taken::reply(taken, Reply { closes: true, ..Reply::refused(ERROR) }),
             (true, b'S' | b'N' | b'A') => Taken::aside(taken),
-            _ => Taken::unsound("the reply is none of PostgreSQL"),
+            _ => Taken::unsound(FOREIGN),
         }
     }
 
@@ -242,7 +326,7 @@ impl Speech for Postgres {
 mod tests {
     use super::*;
     use crate::application::login::Password;
-    use crate::application::speech::tests::alike;
+    use crate::application::speech::tests::{alike, hear};
 
     fn client(password: Option<&str>) -> Postgres {
         let password = password.map(|word| Password::new(word.to_owned()));
@@ -304,13 +388,38 @@ mod tests {
         assert!(client.secured().ends_with(b"sonde\0\0"));
         let declined = alike(&client, b"N");
         assert_eq!(declined, [Taken::declined(0, b"offers no TLS (`ssl` is off there)").came]);
-        assert_eq!(alike(&client, b"HTTP"), [Came::Unsound("the reply is none of PostgreSQL")]);
+        assert_eq!(alike(&client, b"HTTP"), [Came::Unsound(FOREIGN)]);
+    }
+
+    #[test]
+    fn a_query_ends_where_the_server_is_ready_again() {
+        let client = client(None);
+        let mut asking = client.clone().asking("SELECT 1").unwrap();
+        assert_eq!(asking.request(), b"Q\0\0\0\x0dSELECT 1\0");
+        asking.take(&message(b'Z', b"I"));
+        let mut octets =
+            [message(b'T', &[0; 30]), message(b'D', &[b'Z'; 70_000]), message(b'C', b"SELECT 1\0")].concat();
+        octets.extend(message(b'Z', b"I"));
+        octets.extend(message(b'E', b"SERROR\0VERROR\0C42P01\0Mrelation does not exist\0\0"));
+        octets.extend(message(b'Z', b"I"));
+        octets.extend(message(b'I', b""));
+        octets.extend(message(b'Z', b"I"));
+        octets.extend(message(b'E', b"SFATAL\0VFATAL\0C57P01\0Mterminating\0\0"));
+        let refused = Came::Reply(Reply::refused(ERROR));
+        let ended = Came::Reply(Reply { closes: true, ..Reply::refused(ERROR) });
+        for every in [usize::MAX, 1, 7, 4_096] {
+            let came = hear(&mut asking.clone(), &octets, |end| end.is_multiple_of(every));
+            assert_eq!(came, [ready(), refused.clone(), ready(), ended.clone()]);
+        }
+        assert_eq!(alike(&asking, &message(b'G', b"\0\0\0")), [Came::Unsound("a COPY is no query with a reply")]);
+        assert_eq!(client.clone().asking(" copy t from stdin"), Err(QueryError::Copy));
+        assert_eq!(client.asking("  "), Err(QueryError::Text));
     }
 
     #[test]
     fn other_programs_are_told_by_their_first_octets() {
         for octets in [&b"HTTP/1.1 400"[..], b"S\0\0\0\x03", b"E\xff\xff\xff\xff", b"$8\r\n"] {
-            assert_eq!(alike(&client(None), octets), [Came::Unsound("the reply is none of PostgreSQL")]);
+            assert_eq!(alike(&client(None), octets), [Came::Unsound(FOREIGN)]);
         }
     }
 }

@@ -2,11 +2,15 @@
 //!
 //! Without a login a server that wants one answers `-NOAUTH`: a whole way through its command loop all the same, and so an answer.
 
+mod commands;
+
 use std::borrow::Cow;
 
 use measure::reach::Transport;
 
 use super::speech::{Came, Kind, Protocol, Reply, Speech, Taken, line};
+
+pub use self::commands::{CommandError, Commands};
 
 /// Its row.
 pub const PROTOCOL: Protocol = Protocol {

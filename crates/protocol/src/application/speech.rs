@@ -36,6 +36,9 @@ pub trait Speech {
     /// Writes the mark of request `number` into it, where the protocol gives one back.
     fn mark(&self, _request: &mut [u8], _number: u64) {}
 
+    /// A request was handed over: these octets.
+    fn asked(&mut self, _request: &[u8]) {}
+
     /// Bits of a number that come back, where a mark does.
     fn mark_bits(&self) -> u32 {
         u32::BITS

@@ -7,13 +7,14 @@ use super::dns::OverTcp;
 use super::h2::H2;
 use super::http::Http;
 use super::kafka::Kafka;
-use super::memcached::Memcached;
+use super::memcached::{Commands as MemcachedCommands, Memcached};
+use super::mix::Turns;
 use super::mqtt::Mqtt;
 use super::mysql::Mysql;
 use super::nats::Nats;
 use super::number::nearest;
 use super::postgres::Postgres;
-use super::redis::Redis;
+use super::redis::{Commands as RedisCommands, Redis};
 use super::speech::{Kind, Reply, Speech, Taken};
 use super::tally::Tally;
 use super::websocket::WebSocket;
@@ -25,8 +26,12 @@ use crate::wire::{Reading, Wire};
 pub enum Talk {
     /// Redis.
     Redis(Redis),
+    /// Redis, by commands of the user's.
+    RedisCommands(RedisCommands),
     /// memcached.
     Memcached(Memcached),
+    /// memcached, by commands of the user's.
+    MemcachedCommands(MemcachedCommands),
     /// HTTP/1.1.
     Http(Box<Http>),
     /// HTTP/2, and gRPC over it.
@@ -51,7 +56,9 @@ macro_rules! each {
     ($talk:expr, $speech:ident => $call:expr) => {
         match $talk {
             Talk::Redis($speech) => $call,
+            Talk::RedisCommands($speech) => $call,
             Talk::Memcached($speech) => $call,
+            Talk::MemcachedCommands($speech) => $call,
             Talk::Http($speech) => $call,
             Talk::H2($speech) => $call,
             Talk::Dns($speech) => $call,
@@ -93,6 +100,10 @@ impl Speech for Talk {
     #[inline]
     fn mark(&self, request: &mut [u8], number: u64) {
         each!(self, speech => speech.mark(request, number));
+    }
+
+    fn asked(&mut self, request: &[u8]) {
+        each!(self, speech => speech.asked(request));
     }
 
     fn mark_bits(&self) -> u32 {
@@ -151,13 +162,15 @@ impl Talk {
     pub fn words(&self) -> String {
         match self {
             Self::Redis(_) | Self::Nats(_) => "PING".to_owned(),
+            Self::RedisCommands(commands) => commands.words().to_owned(),
+            Self::MemcachedCommands(commands) => commands.words().to_owned(),
             Self::Memcached(Memcached::NoOperation) => "mn".to_owned(),
             Self::Memcached(Memcached::Version) => "version".to_owned(),
             Self::Http(http) => http.words().to_owned(),
             Self::H2(h2) => h2.words().to_owned(),
             Self::Dns(dns) => dns.words().to_owned(),
             Self::Mqtt(_) => "PINGREQ".to_owned(),
-            Self::Postgres(_) => "Sync".to_owned(),
+            Self::Postgres(postgres) => postgres.words().to_owned(),
             Self::Mysql(_) => "COM_PING".to_owned(),
             Self::Kafka(_) => "ApiVersions".to_owned(),
             Self::WebSocket(socket) => socket.words().to_owned(),
@@ -190,8 +203,11 @@ impl Talk {
         };
         vec![
             Self::Redis(Redis),
+            Self::RedisCommands(RedisCommands::new("GET a").unwrap()),
             Self::Memcached(Memcached::NoOperation),
+            Self::MemcachedCommands(MemcachedCommands::new("get a", None).unwrap()),
             Self::Http(Box::new(Http::new(&request, Expected::Any).unwrap())),
+            Self::Http(Box::new(Http::new(&request, Expected::Any).unwrap().mixed())),
             Self::H2(Box::new(H2::new(&request, Expected::Any, false).unwrap())),
             open(Self::H2(Box::new(H2::new(&request, Expected::Any, false).unwrap())), &settings),
             open(Self::H2(Box::new(H2::health("db1", "", false).unwrap())), &settings),
@@ -205,6 +221,10 @@ impl Talk {
             Self::Postgres(Box::new(Postgres::new(login(), [3; 16]))),
             open(Self::Postgres(Box::new(Postgres::new(login(), [3; 16]))), &[b'Z', 0, 0, 0, 5, b'I']),
             Self::Postgres(Box::new(Postgres::new(login(), [3; 16]).within_tls())),
+            open(
+                Self::Postgres(Box::new(Postgres::new(login(), [3; 16]).asking("SELECT 1").unwrap())),
+                &[b'Z', 0, 0, 0, 5, b'I'],
+            ),
             Self::Mysql(Box::new(Mysql::new(login()).within_tls(true))),
             Self::Mysql(Box::new(Mysql::new(login()))),
             Self::Mysql(Box::new(Mysql::greeted(login()))),
@@ -273,13 +293,21 @@ pub struct Asking<S> {
     speech: S,
     bits: u32,
     tally: Arc<Tally>,
+    /// Where requests differ: whose turn it is.
+    turns: Option<Box<Turns>>,
 }
 
 impl<S: Speech> Asking<S> {
     /// Requests of `speech`, whose replies are counted in `tally`.
     pub fn new(speech: S, tally: Arc<Tally>) -> Self {
         let bits = speech.mark_bits();
-        Self { speech, bits, tally }
+        Self { speech, bits, tally, turns: None }
+    }
+
+    /// The same of requests that differ.
+    #[must_use]
+    pub fn mixing(self, turns: Option<Turns>) -> Self {
+        Self { turns: turns.map(Box::new), ..self }
     }
 }
 
@@ -292,20 +320,31 @@ impl<S: Speech> Wire for Asking<S> {
 
     #[inline]
     fn prepare(&mut self, message: &mut [u8], seq: u64, flags: Flags) {
-        self.speech.mark(message, seq);
         if flags.has(Flags::WARM_UP) {
             self.tally.record_from(seq + 1);
         }
+        match &mut self.turns {
+            None => self.speech.mark(message, seq),
+            Some(turns) => self.speech.mark(turns.turn_to(seq, self.tally.recorded()), seq),
+        }
+    }
+
+    #[inline]
+    fn prepared<'a>(&'a self, message: &'a [u8]) -> &'a [u8] {
+        self.turns.as_ref().map_or(message, |turns| turns.written())
     }
 
     #[inline]
     fn identify(&mut self, reply: &[u8], oldest: u64) -> Reading {
         let Some(Digest { reply, octets }) = Digest::read(reply) else { return Reading::Corrupt(None) };
         let number = reply.number.map_or(oldest, |number| nearest(number, self.bits, oldest));
+        let turn = self.turns.as_ref().map(|turns| (turns, turns.item(number, self.tally.recorded())));
+        let sound = turn.map_or(reply.sound, |(_, item)| Turns::is_sound(item, &reply));
         if self.tally.records(number) {
-            self.tally.count(reply.kind, reply.sound, octets);
+            self.tally.count(reply.kind, sound, octets);
+            turn.iter().for_each(|(turns, item)| turns.count(item.class, &reply, sound, octets));
         }
-        if reply.sound { Reading::Reply(number) } else { Reading::Refused(number) }
+        if sound { Reading::Reply(number) } else { Reading::Refused(number) }
     }
 }
 
@@ -347,7 +386,10 @@ mod tests {
         let words: Vec<_> = Talk::samples().iter().map(Talk::words).collect();
         let expected = [
             "PING",
+            "GET a",
             "mn",
+            "get a",
+            "GET /",
             "GET /",
             "GET /",
             "GET /",
@@ -362,6 +404,7 @@ mod tests {
             "Sync",
             "Sync",
             "Sync",
+            "SELECT 1",
             "COM_PING",
             "COM_PING",
             "COM_PING",

@@ -31,10 +31,16 @@ impl Tally {
         self.recorded.store(number, Ordering::Relaxed);
     }
 
+    /// The number of the first request that is recorded.
+    #[inline]
+    pub fn recorded(&self) -> u64 {
+        self.recorded.load(Ordering::Relaxed)
+    }
+
     /// True for a request that is recorded: it is none of a warm-up.
     #[inline]
     pub fn records(&self, number: u64) -> bool {
-        number >= self.recorded.load(Ordering::Relaxed)
+        number >= self.recorded()
     }
 
     /// A reply of `octets` octets, 0 where that is not known, of this kind, which is sound or not.

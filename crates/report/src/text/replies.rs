@@ -1,7 +1,7 @@
 //! Replies of a program at work by kind, and the steps before the first request.
 
 use logbook::moment::Moment;
-use measure::outcome::replies::{Kind, Phases, Replies, Tls};
+use measure::outcome::replies::{Classes, Kind, OfClass, Phases, Replies, Tls};
 use measure::unit::grouped;
 
 use crate::layout::{INDENT, Page, Piece, Tone};
@@ -27,6 +27,9 @@ pub(super) fn tell(page: &mut Page, replies: &Replies) {
     line(page, "replies", &said);
     if let Some(parts) = &replies.phases {
         phases(page, parts);
+    }
+    if let Some(of) = &replies.classes {
+        classes(page, of);
     }
     // Where each request has a connection of its own, the first connection is one of many.
     let kept = replies.phases.is_none();
@@ -83,6 +86,50 @@ fn phases(page: &mut Page, phases: &Phases) {
     }
 }
 
+/// Longest name of a class in its table, characters.
+const LONGEST_NAME: usize = 20;
+
+/// The classes of a mix, one row a class; a column of what never happened is left out, and what has too few values is left empty.
+fn classes(page: &mut Page, classes: &Classes) {
+    type Count = fn(&OfClass) -> u64;
+    let counts: [(&str, Count); 5] = [
+        ("requests", |class| class.scheduled),
+        ("refused", |class| class.refused),
+        ("lost", |class| class.unanswered),
+        ("corrupt", |class| class.corrupt),
+        ("not sent", |class| class.send_failed),
+    ];
+    let happened =
+        |(name, count): &(&str, Count)| *name == "requests" || classes.each.iter().any(|class| count(class) > 0);
+    let counts: Vec<_> = counts.into_iter().filter(happened).collect();
+    let faint = |name: &str| Piece::new(name.to_owned(), Tone::Faint);
+    let head =
+        std::iter::once("request").chain(counts.iter().map(|(name, _)| *name)).chain(["p50", "p90", "p99", "max"]);
+    let rows = classes.each.iter().map(|class| {
+        let times = [class.times.p50_ns, class.times.p90_ns, class.times.p99_ns, class.times.max_ns];
+        let times = times.map(|time| Piece::from(time.map(|time| time.to_string()).unwrap_or_default()));
+        let counted = counts.iter().map(|(_, count)| Piece::from(grouped(count(class)).to_string()));
+        std::iter::once(Piece::from(cut(&class.name))).chain(counted).chain(times).collect()
+    });
+    let rows: Vec<Vec<Piece>> = std::iter::once(head.map(faint).collect()).chain(rows).collect();
+    page.gap();
+    page.table(&rows);
+    page.gap();
+    if classes.untold > 0 {
+        let count = number::count(classes.untold, "request", "requests");
+        let said = format!("{count} ended faster than they could be told apart, and are in no class");
+        page.paragraph(INDENT, &Piece::new("untold", Tone::Faint), LABEL, &said);
+    }
+}
+
+/// A name that fits its column.
+fn cut(name: &str) -> String {
+    if name.chars().count() <= LONGEST_NAME {
+        return name.to_owned();
+    }
+    name.chars().take(LONGEST_NAME - 1).chain(['…']).collect()
+}
+
 fn count(name: &str, kind: Kind) -> String {
     let refused = if kind.answers { "" } else { ", refused" };
     format!("{name} ({}{refused})", grouped(kind.count))
@@ -133,6 +180,28 @@ mod tests {
             "receive 7 µs 7 µs 7 µs 14 µs",
         ];
         assert_eq!(found, expected, "the time of the first connection is one of many, and not told beside them");
+    }
+
+    #[test]
+    fn classes_are_a_table_of_what_happened() {
+        let times =
+            Phase { count: 900, p50_ns: Some(Nanos(61_000)), max_ns: Some(Nanos(2_000_000)), ..Phase::default() };
+        let read = OfClass { name: "read".into(), scheduled: 1_900, answered: 1_900, times, ..OfClass::default() };
+        let name = "POST /items/with/a/long/path".to_owned();
+        let write = OfClass { name, scheduled: 100, refused: 100, ..OfClass::default() };
+        let classes = Classes { each: vec![read, write], untold: 3 };
+        let mut page = Page::new(Style { width: 80, ..Style::default() });
+        tell(&mut page, &Replies { classes: Some(classes), ..Replies::default() });
+        let text = page.finish();
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        let found: Vec<_> = text.lines().map(words).filter(|line| !line.is_empty()).collect();
+        let expected = [
+            "request requests refused p50 p90 p99 max",
+            "read 1 900 0 61 µs 2 ms",
+            "POST /items/with/a/… 100 100",
+            "untold 3 requests ended faster than they could be told apart, and are in no class",
+        ];
+        assert_eq!(found, expected);
     }
 
     #[test]

@@ -65,13 +65,22 @@ fn sizes(method: &Method) -> Option<String> {
         (Sizes::Fixed, smallest) if smallest < request => format!("{}..{request}", smallest.0),
         (Sizes::Fixed, _) if replies && request == response => format!("{request} each way"),
         // How long replies are stands with them.
-        (Sizes::Fixed, _) if method.traffic.application().is_some() => return Some(format!("{request} per request")),
+        (Sizes::Fixed, _) if method.traffic.application().is_some() => {
+            return Some(format!("{}{request} per request", shortest_of_mix(method, request)));
+        }
         (Sizes::Fixed, _) => request.to_string(),
         (sizes, _) => sizes.to_string(),
     };
     let back = if replies && !sent.ends_with("each way") { format!(" and {response} back") } else { String::new() };
     let batch = load.and_then(|load| load.batch).map_or_else(String::new, |batch| format!(", {batch}"));
     Some(format!("{sent}{back}{batch}"))
+}
+
+/// `33 B to ` in front of the longest request, where those of a mix differ.
+fn shortest_of_mix(method: &Method, longest: Bytes) -> String {
+    let mix = method.traffic.application().and_then(|application| application.mix.as_ref());
+    let shortest = mix.and_then(|mix| mix.classes.iter().map(|class| Bytes(class.shortest_bytes)).min());
+    shortest.filter(|shortest| *shortest < longest).map_or_else(String::new, |shortest| format!("{shortest} to "))
 }
 
 fn pacing(pacing: Pacing) -> &'static str {

@@ -19,7 +19,9 @@ use crate::persona;
 /// The pages whose commands a reader types.
 fn pages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut pages = ["README.md", "README.ja.md", "docs/tutorial.md"].map(|page| root.join(page)).to_vec();
+    let mut pages = ["README.md", "README.ja.md", "docs/tutorial.md", "docs/tutorial-redis.md"]
+        .map(|page| root.join(page))
+        .to_vec();
     for folder in ["docs/howto", "docs/explain", "docs/ja", "docs/studies"] {
         let entries = fs::read_dir(root.join(folder)).unwrap();
         pages.extend(entries.map(|entry| entry.unwrap().path()));

@@ -1,5 +1,7 @@
 //! A program at work as the far side: `redis://db1`, `http://api/health`, `dns://10.0.0.53/example.org`, and the options that refine it.
 
+mod mix;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -29,6 +31,7 @@ use protocol::application::websocket::{Upgrade, WebSocket};
 use protocol::application::{self, ALL, Application, Protocol};
 use protocol::tls::{Terms, TlsError, Trust};
 
+use self::mix::Asker;
 use crate::command::value::Far;
 use crate::failure::Failure;
 use crate::program::PROGRAM;
@@ -146,6 +149,12 @@ pub struct ApplicationOptions {
     /// HTTP: status codes that count as answered, as in 2xx or 200,404; others count as refused [default: all but 429 and 503]
     #[arg(long, value_name = "STATUSES", value_parser = expected)]
     pub expect: Option<Expected>,
+    /// Ask the requests of this TOML file, drawn by their weights or in its order [default: one thing over and over]
+    ///
+    /// Each is counted in its class. HTTP (method, path, headers, body), Redis and memcached (command), PostgreSQL (query), DNS (question). The page on programs at work has
+    /// the words of the file.
+    #[arg(long, value_name = "FILE")]
+    pub mix: Option<PathBuf>,
 }
 
 fn protocols() -> impl TypedValueParser<Value = &'static Protocol> {
@@ -235,12 +244,20 @@ impl ApplicationOptions {
             return Err(Failure::usage(format!("nobody logs in at {}", url.protocol.name()))
                 .hint("remove the name before the host"));
         }
+        if let (None, Some(_)) = (protocol, &self.mix) {
+            return Err(
+                Failure::usage("--mix is for programs at work").hint("ask one with http://HOST or redis://HOST")
+            );
+        }
         if let (None, true) = (protocol, self.force) {
             return Err(Failure::usage("--force is for programs at work: what is there for measurements needs none"));
         }
         let Some((protocol, whom)) = protocol.zip(whom) else { return Ok(None) };
         let target = url.map_or("", |url| &url.target);
-        self.asked(protocol, whom, target).map(Some)
+        match &self.mix {
+            Some(path) => Asker { options: self, protocol, whom, target, path }.application().map(Some),
+            None => self.asked(protocol, whom, target).map(Some),
+        }
     }
 
     fn asked(&self, protocol: &'static Protocol, whom: &Whom, target: &str) -> Result<Application, Failure> {
@@ -257,7 +274,7 @@ impl ApplicationOptions {
                 let h3 = Box::new(h3.map_err(|error| Failure::usage(error.to_string()))?);
                 let tls = protocol.tls.map(|inside| self.terms(whom, inside)).transpose()?;
                 let words = h3.words().to_owned();
-                return Ok(Application { protocol, words, asked: application::Asked::H3(h3), tls });
+                return Ok(Application { protocol, words, asked: application::Asked::H3(h3), mix: None, tls });
             }
             "grpc" | "grpcs" => {
                 let host = host_field(&whom.far, protocol.port);
@@ -274,7 +291,13 @@ impl ApplicationOptions {
             "dns" => {
                 let question = question(target)?;
                 let words = question.words().to_owned();
-                return Ok(Application { protocol, words, asked: application::Asked::Dns(question), tls: None });
+                return Ok(Application {
+                    protocol,
+                    words,
+                    asked: application::Asked::Dns(question),
+                    mix: None,
+                    tls: None,
+                });
             }
             // Each connection draws numbers of its own.
             "dns+tcp" | "dns+tls" => Talk::Dns(Box::new(OverTcp::new(question(target)?, [0; 16]))),
@@ -299,19 +322,26 @@ impl ApplicationOptions {
                     protocol,
                     words: "time".to_owned(),
                     asked: application::Asked::Ntp,
+                    mix: None,
                     tls: None,
                 });
             }
             "quic" => {
                 let words = quic::WORDS.to_owned();
-                return Ok(Application { protocol, words, asked: application::Asked::Quic, tls: None });
+                return Ok(Application { protocol, words, asked: application::Asked::Quic, mix: None, tls: None });
             }
             "sip" => {
                 let user = whom.url.as_ref().and_then(|url| url.user.as_deref());
                 let options = Options::new(&host_field(&whom.far, protocol.port), user, &agent());
                 let options = options.map_err(|error| Failure::usage(error.to_string()))?;
                 let words = options.words().to_owned();
-                return Ok(Application { protocol, words, asked: application::Asked::Sip(options), tls: None });
+                return Ok(Application {
+                    protocol,
+                    words,
+                    asked: application::Asked::Sip(options),
+                    mix: None,
+                    tls: None,
+                });
             }
             "kafka" => Talk::Kafka(Kafka),
             "h2ping" | "h2pings" => Talk::H2(Box::new(H2::ping())),

@@ -5,6 +5,7 @@ mod at_once;
 mod httping;
 mod loaded;
 mod looked;
+mod mixed;
 mod over_quic;
 mod played;
 mod real;

@@ -8,7 +8,8 @@ use protocol::application::h3::H3;
 use protocol::application::http::{Expected, Http, Request};
 use protocol::application::kafka::Kafka;
 use protocol::application::login::{Login, Password};
-use protocol::application::memcached::Memcached;
+use protocol::application::memcached::{Commands as MemcachedCommands, Memcached};
+use protocol::application::mix::Item;
 use protocol::application::mqtt::Mqtt;
 use protocol::application::mysql::Mysql;
 use protocol::application::nats::Nats;
@@ -16,7 +17,7 @@ use protocol::application::ntp::Ntp;
 use protocol::application::packet::Packet;
 use protocol::application::postgres::Postgres;
 use protocol::application::quic::Quic;
-use protocol::application::redis::Redis;
+use protocol::application::redis::{Commands as RedisCommands, Redis};
 use protocol::application::sip::{Options, Sip};
 use protocol::application::talk::{Asking, Digest, Talk};
 use protocol::application::tally::Tally;
@@ -103,6 +104,7 @@ fn talks() -> Vec<Talk> {
         Talk::Mysql(Box::new(mysql)),
         Talk::Kafka(Kafka),
     ];
+    let asking = ready.clone().asking("SELECT 1").ok();
     let postgres = [postgres, ready].map(|postgres| Talk::Postgres(Box::new(postgres)));
     let upgrade = Upgrade {
         host: "db1".into(),
@@ -120,7 +122,30 @@ fn talks() -> Vec<Talk> {
         open.take(&[0, 0, 0, 4, 0, 0, 0, 0, 0]);
         [h2, open].map(|h2| Talk::H2(Box::new(h2)))
     });
-    others.into_iter().chain(https).chain(h2).chain(dns).chain(postgres).chain(socket).collect()
+    let asking = asking.map(|postgres| Talk::Postgres(Box::new(postgres)));
+    others
+        .into_iter()
+        .chain(https)
+        .chain(h2)
+        .chain(dns)
+        .chain(postgres)
+        .chain(socket)
+        .chain(asking)
+        .chain(of_lists())
+        .collect()
+}
+
+/// Readers of the replies to requests of a list.
+fn of_lists() -> Vec<Talk> {
+    let redis = RedisCommands::new("GET a").ok().map(Talk::RedisCommands);
+    let memcached = MemcachedCommands::new("get a", None).ok().map(Talk::MemcachedCommands);
+    let http = Http::new(&request(), Expected::Any).ok().map(|http| Talk::Http(Box::new(http.mixed())));
+    let dns = question().map(|question| {
+        let octets = [&[0, 24], question.message()].concat();
+        let items = [Item { octets, weight: 1, class: 0, expected: None }];
+        Talk::Dns(Box::new(OverTcp::new(question, DRAW).mixed(&items)))
+    });
+    [redis, memcached, http, dns].into_iter().flatten().collect()
 }
 
 fn question() -> Option<Question> {

@@ -102,10 +102,13 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         let (result, stamp) = if let Err(fault) = ready {
             (Err(fault), Stamp::Idle)
         } else if flags == Flags::STAMPED {
-            let sent_at = link.send_stamped(&lane.request[..length]);
+            let sent_at = link.send_stamped(lane.wire.prepared(&lane.request[..length]));
             (sent_at.map(|_| ()), stamped(turn, seq, sent_at, last))
         } else {
-            (link.send(&lane.request[..length]), if flags == Flags::ANNOUNCE { Stamp::Send(turn) } else { self.stamp })
+            (
+                link.send(lane.wire.prepared(&lane.request[..length])),
+                if flags == Flags::ANNOUNCE { Stamp::Send(turn) } else { self.stamp },
+            )
         };
         self.stamp = stamp;
         (self.latest, self.sent) = (sent, sent);

@@ -39,7 +39,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         lane.wire.prepare(&mut lane.request, seq, Flags::WARM_UP);
         let ready = link.ready();
         let sent = link.now();
-        let handed_over = ready.and_then(|()| link.send(&lane.request));
+        let handed_over = ready.and_then(|()| link.send(lane.wire.prepared(&lane.request)));
         lane.requests.note(seq, None, sent, handed_over.is_ok());
         if let Err(fault) = handed_over {
             return Trial::Fault(fault);

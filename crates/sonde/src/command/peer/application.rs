@@ -67,5 +67,5 @@ fn status(carrier: Carrier) -> Application {
         return Application::talk(&dns::OVER_TCP, Talk::Dns(Box::new(OverTcp::new(question, [0; 16]))));
     }
     let words = question.words().to_owned();
-    Application { protocol: &dns::PROTOCOL, words, asked: application::Asked::Dns(question), tls: None }
+    Application { protocol: &dns::PROTOCOL, words, asked: application::Asked::Dns(question), mix: None, tls: None }
 }

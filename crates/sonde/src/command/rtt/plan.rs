@@ -156,6 +156,10 @@ fn template(typed: &str, protocol: &Protocol, anew: bool) -> Result<Template, Fa
 /// A program at work over TCP, whose replies are as long as it makes them.
 pub fn refuse_unknown_lengths(protocol: &Protocol) -> Result<(), Failure> {
     match protocol {
+        Protocol::Application(application) if application.mix.is_some() => {
+            Err(Failure::usage("--verify finds requests on the wire by their length, and those of a mix differ")
+                .hint("remove --verify, or --mix"))
+        }
         Protocol::Application(application) if application.protocol.over == Transport::Tcp => {
             let what = format!(
                 "--verify finds replies on the wire by their length, which a program that speaks {} chooses",
