@@ -73,13 +73,21 @@ pub enum Reason {
     /// Share of the time in which an end's control group was stopped by its CPU quota.
     Throttled { share: f64 },
     /// Share of the time in which an end's busiest thread ran; the share in which it waited for a CPU, where that counts.
-    ThreadRan { share: f64, waited: Option<f64> },
+    ThreadRan {
+        share: f64,
+        #[serde(rename = "waited_share")]
+        waited: Option<f64>,
+    },
     /// Share of the time in which a CPU of an end's host handled soft interrupts.
     SoftInterrupts { share: f64 },
     /// Share of the arrivals that an end's kernel dropped, because the program did not read them.
     Dropped { share: f64 },
     /// Datagrams of a rate, and the share that the path lost.
-    Datagrams { bytes_per_s: f64, lost: f64 },
+    Datagrams {
+        bytes_per_s: f64,
+        #[serde(rename = "lost_share")]
+        lost: f64,
+    },
     /// Datagrams could not be sent as fast as the stream.
     SlowDatagrams,
     /// Datagrams could not be sent faster than the stream.
