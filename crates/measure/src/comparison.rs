@@ -9,6 +9,7 @@
 //! holds the truth as often as it says (Bonferroni over the looks).
 
 pub mod attribution;
+pub mod single;
 
 use serde::{Deserialize, Serialize};
 

@@ -108,17 +108,29 @@ impl<T: Into<String>> From<T> for Piece {
 pub struct Page {
     style: Style,
     lines: Vec<String>,
+    answers: Vec<String>,
+    warnings: Vec<String>,
 }
 
 impl Page {
     /// An empty screen.
     pub fn new(style: Style) -> Self {
-        Self { style, lines: Vec::new() }
+        Self { style, lines: Vec::new(), answers: Vec::new(), warnings: Vec::new() }
     }
 
     /// The style of its text.
     pub fn style(&self) -> &Style {
         &self.style
+    }
+
+    /// The answers, without breaks.
+    pub fn answers(&self) -> &[String] {
+        &self.answers
+    }
+
+    /// The warnings, without breaks.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// An empty line, unless there is one already or nothing above.
@@ -181,6 +193,7 @@ impl Page {
 
     /// The answer, which stands first: strong, wrapped, with an empty line below.
     pub fn answer(&mut self, text: &str) {
+        self.answers.push(text.to_owned());
         for line in self.wrapped(0, 0, &words(text)) {
             self.line(0, &[Piece::new(line, Tone::Strong)]);
         }
@@ -189,6 +202,7 @@ impl Page {
 
     /// A warning: `! fact → action`.
     pub fn warning(&mut self, text: &str) {
+        self.warnings.push(text.to_owned());
         self.paragraph(0, &Piece::new("!", Tone::Alarm), INDENT, text);
     }
 

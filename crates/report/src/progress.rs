@@ -88,8 +88,9 @@ fn mean(second: &Second) -> Option<String> {
     Some(format!("mean {}", number::time(second.mean_ns?)?))
 }
 
+/// The rate, of at least half a second: the rest of a run that ends is no rate.
 fn per_second(second: &Second, count: u64) -> Option<String> {
-    let seconds = second.length_ns.as_secs_f64();
+    let seconds = Some(second.length_ns.as_secs_f64()).filter(|seconds| *seconds >= 0.5)?;
     Some(number::rate((count as f64 / seconds).round())?.replace(" /s", "/s"))
 }
 

@@ -99,7 +99,7 @@ fn one_address(page: &mut Page, address: &AddressReach) {
         }
     }
     for remark in Remark::about(address) {
-        page.warning(&format!("{remark} → {}", remark::advice(&remark)));
+        page.warning(&format!("{} → {}", remark::fact(&remark), remark::advice(&remark)));
     }
 }
 

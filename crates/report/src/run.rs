@@ -40,7 +40,7 @@ pub fn render(run: &RunDocument, style: &Style) -> String {
     page.finish()
 }
 
-/// `3 of 4 cells measured, 1 failed: b cannot listen on port 7663 (address in use)`.
+/// `3 of 4 cells measured, 1 failed: b cannot listen on port 7663 (address in use). p50 54.2 µs to 61.0 µs`.
 pub(crate) fn answer(run: &RunDocument) -> String {
     let cells = run.last_cells();
     let failed: Vec<&str> = cells.values().filter_map(|cell| Some(cell.failure.as_ref()?.what.as_str())).collect();
@@ -64,7 +64,32 @@ pub(crate) fn answer(run: &RunDocument) -> String {
             format!(", {} failed: {first} (and {others})", failed.len())
         }
     };
-    format!("{done} measured{ended}{why}")
+    let of = spreads(run, &cells.into_values().collect::<Vec<_>>());
+    let of = if of.is_empty() { of } else { format!(". {of}") };
+    format!("{done} measured{ended}{why}{of}")
+}
+
+/// `tcp_rr p50 54.2 µs to 61.0 µs, ping p50 80.1 µs`: the least and the most of the cells of each method, of the first few methods.
+fn spreads(run: &RunDocument, cells: &[&Cell]) -> String {
+    /// Methods that an answer has room for.
+    const TOLD: usize = 3;
+    let one = run.plan.methods.len() == 1;
+    let spread = |name: &str| {
+        let figures = cells.iter().filter(|cell| cell.place.method == name && cell.failure.is_none());
+        let figures: Vec<_> = figures.filter_map(|cell| cell.figures).collect();
+        let told = |values: Vec<f64>, tell: fn(f64) -> Option<String>| {
+            let least = tell(values.iter().copied().reduce(f64::min)?)?;
+            let most = tell(values.into_iter().reduce(f64::max)?)?;
+            Some(if least == most { least } else { format!("{least} to {most}") })
+        };
+        let p50 = told(figures.iter().filter_map(|cell| Some(cell.p50_ns?.0 as f64)).collect(), number::time);
+        let rate =
+            || told(figures.iter().filter_map(|cell| Some(cell.bits_per_second? / 8.0)).collect(), number::bit_rate);
+        let told = p50.map(|told| format!("p50 {told}")).or_else(rate)?;
+        Some(if one { told } else { format!("{name} {told}") })
+    };
+    let all = run.plan.methods.iter().take(TOLD).filter_map(|method| spread(&method.name));
+    all.collect::<Vec<_>>().join(", ")
 }
 
 /// `run 0199f2ab-1234 · mesh · 2026-10-20 14:03:12+02:00 · 3 hosts`.
@@ -89,7 +114,13 @@ fn asked(page: &mut Page, run: &RunDocument, seen: usize) {
     }
     labelled(page, "order", &order(&run.plan));
     for method in &run.plan.methods {
-        labelled(page, &method.name, &method.command);
+        // Without a name of its own a method is called by its command.
+        let (label, command) = if method.name == method.command {
+            ("method", &method.command)
+        } else {
+            (method.name.as_str(), &method.command)
+        };
+        labelled(page, label, command);
     }
     if page.style().verbose {
         labelled(page, "id", &run.head.id.to_string());

@@ -6,7 +6,7 @@ mod rerun;
 mod sweep;
 pub(crate) mod why;
 
-pub use comparison::so_far;
+pub use comparison::{setting, so_far};
 use logbook::record::Ended;
 use logbook::study::{Question, StudyDocument};
 use measure::verdict::Warning;
@@ -16,6 +16,10 @@ use crate::number;
 
 /// The screen for `study`: lines of at most `style.width` cells, none with spaces at its end.
 pub fn render(study: &StudyDocument, style: &Style) -> String {
+    screen(study, style).finish()
+}
+
+fn screen(study: &StudyDocument, style: &Style) -> Page {
     let mut page = Page::new(*style);
     match &study.question {
         Question::Compare { .. } => {
@@ -33,7 +37,22 @@ pub fn render(study: &StudyDocument, style: &Style) -> String {
         }
         _ => {}
     }
-    page.finish()
+    page
+}
+
+/// The first and last words of a study, each without breaks.
+pub(crate) struct Said {
+    /// The answer; absent where it has none.
+    pub(crate) answer: Option<String>,
+    /// The warnings, all of them.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// The answer and the warnings of `study`, word for word as on its screen.
+pub(crate) fn said(study: &StudyDocument) -> Said {
+    let page = screen(study, &Style { verbose: true, ..Style::default() });
+    let answer = page.answers().join(". ");
+    Said { answer: Some(answer).filter(|answer| !answer.is_empty()), warnings: page.warnings().to_vec() }
 }
 
 /// Trials that were made, where fewer were than planned.

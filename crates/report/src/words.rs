@@ -5,6 +5,7 @@
 pub mod change;
 pub mod command;
 pub mod dark;
+pub mod limit;
 pub mod method;
 pub mod periodic;
 pub mod remark;

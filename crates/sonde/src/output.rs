@@ -4,11 +4,12 @@
 //! Colour and its absence (`NO_COLOR`, `CLICOLOR_FORCE`, `TERM=dumb`, no terminal) are anstream's affair. A reader that
 //! has gone (`| head`) is a quiet end, not an error; any other fault of standard output is told once, at the end.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Mutex;
 
 use anstream::ColorChoice;
-use report::layout::{Style, is_ascii_locale};
+use report::layout::{Page, Piece, Style, is_ascii_locale};
 use report::markup::{cut, for_terminal};
 
 use crate::failure::Failure;
@@ -125,8 +126,30 @@ impl Output {
     pub fn aside(&self, text: &str) {
         let mut state = self.lock();
         state.wipe();
+        let text = for_terminal(text);
+        let text = match rustix::termios::tcgetwinsize(io::stderr()) {
+            Ok(size) if size.ws_col > 0 => Cow::Owned(self.folded(&text, usize::from(size.ws_col).max(40))),
+            _ => text,
+        };
         // Where not even standard error can be written to there is nobody left to tell.
-        let _ = anstream::stderr().lock().write_all(for_terminal(text).as_bytes());
+        let _ = anstream::stderr().lock().write_all(text.as_bytes());
+    }
+
+    /// Lines that are too long for `width`, wrapped at words below their own indent; all others as they are.
+    fn folded(&self, text: &str, width: usize) -> String {
+        let fold = |line: &str| {
+            let bare = line.trim_end_matches('\n');
+            // Colours take no room, and are in no line that could be too long.
+            if bare.chars().count() <= width || bare.contains('\u{1b}') {
+                return line.to_owned();
+            }
+            let indent = bare.len() - bare.trim_start_matches(' ').len();
+            let mut page = Page::new(Style { width, ..self.style });
+            page.paragraph(indent, &Piece::default(), indent, bare);
+            let folded = page.finish();
+            if line.ends_with('\n') { folded } else { folded.trim_end_matches('\n').to_owned() }
+        };
+        text.split_inclusive('\n').map(fold).collect()
     }
 
     /// Says why something failed, even when quiet: wrapped where standard error is a terminal, else a line each for error and advice.

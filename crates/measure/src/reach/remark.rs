@@ -1,11 +1,9 @@
-//! What a reader of a check should not have to find out alone.
-
-use std::fmt;
+//! Conclusions from several findings of one address, which a reader of a check should not have to draw alone.
 
 use crate::reach::mtu::MtuFinding;
 use crate::reach::{AddressReach, Reporter, Seen, Verdict};
 
-/// Something that follows from several findings of one address. Its text says what.
+/// Something that follows from several findings of one address. Its words stand where things are told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remark {
     /// Nobody on the link has the next hop's address.
@@ -61,19 +59,6 @@ fn refuser(address: &AddressReach) -> Option<String> {
         Seen::Error { from: Some(from), by: Reporter::Hop, .. } => Some(from.clone()),
         _ => None,
     })
-}
-
-impl fmt::Display for Remark {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NobodyOnTheLink { address, interface } => write!(f, "no host on {interface} has {address}"),
-            Self::Hole { vanishing_bytes } => {
-                write!(f, "packets of {vanishing_bytes} B and more vanish without an ICMP error")
-            }
-            Self::Dark => f.write_str("the host does not answer"),
-            Self::RefusedByAnother { by } => write!(f, "{by} refuses in place of the host"),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -6,10 +6,12 @@
 //! apart by moving the rate ([`moved`]). Where nothing shows a cause it is not determined, and that is said.
 
 pub mod moved;
+pub mod reason;
 
 use serde::{Deserialize, Serialize};
 
 use crate::throughput::limit::moved::Moved;
+use crate::throughput::limit::reason::{End, Reason, Untested, Untried};
 use crate::unit::{Bytes, Nanos};
 
 /// What is looked at.
@@ -31,19 +33,6 @@ pub struct Evidence {
     pub datagrams_lost: Option<f64>,
     /// What datagrams met that were sent slower and faster, or why there were none.
     pub moved: Result<Moved, Untried>,
-}
-
-/// Why no datagrams were sent beside the stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Untried {
-    /// Nobody asked for it, or what limits shows without.
-    NotAsked,
-    /// The run was ended.
-    Stopped,
-    /// None can be sent as fast as the stream went.
-    TooFast,
-    /// The far side took none.
-    Refused,
 }
 
 /// One end's processors. Shares are of the stream's time, 0 to 1.
@@ -116,8 +105,11 @@ pub enum Limiter {
 pub struct Limit {
     /// What limits.
     pub limiter: Limiter,
-    /// What shows it, in words with figures.
+    /// The evidence in words with figures: put in where things are told, for readers of the record.
     pub because: Vec<String>,
+    /// The evidence; absent in older records.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<Reason>,
 }
 
 /// Of the rate asked, what must have left for it to be the limit.
@@ -180,7 +172,7 @@ impl Evidence {
         let (asked, sent) = (self.asked_bytes_per_s?, self.sent_bytes_per_s?);
         let arrived = self.received_bytes_per_s.is_none_or(|received| received >= asked * REACHED);
         (sent >= asked * REACHED && arrived)
-            .then(|| found(Limiter::Rate, vec![format!("{} of the requested rate was sent", percent(sent / asked))]))
+            .then(|| found(Limiter::Rate, vec![Reason::SentOfRate { share: sent / asked }]))
     }
 
     fn by_processor(&self) -> Option<Limit> {
@@ -223,10 +215,10 @@ impl Evidence {
     fn by_window(&self) -> Option<Limit> {
         let tcp = self.tcp.as_ref()?;
         if let Some(share) = tcp.window_limited.filter(|share| *share >= SHUT) {
-            let mut because = vec![format!("TCP waited for the receiver's window {} of its busy time", percent(share))];
+            let mut because = vec![Reason::WaitedForWindow { share }];
             if self.fills_the_window(tcp, share >= HELD) {
                 if let (Some(window), Some(rtt)) = (tcp.window, tcp.rtt.filter(|rtt| *rtt > Nanos::ZERO)) {
-                    because.push(format!("{} a round trip of {rtt}", kilobytes(window)));
+                    because.push(Reason::Window { bytes: window, rtt_ns: rtt });
                 }
                 return Some(found(Limiter::ReceiveWindow, because));
             }
@@ -236,9 +228,9 @@ impl Evidence {
         }
         let fills = self.fill(tcp, tcp.send_buffer).is_some_and(|fill| (FILLED[0]..=OVERFILLED).contains(&fill));
         let share = tcp.buffer_limited.filter(|share| *share >= if fills { SHUT } else { HELD })?;
-        let mut because = vec![format!("TCP waited for room in the send buffer {} of its busy time", percent(share))];
+        let mut because = vec![Reason::WaitedForSendBuffer { share }];
         if let (Some(buffer), Some(rtt), true) = (tcp.send_buffer, tcp.min_rtt, fills) {
-            because.push(format!("a send buffer of {} for a round trip of {rtt}", kilobytes(buffer)));
+            because.push(Reason::SendBuffer { bytes: buffer, rtt_ns: rtt });
         }
         Some(found(Limiter::SendBuffer, because))
     }
@@ -257,14 +249,14 @@ impl Evidence {
     }
 
     /// The window is shut because what came is not read: by whom, where that shows. The path it is not.
-    fn slow_reader(&self, mut because: Vec<String>) -> Limit {
+    fn slow_reader(&self, mut because: Vec<Reason>) -> Limit {
         let taken = Some(self.receiver.taken()).filter(|share| *share >= SLOW);
         let crowded = self.receiver.waiting_thread.filter(|share| *share >= CROWDED);
         let Some(share) = taken.or(crowded) else {
-            because.push("a window that is large enough for the round trip: the reason why the receiver does not read is not established".to_owned());
+            because.push(Reason::SlowReader);
             return found(Limiter::NotDetermined, because);
         };
-        because.push(format!("its thread ran or waited for a CPU {} of the time", percent(share)));
+        because.push(Reason::BusyReader { share });
         found(Limiter::ReceiverCpu, because)
     }
 
@@ -303,8 +295,8 @@ impl Evidence {
 
     fn by_path(&self) -> Limit {
         let lost = self.losses().map(|lost| match self.tcp {
-            Some(_) => format!("{} of the bytes were retransmitted", percent(lost)),
-            None => format!("{} of the datagrams were lost", percent(lost)),
+            Some(_) => Reason::Retransmitted { share: lost },
+            None => Reason::DatagramsLost { share: lost },
         });
         let (moved, tried) = match &self.moved {
             Ok(moved) => moved.tells(self.losses(), self.received_bytes_per_s),
@@ -314,9 +306,7 @@ impl Evidence {
         let made = idle.filter(|grew| self.is_of_the_stream(*grew));
         let limiter = moved.or(made.map(|_| Limiter::Congestion)).unwrap_or(Limiter::NotDetermined);
         let trips = self.tcp.and_then(|tcp| tcp.rtt.zip(tcp.min_rtt)).filter(|_| idle.or(self.queue()).is_some());
-        let ends = if made.is_some() { ", and both ends idle" } else { "" };
-        let queue =
-            trips.map(|(rtt, min)| format!("round trips of {rtt} under load, where {min} is the shortest{ends}"));
+        let queue = trips.map(|(rtt_ns, shortest_ns)| Reason::RoundTrips { rtt_ns, shortest_ns, idle: made.is_some() });
         let unremarkable = if limiter == Limiter::NotDetermined { self.unremarkable() } else { Vec::new() };
         found(limiter, lost.into_iter().chain(queue).chain(tried).chain(unremarkable).collect())
     }
@@ -330,42 +320,30 @@ impl Evidence {
     }
 
     /// What nobody tried, and why; nothing where there is nothing that it would have told.
-    fn untried(&self, untried: Untried) -> Vec<String> {
+    fn untried(&self, why: Untried) -> Vec<Reason> {
         let what = if self.losses().is_some() {
-            "queue, policer or lossy path"
+            Untested::Losses
         } else if self.queue().or(self.idle_queue()).is_some() {
-            "round trips without the stream"
+            Untested::RoundTrips
         } else {
             return Vec::new();
         };
-        let why = match untried {
-            Untried::NotAsked => "no datagrams were requested beside it",
-            Untried::Stopped => "the run was ended",
-            Untried::TooFast => "datagrams cannot be sent as fast as the stream went",
-            Untried::Refused => "the peer accepted no datagrams",
-        };
-        vec![format!("{what}: not tested, because {why}")]
+        vec![Reason::NotTested { what, why }]
     }
 
     /// What was looked at and shows nothing.
-    fn unremarkable(&self) -> Vec<String> {
-        let share = |name: &str, share: Option<f64>| share.map(|share| format!("{name} {}", percent(share)));
-        let unread = |name: &str, end: &EndSeen| {
-            end.throttled.is_none().then(|| format!("CPU quota of the {name}: not readable"))
-        };
+    fn unremarkable(&self) -> Vec<Reason> {
+        let ends = [(End::Sender, &self.sender), (End::Receiver, &self.receiver)];
+        let busiest = ends.map(|(end, seen)| Some(Reason::BusiestThread { end, share: seen.busiest_thread? }));
+        let waited = ends.map(|(end, seen)| Some(Reason::LongestWait { end, share: seen.waiting_thread? }));
+        let unread = ends.map(|(end, seen)| seen.throttled.is_none().then_some(Reason::QuotaUnread { end }));
         let again = self.tcp.and_then(|tcp| tcp.retransmitted).filter(|_| self.losses().is_none());
-        let seen = [
-            share("busiest thread: the sender's", self.sender.busiest_thread),
-            share("the receiver's", self.receiver.busiest_thread),
-            share("longest wait for a CPU: the sender's", self.sender.waiting_thread),
-            share("the receiver's", self.receiver.waiting_thread),
-            unread("sender", &self.sender),
-            unread("receiver", &self.receiver),
-            share("held by the receiver's window", self.tcp.and_then(|tcp| tcp.window_limited)),
-            share("held by the send buffer", self.tcp.and_then(|tcp| tcp.buffer_limited)),
-            share("retransmitted", again),
+        let tcp = [
+            self.tcp.and_then(|tcp| tcp.window_limited).map(|share| Reason::HeldByWindow { share }),
+            self.tcp.and_then(|tcp| tcp.buffer_limited).map(|share| Reason::HeldBySendBuffer { share }),
+            again.map(|share| Reason::FewRetransmitted { share }),
         ];
-        seen.into_iter().flatten().collect()
+        busiest.into_iter().chain(waited).chain(unread).chain(tcp).flatten().collect()
     }
 }
 
@@ -380,50 +358,25 @@ impl EndSeen {
     }
 
     /// What shows that it could do no more; empty where nothing does.
-    fn strain(&self) -> Vec<String> {
+    fn strain(&self) -> Vec<Reason> {
         let throttled = self.throttled.filter(|share| *share >= THROTTLED);
         // What else runs on the host takes processors away: then a thread that could do no more waits for one.
         let waited = self.waiting_thread.unwrap_or(0.0);
         let busy = self.busiest_thread.filter(|share| share + waited >= SATURATED);
-        let waiting =
-            if waited >= 0.05 { format!(", and waited for a CPU {}", percent(waited)) } else { String::new() };
         let soft = self.softirq.filter(|share| *share >= SATURATED);
         let dropped = self.dropped.filter(|share| *share >= LOSSES);
         let told = [
-            throttled
-                .map(|share| format!("a CPU quota of its control group stopped it {} of the time", percent(share))),
-            busy.map(|share| format!("its busiest thread ran {} of the time{waiting}", percent(share))),
-            soft.map(|share| format!("a CPU of its host handled soft interrupts {} of the time", percent(share))),
-            dropped.map(|share| {
-                format!("its kernel dropped {} of what arrived, because the program did not read it", percent(share))
-            }),
+            throttled.map(|share| Reason::Throttled { share }),
+            busy.map(|share| Reason::ThreadRan { share, waited: Some(waited).filter(|share| *share >= 0.05) }),
+            soft.map(|share| Reason::SoftInterrupts { share }),
+            dropped.map(|share| Reason::Dropped { share }),
         ];
         told.into_iter().flatten().collect()
     }
 }
 
-fn found(limiter: Limiter, because: Vec<String>) -> Limit {
-    Limit { limiter, because }
-}
-
-fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    let decimals =
-        if percent < 1.0 { 2 } else { usize::from(percent < 99.95 && percent.fract() >= 0.05 && percent < 10.0) };
-    format!("{percent:.decimals$} %")
-}
-
-fn kilobytes(bytes: Bytes) -> String {
-    if bytes.0 < 10_000 { format!("{} B", bytes.0) } else { format!("{} kB", bytes.0 / 1_000) }
-}
-
-fn rate(bytes_per_s: f64) -> String {
-    let bits = bytes_per_s * 8.0;
-    match bits {
-        ..1e6 => format!("{:.0} kbit/s", bits / 1e3),
-        ..1e9 => format!("{:.1} Mbit/s", bits / 1e6),
-        _ => format!("{:.2} Gbit/s", bits / 1e9),
-    }
+fn found(limiter: Limiter, evidence: Vec<Reason>) -> Limit {
+    Limit { limiter, because: Vec::new(), evidence }
 }
 
 #[cfg(test)]

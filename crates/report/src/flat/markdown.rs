@@ -3,9 +3,11 @@
 use std::io::{self, Write};
 
 use measure::outcome::Outcome;
+use measure::unit::grouped;
 
 use super::Entry;
 use crate::markup::visible;
+use crate::moment::moment;
 use crate::number;
 
 /// The head of each column.
@@ -46,7 +48,7 @@ fn row(entry: &Entry<'_>) -> [Option<String>; 9] {
             .stream
             .as_ref()
             .and_then(|stream| number::bit_rate(stream.received_bytes_per_s.or(stream.sent_bytes_per_s)?)),
-        Some(format!("{} (sonde {})", record.head.started, record.head.tool.version)),
+        Some(format!("{} (sonde {})", moment(record.head.started), record.head.tool.version)),
     ]
 }
 
@@ -55,7 +57,7 @@ fn lost(outcome: &Outcome) -> String {
     let counts = &outcome.counts;
     let share = outcome.loss.ratio.filter(|share| *share > 0.0);
     let share = share.map_or(String::new(), |share| format!(" ({})", number::percent(share)));
-    format!("{} of {}{share}", counts.lost + counts.late, counts.scheduled)
+    format!("{} of {}{share}", grouped(counts.lost + counts.late), grouped(counts.scheduled))
 }
 
 /// `text` as it is in a cell: what would end it, or would be a mark, a link or a tag, is a sign.

@@ -53,15 +53,15 @@ pub fn page(
     body.charts(run);
     body.list(&matrices);
     body.legend(&matrices);
-    let name = run.plan.name.as_deref().unwrap_or("Run of a plan");
+    let name = run.plan.name.as_deref().map_or_else(String::new, |name| format!("{name} · "));
     let under = format!(
-        "{} · {} · {} · {}",
+        "{name}{} · {} · {} · {}",
         moment(run.head.started),
         number::count(run.plan.hosts.len() as u64, "host", "hosts"),
         number::count(run.plan.methods.len() as u64, "method", "methods"),
         number::count(run.plan.repeats.into(), "repeat", "repeats"),
     );
-    around(name, &under, include_str!("style.css"), &body.out, &panels)
+    around(&crate::run::answer(run), &under, include_str!("style.css"), &body.out, &panels)
 }
 
 /// What opens beside the page, cell by cell: of several repeats the last one's record, or why there is none.
@@ -143,7 +143,11 @@ impl Body {
 
     fn method(&mut self, run: &RunDocument, method: &str, matrices: &[&Matrix]) {
         let command = run.plan.methods.iter().find(|known| known.name == method).map_or("", |known| &known.command);
-        self.raw(&format!("<section>\n<h2>{}</h2>\n<p class=\"method\">{}</p>\n", escaped(method), escaped(command)));
+        self.raw(&format!("<section>\n<h2>{}</h2>\n", escaped(method)));
+        // A method without a name of its own is called by its command.
+        if command != method {
+            self.raw(&format!("<p class=\"method\">{}</p>\n", escaped(command)));
+        }
         self.raw("<div class=\"beside\">\n");
         for matrix in matrices {
             if matrix.hosts.len() > MOST { self.zones(matrix) } else { self.squares(matrix) }

@@ -37,7 +37,7 @@ pub(super) fn record(page: &mut Builder, told: &Told<'_>, record: &Record) {
     } else {
         charts(page, told, record);
         method(page, record);
-        page.html.raw("<h3>Both ends</h3>\n");
+        page.html.raw("<h3>Both hosts</h3>\n");
         ends::tell(&mut page.html, record);
     }
     command(page, &id, &record.head.command);
@@ -170,7 +170,7 @@ fn charts(page: &mut Builder, told: &Told<'_>, record: &Record) {
     };
     let shape = picture::histogram(record);
     let others: [(&str, Option<Chart>, &str); 6] = [
-        ("s", picture::carried(record), "Each interval, as our end saw it."),
+        ("s", picture::carried(record), "Each interval, as the local host counted it."),
         ("l", beside.and_then(|latency| picture::under_load(latency)), "Exchanges over a flow of their own."),
         ("h", shape, ""),
         ("w", heat, ""),
@@ -266,7 +266,7 @@ fn parts(page: &mut Builder, split: &Split) {
 
 /// The method, every axis of it, as it was carried out, and the instrument.
 fn method(page: &mut Builder, record: &Record) {
-    page.html.raw("<h3>How it was measured</h3>\n");
+    page.html.raw("<h3>Method</h3>\n");
     page.html.element("p", "", &record.method.to_string());
     let table = |caption: &str, facts: Vec<(String, String)>| {
         let rows = facts.into_iter().map(|(name, text)| [name, text].into_iter().collect()).collect();
@@ -275,11 +275,11 @@ fn method(page: &mut Builder, record: &Record) {
     };
     let tables = [
         table("The method, as carried out", facts::of(&record.method)),
-        table("Who answered", facts::of(&record.peer)),
-        table("What the instrument resolves", facts::of(&record.instrument)),
+        table("Peer", facts::of(&record.peer)),
+        table("Instrument", facts::of(&record.instrument)),
         table("Sockets", record.sockets().iter().flat_map(facts::of).collect()),
     ];
-    page.html.details("Every coordinate of the method, the peer, the instrument and the sockets", |html| {
+    page.html.details("All settings of the method, the peer, the instrument and the sockets", |html| {
         for table in &tables {
             table.tell(html);
         }

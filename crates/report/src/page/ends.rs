@@ -18,9 +18,9 @@ pub(super) fn tell(html: &mut Html, record: &Record) {
     }
     let both = |of: fn(&Environment) -> Vec<(String, String)>| ends.map(|end| end.as_ref().map(of).unwrap_or_default());
     let (telling, further) = apart(both(machine), |name| !FURTHER.iter().any(|start| name.starts_with(start)));
-    side_by_side(html, "What both ends are", &telling);
+    side_by_side(html, "Facts of both hosts", &telling);
     let (disturbed, counted) = apart(both(meanwhile), |name| !name.contains('.'));
-    side_by_side(html, "What happened on them meanwhile", &disturbed);
+    side_by_side(html, "During the measurement", &disturbed);
     html.details("Every setting and counter of both ends that was read", |html| {
         side_by_side(html, "Further facts of both ends", &further);
         side_by_side(html, "Counters of their kernels that changed meanwhile", &counted);
@@ -53,7 +53,7 @@ fn side_by_side(html: &mut Html, caption: &str, ends: &Both) {
     };
     let row = |name: &&String| [(*name).clone(), of(&ends[0], name), of(&ends[1], name)].into_iter().collect::<Row>();
     let rows = names.iter().map(row).collect();
-    let head = ["", "our end", "the peer’s end"].map(str::to_owned).to_vec();
+    let head = ["", "local host", "peer"].map(str::to_owned).to_vec();
     Table { caption: caption.to_owned(), head, rows, class: "facts" }.tell(html);
 }
 

@@ -125,7 +125,7 @@ fn differences(page: &mut Builder, records: &[&Record], names: &[String]) {
     }
     keys.sort_by_key(|(of, name)| (OF.iter().position(|known| known == of), *name));
     let rows: Vec<Row> = keys.iter().filter_map(|key| difference(&all, *key)).collect();
-    page.html.element("h3", "", "In what they differ");
+    page.html.element("h3", "", "Settings that differ");
     if rows.is_empty() {
         page.html.element("p", "", "In nothing that was recorded: the same method, target and machines.");
         return;

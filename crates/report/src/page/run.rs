@@ -12,11 +12,11 @@ use crate::run;
 /// Cells of a line of what is told as a terminal would.
 const TERMINAL: usize = 100;
 
-/// What it was called, and how much it is of.
+/// The answer as a terminal has it, and the name of the run.
 pub(super) fn heading(found: &RunDocument) -> (String, String) {
     let name = found.plan.name.clone().unwrap_or_else(|| logbook::shelf::short(found.head.id));
     let hosts = number::count(found.plan.hosts.len() as u64, "host", "hosts");
-    (format!("run · {name}"), format!("{hosts}, {}", number::count(found.cells.len() as u64, "cell", "cells")))
+    (run::answer(found), format!("run {name} · {hosts}"))
 }
 
 /// The part of the page that tells of `found`.

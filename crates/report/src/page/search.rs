@@ -53,7 +53,7 @@ fn rates(page: &mut Builder, found: &SearchDocument) {
     let quantiles = SHOWN.map(measure::unit::quantile_name);
     let head = ["rate".to_owned()].into_iter().chain(quantiles);
     let head = head.chain(["lost", "sent", "met"].map(str::to_owned)).collect();
-    Table { caption: "What was seen at each rate".to_owned(), head, rows, class: "sorted" }.tell(&mut page.html);
+    Table { caption: "Probes by rate".to_owned(), head, rows, class: "sorted" }.tell(&mut page.html);
 }
 
 fn probes(found: &SearchDocument) -> Table {

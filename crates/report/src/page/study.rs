@@ -15,10 +15,11 @@ use crate::study::{self, comparison as words};
 /// Cells of a line of what is told as a terminal would.
 const TERMINAL: usize = 100;
 
-/// What was studied, and how.
+/// The answer as a terminal has it, and how it was found.
 pub(super) fn heading(study: &StudyDocument) -> (String, String) {
     let trials = crate::number::count(study.trials.len() as u64, "trial", "trials");
     let blocks = crate::number::count(u64::from(study.blocks), "block", "blocks");
+    let answer = study::said(study).answer;
     match &study.question {
         Question::Compare { design, .. } => {
             let names: Vec<&str> = picture::sides(study).map(|(_, setting)| setting.name.as_str()).collect();
@@ -27,22 +28,23 @@ pub(super) fn heading(study: &StudyDocument) -> (String, String) {
                 Design::Triples => format!("{trials} in blocks of three runs of each side, in random order"),
                 Design::Apart => format!("{trials}, each side by itself"),
             };
-            (format!("comparison · {}", names.join(" against ")), how)
+            (answer.unwrap_or_else(|| format!("Comparison of {}", names.join(" and "))), how)
         }
         Question::Sweep { axis, figures, .. } => {
             let figure = figures.first().map_or_else(String::new, ToString::to_string);
-            (format!("sweep · {figure} over {axis}"), format!("{trials} in {blocks}, in random order"))
+            let answer = answer.unwrap_or_else(|| format!("{figure} by {}", words::setting(axis)));
+            (answer, format!("{trials} in {blocks}, in random order"))
         }
-        Question::Why { interval_ns, method, .. } => {
+        Question::Why { method, .. } => {
             let how = format!("{} · {trials} in {blocks}, in random order", method.join(" "));
-            (study::why::answer(study, *interval_ns), how)
+            (answer.unwrap_or_else(|| "Causes".to_owned()), how)
         }
         Question::Claims { name, title, .. } => {
             let about = title.as_ref().map_or_else(String::new, |title| format!("{title} · "));
             let how = format!("{about}{trials} in blocks of three runs of each measurement, in random order");
             (format!("{name} · {}", study::claims::answer(study)), how)
         }
-        _ => ("study".to_owned(), trials),
+        _ => ("Study".to_owned(), trials),
     }
 }
 
@@ -54,6 +56,7 @@ pub(super) fn tell(page: &mut Builder, told: &Told<'_>, study: &StudyDocument) {
         page.html.element("p", "class=\"early\"", "Ended early. What was found until then stands here.");
     }
     claims(page, study);
+    warnings(page, &study::said(study).warnings);
     sides(page, study);
     for (place, comparison) in study.comparisons.iter().enumerate() {
         compared(page, &format!("{id}-{place}"), study, comparison);
@@ -98,6 +101,19 @@ fn claims(page: &mut Builder, study: &StudyDocument) {
     Table { caption: "Claims".to_owned(), head, rows, class: "facts" }.tell(&mut page.html);
 }
 
+/// All warnings behind one line.
+fn warnings(page: &mut Builder, warnings: &[String]) {
+    if warnings.is_empty() {
+        return;
+    }
+    let count = crate::number::count(warnings.len() as u64, "warning", "warnings");
+    page.html.raw(&format!("<details class=\"warnings\">\n<summary>⚠ {count}</summary>\n<ul>\n"));
+    for warning in warnings {
+        page.html.element("li", "", warning);
+    }
+    page.html.raw("</ul>\n</details>\n");
+}
+
 /// What each side is made by, and the method that makes.
 fn sides(page: &mut Builder, study: &StudyDocument) {
     let row = |(_, setting): (u32, &Setting)| {
@@ -106,7 +122,7 @@ fn sides(page: &mut Builder, study: &StudyDocument) {
     };
     let rows = picture::sides(study).map(row).collect();
     let head = ["", "made by", "method"].map(str::to_owned).to_vec();
-    Table { caption: "What is compared".to_owned(), head, rows, class: "facts" }.tell(&mut page.html);
+    Table { caption: "Sides".to_owned(), head, rows, class: "facts" }.tell(&mut page.html);
 }
 
 /// One side against the first: the words that may be said, the figures, how far quantiles moved, the axes.
@@ -118,7 +134,9 @@ fn compared(page: &mut Builder, id: &str, study: &StudyDocument, comparison: &Co
         page.html.element("p", "class=\"early\"", &format!("Not comparable: {why}"));
         return;
     }
-    for figure in &comparison.figures {
+    // The first figure of a single comparison is the heading.
+    let skipped = usize::from(study.comparisons.len() == 1);
+    for figure in comparison.figures.iter().skip(skipped) {
         let said = words::sentence(figure, name, comparison, rule);
         page.html.element("p", "class=\"found\"", &said);
     }
@@ -148,20 +166,28 @@ fn compared(page: &mut Builder, id: &str, study: &StudyDocument, comparison: &Co
     if let Some(chart) = picture::shifts(comparison, name) {
         page.chart(&format!("{id}-q"), &chart, "Bars are intervals of 95 %.");
     }
-    axes(page, comparison);
+    axes(page, comparison, name);
 }
 
-/// The axes in which the two methods differ, and what each closes of the gap.
-fn axes(page: &mut Builder, comparison: &Comparison) {
+/// The settings in which the two methods differ, and the effect of each.
+fn axes(page: &mut Builder, comparison: &Comparison, name: &str) {
     let row = |axis: &logbook::study::AxisDifference| {
         let worth = axis.worth.as_ref().zip(comparison.moved_by);
-        let closes = worth.map_or_else(String::new, |(worth, by)| words::closes(worth, by));
-        [axis.axis.clone(), axis.first.clone(), axis.second.clone(), closes].into_iter().collect::<Row>()
+        let effect =
+            comparison.moved_by.map(|_| worth.map_or_else(String::new, |(worth, by)| words::closes(worth, by)));
+        let cells = [words::setting(&axis.axis), axis.first.clone(), axis.second.clone()];
+        cells.into_iter().chain(effect).collect::<Row>()
     };
     let rows = comparison.axes.iter().map(row).collect();
-    let by = comparison.moved_by.map_or_else(String::new, |by| format!(", and what each closes of the gap in {by}"));
-    let head = ["axis", "first side", "second", "closes"].map(str::to_owned).to_vec();
-    Table { caption: format!("In what their methods differ{by}"), head, rows, class: "facts" }.tell(&mut page.html);
+    if comparison.axes.is_empty() {
+        return;
+    }
+    let by = comparison.moved_by.map_or_else(String::new, |by| format!(", and the effect of each on {by}"));
+    let mut head = ["setting", "A", name, "effect"].map(str::to_owned).to_vec();
+    if comparison.moved_by.is_none() {
+        head.pop();
+    }
+    Table { caption: format!("Settings that differ{by}"), head, rows, class: "facts" }.tell(&mut page.html);
 }
 
 fn trials(study: &StudyDocument) -> Table {

@@ -144,7 +144,7 @@ fn several_stand_side_by_side() {
     let sources: Vec<Source> = fixture::all().into_iter().map(source).collect();
     let parsed = holds_together(&render(&sources, &[], None));
     assert_eq!(parsed.count("article"), sources.len());
-    assert!(parsed.text.contains("In what they differ"));
+    assert!(parsed.text.contains("Settings that differ"));
     assert!(parsed.text.contains("target address"));
     let same = [source(fixture::closed()), source(fixture::closed())];
     assert!(render(&same, &[], None).contains("In nothing that was recorded"));
@@ -174,7 +174,7 @@ fn a_study_says_what_was_found_and_every_trial() {
     let compared = fixture::comparison();
     let page = of(&compared);
     assert!(page.text.contains("B's p50 is ") && page.text.contains(" % higher ["), "{}", page.text);
-    assert!(page.text.contains("How far each quantile moved") && page.text.contains("Percentiles of every run"));
+    assert!(page.text.contains("Difference by percentile") && page.text.contains("Percentiles of every run"));
     assert_eq!(data(&page)["charts"]["r1-r"]["series"].as_array().map(Vec::len), Some(compared.trials.len()));
     let swept = of(&fixture::sweep());
     assert!(swept.text.contains("p50 over interval"));

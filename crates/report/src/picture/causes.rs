@@ -25,7 +25,7 @@ pub fn causes(study: &StudyDocument) -> Option<Chart> {
         let doubt = if cause.is_established() { "" } else { ", not established" };
         Some(format!("{} {takes}{doubt}", crate::study::why::name(cause.cause)))
     });
-    let alternative = format!("What each cause is worth: {}.", told.collect::<Vec<_>>().join("; "));
+    let alternative = format!("Effect of each cause: {}.", told.collect::<Vec<_>>().join("; "));
     let names = measured.iter().map(|cause| short(cause.cause).to_owned()).collect();
     let x = Axis::new("", Unit::Names(names), Scale::Linear);
     let y = Axis::new("takes", Unit::Time, Scale::Linear).from_zero();
@@ -36,7 +36,7 @@ pub fn causes(study: &StudyDocument) -> Option<Chart> {
         series,
         bars,
         marks: vec![Mark { on: On::Y, at: 0.0, text: String::new() }],
-        ..Chart::new("What each cause is worth", x, y)
+        ..Chart::new("Effect of each cause", x, y)
     })
 }
 

@@ -45,12 +45,12 @@ pub fn shifts(comparison: &Comparison, second: &str) -> Option<Chart> {
     });
     let alternative = told.collect::<Vec<_>>().join(", ");
     let x = Axis::new("percentile", Unit::Quantile, Scale::Tail);
-    let y = Axis::new(format!("{second} less the first side"), Unit::Time, Scale::Linear).from_zero();
+    let y = Axis::new(format!("{second} − A"), Unit::Time, Scale::Linear).from_zero();
     (!points.is_empty()).then(|| Chart {
         alternative,
         series: vec![Series::new("", points)],
         marks: vec![Mark { on: On::Y, at: 0.0, text: "no shift".to_owned() }],
-        ..Chart::new("How far each quantile moved", x, y)
+        ..Chart::new("Difference by percentile", x, y)
     })
 }
 

@@ -126,6 +126,10 @@ impl Ruler {
     fn ticks(&self, unit: &Unit, most: usize) -> Vec<Tick> {
         let values = match (unit, self.scale) {
             (Unit::Names(names), _) => thinned((0..names.len()).map(|place| place as f64).collect(), most),
+            // Their labels are bits: round in these.
+            (Unit::BytesPerSecond, Scale::Linear) => {
+                round(self.low * 8.0, self.high * 8.0, most).into_iter().map(|bits| bits / 8.0).collect()
+            }
             (_, Scale::Linear) => round(self.low, self.high, most),
             (_, Scale::Log) => self.powers(most),
             (_, Scale::Tail) => self.tails(most),
@@ -253,6 +257,20 @@ mod tests {
     #[test_case(Scale::Linear, &[-4e3, 4e3], 5, &["−4 µs", "−2 µs", "0 µs", "2 µs", "4 µs"]; "both signs")]
     fn times_have_round_labels(scale: Scale, values: &[f64], most: usize, expected: &[&str]) {
         assert_eq!(texts(&Axis::new("", Unit::Time, scale), values, most), expected);
+    }
+
+    #[test_case(&[0.0, 0.7e9], &["0 Gbit/s", "2 Gbit/s", "4 Gbit/s"]; "gigabits")]
+    #[test_case(&[0.0, 0.2e9], &["0.0 Gbit/s", "0.5 Gbit/s", "1.0 Gbit/s", "1.5 Gbit/s"]; "halves")]
+    #[test_case(&[0.0, 0.1e9], &["0 Mbit/s", "200 Mbit/s", "400 Mbit/s", "600 Mbit/s", "800 Mbit/s"]; "megabits")]
+    fn rates_have_round_labels_that_are_their_values(values: &[f64], expected: &[&str]) {
+        let axis = Axis::new("", Unit::BytesPerSecond, Scale::Linear).from_zero();
+        let ruler = Ruler::over(&axis, values, 5).unwrap();
+        assert_eq!(ruler.ticks.iter().map(|tick| tick.text.as_str()).collect::<Vec<_>>(), expected);
+        for tick in &ruler.ticks {
+            let (number, unit) = tick.text.split_once(' ').unwrap();
+            let bits = number.parse::<f64>().unwrap() * if unit == "Gbit/s" { 1e9 } else { 1e6 };
+            assert!((ruler.place(bits / 8.0).unwrap() - tick.place).abs() < 1e-9, "{tick:?}");
+        }
     }
 
     #[test]

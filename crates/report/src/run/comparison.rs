@@ -59,7 +59,10 @@ fn answer(found: &RunComparisonDocument) -> String {
         return "Nothing was compared: no cell is in both runs".to_owned();
     }
     if few == all {
-        return format!("Too few repeats to show a difference in any of {all} values");
+        return format!(
+            "Too few repeats to show a difference in any of {all} values. Both runs need at least {}: sonde run PLAN --repeats {}",
+            found.fewest_repeats, found.fewest_repeats
+        );
     }
     let parts = [
         (count(&|figure| figure.is_better() == Some(false)), "worse"),

@@ -8,6 +8,9 @@ use measure::study::threshold::Held;
 use measure::unit::quantile_name;
 use unicode_width::UnicodeWidthStr;
 
+mod single;
+
+use self::single::Single;
 use super::{busy, failed, incomplete};
 use crate::layout::{INDENT, Page, Piece, Tone};
 use crate::number;
@@ -39,10 +42,12 @@ pub fn render(page: &mut Page, study: &StudyDocument) {
     failed(page, study);
     busy(page, study);
     for comparison in &study.comparisons {
-        for figure in &comparison.figures {
-            if let Some(few) = few(figure, comparison, rule.design) {
-                page.warning(&few);
-            }
+        // Figures that lack the same thing are named together.
+        let few: Vec<(String, String)> =
+            comparison.figures.iter().filter_map(|figure| few(figure, comparison, rule.design)).collect();
+        for same in few.chunk_by(|one, next| one.1 == next.1) {
+            let names: Vec<&str> = same.iter().map(|(name, _)| name.as_str()).collect();
+            page.warning(&format!("{}: {}", names.join(", "), same[0].1));
         }
     }
 }
@@ -58,6 +63,9 @@ fn answers(study: &StudyDocument, rule: Rule) -> Vec<String> {
         match (&comparison.incomparable, comparison.figures.first()) {
             (Some(why), _) => format!("A and {name} are not comparable: {why}"),
             (None, Some(first)) => {
+                if let Some(single) = Single::of(study, comparison) {
+                    return single.answer(name);
+                }
                 let is_lossier = |figure: &&ComparedFigure| {
                     figure.figure == Figure::Loss && matches!(figure.compared.word, Word::More | Word::Less)
                 };
@@ -111,6 +119,10 @@ fn one(page: &mut Page, study: &StudyDocument, comparison: &Comparison, second: 
         page.paragraph(INDENT, &Piece::default(), INDENT * 2, &said);
     }
     page.gap();
+    if let Some(single) = Single::of(study, comparison) {
+        page.paragraph(INDENT, &Piece::default(), INDENT, &single.evidence(name));
+        page.gap();
+    }
     effects(page, comparison);
     if page.style().verbose {
         shifts(page, comparison, name);
@@ -268,21 +280,22 @@ fn runs(compared: &Compared) -> String {
 }
 
 /// A figure that could not be judged, and what it takes.
-fn few(figure: &ComparedFigure, comparison: &Comparison, design: Design) -> Option<String> {
+fn few(figure: &ComparedFigure, comparison: &Comparison, design: Design) -> Option<(String, String)> {
     let compared = &figure.compared;
     if compared.word != Word::TooFewRuns {
         return None;
     }
     if compared.runs.0.min(compared.runs.1) == 0 {
-        return Some(format!("{}: too few exchanges per run → longer runs (-t)", figure.figure));
+        return Some((figure.figure.to_string(), "too few exchanges per run → longer runs (-t)".to_owned()));
     }
     let judged = comparison.figures.iter().filter(|figure| figure.compared.p.is_some()).count();
     let needed = fewest(judged.max(1), if design == Design::Triples { Design::Paired } else { design });
     let more = match design {
         Design::Paired | Design::Triples => format!("at least {needed} pairs (--runs {needed})"),
-        Design::Apart => format!("at least {needed} records a side"),
+        Design::Apart => format!("at least {needed} records a side: sonde compare FOLDER FOLDER"),
     };
-    Some(format!("{}: too few runs ({}) to show a difference → {more}", figure.figure, runs(compared)))
+    let lacks = format!("too few runs ({}) to show a difference → {more}", runs(compared));
+    Some((figure.figure.to_string(), lacks))
 }
 
 /// The test, and what it was corrected for.
@@ -389,7 +402,7 @@ fn effects(page: &mut Page, comparison: &Comparison) {
 const EFFECT: usize = 44;
 
 /// The name of a setting, or of several joined, of which records call one by an older name.
-pub(super) fn setting(axis: &str) -> String {
+pub fn setting(axis: &str) -> String {
     axis.split(' ').map(|word| if word == "carrier" { "protocol" } else { word }).collect::<Vec<_>>().join(" ")
 }
 

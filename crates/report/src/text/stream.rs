@@ -12,6 +12,7 @@ use super::figures;
 use crate::layout::{INDENT, Page, Piece, Tone};
 use crate::number;
 use crate::text::column::LABEL;
+use crate::words;
 
 /// Intervals from which the slowest and the fastest say something.
 const SEVERAL: usize = 3;
@@ -35,7 +36,9 @@ fn one_way(page: &mut Page, stream: &Throughput, both: bool) {
         page.line(INDENT, &[Piece::new(which, Tone::Strong)]);
     }
     if let Some(found) = &stream.detail {
-        labelled(page, "evidence", &found.limit.because);
+        // Older records have the words alone.
+        let told = words::limit::reasons(&found.limit.evidence);
+        labelled(page, "evidence", if told.is_empty() { &found.limit.because } else { &told });
     }
     labelled(page, "rate", &rates(stream, page.style().verbose));
     labelled(page, "bytes", &counts(stream));

@@ -1,8 +1,20 @@
-//! What to try against what a check of a host has found.
+//! Conclusions of a check of a host: the fact, and what to try.
 
 use measure::reach::remark::Remark;
 
-/// What to try against what was found.
+/// The fact.
+pub fn fact(remark: &Remark) -> String {
+    match remark {
+        Remark::NobodyOnTheLink { address, interface } => format!("no host on {interface} has {address}"),
+        Remark::Hole { vanishing_bytes } => {
+            format!("packets of {vanishing_bytes} B and more vanish without an ICMP error")
+        }
+        Remark::Dark => "the host does not answer".to_owned(),
+        Remark::RefusedByAnother { by } => format!("{by} refuses in place of the host"),
+    }
+}
+
+/// The advice.
 pub fn advice(remark: &Remark) -> &'static str {
     match remark {
         Remark::NobodyOnTheLink { .. } => "check that it is on, on this link, and has this address",

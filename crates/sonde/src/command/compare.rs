@@ -252,7 +252,11 @@ fn asked(options: &CompareOptions, design: Design) -> Asked {
 fn name(number: usize, at: &Place, axes: &[&str]) -> String {
     match at {
         Place::Corner { moved } => {
-            let axes = axes.iter().enumerate().filter(|(place, _)| moved & 1 << place != 0).map(|(_, axis)| *axis);
+            let axes = axes
+                .iter()
+                .enumerate()
+                .filter(|(place, _)| moved & 1 << place != 0)
+                .map(|(_, axis)| report::study::setting(axis));
             format!("A with B's {}", axes.collect::<Vec<_>>().join(" and "))
         }
         _ => letter(number),

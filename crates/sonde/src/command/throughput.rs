@@ -17,7 +17,7 @@ use logbook::event::Line;
 use logbook::record::Record;
 use measure::method::{Direction, Method};
 use measure::throughput::Throughput;
-use measure::throughput::limit::Untried;
+use measure::throughput::limit::reason::Untried;
 use measure::unit::Nanos;
 use measure::wire::judge::judge;
 

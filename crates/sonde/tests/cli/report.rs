@@ -31,7 +31,7 @@ fn a_page_is_made_and_nothing_else_is_printed() {
     made.stdout("").stderr(contains("page.html: "));
     let page = String::from_utf8(read(folder.path(), "page.html")).unwrap();
     assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
-    assert!(page.contains("2 measurements") && page.contains("In what they differ"));
+    assert!(page.contains("2 measurements") && page.contains("Settings that differ"));
 }
 
 #[test]
@@ -49,8 +49,8 @@ fn pictures_are_what_their_endings_say() {
 /// What measures makes its pages and charts itself: each is what its ending says.
 #[test_case(&["rtt", "-c", "2000", "--warm-up", "0"], "Percentiles"; "round trips")]
 #[test_case(&["sweep", "--over", "size=64,1kB", "--blocks", "2", "-c", "40", "--warm-up", "0", "--tcp"], "p50 over size"; "a sweep")]
-#[test_case(&["compare", "rtt -c 300", "rtt --udp -c 300", "--runs", "2", "--no-moves"], "How far each quantile moved"; "a comparison")]
-#[test_case(&["why", "--intervals", "0", "--blocks", "1", "-c", "30", "--warm-up", "0", "--every", "2ms"], "What each cause is worth"; "causes")]
+#[test_case(&["compare", "rtt -c 300", "rtt --udp -c 300", "--runs", "2", "--no-moves"], "Difference by percentile"; "a comparison")]
+#[test_case(&["why", "--intervals", "0", "--blocks", "1", "-c", "30", "--warm-up", "0", "--every", "2ms"], "Effect of each cause"; "causes")]
 fn a_measurement_writes_its_own_page_and_charts(words: &[&str], chart: &str) {
     let folder = tempfile::tempdir().unwrap();
     let files = ["-q", "-o", "it.svg", "-o", "it.png", "-o", "it.html", "-o", "it.json"];

@@ -14,7 +14,8 @@ pub mod course;
 pub mod leg;
 
 use self::leg::{Leg, Met};
-use super::{LOSSES, Limiter, rate};
+use super::reason::Reason;
+use super::{LOSSES, Limiter};
 use crate::unit::Nanos;
 
 /// Datagrams at several rates, slowest first.
@@ -48,26 +49,24 @@ const QUEUED: Nanos = Nanos::millis(1);
 impl Moved {
     /// What moving the rate shows of a path on which the stream `lost` such a share, and had `arrived` bytes per second of it;
     /// `None`: nothing.
-    pub(super) fn tells(&self, lost: Option<f64>, arrived: Option<f64>) -> (Option<Limiter>, Vec<String>) {
-        let mut tried: Vec<String> = self.legs.iter().map(Leg::told).collect();
+    pub(super) fn tells(&self, lost: Option<f64>, arrived: Option<f64>) -> (Option<Limiter>, Vec<Reason>) {
+        let mut tried: Vec<Reason> = self.legs.iter().map(Leg::told).collect();
         if !self.legs.first().is_some_and(Leg::left) {
-            tried.push("datagrams could not be sent as fast as the stream, so that they tell nothing of it".to_owned());
+            tried.push(Reason::SlowDatagrams);
             return (None, tried);
         }
         if self.legs.len() < 2 {
-            tried.push(
-                "faster ones than the stream cannot be sent, so that what they would meet is not known".to_owned(),
-            );
+            tried.push(Reason::NoFasterDatagrams);
         }
         if let Some((queued, leg)) = self.queued() {
-            tried.push(format!("a queue of {queued} stood meanwhile, which let {} through", rate(leg.through())));
+            tried.push(Reason::StandingQueue { waited_ns: queued, bytes_per_s: leg.through() });
             return (queue(leg.through(), arrived, &mut tried), tried);
         }
         if let Some(place) = self.beyond() {
             return self.tells_beyond(place, arrived, tried);
         }
         let even = self.evenly().filter(|share| lost.is_none_or(|lost| lost <= share * AGAIN));
-        tried.extend(even.map(|_| "the same share whatever the rate".to_owned()));
+        tried.extend(even.map(|_| Reason::EvenLoss));
         (even.map(|_| Limiter::Loss), tried)
     }
 
@@ -75,14 +74,12 @@ impl Moved {
         &self,
         place: usize,
         arrived: Option<f64>,
-        mut tried: Vec<String>,
-    ) -> (Option<Limiter>, Vec<String>) {
+        mut tried: Vec<Reason>,
+    ) -> (Option<Limiter>, Vec<Reason>) {
         let leg = &self.legs[place];
-        let waited =
-            |waited| format!("at least three in four of those that came next after lost ones had waited {waited}");
-        tried.extend(leg.after_loss.map(waited));
+        tried.extend(leg.after_loss.map(|waited_ns| Reason::WaitedAfterLoss { waited_ns }));
         let Some((met, through)) = self.capped(place) else { return (None, tried) };
-        tried.push(format!("{} got through at either rate", rate(through)));
+        tried.push(Reason::CappedRate { bytes_per_s: through });
         let named = if met == Met::Queue { queue(through, arrived, &mut tried) } else { Some(Limiter::Policer) };
         (named, tried)
     }
@@ -162,10 +159,10 @@ impl Moved {
 }
 
 /// A queue that lets so much through, where that is not far more than the stream's own rate: then another thing held it back.
-fn queue(through: f64, arrived: Option<f64>, tried: &mut Vec<String>) -> Option<Limiter> {
+fn queue(through: f64, arrived: Option<f64>, tried: &mut Vec<Reason>) -> Option<Limiter> {
     let resembles = arrived.is_none_or(|arrived| through <= arrived * RESEMBLES);
     if !resembles {
-        tried.push("far more than the stream had".to_owned());
+        tried.push(Reason::FarMoreThanStream);
     }
     resembles.then_some(Limiter::Congestion)
 }

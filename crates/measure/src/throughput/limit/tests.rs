@@ -138,15 +138,15 @@ fn slower(evidence: Evidence) -> Evidence {
 #[test_case(&lossy(legs(&[0.0, 0.0, 0.0, 0.0], Nanos::micros(90))), Limiter::NotDetermined; "no datagram met what the stream did")]
 fn what_was_planted_is_named(evidence: &Evidence, limiter: Limiter) {
     let limit = evidence.limit();
-    assert_eq!(limit.limiter, limiter, "{:?}", limit.because);
-    assert!(!limit.because.is_empty(), "a finding rests on something");
+    assert_eq!(limit.limiter, limiter, "{:?}", limit.evidence);
+    assert!(!limit.evidence.is_empty(), "a finding rests on something");
 }
 
 #[test]
 fn a_thread_that_waits_for_a_processor_could_do_no_more() {
     let limit = end(false, |end| (end.busiest_thread, end.waiting_thread) = (Some(0.5), Some(0.45))).limit();
     assert_eq!(limit.limiter, Limiter::SenderCpu);
-    assert_eq!(limit.because, ["its busiest thread ran 50 % of the time, and waited for a CPU 45 %"]);
+    assert_eq!(limit.evidence, [Reason::ThreadRan { share: 0.5, waited: Some(0.45) }]);
 }
 
 #[test]
@@ -254,7 +254,8 @@ fn waiting(seen: &mut Evidence, micros: u64) {
 fn a_short_queue_is_one_where_both_ends_are_idle(change: impl Fn(&mut Evidence), limiter: Limiter) {
     let limit = shaped(change).limit();
     assert_eq!(limit.limiter, limiter);
-    assert_eq!(limit.because.iter().any(|why| why.contains("both ends idle")), limiter == Limiter::Congestion);
+    let is_idle = |reason: &Reason| matches!(reason, Reason::RoundTrips { idle: true, .. });
+    assert_eq!(limit.evidence.iter().any(is_idle), limiter == Limiter::Congestion);
 }
 
 #[test]
@@ -295,41 +296,33 @@ fn datagrams_that_nobody_took_are_the_receivers() {
 }
 
 #[test]
-fn figures_are_told() {
+fn evidence_has_its_figures() {
     let window = small_window().limit();
-    assert_eq!(
-        window.because,
-        ["TCP waited for the receiver's window 90 % of its busy time", "11000 kB a round trip of 11 ms"]
-    );
-    let policed = lossy(confirmed(&[0.0, 0.23], Nanos::micros(200))).limit().because.join("; ");
-    for word in [
-        "2 % of the bytes were retransmitted",
-        "8.00 Gbit/s: 23 % lost",
-        "had waited 200 µs",
-        "6.16 Gbit/s got through",
-    ] {
-        assert!(policed.contains(word), "{policed}");
-    }
+    let expected = [
+        Reason::WaitedForWindow { share: 0.9 },
+        Reason::Window { bytes: Bytes(11_000_000), rtt_ns: Nanos::millis(11) },
+    ];
+    assert_eq!(window.evidence, expected);
+    let policed = lossy(confirmed(&[0.0, 0.23], Nanos::micros(200))).limit().evidence;
+    let is_capped = |reason: &Reason| matches!(reason, Reason::CappedRate { bytes_per_s } if (bytes_per_s / 0.77e9 - 1.0).abs() < 1e-9);
+    assert!(policed.contains(&Reason::Retransmitted { share: 0.02 }), "{policed:?}");
+    assert!(policed.contains(&Reason::Datagrams { bytes_per_s: 1e9, lost: 0.23 }), "{policed:?}");
+    assert!(policed.contains(&Reason::WaitedAfterLoss { waited_ns: Nanos::micros(200) }), "{policed:?}");
+    assert!(policed.iter().any(is_capped), "{policed:?}");
 }
 
 #[test]
 fn what_was_not_tried_says_why_and_what_was_seen_stands_beside() {
     let lost =
         |moved| Evidence { moved, ..tcp(|tcp| (tcp.retransmitted, tcp.buffer_limited) = (Some(0.02), Some(0.49))) };
-    let because = |untried| lost(Err(untried)).limit().because.join("; ");
-    for (untried, why) in [
-        (Untried::NotAsked, "no datagrams were requested beside it"),
-        (Untried::Stopped, "the run was ended"),
-        (Untried::TooFast, "datagrams cannot be sent as fast as the stream went"),
-        (Untried::Refused, "the peer accepted no datagrams"),
-    ] {
-        let told = because(untried);
-        assert!(told.contains(&format!("not tested, because {why}")), "{told}");
-        assert!(told.contains("held by the send buffer 49 %"), "{told}");
+    for why in [Untried::NotAsked, Untried::Stopped, Untried::TooFast, Untried::Refused] {
+        let told = lost(Err(why)).limit().evidence;
+        assert!(told.contains(&Reason::NotTested { what: Untested::Losses, why }), "{told:?}");
+        assert!(told.contains(&Reason::HeldBySendBuffer { share: 0.49 }), "{told:?}");
     }
     let mut alone = lost(Ok(Moved { legs: vec![leg(0.5e9, 0.0, Nanos::ZERO)] }));
     alone.receiver.throttled = None;
-    let told = alone.limit().because.join("; ");
-    assert!(told.contains("faster ones than the stream cannot be sent"), "{told}");
-    assert!(told.contains("CPU quota of the receiver: not readable"), "{told}");
+    let told = alone.limit().evidence;
+    assert!(told.contains(&Reason::NoFasterDatagrams), "{told:?}");
+    assert!(told.contains(&Reason::QuotaUnread { end: End::Receiver }), "{told:?}");
 }

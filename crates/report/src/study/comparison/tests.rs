@@ -5,6 +5,7 @@ use logbook::study::{AxisDifference, ComparedFigure, StudyDocument};
 use measure::comparison::{Interval, Runs, Word, compare, compare_by};
 use measure::study::figure::Figure;
 use measure::study::moves::Worth;
+use measure::verdict::Warning;
 
 use super::*;
 use crate::fixture;
@@ -91,7 +92,9 @@ fn too_few_runs_and_too_short_ones_say_what_it_takes() {
     found.comparisons[0].figures[2].compared.runs = (0, 0);
     let text = study::render(&found, &Style::default());
     assert!(text.starts_with("Too few runs to show a difference in p50: 7+7 paired runs"), "{text}");
-    assert!(text.contains("! p90: too few runs (7+7) to show a difference → at least 7 pairs (--runs 7)"), "{text}");
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let few = "! p50, p90: too few runs (7+7) to show a difference → at least 7 pairs (--runs 7)";
+    assert!(flat.contains(few), "{text}");
     assert!(text.contains("! p99: too few exchanges per run → longer runs (-t)"), "{text}");
 }
 
@@ -136,4 +139,47 @@ fn an_early_end_says_so_and_by_which_rule() {
     found.blocks = 12;
     assert_eq!(found.rule().unwrap().alarms, 0.022);
     assert!(study::render(&found, &Style::default()).contains("incomplete: 12 of 24 trials"));
+}
+
+/// The first trial of each side as a stored record; the second side's quantiles moved by so much.
+fn two_records(by: u64) -> StudyDocument {
+    let mut found = fixture::comparison();
+    found.question = Question::Compare { design: Design::Apart, looks: Vec::new() };
+    (found.takes_ns, found.blocks) = (None, 1);
+    found.trials.truncate(2);
+    let first = found.trials[0].record.clone().unwrap();
+    let second = found.trials[1].record.insert(first);
+    for quantile in &mut second.outcome.as_mut().unwrap().response.quantiles {
+        for end in [&mut quantile.value_ns, &mut quantile.low_ns, &mut quantile.high_ns].into_iter().flatten() {
+            end.0 += by;
+        }
+    }
+    let figure = &mut found.comparisons[0].figures[0];
+    figure.first.truncate(1);
+    figure.second.truncate(1);
+    let runs = Runs { first: figure.first.clone(), second: figure.second.clone() };
+    figure.compared = compare(std::slice::from_ref(&runs), Design::Apart).remove(0);
+    found
+}
+
+#[test]
+fn two_single_records_are_told_apart_by_their_own_intervals_and_for_these_two_alone() {
+    let flat = |found: &StudyDocument| {
+        let text = study::render(found, &Style::default());
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let apart = flat(&two_records(50_000));
+    assert!(apart.starts_with("Too few runs (1+1) to show a difference in p50. These two runs differ: A "), "{apart}");
+    assert!(apart.contains("The 95 % intervals of p50 within each run lie apart: A "), "{apart}");
+    assert!(apart.contains("at least 5 records a side: sonde compare FOLDER FOLDER"), "{apart}");
+    let alike = flat(&two_records(0));
+    assert!(alike.contains("in p50. None is shown between these two: A "), "{alike}");
+    assert!(alike.contains("within each run overlap: A "), "{alike}");
+    // Without an answer to some of the requests, or where the times changed meanwhile, the intervals say less.
+    let mut lossy = two_records(50_000);
+    lossy.trials[0].record.as_mut().unwrap().outcome.as_mut().unwrap().counts.scheduled += 1;
+    assert!(flat(&lossy).starts_with("Too few runs to show a difference in p50: 1+1 runs"));
+    let mut moving = two_records(50_000);
+    moving.trials[1].record.as_mut().unwrap().warnings.push(Warning::NotSteady { shift_ns: Some(9_000) });
+    assert!(flat(&moving).starts_with("Too few runs to show a difference in p50: 1+1 runs"));
 }

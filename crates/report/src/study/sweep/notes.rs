@@ -140,8 +140,14 @@ fn words(note: &Note, grid: &Grid) -> String {
     }
     let mark = if note.marks { "* " } else { "" };
     let colon = if at.is_empty() { "" } else { ": " };
-    let worst = if note.points.len() > 1 && note.kind != Kind::Method { "at worst " } else { "" };
-    format!("{mark}{}{colon}{worst}{}", at.join(" "), note.told)
+    let several = note.points.len() > 1 && note.kind != Kind::Method;
+    // Before a number it is part of the sentence, behind other words of its own.
+    let told = match (several, note.told.starts_with(|first: char| first.is_ascii_digit())) {
+        (false, _) => note.told.clone(),
+        (true, true) => format!("at worst {}", note.told),
+        (true, false) => format!("{}, at the worst point", note.told),
+    };
+    format!("{mark}{}{colon}{told}", at.join(" "))
 }
 
 /// Points as people list them: neighbours as from … to.

@@ -7,7 +7,7 @@ use logbook::read::Document;
 use logbook::record::Record;
 use logbook::store;
 
-use crate::command::study::words::Words;
+use crate::command::study::words::{Words, meant};
 use crate::failure::Failure;
 
 /// One side, as it was given.
@@ -50,6 +50,13 @@ fn one(text: &str, common: Option<&Words>) -> Result<Side, Failure> {
             return Err(Failure::usage(format!("{name}: there is no such file")).about(name));
         }
         let words = Words::read(text)?;
+        if let (Some(host), Some(_)) = (&words.host, common.and_then(|common| common.host.as_ref())) {
+            // Beside a host for all sides, a word that is nearly a method's name is no host.
+            if let Some(name) = meant(host) {
+                let what = format!("`{host}` is neither a method nor options, and --with names the host");
+                return Err(Failure::usage(what).hint(format!("did you mean {name}?")).about(text.to_owned()));
+            }
+        }
         return Ok(Side::Live(common.map_or(words.clone(), |common| words.with(common))));
     }
     let mut records = Vec::new();

@@ -204,7 +204,7 @@ pub fn says_as_much(own: &str, other: &str) -> bool {
 }
 
 /// The command or method that `word` may have been meant to name.
-fn meant(word: &str) -> Option<&'static str> {
+pub fn meant(word: &str) -> Option<&'static str> {
     let names = COMMANDS.into_iter().chain(KNOWN.iter().map(|(name, ..)| *name));
     argv::nearest(word, names)
 }

@@ -11,10 +11,10 @@ use endpoint::throughput::{self, Finding, Task};
 use measure::method::{Asked, Batch, BatchBy, Carrier, Direction, Method, Pattern, Schedule, Stop as End, default};
 use measure::statistics::summary::{Extra, summarise};
 use measure::throughput::latency::{Phase, UnderLoad};
-use measure::throughput::limit::Untried;
 use measure::throughput::limit::moved::Moved;
 use measure::throughput::limit::moved::course::{Course, Wanted};
 use measure::throughput::limit::moved::leg::Leg;
+use measure::throughput::limit::reason::Untried;
 use measure::unit::{Bytes, Nanos, Rate};
 
 use crate::command::throughput::evidence::{Way, middle_rtt};

@@ -9,7 +9,8 @@ use measure::outcome::SocketFacts;
 use measure::throughput::detail::{Detail, Processors, fairness, steady_after};
 use measure::throughput::limit::moved::Moved;
 use measure::throughput::limit::moved::leg::Leg;
-use measure::throughput::limit::{EndSeen, Evidence, Limit, TcpSeen, Untried};
+use measure::throughput::limit::reason::Untried;
+use measure::throughput::limit::{EndSeen, Evidence, Limit, TcpSeen};
 use measure::throughput::{Carried, Interval, Stream, Throughput};
 use measure::unit::{Bytes, Nanos};
 
@@ -90,7 +91,9 @@ impl Way {
 
     /// The way with all that was found out about it.
     pub fn concluded(self, found: &Finding, moved: Result<Moved, Untried>) -> Throughput {
-        let limit = self.evidence(moved).limit();
+        let mut limit = self.evidence(moved).limit();
+        // Readers of the record find the words where they were before the figures were.
+        limit.because = report::words::limit::reasons(&limit.evidence);
         self.with(found, limit)
     }
 

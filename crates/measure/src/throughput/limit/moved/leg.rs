@@ -1,7 +1,7 @@
 //! What datagrams of one rate met, as their receiver's intervals tell it.
 
 use crate::interval::arrivals::Datagrams;
-use crate::throughput::limit::{percent, rate};
+use crate::throughput::limit::reason::Reason;
 use crate::throughput::{Interval, per_second};
 use crate::unit::Nanos;
 
@@ -91,8 +91,8 @@ impl Leg {
         }
     }
 
-    pub(super) fn told(&self) -> String {
-        format!("datagrams at {}: {} lost", rate(self.sent_bytes_per_s), percent(self.loss()))
+    pub(super) fn told(&self) -> Reason {
+        Reason::Datagrams { bytes_per_s: self.sent_bytes_per_s, lost: self.loss() }
     }
 }
 

@@ -120,7 +120,7 @@ pub(super) fn steady_stream(carried: &[u64]) -> Throughput {
         ..Interval::default()
     };
     let detail = Detail {
-        limit: Limit { limiter: Limiter::SenderCpu, because: Vec::new() },
+        limit: Limit { limiter: Limiter::SenderCpu, because: Vec::new(), evidence: Vec::new() },
         theirs: Vec::new(),
         sender: Processors::default(),
         receiver: Processors::default(),

@@ -1,0 +1,117 @@
+//! Evidence for a limit, each piece with its figures. Its words stand where things are told.
+
+use serde::{Deserialize, Serialize};
+
+use crate::unit::{Bytes, Nanos};
+
+/// An end of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum End {
+    /// The end that sends.
+    Sender,
+    /// The end that receives.
+    Receiver,
+}
+
+/// Why no datagrams were sent beside the stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Untried {
+    /// Nobody asked for it, or what limits shows without.
+    NotAsked,
+    /// The run was ended.
+    Stopped,
+    /// None can be sent as fast as the stream went.
+    TooFast,
+    /// The peer accepted none.
+    Refused,
+}
+
+/// A question that only datagrams beside the stream answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Untested {
+    /// A queue, a policer or a lossy path: which of them loses.
+    Losses,
+    /// Round trips without the stream.
+    RoundTrips,
+}
+
+/// A piece of evidence. Shares are 0 to 1; rates are bytes of payload per second.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the line of each kind names its figures")]
+pub enum Reason {
+    /// Share of the requested rate that was sent.
+    SentOfRate { share: f64 },
+    /// Share of its busy time in which TCP waited for the receiver's window.
+    WaitedForWindow { share: f64 },
+    /// The receivers' window for a round trip.
+    Window { bytes: Bytes, rtt_ns: Nanos },
+    /// Share of its busy time in which TCP waited for room in the send buffer.
+    WaitedForSendBuffer { share: f64 },
+    /// The send buffer for a round trip.
+    SendBuffer { bytes: Bytes, rtt_ns: Nanos },
+    /// The window is large enough, and the reason why the receiver does not read is not established.
+    SlowReader,
+    /// Share of the time in which the receiver's thread ran or waited for a CPU.
+    BusyReader { share: f64 },
+    /// Share of the bytes that TCP sent again: the losses that are to be explained.
+    Retransmitted { share: f64 },
+    /// Share of the datagrams that were lost.
+    DatagramsLost { share: f64 },
+    /// Round trips of the stream under load, beside the shortest; both ends idle or not.
+    RoundTrips { rtt_ns: Nanos, shortest_ns: Nanos, idle: bool },
+    /// A question that was not tested, and the reason.
+    NotTested { what: Untested, why: Untried },
+    /// Share of the time in which an end's control group was stopped by its CPU quota.
+    Throttled { share: f64 },
+    /// Share of the time in which an end's busiest thread ran; the share in which it waited for a CPU, where that counts.
+    ThreadRan {
+        share: f64,
+        #[serde(rename = "waited_share")]
+        waited: Option<f64>,
+    },
+    /// Share of the time in which a CPU of an end's host handled soft interrupts.
+    SoftInterrupts { share: f64 },
+    /// Share of the arrivals that an end's kernel dropped, because the program did not read them.
+    Dropped { share: f64 },
+    /// Datagrams of a rate, and the share that the path lost.
+    Datagrams {
+        bytes_per_s: f64,
+        #[serde(rename = "lost_share")]
+        lost: f64,
+    },
+    /// Datagrams could not be sent as fast as the stream.
+    SlowDatagrams,
+    /// Datagrams could not be sent faster than the stream.
+    NoFasterDatagrams,
+    /// A standing queue, and the rate that it let through.
+    StandingQueue { waited_ns: Nanos, bytes_per_s: f64 },
+    /// The same share lost at any rate.
+    EvenLoss,
+    /// Wait of at least three in four of the datagrams next after a lost one.
+    WaitedAfterLoss { waited_ns: Nanos },
+    /// The rate that got through at two rates alike.
+    CappedRate { bytes_per_s: f64 },
+    /// The bottleneck lets far more through than the stream had.
+    FarMoreThanStream,
+    /// Share of the time in which an end's busiest thread ran, unremarkable.
+    BusiestThread { end: End, share: f64 },
+    /// Longest share of the time in which a thread of an end waited for a CPU, unremarkable.
+    LongestWait { end: End, share: f64 },
+    /// The CPU quota of an end cannot be read.
+    QuotaUnread { end: End },
+    /// Share of the busy time held by the receiver's window, unremarkable.
+    HeldByWindow { share: f64 },
+    /// Share of the busy time held by the send buffer, unremarkable.
+    HeldBySendBuffer { share: f64 },
+    /// Share of the bytes that TCP sent again, too few to explain anything.
+    FewRetransmitted { share: f64 },
+}

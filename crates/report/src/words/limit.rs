@@ -1,0 +1,149 @@
+//! Evidence for what limits a stream, in words with figures.
+
+use measure::throughput::limit::reason::{End, Reason, Untested, Untried};
+use measure::unit::Bytes;
+
+/// The words of each piece of evidence.
+pub fn reasons(evidence: &[Reason]) -> Vec<String> {
+    evidence.iter().map(reason).collect()
+}
+
+fn reason(reason: &Reason) -> String {
+    of_stream(reason).or_else(|| of_end(reason)).or_else(|| of_datagrams(reason)).unwrap_or_default()
+}
+
+/// TCP, and the stream's own losses and round trips.
+fn of_stream(reason: &Reason) -> Option<String> {
+    Some(match reason {
+        Reason::SentOfRate { share } => format!("{} of the requested rate was sent", percent(*share)),
+        Reason::WaitedForWindow { share } => {
+            format!("TCP waited for the receiver's window {} of its busy time", percent(*share))
+        }
+        Reason::Window { bytes, rtt_ns } => format!("a window of {} for a round trip of {rtt_ns}", kilobytes(*bytes)),
+        Reason::WaitedForSendBuffer { share } => {
+            format!("TCP waited for room in the send buffer {} of its busy time", percent(*share))
+        }
+        Reason::SendBuffer { bytes, rtt_ns } => {
+            format!("a send buffer of {} for a round trip of {rtt_ns}", kilobytes(*bytes))
+        }
+        Reason::Retransmitted { share } => format!("{} of the bytes were retransmitted", percent(*share)),
+        Reason::DatagramsLost { share } => format!("{} of the datagrams were lost", percent(*share)),
+        Reason::RoundTrips { rtt_ns, shortest_ns, idle } => {
+            let ends = if *idle { ", and both ends idle" } else { "" };
+            format!("round trips of {rtt_ns} under load, where {shortest_ns} is the shortest{ends}")
+        }
+        Reason::HeldByWindow { share } => format!("held by the receiver's window {}", percent(*share)),
+        Reason::HeldBySendBuffer { share } => format!("held by the send buffer {}", percent(*share)),
+        Reason::FewRetransmitted { share } => format!("retransmitted {}", percent(*share)),
+        _ => return None,
+    })
+}
+
+/// CPUs of an end.
+fn of_end(reason: &Reason) -> Option<String> {
+    Some(match reason {
+        Reason::SlowReader => "the window is large enough for the round trip: why the receiver does not read is not \
+                               established"
+            .to_owned(),
+        Reason::BusyReader { share } => format!("its thread ran or waited for a CPU {} of the time", percent(*share)),
+        Reason::Throttled { share } => {
+            format!("a CPU quota of its control group stopped it {} of the time", percent(*share))
+        }
+        Reason::ThreadRan { share, waited } => {
+            let waited = waited.map_or_else(String::new, |share| format!(", and waited for a CPU {}", percent(share)));
+            format!("its busiest thread ran {} of the time{waited}", percent(*share))
+        }
+        Reason::SoftInterrupts { share } => {
+            format!("a CPU of its host handled soft interrupts {} of the time", percent(*share))
+        }
+        Reason::Dropped { share } => {
+            format!("its kernel dropped {} of the arrivals, because the program did not read them", percent(*share))
+        }
+        Reason::BusiestThread { end, share } => format!("{}'s busiest thread ran {}", name(*end), percent(*share)),
+        Reason::LongestWait { end, share } => format!("{} waited for a CPU {}", name(*end), percent(*share)),
+        Reason::QuotaUnread { end } => format!("CPU quota of the {}: not readable", name(*end)),
+        _ => return None,
+    })
+}
+
+/// Datagrams beside the stream.
+fn of_datagrams(reason: &Reason) -> Option<String> {
+    Some(match reason {
+        Reason::Datagrams { bytes_per_s, lost } => {
+            format!("datagrams at {}: {} lost", rate(*bytes_per_s), percent(*lost))
+        }
+        Reason::SlowDatagrams => "datagrams could not be sent as fast as the stream, and show nothing of it".to_owned(),
+        Reason::NoFasterDatagrams => "datagrams faster than the stream could not be sent".to_owned(),
+        Reason::StandingQueue { waited_ns, bytes_per_s } => {
+            format!("a standing queue of {waited_ns}, which let {} through", rate(*bytes_per_s))
+        }
+        Reason::EvenLoss => "the same share lost at any rate".to_owned(),
+        Reason::WaitedAfterLoss { waited_ns } => {
+            format!("at least three in four datagrams next after a lost one had waited {waited_ns}")
+        }
+        Reason::CappedRate { bytes_per_s } => format!("{} got through at either rate", rate(*bytes_per_s)),
+        Reason::FarMoreThanStream => "far more than the stream had".to_owned(),
+        Reason::NotTested { what, why } => {
+            let what = match what {
+                Untested::Losses => "queue, policer or lossy path",
+                Untested::RoundTrips => "round trips without the stream",
+            };
+            format!("{what}: not tested, because {}", untried(*why))
+        }
+        _ => return None,
+    })
+}
+
+fn name(end: End) -> &'static str {
+    match end {
+        End::Sender => "sender",
+        End::Receiver => "receiver",
+    }
+}
+
+fn untried(why: Untried) -> &'static str {
+    match why {
+        Untried::NotAsked => "no datagrams were requested beside it",
+        Untried::Stopped => "the run was ended",
+        Untried::TooFast => "datagrams cannot be sent as fast as the stream went",
+        Untried::Refused => "the peer accepted no datagrams",
+    }
+}
+
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    let decimals =
+        if percent < 1.0 { 2 } else { usize::from(percent < 99.95 && percent.fract() >= 0.05 && percent < 10.0) };
+    format!("{percent:.decimals$} %")
+}
+
+fn kilobytes(bytes: Bytes) -> String {
+    if bytes.0 < 10_000 { format!("{} B", bytes.0) } else { format!("{} kB", bytes.0 / 1_000) }
+}
+
+fn rate(bytes_per_s: f64) -> String {
+    let bits = bytes_per_s * 8.0;
+    match bits {
+        ..1e6 => format!("{:.0} kbit/s", bits / 1e3),
+        ..1e9 => format!("{:.1} Mbit/s", bits / 1e6),
+        _ => format!("{:.2} Gbit/s", bits / 1e9),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::unit::Nanos;
+    use test_case::test_case;
+
+    use super::*;
+
+    #[test_case(&Reason::WaitedForWindow { share: 0.9 }, "TCP waited for the receiver's window 90 % of its busy time"; "a window")]
+    #[test_case(&Reason::Window { bytes: Bytes(11_000_000), rtt_ns: Nanos::millis(11) }, "a window of 11000 kB for a round trip of 11 ms"; "its size")]
+    #[test_case(&Reason::Datagrams { bytes_per_s: 1e9, lost: 0.23 }, "datagrams at 8.00 Gbit/s: 23 % lost"; "datagrams")]
+    #[test_case(&Reason::ThreadRan { share: 0.5, waited: Some(0.45) }, "its busiest thread ran 50 % of the time, and waited for a CPU 45 %"; "a thread that waits")]
+    #[test_case(&Reason::FewRetransmitted { share: 0.0009 }, "retransmitted 0.09 %"; "a small share")]
+    #[test_case(&Reason::NotTested { what: Untested::Losses, why: Untried::Refused }, "queue, policer or lossy path: not tested, because the peer accepted no datagrams"; "nothing tested")]
+    fn evidence_has_its_figures(reason: &Reason, told: &str) {
+        assert_eq!(reasons(std::slice::from_ref(reason)), [told]);
+    }
+}
