@@ -160,6 +160,9 @@ const OVERFILLED: f64 = 1.3;
 /// is not small, whatever window a slow reader leaves.
 const FILLED_BUFFER: f64 = 0.2;
 
+/// What is left where TCP loses and datagrams do not.
+const ALONE: &str = "no datagram was lost, also faster than the stream: what loses takes TCP, its port or bursts alone";
+
 impl Evidence {
     /// Whether something on the path may be what limits, so that only moving the rate tells: losses, longer round trips, or
     /// nothing at all where both ends had time to spare.
@@ -258,10 +261,16 @@ impl Evidence {
 
     /// The window is shut because what came is not read: by whom, where that shows. The path it is not.
     fn slow_reader(&self, mut because: Vec<String>) -> Limit {
-        let taken = Some(self.receiver.taken()).filter(|share| *share >= SLOW);
-        let crowded = self.receiver.waiting_thread.filter(|share| *share >= CROWDED);
-        let Some(share) = taken.or(crowded) else {
+        // One that sleeps most of the time has read all there is: then a proxy keeps the window shut, and what lies behind it.
+        let Some(share) = Some(self.receiver.taken()).filter(|share| *share >= SLOW) else {
             because.push("a window that is large enough for the round trip: the reason why the receiver does not read is not established".to_owned());
+            let (ran, waited) = (self.receiver.busiest_thread, self.receiver.waiting_thread);
+            if let Some(idle) = ran.zip(waited).map(|(ran, waited)| 1.0 - ran - waited) {
+                because.push(format!(
+                    "its thread waited for data {} of the time: a proxy may keep the window shut",
+                    percent(idle)
+                ));
+            }
             return found(Limiter::NotDetermined, because);
         };
         because.push(format!("its thread ran or waited for a CPU {} of the time", percent(share)));
@@ -317,8 +326,19 @@ impl Evidence {
         let ends = if made.is_some() { ", and both ends idle" } else { "" };
         let queue =
             trips.map(|(rtt, min)| format!("round trips of {rtt} under load, where {min} is the shortest{ends}"));
+        let alone = self.loses_alone().then(|| ALONE.to_owned());
         let unremarkable = if limiter == Limiter::NotDetermined { self.unremarkable() } else { Vec::new() };
-        found(limiter, lost.into_iter().chain(queue).chain(tried).chain(unremarkable).collect())
+        found(limiter, lost.into_iter().chain(queue).chain(tried).chain(alone).chain(unremarkable).collect())
+    }
+
+    /// Whether the stream lost, and no datagram beside it did, as fast and faster.
+    fn loses_alone(&self) -> bool {
+        let (Ok(moved), Some(rate), Some(_), Some(_)) =
+            (&self.moved, self.received_bytes_per_s, self.losses(), self.tcp)
+        else {
+            return false;
+        };
+        moved.carried_more(rate) && moved.lost_nothing()
     }
 
     /// Whether round trips that grew by so much did so because of the stream: the path let nothing faster through beside it, and
