@@ -31,7 +31,7 @@ transcripts: ## netperf's and sockperf's transcripts as whole runs of ours and t
 	SONDE_TRANSCRIPTS=1 $(CARGO) test --locked --package sonde --test pairs transcripts
 
 planted: ## causes and limits, planted on real paths: 20 runs of each case (two hours of a quiet machine, as root)
-	SONDE_PLANTED=$(or $(PLANTED),20) $(CARGO) test --locked --package sonde --test network limits:: look:: programs:: why:: -- --test-threads=1
+	SONDE_PLANTED=$(or $(PLANTED),20) $(CARGO) test --locked --package sonde --test network limits:: look:: programs:: why:: worlds:: -- --test-threads=1
 
 noticing: ## what the monitor notices, how soon and how often wrongly, in virtual time: the tables of docs/explain/noticing.md (an hour)
 	$(CARGO) test --release --locked --package measure --test noticing -- --ignored --nocapture --test-threads=1

@@ -18,6 +18,7 @@ use measure::throughput::Throughput;
 use measure::throughput::limit::Limiter;
 use measure::unit::{Nanos, grouped};
 use measure::verdict::Warning;
+use measure::verdict::refused::RefusedBy;
 use measure::verdict::threshold::MOSTLY_MISSED;
 
 use crate::number;
@@ -54,7 +55,7 @@ fn caveats(record: &Record) -> Vec<String> {
     match &record.ended {
         Ended::Complete => {}
         Ended::Interrupted { signal } => caveats.push(format!("interrupted by {signal} after {elapsed}")),
-        Ended::PeerLost { .. } if is_closed(record) => caveats.push("the port is closed".to_owned()),
+        Ended::PeerLost { .. } if is_closed(record) => caveats.push(closed(record).to_owned()),
         Ended::PeerLost { .. } => caveats.push(format!("broke off after {elapsed}")),
     }
     let has = |test: fn(&Warning) -> bool| record.warnings.iter().any(test);
@@ -83,6 +84,12 @@ fn caveats(record: &Record) -> Vec<String> {
 pub(crate) fn is_closed(record: &Record) -> bool {
     let counts = record.outcome.as_ref().map(|outcome| &outcome.counts);
     counts.is_some_and(|counts| counts.scheduled > 0 && counts.refused == counts.scheduled)
+}
+
+/// Of a reset nobody knows whose it is.
+fn closed(record: &Record) -> &'static str {
+    let reset = |warning: &Warning| matches!(warning, Warning::Refused { by: RefusedBy::Reset, .. });
+    if record.warnings.iter().any(reset) { "a closed port, or a middlebox that resets" } else { "the port is closed" }
 }
 
 /// `TCP to 10.0.0.2:7663`: the protocol and the peer.
@@ -431,4 +438,23 @@ fn limit(stream: &Throughput) -> String {
         _ => return "Bottleneck not determined.".to_owned(),
     };
     format!("Limited by {by}.")
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::event::Counts;
+
+    use super::*;
+
+    #[test]
+    fn nobody_knows_whose_a_reset_is() {
+        let mut record = crate::fixture::grouped();
+        record.ended = Ended::PeerLost { reason: "refused".to_owned() };
+        record.outcome.as_mut().unwrap().counts = Counts { scheduled: 20, refused: 20, ..Counts::default() };
+        let refused = |by| Warning::Refused { count: 20, sent: 20, carrier: Carrier::TcpConnect, by };
+        record.warnings = vec![refused(RefusedBy::Reset)];
+        assert!(of(&record).contains("a closed port, or a middlebox that resets"), "{}", of(&record));
+        record.warnings = vec![refused(RefusedBy::Unknown)];
+        assert!(of(&record).contains("the port is closed"), "{}", of(&record));
+    }
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
-use measure::method::{Method, SocketOptions, Window};
+use measure::method::{Method, SocketOptions, SourcePorts, Window};
 use protocol::icmp::echo::{Echo, Family, Socket as Seen};
 use protocol::syn::datagram::{self, Datagrams};
 use protocol::syn::delivered::HEAD;
@@ -101,10 +101,11 @@ impl Ported {
     fn open(probing: &Probing) -> Result<Self, EndpointError> {
         let (peer, method) = (probing.peer, &probing.method);
         let local = local_address(peer, &method.socket)?;
-        let (sources, reserved) = match probing.sources {
-            From::Held => hold(probing, local, ports_wanted(method))?,
-            From::Rising(first) => (Sources { first, count: 65_536 }, Vec::new()),
-            From::Always(first) => (Sources { first, count: 1 }, Vec::new()),
+        let (sources, reserved) = match (probing.sources, method.socket.source_ports) {
+            (From::Held, Some(ports)) => hold_these(probing, local, ports)?,
+            (From::Held, None) => hold(probing, local, ports_wanted(method))?,
+            (From::Rising(first), _) => (Sources { first, count: 65_536 }, Vec::new()),
+            (From::Always(first), _) => (Sources { first, count: 1 }, Vec::new()),
         };
         let only = |socket: &Socket| raw::only_ports(socket, peer.is_ipv6(), sources.first, sources.count);
         Ok(Self { socket: raw_socket(probing, local, only)?, local, sources, reserved })
@@ -139,7 +140,8 @@ fn connection<W>(
 pub fn local_address(peer: SocketAddr, options: &SocketOptions) -> Result<SocketAddr, EndpointError> {
     let mut anywhere = peer;
     anywhere.set_port(peer.port().max(1));
-    let options = SocketOptions { send_buffer_bytes: None, receive_buffer_bytes: None, ..options.clone() };
+    let (send_buffer_bytes, receive_buffer_bytes, source_ports) = (None, None, None);
+    let options = SocketOptions { send_buffer_bytes, receive_buffer_bytes, source_ports, ..options.clone() };
     let socket = socket::udp(anywhere, &options).map_err(|error| match &error.cause {
         Cause::System(cause) if cause.raw_os_error() == Some(libc::EACCES) => {
             let broadcast = io::Error::from_raw_os_error(libc::EACCES);
@@ -181,6 +183,21 @@ fn hold(probing: &Probing, local: SocketAddr, count: u32) -> Result<(Sources, Ve
     Err(fail(last).with_hint(Hint::NoRowOfPorts { count }))
 }
 
+/// Holds all of `ports`, which somebody named.
+fn hold_these(
+    probing: &Probing,
+    local: SocketAddr,
+    ports: SourcePorts,
+) -> Result<(Sources, Vec<Socket>), EndpointError> {
+    let (first, count) = (ports.first, ports.count());
+    let held = row(probing.kind, local, first, count).map_err(|cause| {
+        let taken = cause.kind() == io::ErrorKind::AddrInUse;
+        let error = EndpointError::new(Step::Set("source port"), probing.peer.ip(), cause);
+        if taken { error.with_hint(Hint::PortsTaken { ports }) } else { error }
+    })?;
+    Ok((Sources { first, count }, held))
+}
+
 fn row(kind: Kind, local: SocketAddr, first: u16, count: u32) -> io::Result<Vec<Socket>> {
     let bound = |place: u32| {
         let mut address = local;
@@ -219,7 +236,7 @@ fn raw_socket(
         Socket::new(Domain::for_address(peer), Type::RAW, Some(protocol)).map_err(|cause| forbidden(probing, cause))?;
     let set = |name| move |cause| EndpointError::new(Step::Set(name), peer.ip(), cause);
     only(&socket).map_err(set("filter of answers"))?;
-    socket::prepare(&socket, peer, &SocketOptions { bind: None, ..method.socket.clone() })?;
+    socket::prepare(&socket, peer, &SocketOptions { bind: None, source_ports: None, ..method.socket.clone() })?;
     local.set_port(0);
     socket.bind(&SockAddr::from(local)).map_err(set("local address"))?;
     option::tell_of_errors(socket.as_fd(), ipv6);
@@ -245,4 +262,22 @@ fn forbidden(probing: &Probing, cause: io::Error) -> EndpointError {
         Kind::Echoes => "raw ICMP",
     };
     EndpointError::new(Step::OpenSocket(what), probing.peer.ip(), cause).with_hint(Hint::RawForbidden(probing.kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::method::{Asked, Carrier};
+
+    use super::*;
+
+    #[test]
+    fn a_port_that_is_taken_is_no_other_one() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let (local, port) = (listener.local_addr().unwrap(), listener.local_addr().unwrap().port());
+        let method = Asked { carrier: Some(Carrier::TcpSyn), ..Asked::default() }.resolve().unwrap();
+        let probing = Probing::syn(method, local);
+        let ports = SourcePorts { first: port, last: port };
+        let error = hold_these(&probing, local, ports).unwrap_err();
+        assert_eq!(error.hint.as_deref(), Some(&Hint::PortsTaken { ports }), "{error:?}");
+    }
 }

@@ -10,6 +10,9 @@
 //!   there after two that were answered show nothing: a path that loses half of all does as much in one run of eight. Requests that were refused or could not be sent are not
 //!   lost by chance: where they are three or more, half of the run or more by time and by number, and its end, that is dark however few.
 //!
+//! - **nothing that was asked in it was answered**: an open loop asks on, and where replies are only read late, as on a busy host, those
+//!   that are lost by chance have others between them. So between the first and the last of them there are to be no fewer than were due.
+//!
 //! All of them together are told from one hundredth of the run's time on. So the rule follows the timeout, the schedule and the
 //! losses of the run itself; no length is dark by itself.
 
@@ -27,6 +30,10 @@ const CHANCE: f64 = 0.000_5;
 const HALF: f64 = 0.5;
 /// … where there were so many of them.
 const FEW: u64 = 3;
+/// Of the requests that an open loop is to send within a gap at its mean rate, this share has to be unanswered, but for
+/// some that chance spares.
+const DENSE: f64 = 0.7;
+const SPARED: f64 = 2.0;
 /// Less than this share of the time is told as loss alone.
 const NOTABLE: f64 = 0.01;
 
@@ -53,7 +60,11 @@ pub fn dark(recording: &Recording) -> Option<Dark> {
         let places = if gap.to == end { (all as f64 * waits).clamp(1.0, anywhere) } else { anywhere };
         by_chance(run, gone, all, places) < CHANCE
     };
-    let is_dark = |gap: &&Gap| is_asked_again(gap) && (is_no_chance(gap) || is_half(gap));
+    let is_dense = |gap: &Gap| {
+        let due = all as f64 * spread(gap).0 as f64 / length.0 as f64;
+        recording.kind == LoopKind::Closed || gap.asked.count as f64 >= DENSE * due - SPARED
+    };
+    let is_dark = |gap: &&Gap| is_asked_again(gap) && (is_half(gap) || (is_dense(gap) && is_no_chance(gap)));
     let spells: Vec<&Gap> = gaps.iter().filter(is_dark).collect();
     let longest = spells.iter().max_by_key(|gap| gap.length())?;
     let total = Nanos(spells.iter().map(|gap| gap.length().0).sum());
@@ -89,9 +100,13 @@ fn by_chance(run: u64, gone: u64, all: u64, places: f64) -> f64 {
     probability
 }
 
+/// From the first request of a gap without an answer to the last.
+fn spread(gap: &Gap) -> Nanos {
+    gap.asked.last.since(gap.asked.first).unwrap_or(Nanos::ZERO)
+}
+
 fn is_asked_again(gap: &Gap) -> bool {
-    let spread = gap.asked.last.since(gap.asked.first).unwrap_or(Nanos::ZERO);
-    gap.asked.count >= 2 && spread.0 as f64 >= SPREAD * gap.length().0 as f64
+    gap.asked.count >= 2 && spread(gap).0 as f64 >= SPREAD * gap.length().0 as f64
 }
 
 /// Where the gaps of all threads overlap: what one of them hears, was not dark.
@@ -189,6 +204,26 @@ mod tests {
 
     fn close(found: Nanos, wanted: f64) -> bool {
         (found.0 as f64 / 1e9 - wanted).abs() < 0.01
+    }
+
+    /// A path that loses half, and a host that reads nothing for half a second: what was answered meanwhile is read behind it.
+    #[test]
+    fn replies_that_are_read_late_leave_no_dark_time_between_losses() {
+        let wrong = (0..200).filter(|seed| {
+            let rng = &mut Rng::with_seed(*seed);
+            let late = |sent: Instant| {
+                let at = (sent.0 - 1_000) as f64 / 1e9;
+                if (1.0..1.5).contains(&at) { Nanos(((1.5 - at) * 1e9) as u64 + 1) } else { TRIP }
+            };
+            let found = dark(&open(Nanos::secs(5), Nanos::millis(5), |sent| (rng.f64() < 0.5).then(|| late(sent))));
+            found.is_some_and(|found| found.total_ns >= Nanos::millis(300))
+        });
+        assert!(wrong.count() <= 1);
+        // The same in which nothing is answered then.
+        let rng = &mut Rng::with_seed(1);
+        let mut dead = dark_from(1.0, 1.5);
+        let found = dark(&open(Nanos::secs(5), Nanos::millis(5), |sent| dead(sent).filter(|_| rng.f64() < 0.5)));
+        assert!(found.is_some_and(|found| found.total_ns.0.abs_diff(500_000_000) < 50_000_000), "{found:?}");
     }
 
     #[test_case(2.0, 9.0, 2.0, 5.0, true; "to the end")]

@@ -250,10 +250,12 @@ impl Evidence {
 
     /// The window is shut because what came is not read: by whom, where that shows. The path it is not.
     fn slow_reader(&self, mut because: Vec<Reason>) -> Limit {
-        let taken = Some(self.receiver.taken()).filter(|share| *share >= SLOW);
-        let crowded = self.receiver.waiting_thread.filter(|share| *share >= CROWDED);
-        let Some(share) = taken.or(crowded) else {
+        // One that sleeps most of the time has read all there is: then a proxy keeps the window shut, and what lies behind it.
+        let Some(share) = Some(self.receiver.taken()).filter(|share| *share >= SLOW) else {
             because.push(Reason::SlowReader);
+            let (ran, waited) = (self.receiver.busiest_thread, self.receiver.waiting_thread);
+            let idle = ran.zip(waited).map(|(ran, waited)| (1.0 - ran - waited).max(0.0));
+            because.extend(idle.map(|share| Reason::IdleReader { share }));
             return found(Limiter::NotDetermined, because);
         };
         because.push(Reason::BusyReader { share });
@@ -307,8 +309,19 @@ impl Evidence {
         let limiter = moved.or(made.map(|_| Limiter::Congestion)).unwrap_or(Limiter::NotDetermined);
         let trips = self.tcp.and_then(|tcp| tcp.rtt.zip(tcp.min_rtt)).filter(|_| idle.or(self.queue()).is_some());
         let queue = trips.map(|(rtt_ns, shortest_ns)| Reason::RoundTrips { rtt_ns, shortest_ns, idle: made.is_some() });
+        let alone = self.loses_alone().then_some(Reason::OnlyStreamLoses);
         let unremarkable = if limiter == Limiter::NotDetermined { self.unremarkable() } else { Vec::new() };
-        found(limiter, lost.into_iter().chain(queue).chain(tried).chain(unremarkable).collect())
+        found(limiter, lost.into_iter().chain(queue).chain(tried).chain(alone).chain(unremarkable).collect())
+    }
+
+    /// Whether the stream lost, and no datagram beside it did, as fast and faster.
+    fn loses_alone(&self) -> bool {
+        let (Ok(moved), Some(rate), Some(_), Some(_)) =
+            (&self.moved, self.received_bytes_per_s, self.losses(), self.tcp)
+        else {
+            return false;
+        };
+        moved.carried_more(rate) && moved.lost_nothing()
     }
 
     /// Whether round trips that grew by so much did so because of the stream: the path let nothing faster through beside it, and

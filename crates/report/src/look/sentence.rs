@@ -303,7 +303,10 @@ fn without_row(look: &Look, finding: &Finding) -> String {
     let cause = match finding.cause {
         Some(Cause::Filtered) => "filtered by a firewall, or by the host itself".to_owned(),
         Some(Cause::AnotherHop) => "another box than the one that accepts connections refuses".to_owned(),
-        Some(Cause::Flow) => "by path, queue or thread of the peer. One connection sees one of them.".to_owned(),
+        Some(Cause::Flow) => {
+            let busy = if busy(look).is_some() { words::BUSY_BY_CONNECTION } else { "" };
+            format!("by path, queue or thread of the peer. One connection sees one of them.{busy}")
+        }
         Some(Cause::LosesAlone) => "a limit or a filter for it, or its program; nothing else lost a request".to_owned(),
         Some(Cause::NotEstablished) | None => "reason not established".to_owned(),
         Some(cause) => cause.to_string(),
@@ -316,7 +319,8 @@ fn by_connection_of_reference(look: &Look) -> Option<String> {
     let reference = look.judgement.believed?.leg;
     let found = look.judgement.findings.iter().find(|finding| finding.of == Subject::Flows { leg: reference })?;
     let longer = Nanos(found.shift?.value_ns.max(0.0).round() as u64);
-    Some(format!("It depends on the connection: some take {longer} longer."))
+    let busy = if busy(look).is_some() { ", on a busy host" } else { "" };
+    Some(format!("It depends on the connection: some take {longer} longer{busy}."))
 }
 
 /// `TCP :7663: some connections take 344 µs longer than others [337 … 349 µs]`

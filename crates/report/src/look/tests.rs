@@ -34,6 +34,19 @@ fn a_host_behind_two_paths() {
 }
 
 #[test]
+fn connections_that_differ_on_a_busy_host_may_differ_by_its_cpus() {
+    let text = |look: &LookDocument| quiet(look).split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut found = fixture::look_over_two_paths();
+    for said in
+        ["longer, on a busy host.", "Hosts were busy: CPUs that other work takes may be the reason, and not the path."]
+    {
+        assert!(text(&found).contains(said), "{}", text(&found));
+    }
+    found.look.warnings.clear();
+    assert!(text(&found).contains("some take 344 µs longer.") && !text(&found).contains("busy"), "{}", text(&found));
+}
+
+#[test]
 fn a_host_that_answers_nothing() {
     assert_snapshot!(quiet(&fixture::silent_look()));
 }

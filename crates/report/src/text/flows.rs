@@ -9,6 +9,7 @@ use measure::unit::{Nanos, grouped};
 use crate::layout::{INDENT, Page, Piece, Tone};
 use crate::number;
 use crate::text::column::LABEL;
+use crate::words;
 
 /// Groups have letters; of more than these the last ones are told by their number.
 const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -40,7 +41,10 @@ fn groups(page: &mut Page, flows: &Flows, record: &Record) {
         let one = |group: &FlowGroup| number::percent(group.flows.len() as f64 / flows.each.len() as f64);
         let shares: Vec<String> =
             groups.iter().enumerate().map(|(place, group)| format!("{} {}", name(place), one(group))).collect();
-        let text = format!("a run over one connection measures one group ({} of these)", shares.join(", "));
+        let busy = record.warnings.iter().any(|warning| warning.busy_end().is_some());
+        let busy = if busy { words::BUSY_BY_CONNECTION } else { "" };
+        let end = if busy.is_empty() { "" } else { "." };
+        let text = format!("a run over one connection measures one group ({} of these){end}{busy}", shares.join(", "));
         page.paragraph(INDENT, &Piece::new("so", Tone::Faint), LABEL, &text);
         if let Some(text) = record.outcome.as_ref().and_then(|outcome| drawn_labels(outcome, record)) {
             page.paragraph(INDENT, &Piece::new("label", Tone::Faint), LABEL, &text);
@@ -212,6 +216,25 @@ mod tests {
             socket.flow_label = Some(7);
         }
         assert_eq!(label(&record), None, "all are kept");
+    }
+
+    #[test]
+    fn groups_on_a_busy_host_need_not_be_paths() {
+        let text = |record: &Record| {
+            let mut page = Page::new(crate::layout::Style::default());
+            tell(&mut page, record);
+            page.finish().split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        let mut record = crate::fixture::grouped();
+        record.warnings.clear();
+        assert!(!text(&record).contains("busy"), "{}", text(&record));
+        let by = vec!["CPU pressure 41 %".to_owned()];
+        record.warnings.push(measure::verdict::Warning::Disturbed { end: "the peer's".to_owned(), by });
+        assert!(
+            text(&record).contains("of these). Hosts were busy: CPUs that other work takes may be"),
+            "{}",
+            text(&record)
+        );
     }
 
     #[test]

@@ -45,6 +45,9 @@ fn of_end(reason: &Reason) -> Option<String> {
         Reason::SlowReader => "the window is large enough for the round trip: why the receiver does not read is not \
                                established"
             .to_owned(),
+        Reason::IdleReader { share } => {
+            format!("its thread waited for data {} of the time: a proxy may keep the window shut", percent(*share))
+        }
         Reason::BusyReader { share } => format!("its thread ran or waited for a CPU {} of the time", percent(*share)),
         Reason::Throttled { share } => {
             format!("a CPU quota of its control group stopped it {} of the time", percent(*share))
@@ -72,6 +75,9 @@ fn of_datagrams(reason: &Reason) -> Option<String> {
         Reason::Datagrams { bytes_per_s, lost } => {
             format!("datagrams at {}: {} lost", rate(*bytes_per_s), percent(*lost))
         }
+        Reason::OnlyStreamLoses => "no datagram was lost, also faster than the stream: what loses takes TCP, its port or \
+                                    bursts alone"
+            .to_owned(),
         Reason::SlowDatagrams => "datagrams could not be sent as fast as the stream, and show nothing of it".to_owned(),
         Reason::NoFasterDatagrams => "datagrams faster than the stream could not be sent".to_owned(),
         Reason::StandingQueue { waited_ns, bytes_per_s } => {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::scene::{Reflector, Scene, document, let_ping, sonde_in};
+use crate::scene::{Reflector, Scene, document, installed, let_ping, run, sonde_in};
 
 fn compare(scene: &Scene, words: &[&str]) -> (Value, Option<i32>) {
     let output = sonde_in(scene.near()).args(["compare", "--json", "-q"]).args(words).output().expect("started");
@@ -44,6 +44,30 @@ fn a_planted_difference_is_found_with_its_size_and_one_beyond_the_limit_is_a_fai
         assert!(shift["low_ns"].as_f64() <= shift["difference_ns"].as_f64(), "{shift}");
         assert!(shift["difference_ns"].as_f64() <= shift["high_ns"].as_f64(), "{shift}");
     }
+}
+
+/// One side loses each fifth datagram, and the other none: nobody asked for losses, and they are judged. The times of those that were answered
+/// say nothing of them.
+#[test]
+fn losses_of_one_side_are_judged_where_nobody_asked() {
+    let what = "a comparison in which one side loses";
+    let Some(scene) = installed("nft", "nftables", what).then(|| Scene::beside(what)).flatten() else { return };
+    let rule = "udp dport 7002 @th,264,8 & 4 == 0 numgen inc mod 5 == 0 drop;";
+    run(scene.far(), &["nft", &format!("table ip t {{ chain i {{ type filter hook input priority 0; {rule} }}; }}")]);
+    let _whole = scene.reflector(&["--port", "7001"]);
+    let _lossy = scene.reflector(&["--port", "7002"]);
+    let target = scene.target(false);
+    let sides = [format!("{target} --port 7001"), format!("{target} --port 7002")];
+    let common = "--udp -c 50 --every 2ms --timeout 800ms --warm-up 20ms --no-stamps";
+    let (found, code) = compare(&scene, &[&sides[0], &sides[1], "--with", common, "--runs", "7"]);
+    assert_eq!(code, Some(0), "{}", found["error"]);
+    let figures = found.pointer("/comparisons/0/figures").and_then(Value::as_array).expect("figures");
+    let loss = figures.iter().find(|figure| figure["figure"] == "loss").expect("judged");
+    assert_eq!(text(loss, "/compared/word"), "more", "{loss}");
+    let second: Vec<f64> = loss["second"].as_array().expect("runs").iter().filter_map(Value::as_f64).collect();
+    // A busy host may be late with others; none of the dropped ones is answered.
+    assert!(second.len() == 7 && second.iter().all(|share| *share >= 0.2), "{loss}");
+    assert!(float(loss, "/compared/difference/low") > 0.1, "{loss}");
 }
 
 /// As ping and netperf in the founders' first article, at a fiftieth of the interval: one asks the kernel now and then, the other

@@ -1,4 +1,11 @@
 //! Worlds of other people's making: a route that moves while it is measured, a box before one port, a limit for one protocol.
+//!
+//! And a series of many more of them, of which each command is held against what is so: [`series`].
+
+mod judge;
+mod place;
+mod rows;
+mod series;
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;

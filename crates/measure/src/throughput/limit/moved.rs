@@ -90,6 +90,11 @@ impl Moved {
         self.legs.iter().any(more)
     }
 
+    /// True where no leg lost enough to speak of.
+    pub(super) fn lost_nothing(&self) -> bool {
+        self.legs.iter().all(|leg| leg.loss() < LOSSES)
+    }
+
     /// The first leg that was too fast for the path, where the slower ones were not.
     fn beyond(&self) -> Option<usize> {
         let is_beyond = |place: &usize| {

@@ -60,6 +60,8 @@ pub enum Reason {
     SendBuffer { bytes: Bytes, rtt_ns: Nanos },
     /// The window is large enough, and the reason why the receiver does not read is not established.
     SlowReader,
+    /// Share of the time in which the receiver's thread waited for data although the window was shut: a proxy may keep it so.
+    IdleReader { share: f64 },
     /// Share of the time in which the receiver's thread ran or waited for a CPU.
     BusyReader { share: f64 },
     /// Share of the bytes that TCP sent again: the losses that are to be explained.
@@ -88,6 +90,8 @@ pub enum Reason {
         #[serde(rename = "lost_share")]
         lost: f64,
     },
+    /// The stream loses, and no datagram beside it did, also faster: what loses takes TCP, its port or bursts alone.
+    OnlyStreamLoses,
     /// Datagrams could not be sent as fast as the stream.
     SlowDatagrams,
     /// Datagrams could not be sent faster than the stream.

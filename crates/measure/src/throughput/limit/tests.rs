@@ -170,6 +170,24 @@ fn a_slow_receiver_is_no_small_window() {
 }
 
 #[test]
+fn a_receiver_that_sleeps_keeps_no_window_shut() {
+    let mut behind_a_proxy = tcp(|tcp| (tcp.window_limited, tcp.min_rtt) = (Some(0.98), Some(Nanos::micros(6))));
+    (behind_a_proxy.receiver.busiest_thread, behind_a_proxy.receiver.waiting_thread) = (Some(0.07), Some(0.33));
+    let limit = behind_a_proxy.limit();
+    assert_eq!(limit.limiter, Limiter::NotDetermined, "{limit:?}");
+    let idle = |reason: &Reason| matches!(reason, Reason::IdleReader { share } if (share - 0.6).abs() < 1e-9);
+    assert!(limit.evidence.iter().any(idle), "{limit:?}");
+}
+
+#[test]
+fn where_tcp_loses_and_no_datagram_does_that_is_evidence() {
+    let has = |evidence: &Evidence| evidence.limit().evidence.contains(&Reason::OnlyStreamLoses);
+    assert!(has(&lossy(legs(&[0.0, 0.0, 0.0, 0.0], Nanos::micros(90)))));
+    assert!(!has(&lossy(legs(&[0.019, 0.021], Nanos::micros(200)))), "datagrams lose too");
+    assert!(!has(&lossy(legs(&[0.0], Nanos::micros(90)))), "none was faster");
+}
+
+#[test]
 fn of_two_busy_ends_the_one_that_is_waited_for_is_named() {
     let mut both = easy();
     (both.sender.busiest_thread, both.receiver.busiest_thread) = (Some(0.99), Some(0.95));

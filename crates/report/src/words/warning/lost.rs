@@ -12,7 +12,7 @@ pub fn advice(count: u64, sent: u64, dropped: Option<u64>, by: LeavesBy, command
             "this host dropped most replies: read faster (--wait spin, --cpu), or lower --rate or --burst"
         }
         _ if command == Command::Syn && count >= sent => {
-            "a firewall may drop them, or the host is down: try another port, or `sonde check`"
+            "a firewall or a listener with a full queue may drop them, or the host is down: try another port, or `sonde check`"
         }
         (true, LeavesBy::Trace) => {
             "raise --receive-buffer and net.core.rmem_max, read faster (--wait spin, --cpu), or --reply-every"
@@ -22,7 +22,7 @@ pub fn advice(count: u64, sent: u64, dropped: Option<u64>, by: LeavesBy, command
             "a firewall may drop them, or the peer is gone: try the other protocol (--tcp, --udp)"
         }
         _ if count >= sent => {
-            "a firewall may drop them (or a path all of this --size), or the host is down: try a smaller --size, --tcp, --udp, --icmp or --connect"
+            "a firewall may drop them (or a path all of this --size, or a listener with a full queue), or the host is down: try a smaller --size, --tcp, --udp, --icmp or --connect"
         }
         (_, LeavesBy::Reply) => {
             "raise --timeout to separate lost from late; `sonde paths` shows whether one path loses"

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use clap::Args;
+use measure::method::SourcePorts;
 use measure::unit::Bytes;
 
 use crate::command::result_options::ResultOptions;
@@ -76,6 +77,12 @@ pub struct ProbeOptions {
     /// Local address to send from
     #[arg(long, value_name = "ADDRESS")]
     pub bind: Option<IpAddr>,
+    /// Local ports to send from, in turn: one, or a range as in 40000..40063 [default: the system's choice]
+    ///
+    /// Routers choose a path by the ports: with one port all probes take the same one. Each port is held for the run, and one that is taken is
+    /// an error. `sonde paths` compares ports.
+    #[arg(long, value_name = "PORTS", value_parser = value::source_ports)]
+    pub source_port: Option<SourcePorts>,
     /// Network interface to send through (`SO_BINDTODEVICE`)
     #[arg(long, value_name = "NAME")]
     pub interface: Option<String>,

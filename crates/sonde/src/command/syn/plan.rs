@@ -133,6 +133,7 @@ fn socket(options: &ProbeOptions) -> SocketOptions {
         bind: options.bind,
         interface: options.interface.clone(),
         tos: options.tos,
+        source_ports: options.source_port,
         ..SocketOptions::default()
     }
 }
@@ -162,6 +163,14 @@ mod tests {
         assert_eq!(method.to_string(), "tcp-syn probe · open loop · every 100 ms · pace hybrid · block · 10 s");
         assert_eq!((method.traffic.request_bytes().0, method.warm_up_ns), (0, Nanos::ZERO));
         assert!(plan.check_rate(&method).is_ok());
+    }
+
+    #[test_case("db1:80", None; "the system's")]
+    #[test_case("db1:80 --source-port 40000", Some("40000"); "one")]
+    #[test_case("db1:80 --source-port 40000..40003", Some("40000..40003"); "a row")]
+    fn ports_are_those_that_were_named(words: &str, ports: Option<&str>) {
+        let method = method(&plan(words).unwrap());
+        assert_eq!(method.socket.source_ports.map(|ports| ports.to_string()).as_deref(), ports);
     }
 
     #[test_case("db1:80 --every 1ms", true; "at the cap")]

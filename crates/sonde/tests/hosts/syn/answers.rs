@@ -135,3 +135,16 @@ fn probes_that_were_counted_crossed_the_cable(six: bool, port: u16, answered: u6
         assert!(record["wire"]["times"]["count"].as_u64() >= Some(90), "{}", record["wire"]["times"]);
     }
 }
+
+/// All probes come from the ports that were named, in turn: the far host answers two of them alone.
+#[test]
+fn probes_come_from_the_ports_that_were_named() {
+    let rules =
+        "table ip t { chain i { type filter hook input priority 0; tcp dport 7663 tcp sport != 41000-41001 drop; }; }";
+    let Some(scene) = Scene::with_rules("probes from named ports", Scene::far, rules) else { return };
+    let target = scene.target(false, OPEN);
+    for (ports, answered) in [("41000..41001", 10), ("41000", 10), ("41001..41002", 5), ("41003", 0)] {
+        let words = [&target, "--source-port", ports, "-c", "10", "--every", "20ms"];
+        assert_eq!(counts(&scene.record(&words)).answered, answered, "{ports}");
+    }
+}
