@@ -6,6 +6,7 @@
 
 pub mod answer;
 pub mod call;
+pub mod fping;
 pub mod getopt;
 pub mod hping3;
 pub mod httping;
@@ -38,6 +39,7 @@ pub static ALL: &[&Persona] = &[
     &iperf3::PERSONA,
     &hping3::PERSONA,
     &ping::PERSONA,
+    &fping::PERSONA,
     &pkb::PERSONA,
     &redis_cli::PERSONA,
     &httping::PERSONA,
