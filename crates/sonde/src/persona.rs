@@ -13,6 +13,7 @@ pub mod httping;
 pub mod install_names;
 pub mod iperf;
 pub mod iperf3;
+pub mod mtr;
 pub mod netperf;
 pub mod number;
 pub mod own;
@@ -24,6 +25,7 @@ pub mod record;
 pub mod redis_cli;
 pub mod sockperf;
 pub mod tcping;
+pub mod traceroute;
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -40,6 +42,8 @@ pub static ALL: &[&Persona] = &[
     &hping3::PERSONA,
     &ping::PERSONA,
     &fping::PERSONA,
+    &mtr::PERSONA,
+    &traceroute::PERSONA,
     &pkb::PERSONA,
     &redis_cli::PERSONA,
     &httping::PERSONA,
