@@ -127,7 +127,8 @@ pub fn part(form: Form, hosts: &[Host], time_of_day: &str) -> String {
 
 fn each(form: Form, host: &Host) -> String {
     let times = host.each.iter().take(usize::try_from(host.all.sent).unwrap_or(usize::MAX));
-    let times: String = times.map(|time| time.map_or_else(|| " -".to_owned(), |time| format!(" {}", millis(time)))).collect();
+    let times: String =
+        times.map(|time| time.map_or_else(|| " -".to_owned(), |time| format!(" {}", millis(time)))).collect();
     let width = form.width;
     format!("{:width$} :{times}\n", host.shown)
 }
@@ -160,7 +161,10 @@ fn charts(host: &Host, every: Nanos, first: bool) -> String {
         let shown = &host.shown;
         if first {
             let seconds = every.0 as f64 / 1e9;
-            let _ = writeln!(text, "CHART {id} '' 'FPing {title} for host {shown}' {unit} '{shown}' fping.{name} {kind} {seconds:.0}");
+            let _ = writeln!(
+                text,
+                "CHART {id} '' 'FPing {title} for host {shown}' {unit} '{shown}' fping.{name} {kind} {seconds:.0}"
+            );
             for dimension in dimensions {
                 let _ = writeln!(text, "DIMENSION {dimension}");
             }
@@ -168,11 +172,19 @@ fn charts(host: &Host, every: Nanos, first: bool) -> String {
         let _ = write!(text, "BEGIN {id}\n{values}END\n");
     };
     let packets = ["xmt sent absolute 1 1", "rcv received absolute 1 1"];
-    chart("packets", "Packets", "packets", "line 110020", &packets, format!("SET xmt = {sent}\nSET rcv = {received}\n"));
+    chart(
+        "packets",
+        "Packets",
+        "packets",
+        "line 110020",
+        &packets,
+        format!("SET xmt = {sent}\nSET rcv = {received}\n"),
+    );
     let quality = ["returned '' absolute 1 1"];
     let returned = format!("SET returned = {}\n", host.part.returned());
     chart("quality", "Quality", "percentage", "area 110010", &quality, returned);
-    let latency = ["min minimum absolute 1 1000000", "max maximum absolute 1 1000000", "avg average absolute 1 1000000"];
+    let latency =
+        ["min minimum absolute 1 1000000", "max maximum absolute 1 1000000", "avg average absolute 1 1000000"];
     let times = host.part.mean().map_or_else(String::new, |mean| {
         format!("SET min = {}\nSET avg = {}\nSET max = {}\n", shortest.0, mean.0, longest.0)
     });
@@ -189,11 +201,7 @@ pub fn totals(totals: &Totals, hosts: usize, unreachable: usize, elapsed: Nanos)
          {others:7} other ICMP received\n\n"
     );
     // Without a reply the original has noughts here, and its readers want the lines.
-    for (time, what) in [
-        (times.shortest, "min"),
-        (times.mean().unwrap_or_default(), "avg"),
-        (times.longest, "max"),
-    ] {
+    for (time, what) in [(times.shortest, "min"), (times.mean().unwrap_or_default(), "avg"), (times.longest, "max")] {
         let _ = writeln!(text, " {} ms ({what} round trip time)", millis(time));
     }
     let _ = writeln!(text, " {:12.3} sec (elapsed real time)\n", elapsed.0 as f64 / 1e9);
@@ -268,6 +276,9 @@ mod tests {
         let first = netdata(&hosts, Nanos::secs(1), true);
         assert!(first.starts_with("CHART fping.10_0_0_1_packets '' 'FPing Packets for host 10.0.0.1' packets '10.0.0.1' fping.packets line 110020 1\nDIMENSION xmt sent absolute 1 1\n"), "{first}");
         let next = netdata(&hosts, Nanos::secs(1), false);
-        assert!(!next.contains("CHART") && next.contains("SET min = 32000\nSET avg = 35950\nSET max = 39900\n"), "{next}");
+        assert!(
+            !next.contains("CHART") && next.contains("SET min = 32000\nSET avg = 35950\nSET max = 39900\n"),
+            "{next}"
+        );
     }
 }

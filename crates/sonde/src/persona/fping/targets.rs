@@ -55,7 +55,8 @@ fn lines(mut from: impl BufRead) -> Result<Vec<String>, Answer> {
     loop {
         line.clear();
         let read = from.by_ref().take(LONGEST).read_until(b'\n', &mut line);
-        let failed = |error| Answer { status: 4, ..complaint(&format!("cannot read hosts: {}", process::said(&error))) };
+        let failed =
+            |error| Answer { status: 4, ..complaint(&format!("cannot read hosts: {}", process::said(&error))) };
         if read.map_err(failed)? == 0 {
             return Ok(names);
         }
@@ -120,8 +121,7 @@ pub fn look_up(name: &str, asked: &Asked, stop: &Stop) -> Result<Vec<Target>, St
     let found = name::look_up_all(name, 0, asked.family, stop).map_err(|error| said(&error))?;
     let wanted = if asked.all_addresses { found.len() } else { 1 };
     let shown = |address: SocketAddr| shown(name, address, literal.is_some(), asked);
-    let target =
-        |address: SocketAddr| Target { shown: shown(address), given: name.to_owned(), address };
+    let target = |address: SocketAddr| Target { shown: shown(address), given: name.to_owned(), address };
     Ok(found.into_iter().take(wanted).map(target).collect())
 }
 

@@ -126,13 +126,7 @@ const ENTRIES: &[Entry<Key>] = &[
     flag(Key::Version, "v", &["version"], (), "show the version"),
     flag(Key::Live, "t", &["curses"], (), ""),
     flag(Key::Refused, "lpegzS", &["raw", "split", "mpls", "gtk", "aslookup", "sctp"], (), ""),
-    valued(
-        Key::Refused,
-        "FLBMy",
-        &["filename", "localport", "bitpattern", "mark", "ipinfo", "displaymode"],
-        (),
-        "",
-    ),
+    valued(Key::Refused, "FLBMy", &["filename", "localport", "bitpattern", "mark", "ipinfo", "displaymode"], (), ""),
 ];
 
 /// The help, in our words.

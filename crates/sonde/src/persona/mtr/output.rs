@@ -158,7 +158,10 @@ pub fn json(head: &Head, hops: &[Named<'_>], fields: &[Field]) -> String {
     for (place, (hop, names)) in hops.iter().enumerate() {
         let comma = if place == 0 { "" } else { "," };
         let (count, host) = (place + usize::from(head.first), quoted(name(names)));
-        let _ = write!(text, "{comma}\n            {{\n                \"count\": {count},\n                \"host\": {host}");
+        let _ = write!(
+            text,
+            "{comma}\n            {{\n                \"count\": {count},\n                \"host\": {host}"
+        );
         for field in fields.iter().filter(|field| !field.is_blank()) {
             let (title, _, decimals) = field.entry();
             let value = field.value(hop);
@@ -239,7 +242,15 @@ mod tests {
     }
 
     fn head() -> Head {
-        Head { source: "vm".into(), target: "10.22.8.1".into(), tos: 0, rounds: 2, size: 64, first: 1, start: 1_795_766_804 }
+        Head {
+            source: "vm".into(),
+            target: "10.22.8.1".into(),
+            tos: 0,
+            rounds: 2,
+            size: 64,
+            first: 1,
+            start: 1_795_766_804,
+        }
     }
 
     fn told(form: impl Fn(&Head, &[Named<'_>]) -> String) -> String {
@@ -272,7 +283,12 @@ mod tests {
         assert_eq!(read["report"]["hubs"][1]["Loss%"], 100.0);
         assert!(json.contains("\"Loss%\": 0.0,\n                \"Snt\": 2,\n"), "{json}");
         let xml = told(|head, hops| xml(head, hops, &Field::usual()));
-        assert!(xml.contains("    <HUB COUNT=\"2\" HOST=\"???\">\n        <Loss> 100.0%</Loss>\n        <Snt>     2</Snt>\n"), "{xml}");
+        assert!(
+            xml.contains(
+                "    <HUB COUNT=\"2\" HOST=\"???\">\n        <Loss> 100.0%</Loss>\n        <Snt>     2</Snt>\n"
+            ),
+            "{xml}"
+        );
         let csv = told(|head, hops| csv(head, hops, &Field::usual()));
         assert!(csv.starts_with("Mtr_Version,Start_Time,Status,Host,Hop,Ip,Loss%,Snt, ,Last,Avg,Best,Wrst,StDev,\nMTR.0.95,1795766804,OK,10.22.8.1,1,10.22.1.2,0.00,2,0,"), "{csv}");
         assert!(csv.ends_with("2,???,100.00,2,2,0.00,0.00,0.00,0.00,0.00\n"), "{csv}");

@@ -98,7 +98,13 @@ const ENTRIES: &[Entry<Key>] = &[
     flag(Key::Numeric, "n", &[], (), "show addresses alone"),
     valued(Key::Port, "p", &["port"], (), "PORT  the port, of rising ones the first (default 33434)"),
     valued(Key::Tos, "t", &["tos"], (), "N  type of service"),
-    valued(Key::Wait, "w", &["wait"], (), "MAX,HERE,NEAR  wait in seconds, and as multiples of other answers (default 5,3,10)"),
+    valued(
+        Key::Wait,
+        "w",
+        &["wait"],
+        (),
+        "MAX,HERE,NEAR  wait in seconds, and as multiples of other answers (default 5,3,10)",
+    ),
     valued(Key::Queries, "q", &["queries"], (), "N  probes to each hop (default 3)"),
     valued(Key::Source, "s", &["source"], (), "ADDRESS  source address"),
     valued(Key::Pause, "z", &["sendwait"], (), "TIME  least time between probes, seconds up to 10, else ms"),
@@ -223,7 +229,9 @@ fn take(
         Key::Source => asked.source = Some(text.parse().map_err(|_| cannot())?),
         Key::Pause => asked.pause = pause(text).ok_or_else(cannot)?,
         Key::Refused => {
-            return Err(wrong(&format!("traceroute: {name}: sonde does not have it; docs/traceroute.md says what it has")));
+            return Err(wrong(&format!(
+                "traceroute: {name}: sonde does not have it; docs/traceroute.md says what it has"
+            )));
         }
         Key::Version => {
             let version = concat!("Modern traceroute for Linux, version 2.1 (sonde ", env!("CARGO_PKG_VERSION"), ")\n");

@@ -81,7 +81,10 @@ mod tests {
     fn an_address_stands_where_it_changes() {
         let passed = |from| answer(from, Says::Passed, 32);
         assert_eq!(line(&[passed("10.0.0.1"), passed("10.0.0.1")]), " 2  10.0.0.1  0.032 ms  0.032 ms\n");
-        assert_eq!(line(&[None, passed("10.0.0.1"), None, passed("10.0.0.9")]), " 2  * 10.0.0.1  0.032 ms * 10.0.0.9  0.032 ms\n");
+        assert_eq!(
+            line(&[None, passed("10.0.0.1"), None, passed("10.0.0.9")]),
+            " 2  * 10.0.0.1  0.032 ms * 10.0.0.9  0.032 ms\n"
+        );
         assert_eq!(line(&[None, None]), " 2  * *\n");
     }
 

@@ -143,7 +143,8 @@ impl Walk<'_> {
             self.take()?;
             let next = self.give_up(Monotonic::now());
             let is_over = |slot: &Slot| matches!(slot, Slot::Over(_));
-            if self.slots.len() >= behind && self.slots[behind - self.asked.probes as usize..behind].iter().all(is_over) {
+            if self.slots.len() >= behind && self.slots[behind - self.asked.probes as usize..behind].iter().all(is_over)
+            {
                 return Ok(true);
             }
             if stop.requested() {
@@ -226,7 +227,8 @@ impl Walk<'_> {
         let start = self.place(self.ttl(place));
         let behind = start + self.asked.probes as usize;
         let first = |slots: &[Slot]| slots.iter().find_map(Slot::answer);
-        let here = first(&self.slots[start..behind.min(self.slots.len())]).map(|answer| times(self.asked.wait.here, answer));
+        let here =
+            first(&self.slots[start..behind.min(self.slots.len())]).map(|answer| times(self.asked.wait.here, answer));
         let near = || first(self.slots.get(behind..)?).map(|answer| times(self.asked.wait.near, answer));
         here.or_else(near)
     }

@@ -64,9 +64,14 @@ fn mtr_prints_the_same(line: &str) {
     let Some(scene) = Scene::new("mtr", "mtr-tiny") else { return };
     let (ours, theirs) = scene.both("mtr", line);
     // The moment is another.
-    let without_start = |text: &str| -> Vec<String> {
-        form(text).into_iter().filter(|line| !line.starts_with("Start: ")).collect()
-    };
-    assert_eq!(without_start(&ours.stdout), without_start(&theirs.stdout), "{line}\n{}\n{}", ours.told(), theirs.told());
+    let without_start =
+        |text: &str| -> Vec<String> { form(text).into_iter().filter(|line| !line.starts_with("Start: ")).collect() };
+    assert_eq!(
+        without_start(&ours.stdout),
+        without_start(&theirs.stdout),
+        "{line}\n{}\n{}",
+        ours.told(),
+        theirs.told()
+    );
     assert_eq!((ours.stderr, ours.code), (theirs.stderr, theirs.code), "{line}");
 }

@@ -36,10 +36,13 @@ fn smokeping_stores_times_and_loss() {
     std::fs::write(&file, config).unwrap();
     let ran = ended(scene.near("smokeping").arg(format!("--config={}", file.display())).arg("--debug"), LIMIT);
     let stored = |name: &str| {
-        let line = ran.stdout.lines().chain(ran.stderr.lines()).find(|line| {
-            line.starts_with("Calling RRDs::update(") && line.contains(&format!("/{name}.rrd "))
-        });
-        let values = line.and_then(|line| line.split_whitespace().last()).unwrap_or_else(|| panic!("{name}\n{}", ran.told()));
+        let line = ran
+            .stdout
+            .lines()
+            .chain(ran.stderr.lines())
+            .find(|line| line.starts_with("Calling RRDs::update(") && line.contains(&format!("/{name}.rrd ")));
+        let values =
+            line.and_then(|line| line.split_whitespace().last()).unwrap_or_else(|| panic!("{name}\n{}", ran.told()));
         values.trim_end_matches(')').split(':').map(str::to_owned).collect::<Vec<_>>()
     };
     // When, uptime, loss, median, and five round trips in seconds.
