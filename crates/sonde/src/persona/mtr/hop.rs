@@ -76,12 +76,12 @@ impl Hop {
     }
 }
 
-/// The hops that are shown: as far as somebody ended the way, else one beyond the last who answered.
+/// The hops that are shown: as far as somebody ended the way, else one beyond the last who answered; none where nobody did.
 pub fn shown(hops: &[Hop]) -> &[Hop] {
     let end = hops.iter().position(|hop| hop.is_end).map(|place| place + 1);
     let beyond = || hops.iter().rposition(|hop| hop.received > 0).map_or(0, |place| place + 2);
     let sent = hops.iter().rposition(|hop| hop.sent > 0).map_or(0, |place| place + 1);
-    &hops[..end.unwrap_or_else(beyond).max(usize::from(sent > 0)).min(sent)]
+    &hops[..end.unwrap_or_else(beyond).min(sent)]
 }
 
 #[cfg(test)]
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn one_silent_hop_is_shown_behind_the_last_that_answers() {
         let mut hops = vec![Hop { sent: 2, ..Hop::default() }; 6];
-        assert_eq!(shown(&hops).len(), 1);
+        assert_eq!(shown(&hops).len(), 0);
         hops[1].take(&answer(9));
         assert_eq!(shown(&hops).len(), 3);
         hops[3].take(&answer(9));

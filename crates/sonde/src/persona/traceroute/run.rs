@@ -44,7 +44,8 @@ pub fn run(asked: &Asked, output: &Arc<Output>) -> Result<Exit, Answer> {
     let probes = Probes::new(asked.protocol, asked.wait.most, options, payload)
         .map_err(|error| complaint(&error.to_string()))?;
     let identifier = u16::from_be_bytes(drawn);
-    let mut walk = Walk { asked, address, identifier, probes, slots: Vec::new(), last: asked.last, latest: None };
+    let mut walk =
+        Walk { asked, address, identifier, probes, slots: Vec::new(), last: asked.last, latest: None, heard: false };
     let mut ttl = asked.first;
     while walk.hop(ttl, &stop)? {
         let place = walk.place(ttl);
@@ -124,6 +125,8 @@ struct Walk<'a> {
     /// The last hop, as far as it is known.
     last: u8,
     latest: Option<Instant>,
+    /// True where an answer was taken since this was last cleared.
+    heard: bool,
 }
 
 impl Walk<'_> {
@@ -150,14 +153,19 @@ impl Walk<'_> {
             if stop.requested() {
                 return Ok(false);
             }
+            self.heard = false;
             let until = self.send()?.map_or(next, |free| free.min(next));
-            self.probes.wait(until, stop);
+            // What was heard between two sends may be all that was waited for.
+            if !self.heard {
+                self.probes.wait(until, stop);
+            }
         }
     }
 
     /// Takes what is over.
     fn take(&mut self) -> Result<(), Answer> {
         for (place, over) in self.probes.over() {
+            self.heard = true;
             self.over(place as usize, over.map_err(|reason| complaint(&reason))?);
         }
         Ok(())
