@@ -4,6 +4,7 @@
 //! its flow, from a socket of its own; flows go beside each other. A hop is asked by one flow once a round, and rounds are a second
 //! apart, for hosts limit their errors to about one a second.
 
+mod beside;
 mod mtu;
 mod probe;
 
@@ -20,8 +21,9 @@ use crate::clock::Monotonic;
 use crate::random;
 use crate::socket;
 use crate::stop::Stop;
+pub use beside::Probes;
 pub use mtu::path_mtu;
-use probe::{Heard, Out};
+use probe::{Content, Heard, Out, usual};
 
 /// Times that each hop is asked.
 pub const ROUNDS: u32 = 5;
@@ -144,7 +146,8 @@ impl<'a> Walker<'a> {
             return;
         }
         self.ttl += 1;
-        match Out::send(&self.flow, self.manner, self.options, (self.round, self.ttl), self.nonce) {
+        let content = Content { nonce: self.nonce, octets: usual(self.manner.protocol) };
+        match Out::send(&self.flow, self.manner, self.options, (self.round, self.ttl), content) {
             Ok(out) => self.out = Some(out),
             Err(reason) => self.walk.failed = Some(reason),
         }

@@ -6,6 +6,7 @@ pub mod clock;
 pub mod control;
 pub mod cpu_usage;
 pub mod daemon;
+pub mod echoes;
 pub mod engine;
 pub mod environment;
 pub mod error;

@@ -6,12 +6,14 @@
 
 pub mod answer;
 pub mod call;
+pub mod fping;
 pub mod getopt;
 pub mod hping3;
 pub mod httping;
 pub mod install_names;
 pub mod iperf;
 pub mod iperf3;
+pub mod mtr;
 pub mod netperf;
 pub mod number;
 pub mod own;
@@ -23,6 +25,7 @@ pub mod record;
 pub mod redis_cli;
 pub mod sockperf;
 pub mod tcping;
+pub mod traceroute;
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -38,6 +41,9 @@ pub static ALL: &[&Persona] = &[
     &iperf3::PERSONA,
     &hping3::PERSONA,
     &ping::PERSONA,
+    &fping::PERSONA,
+    &mtr::PERSONA,
+    &traceroute::PERSONA,
     &pkb::PERSONA,
     &redis_cli::PERSONA,
     &httping::PERSONA,

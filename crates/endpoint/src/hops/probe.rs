@@ -1,6 +1,5 @@
 //! One probe: a socket with the flow's addresses and ports and a TTL, and what comes back to it.
 
-use std::io::Read;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -9,7 +8,7 @@ use measure::hops::{Answer, Manner, Says};
 use measure::method::{SocketOptions, SourcePorts};
 use measure::outcome::hops::Probing;
 use measure::unit::{Instant, Nanos};
-use protocol::icmp::echo::Echo;
+use protocol::icmp::echo::{Echo, SMALLEST_PAYLOAD};
 use protocol::native::header::Flags;
 use protocol::wire::{Reading, Wire};
 use rustix::event::PollFlags;
@@ -24,6 +23,23 @@ use crate::socket::queue;
 use crate::socket::report::Report;
 use crate::socket::{self, option};
 use crate::tcp_info::TcpInfo;
+
+/// The payload of probes that have one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Content {
+    /// The random number that echo requests carry.
+    pub(super) nonce: u32,
+    /// Octets; a probe has 8 at least.
+    pub(super) octets: usize,
+}
+
+/// Octets of payload of a trace of flows: an echo request has as many as those of ping, a datagram the fewest that tell it apart.
+pub(super) const fn usual(protocol: Probing) -> usize {
+    match protocol {
+        Probing::Icmp => 56,
+        Probing::Tcp | Probing::Udp => 0,
+    }
+}
 
 /// A probe under way.
 pub(super) struct Out {
@@ -64,19 +80,25 @@ pub(super) enum Heard {
 }
 
 impl Out {
-    /// Sends the probe of this round with this TTL; an error is a reason on our side. Echo requests carry `nonce`.
+    /// Sends the probe of this round with this TTL; an error is a reason on our side.
     pub(super) fn send(
         flow: &Flow,
         manner: Manner,
         options: &SocketOptions,
         (round, ttl): (u32, u8),
-        nonce: u32,
+        content: Content,
     ) -> Result<Self, String> {
         let told = |error: EndpointError| error.to_string();
         let system = |error: std::io::Error| crate::error::plain(&error);
         let (remote, ipv6) = (flow.remote, flow.remote.is_ipv6());
         let (socket, mark) = match manner.protocol {
-            Probing::Tcp => (socket::tcp(remote, &bound(options, flow.local)).map_err(told)?, Mark::ports(flow)),
+            Probing::Tcp => {
+                let socket = socket::tcp(remote, &bound(options, flow.local)).map_err(told)?;
+                // Port 0 is any: the socket has the one that the kernel chose.
+                let bound = socket.local_addr().ok().and_then(|name| name.as_socket());
+                let local = bound.filter(|_| flow.local.port() == 0).unwrap_or(flow.local);
+                (socket, Mark::ports(&Flow { local, ..*flow }))
+            }
             Probing::Udp => {
                 let socket = socket::udp_unconnected(remote, &bound(options, flow.local)).map_err(told)?;
                 (socket, Mark::drawn(round, ttl).map_err(system)?)
@@ -84,7 +106,7 @@ impl Out {
             Probing::Icmp => {
                 let wishes = Wishes { identifier: Some(flow.local.port()), ..Wishes::default() };
                 let opened = icmp::open_as(remote, options, &wishes).map_err(told)?;
-                let echo = opened.echo.carrying(nonce).keeping_checksum();
+                let echo = opened.echo.carrying(content.nonce).keeping_checksum();
                 (opened.socket, Mark::Echo(echo, u64::from(round) << 8 | u64::from(ttl)))
             }
         };
@@ -105,16 +127,12 @@ impl Out {
             Probing::Udp => socket.connect(&socket::towards(&socket, remote)).map_err(system)?,
             Probing::Icmp => {}
         }
+        let message = message(&mark, content);
         let (sent, sent_wall) = (Monotonic::now(), clock::wall());
         let sending = match mark {
             Mark::Ports(_) => socket.connect(&socket::towards(&socket, remote)),
             // The socket is new: no error of an earlier probe stands in the way.
-            Mark::Payload(octets) => socket.send(&octets).map(drop),
-            Mark::Echo(mut echo, number) => {
-                let mut request = [0; Echo::message_length(ECHOED)];
-                echo.prepare(&mut request, number, Flags::NONE);
-                socket.send(&request).map(drop)
-            }
+            Mark::Payload(_) | Mark::Echo(..) => socket.send(&message).map(drop),
         };
         let reset = match sending {
             Ok(()) => None,
@@ -163,11 +181,11 @@ impl Out {
     }
 
     fn look_for_reply(&self, remote: SocketAddr) -> Heard {
-        // Of echoes with the largest IP header before them.
-        let mut buffer = [0; 60 + Echo::message_length(ECHOED)];
-        while let Ok(length) = (&self.socket).read(&mut buffer) {
-            if self.mark.is_answered(&buffer[..length]) {
-                return Heard::Answer(self.reached(remote));
+        let mut buffer = [0; LOOKED_AT];
+        while let Ok(arrival) = queue::receive(self.socket.as_fd(), &mut buffer, libc::MSG_DONTWAIT) {
+            if self.mark.is_answered(&buffer[..arrival.length]) {
+                let (time, stamped) = self.timed(arrival.stamp);
+                return Heard::Answer(Answer { time, stamped, ..self.reached(remote) });
             }
         }
         Heard::Nothing
@@ -247,8 +265,25 @@ impl Mark {
     }
 }
 
-/// Octets that an echo request carries: as many as those of ping.
-const ECHOED: usize = 56;
+/// The message of a probe; of a segment, which the kernel makes, none.
+fn message(mark: &Mark, content: Content) -> Vec<u8> {
+    match *mark {
+        Mark::Ports(_) => Vec::new(),
+        Mark::Payload(octets) => {
+            let mut datagram = vec![0; content.octets.max(octets.len())];
+            datagram[..octets.len()].copy_from_slice(&octets);
+            datagram
+        }
+        Mark::Echo(mut echo, number) => {
+            let mut request = vec![0; Echo::message_length(content.octets.max(SMALLEST_PAYLOAD))];
+            echo.prepare(&mut request, number, Flags::NONE);
+            request
+        }
+    }
+}
+
+/// Octets that are looked at of a reply.
+const LOOKED_AT: usize = 2_048;
 
 /// Has the kernel stamp what arrives.
 pub(super) fn stamp_arrivals(socket: &Socket) -> std::io::Result<()> {

@@ -1,6 +1,7 @@
 //! Our program and the original, both ways, end to end; and what a peer's words, options and forms come to.
 
 mod applications;
+mod fping_pairs;
 mod iperf3_pairs;
 mod iperf_pairs;
 mod netperf_pairs;
