@@ -230,7 +230,10 @@ mod tests {
     #[test_case(&["rtt", "--", "-J"], false, false; "behind the end of options")]
     fn a_glance_tells_who_reads_the_answer(words: &[&str], json: bool, json_lines: bool) {
         let argv: Vec<OsString> = std::iter::once("sonde").chain(words.iter().copied()).map(OsString::from).collect();
-        assert_eq!(Glance::at(&argv), Glance { json, json_lines, quiet: false, verbose: false, color: ColorChoice::Auto });
+        assert_eq!(
+            Glance::at(&argv),
+            Glance { json, json_lines, quiet: false, verbose: false, color: ColorChoice::Auto }
+        );
     }
 
     #[test_case(&["--color", "never"], ColorChoice::Never)]
