@@ -5,15 +5,18 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 CARGO ?= cargo
 
-.PHONY: all build dist reproducible test bench fuzz docs site transcripts planted noticing churn strangers stories faults store agents image install coverage mutants clean help
+.PHONY: all build dist packages-tried reproducible test bench fuzz docs site transcripts planted noticing churn strangers stories faults store agents image install coverage mutants clean help
 
 all: build ## the same as build
 
 build: ## the programs as they are installed: target/dist/sonde and sonde-monitor
 	make/dist --package sonde --package sonde-monitor
 
-dist: ## what is handed out, in dist/: archive, list of parts (CycloneDX), checksums; TARGET=triple for another machine
+dist: ## what is handed out, in dist/: static program in an archive, deb, rpm, Python wheel, list of parts (CycloneDX), checksums; TARGET=triple for another machine
 	make/archive
+
+packages-tried: ## deb, rpm and wheel of dist/ installed in clean roots, used for rtt and serve, removed (minutes, as root, with network)
+	make/packages-tried
 
 reproducible: ## whether two builds of the last commit, in two folders, are the same octets (takes two builds)
 	make/reproducible
@@ -77,4 +80,4 @@ clean: ## removes what was built
 	rm -rf bench/build dist fuzz/target image/out
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile

@@ -200,7 +200,7 @@ pub fn run(argv: Vec<OsString>) -> Exit {
             finish(end.map_err(|failure| with_command_meant(failure, bare.as_ref())), glance, &output)
         }
         Err(error) => {
-            let end = argv::answer(&error, &plain).map_err(|mut failure| {
+            let end = argv::answer(&error, glance.verbose, &plain).map_err(|mut failure| {
                 failure.told.what.extend(told.map(|told| format!("\n({told})")));
                 failure
             });

@@ -12,6 +12,7 @@ use crate::command::foreign;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::program;
 
 /// What a glance at the words tells before, and even if, they parse.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,6 +23,8 @@ pub struct Glance {
     pub json_lines: bool,
     /// Nothing but results and errors is to be said.
     pub quiet: bool,
+    /// Details are asked for.
+    pub verbose: bool,
     /// The colours asked for.
     pub color: ColorChoice,
 }
@@ -40,6 +43,7 @@ impl Glance {
             json: words.iter().any(|w| *w == "--json" || has_short_j(w)),
             json_lines: words.contains(&"--json-lines"),
             quiet: words.contains(&"--quiet") || words.contains(&"-q"),
+            verbose: words.iter().any(|w| ["--verbose", "-v", "-vV", "-Vv"].contains(w)),
             color: color_named(color.unwrap_or("auto")),
         }
     }
@@ -144,11 +148,15 @@ fn distance(one: &str, other: &str) -> usize {
     rows[one.len()][other.len()]
 }
 
-/// Answers a command line that asks for help or the version, or is none of ours.
+/// Answers a command line that asks for help or the version (`verbose`: with all that it was built from), or is none of ours.
 ///
 /// # Errors
 /// The failure to tell, where it was no question for help.
-pub fn answer(error: &clap::Error, output: &Output) -> Result<Exit, Failure> {
+pub fn answer(error: &clap::Error, verbose: bool, output: &Output) -> Result<Exit, Failure> {
+    if verbose && error.kind() == ErrorKind::DisplayVersion {
+        output.result(&program::built());
+        return Ok(Exit::Done);
+    }
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         // Help is all ours: it repeats nothing of the command line.
         output.result(&report::markup::sealed(&error.render().ansi().to_string()));
@@ -222,7 +230,10 @@ mod tests {
     #[test_case(&["rtt", "--", "-J"], false, false; "behind the end of options")]
     fn a_glance_tells_who_reads_the_answer(words: &[&str], json: bool, json_lines: bool) {
         let argv: Vec<OsString> = std::iter::once("sonde").chain(words.iter().copied()).map(OsString::from).collect();
-        assert_eq!(Glance::at(&argv), Glance { json, json_lines, quiet: false, color: ColorChoice::Auto });
+        assert_eq!(
+            Glance::at(&argv),
+            Glance { json, json_lines, quiet: false, verbose: false, color: ColorChoice::Auto }
+        );
     }
 
     #[test_case(&["--color", "never"], ColorChoice::Never)]

@@ -83,3 +83,16 @@ fn the_version_is_printed() {
     sonde(&["-V"]).assert().success().stdout(format!("sonde {}\n", env!("CARGO_PKG_VERSION")));
     sonde(&["rtt", "--version"]).assert().success().stdout(contains(env!("CARGO_PKG_VERSION")));
 }
+
+#[test_case(&["--version", "--verbose"]; "in full")]
+#[test_case(&["-vV"]; "in a bundle")]
+#[test_case(&["rtt", "-V", "-v"]; "of a command")]
+fn with_verbose_the_version_says_what_it_was_built_from(words: &[&str]) {
+    let assert = sonde(words).assert().success().stderr("");
+    let text = String::from_utf8(assert.get_output().stdout.clone()).unwrap();
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some(concat!("sonde ", env!("CARGO_PKG_VERSION"))));
+    let names: Vec<&str> = lines.filter_map(|line| line.split_once(": ")).map(|(name, _)| name).collect();
+    assert_eq!(names, ["target", "profile"], "{text}");
+    assert!(text.contains(std::env::consts::ARCH) && !text.contains(env!("CARGO_MANIFEST_DIR")), "{text}");
+}
