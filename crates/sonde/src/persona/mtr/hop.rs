@@ -23,13 +23,13 @@ pub struct Hop {
     pub worst: u64,
     /// The mean, µs.
     pub mean: f64,
-    squares: f64,
-    logarithms: f64,
+    pub(super) squares: f64,
+    pub(super) logarithms: f64,
     /// Difference of the latest two, µs.
     pub jitter: u64,
     /// The longest such difference, µs.
     pub worst_jitter: u64,
-    jitters: u64,
+    pub(super) jitters: u64,
     /// The smoothed one of RFC 3550 section 6.4.1, µs, sixteen-fold as it is kept there.
     pub smoothed: i64,
 }
