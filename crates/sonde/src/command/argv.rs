@@ -16,6 +16,7 @@ use crate::program;
 
 /// What a glance at the words tells before, and even if, they parse.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each stands for an option of its own")]
 pub struct Glance {
     /// A JSON document is expected.
     pub json: bool,
