@@ -181,7 +181,7 @@ impl Round<'_> {
         let Self { schedule, tell, sockets, .. } = &mut *self;
         let Some(socket) = &mut sockets[place] else { return };
         let (sent, wall) = (Monotonic::now(), clock::wall());
-        let mut errors = |error| told(schedule, error, tell);
+        let mut errors = |error| told(schedule, &error, tell);
         match socket.send(number, address, &mut errors) {
             Ok(()) => {
                 self.schedule.sent(target, index, sent, wall);
@@ -202,7 +202,7 @@ impl Round<'_> {
             while let Some(message) = socket.hear(oldest) {
                 match message {
                     Message::Reply { .. } => answered(schedule, &message, tell),
-                    Message::Error { .. } => told(schedule, message, tell),
+                    Message::Error { .. } => told(schedule, &message, tell),
                     Message::Other => {}
                 }
             }
@@ -225,8 +225,8 @@ fn answered(schedule: &mut Schedule, message: &Message, tell: &mut dyn FnMut(Hap
 }
 
 /// An error has come.
-fn told(schedule: &Schedule, message: Message, tell: &mut dyn FnMut(Happening)) {
-    let Message::Error { number, from, kind, code } = message else { return };
+fn told(schedule: &Schedule, message: &Message, tell: &mut dyn FnMut(Happening)) {
+    let &Message::Error { number, from, kind, code } = message else { return };
     if let Some(request) = schedule.near(number) {
         (tell)(Happening::Error { target: request.target, from, kind, code });
     }

@@ -131,7 +131,7 @@ impl Reader<'_> {
         }
         let mut measurements: Vec<Measurement> = Vec::new();
         for measurement in written.measurements {
-            let measurement = self.measurement(measurement, &peers, &measurements)?;
+            let measurement = self.measurement(&measurement, &peers, &measurements)?;
             measurements.push(measurement);
         }
         let claims = written.claims.into_iter().map(|claim| self.claim(claim, &measurements));
@@ -149,7 +149,7 @@ impl Reader<'_> {
 
     fn measurement(
         &self,
-        written: WrittenMeasurement,
+        written: &WrittenMeasurement,
         peers: &[String],
         before: &[Measurement],
     ) -> Result<Measurement, PlanError> {
@@ -186,7 +186,7 @@ impl Reader<'_> {
         })?;
         let names: Vec<&str> = measurements.iter().map(|measurement| measurement.name.as_str()).collect();
         let trimmed = text.len() - text.trim_start().len();
-        for term in claim.terms().filter(|term| !names.contains(&term.of.as_str())) {
+        if let Some(term) = claim.terms().find(|term| !names.contains(&term.of.as_str())) {
             let at = term.at + trimmed..term.at + trimmed + term.of.len();
             let what = format!("no measurement is called `{}`", term.of);
             return Err(self.fault(self.within(&span, text, at), what, self.meant(&term.of, &names)));

@@ -1,4 +1,6 @@
-//! Verdicts on claims in the forms that machines of others read: JUnit's XML, and Markdown for the page of a job.
+//! Verdicts on claims in the forms that machines of others read: the XML of JUnit, and Markdown for the page of a job.
+
+use std::fmt::Write;
 
 use logbook::study::{StatedClaim, StudyDocument};
 use measure::claim::ClaimVerdict;
@@ -25,9 +27,9 @@ pub fn junit(study: &StudyDocument) -> String {
             }
             _ => format!("<skipped message=\"{}: {said}\"/>", word(claim)),
         };
-        text.push_str(&format!(
-            "    <testcase classname=\"{suite}\" name=\"{title}\">\n      {inside}\n    </testcase>\n"
-        ));
+        let case = format!("classname=\"{suite}\" name=\"{title}\"");
+        // A String takes all that is written to it.
+        let _ = writeln!(text, "    <testcase {case}>\n      {inside}\n    </testcase>");
     }
     text.push_str("  </testsuite>\n</testsuites>\n");
     text
@@ -40,7 +42,7 @@ pub fn summary(study: &StudyDocument) -> String {
     for claim in &study.claims {
         let StatedClaim { said, .. } = claim;
         let cells = [word(claim).to_owned(), claim.claim.to_string(), found(claim), said.clone().unwrap_or_default()];
-        text.push_str(&format!("| {} |\n", cells.map(|cell| in_markdown(&cell)).join(" | ")));
+        let _ = writeln!(text, "| {} |", cells.map(|cell| in_markdown(&cell)).join(" | "));
     }
     text.push_str("\nEvery ratio has its interval; all claims together are wrong in at most 5 % of such studies.\n");
     text

@@ -1,6 +1,6 @@
 //! Which request is due when, and which still waits: pure, in any clock.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use measure::unit::{Instant, Nanos};
 
@@ -67,7 +67,7 @@ pub struct Schedule {
     due: BTreeMap<(Instant, u64), (usize, u32)>,
     decided: u64,
     /// Waits, by end and number.
-    waits: BTreeMap<(Instant, u64), ()>,
+    waits: BTreeSet<(Instant, u64)>,
     /// The latest requests, the first of which has the number `first`.
     requests: VecDeque<Option<Request>>,
     first: u64,
@@ -86,7 +86,7 @@ impl Schedule {
             hosts: vec![host; hosts],
             due,
             decided: hosts as u64,
-            waits: BTreeMap::new(),
+            waits: BTreeSet::new(),
             requests: VecDeque::new(),
             first: 0,
             last: None,
@@ -127,7 +127,7 @@ impl Schedule {
     /// The next instant at which something is to be done; absent where nothing is left.
     pub fn next(&self) -> Option<Instant> {
         let request = self.due.first_key_value().map(|((at, _), _)| (*at).max(self.free()));
-        let wait = self.waits.first_key_value().map(|((at, _), ())| *at);
+        let wait = self.waits.first().map(|(at, _)| *at);
         request.into_iter().chain(wait).min()
     }
 
@@ -139,7 +139,7 @@ impl Schedule {
         host.requests += 1;
         host.latest = number;
         self.last = Some(sent);
-        self.waits.insert((until, number), ());
+        self.waits.insert((until, number));
         let request = Request { target, index, sent, wall, until: Some(until), answered: false };
         self.requests.push_back(Some(request));
         self.forget(sent);
@@ -167,7 +167,7 @@ impl Schedule {
 
     /// The next wait that is over.
     pub fn expire(&mut self, now: Instant) -> Option<Expired> {
-        let (until, number) = *self.waits.first_key_value()?.0;
+        let (until, number) = *self.waits.first()?;
         if until > now {
             return None;
         }

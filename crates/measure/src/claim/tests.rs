@@ -139,7 +139,7 @@ fn a_world_for_or_against_a_claim_is_told_as_it_is(text: &str, times: f64, holds
         let found = verdicts(&claims, &["a", "b"], &all, 12)[0];
         match found.verdict {
             ClaimVerdict::Holds | ClaimVerdict::DoesNotHold if (found.verdict == ClaimVerdict::Holds) == holds => {
-                right += 1
+                right += 1;
             }
             ClaimVerdict::Holds | ClaimVerdict::DoesNotHold => wrong += 1,
             _ => {}

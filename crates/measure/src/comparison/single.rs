@@ -43,6 +43,6 @@ mod tests {
     fn without_both_ends_or_values_beyond_nothing_is_said() {
         let whole = quantile((100, 110));
         assert_eq!(apart(&whole, &Quantile { high_ns: None, ..quantile((200, 210)) }), None);
-        assert_eq!(apart(&Quantile { standing: Standing::TooFew, ..whole.clone() }, &whole), None);
+        assert_eq!(apart(&Quantile { standing: Standing::TooFew, ..whole }, &whole), None);
     }
 }

@@ -81,7 +81,9 @@ mod tests {
             exchange(1, 2, Fate::SendFailed, 0),
             exchange(9, 0, Fate::Answered, 0),
         ];
-        told.iter().for_each(|exchange| books.take(exchange));
+        for exchange in &told {
+            books.take(exchange);
+        }
         let told = books.told();
         let [read, write] = &told[..] else { panic!("{told:?}") };
         assert_eq!((read.scheduled, read.answered, read.unanswered, read.send_failed), (4, 1, 2, 1));

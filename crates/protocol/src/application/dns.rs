@@ -351,7 +351,9 @@ impl Wire for OverUdp {
         if number >= self.recorded {
             let octets = reply.len() as u64;
             self.tally.count(read.kind, read.sound, octets);
-            turn.iter().for_each(|(turns, item)| turns.count(item.class, &read, read.sound, octets));
+            if let Some((turns, item)) = turn {
+                turns.count(item.class, &read, read.sound, octets);
+            }
         }
         if read.sound { Reading::Reply(number) } else { Reading::Refused(number) }
     }

@@ -318,7 +318,7 @@ impl H2 {
     fn limit(&mut self, frame: &Frame<'_>) {
         let settings = frame.payload.chunks_exact(6);
         let said = settings.filter_map(|setting| setting.strip_prefix(MAX_CONCURRENT_STREAMS).and_then(frame::word));
-        self.at_once = said.map(|(most, _)| most).last().or(self.at_once);
+        self.at_once = said.map(|(most, _)| most).next_back().or(self.at_once);
     }
 
     fn acknowledge(&mut self, frame: &Frame<'_>, payload: &[u8]) -> Result<Taken, &'static str> {

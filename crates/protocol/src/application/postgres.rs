@@ -55,6 +55,7 @@ pub enum QueryError {
 
 /// A client that synchronises, or asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "four answers that go together in any way")]
 pub struct Postgres {
     login: Login,
     /// The query; absent where `Sync` is sent.
@@ -398,7 +399,7 @@ mod tests {
         assert_eq!(asking.request(), b"Q\0\0\0\x0dSELECT 1\0");
         asking.take(&message(b'Z', b"I"));
         let mut octets =
-            [message(b'T', &[0; 30]), message(b'D', &[b'Z'; 70_000]), message(b'C', b"SELECT 1\0")].concat();
+            [message(b'T', &[0; 30]), message(b'D', &vec![b'Z'; 70_000]), message(b'C', b"SELECT 1\0")].concat();
         octets.extend(message(b'Z', b"I"));
         octets.extend(message(b'E', b"SERROR\0VERROR\0C42P01\0Mrelation does not exist\0\0"));
         octets.extend(message(b'Z', b"I"));

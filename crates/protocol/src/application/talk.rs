@@ -342,7 +342,9 @@ impl<S: Speech> Wire for Asking<S> {
         let sound = turn.map_or(reply.sound, |(_, item)| Turns::is_sound(item, &reply));
         if self.tally.records(number) {
             self.tally.count(reply.kind, sound, octets);
-            turn.iter().for_each(|(turns, item)| turns.count(item.class, &reply, sound, octets));
+            if let Some((turns, item)) = turn {
+                turns.count(item.class, &reply, sound, octets);
+            }
         }
         if sound { Reading::Reply(number) } else { Reading::Refused(number) }
     }

@@ -108,7 +108,7 @@ fn classes(page: &mut Page, classes: &Classes) {
     let rows = classes.each.iter().map(|class| {
         let times = [class.times.p50_ns, class.times.p90_ns, class.times.p99_ns, class.times.max_ns];
         let times = times.map(|time| Piece::from(time.map(|time| time.to_string()).unwrap_or_default()));
-        let counted = counts.iter().map(|(_, count)| Piece::from(grouped(count(class)).to_string()));
+        let counted = counts.iter().map(|(_, count)| Piece::from(grouped(count(class))));
         std::iter::once(Piece::from(cut(&class.name))).chain(counted).chain(times).collect()
     });
     let rows: Vec<Vec<Piece>> = std::iter::once(head.map(faint).collect()).chain(rows).collect();

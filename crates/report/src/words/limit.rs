@@ -75,9 +75,11 @@ fn of_datagrams(reason: &Reason) -> Option<String> {
         Reason::Datagrams { bytes_per_s, lost } => {
             format!("datagrams at {}: {} lost", rate(*bytes_per_s), percent(*lost))
         }
-        Reason::OnlyStreamLoses => "no datagram was lost, also faster than the stream: what loses takes TCP, its port or \
+        Reason::OnlyStreamLoses => {
+            "no datagram was lost, also faster than the stream: what loses takes TCP, its port or \
                                     bursts alone"
-            .to_owned(),
+                .to_owned()
+        }
         Reason::SlowDatagrams => "datagrams could not be sent as fast as the stream, and show nothing of it".to_owned(),
         Reason::NoFasterDatagrams => "datagrams faster than the stream could not be sent".to_owned(),
         Reason::StandingQueue { waited_ns, bytes_per_s } => {

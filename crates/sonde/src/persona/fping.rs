@@ -1,4 +1,4 @@
-//! fping: echo requests to many hosts, in turn, and what of them is alive. SmokePing's probe.
+//! fping: echo requests to many hosts, in turn, and which of them are alive. SmokePing measures by it.
 //!
 //! Words become [`options::Asked`], happenings become text in [`output`] by way of [`statistics`]: pure functions. What runs is [`run`].
 

@@ -57,7 +57,7 @@ fn quantile(study: &StudyDocument, side: u32, figure: Figure) -> Option<Quantile
     let outcome = record.outcome.as_ref().filter(|_| !record.warnings.iter().any(shifted))?;
     let is_whole = outcome.counts.answered == outcome.counts.scheduled - outcome.counts.send_failed;
     let mut quantiles = outcome.response.quantiles.iter();
-    quantiles.find(|found| is_whole && (found.q - q).abs() < 1e-9).cloned()
+    quantiles.find(|found| is_whole && (found.q - q).abs() < 1e-9).copied()
 }
 
 fn value(quantile: &Quantile) -> String {

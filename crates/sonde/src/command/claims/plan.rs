@@ -17,6 +17,15 @@ const LOOPBACK: &str = "127.0.0.1";
 /// The word for this host.
 const LOCAL: &str = "local";
 
+/// The place of a peer.
+#[derive(Clone, Copy)]
+enum Place<'a> {
+    /// This host.
+    Loopback,
+    /// A host by name.
+    Host(&'a str),
+}
+
 /// The hosts that were given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hosts {
@@ -52,11 +61,11 @@ impl Hosts {
         Ok(Self { from, peers, is_given: !words.is_empty() })
     }
 
-    /// The host of a peer; `None` where there is none for it, and `Some(None)` over loopback.
-    fn of_peer(&self, peer: &str, plan: &ClaimPlan) -> Option<Option<&str>> {
-        let given = self.peers.iter().find(|(name, _)| name == peer).map(|(_, host)| Some(host.as_str()));
+    /// The place of a peer; absent where no host is given for it.
+    fn of_peer(&self, peer: &str, plan: &ClaimPlan) -> Option<Place<'_>> {
+        let given = self.peers.iter().find(|(name, _)| name == peer).map(|(_, host)| Place::Host(host));
         // Two peers on one loopback would be one.
-        given.or((!self.is_given && plan.peers.first().is_some_and(|first| first == peer)).then_some(None))
+        given.or((!self.is_given && plan.peers.first().is_some_and(|first| first == peer)).then_some(Place::Loopback))
     }
 }
 
@@ -111,12 +120,15 @@ pub fn asked(plan: &ClaimPlan, hosts: &Hosts, text: &str, name: &str) -> Result<
             let what = format!("`{}` names a host, `{host}`", measurement.command);
             return Err(located(Failure::usage(what).hint("--hosts says who measures whom")));
         }
-        let Some(host) = hosts.of_peer(&measurement.peer, plan) else {
+        let Some(place) = hosts.of_peer(&measurement.peer, plan) else {
             all.push(Err(format!("it takes a host for `{}` (--hosts {})", measurement.peer, wanted(plan))));
             continue;
         };
         let needs_host = words.command == "syn" || words.value("--peer").is_some();
-        words.host = host.or(needs_host.then_some(LOOPBACK)).map(str::to_owned);
+        words.host = match place {
+            Place::Host(host) => Some(host.to_owned()),
+            Place::Loopback => needs_host.then(|| LOOPBACK.to_owned()),
+        };
         let method = words.method().map_err(located)?;
         check(plan, measurement, method.traffic.stream().is_some()).map_err(located)?;
         all.push(Ok(words));

@@ -183,7 +183,7 @@ impl<'a> Teller<'a> {
             line.push_str(&host.shown);
             line.push_str(if self.asked.verbose() { " is alive" } else { "" });
             if self.asked.elapsed {
-                line.push_str(&format!(" ({} ms)", output::millis(reply.time)));
+                line.extend([" (", &output::millis(reply.time), " ms)"]);
             }
             line.push('\n');
         } else if self.asked.lines() {
@@ -224,16 +224,13 @@ impl<'a> Teller<'a> {
 
     /// The summary of a part.
     fn part(&mut self) {
-        match self.asked.report.filter(|_| self.asked.netdata) {
-            Some(every) => {
-                self.output.result(&output::netdata(&self.hosts, every, !self.drawn));
-                self.drawn = true;
-            }
-            None => {
-                let before = if self.asked.lines() || self.asked.verbose() { "\n" } else { "" };
-                let time = now().timestamp().to_zoned(TimeZone::system()).strftime("%H:%M:%S").to_string();
-                self.output.aside(&format!("{before}{}", output::part(self.form, &self.hosts, &time)));
-            }
+        if let Some(every) = self.asked.report.filter(|_| self.asked.netdata) {
+            self.output.result(&output::netdata(&self.hosts, every, !self.drawn));
+            self.drawn = true;
+        } else {
+            let before = if self.asked.lines() || self.asked.verbose() { "\n" } else { "" };
+            let time = now().timestamp().to_zoned(TimeZone::system()).strftime("%H:%M:%S").to_string();
+            self.output.aside(&format!("{before}{}", output::part(self.form, &self.hosts, &time)));
         }
         for host in &mut self.hosts {
             host.part = Tally::default();
@@ -248,7 +245,8 @@ impl<'a> Teller<'a> {
         if asked.once() && (asked.verbose() || asked.unreachable) {
             let ending = if asked.verbose() { " is unreachable" } else { "" };
             let silent = self.hosts.iter().filter(|host| host.all.received == 0);
-            self.output.result(&silent.map(|host| format!("{}{ending}\n", host.shown)).collect::<String>());
+            let lines: String = silent.flat_map(|host| [host.shown.as_str(), ending, "\n"]).collect();
+            self.output.result(&lines);
         }
         if !asked.once() {
             let before = if asked.lines() { "\n" } else { "" };

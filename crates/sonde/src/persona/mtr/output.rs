@@ -106,7 +106,7 @@ const NAMES: usize = 33;
 /// The name of nobody.
 const NOBODY: &str = "???";
 
-fn name<'a>(names: &'a [String]) -> &'a str {
+fn name(names: &[String]) -> &str {
     names.first().map_or(NOBODY, String::as_str)
 }
 
@@ -211,7 +211,7 @@ pub fn csv(head: &Head, hops: &[Named<'_>], fields: &[Field]) -> String {
     let mut text = String::new();
     for (place, (hop, names)) in hops.iter().enumerate() {
         if place == 0 {
-            let titles: String = fields.iter().map(|field| format!("{},", field.entry().0)).collect();
+            let titles: String = fields.iter().flat_map(|field| [field.entry().0, ","]).collect();
             let _ = writeln!(text, "Mtr_Version,Start_Time,Status,Host,Hop,Ip,{titles}");
         }
         let (count, start, target) = (place + usize::from(head.first), head.start, head.target.replace(',', "_"));

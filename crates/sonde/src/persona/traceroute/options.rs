@@ -144,7 +144,9 @@ pub fn parse(words: &[String]) -> Result<Asked, Answer> {
     for item in Scan::new(words, ENTRIES, RULES) {
         match item.map_err(|fault| wrong_word(&fault, words))? {
             Item::Operand(word) => operands.push(word),
-            Item::Option(entry, called, value) => take(&mut asked, &mut port, (entry, called), value, words)?,
+            Item::Option(entry, called, value) => {
+                take(&mut asked, &mut port, (entry, called), value.as_deref(), words)?;
+            }
         }
     }
     let mut operands = operands.into_iter();
@@ -193,10 +195,10 @@ fn take(
     asked: &mut Asked,
     port: &mut Option<u16>,
     (entry, called): (&'static Entry<Key>, Called),
-    value: Option<String>,
+    value: Option<&str>,
     words: &[String],
 ) -> Result<(), Answer> {
-    let text = value.as_deref().unwrap_or_default();
+    let text = value.unwrap_or_default();
     let name = match called {
         Called::Letter(letter) => format!("-{letter}"),
         Called::Name(name) => format!("--{name}"),

@@ -69,8 +69,8 @@ mod tests {
 
     use super::*;
 
-    fn answer(from: &str, says: Says, micros: u64) -> Option<Answer> {
-        Some(Answer { from: from.parse().unwrap(), says, time: Nanos::micros(micros), stamped: true, ttl: None })
+    fn answer(from: &str, says: Says, micros: u64) -> Answer {
+        Answer { from: from.parse().unwrap(), says, time: Nanos::micros(micros), stamped: true, ttl: None }
     }
 
     fn line(answers: &[Option<Answer>]) -> String {
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn an_address_stands_where_it_changes() {
-        let passed = |from| answer(from, Says::Passed, 32);
+        let passed = |from| Some(answer(from, Says::Passed, 32));
         assert_eq!(line(&[passed("10.0.0.1"), passed("10.0.0.1")]), " 2  10.0.0.1  0.032 ms  0.032 ms\n");
         assert_eq!(
             line(&[None, passed("10.0.0.1"), None, passed("10.0.0.9")]),
@@ -90,10 +90,10 @@ mod tests {
 
     #[test]
     fn an_end_before_the_host_has_a_mark() {
-        let unreachable = |code| line(&[answer("10.0.0.1", Says::Unreachable(3, code), 7)]);
+        let unreachable = |code| line(&[Some(answer("10.0.0.1", Says::Unreachable(3, code), 7))]);
         assert_eq!(unreachable(1), " 2  10.0.0.1  0.007 ms !H\n");
         assert_eq!(unreachable(13), " 2  10.0.0.1  0.007 ms !X\n");
         assert_eq!(unreachable(3), " 2  10.0.0.1  0.007 ms\n");
-        assert_eq!(line(&[answer("fd00::1", Says::Unreachable(1, 0), 7)]), " 2  fd00::1  0.007 ms !N\n");
+        assert_eq!(line(&[Some(answer("fd00::1", Says::Unreachable(1, 0), 7))]), " 2  fd00::1  0.007 ms !N\n");
     }
 }

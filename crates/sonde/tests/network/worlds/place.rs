@@ -35,8 +35,8 @@ impl Drop for Background {
 
 /// A world that was laid. Fields are dropped in this order: programs before their hosts.
 pub struct Place {
-    _background: Vec<Background>,
-    _servers: Vec<Reflector>,
+    background: Vec<Background>,
+    servers: Vec<Reflector>,
     chain: Chain,
 }
 
@@ -51,23 +51,23 @@ impl Place {
                 return None;
             }
         };
-        let mut place = Self { _background: Vec::new(), _servers: Vec::new(), chain };
-        place.hosts().for_each(|host| {
-            place.script(host, "sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0")
-        });
+        let mut place = Self { background: Vec::new(), servers: Vec::new(), chain };
+        for host in place.hosts() {
+            place.script(host, "sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0");
+        }
         if !world.beside.is_empty() {
             let mut command = sonde_in(place.chain.near());
             command.args(["forward", "-", place.chain.far().name(), "--addresses", BESIDE]).args(world.beside);
-            place._servers.push(Reflector::started(command, "forwarding"));
+            place.servers.push(Reflector::started(command, "forwarding"));
         }
         let mut command = place.shell(place.chain.far(), &format!("{} exec \"$0\" serve --open", world.server), true);
         as_a_stranger(&mut command);
-        place._servers.push(Reflector::started(command, "listening on"));
+        place.servers.push(Reflector::started(command, "listening on"));
         for (host, script) in world.lay {
             place.script(place.of(*host), script);
         }
         for (host, script) in world.goes_on {
-            place._background.push(Background::start(place.shell(place.of(*host), script, false)));
+            place.background.push(Background::start(place.shell(place.of(*host), script, false)));
         }
         Some(place)
     }

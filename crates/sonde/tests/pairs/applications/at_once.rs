@@ -58,8 +58,8 @@ fn serve(stream: &mut TcpStream, most_seen: &AtomicUsize) {
             unread.drain(..PREFACE);
             begun = true;
         }
-        while let Some(asked) = next(&mut unread, begun) {
-            out.extend(asked);
+        while let Some((kind, stream)) = next(&mut unread, begun) {
+            out.extend((kind == HEADERS).then_some(stream));
         }
         most_seen.fetch_max(out.len(), Ordering::Relaxed);
         if out.len() >= MOST {
@@ -68,15 +68,15 @@ fn serve(stream: &mut TcpStream, most_seen: &AtomicUsize) {
     }
 }
 
-/// The next frame that is whole, as the stream that it asks on, if it does.
-fn next(unread: &mut Vec<u8>, begun: bool) -> Option<Option<[u8; 4]>> {
+/// Kind and stream of the next frame that is whole.
+fn next(unread: &mut Vec<u8>, begun: bool) -> Option<(u8, [u8; 4])> {
     let head: [u8; HEAD] = *unread.first_chunk().filter(|_| begun)?;
     let length = HEAD + usize::from(head[0]) * 65_536 + usize::from(head[1]) * 256 + usize::from(head[2]);
     if unread.len() < length {
         return None;
     }
     unread.drain(..length);
-    Some((head[3] == HEADERS).then(|| head[5..].try_into().unwrap()))
+    Some((head[3], head[5..].try_into().unwrap()))
 }
 
 /// A response 200 without a body on each stream (RFC 7541 appendix A: index 8).
