@@ -1,6 +1,6 @@
 //! Echo requests to many hosts, in turn: one thread, and one socket for each IP version, however many hosts there are.
 //!
-//! When a request is due says the [`schedule`]; here are the clock, the sockets and what wakes the thread. A round trip goes from the wall
+//! When a request is due says the `schedule`; here are the clock, the sockets and what wakes the thread. A round trip goes from the wall
 //! clock's reading before the send to the kernel's stamp of the reply. Not here: what is printed, and for whom.
 
 mod schedule;

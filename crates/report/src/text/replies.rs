@@ -199,7 +199,8 @@ mod tests {
             "request requests refused p50 p90 p99 max",
             "read 1 900 0 61 µs 2 ms",
             "POST /items/with/a/… 100 100",
-            "untold 3 requests ended faster than they could be told apart, and are in no class",
+            "untold 3 requests ended faster than they could be told apart, and are in no",
+            "class",
         ];
         assert_eq!(found, expected);
     }

@@ -69,14 +69,14 @@ pub fn run(options: &RerunOptions, command: Vec<String>, output: &Arc<Output>) -
     deliver::check(&options.result)?;
     let planned = trials::again(&words, options.runs)?;
     let (name, first) = &records[0];
-    let changes = changes(first, &planned.methods[1]);
     let setting = |name: String, method: &Method| Setting {
         name,
         command: words.words(),
         method: Some(method.clone()),
         at: Place::Side,
     };
-    let settings = vec![setting(format!("A {name}"), &first.method), setting("B now".to_owned(), &planned.methods[1])];
+    let mut settings =
+        vec![setting(format!("A {name}"), &first.method), setting("B now".to_owned(), &planned.methods[1])];
     let trial = |(block, (_, record)): (usize, &(String, Record))| Trial {
         block: block as u32,
         setting: 0,
@@ -97,6 +97,9 @@ pub fn run(options: &RerunOptions, command: Vec<String>, output: &Arc<Output>) -
         stream.write_to_files(&Line::Error(Box::new(failure.told.clone())));
         return Err(failure);
     };
+    // Said by the run itself: alone, a command has defaults that a trial of a comparison has not.
+    let changes = changes(first, &again.method);
+    settings[1].method = Some(again.method.clone());
     let rerun = Rerun {
         of: records.iter().map(|(_, record)| record.head.id).collect(),
         environment: differences(first, again),
