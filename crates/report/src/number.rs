@@ -5,6 +5,11 @@
 use measure::outcome::{Distribution, Quantile, Standing};
 use measure::unit::{Bytes, Nanos};
 
+/// What stands in place of a number that there is not.
+pub fn absent() -> String {
+    "–".to_owned()
+}
+
 /// A time that came out of a division, with three digits: `25.6 µs`; below a microsecond to a tenth of a nanosecond.
 /// `None` for what is not finite.
 pub fn time(ns: f64) -> Option<String> {

@@ -249,7 +249,7 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Sweep(options) => sweep::run(&options, words, output),
         Command::Why(options) => why::run(&options, words, output),
         Command::Study(options) => claims::run(&options, words, output),
-        Command::Rerun(options) => rerun::run(&options, words, output),
+        Command::Rerun(options) => rerun::run(&options, words, |argv| persona::asked(argv).is_some(), output),
         Command::Syn(options) => syn::run(options, words, output),
         Command::Dns(options) => dns::run(*options, words, output),
         Command::Look(options) => look::run(&options, words, output),

@@ -11,10 +11,10 @@ use measure::comparison::{Interval, Word};
 use measure::study::figure::Figure;
 use measure::study::threshold::Held;
 
-use super::{ABSENT, over, title};
+use super::{over, title};
 use crate::layout::{INDENT, Page, Piece, Style, Tone};
 use crate::moment::moment;
-use crate::number;
+use crate::number::{self, absent};
 use crate::study::comparison::{signed, told};
 
 /// Where text behind a label starts.
@@ -159,10 +159,6 @@ fn row((spot, figure): (&Spot, &ComparedFigure)) -> Vec<Piece> {
         Piece::from(ends.map_or_else(absent, |(low, high)| format!("{} … {}", tell(low), tell(high)))),
         Piece::new(word, tone),
     ]
-}
-
-fn absent() -> String {
-    ABSENT.to_owned()
 }
 
 /// What may be said of a cell; worse is what must not be passed over.

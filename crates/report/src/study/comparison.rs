@@ -13,7 +13,7 @@ mod single;
 use self::single::Single;
 use super::{busy, failed, incomplete};
 use crate::layout::{INDENT, Page, Piece, Tone};
-use crate::number;
+use crate::number::{self, absent};
 
 /// The screen for a comparison.
 pub fn render(page: &mut Page, study: &StudyDocument) {
@@ -157,10 +157,6 @@ fn row(figure: &ComparedFigure) -> Vec<Piece> {
     ];
     let name = Piece::new(figure.figure.to_string(), Tone::Strong);
     [name].into_iter().chain(cells.into_iter().map(Piece::from)).collect()
-}
-
-fn absent() -> String {
-    "–".to_owned()
 }
 
 /// A figure's number for people.

@@ -13,7 +13,7 @@ use super::comparison::setting;
 use super::{incomplete, made};
 use crate::curve::{self, Curve, Series, Unit, Units};
 use crate::layout::{INDENT, Page, Piece, Tone};
-use crate::number;
+use crate::number::{self, absent};
 
 /// What a sweep asked.
 pub struct Asked<'a> {
@@ -169,10 +169,6 @@ fn table(page: &mut Page, study: &StudyDocument, asked: &Asked<'_>, grid: &Grid,
         rows.push(row);
     }
     page.table(&rows);
-}
-
-fn absent() -> String {
-    "–".to_owned()
 }
 
 /// A value with its mark, or the room for one.

@@ -9,7 +9,7 @@ use measure::why::{BUSY, Cause, Doubt, Examined, Explanation, PROMPT_NS, SHARE};
 
 use super::{busy, failed, incomplete};
 use crate::layout::{INDENT, Page, Piece, Tone};
-use crate::number;
+use crate::number::{self, absent};
 
 /// What was asked.
 pub struct Asked<'a> {
@@ -164,10 +164,6 @@ fn verdict(cause: &Examined) -> String {
 fn percent(share: f64) -> String {
     let sign = if share < 0.0 { "−" } else { "" };
     format!("{sign}{:.0} %", share.abs() * 100.0)
-}
-
-fn absent() -> String {
-    "–".to_owned()
 }
 
 fn time(ns: f64) -> String {

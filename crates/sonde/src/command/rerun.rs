@@ -17,6 +17,7 @@ use measure::comparison::Design;
 use measure::method::Method;
 use uuid::Uuid;
 
+use self::words::IsForeign;
 use crate::command::compare::judge::{self, Asked};
 use crate::command::result_options::ResultOptions;
 use crate::command::rtt::stream::Stream;
@@ -63,9 +64,14 @@ pub struct RerunOptions {
 ///
 /// # Errors
 /// A document that is no record of one measuring command of sonde, a key that is missing, a peer that does not answer.
-pub fn run(options: &RerunOptions, command: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
+pub fn run(
+    options: &RerunOptions,
+    command: Vec<String>,
+    is_foreign: IsForeign,
+    output: &Arc<Output>,
+) -> Result<Exit, Failure> {
     let records = records(options, output)?;
-    let words = words::of_all(&records, options.key.as_deref())?;
+    let words = words::of_all(&records, is_foreign, options.key.as_deref())?;
     deliver::check(&options.result)?;
     let planned = trials::again(&words, options.runs)?;
     let (name, first) = &records[0];

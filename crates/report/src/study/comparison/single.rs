@@ -6,8 +6,7 @@ use measure::outcome::Quantile;
 use measure::study::figure::Figure;
 use measure::verdict::Warning;
 
-use super::absent;
-use crate::number;
+use crate::number::{self, absent};
 
 /// The first figure of two single runs.
 pub(super) struct Single {

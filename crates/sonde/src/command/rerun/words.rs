@@ -1,5 +1,6 @@
 //! The words that make a record's measurement again: those of its own command, without what says how it was told.
 
+use std::ffi::OsString;
 use std::path::Path;
 
 use logbook::record::Record;
@@ -7,7 +8,6 @@ use logbook::record::Record;
 use crate::command::argv::first_word;
 use crate::command::study::words::{Said, Table, Words};
 use crate::failure::Failure;
-use crate::persona;
 
 /// Options that say how a measurement is told, not how it is made.
 const OF_TELLING: [&str; 11] = [
@@ -29,17 +29,20 @@ const COMMANDS: [&str; 4] = ["rtt", "load", "throughput", "syn"];
 /// The way to repeat what is not repeated here.
 const BY_HAND: &str = "call that command again, and compare the two records: sonde compare OLD.json NEW.json";
 
+/// Tells whether a command line is one of another program's form.
+pub type IsForeign = fn(&[OsString]) -> bool;
+
 /// The words that all these records, each with its name, were made by.
 ///
 /// # Errors
 /// A record of another program's form or of a command that cannot be repeated, records of several commands, and a key that is missing.
-pub fn of_all(records: &[(String, Record)], key: Option<&Path>) -> Result<Words, Failure> {
+pub fn of_all(records: &[(String, Record)], is_foreign: IsForeign, key: Option<&Path>) -> Result<Words, Failure> {
     let Some(((name, record), others)) = records.split_first() else {
         return Err(Failure::usage("no record to make again"));
     };
-    let words = of(name, record, key)?;
+    let words = of(name, record, is_foreign, key)?;
     for (name, record) in others {
-        let other = of(name, record, key)?;
+        let other = of(name, record, is_foreign, key)?;
         if other != words {
             let what = format!("{name}: was made by `{other}`, and the first record by `{words}`");
             return Err(Failure::usage(what).hint("make again records of one command").about(name));
@@ -49,16 +52,16 @@ pub fn of_all(records: &[(String, Record)], key: Option<&Path>) -> Result<Words,
 }
 
 /// The words that one record was made by.
-fn of(name: &str, record: &Record, key: Option<&Path>) -> Result<Words, Failure> {
+fn of(name: &str, record: &Record, is_foreign: IsForeign, key: Option<&Path>) -> Result<Words, Failure> {
     let refused = |what: &str, hint: &str| Failure::usage(format!("{name}: {what}")).hint(hint).about(name);
-    let argv: Vec<std::ffi::OsString> = record.head.command.iter().map(std::ffi::OsString::from).collect();
+    let argv: Vec<OsString> = record.head.command.iter().map(OsString::from).collect();
     if record.head.tool.name != env!("CARGO_PKG_NAME") || argv.len() < 2 {
         return Err(refused(
             "does not say by which command of sonde it was made",
             "measure with `sonde rtt -o FILE.json`, whose record can be made again",
         ));
     }
-    if persona::asked(&argv).is_some() {
+    if is_foreign(&argv) {
         let command = argv.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
         let what = format!("was made by `{command}`, in another program's form");
         return Err(refused(&what, BY_HAND));
