@@ -323,7 +323,7 @@ fn a_page_is_made_of_the_records_of_a_run_and_of_its_document() {
     printed(&mut stored(at, &["show", "last", "-o", "run.json"]));
     sonde_in(at, &["report", "run.json", "-o", "run.html"]).assert().success();
     let page = std::fs::read_to_string(at.join("run.html")).unwrap();
-    assert!(page.contains("run · mesh") && page.contains("a: the agent is gone"));
+    assert!(page.contains("run mesh · ") && page.contains("a: the agent is gone"));
 }
 
 #[test]
