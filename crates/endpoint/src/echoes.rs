@@ -77,7 +77,7 @@ pub struct Reply {
     pub at: u64,
 }
 
-/// What happens, of a host by its place among the targets.
+/// An event of a host, which is named by its place among the targets.
 #[derive(Debug)]
 pub enum Happening {
     /// A request left.

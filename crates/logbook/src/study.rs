@@ -190,7 +190,7 @@ pub struct StatedClaim {
     pub said: Option<String>,
     /// Its verdict by the trials; absent before they are judged, and where it was not measured.
     pub finding: Option<ClaimFinding>,
-    /// Why it was not measured, where it was not.
+    /// The reason where it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unmeasured: Option<String>,
 }

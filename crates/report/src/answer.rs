@@ -86,7 +86,7 @@ pub(crate) fn is_closed(record: &Record) -> bool {
     counts.is_some_and(|counts| counts.scheduled > 0 && counts.refused == counts.scheduled)
 }
 
-/// Of a reset nobody knows whose it is.
+/// The words of a reset, of which nobody knows whose it is.
 fn closed(record: &Record) -> &'static str {
     let reset = |warning: &Warning| matches!(warning, Warning::Refused { by: RefusedBy::Reset, .. });
     if record.warnings.iter().any(reset) { "a closed port, or a middlebox that resets" } else { "the port is closed" }

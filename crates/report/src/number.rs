@@ -5,7 +5,7 @@
 use measure::outcome::{Distribution, Quantile, Standing};
 use measure::unit::{Bytes, Nanos};
 
-/// What stands in place of a number that there is not.
+/// The sign in place of a number that is absent.
 pub fn absent() -> String {
     "–".to_owned()
 }

@@ -13,6 +13,6 @@ pub mod spoiler;
 pub(crate) mod target;
 pub mod warning;
 
-/// What a busy host leaves open where connections differ: each has a thread or a queue on one CPU or another.
+/// The caution for connections that differ on a busy host: each has a thread or a queue on one CPU or another.
 pub(crate) const BUSY_BY_CONNECTION: &str =
     " Hosts were busy: CPUs that other work takes may be the reason, and not the path.";

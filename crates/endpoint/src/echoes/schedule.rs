@@ -47,7 +47,7 @@ pub enum Answer {
     Late,
 }
 
-/// What is known of a host.
+/// The state of a host.
 #[derive(Clone, Copy, Debug)]
 struct Host {
     requests: u32,

@@ -29,8 +29,8 @@ impl ByClass {
     /// One exchange has its end.
     pub fn take(&mut self, exchange: &Exchange) {
         let Some(selection) = self.selections.get(exchange.flow as usize) else { return };
-        let class = self.class_of.get(selection.place(exchange.seq)).copied().unwrap_or_default();
-        let Some((book, times)) = self.books.get_mut(usize::from(class)) else { return };
+        let class = self.class_of.get(selection.place(exchange.seq)).map(|class| usize::from(*class));
+        let Some((book, times)) = class.and_then(|class| self.books.get_mut(class)) else { return };
         book.scheduled += 1;
         match exchange.fate {
             Fate::Answered => book.answered += 1,

@@ -30,7 +30,7 @@ const CHANCE: f64 = 0.000_5;
 const HALF: f64 = 0.5;
 /// … where there were so many of them.
 const FEW: u64 = 3;
-/// Of the requests that an open loop is to send within a gap at its mean rate, this share has to be unanswered, but for
+/// The share that has to be unanswered of the requests that an open loop is to send within a gap at its mean rate, but for
 /// some that chance spares.
 const DENSE: f64 = 0.7;
 const SPARED: f64 = 2.0;

@@ -314,7 +314,7 @@ impl Evidence {
         found(limiter, lost.into_iter().chain(queue).chain(tried).chain(alone).chain(unremarkable).collect())
     }
 
-    /// Whether the stream lost, and no datagram beside it did, as fast and faster.
+    /// True where the stream lost, and no datagram beside it did, as fast and faster.
     fn loses_alone(&self) -> bool {
         let (Ok(moved), Some(rate), Some(_), Some(_)) =
             (&self.moved, self.received_bytes_per_s, self.losses(), self.tcp)

@@ -42,7 +42,7 @@ const FOREIGN: &str = "the reply is none of PostgreSQL";
 const READY: Kind = Kind(0);
 const ERROR: Kind = Kind(1);
 
-/// Why there is no such query.
+/// The fault of a query.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QueryError {
     /// An empty one, or one with a zero in it.

@@ -15,7 +15,7 @@ pub enum End {
     Receiver,
 }
 
-/// Why no datagrams were sent beside the stream.
+/// The reason why no datagrams were sent beside the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

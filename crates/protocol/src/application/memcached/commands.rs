@@ -59,7 +59,7 @@ const REFUSALS: [&str; 3] = ["ERROR", "CLIENT_ERROR", "SERVER_ERROR"];
 
 const FOREIGN: &str = "the reply is none of memcached";
 
-/// Why there is no such command.
+/// The fault of a command.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
     /// Its name is not known, or it has several lines.

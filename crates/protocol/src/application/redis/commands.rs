@@ -54,7 +54,7 @@ const OTHER_FORM: [&str; 13] = [
     "SHUTDOWN",
 ];
 
-/// Why there is no such command.
+/// The fault of a command.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
     /// There is none.

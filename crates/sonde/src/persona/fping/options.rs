@@ -96,12 +96,12 @@ pub struct Shown {
     pub name: Option<Looked>,
 }
 
-/// Whose name is looked up by the address.
+/// The hosts whose names are looked up by their addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Looked {
-    /// Of what was typed as an address.
+    /// Those that were typed as addresses.
     Addresses,
-    /// Of all.
+    /// All.
     All,
 }
 
@@ -293,7 +293,7 @@ fn wrong_word(fault: &Fault) -> Answer {
     Answer::complaint(format!("fping: {why} -- '{name}'\nsee 'fping -h' for usage information\n"))
 }
 
-/// What is wrong, behind the program's name.
+/// The fault, behind the program's name.
 pub fn complaint(what: &str) -> Answer {
     Answer::complaint(format!("fping: {what}\n"))
 }

@@ -99,7 +99,7 @@ fn error_v4(kind: u8, code: u8) -> Option<&'static str> {
     })
 }
 
-/// Of IPv6 the original reads types by the numbers of IPv4, and so prints none: these words are ours.
+/// The words of an error of IPv6. The original reads its types by the numbers of IPv4, and so prints none: these words are ours.
 fn error_v6(kind: u8, code: u8) -> Option<&'static str> {
     Some(match (kind, code) {
         (1, 0) => "ICMP Network Unreachable",

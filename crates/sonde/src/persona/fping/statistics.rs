@@ -1,4 +1,4 @@
-//! What is known of each host, and of all: plain counts and times.
+//! Counts and times of each host, and of all.
 
 use measure::unit::Nanos;
 

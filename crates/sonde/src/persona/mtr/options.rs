@@ -250,7 +250,7 @@ fn seconds(text: &str, least: f64) -> Option<Nanos> {
     Some(Nanos((seconds * 1e9).round() as u64))
 }
 
-/// What is wrong, behind the program's name.
+/// The fault, behind the program's name.
 pub fn complaint(what: &str) -> Answer {
     Answer::complaint(format!("mtr: {what}\n"))
 }

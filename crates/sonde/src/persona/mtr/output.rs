@@ -47,7 +47,7 @@ impl Field {
         self.0 == ' '
     }
 
-    /// Of what is counted the number, else per cent or milliseconds.
+    /// The number of what is counted, else per cent or milliseconds.
     fn value(self, hop: &Hop) -> f64 {
         let millis = |micros: f64| micros / 1e3;
         match self.0 {
@@ -79,7 +79,7 @@ impl Field {
     }
 }
 
-/// What a report says of its run.
+/// The head of a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
     /// The name of this host.

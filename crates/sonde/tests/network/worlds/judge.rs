@@ -1,4 +1,4 @@
-//! What a document says of the world, by its codes, held against what is so.
+//! The judge of a document: the world as its codes tell it, held against the world that was laid.
 
 use std::collections::BTreeSet;
 
@@ -6,16 +6,16 @@ use serde_json::Value;
 
 use super::rows::Ask;
 
-/// What a run of a command came to.
+/// The outcome of a command's run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fate {
-    /// What is there is said, or nothing is where nothing is.
+    /// The cause that is there is said, or none where there is none.
     Right,
     /// It is said that the cause is not established.
     Undetermined,
     /// Nothing is said of it.
     Blind,
-    /// What is not there is said, or a number is not true.
+    /// Something is said that is not there, or a number is not true.
     Wrong,
 }
 
@@ -89,14 +89,14 @@ pub fn claims(document: &Value) -> (BTreeSet<String>, bool) {
     (said, open)
 }
 
-/// Whether a host was busy, as the document says itself.
+/// True where the document itself says that a host was busy.
 fn is_busy(document: &Value) -> bool {
     let warnings = |at: &str| document.pointer(at).and_then(Value::as_array).into_iter().flatten();
     let trials = warnings("/trials").flat_map(|trial| trial["record"]["warnings"].as_array().into_iter().flatten());
     warnings("/warnings").chain(warnings("/look/warnings")).chain(trials).any(|warning| warning["kind"] == "disturbed")
 }
 
-/// How `document` fares as an answer to `ask`, and why where it is wrong.
+/// The judgement of `document` as an answer to `ask`, with the reason where it is wrong.
 pub fn judge(ask: &Ask, document: &Value) -> (Fate, String) {
     let (said, open) = claims(document);
     let busy = is_busy(document);

@@ -113,7 +113,7 @@ impl Place {
     }
 }
 
-/// What began with a command and is over with it.
+/// A program beside a command, ended with it.
 struct Begun(Vec<Background>);
 
 impl Drop for Begun {

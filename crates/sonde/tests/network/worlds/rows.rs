@@ -56,7 +56,7 @@ const WORLD: World = World { name: "", needs: &[], beside: &[], server: "", lay:
 
 const ASK: Ask = Ask { words: "", before: "", events: &[], right: &[], fair: &[], numbers: &[] };
 
-/// Of a survey: what holds on any path of these hosts.
+/// Codes of a survey that are true on any path of these hosts.
 const ALWAYS: &[&str] = &["interval", "nobody-woken"];
 /// The share of lost requests.
 const LOSS: &str = "/outcome/loss/ratio";
@@ -84,7 +84,7 @@ const fn meanwhile(ask: Ask, events: &'static [(Host, &'static str)]) -> Ask {
 const QUOTA: &str = "g=/sys/fs/cgroup/cpu/sonde-world; if [ -d /sys/fs/cgroup/cpu ]; then mkdir -p $g; \
     echo 100000 > $g/cpu.cfs_period_us; echo 10000 > $g/cpu.cfs_quota_us; \
     else g=/sys/fs/cgroup/sonde-world; mkdir -p $g; echo '10000 100000' > $g/cpu.max; fi; echo $$ > $g/cgroup.procs &&";
-/// What was started with the world listens by then.
+/// The time by which programs that were started with the world listen.
 const READY: &str = "sleep 1;";
 
 /// All of them.

@@ -5,7 +5,7 @@ use test_case::test_case;
 use crate::iperf_pairs::ends::{End, Server};
 use testbed::port;
 
-/// What stands behind the last `mark` of a line that holds it.
+/// The text behind the last `mark` of a line that holds it.
 fn behind<'a>(text: &'a str, mark: &str) -> Vec<Vec<&'a str>> {
     let rests = text.lines().filter_map(|line| line.split_once(mark));
     rests.map(|(_, rest)| rest.split_whitespace().collect()).collect()

@@ -16,7 +16,7 @@ pub const VALUED: &[&str] = &["record", "samples", "pacing", "buckets", "passphr
 
 /// Columns that a row of the histogram may have.
 const BUCKETS: RangeInclusive<u16> = 10..=10_000;
-/// What is said of another number.
+/// The error for another number.
 pub const BUCKETS_WANTED: &str = "takes the columns of each row of the histogram, 10 to 10000";
 
 /// Reads a number of columns.

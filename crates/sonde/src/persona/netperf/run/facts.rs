@@ -195,7 +195,7 @@ impl Durations {
         });
     }
 
-    /// What is told of them, with a histogram of so many columns; `None` where there are none.
+    /// The words for them, with a histogram of so many columns; `None` where there are none.
     pub fn latency(self, columns: usize) -> Option<Latency> {
         let Self { values, exact } = self;
         let (min, max, mean) = (values.min()?, values.max()?, moments::mean(&values)?);

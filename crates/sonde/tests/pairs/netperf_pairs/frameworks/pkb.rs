@@ -116,7 +116,7 @@ fn percentile(histogram: &BTreeMap<u64, u64>, share: f64) -> f64 {
     *bucket.unwrap().0 as f64 / 1e3
 }
 
-/// Of several streams it has no other percentiles than those of their histograms.
+/// The percentiles of several streams, which it has from their histograms alone.
 #[test]
 fn its_percentiles_of_the_histogram_are_those_that_were_measured() {
     let server = Server::start(End::Ours, &[]);
