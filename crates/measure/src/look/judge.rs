@@ -18,8 +18,9 @@ use crate::comparison::{Compared, Design, Interval, Runs, Word, compare};
 use crate::method::Carrier;
 use crate::origin;
 use crate::reach::{Service, Transport, Verdict};
-use crate::statistics::groups::{Least, Round, groups};
+use crate::statistics::groups::{Group, Least, Round, groups};
 use crate::statistics::paired;
+use crate::statistics::quantile::Ranked;
 use crate::unit::Nanos;
 
 /// A slower path for ICMP is spoken of from so much on: what two kernels do differently with two protocols is less.
@@ -134,13 +135,15 @@ struct Flows {
     count: usize,
     /// The slowest group's times less the quickest one's, where there are several.
     apart: Option<Shift>,
+    /// True where their quick exchanges are apart too, so that the connections differ and not some of their moments.
+    throughout: bool,
 }
 
 impl Flows {
     fn of(leg: &Leg) -> Self {
         let count = leg.exchanges.iter().map(|timed| timed.flow as usize + 1).max().unwrap_or(0);
         if count < 2 {
-            return Self { count, apart: None };
+            return Self { count, apart: None, throughout: false };
         }
         // Connections take turns: where one comes again, the next turn has begun.
         let mut turns: Vec<Round> = Vec::new();
@@ -157,11 +160,20 @@ impl Flows {
             }
         }
         let found = groups(&turns, CONNECTIONS_APART, turns.len() as u64);
+        // A longer way is longer for the quick exchanges too. What stands still now and then may always meet the same connections, for they
+        // take turns as regularly; but not most of their exchanges.
+        let quartile = |flow: &u32| {
+            let of = leg.exchanges.iter().filter(|timed| timed.flow == *flow);
+            Ranked::exact(of.filter_map(|timed| Some(timed.rtt_ns?.0)).collect()).quantile(0.25).map(|time| time as f64)
+        };
+        let early = |group: &Group| paired::median(&group.flows.iter().filter_map(quartile).collect::<Vec<_>>());
+        let ends = found.groups.first().zip(found.groups.last());
         let apart = found.groups.last().and_then(|group| group.shift);
-        Self {
-            count,
-            apart: apart.map(|shift| Shift { value_ns: shift.value, low_ns: shift.low, high_ns: shift.high }),
-        }
+        let throughout = ends.zip(apart).is_some_and(|((quick, slow), shift)| {
+            early(quick).zip(early(slow)).is_some_and(|(quick, slow)| slow - quick >= shift.value / 2.0)
+        });
+        let apart = apart.map(|shift| Shift { value_ns: shift.value, low_ns: shift.low, high_ns: shift.high });
+        Self { count, apart, throughout }
     }
 }
 
@@ -198,7 +210,7 @@ impl<'a> Bench<'a> {
     }
 
     fn of_flows(&self) -> impl Iterator<Item = Finding> {
-        (0_u32..).zip(&self.flows).filter_map(|(leg, flows)| {
+        (0_u32..).zip(&self.flows).filter(|(_, flows)| flows.throughout).filter_map(|(leg, flows)| {
             let of = Subject::Flows { leg };
             Some(Finding { of, shift: Some(flows.apart?), word: Some(Word::More), cause: Some(Cause::Flow) })
         })

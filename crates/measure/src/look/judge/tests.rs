@@ -152,6 +152,24 @@ fn of_two_paths_no_other_cause_is_named(flows: usize) {
     assert!(flows == 1 || shown * 10 >= plain * 8, "{shown} of {plain}");
 }
 
+/// Each second a program stands still, and connections take turns of four rounds: each tenth round meets every other connection alone.
+#[test]
+fn what_meets_the_same_connections_now_and_then_is_no_path() {
+    let split = (0..200).filter(|seed| {
+        let (mut legs, bursts) = two_paths(*seed, 0.0, 0.5, 4);
+        let rng = &mut Rng::with_seed(*seed);
+        for timed in legs[2].exchanges.iter_mut().filter(|timed| timed.round % 10 == 0) {
+            // Rounds two apart are met too, by the wider half of the stops.
+            timed.rtt_ns = timed.rtt_ns.map(|rtt| Nanos(rtt.0 + rng.u64(5_000_000..100_000_000)));
+        }
+        for timed in legs[2].exchanges.iter_mut().filter(|timed| timed.flow % 4 == 2 && timed.round % 3 == 0) {
+            timed.rtt_ns = timed.rtt_ns.map(|rtt| Nanos(rtt.0 + rng.u64(1_000_000..20_000_000)));
+        }
+        judged(&legs, &bursts).findings.iter().any(|found| found.cause == Some(Cause::Flow))
+    });
+    assert!(split.count() <= 2);
+}
+
 #[test]
 fn one_path_is_not_taken_for_several() {
     let split = (0..1_000).filter(|seed| {
