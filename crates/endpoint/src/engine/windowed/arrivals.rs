@@ -211,6 +211,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
     #[inline]
     fn make_room(&mut self, turn: usize, now: Instant) {
         let lane = &mut self.lanes[turn];
+        lane.full = false;
         if self.scheduled && !self.open && self.volley.is_none() && lane.requests.waiting() >= self.window {
             let missed = lane.due.skip_to(now);
             self.recorder.ticks_missed(missed);

@@ -39,12 +39,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
                 } else {
                     None
                 };
-                let lane = &mut self.lanes[turn];
-                lane.full = !self.links[turn].has_room(lane.requests.waiting());
-                if lane.full {
-                    if self.open {
-                        self.hold(Held::Cap, *now);
-                    }
+                if self.is_full(turn, *now) {
                     break;
                 }
                 if self.held.is_some() {
@@ -57,6 +52,17 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
             }
         }
         Ok(false)
+    }
+
+    /// True where the peer takes no more at once of this lane: its next request waits, and in an open loop is noted as held back.
+    #[inline]
+    pub(super) fn is_full(&mut self, turn: usize, now: Instant) -> bool {
+        let lane = &mut self.lanes[turn];
+        lane.full = !self.links[turn].has_room(lane.requests.waiting());
+        if lane.full && self.open {
+            self.hold(Held::Cap, now);
+        }
+        self.lanes[turn].full
     }
 
     /// In an open loop of handshakes a connection makes one after the other: what is due meanwhile is held back by that, and by

@@ -28,7 +28,7 @@ pub(super) struct Lane<'a, W> {
     /// Requests that were recorded and answered in time.
     pub answered: u64,
     pub blocked: bool,
-    /// True where the peer takes no more at once.
+    /// True where the peer takes no more at once, as far as is known: until a request ends.
     pub full: bool,
     /// The ordinal behind the newest request that has its end: what was lost before it does not hold up those after it, where
     /// a gap bounds the wait.

@@ -79,6 +79,13 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
             return Ok(());
         }
         if let Some((_, turn)) = next.filter(|(due, _)| *due < limit) {
+            // One that finds no room is no departure any more: the next turn waits for a reply.
+            if self.is_full(turn, now) {
+                return Ok(());
+            }
+            if self.held.is_some() {
+                self.release(now);
+            }
             return self.send_next(turn, Some(until)).map(|_| ());
         }
         while now < until {

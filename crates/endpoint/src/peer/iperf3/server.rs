@@ -12,6 +12,7 @@ mod flows;
 pub mod settings;
 mod test;
 
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,7 +26,8 @@ use self::event::{Event, Observer};
 use self::flows::Flows;
 use self::settings::Settings;
 use crate::clock::Monotonic;
-use crate::error::{EndpointError, Step};
+use crate::error::{Cause, EndpointError, Step};
+use crate::serve::gate::Gate;
 use crate::serve::places::Places;
 use crate::serve::visits::{Visit, Visits};
 use crate::serve::{Hall, listen};
@@ -112,9 +114,8 @@ impl Shared {
 pub fn bind(settings: Settings, observer: Arc<dyn Observer>) -> Result<Server, EndpointError> {
     let (mut listeners, mut datagrams) = (Vec::new(), Vec::new());
     for address in &settings.listen {
-        let listener = listen::listener(*address, &settings.door.gate)?;
-        let bound = listener.local_addr().map_err(|cause| EndpointError::new(Step::Listen, *address, cause))?;
-        datagrams.push(flows::bind(bound.as_socket().unwrap_or(*address), &settings.door.gate)?);
+        let (listener, flows) = open(*address, &settings.door.gate)?;
+        datagrams.push(flows);
         listeners.push(listener);
     }
     let shared = Shared {
@@ -132,6 +133,27 @@ pub fn bind(settings: Settings, observer: Arc<dyn Observer>) -> Result<Server, E
         flows: Flows::default(),
     };
     Ok(Server { listeners, datagrams, shared: Arc::new(shared) })
+}
+
+/// The sockets of an address, of connections and of datagrams. A free port of TCP's may be taken in UDP: where the system chooses, another is
+/// tried.
+fn open(address: SocketAddr, gate: &Gate) -> Result<(Socket, Socket), EndpointError> {
+    let mut tries = if address.port() == 0 { 32 } else { 1 };
+    loop {
+        tries -= 1;
+        match open_once(address, gate) {
+            Err(EndpointError { cause: Cause::System(cause), .. })
+                if tries > 0 && cause.kind() == ErrorKind::AddrInUse => {}
+            ended => return ended,
+        }
+    }
+}
+
+fn open_once(address: SocketAddr, gate: &Gate) -> Result<(Socket, Socket), EndpointError> {
+    let listener = listen::listener(address, gate)?;
+    let bound = listener.local_addr().map_err(|cause| EndpointError::new(Step::Listen, address, cause))?;
+    let flows = flows::bind(bound.as_socket().unwrap_or(address), gate)?;
+    Ok((listener, flows))
 }
 
 impl Server {

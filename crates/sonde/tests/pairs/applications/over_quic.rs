@@ -67,20 +67,21 @@ fn caddy_is_asked_over_http_3() {
     assert_eq!((count(&record, "answered"), code), (20, Some(0)), "{}", brief(&record));
 }
 
-/// The handshake of QUIC is a phase; an earlier session is taken up again only where that was asked for.
+/// The handshake of QUIC is a phase; an earlier session is taken up again only where that was asked for. A ticket that comes behind the
+/// reply is lost with its connection, so not each needs to be.
 #[test]
 fn a_connection_for_each_request_has_its_handshake() {
     let signed = good();
     let Some(server) = caddy(&signed, "127.0.0.1") else { return };
     let (url, ca) = (format!("h3://127.0.0.1:{}/health", server.port), signed.text("ca.pem"));
     let words = [&url[..], "--crr", "--ca", &ca, "-c", "50", "--warm-up", "0"];
-    for (more, expected) in [(&[][..], 0), (&["--resume"][..], 50)] {
+    for (more, expected) in [(&[][..], 0..=0), (&["--resume"][..], 25..=50)] {
         let (record, code) = measured(&[&words, more].concat());
         assert_eq!((count(&record, "answered"), code), (50, Some(0)), "{}", brief(&record));
         let phases = phases(&record);
         let counts = ["connect", "wait", "receive"].map(|phase| phases[phase]["count"].as_u64());
         assert_eq!((counts, phases["tls"].is_null()), ([Some(50); 3], true), "{phases}");
-        assert_eq!(phases["resumed"], expected, "{phases}");
+        assert!(phases["resumed"].as_u64().is_some_and(|resumed| expected.contains(&resumed)), "{phases}");
         // A signature and its verification take longer than a request.
         assert!(phases["connect"]["min_ns"].as_u64() > phases["wait"]["min_ns"].as_u64(), "{phases}");
     }
