@@ -104,8 +104,11 @@ impl Settings {
         let mut settings = Self { question, words: Vec::new(), places: Vec::new() };
         for (text, number) in intervals {
             let mut words = point::put(&axis, base, text)?;
-            if stamps {
-                words.say("--stamps", None);
+            let mut stamped = words.clone();
+            stamped.say("--stamps", None);
+            // A program that is asked in its own protocol has no word for it.
+            if stamps && stamped.method().is_ok() {
+                words = stamped;
             }
             let (of, value) = ("rtt".to_owned(), text.clone());
             settings.add(words, Place::Point { series: 0, of, value, number: Some(number.0 as f64) });
@@ -175,6 +178,16 @@ mod tests {
     fn settings(options: &str, cpus: u32) -> Settings {
         let base = base_of(options).unwrap();
         Settings::of(&base, &intervals(None, &base).unwrap(), true, cpus).unwrap()
+    }
+
+    /// It has no time breakdown, and every setting is a method all the same.
+    #[test]
+    fn a_program_is_asked_in_its_own_protocol() {
+        let base = base(Some(&"redis://127.0.0.1".to_owned()), &["--force".to_owned()]).unwrap();
+        let settings = Settings::of(&base, &intervals(None, &base).unwrap(), true, 0).unwrap();
+        let is_sound =
+            |words: &Words| words.method().is_ok() && words.options.iter().all(|said| said.name != "--stamps");
+        assert!(settings.words.len() > 8 && settings.words.iter().all(is_sound));
     }
 
     #[test]
