@@ -246,7 +246,8 @@ impl<'a> Place<'a> {
         let at = |name: &str| folder.path().join(name).display().to_string();
         let as_user = |name: &str, words: &[&str]| {
             let mut command = self.as_user(name, words);
-            command.current_dir(folder.path());
+            // One that starts removes the temporary tables of all who share its folder for them.
+            command.current_dir(folder.path()).env("TMPDIR", folder.path());
             command
         };
         let data = format!("--datadir={}", at("data"));
