@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 CARGO ?= cargo
 
-.PHONY: all build dist packages-tried reproducible test bench fuzz docs site transcripts planted noticing churn strangers stories faults store agents image install coverage mutants clean help
+.PHONY: all build dist drivers packages-tried reproducible test bench fuzz docs site transcripts planted noticing churn strangers stories faults store agents image install coverage mutants clean help
 
 all: build ## the same as build
 
@@ -17,6 +17,9 @@ dist: ## what is handed out, in dist/: static program in an archive, deb, rpm, P
 
 packages-tried: ## deb, rpm and wheel of dist/ installed in clean roots, used for rtt and serve, removed (minutes, as root, with network)
 	make/packages-tried
+
+drivers: ## programs of others that call netperf, iperf3, iperf, ping, fping and mtr, run over sonde under those names: the table of docs/drivers.md (minutes, with network; see make/drivers)
+	make/drivers
 
 reproducible: ## whether two builds of the last commit, in two folders, are the same octets (takes two builds)
 	make/reproducible

@@ -34,7 +34,8 @@ impl CLoops {
 
     /// Requests a second of `ask`, to the program at `port`.
     pub fn asked(&self, program: Program, port: u16, priority: Priority) -> Result<f64> {
-        let words = format!("{RECORDED_S} {port} {CLIENT_CPU} {}", program.request(port));
+        let request = program.request(port).context("no C loop asks that")?;
+        let words = format!("{RECORDED_S} {port} {CLIENT_CPU} {request}");
         figure(&self.call("ask", &words).run(priority)?, "trans/s=")
     }
 

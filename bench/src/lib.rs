@@ -6,6 +6,7 @@
 pub mod asked;
 pub mod c_loop;
 pub mod callgrind;
+pub mod generator;
 pub mod hping3;
 pub mod iperf3;
 pub mod ladder;

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::asked::Program;
+use crate::generator::Generator;
 use crate::verdict::Target;
 
 /// What carries a row's exchanges.
@@ -307,8 +308,13 @@ pub enum Subject {
         /// Which.
         program: Program,
     },
-    /// The same of Redis, ours and redis-benchmark's.
-    AskedByItsOwn,
+    /// Requests a second to a program at work, ours and those of the generator that is known for its protocol.
+    Generated {
+        /// Whose.
+        by: Generator,
+        /// Over so many connections of each.
+        connections: u32,
+    },
     /// One-way UDP messages a second that arrive, ours and the C loop's, as fast as they go.
     Flood {
         /// Whether they go in segments.
@@ -417,7 +423,7 @@ impl Subject {
             Self::PingFlood { .. } => section("ICMP round trips/s", "sonde", "other", "ratio", 0),
             Self::PingSlip { .. } => section("p90 gap error, us", "sonde", "other", "ratio", 1),
             Self::Asked { .. } => section("programs, requests/s", "sonde", "C loop", "ratio", 0),
-            Self::AskedByItsOwn => section("Redis, pings/s", "sonde", "redis-benchmark", "ratio", 0),
+            Self::Generated { .. } => section("generators, requests/s", "sonde", "other", "ratio", 0),
             Self::Flood { .. } => section("messages/s one way", "sonde", "C loop", "ratio", 0),
         }
     }
@@ -439,11 +445,14 @@ pub enum Family {
     Hping3,
     /// iputils' ping and fping.
     Ping,
+    /// The known generators of the protocols of programs at work.
+    Generators,
 }
 
 impl Family {
     /// All of them, in the order in which they are run.
-    pub const ALL: [Self; 6] = [Self::Loops, Self::Netperf, Self::Sockperf, Self::Iperf3, Self::Ping, Self::Hping3];
+    pub const ALL: [Self; 7] =
+        [Self::Loops, Self::Netperf, Self::Sockperf, Self::Iperf3, Self::Ping, Self::Hping3, Self::Generators];
 
     /// As it is asked for, and as the files of its results end.
     pub fn word(self) -> &'static str {
@@ -454,6 +463,7 @@ impl Family {
             Self::Iperf3 => "iperf3",
             Self::Hping3 => "hping3",
             Self::Ping => "ping",
+            Self::Generators => "generators",
         }
     }
 
@@ -466,6 +476,7 @@ impl Family {
             Self::Iperf3 => iperf3(),
             Self::Hping3 => hping3(),
             Self::Ping => ping(),
+            Self::Generators => generators(),
         };
         std::iter::once(check()).chain(rows).collect()
     }
@@ -511,10 +522,9 @@ fn loops() -> Vec<Row> {
     for (name, every_us) in [("slip-100us", 100), ("slip-1ms", 1_000), ("slip-10ms", 10_000)] {
         rows.push(row(name.to_owned(), Subject::Slip { every_us }, Target::DifferenceAtMost(0.2)));
     }
-    for program in Program::ALL {
+    for program in Program::LOOPED {
         rows.push(row(format!("asked-{}", program.word()), Subject::Asked { program }, Target::RatioAtLeast(0.95)));
     }
-    rows.push(row("redis-benchmark".to_owned(), Subject::AskedByItsOwn, Target::RatioAtLeast(1.0)));
     for carrier in [Tcp, Udp] {
         rows.push(row(format!("idle-{}", carrier.word()), Subject::Idle { carrier }, Target::None));
     }
@@ -547,6 +557,18 @@ fn ping() -> Vec<Row> {
     }
     rows
 }
+
+/// The rows against the known generators of programs at work: one connection, and as many as a small pool has.
+fn generators() -> Vec<Row> {
+    let row = |(by, connections): (Generator, u32)| {
+        let name = if connections == 1 { by.word().to_owned() } else { format!("{}-{connections}", by.word()) };
+        Row { name, subject: Subject::Generated { by, connections }, target: Target::RatioAtLeast(1.0) }
+    };
+    Generator::ALL.into_iter().flat_map(|by| [(by, 1), (by, POOL)]).map(row).collect()
+}
+
+/// Connections of the rows that have several.
+const POOL: u32 = 8;
 
 /// How many times iperf3's best received rate ours must be where segments leave and come in one call.
 pub const STREAM_OFFLOAD: f64 = 10.0;

@@ -59,15 +59,32 @@ impl Sonde {
         number(&record, "/outcome/answered_per_s")
     }
 
-    /// Requests a second to the program at `port`, one at a time.
+    /// Requests a second to the program at `port`, one at a time, by the octets that the C loop sends.
     pub fn asked(&self, program: Program, port: u16, priority: Priority) -> Result<f64> {
-        let url = program.url(port);
-        let words = format!("rtt {url} --force --cpu {CLIENT_CPU} -t {RECORDED_S} --warm-up {WARM_UP} --json");
-        let printed = Call::new(&self.program, &words).run(priority)?;
-        let record = serde_json::from_str(&printed).context("sonde printed no JSON")?;
+        let record = self.record_of(program, port, 1, priority)?;
         let (sent, asked) = (number(&record, "/method/request_bytes")?, program.request_length(port));
-        ensure!(sent == asked as f64, "sonde asks {url} by {sent} octets, the C loop by {asked}");
+        let url = program.url(port);
+        ensure!(
+            asked.is_some_and(|asked| sent == asked as f64),
+            "sonde asks {url} by {sent} octets, the C loop by {asked:?}"
+        );
         number(&record, "/outcome/answered_per_s")
+    }
+
+    /// The same over so many connections of one thread, whatever the octets.
+    pub fn pooled(&self, program: Program, port: u16, connections: u32, priority: Priority) -> Result<f64> {
+        let record = self.record_of(program, port, connections, priority)?;
+        let refused = number(&record, "/outcome/counts/refused")?;
+        ensure!(refused == 0.0, "{} refused {refused} requests", program.url(port));
+        number(&record, "/outcome/answered_per_s")
+    }
+
+    fn record_of(&self, program: Program, port: u16, connections: u32, priority: Priority) -> Result<Value> {
+        let (url, more) = (program.url(port), program.words()?);
+        let how = format!("--connections {connections} --threads 1 --cpu {CLIENT_CPU}");
+        let words = format!("rtt {url} --force {how} -t {RECORDED_S} --warm-up {WARM_UP} --json {more}");
+        let printed = Call::new(&self.program, &words).run(priority)?;
+        serde_json::from_str(&printed).context("sonde printed no JSON")
     }
 
     /// p99 of the slip of an open loop over UDP with hybrid pacing, microseconds.

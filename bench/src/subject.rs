@@ -14,7 +14,6 @@ use lab::namespace;
 use serde::Serialize;
 use testbed::port;
 
-use crate::asked::{self, Program};
 use crate::c_loop::CLoops;
 use crate::callgrind::{self, Part, Profile};
 use crate::hping3::Hping3;
@@ -159,10 +158,13 @@ impl Bench {
                 || program.asked(priority, |port| sonde.asked(program, port, priority)),
                 || program.asked(priority, |port| c.asked(program, port, priority)),
             ),
-            Subject::AskedByItsOwn => self.alternate(
-                || Program::Redis.asked(priority, |port| sonde.asked(Program::Redis, port, priority)),
-                || Program::Redis.asked(priority, |port| asked::benchmark(port, priority)),
-            ),
+            Subject::Generated { by, connections } => {
+                let program = by.asks();
+                self.alternate(
+                    || program.asked(priority, |port| sonde.pooled(program, port, connections, priority)),
+                    || program.asked(priority, |port| by.rate(port, connections, priority)),
+                )
+            }
             Subject::Memory { feed } => one(self.memory(feed, REMEMBERED.1)?, self.memory(feed, REMEMBERED.0)?),
         }
     }

@@ -7,15 +7,18 @@ pub mod cells;
 mod clock_steps;
 pub mod foresight;
 pub mod host;
+mod incidents;
 pub mod keeper;
 pub mod mesh;
 pub mod pending;
 pub mod picture;
+mod planned;
 pub mod reference;
+mod shown;
 pub mod state;
 pub mod switchboard;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -24,24 +27,24 @@ use std::time::Duration;
 use anyhow::Result;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use logbook::monitor::plan::{MonitorPlan, Target};
-use logbook::monitor::talk::{Assignment, Beat, Order, Over, Told, VERSION};
-use measure::lookout::incident::{Change, Ending, Incident};
-use measure::lookout::{Lookout, Mesh, Settings};
+use logbook::monitor::plan::MonitorPlan;
+use logbook::monitor::talk::{Beat, Order, Over, Told, VERSION};
+use measure::lookout::incident::Incident;
+use measure::lookout::{Lookout, Mesh};
 use uuid::Uuid;
 
 use self::cells::Live;
 use self::host::Host;
 use self::keeper::{Beside, Keeper, Kept};
 use self::pending::{Pending, Taken};
-use self::picture::{CellNow, HostNow, IncidentNow, MarkNow, Picture};
+use self::picture::IncidentNow;
+pub use self::planned::{epoch, told};
+use self::planned::{key, retention, settings};
 use self::state::State;
 use self::switchboard::{Heard, Switchboard};
 use crate::discovery::PlanReader;
-use crate::incident::{ending, is_accepted, is_meant, kind, label, numbered, sentence};
 use crate::serve::board::Board;
-use crate::store::{self, Baseline, Cell, KeptSilence, Store};
-use crate::telling::outbox::Note;
+use crate::store::{self, Cell, KeptSilence, Store};
 use crate::telling::{Fault, Telling};
 
 /// After a second's end, how long its agents have to tell it before it is judged, beside the timeout, seconds.
@@ -449,117 +452,6 @@ impl Centre {
         self.switchboard.say(line, format!("{text}\n"));
     }
 
-    fn assign(&self, at: usize) {
-        let Some(line) = self.hosts[at].line else { return };
-        let (cells, programs) = mesh::tasks_apart(&self.plan, &self.mesh, at as u32);
-        let assignment = Assignment {
-            revision: self.revision,
-            host: self.plan.hosts[at].name.clone(),
-            port: Some(self.plan.measure.port),
-            key: Some(self.tools.key.clone()),
-            timeout_ns: self.plan.measure.timeout,
-            cells,
-            programs,
-        };
-        self.order(line, &Order::Assign(assignment));
-    }
-
-    /// The cells are others now: those that stay keep what is known of them, and all agents hear.
-    fn redraw(&mut self) {
-        let mesh = mesh::mesh(&self.plan, self.state.seed, self.epoch);
-        if mesh == self.mesh {
-            return;
-        }
-        let known: HashMap<_, _> =
-            self.mesh.cells.iter().enumerate().map(|(at, cell)| (key(&self.mesh, cell), at)).collect();
-        let live =
-            mesh.cells.iter().map(|cell| known.get(&key(&mesh, cell)).map(|at| std::mem::take(&mut self.live[*at])));
-        self.live = live.map(Option::unwrap_or_default).collect();
-        self.mesh = mesh;
-        let settings = settings(&self.plan, &self.mesh);
-        let none = Lookout::new(settings, Mesh::default());
-        self.lookout = std::mem::replace(&mut self.lookout, none).over(settings, self.mesh.clone());
-        self.revision += 1;
-        self.has_news = true;
-        self.settle_in();
-        self.end_unwatched(now());
-        (0..self.hosts.len()).for_each(|at| self.assign(at));
-    }
-
-    /// Makes room for what is known of each cell of the mesh.
-    fn settle_in(&mut self) {
-        self.live.resize_with(self.mesh.cells.len(), Live::default);
-        self.ids = self.mesh.hosts.iter().zip(0..).map(|(host, id)| (host.name.clone(), id)).collect();
-    }
-
-    /// The cell of the mesh, whose cells are in order, by which a host asks another.
-    fn cell(&self, from: u32, to: &str, over: Over) -> Option<u32> {
-        let wanted = (from, *self.ids.get(to)?, over.name());
-        let cells = &self.mesh.cells;
-        Some(cells.binary_search_by(|cell| (cell.from, cell.to, cell.over.as_str()).cmp(&wanted)).ok()? as u32)
-    }
-
-    /// Ends incidents whose cells are all gone from the plan: nobody would ever tell that they are over.
-    fn end_unwatched(&mut self, now: u64) {
-        let watched: BTreeSet<u64> = self.lookout.open().map(|incident| incident.id).collect();
-        let ended = self.incidents.values().filter(|incident| !watched.contains(&incident.id));
-        for incident in ended.cloned().collect::<Vec<_>>() {
-            self.change(&Change::Ended { incident, at: now, ending: Ending::Unwatched }, now);
-        }
-    }
-
-    fn reload(&mut self) {
-        let plan = match self.tools.plan.read(false) {
-            Ok(plan) if plan == self.plan => return,
-            Ok(plan) => plan,
-            Err(error) => return self.say(&format!("the plan that is in force stays: {error:#}")),
-        };
-        let now = now();
-        let mut old: BTreeMap<String, (logbook::host::Host, Host)> = BTreeMap::new();
-        for (host, known) in self.plan.hosts.iter().zip(self.hosts.drain(..)) {
-            old.insert(host.name.clone(), (host.clone(), known));
-        }
-        self.hosts = plan
-            .hosts
-            .iter()
-            .enumerate()
-            .map(|(at, host)| match old.remove(&host.name) {
-                Some((before, mut known)) if before == *host => {
-                    known.id = at as u32;
-                    known
-                }
-                _ => Host::new(at as u32, now),
-            })
-            .collect();
-        let lines: HashMap<u64, usize> =
-            self.hosts.iter().enumerate().filter_map(|(at, host)| Some((host.line?, at))).collect();
-        // Agents of hosts that are gone go on with nothing to measure, until they are removed.
-        for (_, gone) in old.into_values() {
-            if let Some(line) = gone.line {
-                self.order(
-                    line,
-                    &Order::Assign(Assignment {
-                        revision: self.revision + 1,
-                        host: String::new(),
-                        port: None,
-                        key: None,
-                        timeout_ns: plan.measure.timeout,
-                        cells: Vec::new(),
-                        programs: Vec::new(),
-                    }),
-                );
-                self.switchboard.hang_up(line);
-            }
-        }
-        self.lines = lines;
-        self.plan = plan;
-        self.epoch = epoch(&self.plan, now);
-        self.mesh.cells.clear();
-        self.live.clear();
-        self.redraw();
-        self.say(&format!("the plan changed: {}", told(&self.plan, &self.mesh)));
-    }
-
     fn kept(&mut self, kept: Kept) {
         match kept {
             Kept::Parts(upto, parts) => {
@@ -609,127 +501,6 @@ impl Centre {
         }
     }
 
-    /// Ends incidents in whose time something was accepted as how things should be.
-    fn accept(&mut self, baselines: &[Baseline], now: u64) {
-        let is_accepted = |incident: &&Incident| {
-            let id = self.state.uuid(incident.id);
-            baselines.iter().any(|baseline| is_accepted(incident, id, baseline, now))
-        };
-        let accepted: Vec<u64> = self.incidents.values().filter(is_accepted).map(|incident| incident.id).collect();
-        for change in accepted.into_iter().flat_map(|id| self.lookout.accept(id, now)).collect::<Vec<_>>() {
-            self.change(&change, now);
-        }
-    }
-
-    fn change(&mut self, change: &Change, now: u64) {
-        self.has_news = true;
-        let incident = change.incident();
-        let ended = match change {
-            Change::Ended { at, ending: why, .. } => {
-                self.incidents.remove(&incident.id);
-                self.past.push_front(self.shown(incident, Some(*at)));
-                self.past.truncate(PAST);
-                self.say(&format!("over: {} ({})", numbered(incident, &self.zone), ending(*why)));
-                Some(*at)
-            }
-            Change::Began { .. } => {
-                self.incidents.insert(incident.id, incident.clone());
-                self.say(&numbered(incident, &self.zone));
-                None
-            }
-            Change::Changed { .. } => {
-                self.incidents.insert(incident.id, incident.clone());
-                None
-            }
-        };
-        self.note(incident, ended, now);
-    }
-
-    /// Until when an incident is told to nobody, and why, where a silence is about it now: the one that ends last.
-    fn silent(&self, incident: &Incident, now: u64) -> Option<Silent> {
-        let all = self.plan.silence.iter().chain(self.silences.iter().map(|asked| &asked.silence));
-        let on = all.filter(|silence| silence.is_on(now) && is_meant(incident, silence));
-        let last = on.max_by_key(|silence| silence.until)?;
-        Some(Silent { until: last.until, why: last.why.clone() })
-    }
-
-    /// Receivers hear where a silence began or ended, or was taken back, of what goes on.
-    fn judge_silences(&mut self, now: u64) {
-        let known = |incident: &Incident| self.silent.get(&incident.id);
-        let changed = self.incidents.values().filter(|each| self.silent(each, now).as_ref() != known(each));
-        for incident in changed.cloned().collect::<Vec<_>>() {
-            self.note(&incident, None, now);
-        }
-    }
-
-    /// Has receivers told of an incident as it is, silent or not, and the store keep it so.
-    fn note(&mut self, incident: &Incident, ended: Option<u64>, now: u64) {
-        let silent = self.silent(incident, now);
-        let silent_until = silent.as_ref().map(|silent| silent.until);
-        match silent.filter(|_| ended.is_none()) {
-            Some(silent) => self.silent.insert(incident.id, silent),
-            None => self.silent.remove(&incident.id),
-        };
-        self.telling.note(&Note { incident: incident.clone(), ended, silent_until });
-        self.unkept.push(store::Incident {
-            id: self.state.uuid(incident.id),
-            kind: kind(incident.kind).to_owned(),
-            hosts: crate::incident::hosts(&incident.scope),
-            onset: incident.onset.earliest,
-            begun: incident.noticed.min(now),
-            ended,
-            silent_until,
-            told: serde_json::to_value(incident).expect("our types have string keys alone"),
-        });
-    }
-
-    fn shown(&self, incident: &Incident, ended: Option<u64>) -> IncidentNow {
-        let silent = self.silent.get(&incident.id);
-        IncidentNow {
-            id: incident.id,
-            text: sentence(incident, &self.zone),
-            kind: kind(incident.kind).to_owned(),
-            scope: label(&incident.scope),
-            onset_from: incident.onset.earliest,
-            onset_to: incident.onset.latest,
-            found: incident.noticed,
-            ended,
-            cells: incident.affected,
-            silent_until: silent.map(|silent| silent.until),
-            silent_why: silent.and_then(|silent| silent.why.clone()),
-        }
-    }
-
-    fn picture(&self, now: u64) -> Picture {
-        let agents = self.hosts.iter().map(|host| Some(host.agent.clone())).chain(std::iter::repeat(None));
-        let hosts = self.mesh.hosts.iter().zip(agents);
-        let scheme = |target: &Target| Some(target.url.as_ref()?.split_once("://")?.0.to_ascii_lowercase());
-        let schemes = self.hosts.iter().map(|_| None).chain(self.plan.targets.iter().map(scheme));
-        // Of a thousand hosts it has megabytes, each second: no room is made that stays empty.
-        let mut cells = Vec::with_capacity(self.live.len());
-        cells.extend(self.mesh.cells.iter().zip(&self.live).filter_map(|(cell, live)| cell_now(cell, live, now)));
-        Picture {
-            at: now,
-            name: self.plan.name.clone(),
-            every_ns: self.plan.measure.every,
-            hosts: hosts
-                .zip(schemes)
-                .map(|((host, agent), scheme)| HostNow {
-                    name: host.name.clone(),
-                    zone: host.zone.clone(),
-                    agent,
-                    scheme,
-                })
-                .collect(),
-            cells,
-            incidents: self.incidents.values().rev().map(|incident| self.shown(incident, None)).collect(),
-            past: self.past.iter().cloned().collect(),
-            marks: self.marks.iter().rev().map(|mark| MarkNow { at: mark.at, text: mark.text.clone() }).collect(),
-            store_fault: self.store_fault.clone(),
-            collector: self.board.collector(),
-        }
-    }
-
     fn keep_state(&mut self) -> Result<()> {
         self.state.revision = self.revision;
         self.state.incidents = self.incidents.values().cloned().collect();
@@ -762,55 +533,6 @@ impl Centre {
         let at = Timestamp::now().to_zoned(self.zone.clone());
         (self.tools.say)(&format!("{} {text}", at.strftime("%H:%M:%S")));
     }
-}
-
-/// What a plan measures, in a few words.
-pub fn told(plan: &MonitorPlan, mesh: &Mesh) -> String {
-    let targets = if plan.targets.is_empty() { String::new() } else { format!(" and {} targets", plan.targets.len()) };
-    let rate = mesh.cells.len() as f64 * 1e9 / plan.measure.every.0 as f64;
-    format!("{} hosts{targets}, {} cells, {rate:.0} requests a second in all", plan.hosts.len(), mesh.cells.len())
-}
-
-/// The epoch at second `now`.
-pub fn epoch(plan: &MonitorPlan, now: u64) -> u64 {
-    now / mesh::topology(plan.measure.pairs).epoch_seconds(plan.hosts.len())
-}
-
-fn key(mesh: &Mesh, cell: &measure::lookout::Cell) -> (String, String, String) {
-    let name = |at: u32| mesh.hosts[at as usize].name.clone();
-    (name(cell.from), name(cell.to), cell.over.clone())
-}
-
-/// The plan's rate of false alarms, as the lookout counts it.
-fn settings(plan: &MonitorPlan, mesh: &Mesh) -> Settings {
-    let cell_days = mesh.cells.len() as f64 * WEEK / plan.notice.false_alarms_a_week;
-    Settings { cell_days: cell_days.max(1.0), settle: plan.measure.timeout.0.div_ceil(1_000_000_000) + WAY }
-}
-
-fn retention(plan: &MonitorPlan) -> store::Retention {
-    let days = |count: u32| u64::from(count) * 86_400;
-    store::Retention {
-        minutes: Some(days(plan.keep.minutes_days)),
-        hours: Some(days(plan.keep.hours_days)),
-        days: plan.keep.days_days.map(days),
-    }
-}
-
-fn cell_now(cell: &measure::lookout::Cell, live: &Live, now: u64) -> Option<CellNow> {
-    let over = Over::named(&cell.over)?;
-    let last = live.last.as_ref();
-    Some(CellNow {
-        from: cell.from,
-        to: cell.to,
-        over,
-        state: live.state(now),
-        p50_ns: last.and_then(|last| last.p50),
-        p99_ns: last.and_then(|last| last.p99),
-        sent: last.map_or(0, |last| last.sent),
-        lost: last.map_or(0, |last| last.lost),
-        usual_ns: live.usual,
-        probe: live.probe.clone().filter(|_| live.is_told(now)),
-    })
 }
 
 /// Seconds since 1970.

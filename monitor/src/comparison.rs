@@ -8,6 +8,7 @@
 use std::ops::Range;
 
 use measure::comparison::{Compared, Design, Runs, Word, compare};
+use measure::span::Span;
 use measure::statistics::correlation::effective;
 
 use crate::breakdown::Part;
@@ -85,6 +86,12 @@ impl Sides {
     fn runs(&self, of: impl Fn(&Range<u64>) -> Option<f64>) -> Runs {
         Runs { first: self.before.iter().map(&of).collect(), second: self.after.iter().map(&of).collect() }
     }
+
+    /// The distribution of each stretch.
+    fn spans(&self, history: &History) -> [Vec<Span>; 2] {
+        [&self.before, &self.after]
+            .map(|stretches| stretches.iter().map(|of| history.between(of.start, of.end)).collect())
+    }
 }
 
 /// What the mark at second `mark` parts, where seconds before `now` are known to the end.
@@ -93,9 +100,13 @@ pub fn parted(history: &History, mark: u64, now: u64, q: f64) -> Parted {
         Ok(sides) => sides,
         Err(why) => return why,
     };
-    let spans = |of: &Range<u64>| history.between(of.start, of.end);
-    let latency = sides.runs(|of| spans(of).times.quantile(q).map(|nanos| nanos as f64));
-    let loss = sides.runs(|of| spans(of).lost_share());
+    let [before, after] = sides.spans(history);
+    let runs = |of: &dyn Fn(&Span) -> Option<f64>| Runs {
+        first: before.iter().map(of).collect(),
+        second: after.iter().map(of).collect(),
+    };
+    let latency = runs(&|span| span.times.quantile(q).map(|nanos| nanos as f64));
+    let loss = runs(&Span::lost_share);
     let mut compared = compare(&[latency, loss], Design::Apart).into_iter();
     match (compared.next(), compared.next()) {
         (Some(latency), Some(loss)) => Parted::Told(Box::new(Judged { latency, loss })),
@@ -133,7 +144,6 @@ fn resemblance(history: &History, from: u64, to: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use measure::event::Counts;
-    use measure::span::Span;
     use measure::unit::Nanos;
 
     use test_case::test_case;
@@ -141,12 +151,18 @@ mod tests {
     use super::*;
     use measure::span::Distribution;
 
-    /// Ten requests a second of about `level` ns, of which `lost` are lost.
+    /// Ten requests a second of about `level` ns, of which `lost` are lost: in buckets of three digits, as seconds come.
     fn second(rng: &mut fastrand::Rng, level: f64, lost: u64) -> Span {
         let mut times = Distribution::default();
-        (0..10 - lost).for_each(|_| times.put((level * (1.0 + 0.2 * rng.f64())) as u64, 1));
+        (0..10 - lost).for_each(|_| times.put(bucket((level * (1.0 + 0.2 * rng.f64())) as u64), 1));
         let counts = Counts { scheduled: 10, answered: 10 - lost, lost, ..Counts::default() };
         Span { counts, max: times.quantile(1.0).map(Nanos), times, ..Span::default() }
+    }
+
+    /// The middle of the bucket of three digits, whose leading bits are 11.
+    fn bucket(nanos: u64) -> u64 {
+        let shift = (u64::BITS - nanos.leading_zeros()).saturating_sub(11);
+        ((nanos >> shift) << shift) + ((1 << shift) >> 1)
     }
 
     /// Nearly normal: the sum of twelve.

@@ -4,3 +4,4 @@ pub mod board;
 pub mod http;
 pub mod metrics;
 pub mod past;
+mod places;

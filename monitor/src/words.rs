@@ -141,8 +141,9 @@ pub fn time_went(row: &Row, view: &View) -> Vec<String> {
     let timed = |part: Part| Some((part, row.breakdown.median(part, from, to)?));
     let mut parts: Vec<(Part, f64)> = Part::ALL.into_iter().filter_map(timed).collect();
     parts.sort_by(|(_, one), (_, other)| other.total_cmp(one));
-    let told =
-        |(part, time): &(Part, f64)| Some(format!("{} {}", part_name(*part, "peer"), report::number::time(*time)?));
+    let told = |(part, time): &(Part, f64)| {
+        Some(format!("{} {}", part_name(*part, "peer"), report::number::short_time(*time)?))
+    };
     parts.iter().filter_map(told).collect()
 }
 

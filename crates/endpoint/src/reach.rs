@@ -10,6 +10,7 @@
 pub(crate) mod datagram;
 pub(crate) mod echo;
 pub(crate) mod mtu;
+mod secure;
 pub(crate) mod seen;
 mod service;
 mod tcp;
@@ -21,10 +22,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use measure::reach::mtu::MtuFinding;
-use measure::reach::{AddressReach, LookedUp, Lookup, MtuBy, PortFinding, Reach, Seen, Service, Transport, Verdict};
+use measure::reach::{AddressReach, LookedUp, Lookup, PortFinding, Reach, Seen, Service, Transport, Verdict};
 use measure::unit::Nanos;
 use protocol::inquiry::{ALSO_USUAL, usual_port};
+use protocol::tls::Terms;
 
 use crate::clock::Monotonic;
 use crate::environment::way::Way;
@@ -53,6 +54,8 @@ pub struct Plan {
     pub services: bool,
     /// The host as the user named it, for programs that are told whom they are asked for.
     pub host: String,
+    /// The terms of TLS with a server of HTTP; absent: what is behind TLS is not asked for.
+    pub tls: Option<Terms>,
 }
 
 /// A port to ask.
@@ -237,23 +240,22 @@ fn ask(address: SocketAddr, plan: &Plan, path: Path, stop: &Stop, heard: &(dyn F
         PortFinding { transport: port.transport, port: port.number, verdict, seen, service }
     };
     let ports = plan.ports.iter().zip(std::mem::take(&mut seen.ports)).map(finding).collect();
-    let AllSeen { echo, mtu, mtu_by, .. } = seen;
-    AddressReach { address: shown(address), route, no_route, echo, mtu, mtu_by, ports }
+    let AllSeen { echo, sizes: mtu::Sizes { there, by, back }, .. } = seen;
+    AddressReach { address: shown(address), route, no_route, echo, mtu: there, mtu_by: by, mtu_back_bytes: back, ports }
 }
 
 /// What all probes of one address met with; ports in the plan's order.
 struct AllSeen {
     echo: Seen,
-    mtu: MtuFinding,
-    mtu_by: Option<MtuBy>,
+    sizes: mtu::Sizes,
     ports: Vec<(Seen, Option<measure::reach::ServiceFinding>)>,
 }
 
 impl AllSeen {
     fn nothing(ports: usize, why: &str) -> Self {
         let unasked = || Seen::NotAsked { why: why.to_owned() };
-        let mtu = MtuFinding::NotFound { why: why.to_owned() };
-        Self { echo: unasked(), mtu, mtu_by: None, ports: (0..ports).map(|_| (unasked(), None)).collect() }
+        let ports = (0..ports).map(|_| (unasked(), None)).collect();
+        Self { echo: unasked(), sizes: mtu::Sizes::not_found(why), ports }
     }
 }
 
@@ -295,16 +297,13 @@ impl Asking<'_> {
     fn carry_out(&self, job: Option<usize>, all: &Mutex<AllSeen>) {
         let Self { address, plan, stop, heard, .. } = *self;
         let Some((number, port)) = job.map(|number| (number, &plan.ports[number])) else {
-            let (echo, mtu, by) = match self.path {
+            let (echo, sizes) = match self.path {
                 Path::Searched => mtu::path(address, self.mtu, plan, stop),
-                Path::Left => {
-                    let left = MtuFinding::NotFound { why: "nobody asked for it".to_owned() };
-                    (mtu::echo(address, plan, stop), left, None)
-                }
+                Path::Left => (mtu::echo(address, plan, stop), mtu::Sizes::not_found("nobody asked for it")),
             };
             heard(Heard::Echo(&echo));
             let mut all = lock(all);
-            (all.echo, all.mtu, all.mtu_by) = (echo, mtu, by);
+            (all.echo, all.sizes) = (echo, sizes);
             return;
         };
         let to = scoped(SocketAddr::new(address.ip(), port.number), address);
@@ -341,12 +340,21 @@ mod tests {
     use std::net::{TcpListener, UdpSocket};
 
     use measure::reach::ServiceFinding;
+    use measure::reach::mtu::MtuFinding;
     use test_case::test_case;
 
     use super::*;
 
     fn plan(ports: Vec<Port>) -> Plan {
-        Plan { family: Family::Any, ports, timeout: Nanos::secs(20), tries: 1, services: true, host: "db1".into() }
+        Plan {
+            family: Family::Any,
+            ports,
+            timeout: Nanos::secs(20),
+            tries: 1,
+            services: true,
+            host: "db1".into(),
+            tls: None,
+        }
     }
 
     fn port(transport: Transport, number: u16, services: &[Service]) -> Port {
@@ -404,6 +412,24 @@ mod tests {
         assert!(matches!(address.ports[1].seen, Seen::Reset { .. }));
         assert!(matches!(address.ports[3].seen, Seen::Error { by: measure::reach::Reporter::Host, .. }));
         assert_eq!((found.lookup.by, found.lookup.took_ns), (LookedUp::Given, None));
+    }
+
+    #[test]
+    fn a_program_that_resets_what_it_accepted_is_told_as_that() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let open = listener.local_addr().unwrap();
+        let server = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let _ = stream.read(&mut [0; 64]).unwrap();
+            // Without waiting for what is still to be sent: a reset in place of an end.
+            socket2::SockRef::from(&stream).set_linger(Some(std::time::Duration::ZERO)).unwrap();
+        });
+        let ports = vec![port(Transport::Tcp, open.port(), &[Service::Echo])];
+        let found = check("127.0.0.1", &plan(ports), &Stop::default(), |_| {}).unwrap();
+        server.join().unwrap();
+        let port = &found.addresses[0].ports[0];
+        assert_eq!(port.verdict, Verdict::Open);
+        assert_eq!(port.service, Some(ServiceFinding::Reset { asked: vec![Service::Echo] }));
     }
 
     #[test]

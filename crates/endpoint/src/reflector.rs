@@ -35,6 +35,7 @@ use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use crate::clock::Monotonic;
 use crate::error::{EndpointError, Step};
+use crate::link::bulk::make_spare;
 use crate::serve::book::Book;
 use crate::serve::gate::Gate;
 use crate::serve::places::Places;
@@ -161,8 +162,24 @@ impl Shared {
     }
 }
 
+/// Runs `measure` with the address of a reflector of this process, which ends behind it.
+pub fn beside<T>(program: &str, measure: impl FnOnce(SocketAddr) -> T) -> Result<T, EndpointError> {
+    let reflector = bind(Settings::loopback(program))?;
+    let address = reflector.addresses()[0];
+    let stop = Stop::default();
+    thread::scope(|scope| {
+        let running = scope.spawn(|| reflector.run(&stop));
+        let measured = measure(address);
+        stop.request();
+        running.thread().unpark();
+        drop(running.join());
+        Ok(measured)
+    })
+}
+
 /// Binds all sockets of a reflector; nothing is answered before [`Reflector::run`].
 pub fn bind(settings: Settings) -> Result<Reflector, EndpointError> {
+    make_spare();
     let doors = settings.listen.iter().map(|address| Door::open(*address)).collect::<Result<_, _>>()?;
     let mut settings = settings;
     settings.behaviour.rate = settings.behaviour.rate.or(settings.limits.rate_per_flow);

@@ -9,7 +9,6 @@ mod stamp;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::thread;
 
 use measure::authentication::Authentication;
 use measure::environment::Environment;
@@ -27,6 +26,7 @@ use protocol::link::Fault;
 use protocol::native::message::Report;
 use protocol::netperf::passphrase::Passphrase;
 use protocol::stamp::key::Key as StampKey;
+use protocol::stamp::part::Part as StampPart;
 
 use crate::clock::wall_offset;
 use crate::control::{Control, Credential};
@@ -35,7 +35,7 @@ use crate::engine::{Ended, MOST_REFUSED};
 use crate::environment::Reader;
 use crate::environment::watch::Watch;
 use crate::error::{Cause, EndpointError};
-use crate::reflector::{self, Settings};
+use crate::reflector;
 use crate::session::scene::{FarEnd, Nobody, Scene};
 use crate::session::workers::Gathered;
 use crate::stop::Stop;
@@ -85,6 +85,13 @@ pub enum Protocol {
     Stamp {
         /// The key of authenticated packets; without one they are not.
         key: Option<StampKey>,
+        /// Within what the clocks of both ends are said to agree.
+        clocks_agree: Option<Nanos>,
+        /// The optional parts by which its packets ask.
+        parts: Vec<StampPart>,
+    },
+    /// TWAMP's (RFC 5357): a server grants sessions by a control connection, whose packets are STAMP's.
+    Twamp {
         /// Within what the clocks of both ends are said to agree.
         clocks_agree: Option<Nanos>,
     },
@@ -169,23 +176,11 @@ pub struct PeerFacts {
 pub fn run(task: &Task, stop: &Stop, on_event: &mut dyn FnMut(Event)) -> Result<Finding, EndpointError> {
     // Best effort: a thousand connections take more descriptors than a process usually gets.
     crate::socket::raise_descriptor_limit();
-    let Some(target) = &task.target else { return against_ourselves(task, stop, on_event) };
-    against(task, target.address, false, stop, on_event)
-}
-
-/// With a reflector of our own in this process, which is told apart in the record.
-fn against_ourselves(task: &Task, stop: &Stop, on_event: &mut dyn FnMut(Event)) -> Result<Finding, EndpointError> {
-    let reflector = reflector::bind(Settings::loopback(&task.program))?;
-    let address = reflector.addresses()[0];
-    let reflector_stop = Stop::default();
-    thread::scope(|scope| {
-        let running = scope.spawn(|| reflector.run(&reflector_stop));
-        let finding = against(task, address, true, stop, on_event);
-        reflector_stop.request();
-        running.thread().unpark();
-        drop(running.join());
-        finding
-    })
+    match &task.target {
+        Some(target) => against(task, target.address, false, stop, on_event),
+        // Told apart in the record.
+        None => reflector::beside(&task.program, |address| against(task, address, true, stop, on_event))?,
+    }
 }
 
 fn against(
@@ -201,8 +196,12 @@ fn against(
         Protocol::Netperf { passphrase } => {
             return netserver::against(task, method, peer, passphrase.as_ref(), stop, on_event);
         }
-        Protocol::Stamp { key, clocks_agree } => {
-            let said = stamp::Said { key: key.as_ref(), clocks_agree: *clocks_agree };
+        Protocol::Stamp { key, clocks_agree, parts } => {
+            let said = stamp::Said { key: key.as_ref(), clocks_agree: *clocks_agree, parts, controlled: false };
+            return stamp::against(task, &method, peer, said, stop, on_event);
+        }
+        Protocol::Twamp { clocks_agree } => {
+            let said = stamp::Said { key: None, clocks_agree: *clocks_agree, parts: &[], controlled: true };
             return stamp::against(task, &method, peer, said, stop, on_event);
         }
         Protocol::Echo => return echoing::against(task, &method, peer, stop, on_event),
@@ -345,7 +344,7 @@ fn conclude(
         (Ended::Complete, None) => Ending::Complete,
         (Ended::Stopped, None) => Ending::Stopped,
         (Ended::Broken(Fault::Refused(_)), None) => {
-            Ending::PeerLost { reason: format!("it refused {MOST_REFUSED} handshakes in a row") }
+            Ending::PeerLost { reason: format!("{MOST_REFUSED} handshakes in a row were refused") }
         }
         // A peer that is asked for its report and gives it has not gone.
         (Ended::Broken(Fault::Reset), None) if matches!(report, Ok(Some(_))) => {

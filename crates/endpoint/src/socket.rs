@@ -32,6 +32,12 @@ pub fn tcp(peer: SocketAddr, options: &SocketOptions) -> Result<Socket, Endpoint
     open(peer, Type::STREAM, Protocol::TCP, "TCP", options)
 }
 
+/// The same over several paths (MPTCP, RFC 8684), where this kernel has it. One whose peer has not goes on as plain TCP:
+/// [`option::is_multipath`] tells.
+pub fn multipath_tcp(peer: SocketAddr, options: &SocketOptions) -> Result<Socket, EndpointError> {
+    open(peer, Type::STREAM, Protocol::from(libc::IPPROTO_MPTCP), "MPTCP", options)
+}
+
 /// A UDP socket connected to `peer`: the kernel drops what others send, and tells of ICMP errors.
 pub fn udp(peer: SocketAddr, options: &SocketOptions) -> Result<Socket, EndpointError> {
     let socket = udp_unconnected(peer, options)?;

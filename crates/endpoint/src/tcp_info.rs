@@ -174,6 +174,8 @@ impl TcpInfo {
             retransmits: self.total_retrans.map(u64::from),
             sent_bytes: self.bytes_sent,
             retransmitted_bytes: self.bytes_retrans,
+            delivered: self.delivered.map(u64::from),
+            delivered_marked: self.delivered_ce.map(u64::from),
             acknowledged_bytes: self.bytes_acked,
             cwnd_bytes: self.snd_cwnd.zip(self.snd_mss_bytes).map(|(count, size)| segments(count, size)),
             snd_wnd_bytes: self.snd_wnd_bytes,

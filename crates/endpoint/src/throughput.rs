@@ -7,7 +7,6 @@ mod open;
 
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
-use std::thread;
 
 use measure::event::Event;
 use measure::method::{Direction, Method, Schedule, Sending, StreamOver};
@@ -25,8 +24,8 @@ use crate::cpu_usage::Snapshot;
 use crate::environment::Reader;
 use crate::environment::watch::Watch;
 use crate::error::EndpointError;
+use crate::reflector;
 use crate::reflector::stream::tally::host_cpu;
-use crate::reflector::{self, Settings};
 use crate::rtt::{self, Target};
 use crate::session::scene::Scene;
 use crate::session::threads::{self, Brought};
@@ -126,23 +125,11 @@ pub fn calls_for(bytes_per_s: u64, call: Bytes) -> Option<Rate> {
 pub fn measure(task: &Task, stop: &Stop, on_event: &mut dyn FnMut(Event)) -> Result<Finding, EndpointError> {
     // Best effort: many streams take more descriptors than a process usually gets.
     crate::socket::raise_descriptor_limit();
-    let Some(target) = &task.target else { return against_ourselves(task, stop, on_event) };
-    against(task, target.address, false, stop, on_event)
-}
-
-/// With a reflector of our own in this process, which is told apart in the record.
-fn against_ourselves(task: &Task, stop: &Stop, on_event: &mut dyn FnMut(Event)) -> Result<Finding, EndpointError> {
-    let reflector = reflector::bind(Settings::loopback(&task.program))?;
-    let address = reflector.addresses()[0];
-    let reflector_stop = Stop::default();
-    thread::scope(|scope| {
-        let running = scope.spawn(|| reflector.run(&reflector_stop));
-        let finding = against(task, address, true, stop, on_event);
-        reflector_stop.request();
-        running.thread().unpark();
-        drop(running.join());
-        finding
-    })
+    match &task.target {
+        Some(target) => against(task, target.address, false, stop, on_event),
+        // Told apart in the record.
+        None => reflector::beside(&task.program, |address| against(task, address, true, stop, on_event))?,
+    }
 }
 
 /// What our threads brought, and what our machine did meanwhile.

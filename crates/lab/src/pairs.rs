@@ -13,10 +13,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use logbook::host::{Address, Host};
-use logbook::plan::{Directions, MOST_HOSTS, Plan};
+use logbook::plan::{AtOnce, Directions, MOST_HOSTS, Plan};
 
 pub(crate) use choose::nearest;
 pub use machines::machines;
+
+/// Most pairs that are measured at once where they may share hosts: each takes a thread here and a process there.
+const MOST_AT_ONCE: usize = 1_024;
 
 /// Two hosts that measure each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -184,6 +187,11 @@ pub enum NoPairs {
         /// What of the kind there is.
         known: Vec<String>,
     },
+    /// More pairs at once than one run measures.
+    #[error(
+        "the plan has {0} pairs to measure at once; {MOST_AT_ONCE} are the most: choose fewer pairs, or measure in rounds"
+    )]
+    TooManyAtOnce(usize),
     /// Nothing is left.
     #[error("the plan asks for no pair: {0}")]
     None(String),
@@ -246,6 +254,9 @@ pub fn of(plan: &Plan) -> Result<Chosen, NoPairs> {
         return Err(NoPairs::NoAddresses(kinds.join(" or ")));
     }
     pairs.iter().try_for_each(|&pair| apart(plan, pair))?;
+    if plan.at_once == AtOnce::All && pairs.len() > MOST_AT_ONCE {
+        return Err(NoPairs::TooManyAtOnce(pairs.len()));
+    }
     for host in targets.into_iter().map(|place| &hosts[place]) {
         let lacks = plan.addresses.each().iter().filter(|&&over| host.address(over).is_none());
         left_out.extend(lacks.map(|&over| LeftOut::NoAddress { host: host.name.clone(), over }));

@@ -38,6 +38,8 @@ pub fn of(pairs: &PairList, machines: &[usize], at_once: AtOnce) -> Vec<Round> {
     match at_once {
         AtOnce::One => pairs.pairs().iter().map(|&pair| vec![pair]).collect(),
         AtOnce::Sharing => without_machines(pairs),
+        AtOnce::All if pairs.pairs().is_empty() => Vec::new(),
+        AtOnce::All => vec![pairs.pairs().to_vec()],
         AtOnce::Rounds => machine::split(without_machines(pairs), pairs.hosts(), machines),
     }
 }

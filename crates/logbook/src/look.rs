@@ -25,7 +25,7 @@ pub struct LookDocument {
 
 impl Form for LookDocument {
     const FORMAT: &'static str = "sonde-look";
-    const NAME: &'static str = "first look";
+    const NAME: &'static str = "quick survey";
 }
 
 /// The very first that was heard of a host by one way, told before anything is measured.
@@ -96,7 +96,7 @@ mod tests {
         let future = with(&|look| look["version"] = json!(9));
         assert_eq!(
             future.to_string(),
-            "a first look of version 9, which is newer than this program, which reads up to 1"
+            "a quick survey of version 9, which is newer than this program, which reads up to 1"
         );
         let lacking = with(&|look| {
             look.as_object_mut().unwrap().remove("look");

@@ -175,6 +175,8 @@ pub enum AtOnce {
     One,
     /// Pairs that share no host, though hosts may share a machine: they take its processors from each other.
     Sharing,
+    /// All pairs, whatever they share: contention is what is measured.
+    All,
 }
 
 impl Addresses {

@@ -13,6 +13,7 @@ use crate::record::Record;
 use crate::run::RunDocument;
 use crate::search::SearchDocument;
 use crate::study::StudyDocument;
+use crate::whole;
 
 /// A document of ours that tells of measurements.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +36,7 @@ impl Document {
     /// # Errors
     /// As of [`Record::read`].
     pub fn read(text: &str) -> Result<Self, ReadError> {
+        check_values(text)?;
         match text.lines().next().map(parse::<Envelope>) {
             Some(Ok(_)) => end_of_stream(text),
             _ => Self::alone(text),
@@ -106,6 +108,12 @@ pub enum ReadError {
         /// What does not fit.
         reason: String,
     },
+    /// More values than a document of ours has: it was made to fill the memory.
+    #[error("it has more than {} million values, which is the most that is read of so many octets", .most / 1_000_000)]
+    TooManyValues {
+        /// The most that is read.
+        most: u64,
+    },
     /// A stream of events that was cut off before its record.
     #[error("a stream of events without its end: the measurement was cut off, so there is no record in it")]
     NoEnd,
@@ -119,6 +127,7 @@ impl ReadError {
             Self::Malformed { .. } => {
                 "the file may be changed by hand or of a later sonde: take the original, or that sonde"
             }
+            Self::TooManyValues { .. } => "no sonde writes so many: take the original",
             Self::NotARecord { .. } => "give a file that `sonde rtt --json` or `-o FILE.json` wrote",
             Self::Failure(_) => "measure again: the document says what failed and what to try",
             Self::FromTheFuture { .. } => "read it with the sonde that wrote it, or a later one",
@@ -181,6 +190,7 @@ fn measurement(text: &str) -> Result<Record, ReadError> {
 /// # Errors
 /// As of [`Record::read`].
 pub fn document<T: Form>(text: &str) -> Result<T, ReadError> {
+    check_values(text)?;
     match head(text)? {
         Head { format: Some(format), version: Some(version) } if format == T::FORMAT => {
             if version > T::VERSION {
@@ -194,6 +204,29 @@ pub fn document<T: Form>(text: &str) -> Result<T, ReadError> {
         Head { format: Some(format), .. } if format == ErrorDocument::FORMAT => Err(failure(text)),
         Head { format, .. } => Err(ReadError::NotARecord { found: format }),
     }
+}
+
+/// Refuses a text with more values than documents of ours have, before memory is taken for them.
+fn check_values(text: &str) -> Result<(), ReadError> {
+    let octets = text.len() as u64;
+    let most = whole::VALUES * octets.div_ceil(whole::RECORD);
+    // A value has an octet at least.
+    if octets > most && values(text) > most { Err(ReadError::TooManyValues { most }) } else { Ok(()) }
+}
+
+/// At most so many values are in a text of JSON, a count: of an object its pairs.
+fn values(text: &str) -> u64 {
+    let (mut count, mut is_string, mut is_escaped) = (1, false, false);
+    for octet in text.bytes() {
+        match octet {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = is_string,
+            b'"' => is_string = !is_string,
+            b',' | b'[' | b'{' => count += u64::from(!is_string),
+            _ => {}
+        }
+    }
+    count
 }
 
 fn head(text: &str) -> Result<Head, ReadError> {
@@ -353,6 +386,23 @@ mod tests {
         let text: String = stream().iter().map(Line::to_json).collect();
         assert_eq!(text.lines().count(), 3, "an event is one line");
         assert_eq!(Record::read(&text), Ok(fixture::record()));
+    }
+
+    #[test_case("3", 1; "one")]
+    #[test_case("[1, [2, 3], [4]]", 7; "lists")]
+    #[test_case(r#"{"a": "x,[{", "b\",": "\\", "c,": 1}"#, 4; "what stands in strings")]
+    fn values_are_counted_before_they_are_read(text: &str, count: u64) {
+        assert_eq!(values(text), count);
+    }
+
+    #[test]
+    fn more_values_than_ours_have_are_not_read() {
+        let most = whole::VALUES;
+        let of = |count: u64| format!("{{\"mood\": [{}0]}}", "0,".repeat(count as usize));
+        assert_eq!(Record::read(&of(most)), Err(ReadError::TooManyValues { most }));
+        assert_eq!(document::<Record>(&of(most)), Err(ReadError::TooManyValues { most }));
+        // One value is the list itself, one the object, one the last.
+        assert_eq!(Record::read(&of(most - 3)), Err(ReadError::NotARecord { found: None }));
     }
 
     #[test]

@@ -30,27 +30,27 @@ pub struct Record {
     pub question: Question,
     /// Whom it was asked of.
     pub target: Target,
-    /// Who answered, as far as is known.
+    /// The one who answered, as far as is known.
     pub peer: Peer,
     /// The method as asked for, gaps left open.
     pub asked: Asked,
     /// The method as carried out.
     pub method: Method,
-    /// What was found of exchanges; absent where a stream was measured. A record has one of the two at least.
+    /// Result of exchanges; absent where a stream was measured. A record has one of the two at least.
     pub outcome: Option<Outcome>,
-    /// What was found of a stream; absent where exchanges were measured.
+    /// Result of a stream; absent where exchanges were measured.
     pub stream: Option<Throughput>,
-    /// What probes of the bare wire were answered with; absent where something else was measured.
+    /// Answers to probes of the bare wire; absent where something else was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probes: Option<Probes>,
-    /// What the wire said of it; absent where it was not watched.
+    /// The wire's verdict on it; absent where it was not watched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire: Option<Box<Wire>>,
-    /// How the measurement ended.
+    /// End of the measurement.
     pub ended: Ended,
-    /// What a reader must know to judge the numbers.
+    /// Facts that a reader must know to judge the numbers.
     pub warnings: Vec<Warning>,
-    /// What our own instrument can resolve.
+    /// Resolution of our own instrument.
     pub instrument: Instrument,
     /// Our end's system; absent where it was not looked at.
     pub ours: Option<Environment>,
@@ -70,24 +70,24 @@ impl Record {
         exchanges.or(self.stream.as_ref().map(|stream| stream.elapsed_ns))
     }
 
-    /// What each connection's socket really got.
+    /// Settings that each connection's socket really got.
     pub fn sockets(&self) -> &[SocketFacts] {
         let exchanges = self.outcome.as_ref().map(|outcome| outcome.sockets.as_slice());
         exchanges.or(self.stream.as_ref().map(|stream| stream.sockets.as_slice())).unwrap_or_default()
     }
 }
 
-/// What a measurement answers.
+/// Question of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Question {
-    /// What does one exchange cost?
+    /// The time of one exchange.
     Rtt,
-    /// How much goes through?
+    /// The throughput.
     Throughput,
-    /// What does it cost at this rate?
+    /// The time of an exchange at this rate.
     Load,
 }
 
@@ -101,15 +101,15 @@ pub struct Target {
     pub address: IpAddr,
     /// The port number, 1 to 65535; absent where the carrier has none.
     pub port: Option<u16>,
-    /// Whether the peer was a reflector within this very process, over loopback: no network was measured.
+    /// True where the peer was a reflector within this very process, over loopback: no network was measured.
     pub own_reflector: bool,
 }
 
-/// Who answered.
+/// The one who answered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Peer {
-    /// What kind of party.
+    /// Kind of party.
     pub kind: PeerKind,
     /// The program that answered, as it named itself.
     pub program: Option<String>,
@@ -119,7 +119,7 @@ pub struct Peer {
     pub protocol: Option<String>,
     /// Version of our own protocol that was agreed on, a count from 1.
     pub protocol_version: Option<u32>,
-    /// How it took one-way messages that came together, where it took them so; otherwise one a call.
+    /// Calls by which it took one-way messages that came together, where it took them so; otherwise one a call.
     pub batch: Option<Batch>,
     /// Receive buffer of its sockets of datagrams, bytes, as its kernel counts it, of several the smallest; where it said.
     pub receive_buffer_bytes: Option<Bytes>,
@@ -127,13 +127,13 @@ pub struct Peer {
     /// key, and where another protocol was spoken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authentication: Option<Authentication>,
-    /// Whether each datagram carried a message authentication code, which both ends compute and check; where there was a key,
+    /// True where each datagram carried a message authentication code, which both ends compute and check; where there was a key,
     /// and our own protocol over UDP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub datagrams_authenticated: Option<bool>,
 }
 
-/// What kind of party answered.
+/// Kind of party that answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -148,7 +148,7 @@ pub enum PeerKind {
     Unknown,
 }
 
-/// How a measurement came to its end.
+/// End of a measurement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "how", rename_all = "kebab-case")]
@@ -162,12 +162,12 @@ pub enum Ended {
     },
     /// The peer went away; all that was measured until then is here.
     PeerLost {
-        /// What was seen of it.
+        /// The reason as far as it was seen.
         reason: String,
     },
 }
 
-/// What our own instrument can resolve, as found on this machine beside the measurement.
+/// Resolution of our own instrument, as found on this machine beside the measurement.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Instrument {

@@ -1,4 +1,4 @@
-//! What became of a plan: the document of a run, a cell for each thing that was to be measured.
+//! The document of a run: a cell for each thing that was to be measured.
 //!
 //! It holds no records but their names: a mesh of a thousand hosts has a million cells. The store keeps the records beside it. A run
 //! that was cut short says so, and what was not begun is told from the plan.
@@ -6,8 +6,11 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use measure::outcome::Standing;
+use measure::statistics::quantile::standing;
 use measure::study::figure::Figure;
 use measure::unit::Nanos;
+use measure::verdict::Warning;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -30,15 +33,15 @@ pub struct RunDocument {
     pub plan: Plan,
     /// Places that were to be measured, a count; absent where that was not told.
     pub planned: Option<u64>,
-    /// What was found of each host, in the plan's order.
+    /// Facts of each host, in the plan's order.
     pub hosts: Vec<HostSeen>,
-    /// What answered at each pair before it was measured.
+    /// Answers at each pair before it was measured.
     pub checks: Vec<PairCheck>,
-    /// What was measured or could not be, in the order it came to its end.
+    /// The cells, measured or failed, in the order in which they ended.
     pub cells: Vec<Cell>,
     /// Stages that were done, in order.
     pub stages: Vec<Stage>,
-    /// How it ended; absent while it goes on, and where it was killed.
+    /// Its end; absent while it goes on, and where it was killed.
     pub ended: Option<Ended>,
 }
 
@@ -58,13 +61,13 @@ pub enum Stage {
     Prepare,
     /// Cells are measured.
     Run,
-    /// What was started on the hosts is ended, and what was put there taken away where asked.
+    /// Programs that were started on the hosts are ended, and files that were put there are removed where asked.
     Cleanup,
     /// Machines that were made are removed.
     Teardown,
 }
 
-/// What was found of a host.
+/// Facts of a host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostSeen {
@@ -88,7 +91,7 @@ pub struct HostSeen {
     pub lost: Option<Failure>,
 }
 
-/// What answered at a pair.
+/// Answers at a pair.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PairCheck {
@@ -103,21 +106,21 @@ pub struct PairCheck {
     /// The name that was looked up for it; absent where the plan has the address itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Whether an echo was answered.
+    /// Answer to an echo.
     pub icmp: Answer,
-    /// Whether the test port was open over TCP.
+    /// Answer of the test port over TCP.
     pub tcp: Answer,
-    /// Whether the test port answered over UDP.
+    /// Answer of the test port over UDP.
     pub udp: Answer,
     /// The largest packet that got through, bytes with its IP header; absent where it was not found.
     pub mtu_bytes: Option<u32>,
     /// Packets of the size its interface takes vanish without a word.
     pub mtu_hole: bool,
-    /// Why nothing could be asked; absent where it was.
+    /// The reason why nothing could be asked; absent where it was.
     pub failure: Option<Failure>,
 }
 
-/// What became of a question.
+/// Answer to a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -134,7 +137,7 @@ pub enum Answer {
     NotAsked,
 }
 
-/// What a cell is of.
+/// Place of a cell.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Place {
@@ -154,7 +157,7 @@ pub struct Place {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cell {
-    /// What it is of.
+    /// Its place.
     pub place: Place,
     /// The round it was measured in, a count from 0 within its repeat.
     pub round: u32,
@@ -167,9 +170,9 @@ pub struct Cell {
     pub record: Option<Uuid>,
     /// The record's chief numbers; absent where nothing was measured.
     pub figures: Option<Figures>,
-    /// Why nothing was measured, or not all of it; absent where all was.
+    /// The reason why nothing was measured, or not all of it; absent where all was.
     pub failure: Option<Failure>,
-    /// Whether it was given up since one of its hosts was.
+    /// True where it was given up because one of its hosts was.
     pub host_lost: bool,
 }
 
@@ -187,6 +190,12 @@ pub struct Figures {
     pub bits_per_second: Option<f64>,
     /// Exchanges, a second; absent where a stream was measured.
     pub exchanges_per_second: Option<f64>,
+    /// Round trips that the percentiles are of, a count; absent where none was measured, and in runs of versions that did not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round_trips: Option<u64>,
+    /// True where a host was busy with other work meanwhile, as the record's warning `disturbed` says; absent in runs of versions that did not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disturbed: Option<bool>,
 }
 
 impl RunDocument {
@@ -226,10 +235,22 @@ impl Figures {
             lost_ratio: of(Figure::Loss),
             bits_per_second: of(Figure::Throughput).map(|bytes| bytes * 8.0),
             exchanges_per_second: of(Figure::Rate),
+            round_trips: record.outcome.as_ref().map(|outcome| outcome.response.count),
+            disturbed: Some(record.warnings.iter().any(|warning| matches!(warning, Warning::Disturbed { .. }))),
         }
     }
 
-    /// What they have of `figure`, in its unit; absent where they have none, and where it is none of these ([`Figures::keeps`]).
+    /// The printing rule for `figure` of all of these together: percentiles by the count of round trips. Other figures, and those of runs
+    /// that did not keep that count, pass as firm.
+    pub fn standing(all: &[Self], figure: Figure) -> Standing {
+        let count = all.iter().try_fold(0_u64, |sum, one| Some(sum.saturating_add(one.round_trips?)));
+        match (figure, count) {
+            (Figure::Quantile(q), Some(count)) => standing(q, count),
+            _ => Standing::Firm,
+        }
+    }
+
+    /// The value of `figure`, in its unit; absent where they have none, and where it is none of these ([`Figures::keeps`]).
     pub fn figure(&self, figure: Figure) -> Option<f64> {
         match figure {
             Figure::Quantile(0.5) => self.p50_ns.map(|ns| ns.0 as f64),
@@ -241,7 +262,7 @@ impl Figures {
         }
     }
 
-    /// Whether `figure` is one of these; others stand in the record alone.
+    /// True where `figure` is one of these; others stand in the record alone.
     pub fn keeps(figure: Figure) -> bool {
         matches!(figure, Figure::Quantile(0.5 | 0.99) | Figure::Loss | Figure::Throughput | Figure::Rate)
     }
@@ -304,6 +325,14 @@ mod tests {
         assert_eq!(stream.figure(Figure::Throughput), Some(950_000.0));
         let exchanges = Figures::of(&fixture::record());
         assert_eq!((exchanges.lost_ratio, exchanges.figure(Figure::Loss)), (Some(0.25), Some(0.25)));
+        let busy = Warning::Disturbed { end: "our".to_owned(), by: vec!["steal 4 %".to_owned()], spoils: Vec::new() };
+        let busy = Figures::of(&Record { warnings: vec![busy], ..fixture::record() });
+        assert_eq!((exchanges.disturbed, busy.disturbed), (Some(false), Some(true)));
+        let of = |round_trips| Figures { round_trips, ..exchanges };
+        let (p50, few, many) = (Figure::Quantile(0.5), of(Some(19)), of(Some(1)));
+        assert_eq!(Figures::standing(&[few], p50), Standing::TooFew);
+        assert_eq!(Figures::standing(&[few, many], p50), Standing::Rough, "they count together");
+        assert_eq!(Figures::standing(&[few, of(None)], p50), Standing::Firm, "an earlier version kept no count");
         assert!(!Figures::keeps(Figure::Quantile(0.9)) && exchanges.figure(Figure::Quantile(0.9)).is_none());
     }
 }

@@ -121,7 +121,7 @@ mod tests {
         });
         assert!(lacking.to_string().ends_with(": missing field `condition`"), "{lacking}");
         let nonsense = with(&|search| search["condition"] = json!("p99"));
-        assert!(nonsense.to_string().contains("`p99` is no condition"), "{nonsense}");
+        assert!(nonsense.to_string().contains("`p99` is not a condition"), "{nonsense}");
         assert!(!nonsense.hint().is_empty());
     }
 

@@ -30,22 +30,22 @@ pub struct StudyDocument {
     pub head: Head<StudyDocument>,
     /// Which question was asked.
     pub question: Question,
-    /// What was measured, each by one number of the trials: the first is a comparison's first side.
+    /// The measured settings, each by one number of the trials: the first is a comparison's first side.
     pub settings: Vec<Setting>,
     /// Trials of each setting that were to be made, a number of blocks: each block has one of each. Of a comparison that ended early:
     /// those that were made until then. Of stored records: the most of one side.
     pub blocks: u32,
     /// Seed of the order in which a block's trials were made, and of every draw of the analysis, a number without unit.
     pub seed: u64,
-    /// How long it was said to take, nanoseconds; absent where nothing was measured.
+    /// Announced duration, nanoseconds; absent where nothing was measured.
     pub takes_ns: Option<Nanos>,
-    /// How long it was allowed to take, nanoseconds; absent where nobody said.
+    /// Allowed duration, nanoseconds; absent where none was given.
     pub budget_ns: Option<Nanos>,
     /// The trials, in the order they were made.
     pub trials: Vec<Trial>,
-    /// How it ended; absent in what was written while it went on.
+    /// Its end; absent in what was written while it went on.
     pub ended: Option<Ended>,
-    /// What a comparison found: each other side against the first.
+    /// Results of a comparison: each other side against the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub comparisons: Vec<Comparison>,
     /// The claims that were stated, in their order, and what the trials say of each.
@@ -54,7 +54,7 @@ pub struct StudyDocument {
     /// The measurement that was made again, where a comparison is of an earlier one with its repetition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rerun: Option<Rerun>,
-    /// What explains a round trip; absent where that was not asked.
+    /// Explanation of a round trip; absent where that was not asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
 }
@@ -64,7 +64,7 @@ impl Form for StudyDocument {
     const NAME: &'static str = "study";
 }
 
-/// What a study asks.
+/// Question of a study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -79,13 +79,13 @@ pub enum Question {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         looks: Vec<Look>,
     },
-    /// How does the answer move along an axis?
+    /// The course of figures along a setting.
     Sweep {
         /// The axis, as it was named.
         axis: String,
-        /// What its values are.
+        /// Type of its values.
         values: Values,
-        /// What is told of each point; the first is drawn. Times are nanoseconds, losses shares, rates a second, throughput bytes a
+        /// Figures of each point; the first is drawn. Times are nanoseconds, losses shares, rates a second, throughput bytes a
         /// second.
         figures: Vec<Figure>,
         /// The words of each curve, without those of its points.
@@ -116,7 +116,7 @@ pub enum Question {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Setting {
-    /// What a reader may call it.
+    /// Its name for readers.
     pub name: String,
     /// The words that make a trial of it, behind the program's name; of stored records, their files.
     pub command: Vec<String>,
@@ -144,7 +144,7 @@ pub enum Place {
     Point {
         /// Which curve, a number of its own from 0.
         series: u32,
-        /// What the curve is called.
+        /// Name of the curve.
         of: String,
         /// The axis's value as it was typed.
         value: String,
@@ -171,10 +171,10 @@ pub struct Trial {
     pub block: u32,
     /// Which setting, a number of its own from 0.
     pub setting: u32,
-    /// What was measured: a whole record, as `record.v1.json` describes it; absent where nothing was.
+    /// The whole record, as `record.v1.json` describes it; absent where nothing was measured.
     #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Map<String, serde_json::Value>>"))]
     pub record: Option<Box<Record>>,
-    /// Why nothing was measured.
+    /// The reason why nothing was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
 }
@@ -209,15 +209,15 @@ pub struct Rerun {
     pub changes: Vec<String>,
 }
 
-/// What was found of one side against the first.
+/// Result of one side against the first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// The setting of the second side, a number of its own from 0; the first side is setting 0.
     pub second: u32,
-    /// What was asked about; of several, each is judged with the others considered (Holm).
+    /// Compared figures; of several, each is judged with the others considered (Holm).
     pub figures: Vec<ComparedFigure>,
-    /// How far each quantile of the second side lies from the first's.
+    /// Distance of each quantile of the second side from the first's.
     pub shifts: Vec<Shift>,
     /// The axes in which the two methods differ.
     pub axes: Vec<AxisDifference>,
@@ -226,7 +226,7 @@ pub struct Comparison {
     /// The limits that were asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub thresholds: Vec<ThresholdHeld>,
-    /// Why the two cannot be compared, where they cannot.
+    /// The reason why the two cannot be compared, where they cannot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub incomparable: Option<String>,
 }
@@ -237,7 +237,7 @@ pub struct Comparison {
 pub struct ComparedFigure {
     /// Which. Times are nanoseconds, losses shares, rates a second, throughput bytes a second.
     pub figure: Figure,
-    /// What the runs say of it.
+    /// Result of the runs.
     pub compared: Compared,
     /// Each run's number on the first side, in the order of blocks, in the unit of the figure; absent where a run has none.
     pub first: Vec<Option<f64>>,
@@ -246,7 +246,7 @@ pub struct ComparedFigure {
 }
 
 impl ComparedFigure {
-    /// Whether a significant difference is one for the better; absent where none was shown.
+    /// True where a significant difference is one for the better; absent where none was shown.
     pub fn is_better(&self) -> Option<bool> {
         match self.compared.word {
             Word::More => Some(self.figure.more_is_better()),
@@ -256,7 +256,7 @@ impl ComparedFigure {
     }
 }
 
-/// How far a quantile of the second side lies above that of the first: the shift function (Doksum 1974).
+/// Distance of a quantile of the second side from that of the first: the shift function (Doksum 1974).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Shift {
@@ -276,11 +276,11 @@ pub struct Shift {
 pub struct AxisDifference {
     /// Its name.
     pub axis: String,
-    /// What the first side has there.
+    /// Value of the first side there.
     pub first: String,
-    /// What the second has.
+    /// Value of the second side there.
     pub second: String,
-    /// What moving it is worth; absent where it was not moved.
+    /// Effect of moving it; absent where it was not moved.
     pub worth: Option<Worth>,
 }
 
@@ -290,7 +290,7 @@ pub struct AxisDifference {
 pub struct ThresholdHeld {
     /// The limit.
     pub threshold: Threshold,
-    /// What became of it.
+    /// Result of it.
     pub held: Held,
 }
 

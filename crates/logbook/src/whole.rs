@@ -10,6 +10,9 @@ pub const BY_HAND: u64 = 16 << 20;
 pub const RECORD: u64 = 64 << 20;
 /// The most of a run with all its records, or of a recording that is played again, octets.
 pub const LONGEST: u64 = 512 << 20;
+/// The most values of a document in each [`RECORD`] octets that it has begun: ours have one in 11 or more, and a word of a letter takes ten times its
+/// octets in memory.
+pub const VALUES: u64 = 6_000_000;
 
 /// All of the file at `path`, which has `most` octets at most.
 ///

@@ -1,6 +1,7 @@
 //! An interval of a stream, and what was carried in it.
 
 pub mod arrivals;
+pub mod bins;
 pub mod glance;
 
 use serde::{Deserialize, Serialize};

@@ -37,6 +37,7 @@ pub mod throughput;
 pub mod topology;
 pub mod trace;
 pub mod unit;
+pub mod varying;
 pub mod verdict;
 pub mod why;
 pub mod wire;

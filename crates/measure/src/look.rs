@@ -339,29 +339,20 @@ pub enum Cause {
     NotEstablished,
 }
 
+impl Judgement {
+    /// Names of what is said beside this that a busy host brings about by itself: connections have a thread or a queue each, on one CPU or another,
+    /// and all times are longer while others run.
+    pub fn of_a_busy_host(&self, changed: bool, periodic: bool) -> Vec<&'static str> {
+        let flow = self.findings.iter().any(|finding| finding.cause == Some(Cause::Flow));
+        let found = [("changed", changed), ("flow", flow), ("periodic", periodic)];
+        found.into_iter().filter_map(|(name, is)| is.then_some(name)).collect()
+    }
+}
+
 impl Cause {
     /// Whether what was seen shows it.
     pub fn is_established(self) -> bool {
         self != Self::NotEstablished
-    }
-}
-
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::NobodyWoken => "the kernel answers, and no program is woken",
-            Self::SlowIcmp => "ICMP takes another, slower path than TCP, or a nearer box answers TCP",
-            Self::Flow => "connections to the same port differ",
-            Self::AnotherHop => "another box than the one that accepts connections refuses",
-            Self::NearerHandshake => {
-                "something nearer than the host accepts connections, or handshakes take a shorter path"
-            }
-            Self::LosesAlone => "no other protocol lost anything: a limit or a filter for it, or its program",
-            Self::Filtered => "filtered by a firewall, or by the host itself",
-            Self::Interval => "only the interval differs, and what has not run for a while takes longer",
-            Self::Address => "another way leads to that address",
-            Self::NotEstablished => "not established",
-        })
     }
 }
 

@@ -4,6 +4,8 @@
 //! `docs/explain/noticing.md`.
 
 pub mod agent;
+mod agents;
+mod changes;
 mod culprit;
 pub mod delay;
 mod evidence;
@@ -14,6 +16,7 @@ mod level;
 mod parts;
 mod place;
 mod silence;
+mod silences;
 mod slot;
 mod stream;
 
@@ -22,15 +25,14 @@ use std::collections::BTreeMap;
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 
-use self::agent::{Agent, Own, Punctuality};
-use self::culprit::{Seen, culprits};
-use self::incident::{Change, Ending, Kind, Onset, Role, Scope, Size};
+use self::agent::{Agent, Punctuality};
+use self::incident::{Change, Ending, Kind, Role, Scope};
 use self::incidents::{Incidents, Open};
 use self::parts::{Part, parts};
-use self::place::{Placed, View};
+use self::place::Placed;
 use self::silence::Silence;
 use self::slot::SLOT;
-use self::stream::{CREEPS, Gathered, Growing, Growth, Held, PENDING, Stream, Together};
+use self::stream::{Gathered, PENDING, Stream, Together};
 use crate::span::Span;
 use crate::unit::Nanos;
 
@@ -362,267 +364,9 @@ impl Lookout {
         self.incidents.open.iter().map(|open| &open.incident)
     }
 
-    fn judge_agents(&mut self, now: u64, changes: &mut Vec<Change>) {
-        let (settle, since) = (self.settings.settle, self.since);
-        let probing: Vec<usize> = (0..self.probed.len()).filter(|host| !self.probed[*host].is_empty()).collect();
-        let quiet = probing.iter().filter(|host| self.agents[**host].is_silent(now, settle, since)).count();
-        // Where nobody reports, that is one fact: it may be this end.
-        let had = self.incidents.has(Kind::AgentSilent, &Scope::Everything);
-        let all = quiet > 1 && if had { quiet * 2 > probing.len() } else { quiet == probing.len() };
-        let last = self.agents.iter().filter_map(|agent| agent.last).max();
-        let scope = Scope::Everything;
-        self.tell(&Fact { kind: Kind::AgentSilent, scope, is: all, last, size: None }, now, changes);
-        self.judge_machines(now, changes);
-        for host in probing {
-            let (agent, name) = (self.agents[host], &self.mesh.hosts[host].name);
-            let scope = client(name);
-            let had = |kind| self.incidents.has(kind, &scope);
-            let alone = had(Kind::AgentSilent) || !(all || self.incidents.is_host_lost(name));
-            let is_silent = agent.is_silent(now, settle, since) && alone;
-            let had_overload = had(Kind::Overloaded);
-            // Of what its machine is told, it is not told itself.
-            let is_overloaded = agent.is_overloaded(had_overload)
-                && (had_overload || !self.incidents.is_overloaded(&self.mesh.hosts[host]));
-            let size = agent.disturbed().map(Size::Disturbed);
-            let silent =
-                Fact { kind: Kind::AgentSilent, scope: scope.clone(), is: is_silent, last: agent.last, size: None };
-            self.tell(&silent, now, changes);
-            self.tell(&Fact { kind: Kind::Overloaded, scope, is: is_overloaded, last: None, size }, now, changes);
-        }
-    }
-
-    /// Where most hosts of a machine are late, that is one fact.
-    fn judge_machines(&mut self, now: u64, changes: &mut Vec<Change>) {
-        for (machine, hosts) in self.machines.clone() {
-            let scope = Scope::Machine { machine };
-            let had = self.incidents.has(Kind::Overloaded, &scope);
-            let agents: Vec<Agent> = hosts.iter().map(|host| self.agents[*host]).collect();
-            let is = Agent::is_machine_overloaded(&agents, had);
-            let size = agents.iter().filter_map(Agent::disturbed).max_by(f64::total_cmp).map(Size::Disturbed);
-            self.tell(&Fact { kind: Kind::Overloaded, scope, is, last: None, size }, now, changes);
-            let Some(Change::Began { incident }) = changes.last().filter(|_| is && !had) else { continue };
-            let into = incident.id;
-            for host in hosts {
-                let scope = client(&self.mesh.hosts[host].name);
-                changes.extend(self.incidents.merge_scope(Kind::Overloaded, &scope, into, now));
-            }
-        }
-    }
-
-    /// Cells that an incident of this scope is about.
-    fn cells_of(&self, scope: &Scope) -> Vec<CellId> {
-        let of = |is: &dyn Fn(&Cell) -> bool| {
-            self.mesh.cells.iter().zip(0..).filter(|(cell, _)| is(cell)).map(|(_, id)| id).collect()
-        };
-        let named = |at: HostId| &self.mesh.hosts[at as usize];
-        match scope {
-            Scope::Everything | Scope::Unknown => of(&|_| true),
-            Scope::Machine { machine } => of(&|cell| named(cell.from).machine.as_ref() == Some(machine)),
-            Scope::Host { host, role } => of(&|cell| {
-                (*role != Role::Server && named(cell.from).name == *host)
-                    || (*role != Role::Client && named(cell.to).name == *host)
-            }),
-            scope => self.parts.iter().find(|part| part.scope == *scope).map_or(Vec::new(), |part| part.cells.clone()),
-        }
-    }
-
-    fn tell(&mut self, fact: &Fact, now: u64, changes: &mut Vec<Change>) {
-        let had = self.incidents.has(fact.kind, &fact.scope);
-        if fact.is && !had {
-            let affected = self.cells_of(&fact.scope);
-            let onset = match fact.last {
-                Some(last) => Onset { earliest: last + 1, likely: last + 1, latest: last + 2 },
-                // Told after a part of a minute, in which it began.
-                None => Onset { earliest: now.saturating_sub(60), likely: now.saturating_sub(20), latest: now },
-            };
-            let of = affected.len();
-            let placed = Placed { part: None, size: fact.size, onset, affected, direction: None };
-            changes.push(self.incidents.begin(fact.kind, fact.scope.clone(), placed, of, now));
-        } else if !fact.is && had {
-            changes.extend(self.incidents.end_scope(fact.kind, &fact.scope, now));
-        }
-    }
-
-    fn judge_silence(&mut self, now: u64, changes: &mut Vec<Change>) {
-        let silent: Vec<bool> = self
-            .silences
-            .iter()
-            .zip(&self.streams)
-            .map(|(cell, stream)| cell.is_active(now) && cell.is_silent(stream.usual.normal()))
-            .collect();
-        self.end_silence(now, changes);
-        let covered = self.incidents.cells(Kind::Silent, self.streams.len());
-        let news = silent.iter().zip(&covered).any(|(silent, covered)| *silent && !covered);
-        if !news {
-            self.waiting = None;
-            return;
-        }
-        let suspects =
-            self.silences.iter().zip(&silent).any(|(cell, silent)| !silent && cell.is_active(now) && cell.is_suspect());
-        if suspects && now < *self.waiting.get_or_insert(now) + COMPANY {
-            return;
-        }
-        self.waiting = None;
-        self.place_silence(now, &silent, changes);
-    }
-
-    fn place_silence(&mut self, now: u64, silent: &[bool], changes: &mut Vec<Change>) {
-        let old = self.incidents.older(Kind::Silent, now.saturating_sub(60), self.streams.len());
-        let is_down = |id: usize| {
-            !old[id] && (silent[id] || (self.silences[id].is_active(now) && self.silences[id].is_suspect()))
-        };
-        let counts = (0..self.streams.len())
-            .map(|id| {
-                let expected = if self.silences[id].is_active(now) && !old[id] { SILENT_ALONE } else { 1e-9 };
-                (f64::from(u8::from(is_down(id))), expected)
-            })
-            .collect();
-        let Some((names, _)) = culprits(&self.parts, &self.of, &Seen::Count(counts)) else { return };
-        let down: Vec<CellId> = (0..self.streams.len()).filter(|id| is_down(*id)).map(|id| id as CellId).collect();
-        let whole = |part: &usize| {
-            let active = self.parts[*part].cells.iter().filter(|cell| self.silences[**cell as usize].is_active(now));
-            let (count, of) =
-                active.fold((0, 0), |sum, cell| (sum.0 + usize::from(is_down(*cell as usize)), sum.1 + 1));
-            count as f64 >= ALL_SILENT * f64::from(of)
-        };
-        let is_named = |part: &usize| whole(part) || self.is_in_trouble(*part);
-        let names: Vec<Option<usize>> = if names.is_empty() || !names.iter().all(is_named) {
-            vec![None]
-        } else {
-            names.into_iter().map(|part| Some(self.with_its_agent(part, now))).collect()
-        };
-        for part in names {
-            let affected: Vec<CellId> = match part {
-                Some(part) => {
-                    down.iter().copied().filter(|cell| self.parts[part].cells.binary_search(cell).is_ok()).collect()
-                }
-                None => down.clone(),
-            };
-            let onset = self.fell_silent(&affected, now);
-            let placed = Placed { part, size: None, onset, affected, direction: None };
-            self.merge(Kind::Silent, placed, now, changes);
-        }
-    }
-
-    fn fell_silent(&self, cells: &[CellId], now: u64) -> Onset {
-        let cells = || cells.iter().map(|cell| &self.silences[*cell as usize]);
-        let latest = cells().filter_map(|cell| cell.since).max().unwrap_or(now);
-        let earliest = cells().filter_map(|cell| cell.answered).min().unwrap_or(latest).min(latest);
-        let likely = cells().filter_map(|cell| cell.since).min().unwrap_or(latest);
-        Onset { earliest, likely, latest: latest + 1 }
-    }
-
-    /// True for a host whose agent is told to report nothing, or to be late itself: it answers some and not others by that.
-    fn is_in_trouble(&self, part: usize) -> bool {
-        let Scope::Host { host, .. } = &self.parts[part].scope else { return false };
-        [Kind::AgentSilent, Kind::Overloaded].iter().any(|kind| self.incidents.has(*kind, &client(host)))
-    }
-
-    /// A host that nobody reaches and whose own agent reports nothing is lost in both roles.
-    fn with_its_agent(&self, part: usize, now: u64) -> usize {
-        let Scope::Host { host, role: Role::Server } = &self.parts[part].scope else { return part };
-        let id = self.mesh.hosts.iter().position(|known| known.name == *host);
-        let quiet = id.is_some_and(|id| self.agents[id].last.is_none_or(|last| last + self.settings.settle < now));
-        let both = Scope::Host { host: host.clone(), role: Role::Both };
-        self.parts.iter().position(|part| quiet && part.scope == both).unwrap_or(part)
-    }
-
-    fn end_silence(&mut self, now: u64, changes: &mut Vec<Change>) {
-        let silences = &self.silences;
-        let ended = self.incidents.quiet(Kind::Silent, now, |open| {
-            let active: Vec<_> = open.cells.iter().filter(|cell| silences[**cell as usize].is_active(now)).collect();
-            let back = active.iter().filter(|cell| !silences[***cell as usize].is_suspect()).count();
-            (!active.is_empty()).then_some((back * 2 > active.len(), true))
-        });
-        self.finish(ended, now, changes);
-    }
-
-    /// Judges a slot whose seconds are all here.
-    fn close(&mut self, slot: u64, now: u64, changes: &mut Vec<Change>) {
-        let (mut alarms, mut drifted) = (Alarms::default(), None);
-        let own: Vec<Own> = self.agents.iter().map(|agent| agent.slot(slot * SLOT)).collect();
-        let mut values = Vec::new();
-        for (id, gathered) in self.gathered.iter_mut().enumerate() {
-            let Cell { from, to, .. } = self.mesh.cells[id];
-            let losses = gathered.take_out(slot, (own[from as usize], own[to as usize]), &mut values);
-            let stream = &mut self.streams[id];
-            let (held, off) = stream.close(slot, &mut values, &losses);
-            if stream.held {
-                stream.calm(slot);
-                continue;
-            }
-            alarms.take(&held, self.limit, &stream.growth);
-            if held.drift >= self.limit / CREEPS as f64 {
-                drifted = Some(stream.growth.drift.since);
-            }
-            if held.any(self.limit) {
-                stream.calm(slot);
-            }
-            for part in &self.of[id] {
-                if let Some(together) = &mut self.together[*part as usize] {
-                    together.take(off, &losses);
-                }
-            }
-        }
-        if let Some(since) = drifted {
-            self.streams.iter_mut().filter(|stream| !stream.held).for_each(|stream| stream.fall_back(since));
-            alarms.slower(slot.saturating_sub(2 * LOOK));
-        }
-        for together in self.together.iter_mut().flatten() {
-            let held = together.close(slot);
-            alarms.take(&held, self.limit, &together.growth);
-            if held.any(self.limit) {
-                together.calm(slot);
-            }
-        }
-        self.end_changes(slot, now, changes);
-        for (kind, since) in Kind::GRADUAL.into_iter().zip(alarms.0) {
-            let again =
-                slot.is_multiple_of(LOOK).then(|| self.incidents.youngest_onset(kind, now.saturating_sub(YOUNG)));
-            if let Some(since) = since.or(again.flatten().map(|onset| onset / SLOT)) {
-                self.place(kind, since.min(slot.saturating_sub(1)), slot, now, changes);
-            }
-        }
-    }
-
-    fn place(&mut self, kind: Kind, since: u64, slot: u64, now: u64, changes: &mut Vec<Change>) {
-        let mut masked = self.incidents.older(kind, now.saturating_sub(YOUNG), self.streams.len());
-        for other in [Kind::Slower, Kind::Faster, Kind::Silent] {
-            let apart = (kind == Kind::Loss && other == Kind::Silent) || (kind.is_latency() && other.is_latency());
-            if apart && other != kind {
-                let cells = self.incidents.cells(other, self.streams.len());
-                masked.iter_mut().zip(cells).for_each(|(masked, cell)| *masked |= cell);
-            }
-        }
-        for (id, cell) in self.mesh.cells.iter().enumerate() {
-            masked[id] |=
-                [cell.from, cell.to].iter().any(|host| self.incidents.is_overloaded(&self.mesh.hosts[*host as usize]));
-        }
-        let view = View { parts: &self.parts, of: &self.of, streams: &self.streams, masked: &masked, now: slot };
-        let told = changes.len();
-        for placed in view.place(kind, since) {
-            self.merge(kind, placed, now, changes);
-        }
-        if changes.len() > told {
-            let cells = self.incidents.cells(kind, self.streams.len());
-            let cells: Vec<CellId> = (0..).zip(cells).filter(|(_, is)| *is).map(|(cell, _)| cell).collect();
-            self.calm(&cells, slot);
-        }
-        self.hold();
-    }
-
     fn merge(&mut self, kind: Kind, placed: Placed, now: u64, changes: &mut Vec<Change>) {
         let part = placed.part.map(|part| (&self.parts[part], part));
         self.incidents.merge(kind, placed, part, self.streams.len(), now, changes);
-    }
-
-    fn end_changes(&mut self, slot: u64, now: u64, changes: &mut Vec<Change>) {
-        let since = slot.saturating_sub(LOOK);
-        for kind in Kind::GRADUAL {
-            let streams = &self.streams;
-            let ended = self.incidents.quiet(kind, now, |open| open.is_quiet(streams, since));
-            self.finish(ended, now, changes);
-        }
     }
 
     fn finish(&mut self, ended: Vec<(Open, u64)>, now: u64, changes: &mut Vec<Change>) {
@@ -635,26 +379,6 @@ impl Lookout {
             self.hold();
         }
     }
-
-    fn calm(&mut self, cells: &[CellId], slot: u64) {
-        for cell in cells {
-            self.streams[*cell as usize].calm(slot);
-            for part in &self.of[*cell as usize] {
-                if let Some(together) = &mut self.together[*part as usize] {
-                    together.calm(slot);
-                }
-            }
-        }
-    }
-
-    /// Levels of cells with an open incident do not follow.
-    fn hold(&mut self) {
-        let mut held = vec![false; self.streams.len()];
-        for kind in Kind::GRADUAL {
-            held.iter_mut().zip(self.incidents.cells(kind, self.streams.len())).for_each(|(held, cell)| *held |= cell);
-        }
-        self.streams.iter_mut().zip(held).for_each(|(stream, held)| stream.held = held);
-    }
 }
 
 /// The cells that a host probes.
@@ -662,43 +386,9 @@ fn client(host: &str) -> Scope {
     Scope::Host { host: host.to_owned(), role: Role::Client }
 }
 
-/// What is known of one agent, of those of a machine, or of all.
-struct Fact {
-    kind: Kind,
-    scope: Scope,
-    is: bool,
-    /// Last second that was reported, where that is what it is about.
-    last: Option<u64>,
-    size: Option<Size>,
-}
-
 /// Evidence at which a change is told: as many slots as all streams together have between two false alarms.
 fn limit(settings: &Settings, cells: usize, watched: f64) -> f64 {
     let cells = (cells as f64).max(1.0);
     let slots_a_day = 86_400.0 / SLOT as f64;
     settings.cell_days * slots_a_day * (STREAMS.0 * cells + STREAMS.1 * watched) / cells
-}
-
-/// The slots since which kinds of change grow that reached the limit, in the order of [`Kind::GRADUAL`].
-#[derive(Default)]
-struct Alarms([Option<u64>; 4]);
-
-impl Alarms {
-    fn slower(&mut self, since: u64) {
-        self.0[1] = Some(self.0[1].map_or(since, |at| at.min(since)));
-    }
-
-    fn take(&mut self, held: &Held, limit: f64, growth: &Growth) {
-        let kinds: [(f64, &Growing); 4] = [
-            (held.loss, &growth.loss),
-            (held.slower, &growth.slower),
-            (held.faster, &growth.faster),
-            (held.tail, &growth.tail),
-        ];
-        for (earliest, (evidence, growing)) in self.0.iter_mut().zip(kinds) {
-            if evidence >= limit {
-                *earliest = Some(earliest.map_or(growing.since, |at| at.min(growing.since)));
-            }
-        }
-    }
 }

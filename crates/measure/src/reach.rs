@@ -1,4 +1,4 @@
-//! Whether anyone answers at a host's addresses, and how: what probes met with, and the words for it.
+//! Answers at a host's addresses: what probes met with.
 //!
 //! Probes are made by `endpoint`, services known by their octets in `protocol`, the screen made by `report`. A verdict follows
 //! from what was seen and from nothing else: silence over UDP is never "open", and a reset is told as one without a name for
@@ -14,19 +14,19 @@ use serde::{Deserialize, Serialize};
 use crate::reach::mtu::MtuFinding;
 use crate::unit::Nanos;
 
-/// What a check of a host found.
+/// Result of a check of a host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reach {
     /// The host as it was asked for.
     pub host: String,
-    /// How its addresses were found.
+    /// The lookup of its addresses.
     pub lookup: Lookup,
     /// Each address that was checked, as the lookup orders them.
     pub addresses: Vec<AddressReach>,
-    /// How long it took, lookup included, nanoseconds.
+    /// Time that it took, lookup included, nanoseconds.
     pub took_ns: Nanos,
-    /// Whether a signal ended it: what was not asked by then says so.
+    /// True where a signal ended it: what was not asked by then says so.
     pub cut_short: bool,
 }
 
@@ -34,9 +34,9 @@ pub struct Reach {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Lookup {
-    /// Who knew them.
+    /// Source of the addresses.
     pub by: LookedUp,
-    /// How long that took, nanoseconds; absent where an address was given.
+    /// Time that it took, nanoseconds; absent where an address was given.
     pub took_ns: Option<Nanos>,
     /// All that were found in the family asked for, also those beyond what is checked.
     pub addresses: Vec<String>,
@@ -61,16 +61,19 @@ pub enum LookedUp {
 pub struct AddressReach {
     /// The address; a link-local one with its interface behind a `%`.
     pub address: String,
-    /// How packets to it leave this host; absent where there is no route.
+    /// Route of packets to it; absent where there is none.
     pub route: Option<Route>,
-    /// Why there is no route, where there is none.
+    /// The reason why there is no route, where there is none.
     pub no_route: Option<String>,
-    /// What an ICMP echo request of 56 B met with.
+    /// Result of an ICMP echo request of 56 B.
     pub echo: Seen,
     /// The largest packet that gets there.
     pub mtu: MtuFinding,
     /// By which packets that was found; absent where it was not.
     pub mtu_by: Option<MtuBy>,
+    /// Bytes of the largest piece of echo replies that were cut on the way back: no larger packets pass there. Absent where none was cut.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mtu_back_bytes: Option<u32>,
     /// The ports that were asked, TCP first, each in the order asked for.
     pub ports: Vec<PortFinding>,
 }
@@ -86,7 +89,7 @@ pub enum MtuBy {
     RefusedDatagram,
 }
 
-/// How packets leave this host.
+/// Route of packets that leave this host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Route {
@@ -106,13 +109,13 @@ pub struct Route {
 }
 
 impl Route {
-    /// Whether nobody on the link said that he has the address of the next hop.
+    /// True where no host on the link has the address of the next hop.
     pub fn nobody_on_the_link(&self) -> bool {
         matches!(self.neighbour.as_deref(), Some("failed" | "incomplete"))
     }
 }
 
-/// What a probe met with.
+/// Result of a probe.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "seen", rename_all = "kebab-case")]
@@ -127,37 +130,49 @@ pub enum Seen {
         /// From the first try, nanoseconds.
         after_ns: Nanos,
     },
+    /// A SYN was accepted in the host's name, and the connection reset before either side had said anything. By whom does not show here: a box on
+    /// the way may let handshakes pass and nothing else.
+    AcceptedThenReset {
+        /// From the first try, nanoseconds.
+        after_ns: Nanos,
+    },
     /// An ICMP error in place of an answer.
     Error {
-        /// What it says.
+        /// Its meaning.
         says: Says,
-        /// Who sent it; absent where our own kernel says so without naming anyone.
+        /// Address of its sender; absent where this host's kernel names none.
         from: Option<String>,
-        /// Who that is to the address asked.
+        /// Relation of the sender to the address asked.
         by: Reporter,
         /// From the first try, nanoseconds.
         after_ns: Nanos,
     },
     /// Nothing.
     Silence {
-        /// How long was waited, all tries together, nanoseconds.
+        /// Time waited, all tries together, nanoseconds.
         waited_ns: Nanos,
     },
     /// It was not asked.
     NotAsked {
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
 
 impl Seen {
-    /// Whether somebody answered in the host's name: also a refusal says that it is there.
+    /// True where somebody answered in the host's name: a refusal, too, says that it is there.
     pub fn is_sign_of_life(&self) -> bool {
-        matches!(self, Self::Answer { .. } | Self::Reset { .. } | Self::Error { by: Reporter::Host, .. })
+        matches!(
+            self,
+            Self::Answer { .. }
+                | Self::Reset { .. }
+                | Self::AcceptedThenReset { .. }
+                | Self::Error { by: Reporter::Host, .. }
+        )
     }
 }
 
-/// What an ICMP error says, by its meaning for who asks.
+/// Meaning of an ICMP error for the one who asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -180,22 +195,7 @@ pub enum Says {
     Other,
 }
 
-impl fmt::Display for Says {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::PortUnreachable => "port unreachable",
-            Self::ProtocolUnreachable => "protocol unreachable",
-            Self::HostUnreachable => "host unreachable",
-            Self::NetworkUnreachable => "network unreachable",
-            Self::Prohibited => "forbidden by a filter",
-            Self::TooBig => "packet too big",
-            Self::HopLimit => "hop limit exceeded",
-            Self::Other => "an error of another kind",
-        })
-    }
-}
-
-/// Who sends an ICMP error.
+/// Sender of an ICMP error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -208,7 +208,7 @@ pub enum Reporter {
     Ourselves,
 }
 
-/// What a port was asked over.
+/// Transport of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -232,19 +232,19 @@ impl fmt::Display for Transport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PortFinding {
-    /// What it was asked over.
+    /// Transport of the probe.
     pub transport: Transport,
     /// Its number, from 1.
     pub port: u16,
-    /// What follows.
+    /// Verdict on it.
     pub verdict: Verdict,
-    /// What the probe met with.
+    /// Result of the probe.
     pub seen: Seen,
     /// Which program answers; absent where it was not asked for.
     pub service: Option<ServiceFinding>,
 }
 
-/// What is said of a port.
+/// Verdict on a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -253,6 +253,8 @@ pub enum Verdict {
     Open,
     /// Somebody says that nobody listens there.
     Refused,
+    /// It accepts, and what was accepted is reset at once.
+    Reset,
     /// Packets vanish, or somebody says that a filter forbids them.
     Filtered,
     /// The host is not reached.
@@ -263,21 +265,8 @@ pub enum Verdict {
     NotAsked,
 }
 
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Open => "open",
-            Self::Refused => "refused",
-            Self::Filtered => "filtered",
-            Self::Unreachable => "unreachable",
-            Self::OpenOrFiltered => "open or filtered",
-            Self::NotAsked => "not asked",
-        })
-    }
-}
-
 impl Verdict {
-    /// What follows from `seen` over `transport`, where the next hop has a neighbour or not.
+    /// The verdict on `seen` over `transport`, where the next hop has a neighbour or not.
     ///
     /// ```
     /// use measure::reach::{Seen, Transport, Verdict};
@@ -291,6 +280,7 @@ impl Verdict {
         match (seen, transport) {
             (Seen::Answer { .. }, _) => Self::Open,
             (Seen::Reset { .. }, _) => Self::Refused,
+            (Seen::AcceptedThenReset { .. }, _) => Self::Reset,
             (Seen::Error { says, .. }, _) => match says {
                 Says::PortUnreachable | Says::ProtocolUnreachable => Self::Refused,
                 Says::Prohibited => Self::Filtered,
@@ -335,6 +325,8 @@ pub enum Service {
     Postgres,
     /// A server of HTTP/1, or what stands before one.
     Http,
+    /// A server of HTTP/1 within TLS, whose certificate was verified.
+    Https,
     /// TLS, and behind it any program.
     Tls,
     /// MySQL or MariaDB.
@@ -347,12 +339,14 @@ pub enum Service {
     Ssh,
     /// A Kafka broker.
     Kafka,
+    /// A SIP server or a telephone.
+    Sip,
 }
 
 impl Service {
     /// All of them, in the order in which their answers are taken for what an application would see: ours first, for it tells how
     /// long a request was in its hands.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 21] = [
         Self::Sonde,
         Self::Netserver,
         Self::Sockperf,
@@ -366,15 +360,17 @@ impl Service {
         Self::Postgres,
         Self::Dns,
         Self::Http,
+        Self::Https,
         Self::Kafka,
         Self::Mysql,
         Self::Tls,
         Self::Ntp,
+        Self::Sip,
         Self::Ssh,
         Self::Iperf3,
     ];
 
-    /// Whether it works for others, who wait while it is measured; the others are there for measurements.
+    /// True where it works for others, who wait while it is measured; the rest are there for measurements.
     pub fn is_at_work(self) -> bool {
         !matches!(
             self,
@@ -404,12 +400,14 @@ impl Service {
             Self::Mqtt => "mqtt",
             Self::Postgres => "postgres",
             Self::Http => "http",
+            Self::Https => "https",
             Self::Tls => "tls",
             Self::Mysql => "mysql",
             Self::Dns => "dns",
             Self::Ntp => "ntp",
             Self::Ssh => "ssh",
             Self::Kafka => "kafka",
+            Self::Sip => "sip",
         }
     }
 }
@@ -424,12 +422,14 @@ impl fmt::Display for Service {
             Self::Mqtt => "MQTT",
             Self::Postgres => "PostgreSQL",
             Self::Http => "HTTP",
+            Self::Https => "HTTPS",
             Self::Tls => "TLS",
             Self::Mysql => "MySQL",
             Self::Dns => "DNS",
             Self::Ntp => "NTP",
             Self::Ssh => "SSH",
             Self::Kafka => "Kafka",
+            Self::Sip => "SIP",
             other => other.name(),
         })
     }
@@ -444,7 +444,7 @@ pub enum ServiceFinding {
     Known {
         /// Which.
         service: Service,
-        /// What it says of itself: that it is busy, that it wants a key, its version; absent where it says nothing.
+        /// Its state as it reports it: that it is busy, that it wants a key, its version; absent where it reports none.
         state: Option<String>,
     },
     /// Something that is none of those asked for.
@@ -462,9 +462,14 @@ pub enum ServiceFinding {
         /// In which protocols it was asked.
         asked: Vec<Service>,
     },
+    /// The connection was reset without a word, by the program or by a box on the way.
+    Reset {
+        /// In which protocols it was asked.
+        asked: Vec<Service>,
+    },
     /// It was asked nothing: any octet may do harm there.
     LeftAlone {
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
@@ -479,7 +484,7 @@ pub struct Wanted {
 }
 
 impl Reach {
-    /// Whether all that was asked for answers. Each port that is `wanted` has to be open at each address, and there may be no
+    /// True where all that was asked for answers. Each port that is `wanted` has to be open at each address, and there may be no
     /// hole in the path's MTU; where none was named, a sign of life from each address is enough.
     pub fn holds(&self, wanted: &[Wanted]) -> bool {
         let answers = |address: &AddressReach| {
@@ -491,7 +496,7 @@ impl Reach {
 }
 
 impl AddressReach {
-    /// Whether anything was answered in the host's name.
+    /// True where anything was answered in the host's name.
     pub fn lives(&self) -> bool {
         self.echo.is_sign_of_life() || self.ports.iter().any(|port| port.seen.is_sign_of_life())
     }
@@ -516,6 +521,7 @@ mod tests {
 
     #[test_case(&Seen::Answer { after_ns: Nanos(1) }, Verdict::Open; "an answer")]
     #[test_case(&Seen::Reset { after_ns: Nanos(1) }, Verdict::Refused; "a reset")]
+    #[test_case(&Seen::AcceptedThenReset { after_ns: Nanos(1) }, Verdict::Reset; "a reset of what was open")]
     #[test_case(&error(Says::PortUnreachable), Verdict::Refused; "no port")]
     #[test_case(&error(Says::ProtocolUnreachable), Verdict::Refused; "no protocol")]
     #[test_case(&error(Says::Prohibited), Verdict::Filtered; "a filter")]
@@ -529,8 +535,16 @@ mod tests {
     }
 
     fn reach(ports: Vec<PortFinding>, echo: Seen, mtu: MtuFinding) -> Reach {
-        let address =
-            AddressReach { address: "10.0.0.2".into(), route: None, no_route: None, echo, mtu, mtu_by: None, ports };
+        let address = AddressReach {
+            address: "10.0.0.2".into(),
+            route: None,
+            no_route: None,
+            echo,
+            mtu,
+            mtu_by: None,
+            mtu_back_bytes: None,
+            ports,
+        };
         let lookup = Lookup { by: LookedUp::Given, took_ns: None, addresses: vec!["10.0.0.2".into()] };
         Reach { host: "10.0.0.2".into(), lookup, addresses: vec![address], took_ns: Nanos(1), cut_short: false }
     }

@@ -22,7 +22,12 @@ pub struct Due<'t> {
     bursts: (u64, u64),
     /// Where the order of the connections is another one in each round: which one this is, and what decides the order.
     drawn_order: Option<(u32, u64)>,
+    /// The place of this connection in the round that is next, in such an order: from 0.
+    place: u64,
 }
+
+/// Up to so many connections any order of a round is as likely as any other.
+const DEALT: usize = 64;
 
 impl<'t> Due<'t> {
     /// Due instants from `start`. Of several connections that share one schedule each gets every `share`-th request,
@@ -45,8 +50,18 @@ impl<'t> Due<'t> {
             }
             _ => (start, next),
         };
-        let mut due =
-            Self { schedule, trace: &[], start, next, drawn: 0.0, rng, share, bursts: (0, 1), drawn_order: None };
+        let mut due = Self {
+            schedule,
+            trace: &[],
+            start,
+            next,
+            drawn: 0.0,
+            rng,
+            share,
+            bursts: (0, 1),
+            drawn_order: None,
+            place: 0,
+        };
         if let Schedule::Poisson { .. } = schedule {
             due.draw();
         }
@@ -59,23 +74,26 @@ impl<'t> Due<'t> {
     }
 
     /// As [`Due::new`], with the order of the connections drawn anew for each round of a periodic stream: otherwise each would always follow the
-    /// same other one, and meet whatever else is periodic at the same phase.
+    /// same other one, and meet whatever else is periodic at the same phase. All of them have the same `start`, and their first round begins with
+    /// the next interval.
     pub fn in_any_order(schedule: Schedule, start: Instant, turn: u32, share: u32, seed: u64) -> Self {
         match schedule {
             Schedule::Every { .. } if share > 1 => {
-                // All begin where the first would.
-                Self { drawn_order: Some((turn, seed)), ..Self::new(schedule, start, 0, share, seed) }
+                let alone = Self::new(schedule, start, 0, 1, seed);
+                let mut due = Self { share: share.into(), drawn_order: Some((turn, seed)), ..alone };
+                due.take_place();
+                due
             }
             _ => Self::new(schedule, start, turn, share, seed),
         }
     }
 
-    /// The place of this connection in the round that is next, in a drawn order: from 0.
-    fn place(&self, interval: Nanos) -> u64 {
-        let Some((turn, seed)) = self.drawn_order else { return 0 };
-        // By the clock, so that connections which start in different rounds agree on their order.
-        let round = self.start.0 / interval.0.saturating_mul(self.share).max(1) + self.next / self.share;
-        affine(u64::from(turn), self.share, seed, round)
+    /// Draws the place of this connection in the round that is next.
+    fn take_place(&mut self) {
+        let (Some((turn, seed)), Schedule::Every { interval_ns }) = (self.drawn_order, self.schedule) else { return };
+        // By the clock, so that two runs of one seed have orders of their own.
+        let round = self.start.0 / interval_ns.0.saturating_mul(self.share).max(1) + self.next / self.share;
+        self.place = place(turn, self.share, seed, round);
     }
 
     /// The departures of `trace`, or of its first `limit` messages, from `start` on: of several connections each gets
@@ -109,7 +127,7 @@ impl<'t> Due<'t> {
     pub fn peek(&self) -> Option<Instant> {
         let offset = match self.schedule {
             Schedule::BackToBack | Schedule::AtLatest { .. } => return None,
-            Schedule::Every { interval_ns } => interval_ns.0.saturating_mul(self.next + self.place(interval_ns)),
+            Schedule::Every { interval_ns } => interval_ns.0.saturating_mul(self.next + self.place),
             Schedule::Preloaded { count, interval_ns } => {
                 interval_ns.0.saturating_mul(self.next.saturating_sub(u64::from(count.max(1)) - 1))
             }
@@ -139,6 +157,7 @@ impl<'t> Due<'t> {
             Schedule::Bursts { .. } => self.next += 1,
             Schedule::Every { .. } | Schedule::Preloaded { .. } | Schedule::Rate { .. } | Schedule::Trace { .. } => {
                 self.next += self.share;
+                self.take_place();
             }
         }
     }
@@ -179,13 +198,30 @@ impl<'t> Due<'t> {
 /// The numbers below `count` in the order of round `round`, which `seed` and the round decide: so that none always follows the same other one.
 pub fn turns(count: u32, seed: u64, round: u64) -> Vec<u32> {
     let mut order: Vec<u32> = (0..count).collect();
-    Rng::with_seed(seed ^ round.wrapping_mul(0x9e37_79b9_7f4a_7c15)).shuffle(&mut order);
+    of_round(seed, round).shuffle(&mut order);
     order
 }
 
+fn of_round(seed: u64, round: u64) -> Rng {
+    Rng::with_seed(seed ^ round.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+}
+
+/// The place of connection `number` of `count` in the order of round `round`. Any order may come up where there are at most [`DEALT`]; of more,
+/// those of [`affine`].
+fn place(number: u32, count: u64, seed: u64, round: u64) -> u64 {
+    let mut places = [0_u8; DEALT];
+    let Some(places) = usize::try_from(count).ok().and_then(|count| places.get_mut(..count)) else {
+        return affine(u64::from(number), count, seed, round);
+    };
+    places.iter_mut().zip(0..).for_each(|(place, at)| *place = at);
+    of_round(seed, round).shuffle(places);
+    places.get(number as usize).copied().map_or(0, u64::from)
+}
+
 /// One number below `count` for each other one, by a factor and an offset that `seed` and the round decide: a draw of the order that takes no memory.
+/// Numbers that lie half of an even `count` apart always do.
 fn affine(number: u64, count: u64, seed: u64, round: u64) -> u64 {
-    let mut rng = Rng::with_seed(seed ^ round.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let mut rng = of_round(seed, round);
     let offset = rng.u64(0..count);
     // A factor that has no divisor in common with the count; 1 is one.
     let factor = (0..64).map(|_| rng.u64(1..=count)).find(|factor| gcd(*factor, count) == 1).unwrap_or(1);
@@ -257,15 +293,31 @@ mod tests {
         let mut all: Vec<u64> = Vec::new();
         let mut gaps = std::collections::BTreeSet::new();
         for turn in 0..12 {
-            // They start one after the other, as threads do.
-            let start = Instant(5_000_000 + u64::from(turn) * 10);
-            let instants = take(Due::in_any_order(every, start, turn, 12, 9), 40);
+            // The first is due with the next interval, wherever in a round of the clock that is.
+            let instants = take(Due::in_any_order(every, Instant(5_003_500), turn, 12, 9), 40);
             gaps.extend(instants.windows(2).map(|pair| pair[1] - pair[0]));
             all.extend(instants);
         }
         all.sort_unstable();
         assert!(all.windows(2).all(|pair| pair[1] - pair[0] == 1_000), "one every interval, whoever sends it");
+        assert!((5_003_500..5_004_500).contains(&all[0]), "{}", all[0]);
         assert!(gaps.len() > 6, "and no connection keeps its place: {gaps:?}");
+    }
+
+    /// A disturbance that comes and goes with half of the turns meets pairs of connections as chance pairs them: three ways to pair four.
+    #[test]
+    fn in_any_order_no_two_are_always_half_a_round_apart() {
+        let rounds = 3_000;
+        let apart = |number: u32| {
+            let of = |round: u64| place(0, 4, 5, round).abs_diff(place(number, 4, 5, round)) == 2;
+            (0..rounds).filter(|round| of(*round)).count()
+        };
+        for number in 1..4 {
+            assert!((900..1_100).contains(&apart(number)), "{number}: {} of {rounds}", apart(number));
+        }
+        let mut of_many: Vec<u64> = (0..100).map(|number| place(number, 100, 5, 7)).collect();
+        of_many.sort_unstable();
+        assert!(of_many.into_iter().eq(0..100));
     }
 
     #[test]

@@ -71,13 +71,13 @@ pub struct Bounds {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BoundsError {
     /// The start is not between lowest and highest.
-    #[error("the search starts outside its bounds: it has to start between the lowest rate and the highest")]
+    #[error("the search starts outside its bounds: start between the lowest and the highest rate")]
     Start,
     /// No sensible width.
-    #[error("the width of a bracket lies between 0.1% and 100%")]
+    #[error("the width must be from 0.1% to 100%")]
     Width,
     /// Too few probes.
-    #[error("with so few probes nothing can be found: it takes at least twice as many as have to agree, and 10")]
+    #[error("too few probes: it takes at least 10, and twice as many as have to agree")]
     Probes,
 }
 

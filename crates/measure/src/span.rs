@@ -32,8 +32,8 @@ pub fn coarse(nanos: u64) -> u64 {
 const FURTHEST: u64 = u64::MAX >> 1;
 /// By how many octets a distribution grows: twice as many each time would leave half of a monitor's memory empty.
 const GROWS: usize = 24;
-/// Octets of so few buckets that each is put by itself; more are merged.
-const FEW: usize = 12;
+/// Octets that are free before a bucket is put: as many as one takes that follows another closely.
+const ROOM: usize = 12;
 
 /// Response times, counted by the middles of a histogram's buckets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -120,7 +120,7 @@ impl Distribution {
     pub fn put(&mut self, value: u64, count: u64) {
         let value = value.min(FURTHEST);
         let end = self.octets.len();
-        if self.octets.capacity() < end + FEW {
+        if self.octets.capacity() < end + ROOM {
             self.octets.reserve_exact(GROWS);
         }
         // The bucket from `at` to `upto` is the value's own, or the one that it comes before.
@@ -151,16 +151,41 @@ impl Distribution {
         }
     }
 
-    /// Takes in another.
+    /// Takes in another. What lies between two buckets of the other is copied as it is written.
     pub fn add(&mut self, other: &Self) {
-        if other.octets.len() <= FEW {
-            return other.buckets().for_each(|(value, count)| self.put(value, count));
+        // The sum of both is no longer than both: a distance is parted into two of which none is longer.
+        let octets = Vec::with_capacity(self.octets.len() + other.octets.len());
+        let mut sum = Self { octets, count: 0 };
+        let (end, mut own) = (self.octets.len(), self.read());
+        let (mut next, mut before) = (own.next(), 0);
+        for (value, count) in other.read() {
+            if let Some((known, held)) = next.filter(|(known, _)| *known < value) {
+                sum.push(before, known, held);
+                let from = end - own.rest.len();
+                let mut upto = from;
+                (before, next) = (known, own.next());
+                while let Some((known, _)) = next.filter(|(known, _)| *known < value) {
+                    upto = end - own.rest.len();
+                    (before, next) = (known, own.next());
+                }
+                sum.octets.extend_from_slice(&self.octets[from..upto]);
+            }
+            let same = next.filter(|(known, _)| *known == value);
+            sum.push(before, value, count + same.map_or(0, |(_, held)| held));
+            before = value;
+            if same.is_some() {
+                next = own.next();
+            }
         }
-        let (mut own, mut others) = (self.read().peekable(), other.read().peekable());
-        *self = Self::ascending(std::iter::from_fn(|| {
-            let is_own = own.peek().is_some_and(|(own, _)| others.peek().is_none_or(|(other, _)| own <= other));
-            if is_own { own.next() } else { others.next() }
-        }));
+        if let Some((known, held)) = next {
+            sum.push(before, known, held);
+            sum.octets.extend_from_slice(own.rest);
+        }
+        sum.count = self.count + other.count;
+        if sum.octets.capacity() > sum.octets.len() + GROWS {
+            sum.octets.shrink_to_fit();
+        }
+        *self = sum;
     }
 
     /// How many values.

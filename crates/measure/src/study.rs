@@ -1,7 +1,7 @@
 //! Several settings measured against each other: in which order, by which numbers, and what moving each axis is worth.
 //!
-//! A study is made of trials, each a run of its own of one setting. Settings take turns within blocks, in random order, so that
-//! what drifts meets all of them. Not here: whether two settings differ ([`crate::comparison`]), and who makes the trials.
+//! A study is made of trials, each a run of its own of one setting. Settings take turns within blocks, in random order, and every second block has
+//! the order of the one before turned round, so that what drifts meets all of them alike. Not here: whether two settings differ ([`crate::comparison`]), and who makes the trials.
 
 pub mod figure;
 pub mod lengths;
@@ -24,7 +24,8 @@ pub struct Turn {
 }
 
 /// The trials of `settings` settings in `blocks` blocks: each block has each setting once, in an order of its own that `seed`
-/// decides (randomised multiple interleaved trials: Abedi and Brecht, ICPE 2017).
+/// decides (randomised multiple interleaved trials: Abedi and Brecht, ICPE 2017), or that of the block before turned round: of seven drawn orders
+/// of two settings one in eight has the same one first in six of them, which then has all of a warm-up.
 ///
 /// ```
 /// let turns = measure::study::order(3, 2, 7);
@@ -44,15 +45,21 @@ pub fn order(settings: u32, blocks: u32, seed: u64) -> Vec<Turn> {
 pub fn stretched(settings: u32, blocks: u32, stretch: u32, seed: u64) -> Vec<Turn> {
     let mut rng = Rng::with_seed(seed);
     let mut turns = Vec::with_capacity((settings * blocks) as usize);
-    for from in (0..blocks).step_by(stretch as usize) {
+    let mut order: Vec<u32> = Vec::new();
+    for (number, from) in (0..blocks).step_by(stretch as usize).enumerate() {
         let upto = blocks.min(from + stretch);
-        let mut order: Vec<u32> = (from..upto).flat_map(|_| 0..settings).collect();
-        rng.shuffle(&mut order);
+        let length = (settings * (upto - from)) as usize;
+        if number % 2 == 1 && order.len() == length {
+            order.reverse();
+        } else {
+            order = (from..upto).flat_map(|_| 0..settings).collect();
+            rng.shuffle(&mut order);
+        }
         let mut next = vec![from; settings as usize];
-        turns.extend(order.into_iter().map(|setting| {
-            let block = next[setting as usize];
-            next[setting as usize] += 1;
-            Turn { block, setting }
+        turns.extend(order.iter().map(|setting| {
+            let block = next[*setting as usize];
+            next[*setting as usize] += 1;
+            Turn { block, setting: *setting }
         }));
     }
     turns
@@ -92,7 +99,10 @@ impl Draws {
 mod tests {
     use std::collections::BTreeSet;
 
+    use test_case::test_case;
+
     use super::*;
+    use crate::comparison::{Design, Runs, Word, compare};
 
     #[test]
     fn each_block_has_each_setting_once() {
@@ -105,6 +115,23 @@ mod tests {
             }
             assert_eq!(turns, order(5, 4, seed), "the seed decides");
         }
+    }
+
+    /// One setting twice, of a host that warms up meanwhile, or slows down.
+    #[test_case(|place| 100.0 + 3_000.0 * (-0.35 * place).exp(); "a warm-up")]
+    #[test_case(|place| 100.0 + 10.0 * place; "a slow-down")]
+    fn what_drifts_is_no_difference_between_settings(level: fn(f64) -> f64) {
+        let mut rng = Rng::with_seed(3);
+        let mut differs = |blocks: u32, seed: u64| {
+            let mut runs = [Vec::new(), Vec::new()];
+            for (place, turn) in order(2, blocks, seed).into_iter().enumerate() {
+                runs[turn.setting as usize].push(Some(level(place as f64) * (1.0 + 0.02 * rng.f64())));
+            }
+            let [first, second] = runs;
+            matches!(compare(&[Runs { first, second }], Design::Paired)[0].word, Word::More | Word::Less)
+        };
+        let told = (0..1_000).filter(|seed| differs(6 + (seed % 5) as u32, *seed)).count();
+        assert!(told <= 10, "{told} of 1,000");
     }
 
     #[test]

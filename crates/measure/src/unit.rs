@@ -58,7 +58,8 @@ impl From<Nanos> for std::time::Duration {
     }
 }
 
-/// Three significant digits and the unit that suits them: `19.8 µs`, `1.03 ms`, `10 s`.
+/// Three significant digits and the unit that suits them: `19.8 µs`, `1.03 ms`, `10 s`. `{:#}` writes them of a whole number too, as of a
+/// measured time: `23.0 µs`.
 impl fmt::Display for Nanos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ns = self.0;
@@ -70,7 +71,7 @@ impl fmt::Display for Nanos {
             _ => (1e9, "s"),
         };
         let value = ns as f64 / scale;
-        let exact = value.fract() == 0.0;
+        let exact = value.fract() == 0.0 && !f.alternate();
         let decimals = if exact || value >= 99.95 {
             0
         } else if value >= 9.995 {
@@ -322,13 +323,13 @@ pub enum Expected {
 impl fmt::Display for Expected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Time => "is no time: write it as 250us, 10ms, 1.5s or 1m30s",
+            Self::Time => "is not a time: write it as 250us, 10ms, 1.5s or 1m30s",
             Self::TimeUnit => "has no unit: write 10ms or 10s (ping means seconds, fping milliseconds)",
-            Self::Size => "is no size: write it as 64, 1500B, 1kB (1000) or 64KiB (65536)",
+            Self::Size => "is not a size: write it as 64, 1500B, 1kB (1000) or 64KiB (65536)",
             Self::SizeUnit => {
                 "has two readings: write kB, MB, GB for powers of 1000 or KiB, MiB, GiB for powers of 1024"
             }
-            Self::Rate => "is no rate above 0: write it as 100/s, 10k/s, 1.5M/s or 30/min",
+            Self::Rate => "is not a rate above 0: write it as 100/s, 10k/s, 1.5M/s or 30/min",
         })
     }
 }

@@ -228,6 +228,14 @@ pub enum Warning {
         /// When, and how much of it.
         dark: Dark,
     },
+    /// No request with a message of this size was answered, while smaller packets to the same host were: those of the connection that it was
+    /// agreed on, or that carried it.
+    SizeUnanswered {
+        /// Size of the largest message, bytes of payload.
+        message_bytes: Bytes,
+        /// The number of requests that were sent.
+        sent: u64,
+    },
     /// Requests were lost.
     Lost {
         /// How many, late ones included.
@@ -243,6 +251,9 @@ pub enum Warning {
         dropped_by_peer: Option<u64>,
         /// What decides how many are on the way at once.
         leaves_by: LeavesBy,
+        /// The share of the run's time, from 0 to 1, that passed in waiting for them, where each held up the next one; absent below a hundredth.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        waited_share: Option<f64>,
     },
     /// Messages of a load were lost on the way there.
     LostOnTheWay {
@@ -287,6 +298,10 @@ pub enum Warning {
         end: String,
         /// By what, as `run-queue delay 4.2 %`.
         by: Vec<String>,
+        /// Other findings of this result that a busy host brings about by itself, so that the network is not shown to be the cause: kinds of
+        /// warnings, and `groups` of flows.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        spoils: Vec<String>,
     },
     /// The run did not settle.
     NotSteady {

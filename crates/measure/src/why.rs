@@ -1,6 +1,6 @@
-//! Why a round trip takes as long as it does: causes, each worth the difference that one switch makes.
+//! Causes of a round trip's time, each with the difference that one switch makes.
 //!
-//! What is measured at an interval is taken apart: how an end waits (one switch each, moved in every order: [`crate::study::moves`]),
+//! The time at an interval is taken apart: how an end waits (one switch each, moved in every order: [`crate::study::moves`]),
 //! what is left of the interval when nothing sleeps, how long the peer's program kept the reply, and what is gained where the peer
 //! runs on another CPU. Several causes are judged together: a switch shows one only where that is as sure as one test alone would
 //! be (Wilcoxon's signed ranks over the blocks, two-sided, by Holm's procedure), and only where it is worth [`SHARE`] of what was
@@ -19,7 +19,7 @@ pub const PROMPT_NS: f64 = 25_000.0;
 /// A thread that waits for its CPU for less than this share of the time is not disturbed by others there.
 pub const BUSY: f64 = 0.05;
 
-/// Why it may take so long.
+/// A possible cause of a round trip's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -40,12 +40,12 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Whether what it is worth adds to what the others are.
+    /// True where its effect adds to those of the others.
     pub fn adds(self) -> bool {
         self != Self::PeerCpuBusy
     }
 
-    /// Whether a switch shows it, so that it is judged together with the others that have one.
+    /// True where a switch shows it, so that it is judged together with the others that have one.
     pub fn has_switch(self) -> bool {
         self != Self::PeerHolds
     }
@@ -54,16 +54,16 @@ impl Cause {
 /// Numbers of the blocks, in their order; absent where a block has none.
 pub type Blocks = Vec<Option<f64>>;
 
-/// What was measured. Times are medians of trials, nanoseconds.
+/// The measured times: medians of trials, nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Observed {
     /// The causes that have a switch, in the order of the bits of a corner.
     pub switches: Vec<Cause>,
-    /// Of each block the times at every corner of [`moves::corners`], in that order: no switch moved first, all of them last.
+    /// The times of each block at every corner of [`moves::corners`], in that order: no switch moved first, all of them last.
     pub corners: Vec<Blocks>,
     /// Back to back, all switches moved.
     pub floor: Blocks,
-    /// How long the peer's program kept a reply back to back, by its own stamps.
+    /// Time that the peer's program kept a reply without pause, by its own stamps.
     pub holds: Blocks,
     /// Share of the time that the peer's threads waited for a CPU, no switch moved; 0 to 1.
     pub waits: Blocks,
@@ -82,17 +82,17 @@ pub struct Moved {
     pub waits: Blocks,
 }
 
-/// What explains a round trip, and what is left.
+/// The causes of a round trip, and the unexplained rest.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Explanation {
-    /// What was measured, no switch moved: median over the blocks, nanoseconds.
+    /// Measured time with no switch moved: median over the blocks, nanoseconds.
     pub measured: Option<Interval>,
-    /// What an exchange costs back to back where nothing sleeps, nanoseconds; whatever else it is, it is not one of the waits.
+    /// Time of an exchange without pause where nothing sleeps, nanoseconds; whatever else it is, it is not one of the waits.
     pub floor: Option<Interval>,
     /// The causes that were looked at.
     pub causes: Vec<Examined>,
-    /// What was measured less all that is named, nanoseconds.
+    /// Measured time less all named causes, nanoseconds.
     pub unexplained: Option<Interval>,
     /// A cause worth less than this share, 0 to 1, of what was measured is not named.
     pub least_share: f64,
@@ -107,7 +107,7 @@ pub struct Explanation {
 pub struct Examined {
     /// Which.
     pub cause: Cause,
-    /// What it is worth: how much less would be measured without it, nanoseconds.
+    /// Its effect: the time that would be saved without it, nanoseconds.
     pub takes: Option<Interval>,
     /// The same as a share of what was measured.
     pub share: Option<Interval>,
@@ -115,7 +115,7 @@ pub struct Examined {
     /// it (Holm); absent where no switch shows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p: Option<f64>,
-    /// Why it is not named; absent where it is.
+    /// The reason why it is not named; absent where it is.
     pub doubt: Option<Doubt>,
     /// The CPU to which the peer was moved, by its number there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -126,13 +126,13 @@ pub struct Examined {
 }
 
 impl Examined {
-    /// Whether it is named.
+    /// True where it is named.
     pub fn is_established(&self) -> bool {
         self.doubt.is_none()
     }
 }
 
-/// Why a cause is not named.
+/// The reason why a cause is not named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -162,7 +162,7 @@ pub fn fewest_blocks(causes: usize) -> u32 {
     comparison::fewest(causes.max(1), Design::Paired) as u32
 }
 
-/// What explains `observed`.
+/// The explanation of `observed`.
 pub fn explain(observed: &Observed) -> Explanation {
     let base: Blocks = observed.corners.iter().map(|block| block.first().copied().flatten()).collect();
     let measured = median_of(&base);
@@ -194,7 +194,7 @@ pub fn explain(observed: &Observed) -> Explanation {
 struct Part {
     cause: Cause,
     worth: Blocks,
-    /// Why it is not named, whatever it is worth.
+    /// The reason why it is not named, whatever its effect.
     beyond: Option<Doubt>,
     /// As of [`Examined`].
     cpu: Option<u32>,
@@ -206,7 +206,7 @@ impl Part {
         Self { cause, worth, beyond: None, cpu: None, waited: None }
     }
 
-    /// How probable its worths are if there were nothing; `None` where that is not what it is judged by.
+    /// The probability of its effects if there were none; `None` where that is not what it is judged by.
     fn probability(&self) -> Option<f64> {
         let worths = there(&self.worth);
         let asked = self.cause.has_switch() && self.beyond.is_none() && !worths.is_empty();
@@ -214,7 +214,7 @@ impl Part {
     }
 }
 
-/// What each switch is worth in each block: the average over every order in which it is moved.
+/// The effect of each switch in each block: the average over every order in which it is moved.
 fn switches(observed: &Observed) -> Vec<Blocks> {
     let count = observed.switches.len();
     let of_block = |block: &Blocks| moves::worth(count, std::slice::from_ref(block));
@@ -224,7 +224,7 @@ fn switches(observed: &Observed) -> Vec<Blocks> {
     (0..count).map(of).collect()
 }
 
-/// What is left of the interval where nothing sleeps, in each block.
+/// The rest of the interval's effect where nothing sleeps, in each block.
 fn cold(observed: &Observed) -> Blocks {
     let awake = observed.corners.iter().map(|block| block.last().copied().flatten());
     awake.zip(&observed.floor).map(|(awake, floor)| Some(awake? - (*floor)?)).collect()
@@ -257,7 +257,7 @@ fn no_ends(interval: Interval) -> bool {
     interval.low.is_none()
 }
 
-/// What is gained where the peer runs elsewhere, if its threads waited for their CPU: of the CPUs it was moved to, the one
+/// The gain where the peer runs elsewhere, if its threads waited for their CPU: of the CPUs it was moved to, the one
 /// where it waited least. `None` where the peer did not tell.
 fn busy(observed: &Observed, base: &Blocks) -> Option<Part> {
     let waited = median(&observed.waits)?;
@@ -275,7 +275,7 @@ fn busy(observed: &Observed, base: &Blocks) -> Option<Part> {
     })
 }
 
-/// What was measured less all that is named and adds, block by block.
+/// Measured time less all named causes that add, block by block.
 fn unexplained(base: &Blocks, judged: &[(Part, Examined)]) -> Option<Interval> {
     let named: Vec<&Part> = judged
         .iter()

@@ -16,7 +16,7 @@
 //! A server of iperf 2 over UDP and a reflector of ours answer no stranger over UDP; seen with iperf 2.1.8.
 //!
 //! Programs at work are asked what their protocol allows before any login: `PING`, `version`, `HEAD /`, a TLS hello, STATUS of DNS, the
-//! time, `ApiVersions`, or nothing where they speak first. At a port that nobody knows, whoever is silent first gets our own
+//! time, `ApiVersions`, OPTIONS of SIP, or nothing where they speak first. HTTP within TLS takes a handshake before its `HEAD /` (`endpoint::reach`). At a port that nobody knows, whoever is silent first gets our own
 //! preamble, whose line end makes servers of lines answer; what comes then may be worth one more question ([`further`]).
 //! Some ports get no octet at all ([`left_alone`]).
 //!
@@ -33,6 +33,7 @@ use crate::application::kafka::Kafka;
 use crate::application::memcached::Memcached;
 use crate::application::mqtt::Mqtt;
 use crate::application::redis::Redis;
+use crate::application::sip::{self, Options, Sip};
 use crate::application::{self, Came, Reply, Speech};
 use crate::iperf::ack::Ack;
 use crate::iperf::ask::Ask;
@@ -40,9 +41,11 @@ use crate::iperf::settings::Amount;
 use crate::iperf::time::Stamp;
 use crate::iperf3::cookie::{self, Cookie};
 use crate::iperf3::state::State;
+use crate::native::header::Flags as NativeFlags;
 use crate::native::preamble::{Answer, Control, Decline, Versions};
 use crate::netperf::system;
 use crate::sockperf::message::{self, Flags, Header};
+use crate::wire::Wire as _;
 
 pub use greeting::{GREETERS, read as read_greeting};
 
@@ -53,6 +56,8 @@ pub type Draw = [u8; cookie::LENGTH - 1];
 pub const DATAGRAM: usize = 44;
 /// Octets of an answer that are looked at: no more than a netserver's message.
 pub const LONGEST_ANSWER: usize = 1_024;
+/// The same of an answer whose end is a mark in it: the head of a response, a greeting that names a whole cluster.
+pub const LONGEST_HEAD: usize = 32 << 10;
 
 /// What the octets of an answer so far show.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,13 +98,14 @@ pub const fn usual_port(service: Service, over: Transport) -> Option<u16> {
         (Service::Mqtt, Transport::Tcp) => Some(application::mqtt::PROTOCOL.port),
         (Service::Postgres, Transport::Tcp) => Some(application::postgres::PROTOCOL.port),
         (Service::Http, Transport::Tcp) => Some(application::http::PROTOCOL.port),
-        (Service::Tls, Transport::Tcp) => Some(application::http::SECURE.port),
+        (Service::Https, Transport::Tcp) => Some(application::http::SECURE.port),
         (Service::Mysql, Transport::Tcp) => Some(application::mysql::PROTOCOL.port),
         (Service::Kafka, Transport::Tcp) => Some(application::kafka::PROTOCOL.port),
         (Service::Ssh, Transport::Tcp) => Some(22),
         (Service::Dns, _) => Some(application::dns::PROTOCOL.port),
         (Service::Ntp, Transport::Udp) => Some(application::ntp::PROTOCOL.port),
-        (_, Transport::Udp) | (Service::Stamp | Service::Ntp, Transport::Tcp) => None,
+        (Service::Sip, Transport::Udp) => Some(sip::PROTOCOL.port),
+        (_, Transport::Udp) | (Service::Stamp | Service::Ntp | Service::Sip | Service::Tls, Transport::Tcp) => None,
     }
 }
 
@@ -116,7 +122,7 @@ pub const ALSO_USUAL: [(u16, Service); 13] = [
     (5_671, Service::Tls),
     (6_380, Service::Tls),
     (6_697, Service::Tls),
-    (8_443, Service::Tls),
+    (8_443, Service::Https),
     (8_883, Service::Tls),
 ];
 
@@ -147,16 +153,22 @@ pub struct Place<'a> {
     pub port: u16,
 }
 
+impl Place<'_> {
+    /// The place as a URL has it, whose protocol is usually at one of these ports.
+    fn written(self, usual: &[u16]) -> String {
+        let host = self.host.split('%').next().unwrap_or_default();
+        let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
+        if usual.contains(&self.port) { host } else { format!("{host}:{}", self.port) }
+    }
+}
+
 /// The request of HTTP that touches a program least: the head of its root, without a body.
 ///
 /// `None` where the host has a name that no request can say.
 pub fn head_request(place: Place<'_>) -> Option<Http> {
-    let host = place.host.split('%').next().unwrap_or_default();
-    let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
-    let usual = [application::http::PROTOCOL.port, application::http::SECURE.port].contains(&place.port);
     let request = Request {
         method: "HEAD".into(),
-        host: if usual { host } else { format!("{host}:{}", place.port) },
+        host: place.written(&[application::http::PROTOCOL.port, application::http::SECURE.port]),
         target: "/".into(),
         fields: Vec::new(),
         body: Vec::new(),
@@ -173,8 +185,9 @@ pub fn farewell(service: Service) -> &'static [u8] {
 /// The program that may have answered our own preamble so: a connection more is worth while to ask for it.
 pub fn further(answer: &[u8]) -> Option<Service> {
     // A server of HTTP refuses in clear also where it wants TLS; of TLS come an alert or an end.
-    let secure = answer.is_empty() || answer.starts_with(b"HTTP/1.") || answer.starts_with(&[21, 3]);
+    let secure = answer.is_empty() || answer.starts_with(&[21, 3]);
     match () {
+        () if answer.starts_with(b"HTTP/1.") => Some(Service::Https),
         () if secure => Some(Service::Tls),
         () if answer.starts_with(b"ERROR") => Some(Service::Memcached),
         () if [&b"-ERR unknown command"[..], b"-NOAUTH", b"-DENIED"].iter().any(|words| answer.starts_with(words)) => {
@@ -192,7 +205,7 @@ pub fn over_tcp(service: Service, place: Place<'_>, draw: Draw) -> Option<Vec<u8
         Service::Sockperf => one_datagram(draw).to_vec(),
         Service::Iperf3 => Cookie::random(draw).octets().to_vec(),
         Service::Iperf => Ask { amount: Amount(-1), ..Ask::default() }.first(Stamp::UNSET).encode(),
-        Service::Stamp | Service::Ntp => return None,
+        Service::Stamp | Service::Ntp | Service::Sip => return None,
         Service::Echo => Cookie::random(draw).octets()[..draw.len()].to_vec(),
         // The short form, which the longest lines of a log leave alone.
         Service::Redis => b"PING\r\n".to_vec(),
@@ -202,7 +215,8 @@ pub fn over_tcp(service: Service, place: Place<'_>, draw: Draw) -> Option<Vec<u8
         // Both ends may send their versions at once (RFC 4253 section 4.2).
         Service::Ssh => farewell(service).to_vec(),
         Service::Http => head_request(place)?.request(),
-        Service::Tls => hello::question(place.host, draw),
+        // As far as one message goes.
+        Service::Tls | Service::Https => hello::question(place.host, draw),
         Service::Dns => {
             let status = numbered(draw);
             [&(status.len() as u16).to_be_bytes()[..], &status].concat()
@@ -251,7 +265,7 @@ pub fn read_tcp(service: Service, question: &[u8], answer: &[u8]) -> Reading {
             prefix(service, &expected, answer)
         }
         Service::Echo => prefix(service, question, answer),
-        Service::Stamp | Service::Ntp => Reading::Other,
+        Service::Stamp | Service::Ntp | Service::Sip => Reading::Other,
         Service::Redis => speech(service, &mut Redis, answer),
         Service::Memcached => speech(service, &mut Memcached::Version, answer),
         Service::Nats | Service::Mysql | Service::Ssh => greeting::one(service, answer),
@@ -259,7 +273,7 @@ pub fn read_tcp(service: Service, question: &[u8], answer: &[u8]) -> Reading {
             Some(mut http) => speech(service, &mut http, answer),
             None => Reading::Other,
         },
-        Service::Tls => hello::read(answer),
+        Service::Tls | Service::Https => hello::read(answer),
         Service::Dns => match answer {
             [high, low, message @ ..] => {
                 let length = usize::from(u16::from_be_bytes([*high, *low]));
@@ -351,8 +365,9 @@ fn prefix(service: Service, expected: &[u8], answer: &[u8]) -> Reading {
 }
 
 /// The question over UDP to `service`; the one for all where none is named.
-pub fn over_udp(service: Option<Service>, draw: Draw) -> Vec<u8> {
+pub fn over_udp(service: Option<Service>, place: Place<'_>, draw: Draw) -> Vec<u8> {
     match service {
+        Some(Service::Sip) => options(place, draw),
         Some(Service::Dns) => numbered(draw),
         Some(Service::Ntp) => {
             // Nothing known of leap seconds, version 4, a client; its time is a number that nobody foresees (RFC 5905 section 7.3).
@@ -363,6 +378,19 @@ pub fn over_udp(service: Option<Service>, draw: Draw) -> Vec<u8> {
         }
         _ => one_datagram(draw).to_vec(),
     }
+}
+
+/// OPTIONS of SIP to a place; nothing where no request can say its name.
+fn options(place: Place<'_>, draw: Draw) -> Vec<u8> {
+    let host = place.written(&[sip::PROTOCOL.port]);
+    let Ok(options) = Options::new(&host, None, "sonde") else { return Vec::new() };
+    let mut key = [0; 16];
+    key.copy_from_slice(&draw[..16]);
+    let mut client = Sip::new(&options, key, std::sync::Arc::default());
+    let mut request = vec![0; client.length()];
+    client.open(&mut request);
+    client.prepare(&mut request, 0, NativeFlags::NONE);
+    request
 }
 
 /// The times of origin and of transmission in a packet of NTP.
@@ -408,6 +436,11 @@ pub fn read_udp(service: Option<Service>, question: &[u8], answer: &[u8]) -> Rea
     match service {
         Some(Service::Dns) => return dns(question, answer),
         Some(Service::Ntp) => return ntp(question, answer),
+        Some(Service::Sip) => {
+            let told = |status| if status == 200 { None } else { Some(format!("says {status}")) };
+            let status = sip::status_of(question, answer);
+            return status.map_or(Reading::Other, |status| Reading::known(Service::Sip, told(status)));
+        }
         _ => {}
     }
     let mut pong = question.to_vec();
@@ -492,7 +525,7 @@ mod tests {
 
     #[test]
     fn one_datagram_tells_three_services_apart() {
-        let question = over_udp(None, DRAW);
+        let question = over_udp(None, PLACE, DRAW);
         assert!(question[0] & 0x80 != 0 && question[14..] == [0; 30]);
         let header = Header::read(&question).unwrap();
         assert_eq!((header.length, header.flags), (44, Flags::CLIENT.with(Flags::PONG_REQUEST)));
@@ -561,12 +594,12 @@ mod tests {
 
     #[test]
     fn names_and_time_are_asked_by_a_datagram() {
-        let status = over_udp(Some(Service::Dns), DRAW);
+        let status = over_udp(Some(Service::Dns), PLACE, DRAW);
         assert_eq!(status, b"\x5a\x5a\x10\0\0\0\0\0\0\0\0\0");
         let answer = b"\x5a\x5a\x90\x04\0\0\0\0\0\0\0\0";
         assert_eq!(read_udp(Some(Service::Dns), &status, answer), known(Service::Dns, None));
         assert_eq!(read_udp(Some(Service::Dns), b"\x5a\x5b\x10\0\0\0\0\0\0\0\0\0", answer), Reading::Other);
-        let time = over_udp(Some(Service::Ntp), DRAW);
+        let time = over_udp(Some(Service::Ntp), PLACE, DRAW);
         assert_eq!((time.len(), time[0], &time[40..]), (48, 0x23, &DRAW[..8]));
         let mut answer = vec![0x24, 2, 0, 0xE7];
         answer.resize(48, 1);
@@ -581,12 +614,28 @@ mod tests {
     }
 
     #[test]
+    fn a_telephone_is_asked_what_it_can_do() {
+        let options = over_udp(Some(Service::Sip), PLACE, DRAW);
+        let text = String::from_utf8(options.clone()).unwrap();
+        assert!(text.starts_with("OPTIONS sip:db1:8080 SIP/2.0\r\n") && text.ends_with("\r\n\r\n"), "{text}");
+        let fields: String = text.lines().skip(1).take(5).flat_map(|line| [line, "\r\n"]).collect();
+        let answer = |status: &str| format!("SIP/2.0 {status}\r\n{fields}Content-Length: 0\r\n\r\n");
+        let read = |answer: &str| read_udp(Some(Service::Sip), &options, answer.as_bytes());
+        assert_eq!(read(&answer("200 OK")), known(Service::Sip, None));
+        assert_eq!(read(&answer("404 Not Found")), known(Service::Sip, Some("says 404")));
+        assert_eq!(read(&answer("200 OK").replace("tag=", "tag=x")), Reading::Other, "of somebody else's call");
+        assert_eq!(read(&text), Reading::Other, "an echo");
+        assert_eq!(over_udp(Some(Service::Sip), Place { host: "a b", port: 1 }, DRAW), b"");
+    }
+
+    #[test]
     fn an_answer_to_our_own_question_leads_further() {
         let of = |answer: &[u8]| further(answer);
         assert_eq!(of(b"-ERR unknown command 'sonde'"), Some(Service::Redis));
         assert_eq!(of(b"-NOAUTH Authentication required.\r\n"), Some(Service::Redis));
         assert_eq!(of(b"ERROR\r\n"), Some(Service::Memcached));
-        assert_eq!([of(b""), of(b"HTTP/1.1 400 Bad"), of(&[21, 3, 3])], [Some(Service::Tls); 3]);
+        assert_eq!([of(b""), of(&[21, 3, 3])], [Some(Service::Tls); 2]);
+        assert_eq!(of(b"HTTP/1.1 400 Bad"), Some(Service::Https));
         assert_eq!(of(b"500 unknown"), None);
     }
 
@@ -619,7 +668,7 @@ mod tests {
             for service in Service::ALL {
                 let question = over_tcp(service, PLACE, draw).unwrap_or_default();
                 read_tcp(service, &question, &answer);
-                read_udp(Some(service), &over_udp(Some(service), draw), &answer);
+                read_udp(Some(service), &over_udp(Some(service), PLACE, draw), &answer);
             }
         }
     }

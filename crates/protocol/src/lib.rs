@@ -24,4 +24,5 @@ pub mod source;
 pub mod stamp;
 pub mod syn;
 pub mod tls;
+pub mod twamp;
 pub mod wire;

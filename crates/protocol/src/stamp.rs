@@ -10,6 +10,7 @@
 
 pub mod key;
 pub mod layout;
+pub mod part;
 pub mod reflector;
 pub mod sender;
 pub mod share;

@@ -3,13 +3,12 @@
 //! A condition that changes the meaning of the number is part of the sentence: nobody else answered than this host, the rate was
 //! not reached, nothing answered, the run ended early, a host was busy.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use logbook::record::{Ended, Record};
 use measure::answer::Class;
 use measure::interval::arrivals::Datagrams;
-use measure::method::{Carrier, Direction, LoopKind, Method, Traffic};
+use measure::method::{Direction, LoopKind, Method};
 use measure::origin::Verdict;
 use measure::outcome::flows::FlowGroup;
 use measure::outcome::{Distribution, Outcome};
@@ -23,7 +22,7 @@ use measure::verdict::threshold::MOSTLY_MISSED;
 
 use crate::number;
 use crate::text::replies;
-use crate::words::{self, target, warning};
+use crate::words::{self, capitalised, target, warning};
 
 /// The sentence for `record`.
 pub fn of(record: &Record) -> String {
@@ -41,11 +40,6 @@ pub fn of(record: &Record) -> String {
         (caveats, true) => caveats.iter().fold(sentence, |text, caveat| format!("{text} {}.", capitalised(caveat))),
         (caveats, false) => format!("{sentence} ({})", caveats.join("; ")),
     }
-}
-
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Conditions under which the number has another meaning, and that the sentence itself does not name.
@@ -96,7 +90,7 @@ fn closed(record: &Record) -> &'static str {
 fn subject(record: &Record) -> String {
     let replies = record.outcome.as_ref().and_then(|outcome| outcome.replies.as_ref());
     let said = replies.and_then(replies::named).map_or_else(String::new, |said| format!(" ({said})"));
-    let protocol = format!("{}{said}", protocol(&record.method));
+    let protocol = format!("{}{said}", words::method::named(&record.method));
     if record.target.own_reflector {
         return format!("{protocol} over loopback, no host was given");
     }
@@ -109,23 +103,6 @@ fn subject(record: &Record) -> String {
 
 fn is_same_host(record: &Record) -> bool {
     record.warnings.iter().any(|warning| matches!(warning, Warning::SameHost { .. }))
-}
-
-/// The protocol, with a connection for each request where there is one.
-pub(crate) fn protocol(method: &Method) -> Cow<'static, str> {
-    if let Some(application) = method.traffic.application() {
-        let each = if method.traffic.connects() { ", a new connection per request" } else { "" };
-        return Cow::Owned(format!("{application}{each}"));
-    }
-    Cow::Borrowed(match (&method.traffic, method.traffic.carrier()) {
-        (Traffic::ConnectExchange { .. }, _) => "a new TCP connection per request",
-        (Traffic::ConnectClose { .. }, _) => "TCP connect and close",
-        (_, Carrier::Tcp) => "TCP",
-        (_, Carrier::Udp) => "UDP",
-        (_, Carrier::Icmp) => "ICMP echo",
-        (_, Carrier::TcpConnect) => "TCP connect",
-        (_, Carrier::TcpSyn) => "SYN probes",
-    })
 }
 
 /// Times of requests and replies, and what became of the others.
@@ -163,7 +140,7 @@ fn dark(outcome: &Outcome) -> String {
     format!("{}{lost}. Otherwise: ", words::dark::seen(dark))
 }
 
-/// Whether nothing was lost but what left while nobody answered.
+/// True where nothing was lost but what left while nobody answered.
 fn all_in_the_dark(outcome: &Outcome) -> bool {
     let gone = outcome.counts.lost + outcome.counts.late;
     gone > 0 && outcome.dark.is_some_and(|dark| dark.unanswered >= gone)
@@ -372,7 +349,7 @@ fn port(record: &Record, outcome: &Outcome, probes: &Probes) -> Option<String> {
 
 /// `17.2 Gbit/s received over 1 TCP stream. Limited by the peer's CPU.`
 fn streams(record: &Record, stream: &Throughput) -> String {
-    let protocol = protocol(&record.method);
+    let protocol = words::method::named(&record.method);
     let count = u64::from(record.method.spread.connections);
     let streams =
         format!("over {}", number::count(count, &format!("{protocol} stream"), &format!("{protocol} streams")));
@@ -443,6 +420,8 @@ fn limit(stream: &Throughput) -> String {
 #[cfg(test)]
 mod tests {
     use measure::event::Counts;
+
+    use measure::method::Carrier;
 
     use super::*;
 

@@ -18,10 +18,10 @@ const NARROWEST: usize = 16;
 /// Cells that two labels below the field are apart at least.
 const APART: usize = 2;
 
-/// What points of series are drawn with, and what of it ASCII has; one after the other.
+/// The signs of the points of series, and their ASCII forms; one after the other.
 pub const SIGNS: [(char, char); 6] = [('●', 'o'), ('×', 'x'), ('▲', '^'), ('■', '#'), ('◆', '*'), ('+', '+')];
 
-/// What is drawn.
+/// The drawing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curve {
     /// In which units its points are.
@@ -30,16 +30,16 @@ pub struct Curve {
     pub series: Vec<Series>,
     /// Where the curve ends to be of use, in the unit of the lower axis; marked there.
     pub mark: Option<f64>,
-    /// Whether powers of ten are told along the lower axis, where there is room.
+    /// True where powers of ten are written along the lower axis, if there is room.
     pub decades: bool,
 }
 
 /// The units of both axes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Units {
-    /// Of the lower axis.
+    /// Unit of the lower axis.
     pub x: Unit,
-    /// Of the other.
+    /// Unit of the other axis.
     pub y: Unit,
 }
 
@@ -50,7 +50,7 @@ impl Default for Units {
     }
 }
 
-/// What the numbers of an axis are.
+/// The meaning of an axis' numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Nanoseconds.
@@ -71,7 +71,7 @@ impl Unit {
     /// A number of it for people.
     pub fn told(self, value: f64) -> String {
         let told = match self {
-            Self::Time => number::time(value.round()),
+            Self::Time => number::short_time(value.round()),
             Self::Rate => number::rate(value),
             Self::Bits => number::bit_rate(value / 8.0),
             Self::Size => Some(Bytes(value.round() as u64).to_string()),
@@ -87,7 +87,7 @@ impl Unit {
 pub struct Series {
     /// Its name, as `p99`.
     pub name: String,
-    /// What its points are drawn with; of two, the one that ASCII has.
+    /// The sign of its points; of two, the one that ASCII has.
     pub sign: (char, char),
     /// Its points, in the units of the axes.
     pub points: Vec<(f64, f64)>,

@@ -242,6 +242,7 @@ pub(crate) fn grouped() -> Record {
         each: [13_900, 358_000, 14_100, 359_000].map(of_flow).to_vec(),
         groups: Some(vec![group([0, 2], 14_000.0, None, 100), group([1, 3], 358_500.0, time(344_500.0), 97)]),
         least_ns: 2_000.0,
+        moved: Vec::new(),
         losing: Vec::new(),
     });
     record
@@ -291,6 +292,7 @@ pub(crate) fn open_with_losses() -> Record {
                 dropped_by_us: None,
                 dropped_by_peer: None,
                 leaves_by: LeavesBy::Window,
+                waited_share: None,
             },
             Warning::BehindSchedule { share: 0.0111 },
         ],

@@ -41,7 +41,7 @@ pub enum Form {
 pub struct Item {
     /// The file's name, or what stands for it.
     pub name: String,
-    /// What was in it.
+    /// The document.
     pub document: Document,
     /// Its place in a run; absent where it stands alone.
     pub place: Option<InRun>,
@@ -66,7 +66,7 @@ struct Entry<'a> {
     place: Option<&'a InRun>,
 }
 
-/// What stands in a cell; absent cells are `None`.
+/// The value of a cell; absent cells are `None`.
 #[derive(Clone, Debug, PartialEq)]
 enum Value {
     Text(String),
@@ -101,7 +101,7 @@ fn entries(item: &Item) -> Vec<Entry<'_>> {
 pub struct Table<W: Write + Send> {
     sink: Sink<W>,
     rows: u64,
-    /// Whether names stand in CSV as they are.
+    /// True where names stand in CSV as they are.
     raw: bool,
 }
 
@@ -117,7 +117,7 @@ impl<W: Write + Send> Table<W> {
     /// A table in `form` that goes to `out`.
     ///
     /// # Errors
-    /// What `out` says to the head; Parquet in a build without it.
+    /// The error of `out` at the head; Parquet in a build without it.
     pub fn new(form: Form, out: W) -> io::Result<Self> {
         let sink = match form {
             Form::Csv => {
@@ -139,7 +139,7 @@ impl<W: Write + Send> Table<W> {
         Ok(Self { sink, rows: 0, raw: false })
     }
 
-    /// Whether names are written into CSV as they are. Otherwise one that a spreadsheet would take for a formula has an apostrophe
+    /// Writes names into CSV as they are. Otherwise one that a spreadsheet would take for a formula has an apostrophe
     /// before it, and what cannot be seen is shown.
     pub fn raw(self, raw: bool) -> Self {
         Self { raw, ..self }
@@ -148,7 +148,7 @@ impl<W: Write + Send> Table<W> {
     /// Adds the rows of a document.
     ///
     /// # Errors
-    /// What is written to says; a record that is no JSON.
+    /// The error of the writer; a record that is no JSON.
     pub fn add(&mut self, item: &Item) -> io::Result<()> {
         for entry in entries(item) {
             match &mut self.sink {
@@ -173,7 +173,7 @@ impl<W: Write + Send> Table<W> {
     /// Writes what is held back and the end; gives back what was written to, and how many rows it has.
     ///
     /// # Errors
-    /// What is written to says.
+    /// The error of the writer.
     pub fn finish(self) -> io::Result<(W, u64)> {
         let out = match self.sink {
             Sink::Csv(writer) => {
@@ -196,7 +196,7 @@ fn harmless(words: &str) -> String {
     if shown.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{shown}") } else { shown }
 }
 
-/// What the system said, where it is in there.
+/// The system's own error, where there is one in it.
 fn cause(fault: csv::Error) -> io::Error {
     match fault.into_kind() {
         csv::ErrorKind::Io(cause) => cause,
@@ -277,7 +277,10 @@ mod tests {
         assert_eq!(text.lines().count(), rows + 2, "{text}");
         assert!(text.lines().all(|line| line.replace("\\\\|", "").matches('|').count() == 10), "{text}");
         let first = text.lines().nth(2).unwrap();
-        assert!(first.contains("tcp exchange") && first.contains("(sonde ") && first.contains(" µs | "), "{first}");
+        assert!(
+            first.contains("TCP: 1 request in flight") && first.contains("(sonde ") && first.contains(" µs | "),
+            "{first}"
+        );
     }
 
     #[test]

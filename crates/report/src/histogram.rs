@@ -17,9 +17,9 @@ const STEPS: [u32; 9] = [1, 3, 6, 12, 24, 48, 96, 192, 384];
 pub struct Bin {
     /// Its lower edge, which belongs to it.
     pub from: Nanos,
-    /// How many values it holds.
+    /// Number of values in it.
     pub count: u64,
-    /// Whether it goes on without an upper edge.
+    /// True where it has no upper edge.
     pub open: bool,
 }
 

@@ -7,18 +7,18 @@ use std::ops::Range;
 use anstyle::AnsiColor;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::markup::sealed;
+use crate::markup::{on_one_line, sealed};
 
-/// How a screen is to look.
+/// The look of a screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
     /// Cells of a line, at least 40.
     pub width: usize,
-    /// Whether ANSI colours may be used.
+    /// True where ANSI colours may be used.
     pub colour: bool,
-    /// Whether everything is told, or what fits a screen.
+    /// True where everything is printed, not only what fits a screen.
     pub verbose: bool,
-    /// Whether only ASCII may be used, for terminals whose locale is not UTF-8.
+    /// True where only ASCII may be used, for terminals whose locale is not UTF-8.
     pub ascii: bool,
 }
 
@@ -33,9 +33,14 @@ impl Style {
     pub fn say(&self, text: &str) -> String {
         if self.ascii { in_ascii(text) } else { text.to_owned() }
     }
+
+    /// `text`, a part of a line, as this style can show it: a tab or an end of a line in it is a sign.
+    fn say_within_a_line(&self, text: &str) -> String {
+        self.say(&on_one_line(text))
+    }
 }
 
-/// Whether the locale says that text is not UTF-8. Where it says nothing, as in most containers, text is UTF-8.
+/// True where the locale says that text is not UTF-8. Where it says nothing, as in most containers, text is UTF-8.
 pub fn is_ascii_locale(variable: impl Fn(&str) -> Option<String>) -> bool {
     let said =
         ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(|name| variable(name).filter(|value| !value.is_empty()));
@@ -69,21 +74,21 @@ fn in_ascii(text: &str) -> String {
     plain
 }
 
-/// What a piece of text is to the reader.
+/// The weight of a piece of text for the reader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
     /// Text as any other.
     #[default]
     Plain,
-    /// What the eye should find first.
+    /// Text that the eye should find first.
     Strong,
-    /// What may be passed over.
+    /// Text that may be passed over.
     Faint,
-    /// What must not be passed over.
+    /// Text that must not be passed over.
     Alarm,
 }
 
-/// A piece of text of one tone; never broken.
+/// A piece of text of one tone; not broken where a line has room for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Piece {
     text: String,
@@ -143,11 +148,13 @@ impl Page {
     /// Items side by side, `between` them, broken between items where the width ends; further lines start at `indent`.
     pub fn flow(&mut self, first: usize, indent: usize, between: &str, items: &[Piece]) {
         let between = self.style.say(between);
+        let room = self.style.width.saturating_sub(indent).max(1);
         let mut line = Line::indented(first);
         for (index, item) in items.iter().enumerate() {
             let item = self.shown(item);
+            let parts = cut(&item.text, room);
             if index > 0 {
-                let needed = between.width() + item.text.width();
+                let needed = between.width() + parts[0].width();
                 if line.width + needed + closing(&between, index, items.len()) > self.style.width {
                     // What joins the items stays at the line's end, so that it reads as going on.
                     line.push(&Piece::from(between.trim_end()), false);
@@ -157,7 +164,13 @@ impl Page {
                     line.push(&Piece::from(between.as_str()), false);
                 }
             }
-            line.push(&item, self.style.colour);
+            // Only an item that is longer than a line goes on below itself.
+            for (place, part) in parts.into_iter().enumerate() {
+                if place > 0 {
+                    self.lines.push(std::mem::replace(&mut line, Line::indented(indent)).finish());
+                }
+                line.push(&Piece::new(part, item.tone), self.style.colour);
+            }
         }
         self.lines.push(line.finish());
     }
@@ -281,7 +294,7 @@ impl Page {
     }
 
     fn shown(&self, piece: &Piece) -> Piece {
-        Piece { text: self.style.say(&piece.text), tone: piece.tone }
+        Piece { text: self.style.say_within_a_line(&piece.text), tone: piece.tone }
     }
 }
 
@@ -290,6 +303,7 @@ impl Page {
 fn words(text: &str) -> Vec<String> {
     const UNITS: [&str; 13] = ["ns", "µs", "ms", "s", "B", "kB", "MB", "GB", "KiB", "MiB", "GiB", "%", "/s"];
     let mut words: Vec<String> = Vec::new();
+    let text = text.replace('\t', "\u{2409}");
     for token in text.split_whitespace() {
         if let Some(last) = words.last_mut().filter(|_| token == "·") {
             last.push_str(" ·");

@@ -17,10 +17,11 @@ use measure::reach::{PortFinding, Seen, Transport, Verdict};
 use measure::unit::Nanos;
 use unicode_width::UnicodeWidthStr;
 
+use crate::flat::markdown::escaped;
 use crate::layout::{INDENT, Page, Piece, Style, Tone};
+use crate::moment::moment;
 use crate::number;
-use crate::words::warning;
-use crate::words::{self, command::Command};
+use crate::words::{self, command::Command, port, warning};
 
 pub use sentence::answer;
 
@@ -98,19 +99,29 @@ fn protocol(carrier: Carrier) -> &'static str {
     }
 }
 
-/// A row for each protocol that was measured at an address, the reference first, and below it one for its no-pause run.
+/// The rows of an address as a screen shows them.
 fn table(page: &mut Page, look: &Look, address: u32) {
-    let reference = look.judgement.believed.map(|believed| believed.leg);
-    let mut legs: Vec<(u32, &Leg)> =
-        (0..).zip(&look.legs).filter(|(_, leg)| leg.address == address && leg.sums.due > 0).collect();
-    if legs.is_empty() {
+    let rows = rows(look, address);
+    if rows.len() < 2 {
         return;
     }
-    legs.sort_by_key(|(place, _)| Some(*place) != reference);
     if look.addresses.len() > 1 {
         page.line(INDENT, &[Piece::new(&look.addresses[address as usize].address, Tone::Strong)]);
     }
     let verbose = page.style().verbose;
+    let width = |text: fn(&Row) -> &str| rows.iter().map(|row| text(row).width()).max().unwrap_or(0);
+    let (who, reason) = (width(|row| &row.who), width(|row| &row.reason));
+    let rows: Vec<Vec<Piece>> = rows.iter().map(|row| row.cells(verbose, who, reason)).collect();
+    page.table(&rows);
+    page.gap();
+}
+
+/// A head, and a row for each protocol that was measured at an address, the reference first, and below it one for its no-pause run.
+fn rows(look: &Look, address: u32) -> Vec<Row> {
+    let reference = look.judgement.believed.map(|believed| believed.leg);
+    let mut legs: Vec<(u32, &Leg)> =
+        (0..).zip(&look.legs).filter(|(_, leg)| leg.address == address && leg.sums.due > 0).collect();
+    legs.sort_by_key(|(place, _)| Some(*place) != reference);
     let mut rows = vec![Row::head()];
     for (place, leg) in legs {
         let of = |finding: &&Finding| match finding.of {
@@ -126,16 +137,77 @@ fn table(page: &mut Page, look: &Look, address: u32) {
             rows.push(Row::of("  no pause".to_owned(), leg.who.to_string(), &burst.sums, finding, false));
         }
     }
-    let width = |text: fn(&Row) -> &str| rows.iter().map(|row| text(row).width()).max().unwrap_or(0);
-    let (who, reason) = (width(|row| &row.who), width(|row| &row.reason));
-    let rows: Vec<Vec<Piece>> = rows.iter().map(|row| row.cells(verbose, who, reason)).collect();
-    page.table(&rows);
-    page.gap();
+    rows
+}
+
+/// The parts of a survey as a page has them.
+pub(crate) struct Parts {
+    /// The rows of each address that has some.
+    pub(crate) tables: Vec<(String, Vec<PageRow>)>,
+    /// Explanations below the tables.
+    pub(crate) notes: Vec<String>,
+    /// The warnings, all of them.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// The cells of a row, and its median as a number.
+pub(crate) type PageRow = ([String; 8], Option<Nanos>);
+
+/// The heads of a row's cells; the third is the median.
+pub(crate) const HEAD: [&str; 8] = ["protocol", "answered by", "p50", "min", "p90", "lost", "shift", "reason"];
+
+/// The parts of the page.
+pub(crate) fn parts(found: &LookDocument) -> Parts {
+    let look = &found.look;
+    let row = |row: Row| {
+        let name = row.name.strip_prefix("  ").map_or(row.name.clone(), |name| format!("… {name}"));
+        ([name, row.who, row.p50, row.min, row.p90, row.lost, row.shift, row.reason], row.median)
+    };
+    let table = |(address, asked): (u32, &measure::look::Asked)| {
+        let rows: Vec<PageRow> = rows(look, address).into_iter().skip(1).map(row).collect();
+        (!rows.is_empty()).then(|| (asked.address.clone(), rows))
+    };
+    let tables = (0..).zip(&look.addresses).filter_map(table).collect();
+    Parts { tables, notes: sentence::reasons(look), warnings: warnings(look) }
+}
+
+/// The survey as Markdown, to paste into an issue: the answer, the table of each address, what explains it, the warnings, when and by what.
+pub fn markdown(found: &LookDocument) -> String {
+    let look = &found.look;
+    let mut text = format!("**{}**\n\n", escaped(&answer(found)));
+    for (address, asked) in (0..).zip(&look.addresses) {
+        let rows = rows(look, address);
+        if rows.len() < 2 {
+            continue;
+        }
+        if look.addresses.len() > 1 {
+            let _ = writeln!(text, "{}\n", escaped(&asked.address));
+        }
+        for (place, row) in rows.iter().enumerate() {
+            let name = match row.name.strip_prefix("  ") {
+                Some(name) => format!("… {}", escaped(name)),
+                None => escaped(&row.name),
+            };
+            let rest = [&row.who, &row.p50, &row.lost, &row.shift, &row.reason].map(|cell| escaped(cell));
+            let _ = writeln!(text, "| {name} | {} |", rest.join(" | "));
+            if place == 0 {
+                text.push_str("| --- | --- | ---: | ---: | ---: | --- |\n");
+            }
+        }
+        text.push('\n');
+    }
+    for note in sentence::reasons(look).into_iter().chain(warnings(look)) {
+        let _ = writeln!(text, "- {}", escaped(&note));
+    }
+    let (started, version) = (moment(found.head.started), &found.head.tool.version);
+    let _ = writeln!(text, "\nOne request per {}, measured {started} (sonde {version})", look.interval_ns);
+    text
 }
 
 /// A row of the table.
 struct Row {
     name: String,
+    median: Option<Nanos>,
     who: String,
     min: String,
     p50: String,
@@ -151,7 +223,7 @@ impl Row {
     fn head() -> Self {
         let [name, who, min, p50, p90, p99, lost, shift, reason] =
             ["protocol", "answered by", "min", "p50", "p90", "p99", "lost", "shift", "reason"].map(str::to_owned);
-        Self { name, who, min, p50, p90, p99, lost, shift, reason, tone: Tone::Faint }
+        Self { name, median: None, who, min, p50, p90, p99, lost, shift, reason, tone: Tone::Faint }
     }
 
     fn of(name: String, who: String, sums: &Sums, finding: Option<&Finding>, is_reference: bool) -> Self {
@@ -165,8 +237,9 @@ impl Row {
         let reason = if is_reference { "reference" } else { finding.map_or("", sentence::short) };
         Self {
             name,
+            median: sums.median(),
             who,
-            min: sums.min_ns.map_or(String::new(), |min| min.to_string()),
+            min: sums.min_ns.map_or(String::new(), number::measured),
             p50: quantile(0.5),
             p90: quantile(0.9),
             p99: quantile(0.99),
@@ -193,7 +266,12 @@ impl Row {
 fn warnings(look: &Look) -> Vec<String> {
     // A program that is there and was not measured comes first: it was asked for.
     let mut texts = sentence::programs(look);
-    texts.extend([sentence::busy(look), sentence::periodic(look), sentence::no_program(look)].into_iter().flatten());
+    texts.extend(sentence::reset(look));
+    texts.extend(
+        [sentence::busy(look), sentence::periodic(look), sentence::varies(look), sentence::no_program(look)]
+            .into_iter()
+            .flatten(),
+    );
     for warning in look.warnings.iter().filter(|warning| warning.busy_end().is_none()) {
         let advice = warning::advice(warning, Command::Rtt).map_or_else(String::new, |advice| format!(" → {advice}"));
         texts.push(format!("{}{advice}", warning::seen(warning)));
@@ -221,18 +299,19 @@ fn warnings(look: &Look) -> Vec<String> {
     texts
 }
 
-/// The result of each port: `TCP open 7663, 22; refused 7, 5001`.
+/// The result of each port: `TCP open 7663, 22; closed 7, 5001`.
 fn tried(page: &mut Page, look: &Look) {
     for asked in &look.addresses {
         let mut parts = vec![format!("ICMP {}", echo(&asked.echo))];
         for transport in [Transport::Tcp, Transport::Udp] {
             let ports =
                 |verdict| asked.ports.iter().filter(move |port| (port.transport, port.verdict) == (transport, verdict));
-            let verdicts = [Verdict::Open, Verdict::Refused, Verdict::Filtered, Verdict::OpenOrFiltered];
+            let verdicts =
+                [Verdict::Open, Verdict::Reset, Verdict::Refused, Verdict::Filtered, Verdict::OpenOrFiltered];
             let further = [Verdict::Unreachable, Verdict::NotAsked];
             let told = verdicts.into_iter().chain(further).filter_map(|verdict| {
                 let numbers: Vec<String> = ports(verdict).map(|port: &PortFinding| port.port.to_string()).collect();
-                (!numbers.is_empty()).then(|| format!("{verdict} {}", numbers.join(", ")))
+                (!numbers.is_empty()).then(|| format!("{} {}", port::state(verdict), numbers.join(", ")))
             });
             let told: Vec<String> = told.collect();
             if !told.is_empty() {
@@ -248,9 +327,9 @@ fn tried(page: &mut Page, look: &Look) {
 fn echo(seen: &Seen) -> String {
     match seen {
         Seen::Answer { .. } => "answered".to_owned(),
-        Seen::Reset { .. } => "reset".to_owned(),
-        Seen::Error { says, from: Some(from), .. } => format!("{says}, says {from}"),
-        Seen::Error { says, from: None, .. } => format!("{says}, says this machine"),
+        Seen::Reset { .. } | Seen::AcceptedThenReset { .. } => "reset".to_owned(),
+        Seen::Error { says, from: Some(from), .. } => format!("{}, says {from}", port::error(*says)),
+        Seen::Error { says, from: None, .. } => format!("{}, says this host", port::error(*says)),
         Seen::Silence { waited_ns } => format!("no answer in {waited_ns}"),
         Seen::NotAsked { .. } => "not asked".to_owned(),
     }

@@ -8,7 +8,7 @@ use measure::unit::Nanos;
 
 use crate::layout::{INDENT, Page, Piece, Style, Tone};
 use crate::number;
-use crate::words::spoiler;
+use crate::words::{capitalised, spoiler};
 
 /// Where text behind a label starts.
 const LABEL: usize = 13;
@@ -25,7 +25,7 @@ pub fn render(found: &Resolution, style: &Style) -> String {
     floors(&mut page, &found.loopback);
     page.gap();
     for spoiler in &found.spoilers {
-        let text = format!("{spoiler}: {}", spoiler::advice(spoiler));
+        let text = format!("{} → {}", capitalised(&spoiler::fact(spoiler)), spoiler::advice(spoiler));
         page.warning(&text);
     }
     for failed in &found.failed {
@@ -36,7 +36,7 @@ pub fn render(found: &Resolution, style: &Style) -> String {
 
 /// The three times that a measurement here cannot go below.
 fn answer(found: &Resolution) -> String {
-    let p50 = |times: &Times| times.p50_ns.map(|time| time.to_string());
+    let p50 = |times: &Times| times.p50_ns.map(number::measured);
     let read = found.clock.read_ns.and_then(number::time).map(|cost| format!("clock reading {cost}"));
     let wakes = found.wake_up.iter().find_map(|wake_up| p50(&wake_up.times));
     let floor =
@@ -111,7 +111,7 @@ fn wake_ups(page: &mut Page, wake_ups: &[WakeUp]) {
 fn floors(page: &mut Page, floors: &[LoopbackFloor]) {
     let rows = floors.iter().map(|floor| {
         let how = means(floor);
-        let shortest = floor.round_trip.min_ns.map(|min| min.to_string()).unwrap_or_default();
+        let shortest = floor.round_trip.min_ns.map(number::measured).unwrap_or_default();
         let rate = number::rate(floor.per_s).unwrap_or_default();
         [how, shortest].into_iter().chain(times(&floor.round_trip)).chain([rate]).collect()
     });
@@ -121,7 +121,7 @@ fn floors(page: &mut Page, floors: &[LoopbackFloor]) {
 
 /// Median, 99th percentile and longest; what was not seen often enough is left empty.
 fn times(times: &Times) -> [String; 3] {
-    [times.p50_ns, times.p99_ns, times.max_ns].map(|time| time.map(|time| time.to_string()).unwrap_or_default())
+    [times.p50_ns, times.p99_ns, times.max_ns].map(|time| time.map(number::measured).unwrap_or_default())
 }
 
 fn table(page: &mut Page, title: &str, head: &[&str], rows: impl Iterator<Item = Vec<String>>) {

@@ -30,6 +30,15 @@ pub fn visible(text: &str) -> String {
     safe
 }
 
+/// `text` as a part of a line: a tab or an end of a line in it is shown, since it would move what stands behind it.
+pub fn on_one_line(text: &str) -> Cow<'_, str> {
+    if text.contains(['\t', '\n']) {
+        Cow::Owned(text.replace('\t', "\u{2409}").replace('\n', "\u{2424}"))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
 /// Stands before each colour that is ours: six letters that mean nothing (noncharacters of Unicode), drawn anew by each process, so that
 /// nobody who writes a name or a file can have them in it.
 static SEAL: LazyLock<String> = LazyLock::new(|| {
@@ -93,7 +102,7 @@ fn our_colour(text: &str) -> Option<(&str, usize)> {
     inner[end..].starts_with('m').then(|| (&sealed[..end + 3], SEAL.len() + end + 3))
 }
 
-/// Whether it cannot be seen, or turns others around: it is shown as something else than itself.
+/// True where it cannot be seen, or turns others around: it is shown as something else than itself.
 fn is_unseen(letter: char) -> bool {
     match letter {
         '\n' | '\t' => false,

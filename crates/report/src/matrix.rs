@@ -30,7 +30,7 @@ pub struct Matrix {
     pub method: String,
     /// Which of the addresses.
     pub over: Address,
-    /// What its squares show.
+    /// The figure that its squares show.
     pub figure: Figure,
     /// Its hosts in the order of rows and columns: those of a zone together.
     pub hosts: Vec<Placed>,
@@ -45,7 +45,7 @@ pub struct Placed {
     pub name: String,
     /// Its zone, or its region where no host has a zone; absent where it has none.
     pub zone: Option<String>,
-    /// Whether it was given up.
+    /// True where it was given up.
     pub lost: bool,
 }
 
@@ -122,7 +122,7 @@ impl Matrix {
         Self { method: method.to_owned(), over, figure, hosts: hosts.to_vec(), squares }
     }
 
-    /// What it is of: `tcp-rr · internal · p50`.
+    /// Its title: `tcp-rr · internal · p50`.
     pub fn title(&self) -> String {
         format!("{} · {} · {}", self.method, crate::run::over(self.over), self.figure)
     }
@@ -145,7 +145,7 @@ impl Matrix {
         zones
     }
 
-    /// Why squares have nothing, each word with what it stands for and in how many.
+    /// The words of squares without a number, each with its reason and the number of squares.
     pub fn reasons(&self) -> BTreeMap<(&'static str, String), usize> {
         let mut reasons = BTreeMap::new();
         for square in self.squares.values() {

@@ -10,9 +10,17 @@ pub fn absent() -> String {
     "–".to_owned()
 }
 
-/// A time that came out of a division, with three digits: `25.6 µs`; below a microsecond to a tenth of a nanosecond.
-/// `None` for what is not finite.
+/// A measured time with three digits: `25.6 µs`, `23.0 µs`; below a microsecond to a tenth of a nanosecond. `None` for what is not finite.
 pub fn time(ns: f64) -> Option<String> {
+    written(ns, |time| format!("{time:#}"))
+}
+
+/// The same where whole numbers need no zeros, as on an axis: `20 µs`.
+pub fn short_time(ns: f64) -> Option<String> {
+    written(ns, |time| time.to_string())
+}
+
+fn written(ns: f64, whole: impl Fn(Nanos) -> String) -> Option<String> {
     if !ns.is_finite() {
         return None;
     }
@@ -23,13 +31,18 @@ pub fn time(ns: f64) -> Option<String> {
         let decimals = usize::from(size < 99.95);
         return Some(format!("{sign}{size:.decimals$} ns"));
     }
-    Some(format!("{sign}{}", Nanos(size.round() as u64)))
+    Some(format!("{sign}{}", whole(Nanos(size.round() as u64))))
 }
 
-/// A signed time: `+3.2 µs`, `−3.2 µs`.
+/// A measured time with three digits: `23.0 µs`. One that was set stands as [`Nanos`] prints it: `10 ms`.
+pub fn measured(time: Nanos) -> String {
+    format!("{time:#}")
+}
+
+/// A signed time: `+3.20 µs`, `−3.20 µs`.
 pub fn signed_time(ns: i64) -> String {
     let sign = if ns < 0 { '−' } else { '+' };
-    format!("{sign}{}", Nanos(ns.unsigned_abs()))
+    format!("{sign}{:#}", Nanos(ns.unsigned_abs()))
 }
 
 /// `25.61 µs ± 0.04`: an estimate to the digit its interval leaves certain, both in one unit. Without an interval as
@@ -65,6 +78,26 @@ pub fn within(ns: f64, interval: Option<(f64, f64)>) -> Option<String> {
     Some(format!("{} {unit} [{}, {}]", text(ns), text(low), text(high)))
 }
 
+/// `−0.1 µs` and `−21.0 … +20.4 µs`: a difference and its interval in one unit, with as many digits as the largest of them has.
+pub fn difference(ns: f64, low: f64, high: f64) -> (String, String) {
+    let size = ns.abs().max(low.abs()).max(high.abs());
+    let (scale, unit) = scale_of(size);
+    let decimals = match size / scale {
+        size if size < 9.995 => 2,
+        size => usize::from(size < 99.95),
+    };
+    let text = |ns: f64| {
+        let size = format!("{:.decimals$}", ns.abs() / scale);
+        let sign = match () {
+            () if !size.contains(|digit: char| ('1'..='9').contains(&digit)) => "",
+            () if ns < 0.0 => "−",
+            () => "+",
+        };
+        format!("{sign}{size}")
+    };
+    (format!("{} {unit}", text(ns)), format!("{} … {} {unit}", text(low), text(high)))
+}
+
 fn scale_of(ns: f64) -> (f64, &'static str) {
     match ns.abs() {
         size if size < 1e3 => (1.0, "ns"),
@@ -74,11 +107,19 @@ fn scale_of(ns: f64) -> (f64, &'static str) {
     }
 }
 
-/// A share of 0 to 1 in percent, two digits: `61 %`, `0.0015 %`; whole numbers from 10 % on to a tenth.
+/// The size of a change in percent, without the sign of percent: to a tenth, from 100 % on whole numbers.
+pub fn change(share: f64) -> String {
+    let percent = share.abs() * 100.0;
+    let decimals = usize::from(percent < 99.95);
+    format!("{percent:.decimals$}")
+}
+
+/// A share of 0 to 1 in percent, two digits: `61 %`, `0.0015 %`; from 10 % on to a tenth, from 100 % on whole numbers.
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     let decimals = match percent.abs() {
         0.0 => 0,
+        size if size >= 99.95 => 0,
         size if size >= 9.95 => 1,
         size => (1.0 - size.log10().floor()).clamp(1.0, 6.0) as usize,
     };
@@ -130,7 +171,13 @@ pub fn size(bytes: Bytes) -> String {
         1_000_000_000..1_000_000_000_000 => (1e9, "GB"),
         _ => (1e12, "TB"),
     };
-    format!("{:.2} {unit}", bytes.0 as f64 / scale)
+    let value = bytes.0 as f64 / scale;
+    let decimals = match value {
+        _ if value >= 99.95 => 0,
+        _ if value >= 9.995 => 1,
+        _ => 2,
+    };
+    format!("{value:.decimals$} {unit}")
 }
 
 /// `3 lost`, `1 lost`, `12 345 lost`; `one` is for exactly one.
@@ -142,8 +189,8 @@ pub fn count(count: u64, one: &str, many: &str) -> String {
 pub fn quantile(quantile: &Quantile) -> Option<String> {
     let value = quantile.value_ns?;
     match quantile.standing {
-        Standing::Firm => Some(value.to_string()),
-        Standing::Rough => Some(format!("~{value}")),
+        Standing::Firm => Some(format!("{value:#}")),
+        Standing::Rough => Some(format!("~{value:#}")),
         Standing::TooFew => None,
     }
 }
@@ -151,13 +198,13 @@ pub fn quantile(quantile: &Quantile) -> Option<String> {
 /// The 95 % interval of a quantile: `24.8 µs … 25.0 µs`, `≥ 24.8 µs` where the sample gives no upper end.
 pub fn interval(quantile: &Quantile) -> Option<String> {
     match (quantile.low_ns, quantile.high_ns) {
-        (Some(low), Some(high)) => Some(format!("{low} … {high}")),
-        (Some(low), None) => Some(format!("≥ {low}")),
+        (Some(low), Some(high)) => Some(format!("{low:#} … {high:#}")),
+        (Some(low), None) => Some(format!("≥ {low:#}")),
         _ => None,
     }
 }
 
-/// Whether correlation leaves less than half of the sample's worth: then it is told.
+/// The effective sample size, where correlation leaves less than half of the sample's worth.
 pub fn correlated(distribution: &Distribution) -> Option<f64> {
     distribution.effective_sample_size.filter(|size| *size < distribution.count as f64 / 2.0)
 }
@@ -167,10 +214,16 @@ mod tests {
     use super::*;
     use test_case::test_case;
 
+    #[test]
+    fn a_change_from_a_hundred_percent_on_is_whole() {
+        assert_eq!([-0.0034, 0.7594, 59.354].map(change), ["0.3", "75.9", "5935"]);
+    }
+
     #[test_case(25_612.0, Some("25.6 µs"); "microseconds")]
     #[test_case(2.25, Some("2.2 ns"); "tenths of a nanosecond")]
     #[test_case(150.4, Some("150 ns"); "nanoseconds")]
     #[test_case(-3_200.4, Some("−3.20 µs"); "negative")]
+    #[test_case(23_000.0, Some("23.0 µs"); "a whole number")]
     #[test_case(0.0, Some("0 ns"); "zero")]
     #[test_case(f64::NAN, None; "none")]
     #[test_case(f64::INFINITY, None; "infinite")]
@@ -190,6 +243,13 @@ mod tests {
         assert_eq!(estimate(ns, half).as_deref(), Some(text));
     }
 
+    #[test_case((-75.0, -21_000.0, 20_400.0), "−0.1 µs", "−21.0 … +20.4 µs"; "no finer than its interval")]
+    #[test_case((-38_700.0, -46_800.0, -28_900.0), "−38.7 µs", "−46.8 … −28.9 µs"; "one sign")]
+    #[test_case((1_200_000.0, -4.0, 1_250_000.0), "+1.20 ms", "0.00 … +1.25 ms"; "an end at zero")]
+    fn a_difference_and_its_interval_have_one_unit(values: (f64, f64, f64), difference: &str, interval: &str) {
+        assert_eq!(super::difference(values.0, values.1, values.2), (difference.to_owned(), interval.to_owned()));
+    }
+
     #[test_case(0.612, "61.2 %")]
     #[test_case(1.0, "100 %")]
     #[test_case(0.0, "0 %")]
@@ -206,6 +266,14 @@ mod tests {
     #[test_case(f64::NAN, None; "no rate")]
     fn a_bit_rate_has_three_digits(bytes_per_s: f64, text: Option<&str>) {
         assert_eq!(bit_rate(bytes_per_s).as_deref(), text);
+    }
+
+    #[test_case(9_999, "9999 B")]
+    #[test_case(538_660, "539 kB")]
+    #[test_case(27_990_000, "28.0 MB")]
+    #[test_case(2_310_000_000, "2.31 GB")]
+    fn a_size_has_three_digits(bytes: u64, text: &str) {
+        assert_eq!(size(Bytes(bytes)), text);
     }
 
     #[test_case(38_812.4, "38 812 /s")]

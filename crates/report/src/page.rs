@@ -31,7 +31,7 @@ use crate::number;
 use crate::plot::{Axis, Chart, Frame, STYLE, Scale};
 use crate::samples::grid::Grid;
 pub use crate::source::Source;
-use crate::words::target;
+use crate::words::{self, target};
 use ends::Machines;
 use html::Html;
 use readout::Readouts;
@@ -39,14 +39,14 @@ use readout::Readouts;
 /// Documents that are told whole; of more each is told shortly.
 pub const FULL: usize = 40;
 
-/// What was to be told of and could not be read.
+/// A document that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unread {
     /// The file's name.
     pub name: String,
-    /// Why not.
+    /// The reason.
     pub why: String,
-    /// What to try.
+    /// The action to try.
     pub hint: String,
 }
 
@@ -76,18 +76,18 @@ pub fn render(sources: &[Source], unread: &[Unread], samples: Option<&Grid>) -> 
     page.closing()
 }
 
-/// What opens beside a page's first part, by a link to its id.
+/// A panel that opens beside a page's first part, by a link to its id.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Panel {
     /// Its id in the page.
     pub(crate) id: String,
-    /// What it is of.
+    /// Its title.
     pub(crate) name: String,
     /// Further words on it.
     pub(crate) under: String,
     /// The record that it shows; absent where there is none or it is not kept.
     pub(crate) record: Option<Box<Record>>,
-    /// Why something of it failed, and what to try.
+    /// The reason why something of it failed, and the action to try.
     pub(crate) failed: Option<(String, Option<String>)>,
 }
 
@@ -110,14 +110,14 @@ pub(crate) fn around(title: &str, under: &str, style: &str, body: &str, panels: 
     page.closing()
 }
 
-/// What is being told, and how.
+/// The document that is being told, and its form.
 struct Told<'a> {
     /// Its place among all, from 0.
     place: usize,
     source: &'a Source,
-    /// Whether shortly.
+    /// True where it is told in short form.
     brief: bool,
-    /// Whether it is the only one, so that the page's title is its own.
+    /// True where it is the only one, so that the page's title is its own.
     alone: bool,
     samples: Option<&'a Grid>,
 }
@@ -147,7 +147,7 @@ pub(crate) fn drawn(id: &str, chart: &Chart) -> String {
 /// Names of a legend that a picture grows for.
 const LEGEND: usize = 8;
 
-/// What the page is called.
+/// The title of the page.
 fn title(sources: &[Source]) -> String {
     match sources {
         [] => "No measurement could be read".to_owned(),
@@ -156,39 +156,38 @@ fn title(sources: &[Source]) -> String {
     }
 }
 
-/// What was measured and of whom, and the rest of its method.
+/// The answer of a document, and its method.
 fn heading(document: &Document) -> (String, String) {
     match document {
         Document::Record(record) => of_record(record),
         Document::Study(study) => study::heading(study),
         Document::Look(found) => look::heading(found),
         Document::Run(found) => run::heading(found),
-        Document::Search(search) => {
-            let target = target::address(&search.target);
-            let method = search.probes.first().map_or_else(String::new, |probe| probe.record.method.to_string());
-            let what = method.split(JOINT).next().unwrap_or_default();
-            (
-                format!("search for a rate{JOINT}{target}"),
-                format!("{what}{JOINT}the highest rate at which {}", search.condition),
-            )
-        }
+        Document::Search(search) => (crate::search::sentence(search), crate::search::method_of(search)),
     }
 }
 
-/// Between the coordinates of a method.
-const JOINT: &str = " · ";
-
 /// The answer, and the method below it.
 fn of_record(record: &Record) -> (String, String) {
-    let (name, rest) = named(record);
-    (answer::of(record), format!("{name}{JOINT}{rest}"))
+    (answer::of(record), format!("{}, {}", named(record), words::method::of(&record.method)))
 }
 
-/// Traffic and peer of a record, and the rest of its method.
-fn named(record: &Record) -> (String, String) {
-    let method = record.method.to_string();
-    let (first, rest) = method.split_once(JOINT).unwrap_or((&method, ""));
-    (format!("{first}{JOINT}{}", target::address(&record.target)), rest.to_owned())
+/// Protocol and peer of a record.
+fn named(record: &Record) -> String {
+    format!("{} to {}", words::method::protocol(&record.method), target::address(&record.target))
+}
+
+/// All warnings behind one line.
+fn badge(page: &mut Builder, warnings: &[String]) {
+    if warnings.is_empty() {
+        return;
+    }
+    let count = number::count(warnings.len() as u64, "warning", "warnings");
+    page.html.raw(&format!("<details class=\"warnings\">\n<summary>⚠ {count}</summary>\n<ul>\n"));
+    for warning in warnings {
+        page.html.element("li", "", warning);
+    }
+    page.html.raw("</ul>\n</details>\n");
 }
 
 impl Builder {

@@ -43,17 +43,17 @@ pub use time::{carried, rates, times};
 pub enum Kind {
     /// Times by the share of exchanges that took longer.
     Percentiles,
-    /// How many took how long.
+    /// The distribution: counts by time.
     Histogram,
     /// The course of the measurement.
     Series,
-    /// How many took how long, over time; from samples alone.
+    /// The distribution over time; from samples alone.
     Heat,
     /// Times by rate, of a search; a figure along the axis of a sweep.
     Curve,
-    /// How far each quantile moved, of a comparison.
+    /// The shift of each quantile, of a comparison.
     Shift,
-    /// What each cause of a round trip is worth.
+    /// The effect of each cause of a round trip.
     Causes,
     /// The ways of a first look side by side.
     Ways,
@@ -123,7 +123,7 @@ impl FromStr for Kind {
 /// The chart of `kind` of these documents; of several records their curves together.
 ///
 /// # Errors
-/// Why there is none: what the documents do not hold.
+/// The reason why there is none: what the documents do not hold.
 pub fn of(sources: &[Source], kind: Kind, samples: Option<&Grid>) -> Result<Chart, &'static str> {
     let records: Vec<(&str, &Record)> = sources.iter().filter_map(record).collect();
     let alone = || match (sources, records.as_slice()) {
@@ -172,7 +172,7 @@ pub fn of(sources: &[Source], kind: Kind, samples: Option<&Grid>) -> Result<Char
         },
         Kind::Ways => match only {
             Some(Document::Look(found)) => ways(found).ok_or("nothing answered"),
-            _ => Err("it takes the document of a first look: `sonde HOST -o look.json`"),
+            _ => Err("it takes the document of a quick survey: `sonde HOST -o look.json`"),
         },
         Kind::OneWay => {
             let both = alone()?.outcome.as_ref().and_then(|outcome| outcome.one_way.as_ref());
@@ -182,7 +182,7 @@ pub fn of(sources: &[Source], kind: Kind, samples: Option<&Grid>) -> Result<Char
     }
 }
 
-/// What a point of `record` rests on: so many values, measured so.
+/// The basis of a point of `record`: so many values, measured so.
 fn settings(record: &Record, values: u64) -> String {
     format!("{} · {}", number::count(values, "value", "values"), record.method)
 }

@@ -23,10 +23,10 @@ use crate::number;
 
 pub use svg::STYLE;
 
-/// What is drawn. Everything is optional: a chart of cells has no series.
+/// A drawing. Everything is optional: a chart of cells has no series.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chart {
-    /// What it shows, in a few words.
+    /// Its subject in a few words.
     pub title: String,
     /// The same in a sentence with the numbers that matter, for who cannot see it.
     pub alternative: String,
@@ -47,19 +47,19 @@ pub struct Chart {
 /// One axis.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Axis {
-    /// What it measures, without its unit: `round trip`.
+    /// The quantity, without its unit: `round trip`.
     pub label: String,
-    /// What its numbers are.
+    /// The unit of its numbers.
     pub unit: Unit,
-    /// How they are laid out.
+    /// The scale on which they are laid out.
     pub scale: Scale,
     /// From where to where; absent: what is drawn decides.
     pub range: Option<(f64, f64)>,
-    /// Whether 0 is always on it; of a linear one alone.
+    /// True where 0 is always on it; of a linear one alone.
     pub from_zero: bool,
 }
 
-/// How an axis is laid out.
+/// The scale of an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scale {
     /// Equal steps for equal differences.
@@ -67,11 +67,11 @@ pub enum Scale {
     Linear,
     /// Equal steps for equal ratios; has no place for 0 and below.
     Log,
-    /// Of shares from 0 to 1: equal steps for each tenth of what lies beyond. p90, p99 and p99.9 are as far from one another.
+    /// For shares from 0 to 1: equal steps for each tenth of what lies beyond. p90, p99 and p99.9 are as far from one another.
     Tail,
 }
 
-/// What the numbers of an axis are; they are written as `number` writes them.
+/// The unit of an axis' numbers; they are written as `number` writes them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Unit {
     /// Mere numbers.
@@ -102,11 +102,11 @@ pub struct Series {
     pub name: String,
     /// Its points from left to right. One whose y is not finite breaks the line.
     pub points: Vec<Point>,
-    /// What lies around it: from one value to another at each place.
+    /// The band around it: from one value to another at each place.
     pub band: Vec<Band>,
-    /// How its points are joined.
+    /// The line that joins its points.
     pub line: Line,
-    /// Whether each point has a dot; one with an interval has one anyway.
+    /// True where each point has a dot; one with an interval has one anyway.
     pub dots: bool,
     /// Its colour, a number from 0; absent: its place among the series.
     pub colour: Option<usize>,
@@ -127,11 +127,11 @@ pub struct Point {
     pub interval: Option<(f64, f64)>,
     /// Values that it is of, where that is not the same for all points.
     pub of: Option<u64>,
-    /// What must be known of it.
+    /// The caveats of the point.
     pub caveats: Caveats,
 }
 
-/// What must be known of a point; each has a sign beside it that can be read without colour.
+/// Caveats of a point; each has a sign beside it that can be read without colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Caveats {
     /// Something else kept a machine busy.
@@ -152,7 +152,7 @@ impl Caveats {
     }
 }
 
-/// What a band covers at one place.
+/// The range of a band at one place.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Band {
     /// Where.
@@ -163,7 +163,7 @@ pub struct Band {
     pub high: f64,
 }
 
-/// How points are joined.
+/// The line between points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Line {
     /// Straight from one to the next.
@@ -195,9 +195,9 @@ pub struct Cells {
     pub columns: Vec<f64>,
     /// Edges of the rows from the bottom up, one more than there are rows.
     pub rows: Vec<f64>,
-    /// How many fell into each: column by column, each from the bottom up.
+    /// The counts of each: column by column, each from the bottom up.
     pub counts: Vec<Vec<u64>>,
-    /// How many belong to each column that have no place in it: marked at its top. Empty: none.
+    /// The counts of each column that have no place in it: marked at its top. Empty: none.
     pub missing: Vec<u64>,
 }
 
@@ -208,7 +208,7 @@ pub struct Mark {
     pub on: On,
     /// Where on it.
     pub at: f64,
-    /// What it is.
+    /// Its text.
     pub text: String,
 }
 
@@ -222,14 +222,14 @@ pub enum On {
     Y,
 }
 
-/// How large a picture is and what is on it beside the chart.
+/// The size of a picture, and what is on it beside the chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// Width, in units of which a small letter is some six wide: CSS pixels, where shown at its own size.
     pub width: u32,
     /// Height, likewise.
     pub height: u32,
-    /// Whether the title stands above it: where no text around it says so.
+    /// True where the title stands above it, because no text around it says so.
     pub titled: bool,
 }
 
@@ -247,7 +247,7 @@ impl Frame {
     }
 }
 
-/// What a frame may measure, each way.
+/// The sizes that a frame may have, each way.
 const SIZES: std::ops::RangeInclusive<u32> = 120..=4_000;
 
 impl Chart {
@@ -256,7 +256,7 @@ impl Chart {
         Self { title: title.into(), x, y, ..Self::default() }
     }
 
-    /// Whether there is nothing that its axes have a place for.
+    /// True where it has nothing that its axes have a place for.
     pub fn is_empty(&self) -> bool {
         ruler::Rulers::of(self, 2, 2).is_none()
     }
@@ -290,7 +290,7 @@ fn clamped(frame: Frame) -> Frame {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cannot draw the chart: {reason}")]
 pub struct Undrawn {
-    /// What stands in the way.
+    /// The reason.
     pub reason: String,
 }
 
@@ -321,7 +321,7 @@ impl Unit {
         }
         match self {
             Self::Plain => plain(value),
-            Self::Time => number::time(value).unwrap_or_default(),
+            Self::Time => number::short_time(value).unwrap_or_default(),
             Self::PerSecond => number::rate(value).unwrap_or_default(),
             Self::BytesPerSecond => number::bit_rate(value).unwrap_or_default(),
             Self::Bytes => number::size(Bytes(value.max(0.0).round() as u64)),

@@ -17,7 +17,7 @@ pub struct Running<'a> {
     pub elapsed: Nanos,
     /// When it will end.
     pub stop: &'a Stop,
-    /// What ended so far, all threads together.
+    /// Counts of what ended so far, all threads together.
     pub total: &'a Counts,
     /// The latest second, all threads together (as `measure::statistics::summary::merged`); absent during the first.
     pub second: Option<&'a Second>,
@@ -38,7 +38,7 @@ pub fn line(running: &Running<'_>, style: &Style) -> String {
         let (count, sent) = if sends { (second.counts.messages_sent(), " sent") } else { (second.counts.answered, "") };
         parts.extend(per_second(second, count).map(|rate| (2, format!("{rate}{sent}"))));
         parts.extend(mean(second).map(|mean| (3, mean)));
-        parts.extend(second.max_ns.map(|max| (4, format!("max {max}"))));
+        parts.extend(second.max_ns.map(|max| (4, format!("max {max:#}"))));
     }
     parts.extend(none_lost.then_some(lost));
     fitted(&elapsed(running.elapsed, running.stop), parts, style)

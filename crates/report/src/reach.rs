@@ -11,7 +11,7 @@ use measure::unit::Nanos;
 
 use crate::layout::{INDENT, Page, Piece, Style, Tone};
 use crate::number;
-use crate::words::remark;
+use crate::words::{capitalised, port, remark};
 
 /// Where text behind a label starts.
 const LABEL: usize = 11;
@@ -93,13 +93,13 @@ fn one_address(page: &mut Page, address: &AddressReach) {
             other => seen(other),
         };
         labelled(page, "ICMP echo", &echo);
-        labelled(page, "path MTU", &mtu(&address.mtu, address.mtu_by));
+        labelled(page, "path MTU", &mtu(address));
         for port in &address.ports {
             one_port(page, port);
         }
     }
     for remark in Remark::about(address) {
-        page.warning(&format!("{} → {}", remark::fact(&remark), remark::advice(&remark)));
+        page.warning(&format!("{} → {}", capitalised(&remark::fact(&remark)), remark::advice(&remark)));
     }
 }
 
@@ -117,36 +117,35 @@ fn route(route: &Route) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn mtu(found: &MtuFinding, by: Option<MtuBy>) -> String {
-    match found {
-        MtuFinding::Whole { bytes } if by == Some(MtuBy::RefusedDatagram) => format!("{bytes} B to the peer"),
-        MtuFinding::Whole { bytes } => format!("{bytes} B in both directions"),
+fn mtu(address: &AddressReach) -> String {
+    // What comes back in pieces went there whole.
+    let there = |bytes: u32| match (address.mtu_back_bytes, address.mtu_by) {
+        (Some(back), _) => format!("{bytes} B to the peer, replies cut to {back} B on the way back"),
+        (None, Some(MtuBy::RefusedDatagram)) => format!("{bytes} B to the peer"),
+        (None, _) => format!("{bytes} B in both directions"),
+    };
+    let back =
+        address.mtu_back_bytes.map_or_else(String::new, |back| format!("; replies cut to {back} B on the way back"));
+    match &address.mtu {
+        MtuFinding::Whole { bytes } => there(*bytes),
         MtuFinding::Told { bytes, by: Some(by) } => {
-            format!("{bytes} B: {by} reports that larger packets do not fit its link")
+            format!("{bytes} B: {by} reports that larger packets do not fit its link{back}")
         }
-        MtuFinding::Told { bytes, by: None } => format!("{bytes} B: larger packets were reported as too big"),
-        MtuFinding::Hole { bytes, .. } => format!("{bytes} B, MTU black hole: larger packets vanish"),
+        MtuFinding::Told { bytes, by: None } => format!("{bytes} B: larger packets were reported as too big{back}"),
+        MtuFinding::Hole { bytes, .. } => format!("{bytes} B, MTU black hole: larger packets vanish{back}"),
         MtuFinding::NotFound { why } => format!("not found: {why}"),
     }
 }
 
-fn one_port(page: &mut Page, port: &PortFinding) {
-    let PortFinding { transport, port: number, verdict, .. } = port;
+fn one_port(page: &mut Page, found: &PortFinding) {
+    let PortFinding { transport, port: number, verdict, .. } = found;
     let tone = if *verdict == Verdict::Open { Tone::Strong } else { Tone::Plain };
-    let label = Piece::new(format!("{transport} {number:<5}  {:<16}", state(*verdict)), tone);
+    let label = Piece::new(format!("{transport} {number:<5}  {:<16}", port::state(*verdict)), tone);
     if page.style().width < NARROW {
         page.line(INDENT, &[label]);
-        return page.paragraph(2 * INDENT, &Piece::default(), 2 * INDENT, &detail(port));
+        return page.paragraph(2 * INDENT, &Piece::default(), 2 * INDENT, &detail(found));
     }
-    page.paragraph(INDENT, &label, DETAIL, &detail(port));
-}
-
-/// The state of a port.
-fn state(verdict: Verdict) -> String {
-    match verdict {
-        Verdict::Refused => "closed".to_owned(),
-        other => other.to_string(),
-    }
+    page.paragraph(INDENT, &label, DETAIL, &detail(found));
 }
 
 fn detail(port: &PortFinding) -> String {
@@ -167,6 +166,9 @@ fn service(found: &ServiceFinding) -> String {
         ServiceFinding::Silent { asked } => format!("no reply to a request of {}", names(asked)),
         ServiceFinding::LeftAlone { why } => format!("not asked: {why}"),
         ServiceFinding::Closed { asked } => format!("closes the connection at a request of {}", names(asked)),
+        ServiceFinding::Reset { asked } => {
+            format!("reset at a request of {}, by the program or a middlebox", names(asked))
+        }
     }
 }
 
@@ -183,6 +185,9 @@ fn seen(seen: &Seen) -> String {
     match seen {
         Seen::Answer { after_ns } => format!("answered in {after_ns}"),
         Seen::Reset { after_ns } => format!("RST · {after_ns}"),
+        Seen::AcceptedThenReset { after_ns } => {
+            format!("handshake, then RST · {after_ns} · sender not established")
+        }
         Seen::Error { says, from, by, after_ns } => error(*says, from.as_deref(), *by, *after_ns),
         Seen::Silence { waited_ns } => format!("no answer in {waited_ns}"),
         Seen::NotAsked { why } => why.clone(),
@@ -190,6 +195,7 @@ fn seen(seen: &Seen) -> String {
 }
 
 fn error(says: Says, from: Option<&str>, by: Reporter, after: Nanos) -> String {
+    let says = port::error(says);
     match (by, from) {
         (Reporter::Host, _) => format!("ICMP {says}, from the host · {after}"),
         (Reporter::Hop, Some(from)) => format!("ICMP {says}, from {from} · {after}"),
@@ -246,6 +252,7 @@ mod tests {
             echo: answer(),
             mtu,
             mtu_by: Some(MtuBy::Echo),
+            mtu_back_bytes: None,
             ports,
         };
         let two = AddressReach {
@@ -255,6 +262,7 @@ mod tests {
             echo: Seen::NotAsked { why: "there is no route".into() },
             mtu: MtuFinding::NotFound { why: "there is no route".into() },
             mtu_by: None,
+            mtu_back_bytes: None,
             ports: Vec::new(),
         };
         let addresses = vec!["10.0.1.2".into(), "fd00::2".into()];
@@ -267,6 +275,15 @@ mod tests {
         let text = render(&found(), &Style::default());
         assert!(text.lines().all(|line| line.width() <= 80), "{text}");
         assert_snapshot!(text);
+    }
+
+    #[test]
+    fn replies_in_pieces_show_a_narrower_way_back() {
+        let mut found = found();
+        found.addresses[0].mtu = MtuFinding::Whole { bytes: 1_500 };
+        found.addresses[0].mtu_back_bytes = Some(1_300);
+        let text = render(&found, &Style::default());
+        assert!(text.contains("1500 B to the peer, replies cut to 1300 B on the way back"), "{text}");
     }
 
     #[test]

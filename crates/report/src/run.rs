@@ -10,20 +10,23 @@ use std::collections::BTreeMap;
 use logbook::host::Address;
 use logbook::plan::{AtOnce, Directions, Order, Plan};
 use logbook::record::Ended;
-use logbook::run::{Answer, Cell, HostSeen, PairCheck, Place, RunDocument, Stage};
+use logbook::run::{Answer, Cell, Figures, HostSeen, PairCheck, Place, RunDocument, Stage};
 use logbook::shelf::short;
+use measure::outcome::Standing;
+use measure::study::figure::Figure;
 use measure::unit::Nanos;
 use uuid::Uuid;
 
 use crate::layout::{INDENT, Page, Piece, Style, Tone};
 use crate::moment::moment;
 use crate::number;
+use crate::shell;
 
 /// Where text behind a label starts.
 const LABEL: usize = 14;
 /// Digits of a record's id that are shown at least: the millisecond it was given.
 const FEWEST: usize = 12;
-/// What stands where there is nothing.
+/// The sign of an empty cell.
 const ABSENT: &str = "–";
 
 /// The screen for `run`: lines of at most `style.width` cells, none with spaces at its end.
@@ -64,9 +67,19 @@ pub(crate) fn answer(run: &RunDocument) -> String {
             format!(", {} failed: {first} (and {others})", failed.len())
         }
     };
-    let of = spreads(run, &cells.into_values().collect::<Vec<_>>());
+    let cells: Vec<&Cell> = cells.into_values().collect();
+    let of = spreads(run, &cells);
     let of = if of.is_empty() { of } else { format!(". {of}") };
-    format!("{done} measured{ended}{why}{of}")
+    format!("{done} measured{ended}{why}{of}{}", disturbed(&cells))
+}
+
+/// ` (busy hosts in 3 cells)`, where some of those with figures were measured on a host that was busy with other work.
+fn disturbed(cells: &[&Cell]) -> String {
+    let busy = cells.iter().filter(|cell| cell.figures.is_some_and(|figures| figures.disturbed == Some(true)));
+    match busy.count() as u64 {
+        0 => String::new(),
+        count => format!(" (busy hosts in {})", number::count(count, "cell", "cells")),
+    }
 }
 
 /// `tcp_rr p50 54.2 µs to 61.0 µs, ping p50 80.1 µs`: the least and the most of the cells of each method, of the first few methods.
@@ -82,10 +95,13 @@ fn spreads(run: &RunDocument, cells: &[&Cell]) -> String {
             let most = tell(values.into_iter().reduce(f64::max)?)?;
             Some(if least == most { least } else { format!("{least} to {most}") })
         };
-        let p50 = told(figures.iter().filter_map(|cell| Some(cell.p50_ns?.0 as f64)).collect(), number::time);
+        let standing = |cell: &Figures| Figures::standing(&[*cell], Figure::Quantile(0.5));
+        let printed = figures.iter().filter(|cell| standing(cell) != Standing::TooFew);
+        let rough = if figures.iter().any(|cell| standing(cell) == Standing::Rough) { "~" } else { "" };
+        let p50 = told(printed.filter_map(|cell| Some(cell.p50_ns?.0 as f64)).collect(), number::time);
         let rate =
             || told(figures.iter().filter_map(|cell| Some(cell.bits_per_second? / 8.0)).collect(), number::bit_rate);
-        let told = p50.map(|told| format!("p50 {told}")).or_else(rate)?;
+        let told = p50.map(|told| format!("p50 {rough}{told}")).or_else(rate)?;
         Some(if one { told } else { format!("{name} {told}") })
     };
     let all = run.plan.methods.iter().take(TOLD).filter_map(|method| spread(&method.name));
@@ -124,12 +140,12 @@ fn asked(page: &mut Page, run: &RunDocument, seen: usize) {
     }
     if page.style().verbose {
         labelled(page, "id", &run.head.id.to_string());
-        labelled(page, "command", &run.head.command.join(" "));
+        labelled(page, "command", &shell::line(&run.head.command));
         labelled(page, "by", &format!("{} {}", run.head.tool.name, run.head.tool.version));
     }
 }
 
-/// How it ended, for people.
+/// The end of the run, for people.
 fn ended(ended: Option<&Ended>) -> String {
     match ended {
         None => "no: still running, or killed".to_owned(),
@@ -165,6 +181,7 @@ fn order(plan: &Plan) -> String {
         AtOnce::Rounds => "pairs at once that share neither host nor machine",
         AtOnce::One => "one pair at a time",
         AtOnce::Sharing => "pairs at once that share no host",
+        AtOnce::All => "all pairs at once",
     };
     format!("{repeats} {ends}, {order}, {at_once}")
 }
@@ -192,7 +209,7 @@ fn hosts(page: &mut Page, run: &RunDocument) {
     }
 }
 
-/// What was found of a host.
+/// The facts of a host.
 fn facts(seen: &HostSeen) -> Vec<String> {
     let tool = seen.tool.as_ref().map(|tool| format!("{} {}", tool.name, tool.version));
     let cpus = seen.cpus.map(|cpus| number::count(cpus.into(), "CPU", "CPUs"));
@@ -245,7 +262,7 @@ fn remarks(check: &PairCheck) -> Vec<String> {
     all.into_iter().flatten().chain(check.failure.as_ref().map(told)).collect()
 }
 
-/// What failed by why it did: a host that is lost takes many cells with it.
+/// The failures by reason: a host that is lost takes many cells with it.
 fn failed(page: &mut Page, cells: &[&Cell]) {
     let mut reasons: BTreeMap<String, Vec<&Place>> = BTreeMap::new();
     for cell in cells {
@@ -297,13 +314,24 @@ fn measured(page: &mut Page, run: &RunDocument, cells: &[&Cell]) {
         rows.extend(cells.iter().map(|cell| row(cell, &columns, &names, run.plan.repeats > 1)));
         page.table(&rows);
     }
+    let is_firm = |cell: &&Cell| {
+        let figures = cell.figures.unwrap_or_default();
+        [0.5, 0.99]
+            .into_iter()
+            .map(Figure::Quantile)
+            .all(|figure| figures.figure(figure).is_none() || Figures::standing(&[figures], figure) == Standing::Firm)
+    };
+    if !cells.iter().all(is_firm) {
+        page.gap();
+        labelled(page, "~", "rough: 10 to 99 round trips lie beyond it. With fewer a percentile is not printed.");
+    }
     if cells.iter().any(|cell| cell.record.is_some()) {
         page.gap();
         labelled(page, "record", "first digits of its ID: `sonde show DIGITS` shows all of it");
     }
 }
 
-/// How records are called: by as many digits of their ids as tell them from each other and from their run.
+/// The names of records: as many digits of their ids as tell them from each other and from their run.
 struct Names {
     digits: usize,
 }
@@ -343,13 +371,24 @@ struct Column {
 }
 
 const COLUMNS: [Column; 6] = [
-    Column { name: "p50", of: |cell| cell.figures?.p50_ns.map(|ns| Piece::from(ns.to_string())) },
-    Column { name: "p99", of: |cell| cell.figures?.p99_ns.map(|ns| Piece::from(ns.to_string())) },
+    Column { name: "p50", of: |cell| percentile(cell, 0.5) },
+    Column { name: "p99", of: |cell| percentile(cell, 0.99) },
     Column { name: "lost", of: |cell| cell.figures?.lost_ratio.map(|share| Piece::from(number::percent(share))) },
     Column { name: "exchanges", of: |cell| number::rate(cell.figures?.exchanges_per_second?).map(Piece::from) },
     Column { name: "throughput", of: |cell| number::bit_rate(cell.figures?.bits_per_second? / 8.0).map(Piece::from) },
     Column { name: "note", of: note },
 ];
+
+/// A percentile under the printing rule: `~` before a rough one, none of too few round trips.
+fn percentile(cell: &Cell, q: f64) -> Option<Piece> {
+    let (figures, figure) = (cell.figures?, Figure::Quantile(q));
+    let value = Nanos(figures.figure(figure)? as u64);
+    match Figures::standing(&[figures], figure) {
+        Standing::Firm => Some(Piece::from(value.to_string())),
+        Standing::Rough => Some(Piece::from(format!("~{value}"))),
+        Standing::TooFew => None,
+    }
+}
 
 fn note(cell: &Cell) -> Option<Piece> {
     match (&cell.failure, cell.record, cell.beside) {
@@ -421,9 +460,10 @@ mod tests {
         let mut run = fixture::run();
         run.cells.clear();
         run.hosts.clear();
-        run.plan.name = Some("a name that somebody gave who had much to say of this plan and more".to_owned());
         run.plan.hosts[0].name = "host-with-a-name.of.a.region.and.a.zone.example.com.internal".to_owned();
         run.plan.hosts[0].reach = Reach::Local;
+        run.plan.hosts[1].labels.insert("zone".to_owned(), "z".repeat(300));
+        run.plan.name = Some("n".repeat(300));
         for style in [Style::default(), Style { verbose: true, ascii: true, ..Style::default() }] {
             let text = render(&run, &style);
             assert_eq!(wide(&text), None, "{text}");

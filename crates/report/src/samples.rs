@@ -63,13 +63,13 @@ pub struct UnknownEnding {
 pub struct SamplesError {
     /// Rows that can be read from the file: of a CSV its whole lines, of a Parquet file, which lacks its end, none.
     pub rows: u64,
-    /// What the system said.
+    /// The system's own error.
     #[source]
     pub cause: io::Error,
 }
 
 impl SamplesError {
-    /// What to try.
+    /// The action to try.
     pub fn hint(&self) -> &'static str {
         match self.cause.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {

@@ -3,7 +3,6 @@
 
 use logbook::record::Ended;
 use logbook::search::{Probe, SearchDocument};
-use measure::method::{Method, Schedule};
 use measure::search::condition::Verdict;
 use measure::search::seen::Seen;
 use measure::search::{End, Reached};
@@ -12,11 +11,9 @@ use measure::wire::finding::Verdict as Wired;
 
 use crate::curve::{self, Curve, Series};
 use crate::layout::{INDENT, Page, Piece, Style, Tone};
-use crate::number;
 use crate::words::target;
+use crate::{number, words};
 
-/// Between the coordinates of a method.
-const JOINT: &str = " · ";
 /// The quantiles of the table and the plot.
 pub(crate) const SHOWN: [f64; 2] = [0.5, 0.99];
 
@@ -24,7 +21,7 @@ pub(crate) const SHOWN: [f64; 2] = [0.5, 0.99];
 pub fn render(search: &SearchDocument, style: &Style) -> String {
     let mut page = Page::new(*style);
     page.answer(&sentence(search));
-    headline(&mut page, search);
+    page.paragraph(INDENT, &Piece::new("method", Tone::Faint), FOUND, &method_of(search));
     page.paragraph(INDENT, &Piece::new("probes", Tone::Faint), FOUND, &how_surely(search));
     if let Some(wire) = wire(search) {
         page.paragraph(INDENT, &Piece::new("wire", Tone::Faint), FOUND, &wire);
@@ -36,7 +33,7 @@ pub fn render(search: &SearchDocument, style: &Style) -> String {
     page.finish()
 }
 
-/// What the wire said of the probes, where it was watched.
+/// The wire's verdicts on the probes, where it was watched.
 fn wire(search: &SearchDocument) -> Option<String> {
     let of = |probe: &Probe| probe.record.wire.as_ref().map(|wire| wire.verdict());
     let told: Vec<(Rate, Wired)> =
@@ -59,7 +56,7 @@ fn wire(search: &SearchDocument) -> Option<String> {
 /// Where the sentence starts.
 const FOUND: usize = 10;
 
-/// How a search ended that did not end by itself.
+/// The end of a search that did not end by itself.
 fn early(search: &SearchDocument) -> String {
     match &search.ended {
         Ended::Interrupted { signal } => format!(" (interrupted by {signal})"),
@@ -68,30 +65,14 @@ fn early(search: &SearchDocument) -> String {
     }
 }
 
-/// `udp load · 10.0.0.2:7663 · reply to each · …`: the method of the probes without what differs from one to the next.
-fn headline(page: &mut Page, search: &SearchDocument) {
-    let target = Piece::new(target::address(&search.target), Tone::Strong);
-    let method = search.probes.first().map_or(String::new(), |probe| method_of_all(&probe.record.method));
-    let mut parts = method.split(JOINT).filter(|part| !part.is_empty());
-    let first = parts.next().map(|part| Piece::new(part, Tone::Strong));
-    let items: Vec<Piece> = first.into_iter().chain([target]).chain(parts.map(Piece::from)).collect();
-    page.flow(INDENT, INDENT, JOINT, &items);
+/// `UDP to 10.0.0.2:7663, open loop with a reply per message, …`: the method of the probes without what differs from one to the next.
+pub(crate) fn method_of(search: &SearchDocument) -> String {
+    let target = target::address(&search.target);
+    let Some(method) = search.probes.first().map(|probe| &probe.record.method) else { return target };
+    format!("{} to {target}, {}", words::method::named(method), words::method::of_search(method))
 }
 
-/// The method on one line, without its rate and its length.
-fn method_of_all(method: &Method) -> String {
-    let (whole, schedule) = (method.to_string(), method.schedule.to_string());
-    let length = method.stop.after_ns.map(|length| length.to_string());
-    let random = matches!(method.schedule, Schedule::Poisson { .. }).then_some("poisson");
-    let parts = whole.split(JOINT).filter_map(|part| match part {
-        _ if Some(part) == length.as_deref() => None,
-        _ if part == schedule => random,
-        _ => Some(part),
-    });
-    parts.collect::<Vec<_>>().join(JOINT)
-}
-
-/// What was found, in one sentence.
+/// The result in one sentence.
 pub(crate) fn sentence(search: &SearchDocument) -> String {
     let bracket = &search.bracket;
     let at = |end: &End| rate(end.rate_per_1000s);
@@ -122,17 +103,28 @@ pub(crate) fn sentence(search: &SearchDocument) -> String {
             )
         }
     };
-    format!("{found}{}", early(search))
+    format!("{found}{}{}", early(search), busy(search))
+}
+
+/// `. Hosts were busy in 11 of 11 probes: quiet hosts may carry more`, where some were.
+fn busy(search: &SearchDocument) -> String {
+    let is_busy = |probe: &&Probe| probe.record.warnings.iter().any(|warning| warning.busy_end().is_some());
+    let busy = search.probes.iter().filter(is_busy).count();
+    let of = number::count(search.probes.len() as u64, "probe", "probes");
+    if busy > 0 { format!(". Hosts were busy in {busy} of {of}: quiet hosts may carry more") } else { String::new() }
 }
 
 /// The reason most lately found at a rate that does not hold.
 fn why(search: &SearchDocument, end: &End) -> String {
-    let at = |probe: &&Probe| probe.rate_per_1000s == end.rate_per_1000s && probe.verdict != Verdict::Met;
-    let found = search.probes.iter().rfind(at);
+    let at = |probe: &&Probe| probe.rate_per_1000s == end.rate_per_1000s;
+    let probes = search.probes.iter().filter(at).count();
+    let found = search.probes.iter().filter(at).rfind(|probe| probe.verdict != Verdict::Met);
+    // The table has the middle of several probes, and this one's figures are others.
+    let whose = if probes > 1 { format!(" in one of its {probes} probes") } else { String::new() };
     found.map_or(String::new(), |probe| match (probe.verdict, probe.missed.is_empty()) {
         (Verdict::TooFew, _) => "too few messages for a verdict".to_owned(),
         (_, true) => "no reason recorded".to_owned(),
-        _ => probe.missed.join(", "),
+        _ => format!("{}{whose}", probe.missed.join(", ")),
     })
 }
 
@@ -158,7 +150,7 @@ fn spoilt(search: &SearchDocument) -> Option<String> {
     (spoilt > 0).then(|| format!("; {probes} repeated: this host was late and sent in bunches"))
 }
 
-/// What a probe cannot have seen: where only losses count, an overload that a queue has room for.
+/// The overload that a probe cannot have seen where only losses count: a queue had room for it.
 fn unseen(search: &SearchDocument) -> Option<String> {
     let met = search.bracket.met.filter(|_| search.bracket.missed.is_some() && !search.condition.asks_a_time())?;
     let width = number::percent(search.bounds.width);
@@ -173,7 +165,7 @@ pub(crate) fn rate(rate: Rate) -> String {
     number::rate(rate.as_per_second()).unwrap_or_default()
 }
 
-/// What was seen at one rate: medians where it was probed more than once.
+/// The figures of one rate: medians where it was probed more than once.
 pub(crate) struct Row {
     pub(crate) rate: Rate,
     pub(crate) quantiles: [Option<Nanos>; SHOWN.len()],
@@ -258,7 +250,7 @@ fn table(page: &mut Page, rows: &[Row]) {
     let head = ["rate", "p50", "p99", "lost", "sent", "met"].map(|text| Piece::new(text, Tone::Faint));
     let mut table = vec![head.to_vec()];
     for row in rows {
-        let time = |index: usize| Piece::from(row.quantiles[index].map_or(String::new(), |time| time.to_string()));
+        let time = |index: usize| Piece::from(row.quantiles[index].map_or(String::new(), number::measured));
         let tone = if row.met * 2 > row.probes { Tone::Plain } else { Tone::Faint };
         let whose = match (row.ours, row.bunched) {
             (0, 0) => String::new(),
@@ -302,6 +294,20 @@ mod tests {
         let text = render(&fixture::search(), &Style { ascii: true, ..Style::default() });
         assert!(text.is_ascii());
         assert_snapshot!(text);
+    }
+
+    #[test]
+    fn the_sentence_says_that_hosts_were_busy() {
+        let mut found = fixture::search();
+        assert!(!sentence(&found).contains("busy"));
+        let busy =
+            measure::verdict::Warning::Disturbed { end: "our".into(), by: vec!["steal 4 %".into()], spoils: vec![] };
+        found.probes[0].record.warnings = vec![busy];
+        assert!(
+            sentence(&found).ends_with(". Hosts were busy in 1 of 15 probes: quiet hosts may carry more"),
+            "{}",
+            sentence(&found)
+        );
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What servers have done so far: as lines for a person, and in the text format of Prometheus.
+//! The counts of servers so far: as lines for a person, and in the text format of Prometheus.
 
 use std::fmt::{Display, Write as _};
 

@@ -20,6 +20,11 @@ pub fn word(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
+/// `words` so that a shell takes each as it is.
+pub fn line(words: &[String]) -> String {
+    words.iter().map(|each| word(each)).collect::<Vec<_>>().join(" ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -32,5 +37,11 @@ mod tests {
     #[test_case("", "''"; "nothing")]
     fn a_word_is_as_a_shell_takes_it(given: &str, text: &str) {
         assert_eq!(word(given), text);
+    }
+
+    #[test]
+    fn a_command_line_is_the_words_it_was() {
+        let words = ["sonde", "rtt", "$(reboot)", "--peer", "a b"].map(str::to_owned);
+        assert_eq!(line(&words), "sonde rtt '$(reboot)' --peer 'a b'");
     }
 }

@@ -1,4 +1,4 @@
-//! What is told of: a document with the name of its file.
+//! A document with the name of its file.
 
 use logbook::read::Document;
 
@@ -7,6 +7,6 @@ use logbook::read::Document;
 pub struct Source {
     /// The file's name, or what stands for it.
     pub name: String,
-    /// What was in it.
+    /// The document.
     pub document: Document,
 }

@@ -66,7 +66,7 @@ fn missing(study: &StudyDocument) -> String {
     made(study).map_or(String::new(), |made| format!(" (incomplete: {made} of {} trials)", study.planned()))
 }
 
-/// Why trials are missing, where some are, and what to do.
+/// The reason why trials are missing, where some are, and the action to try.
 fn incomplete(page: &mut Page, study: &StudyDocument, action: &str) {
     let Some(made) = made(study) else { return };
     let mut parts = vec![number::count((study.planned() - made) as u64, "trial is missing", "trials are missing")];
@@ -76,7 +76,10 @@ fn incomplete(page: &mut Page, study: &StudyDocument, action: &str) {
         Some(Ended::Complete) => None,
         None => Some("the study was still running".to_owned()),
     });
-    page.warning(&format!("{}{action}", parts.join("; ")));
+    let is_short = study.ended == Some(Ended::Complete) && study.trials.iter().all(|trial| trial.failure.is_none());
+    let no_time = study.budget_ns.is_some() && is_short;
+    let budget = if no_time { ": --budget had no time left for them → raise it" } else { "" };
+    page.warning(&format!("{}{budget}{action}", parts.join("; ")));
 }
 
 /// That hosts were busy in trials, by how many, and the action against it.
@@ -98,7 +101,7 @@ fn busy(page: &mut Page, study: &StudyDocument) {
     }
 }
 
-/// How many trials failed, and why the first did.
+/// The number of trials that failed, and the reason of the first.
 fn failed(page: &mut Page, study: &StudyDocument) {
     let failures = study.trials.iter().filter_map(|trial| trial.failure.as_ref());
     if let Some(first) = failures.clone().next() {

@@ -85,7 +85,7 @@ fn method(record: &Record, answer: &str) -> String {
     if answer.contains(&address) {
         method
     } else {
-        format!("{} to {address}, {method}", answer::protocol(&record.method))
+        format!("{} to {address}, {method}", words::method::named(&record.method))
     }
 }
 
@@ -162,8 +162,7 @@ fn parts(page: &mut Page, split: &Split) {
     if parts.is_empty() {
         return;
     }
-    if let (true, Some(stamped), Some(all)) = (split.is_dearer(), split.round_trip_ns, split.round_trip_unstamped_ns) {
-        let dearer = format!("not told: timestamped round trips took {stamped} (p50), all of them {all}");
+    if let Some(dearer) = words::split::not_shown(split) {
         page.paragraph(INDENT, &Piece::new("parts", Tone::Faint), LABEL, &dearer);
         return;
     }
@@ -265,7 +264,8 @@ mod tests {
     #[test]
     fn busy_hosts_are_one_line_and_notes_need_v() {
         let mut record = fixture::closed();
-        let busy = |end: &str, by: &str| Warning::Disturbed { end: end.to_owned(), by: vec![by.to_owned()] };
+        let busy =
+            |end: &str, by: &str| Warning::Disturbed { end: end.to_owned(), by: vec![by.to_owned()], spoils: vec![] };
         record.warnings = vec![
             busy("our", "run-queue delay 34.0 %"),
             busy("the peer's", "steal 29.0 %"),
@@ -288,14 +288,16 @@ mod tests {
         (split.round_trip_ns, split.round_trip_unstamped_ns) = (Some(Nanos::micros(46)), Some(Nanos::micros(31)));
         let text = quiet(&record);
         assert!(!text.contains("wake-up"), "{text}");
-        assert!(text.contains("not told: timestamped round trips took 46 µs (p50), all of them 31 µs"), "{text}");
+        assert!(text.contains("not shown: round trips with timestamps took 46 µs (p50)"), "{text}");
     }
 
     #[test]
     fn what_to_try_is_the_commands_own() {
         let mut record = fixture::load();
-        record.warnings =
-            vec![Warning::BehindSchedule { share: 0.5 }, Warning::Disturbed { end: "our".to_owned(), by: vec![] }];
+        record.warnings = vec![
+            Warning::BehindSchedule { share: 0.5 },
+            Warning::Disturbed { end: "our".to_owned(), by: vec![], spoils: vec![] },
+        ];
         let command = Command::of(&record.method);
         assert_eq!(command, Command::Load);
         let advice = warning::advice(&record.warnings[0], command).unwrap();
@@ -311,6 +313,28 @@ mod tests {
     #[test]
     fn a_closed_loop_verbosely() {
         assert_snapshot!(verbose(&fixture::closed()));
+    }
+
+    #[test]
+    fn a_peer_that_sees_another_address_of_this_host_says_so() {
+        let seen_as = |route: &str, seen: &str| {
+            let mut record = fixture::closed();
+            let with = |name: &str, address: &str| {
+                let mut end = measure::environment::Environment::default();
+                end.settings.insert(name.to_owned(), address.to_owned());
+                Some(end)
+            };
+            (record.ours, record.theirs) = (with("route.source", route), with("route.to", seen));
+            verbose(&record).split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        let text = seen_as("10.181.8.1", "10.181.9.254");
+        assert!(
+            text.contains("sees this host as 10.181.9.254: a device on the path translates addresses (NAT)"),
+            "{text}"
+        );
+        for same in ["10.181.8.1", "::ffff:10.181.8.1", "no address"] {
+            assert!(!seen_as("10.181.8.1", same).contains("NAT"), "{same}");
+        }
     }
 
     #[test]

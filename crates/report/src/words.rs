@@ -1,4 +1,4 @@
-//! What people are told of what was found, each matter in one file: the facts come from `measure`, the words stand here.
+//! Words for what was found, each matter in one file: the facts come from `measure`, the words stand here.
 //!
 //! Options and commands of ours are named here and in `sonde` alone. Not here: how it is laid out.
 
@@ -7,11 +7,20 @@ pub mod command;
 pub mod dark;
 pub mod limit;
 pub mod method;
+pub mod origin;
 pub mod periodic;
+pub(crate) mod port;
 pub mod remark;
+pub mod split;
 pub mod spoiler;
 pub(crate) mod target;
 pub mod warning;
+
+/// `text` as a sentence begins.
+pub(crate) fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
 
 /// The caution for connections that differ on a busy host: each has a thread or a queue on one CPU or another.
 pub(crate) const BUSY_BY_CONNECTION: &str =

@@ -1,4 +1,4 @@
-//! How a server begins: signals wait, it binds, it gives up what it does not need from there on, and only then a thread is started and
+//! The beginning of a server: signals wait, it binds, it gives up what it does not need from there on, and only then a thread is started and
 //! somebody told that it listens. Each step takes what the one before has left, so that none can be left out or come too early.
 
 use std::io;
@@ -18,7 +18,7 @@ impl Beginning {
     /// Before anything is bound: whoever sees that it listens may send a signal.
     ///
     /// # Errors
-    /// What the system says; nothing is known that it could.
+    /// The system's own error; nothing is known that it could be.
     pub fn new() -> io::Result<Self> {
         Signals::block().map(Self)
     }

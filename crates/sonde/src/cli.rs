@@ -234,7 +234,7 @@ fn with_command_meant(mut failure: Failure, bare: Option<&Bare>) -> Failure {
     let meant = bare.filter(|bare| failure.told.to_whom.as_ref() == Some(&bare.word));
     if let Some(name) = meant.and_then(|bare| bare.nearest(&definition())) {
         let otherwise = failure.told.hint.take().map_or_else(String::new, |hint| format!("; otherwise: {hint}"));
-        failure.told.hint = Some(format!("it is no command either: `sonde {name}` is one{otherwise}"));
+        failure.told.hint = Some(format!("it is not a command either: `sonde {name}` is one{otherwise}"));
     }
     failure
 }

@@ -1,19 +1,19 @@
-//! What the program tells its caller by its exit status. One table: the help, the man page and the code read it here.
+//! The exit statuses. One table: the help, the man page and the code read it here.
 
 use std::process::ExitCode;
 
 use endpoint::signal::Signal;
 
-/// How a command ended.
+/// The end of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// What was asked for was done: for a measurement, at least one request was answered.
+    /// Done as requested: for a measurement, at least one request was answered.
     Done,
     /// Nothing answered, the peer refused, or it went away or fell silent in the middle.
     NothingAnswered,
     /// The command line, a file, a permission: nothing was measured.
     Usage,
-    /// Of several things that were to be measured some were, and some could not be.
+    /// Some of several things that were to be measured were, and some could not be.
     PartlyDone,
     /// A condition that was asked for does not hold (`--strict`).
     Threshold,

@@ -1,4 +1,4 @@
-//! Why a command could not do what it was asked for: what happened, to whom, on whose side, what to try.
+//! The failure of a command: what happened, to whom, on whose side, what to try.
 //!
 //! Every error of a library ends as a [`Failure`], which is printed as text or as the error document of `logbook`.
 
@@ -17,9 +17,9 @@ use crate::words;
 pub struct Failure {
     /// The exit status that goes with it.
     pub exit: Exit,
-    /// How the command is used, where that is the question.
+    /// The usage of the command, where that is the question.
     pub usage: Option<String>,
-    /// What there is to tell.
+    /// The text and its facts.
     pub told: logbook::failure::Failure,
 }
 

@@ -29,13 +29,13 @@ struct State {
     /// Lines of progress that stand on the terminal and have to be wiped before anything else is said.
     progress: usize,
     result: ResultStream,
-    /// Whether any of the result was printed.
+    /// True where any of the result was printed.
     begun: bool,
-    /// Whether its last part was printed: nothing may come behind it.
+    /// True where its last part was printed: nothing may come behind it.
     whole: bool,
 }
 
-/// What became of standard output so far.
+/// The state of standard output so far.
 #[derive(Debug, Default)]
 enum ResultStream {
     #[default]
@@ -58,7 +58,7 @@ impl Output {
         Self { quiet, wipes, style, state: Mutex::default() }
     }
 
-    /// How text for people is to look here.
+    /// The style of text for people.
     pub fn style(&self) -> &Style {
         &self.style
     }
@@ -87,7 +87,7 @@ impl Output {
         matches!(state.result, ResultStream::Open)
     }
 
-    /// Whether any of the result was printed before.
+    /// True where any of the result was printed before.
     pub fn has_result(&self) -> bool {
         self.lock().begun
     }
@@ -97,17 +97,17 @@ impl Output {
         self.lock().whole = true;
     }
 
-    /// Whether the result is whole, so that nothing may be added to it.
+    /// True where the result is whole, so that nothing may be added to it.
     pub fn has_whole_result(&self) -> bool {
         self.lock().whole
     }
 
-    /// Whether what is printed is still read.
+    /// True where what is printed is still read.
     pub fn is_open(&self) -> bool {
         matches!(self.lock().result, ResultStream::Open)
     }
 
-    /// What kept the result from being written, where it is more than a reader that went away.
+    /// The reason why the result could not be written, where it is more than a reader that went away.
     pub fn fault(&self) -> Option<String> {
         match &self.lock().result {
             ResultStream::Broken(error) => Some(error.to_string()),
@@ -127,6 +127,7 @@ impl Output {
         let mut state = self.lock();
         state.wipe();
         let text = for_terminal(text);
+        let text = if self.style.ascii { Cow::Owned(self.style.say(&text)) } else { text };
         let text = match rustix::termios::tcgetwinsize(io::stderr()) {
             Ok(size) if size.ws_col > 0 => Cow::Owned(self.folded(&text, usize::from(size.ws_col).max(40))),
             _ => text,
@@ -159,28 +160,26 @@ impl Output {
         self.aside(&failure.lines(&Style { width, ..self.style }));
     }
 
-    /// Whether a progress line has a terminal to stand on, and was not declined.
+    /// True where a progress line has a terminal to stand on, and was not declined.
     pub fn shows_progress(&self) -> bool {
         !self.quiet && self.wipes
     }
 
-    /// Whether a screen that is drawn again and again has a terminal to stand on, which nothing else is printed to meanwhile.
+    /// True where a screen that is drawn again and again has a terminal to stand on, which nothing else is printed to meanwhile.
     pub fn shows_screen(&self) -> bool {
         self.shows_progress() && io::stdout().is_terminal()
     }
 
-    /// Replaces the progress line. Call it only where [`Output::shows_progress`].
+    /// Replaces the progress line: as much of it as the terminal has room for, since a line that wraps cannot be wiped. Call it only where
+    /// [`Output::shows_progress`].
     pub fn progress(&self, line: &str) {
-        self.draw(&format!("  {line}"));
+        let line = format!("  {}", self.style.say(line));
+        self.draw(cut(&line, terminal_size().1 - 1));
     }
 
     /// Replaces the progress by `text`: as much of it as the terminal has room for. Call it only where [`Output::shows_screen`].
     pub fn screen(&self, text: &str) {
-        let size = rustix::termios::tcgetwinsize(io::stderr()).map_or((0, 0), |size| (size.ws_row, size.ws_col));
-        let (rows, cells) = match size {
-            (0, _) | (_, 0) => (24, 80),
-            (rows, cells) => (usize::from(rows), usize::from(cells)),
-        };
+        let (rows, cells) = terminal_size();
         // A line that filled its row would leave the cursor on one or on the next, as the terminal likes.
         let cut = |line| cut(line, cells - 1);
         self.draw(&text.lines().take(rows).map(cut).collect::<Vec<_>>().join("\n"));
@@ -227,6 +226,15 @@ impl State {
             1 => io::stderr().write_all(b"\r\x1b[2K"),
             lines => io::stderr().write_all(format!("\r\x1b[{}A\x1b[J", lines - 1).as_bytes()),
         };
+    }
+}
+
+/// Rows and cells of the terminal on standard error, at least one each.
+fn terminal_size() -> (usize, usize) {
+    let size = rustix::termios::tcgetwinsize(io::stderr()).map_or((0, 0), |size| (size.ws_row, size.ws_col));
+    match size {
+        (0, _) | (_, 0) => (24, 80),
+        (rows, cells) => (usize::from(rows), usize::from(cells)),
     }
 }
 

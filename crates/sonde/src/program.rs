@@ -2,10 +2,10 @@
 
 use logbook::document::Tool;
 
-/// How it names itself to peers.
+/// Its name for peers.
 pub const PROGRAM: &str = concat!("sonde ", env!("CARGO_PKG_VERSION"));
 
-/// How it names itself in records.
+/// Its name in records.
 pub fn tool() -> Tool {
     Tool { name: env!("CARGO_PKG_NAME").to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
 }

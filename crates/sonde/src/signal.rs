@@ -1,4 +1,4 @@
-//! What a signal means to a command: the first Ctrl-C, SIGTERM or SIGHUP asks for an orderly end, a further Ctrl-C or SIGTERM
+//! The meaning of a signal to a command: the first Ctrl-C, SIGTERM or SIGHUP asks for an orderly end, a further Ctrl-C or SIGTERM
 //! ends at once, SIGQUIT asks for the numbers so far, SIGUSR1 a server for what it has done. SIGALRM asks for an end where a command
 //! says so, and else ends the process, as it does by itself.
 
@@ -15,7 +15,7 @@ use crate::beginning::Confined;
 /// Signals within so long of the first are the same wish: no person is faster.
 const ONE_WISH: Nanos = Nanos::millis(50);
 
-/// Whether, and by which signal, a command was asked to end.
+/// The signal by which a command was asked to end, where one was.
 #[derive(Clone, Debug, Default)]
 pub struct Interruption(Arc<OnceLock<Signal>>);
 
@@ -26,10 +26,10 @@ impl Interruption {
     }
 }
 
-/// What is done at a signal.
+/// The action at a signal.
 type Answer = Box<dyn Fn() + Send>;
 
-/// Who is told of signals: whoever watched last, for a command may be made of several that watch one after the other.
+/// The listener to signals: whoever watched last, for a command may be made of several that watch one after the other.
 struct Watcher {
     seen: Interruption,
     end: Box<dyn Fn(Signal) + Send>,
@@ -63,7 +63,7 @@ static WATCHED: Mutex<Watched> = Mutex::new(Watched { watcher: None, asked: None
 /// called it before is told nothing any more; a wish to end that was met before is one of this call too.
 ///
 /// # Errors
-/// What the system says where it grants no thread.
+/// The system's error where it grants no thread.
 pub fn watch(end: impl Fn() + Send + 'static, interim: impl Fn() + Send + 'static) -> io::Result<Interruption> {
     replace(Signals::block()?, move |_| end(), interim, Beside::default())
 }
@@ -101,7 +101,7 @@ pub fn watch_server(
 /// Until a command watches, and for those that never do: a signal that asks for the end is told to `say`, and ends the process.
 ///
 /// # Errors
-/// What the system says where it grants no thread.
+/// The system's error where it grants no thread.
 pub fn stand_by(say: impl Fn(Signal) + Send + 'static) -> io::Result<()> {
     let end = move |signal| {
         say(signal);
@@ -136,7 +136,7 @@ fn replace(
     Ok(seen)
 }
 
-/// What a signal means.
+/// The meaning of a signal.
 fn heed(signal: Signal) {
     let now = Monotonic::now();
     let mut watched = watched();

@@ -1,4 +1,4 @@
-//! What is taken from the system this program runs on: the moment, and chance.
+//! The inputs from the system this program runs on: the moment, and chance.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -20,7 +20,7 @@ pub fn drawn_seed() -> u64 {
     RandomState::new().hash_one("seed")
 }
 
-/// What stands in the environment under `name`, where that is text and not empty.
+/// The value of `name` in the environment, where that is text and not empty.
 #[expect(clippy::disallowed_methods, reason = "sonde is the crate that reads the environment")]
 pub fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())

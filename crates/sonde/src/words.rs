@@ -1,4 +1,4 @@
-//! What people are told where something was refused or failed, with what to try: each matter in one file.
+//! Words for refusals and failures, with what to try: each matter in one file.
 //!
 //! The libraries hand over what is the case, as values; options and commands of ours are named here, and in
 //! `report::words` of what stands in a record.

@@ -3,7 +3,7 @@
 //! Time stands still but where something waits, chance comes from a seed, and what the path did is kept beside
 //! ([`link::Network::passages`]): a test injects, and the recorder must say exactly that. What touches the machine stands
 //! apart: [`client`], which speaks to a reflector over real sockets, [`process`], [`port`] and [`wait`], for programs,
-//! [`servers`] and [`certificate`], for those of others, and [`skip`], which tells what could not be tested.
+//! [`servers`], [`template`] and [`certificate`], for those of others, and [`skip`], which tells what could not be tested.
 
 pub mod bulk;
 pub mod certificate;
@@ -20,5 +20,6 @@ pub mod port;
 pub mod process;
 pub mod servers;
 pub mod skip;
+pub mod template;
 pub mod transcript;
 pub mod wait;

@@ -10,7 +10,7 @@ use std::process::Command;
 use measure::method::Carrier;
 
 use crate::process::{self, Running};
-use crate::{port, skip, wait};
+use crate::{port, skip, template, wait};
 
 /// A server, the folder that it lives in, and its port.
 #[derive(Debug)]
@@ -218,10 +218,11 @@ impl<'a> Place<'a> {
             command.current_dir(folder.path()).env("LC_ALL", "C");
             command
         };
-        let mut made =
-            as_user("initdb", &["-A", "trust", "-U", "sonde", "-E", "UTF8", "--locale", "C", "--no-sync", "-D"]);
-        let made = process::ended(made.arg(&data), process::LIMIT);
-        assert_eq!(made.code, Some(0), "{}", made.told());
+        let words = ["-A", "trust", "-U", "sonde", "-E", "UTF8", "--locale", "C", "--no-sync", "-D"];
+        template::copied(&programs.join("initdb"), &words, user, &data, |data| {
+            let made = process::ended(as_user("initdb", &words).arg(data), process::LIMIT);
+            assert_eq!(made.code, Some(0), "{}", made.told());
+        });
         let rules = "host all sonde all trust\nhost all shop all scram-sha-256\nhost all clear all password\nlocal all all trust\n";
         fs::write(data.join("pg_hba.conf"), rules).expect("written");
         let listen = format!("listen_addresses={}", self.bind);
@@ -251,9 +252,14 @@ impl<'a> Place<'a> {
             command
         };
         let data = format!("--datadir={}", at("data"));
-        let words = ["--no-defaults", &data, "--auth-root-authentication-method=normal", "--skip-test-db"];
-        let made = process::ended(&mut as_user("mariadb-install-db", &words), process::LIMIT);
-        assert_eq!(made.code, Some(0), "{}", made.told());
+        // Its log takes 96 MB by default, which each copy would have.
+        let log = "--innodb-log-file-size=4M";
+        let words = ["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db", log];
+        let install = Path::new("/usr/bin/mariadb-install-db");
+        template::copied(install, &words, user, &folder.path().join("data"), |_| {
+            let made = process::ended(as_user("mariadb-install-db", &words).arg(&data), process::LIMIT);
+            assert_eq!(made.code, Some(0), "{}", made.told());
+        });
         let (socket, pid, port_word, bind) = (
             format!("--socket={}", at("s")),
             format!("--pid-file={}", at("p")),
@@ -264,7 +270,7 @@ impl<'a> Place<'a> {
         // before it takes the first connection.
         fs::write(folder.path().join("users"), "create user shop@'%' identified by 'pencil';\n").expect("written");
         let users = format!("--init-file={}", at("users"));
-        let words = ["--no-defaults", &data, &socket, &pid, &port_word, &bind, &users];
+        let words = ["--no-defaults", &data, log, &socket, &pid, &port_word, &bind, &users];
         let running = process::started(as_user("mariadbd", &words).args(options));
         running.until_it_listens(Carrier::Tcp, port);
         Some((Server { port, running, folder }, user))

@@ -90,7 +90,7 @@ pub fn heat(page: &mut Page<'_>, row: &Row, view: &View, area: Rect) {
         let lower = usize::from(height - 1 - k) * halves;
         if k % 2 == 0 {
             let middle = scale.middle(lower + halves / 2);
-            let axis = report::number::time(middle).unwrap_or_default();
+            let axis = report::number::short_time(middle).unwrap_or_default();
             page.say(line(area, 1 + k), 0, &format!("{axis:>8}"), Style::new());
         }
         for (x, column) in counts.iter().enumerate() {
@@ -170,7 +170,7 @@ pub fn histogram(page: &mut Page<'_>, row: &Row, view: &View, area: Rect) {
     let letter = if page.look.ascii { "#" } else { "█" };
     for (place, count) in counts.iter().enumerate() {
         let at = line(area, height - 1 - place as u16);
-        let axis = report::number::time(scale.middle(place)).unwrap_or_default();
+        let axis = report::number::short_time(scale.middle(place)).unwrap_or_default();
         page.say(at, 0, &format!("{axis:>8}"), Style::new());
         // What is there is seen, however little it is.
         let length = if *count == 0 { 0 } else { (count * room / most).max(1) };

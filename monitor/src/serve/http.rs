@@ -28,13 +28,11 @@ use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
 use logbook::monitor::talk::Over;
 use serde::{Deserialize, Serialize};
-use tokio::sync::Semaphore;
 
 use super::board::Board;
 use super::metrics::{self, Form};
+use super::places::Places;
 
-/// Connections at once.
-const MOST: usize = 256;
 /// How long a head may take to come.
 const HEAD: Duration = Duration::from_secs(5);
 /// The most intervals of a cell that are told at once.
@@ -155,21 +153,22 @@ pub fn serve(
 
 async fn accept(listener: TcpListener, router: Router) {
     let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
-    let places = Arc::new(Semaphore::new(MOST));
-    while let Ok(place) = Arc::clone(&places).acquire_owned().await {
-        let Ok((stream, _)) = listener.accept().await else {
+    let mut places = Places::default();
+    loop {
+        let Ok((stream, from)) = listener.accept().await else {
             // Without descriptors left: those that are open have to end first.
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
         let service = TowerToHyperService::new(router.clone());
-        tokio::spawn(async move {
-            let mut server = auto::Builder::new(TokioExecutor::new());
+        let task = tokio::spawn(async move {
+            // Of one version: else what says nothing would be waited for without an end, to know which it speaks.
+            let mut server = auto::Builder::new(TokioExecutor::new()).http1_only();
             server.http1().timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(16 << 10);
             // What a client does wrong is told to it; what breaks is its own.
             let _ended = server.serve_connection(TokioIo::new(stream), service).await;
-            drop(place);
         });
+        places.take(from.ip(), task.abort_handle());
     }
 }
 
@@ -330,5 +329,42 @@ async fn health(State(server): Shared) -> Response {
         (StatusCode::OK, "ok\n").into_response()
     } else {
         (StatusCode::SERVICE_UNAVAILABLE, format!("nothing was judged for {age} s\n")).into_response()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::net::TcpStream;
+
+    use super::super::places::MOST;
+    use super::*;
+
+    struct Nothing;
+
+    impl Past for Nothing {
+        fn cell(&self, _: &CellQuery, _: usize) -> Result<Vec<Interval>> {
+            Ok(Vec::new())
+        }
+    }
+
+    /// Connections that say nothing at all, and ones that hear of news for as long as there is a monitor.
+    #[test]
+    fn connections_that_stay_keep_nobody_out() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let at = serve(listener, Arc::default(), Box::new(Nothing), Access::default(), || 0).unwrap();
+        let ask = |path: &str| {
+            let mut stream = TcpStream::connect(at).unwrap();
+            if !path.is_empty() {
+                write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+            }
+            stream
+        };
+        let _staying: Vec<TcpStream> = ["", "/api/v1/events"].into_iter().cycle().take(MOST + 10).map(ask).collect();
+        let mut reader = ask("/healthz");
+        reader.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        let mut first = [0; 12];
+        reader.read_exact(&mut first).unwrap();
+        assert_eq!(&first, b"HTTP/1.1 200");
     }
 }

@@ -176,6 +176,8 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
                     if let Some(ended) = self.missed(other, seq, intended, sent) {
                         return (ended, received);
                     }
+                    // One that is refused passes no edge, and the next reply ends the silence.
+                    edges.look_up(received);
                 }
             }
             seq += 1;
@@ -217,10 +219,13 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
         let at = due.peek();
         while let Some(at) = at.filter(|at| now < *at) {
             now = pacer.keep(&mut self.flow.link, at, edges);
-            if edges.due(now)
-                && let Some(ended) = edges.pass(now, &self.told, &mut self.recorder, &mut self.outlet)
-            {
-                return Err(ended);
+            if edges.due(now) {
+                if let Some(ended) = edges.pass(now, &self.told, &mut self.recorder, &mut self.outlet) {
+                    return Err(ended);
+                }
+                if self.silent {
+                    edges.look_up(now);
+                }
             }
         }
         due.advance();
@@ -345,7 +350,12 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
         }
         self.recorder.ended(fate, &mut self.sequence, seq - self.base, super::slip(intended, sent));
         self.recorder.heard_until(sent);
-        self.recorder.unanswered(fate, sent);
+        // A peer that says that it did nothing is heard.
+        if matches!(answer, Answer::Refused) {
+            self.recorder.heard(self.flow.link.now());
+        } else {
+            self.recorder.unanswered(fate, sent);
+        }
         self.silent = true;
         if fate.is_reply() {
             self.recorder.heard(self.flow.link.now());

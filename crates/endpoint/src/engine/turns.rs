@@ -77,6 +77,7 @@ impl<L, W> Turns<L, W> {
         if let Some(each) = self.each.iter_mut().find(|each| each.flow == self.in_use) {
             each.scheduled += since.scheduled;
             each.answered += since.answered;
+            each.turns += u64::from(since.scheduled > 0);
         }
         self.before = *counts;
     }

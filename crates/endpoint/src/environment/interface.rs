@@ -50,6 +50,7 @@ fn read_route(files: &Files, peer: IpAddr, notes: &mut Notes) -> Option<String> 
             return None;
         }
     };
+    notes.set("route.to", peer);
     if let Some(source) = route.source {
         notes.set("route.source", source);
     }

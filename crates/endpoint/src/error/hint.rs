@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use measure::method::SourcePorts;
 use measure::unit::Nanos;
 use protocol::native::error::SessionError;
+use protocol::twamp::Refusal;
 use protocol::{iperf3, netperf};
 
 use crate::probe::Kind;
@@ -73,6 +74,11 @@ pub enum Hint {
     SegmentsTooLong,
     /// TCP reached the port, and UDP did not.
     UdpBlocked,
+    /// Some flows of datagrams get through, and the next one does not.
+    FlowsLimited {
+        /// So many did, a count from 1.
+        through: u16,
+    },
     /// STAMP was to be spoken over something else than UDP.
     StampIsUdp,
     /// STAMP was to be spoken with a group.
@@ -93,6 +99,10 @@ pub enum Hint {
     },
     /// STAMP's own port takes a capability to listen at.
     StampPort,
+    /// A server of TWAMP's control connections does not go on.
+    TwampRefusal(Refusal),
+    /// None listens there, or speaks.
+    NoTwampServer,
     /// A raw socket for such probes takes a capability.
     RawForbidden(Kind),
     /// Neither a ping socket nor a raw one may be opened.
@@ -104,12 +114,25 @@ pub enum Hint {
     Untrusted,
     /// The server's certificate is for another name.
     Misnamed,
+    /// The server's certificate is over, or has not begun.
+    Untimely,
+    /// The server ended the handshake of TLS.
+    Alert,
     /// The program that listens there speaks no TLS.
     NoTls,
+    /// The program that listens there speaks another protocol.
+    AnotherProgram,
     /// Watching the wire takes a capability.
     WatchForbidden,
     /// The kernel has no such protocol.
     NoProtocol(&'static str),
     /// The kernel's busy polling was not granted.
     NoBusyPoll,
+}
+
+impl Hint {
+    /// Advice where flow number `flow` of several, opened one after the other, gets no answer to its first datagram.
+    pub(crate) fn unanswered_flow(flow: u16) -> Self {
+        if flow == 0 { Self::UdpBlocked } else { Self::FlowsLimited { through: flow } }
+    }
 }

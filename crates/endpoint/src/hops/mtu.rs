@@ -107,7 +107,8 @@ impl Sized {
             return None;
         }
         let (family, timeout) = (Family::Any, RATION);
-        let plan = Plan { family, ports: Vec::new(), timeout, tries: 1, services: false, host: String::new() };
+        let plan =
+            Plan { family, ports: Vec::new(), timeout, tries: 1, services: false, host: String::new(), tls: None };
         let peer = self.remote.ip();
         let found = search(self, peer, largest, small, RATION, &plan, stop);
         // A hop that has become silent meanwhile shows nothing by its silence.

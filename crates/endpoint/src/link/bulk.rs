@@ -6,6 +6,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
+use std::sync::OnceLock;
 
 use measure::method::Waiting;
 use measure::throughput::Sight;
@@ -18,7 +19,7 @@ use rustix::net::{RecvFlags, SendFlags, recv, send};
 use socket2::Socket;
 
 use super::clockwork::fault_of;
-use super::ring::Ring;
+use super::ring::{Ring, Shape};
 use crate::clock::{self, Monotonic};
 use crate::pace;
 use crate::socket::queue;
@@ -196,8 +197,30 @@ impl FileSender {
     }
 }
 
+/// Octets of the file that is made beforehand: no call of iperf3 sends more.
+const SPARE_LENGTH: usize = 1 << 20;
+/// A file of random octets for servers that may make none once they are confined.
+static SPARE: OnceLock<File> = OnceLock::new();
+
+/// Makes the spare file, once. Servers that may be asked to send from a file call it before they are confined; where it cannot be made, that
+/// is told when such a test comes.
+pub fn make_spare() {
+    let seed = u64::from_be_bytes(crate::random::bytes().unwrap_or([0x5a; 8]));
+    if SPARE.get().is_none()
+        && let Ok(file) = new_file(Ring::random(Shape::of(SPARE_LENGTH), seed).turn(), SPARE_LENGTH)
+    {
+        // One that somebody else made meanwhile is as good.
+        let _other = SPARE.set(file);
+    }
+}
+
+/// A file in memory for octets that nobody looks at: a new one with `pattern`, or the spare one where none can be made.
+pub fn any_file(pattern: &[u8], length: usize) -> io::Result<File> {
+    new_file(pattern, length).or_else(|refused| SPARE.get().map_or(Err(refused), File::try_clone))
+}
+
 /// A file in memory that holds `pattern` over and over, `length` bytes of it: where nobody names a file to be sent.
-pub fn file_of(pattern: &[u8], length: usize) -> io::Result<File> {
+pub fn new_file(pattern: &[u8], length: usize) -> io::Result<File> {
     let mut file = File::from(memfd_create("sonde-stream", MemfdFlags::CLOEXEC)?);
     let octets: Vec<u8> = pattern.iter().copied().cycle().take(length).collect();
     file.write_all(&octets)?;

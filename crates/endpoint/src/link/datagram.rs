@@ -175,6 +175,15 @@ impl Datagram {
         Err(Fault::SendFailed(errno.raw_os_error()))
     }
 
+    /// A message that did not go at once, by `errno`.
+    #[cold]
+    #[inline(never)]
+    fn send_later(&mut self, message: &[u8], errno: Errno) -> Result<(), Fault> {
+        let mut first = Some(errno);
+        let mut call = |socket: &Socket, flags| first.take().map_or_else(|| send(socket, message, flags), Err);
+        self.send_by(|link| link.room.send(|flags| call(&link.socket, flags))).map(|_| ())
+    }
+
     /// Keeps refusals for the calls that receive. None of those waits while there are some.
     fn keep(&mut self, refused: impl IntoIterator<Item = Fault>) {
         self.refused.extend(refused);
@@ -216,7 +225,11 @@ impl Link for Datagram {
 
     #[inline]
     fn send(&mut self, message: &[u8]) -> Result<(), Fault> {
-        self.send_by(|link| link.room.send(|flags| send(&link.socket, message, flags))).map(|_| ())
+        // The usual case alone is kept short: nothing is put by for another try before there has to be one.
+        match send(&self.socket, message, Room::FIRST_TRY) {
+            Ok(_) => Ok(()),
+            Err(errno) => self.send_later(message, errno),
+        }
     }
 
     fn held(&mut self) -> Nanos {

@@ -262,7 +262,7 @@ impl EchoLink {
 
     #[inline]
     fn heard(&mut self, heard: Heard, buffer: &[u8]) -> usize {
-        let Heard { length, from, ttl, stamp, options } = heard;
+        let Heard { length, from, ttl, stamp, options, fragment: _ } = heard;
         let at = stamp.unwrap_or_else(wall);
         let delivered = &buffer[..length];
         let reading = self.wire.identify(delivered, self.next.saturating_sub(0xC000));

@@ -4,41 +4,50 @@
 //! Requests that went down with a connection are told as refused, one by one. While a connection is made anew the others of its thread are not
 //! read.
 
+mod opening;
 pub mod phases;
+mod reading;
 mod secured;
 pub mod turns;
 
 use std::collections::VecDeque;
-use std::net::{Shutdown, SocketAddr};
+use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use measure::event::Details;
 use measure::method::{SocketOptions, Waiting};
-use measure::unit::{Bytes, Instant, Nanos};
+use measure::unit::{Instant, Nanos};
 use protocol::application::talk::Digest;
 use protocol::application::tally::Tally;
-use protocol::application::{Came, Reply, Speech, Words};
+use protocol::application::{Speech, Words};
 use protocol::link::{Fault, Link};
 use protocol::tls::{Facts, Terms, TlsError};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, recv, send};
+use rustix::net::{RecvFlags, SendFlags, send};
 use socket2::Socket;
 
+pub(super) use self::opening::unmade;
+use self::opening::{connect, hello};
 use self::phases::{Book, Parts};
+use self::reading::Look;
 pub(super) use self::secured::told as told_of_tls;
-use self::secured::{Fetched, Hello, Secured};
+use self::secured::{Hello, Secured};
 use super::clockwork::{poll_one, poll_until};
 use crate::clock::Monotonic;
+use crate::error::hint::Hint;
 use crate::error::{Cause, EndpointError, Step};
 use crate::pace;
-use crate::socket;
 use crate::stop::{GLANCE, Stop};
 
 /// Room for what has come and is not read yet: more than any head or line that a protocol believes.
 const ROOM: usize = 128 << 10;
 /// The longest that making a connection may take, and opening it for requests.
-pub(super) const PATIENCE: Nanos = Nanos::secs(5);
+pub(crate) const PATIENCE: Nanos = Nanos::secs(5);
+/// So often in a row a connection is looked at before something else has its turn: a server may say what nobody asked for without end.
+const LOOKS: u32 = 8;
+/// The most octets of answers that a server has asked for and does not take: one that asks without end would fill all memory.
+const MOST_OWED: usize = 1 << 20;
 /// So many connections in a row that brought no reply end a run without a schedule: more would be a flood of connections.
 pub(super) const MOST_FRUITLESS: u32 = 20;
 /// So long after a connection that brought none is the next made.
@@ -59,6 +68,8 @@ pub struct Door {
     pub options: SocketOptions,
     /// The waiting for replies.
     pub waiting: Waiting,
+    /// The reply to the trial is waited for so long.
+    pub patience: Nanos,
     /// True where a request that does not go at once must not hold the thread, because replies wait to be read meanwhile.
     pub patient: bool,
     /// Where each request takes a connection of its own: the book of their parts.
@@ -107,19 +118,12 @@ impl Trouble {
             Self::Closed => EndpointError::new(step, peer, Fault::Closed),
             Self::Declined(words) => EndpointError::new(step, peer, Cause::Peer(words.0)),
             Self::Tls(error) => secured::told(&error, peer),
-            Self::Foreign(why) => EndpointError::new(step, peer, Cause::Peer(why.to_owned())),
+            Self::Foreign(why) => {
+                EndpointError::new(step, peer, Cause::Peer(why.to_owned())).with_hint(Hint::AnotherProgram)
+            }
             Self::Unsecured(error) => error,
         }
     }
-}
-
-/// The outcome of one look at a connection.
-#[derive(Debug)]
-enum Look {
-    Reply(Digest),
-    /// Something else came, or a part.
-    Something,
-    Nothing,
 }
 
 /// A connection of an application's protocol.
@@ -142,6 +146,8 @@ pub struct Framed<S: Speech> {
     read: u64,
     /// The rest of a request, or of an answer to something nobody asked for, as it goes over the connection.
     unsent: Vec<u8>,
+    /// Octets of such answers since nothing was left.
+    owed: usize,
     /// Requests that the engine has numbered so far: it counts them from 0, and calls [`Link::ready`] once for each.
     numbered: u64,
     /// The numbers of those without a reply on this connection, oldest first.
@@ -202,6 +208,7 @@ impl<S: Speech> Framed<S> {
             starved: true,
             read: 0,
             unsent: Vec::new(),
+            owed: 0,
             numbered: 0,
             outstanding: VecDeque::new(),
             lost: VecDeque::new(),
@@ -246,269 +253,19 @@ impl<S: Speech> Framed<S> {
         let mut request = self.speech.request();
         self.speech.mark(&mut request, number);
         self.put(&request).map_err(|fault| EndpointError::new(Step::Ask, peer, fault))?;
-        self.within_patience(|link| match link.look(RecvFlags::empty())? {
+        self.within_patience(self.door.patience, |link| match link.look(RecvFlags::empty())? {
+            Look::Reply(digest) if link.is_other(number, digest.reply.number) => {
+                Err(Trouble::Foreign("its reply is to another request than the one that was sent"))
+            }
             Look::Reply(digest) => Ok(Some(digest)),
             Look::Something | Look::Nothing => link.flush_now().map(|_| None),
         })
     }
 
-    /// Goes through all that comes before requests on a connection that was just made; true where the protocol has words for it.
-    fn admit(&mut self) -> Result<bool, EndpointError> {
-        (self.secured, self.handshake, self.starved) = (None, None, true);
-        self.speech.begin();
-        let peer = self.door.peer;
-        if !self.speech.asks_for_tls() {
-            self.secure()?;
-        }
-        let opening = self.speech.opening();
-        let says = !opening.is_empty() || !self.speech.is_open();
-        self.say(&opening).map_err(|trouble| trouble.told(peer))?;
-        self.within_patience(|link| {
-            if link.speech.is_open() {
-                return Ok(Some(says));
-            }
-            link.look(RecvFlags::empty())?;
-            link.flush_now().map(|_| None)
-        })
-    }
-
-    /// Has TLS begin, where the door wants it.
-    fn secure(&mut self) -> Result<(), EndpointError> {
-        let Some(hello) = self.hello.take() else { return Ok(()) };
-        let begun = Monotonic::now();
-        let secured = hello.secure(&self.socket, &self.door.stop)?;
-        self.tally.certified(secured.facts().until);
-        self.secured = Some(secured);
-        let secured = Monotonic::now();
-        (self.handshake, self.details.secured) = (secured.since(begun), Some(secured));
-        Ok(())
-    }
-
-    /// Has TLS begin as the protocol has agreed: behind the last octets that go in clear, and before any that the server could have been
-    /// made to say in its name.
-    fn secure_within(&mut self) -> Result<(), Trouble> {
-        let answer = self.speech.answer().to_vec();
-        self.say(&answer)?;
-        if self.begin < self.end || !self.unsent.is_empty() {
-            return Err(Trouble::Foreign("says more in clear where TLS was to begin"));
-        }
-        self.secure().map_err(Trouble::Unsecured)?;
-        if self.secured.is_none() {
-            return Err(Trouble::Foreign("begins TLS that nobody asked for"));
-        }
-        let first = self.speech.secured();
-        self.say(&first)
-    }
-
-    /// The time of the protocol's own words before requests, of a connection that was made at `connected` and is open at `opened`.
-    fn greeting(&self, connected: Instant, opened: Instant) -> Option<Nanos> {
-        let handshake = self.handshake.unwrap_or(Nanos::ZERO);
-        opened.since(connected).map(|both| Nanos(both.0.saturating_sub(handshake.0)))
-    }
-
-    /// Goes on until something is there, for as long as a connection may take to be opened.
-    fn within_patience<T>(
-        &mut self,
-        mut go_on: impl FnMut(&mut Self) -> Result<Option<T>, Trouble>,
-    ) -> Result<T, EndpointError> {
-        let peer = self.door.peer;
-        let give_up = Monotonic::now().after(PATIENCE);
-        loop {
-            match go_on(self) {
-                Ok(Some(found)) => return Ok(found),
-                Ok(None) if self.door.stop.requested() => {
-                    return Err(EndpointError::new(Step::Ask, peer, Cause::Stopped));
-                }
-                Ok(None) if Monotonic::now() >= give_up => {
-                    return Err(EndpointError::new(Step::Ask, peer, Cause::Silence(PATIENCE)));
-                }
-                Ok(None) => {}
-                Err(trouble) => return Err(trouble.told(peer)),
-            }
-        }
-    }
-
-    /// Reads what is there; where that is not enough, takes what has come.
-    #[inline]
-    fn look(&mut self, flags: RecvFlags) -> Result<Look, Trouble> {
-        if let Some(digest) = self.read_on()? {
-            return Ok(Look::Reply(digest));
-        }
-        if self.begin > 0 {
-            self.incoming.copy_within(self.begin..self.end, 0);
-            (self.begin, self.end) = (0, self.end - self.begin);
-        }
-        if self.end == self.incoming.len() {
-            return Err(Trouble::Foreign("what comes has no end"));
-        }
-        match self.fetch(flags)? {
-            Fetched::End => self.ended(),
-            Fetched::Octets(count) => {
-                if self.door.anew.is_some() {
-                    self.fetched = Monotonic::now();
-                    self.details.first.get_or_insert(self.fetched);
-                }
-                self.end += count;
-                self.starved = false;
-                Ok(self.read_on()?.map_or(Look::Something, Look::Reply))
-            }
-            Fetched::Nothing => Ok(Look::Nothing),
-        }
-    }
-
-    /// Takes what has come behind what is unread.
-    #[inline]
-    fn fetch(&mut self, flags: RecvFlags) -> Result<Fetched, Trouble> {
-        let room = &mut self.incoming[self.end..];
-        let Some(secured) = &mut self.secured else {
-            return match recv(&self.socket, room, flags) {
-                Ok((0, _)) => Ok(Fetched::End),
-                Ok((_, count)) => Ok(Fetched::Octets(count)),
-                Err(Errno::AGAIN | Errno::INTR) => Ok(Fetched::Nothing),
-                Err(errno) => Err(Trouble::System(errno)),
-            };
-        };
-        let before = self.unsent.len();
-        let fetched = secured.fetch(&self.socket, room, &mut self.unsent, flags)?;
-        if self.unsent.len() > before {
-            self.flush_now()?;
-        }
-        Ok(fetched)
-    }
-
-    /// Reads of what is there up to the end of a reply.
-    #[inline]
-    fn read_on(&mut self) -> Result<Option<Digest>, Trouble> {
-        while self.begin < self.end && !self.starved {
-            let taken = self.speech.take(&self.incoming[self.begin..self.end]);
-            self.begin += taken.octets;
-            match taken.came {
-                Came::Part => {
-                    self.read += taken.octets as u64;
-                    self.starved = taken.octets == 0;
-                }
-                Came::Reply(reply) => return Ok(Some(self.replied(reply, taken.octets as u64))),
-                Came::Aside | Came::Opened => {
-                    // Between the parts of a reply it ends nothing.
-                    if self.read == 0 || !self.speech.interleaves() {
-                        self.read = 0;
-                        // A reply does not begin with it: what follows it has just come.
-                        self.details.first = (self.begin < self.end).then_some(self.fetched);
-                    }
-                    let answer = self.speech.answer().to_vec();
-                    self.say(&answer)?;
-                }
-                Came::Secure => self.secure_within()?,
-                Came::Declined(words) => return Err(Trouble::Declined(words)),
-                Came::Unsound(why) => return Err(Trouble::Foreign(why)),
-            }
-        }
-        if self.begin == self.end {
-            (self.begin, self.end) = (0, 0);
-        }
-        Ok(None)
-    }
-
-    #[inline]
-    fn replied(&mut self, reply: Reply, octets: u64) -> Digest {
-        (self.fruitful, self.fruitless) = (true, 0);
-        self.answered_one(reply.number);
-        // Parts of several replies that come in turn are not told apart here.
-        let mixed = self.speech.interleaves() && !self.outstanding.is_empty();
-        let digest = Digest { reply, octets: if mixed { 0 } else { self.read + octets } };
-        self.read = 0;
-        self.details.kind = Some(reply.kind.0);
-        if self.door.anew.is_some() {
-            self.whole();
-        }
-        if reply.closes {
-            self.spend();
-        }
-        digest
-    }
-
-    /// Strikes out the request that a reply is to: that of its number, or else the oldest.
-    #[inline]
-    fn answered_one(&mut self, low: Option<u32>) {
-        let Some(low) = low else {
-            self.outstanding.pop_front();
-            return;
-        };
+    /// True where a reply with these low bits of a number is not that to request `number`.
+    fn is_other(&self, number: u64, low: Option<u32>) -> bool {
         let mask = u32::MAX >> (u32::BITS - self.speech.mark_bits().min(u32::BITS));
-        let is_it = |number: &u64| (*number as u32 ^ low) & mask == 0;
-        let place = self.outstanding.iter().position(is_it).unwrap_or(0);
-        self.outstanding.remove(place);
-    }
-
-    /// A reply is whole to a request that took a connection of its own.
-    fn whole(&mut self) {
-        let last = Monotonic::now();
-        let Details { opened, first, .. } = self.details;
-        let seen = opened.zip(first).and_then(|(opened, first)| first.since(opened).zip(last.since(first)));
-        // One that came before it was asked for has no parts.
-        self.parts = self
-            .parts
-            .take()
-            .zip(seen)
-            .map(|((number, parts), (wait, receive))| (number, Parts { wait, receive, ..parts }));
-        let (head, body) = self.speech.lengths().map(|(head, body)| (Bytes(head), Bytes(body))).unzip();
-        self.details = Details { last: Some(last), head, body, ..self.details };
-        self.fruitful = true;
-    }
-
-    /// Between requests with a connection each: the parts of the latest are told, and its connection ends.
-    #[cold]
-    fn part(&mut self) -> Result<(), Fault> {
-        self.tell_parts();
-        self.details = Details::default();
-        self.hang_up();
-        let _ended = self.socket.shutdown(Shutdown::Both);
-        self.former = None;
-        self.spend();
-        self.lost.clear();
-        self.fruitful = false;
-        if !self.door.scheduled && Monotonic::now() < self.not_before {
-            self.door.stop.wait(self.not_before);
-        }
-        let hello = hello(&self.door);
-        self.hello = hello.map_err(|_| Fault::Refused(Errno::CONNRESET.raw_os_error()))?;
-        Ok(())
-    }
-
-    /// Makes the connection of one request.
-    #[cold]
-    fn call(&mut self) -> Result<(), EndpointError> {
-        let begun = Monotonic::now();
-        if begun < self.not_before {
-            return Err(EndpointError::new(Step::Ask, self.door.peer, Errno::CONNREFUSED));
-        }
-        let former = std::mem::replace(&mut self.socket, connect(&self.door)?);
-        // To close it here would count as this connection's time.
-        self.former = Some(former);
-        let connected = Monotonic::now();
-        self.details.connected = Some(connected);
-        self.spent = false;
-        let greeted = self.admit()?;
-        let asked = Monotonic::now();
-        let parts = connected.since(begun).map(|connect| Parts {
-            connect,
-            tls: self.handshake,
-            resumed: self.secured.as_ref().map(|secured| secured.facts().resumed),
-            greeting: self.greeting(connected, asked).filter(|_| greeted),
-            ..Parts::default()
-        });
-        self.parts = parts.map(|parts| (self.numbered.wrapping_sub(1), parts));
-        (self.details.opened, self.details.first) = (Some(asked), None);
-        Ok(())
-    }
-
-    /// The peer has closed the connection, which may be how a reply ends.
-    #[cold]
-    fn ended(&mut self) -> Result<Look, Trouble> {
-        match self.speech.closed() {
-            Some(reply) => Ok(Look::Reply(self.replied(reply, 0))),
-            None => Err(Trouble::Closed),
-        }
+        low.is_some_and(|low| (number as u32 ^ low) & mask != 0)
     }
 
     /// Nothing more is asked on this connection: what is out on it has no reply any more.
@@ -549,48 +306,10 @@ impl<S: Speech> Framed<S> {
         if self.lost.is_empty() { None } else { self.told_lost() }
     }
 
-    /// Makes the connection anew, and opens it.
-    #[cold]
-    fn renew(&mut self) -> Result<(), Fault> {
-        let refused = Fault::Refused(Errno::CONNRESET.raw_os_error());
-        if self.fruitless >= MOST_FRUITLESS && !self.door.scheduled {
-            return Err(Fault::Closed);
-        }
-        if Monotonic::now() < self.not_before {
-            if self.door.scheduled {
-                return Err(refused);
-            }
-            self.door.stop.wait(self.not_before);
-        }
-        let again = hello(&self.door).and_then(|hello| {
-            self.hello = hello;
-            self.socket = connect(&self.door)?;
-            (self.begin, self.end, self.read) = (0, 0, 0);
-            self.admit()
-        });
-        if let Err(error) = again {
-            self.fruitless += 1;
-            self.wait_after(&error);
-            return Err(refused);
-        }
-        (self.spent, self.fruitful, self.declined) = (false, false, 0);
-        self.tally.renewed();
-        Ok(())
-    }
-
-    /// The next connection is made after a pause; where the server let us in no more, after a longer one each time: refused logins are counted by
-    /// those who ban.
-    #[cold]
-    fn wait_after(&mut self, error: &EndpointError) {
-        let doublings = if matches!(error.cause, Cause::Peer(_)) { self.declined.min(MOST_DOUBLINGS) } else { 0 };
-        self.declined += u32::from(matches!(error.cause, Cause::Peer(_)));
-        self.not_before = Monotonic::now().after(Nanos(PAUSE.0 << doublings));
-    }
-
     /// Between requests: what the server has said meanwhile is read and forgotten, and an end that it has made is seen.
     #[cold]
     fn tidy(&mut self) {
-        loop {
+        for _ in 0..LOOKS {
             match self.look(RecvFlags::DONTWAIT) {
                 Ok(Look::Reply(_) | Look::Something) if !self.spent => {}
                 Ok(_) => return,
@@ -603,6 +322,10 @@ impl<S: Speech> Framed<S> {
     fn say(&mut self, octets: &[u8]) -> Result<(), Trouble> {
         if octets.is_empty() {
             return Ok(());
+        }
+        self.owed = if self.unsent.is_empty() { octets.len() } else { self.owed + octets.len() };
+        if self.owed > MOST_OWED {
+            return Err(Trouble::Foreign("it asks without end, and reads no answer"));
         }
         let sealed = self.secured.as_mut().map_or(octets, |secured| secured.seal(octets));
         self.unsent.extend_from_slice(sealed);
@@ -703,66 +426,12 @@ impl<S: Speech> Framed<S> {
     }
 }
 
-impl<S: Speech> Framed<S> {
-    /// Writes down the parts of the latest request that had a connection of its own, where it has its reply and is recorded.
-    fn tell_parts(&mut self) {
-        let (Some((number, parts)), Some(book)) = (self.parts.take(), &self.door.anew) else { return };
-        if self.fruitful && self.tally.records(number) {
-            book.add(&parts);
-        }
-    }
-
-    /// Tells the server that nothing more is asked, where the protocol or TLS has words for it and they go without waiting.
-    fn hang_up(&mut self) {
-        if self.spent || !self.unsent.is_empty() {
-            return;
-        }
-        let farewell = self.speech.farewell();
-        if !farewell.is_empty() {
-            drop(self.say(&farewell));
-        }
-        if let Some(secured) = self.secured.as_mut().filter(|_| self.unsent.is_empty()) {
-            secured.close(&self.socket);
-        }
-    }
-}
+impl<S: Speech> Framed<S> {}
 
 impl<S: Speech> Drop for Framed<S> {
     fn drop(&mut self) {
         self.tell_parts();
         self.hang_up();
-    }
-}
-
-/// The first words of TLS, where `door` wants it.
-fn hello(door: &Door) -> Result<Option<Hello>, EndpointError> {
-    door.tls.as_ref().map(|terms| Hello::new(terms, door.peer)).transpose()
-}
-
-/// A connected socket that blocks as `door` says.
-fn connect(door: &Door) -> Result<Socket, EndpointError> {
-    let fail = |cause| EndpointError::new(Step::Reach, door.peer, cause);
-    let socket = socket::tcp(door.peer, &door.options)?;
-    socket::set_waiting(&socket, door.peer, door.waiting)?;
-    if !socket::connect(&socket, door.peer, PATIENCE, &door.stop).map_err(fail)? {
-        return Err(EndpointError::new(Step::Reach, door.peer, Cause::Stopped));
-    }
-    socket::set_glance(&socket).map_err(fail)?;
-    Ok(socket)
-}
-
-/// The fate of a request whose connection was not made: lost where nothing came back, not sent where our own side had no port or descriptor left,
-/// refused otherwise.
-pub(super) fn unmade(error: &EndpointError) -> Result<(), Fault> {
-    const OURS: [Errno; 4] = [Errno::ADDRNOTAVAIL, Errno::MFILE, Errno::NFILE, Errno::NOBUFS];
-    match &error.cause {
-        Cause::Silence(_) | Cause::Stopped => Ok(()),
-        Cause::System(error) if OURS.iter().any(|ours| error.raw_os_error() == Some(ours.raw_os_error())) => {
-            Err(Fault::SendFailed(error.raw_os_error().unwrap_or_default()))
-        }
-        Cause::System(error) if error.kind() == std::io::ErrorKind::TimedOut => Ok(()),
-        Cause::System(error) => Err(Fault::Refused(error.raw_os_error().unwrap_or(Errno::CONNRESET.raw_os_error()))),
-        Cause::Peer(_) | Cause::Link(_) => Err(Fault::Refused(Errno::CONNRESET.raw_os_error())),
     }
 }
 
@@ -815,7 +484,8 @@ impl<S: Speech> Link for Framed<S> {
                     if let Cause::System(cause) = &error.cause {
                         self.details.fault = cause.raw_os_error();
                     }
-                    if matches!(error.cause, Cause::Peer(_)) {
+                    // Who bans counts logins that were denied. A handshake of TLS that fails is none: the next request makes its own.
+                    if matches!(error.cause, Cause::Peer(_)) && error.step == Step::Ask {
                         self.wait_after(&error);
                     }
                     unmade(&error)
@@ -878,8 +548,12 @@ impl<S: Speech> Link for Framed<S> {
             let _later = if self.fruitless == 0 { self.renew() } else { Ok(()) };
             return Ok(None);
         }
-        loop {
+        for _ in 0..LOOKS {
+            let unasked = self.outstanding.is_empty();
             match self.look(RecvFlags::DONTWAIT) {
+                Ok(Look::Reply(digest)) if unasked && digest.reply.number.is_none() => {
+                    return Ok(deliver(&Digest::UNASKED, buffer));
+                }
                 Ok(Look::Reply(digest)) => {
                     self.heard = Monotonic::now();
                     return Ok(deliver(&digest.encode(), buffer));
@@ -889,6 +563,7 @@ impl<S: Speech> Link for Framed<S> {
                 Err(trouble) => return self.suffer(&trouble, buffer),
             }
         }
+        Ok(None)
     }
 
     fn wait_any(links: &mut [Self], until: Instant) {

@@ -11,10 +11,11 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use measure::method::Waiting;
-use measure::unit::Instant;
+use measure::unit::{Instant, Nanos};
 use protocol::application::h3::H3;
 use protocol::application::h3::conversation::{Conversation, Heard, Unasked};
 use protocol::application::h3::session::{Anchor, Dial, QuicError};
+use protocol::application::mix::Turns;
 use protocol::application::talk::Digest;
 use protocol::application::tally::Tally;
 use protocol::link::{Fault, Link};
@@ -42,6 +43,8 @@ pub struct Http3 {
     door: Door,
     dial: Dial,
     question: H3,
+    /// Where requests differ: whose turn it is.
+    turns: Option<Box<Turns>>,
     tally: Arc<Tally>,
     socket: Socket,
     conversation: Conversation,
@@ -95,6 +98,7 @@ impl Http3 {
             door,
             dial,
             question,
+            turns: None,
             tally,
             socket,
             incoming: vec![0; ROOM].into_boxed_slice(),
@@ -120,6 +124,11 @@ impl Http3 {
         Ok(link)
     }
 
+    /// From here on requests differ, where there are turns.
+    pub fn take_turns(&mut self, turns: Option<Turns>) {
+        self.turns = turns.map(Box::new);
+    }
+
     /// The socket in use.
     pub fn socket(&self) -> &Socket {
         &self.socket
@@ -139,7 +148,7 @@ impl Http3 {
         let fail = |fault: Fault| EndpointError::new(Step::Ask, peer, fault);
         self.stage(number).map_err(fail)?;
         self.put().map_err(fail)?;
-        self.within_patience(|link| {
+        self.within_patience(self.door.patience, |link| {
             Ok(link.conversation.hear().map(|heard| {
                 link.fruitful = matches!(heard, Heard::Reply { .. });
             }))
@@ -148,18 +157,19 @@ impl Http3 {
 
     /// Goes through the handshake on a connection that has just begun.
     fn admit(&mut self) -> Result<(), EndpointError> {
-        self.within_patience(|link| Ok(link.conversation.is_open().then_some(())))?;
+        self.within_patience(PATIENCE, |link| Ok(link.conversation.is_open().then_some(())))?;
         self.tally.certified(self.conversation.facts().until);
         Ok(())
     }
 
-    /// Goes on until something is there, for as long as a connection may take to be opened.
+    /// Goes on until something is there, for no longer than `patience`.
     fn within_patience<T>(
         &mut self,
+        patience: Nanos,
         mut found: impl FnMut(&mut Self) -> Result<Option<T>, EndpointError>,
     ) -> Result<T, EndpointError> {
         let peer = self.door.peer;
-        let give_up = Monotonic::now().after(PATIENCE);
+        let give_up = Monotonic::now().after(patience);
         loop {
             if let Some(found) = found(self)? {
                 return Ok(found);
@@ -174,7 +184,7 @@ impl Http3 {
                 return Err(EndpointError::new(Step::Ask, peer, Cause::Stopped));
             }
             if now >= give_up {
-                return Err(EndpointError::new(Step::Ask, peer, Cause::Silence(PATIENCE)));
+                return Err(EndpointError::new(Step::Ask, peer, Cause::Silence(patience)));
             }
             self.wait(give_up, now);
             self.fetch().map_err(|errno| EndpointError::new(Step::Reach, peer, errno))?;
@@ -239,11 +249,17 @@ impl Http3 {
         }
     }
 
+    fn ask(&mut self, number: u64) -> Result<(), Unasked> {
+        let recorded = self.tally.recorded();
+        let item = self.turns.as_ref().map(|turns| &turns.item(number, recorded).octets[..]);
+        self.conversation.ask_for(number, item)
+    }
+
     /// Has the datagrams of request `number` ready.
     fn stage(&mut self, number: u64) -> Result<(), Fault> {
         let refused = Fault::Refused(Errno::CONNRESET.raw_os_error());
         let give_up = Monotonic::now().after(PATIENCE);
-        while let Err(why) = self.conversation.ask(number) {
+        while let Err(why) = self.ask(number) {
             let now = Monotonic::now();
             // A server that lets fewer be out than are wanted refuses the rest; one that is slow to make room is waited for.
             let waits = why == Unasked::NoStream && self.conversation.unanswered() == 0 && now < give_up;

@@ -14,11 +14,14 @@ pub struct Room {
 }
 
 impl Room {
+    /// Flags by which a call does not wait.
+    pub const FIRST_TRY: SendFlags = SendFlags::NOSIGNAL.union(SendFlags::DONTWAIT);
+
     /// Calls `send` with flags by which it does not wait; where there is no room, again with flags by which it does, until
     /// there is some or [`GLANCE`] is over.
     #[inline]
     pub fn send<T>(&mut self, mut send: impl FnMut(SendFlags) -> Result<T, Errno>) -> Result<T, Errno> {
-        match send(SendFlags::NOSIGNAL.union(SendFlags::DONTWAIT)) {
+        match send(Self::FIRST_TRY) {
             Err(errno @ (Errno::AGAIN | Errno::INTR)) => self.wait(errno, send),
             result => result,
         }

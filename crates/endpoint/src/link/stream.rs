@@ -129,6 +129,7 @@ impl Stream {
     /// The part of a message that did not go at once. The head carries the header: it goes before anything else, and
     /// what is beyond it has no content.
     #[cold]
+    #[inline(never)]
     fn send_rest(&mut self, message: &[u8], sent: usize) -> Result<(), Fault> {
         self.unsent = self.request_length - sent;
         let head = message.get(sent..).unwrap_or_default();
@@ -177,6 +178,7 @@ impl Stream {
     }
 
     #[cold]
+    #[inline(never)]
     fn not_sent(&mut self, errno: Errno, message: &[u8]) -> Result<(), Fault> {
         match errno {
             Errno::INTR => self.send(message),

@@ -4,6 +4,7 @@
 mod course;
 mod datagram;
 mod tcp;
+mod varied;
 
 pub mod client;
 pub mod server;

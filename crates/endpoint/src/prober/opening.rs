@@ -19,7 +19,7 @@ use super::talking::{Said, Talking};
 use crate::clock::Monotonic;
 use crate::control::{Control, Credential};
 use crate::error::{Cause, EndpointError, Step};
-use crate::link::framed::{Door, Framed};
+use crate::link::framed::{Door, Framed, PATIENCE};
 use crate::name::{self, Family};
 use crate::random;
 use crate::rtt::asking;
@@ -136,6 +136,7 @@ fn program_at_work(peer: SocketAddr, said: &Said, was_well: bool, stop: &Stop) -
             tls: said.application.tls.clone(),
             options: SocketOptions::default(),
             waiting: Waiting::Block,
+            patience: PATIENCE,
             patient: true,
             anew: None,
             scheduled: true,

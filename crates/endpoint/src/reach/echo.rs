@@ -1,6 +1,6 @@
 //! ICMP echo requests of any size, never cut on the way.
 
-use std::io::{self, ErrorKind, Read};
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 
@@ -15,6 +15,7 @@ use super::wait::{self, Waited};
 use crate::clock::Monotonic;
 use crate::error::plain;
 use crate::random;
+use crate::socket::echo as replies;
 use crate::socket::option;
 use crate::socket::queue;
 use crate::socket::report::Report;
@@ -29,6 +30,8 @@ pub(super) struct Echoer {
     /// Size and time of each request, by its number.
     sent: Vec<(u32, Instant)>,
     buffer: Vec<u8>,
+    /// Bytes of the largest packet in which replies came that were cut on the way; absent where none was.
+    pub(super) fragment: Option<u32>,
     pub(super) local: Option<IpAddr>,
 }
 
@@ -69,6 +72,7 @@ impl Echoer {
         let identifier = u16::from_be_bytes([draw[0], draw[1]]);
         let nonce = u32::from_be_bytes([draw[2], draw[3], draw[4], draw[5]]);
         option::tell_of_errors(socket.as_fd(), peer.is_ipv6());
+        replies::tell_fragments(&socket, peer.is_ipv6());
         never_cut(&socket, peer.is_ipv6()).map_err(fail)?;
         if kind == Kind::Raw {
             option::only_echo_replies(socket.as_fd(), peer.is_ipv6())
@@ -81,7 +85,7 @@ impl Echoer {
         socket.connect(&SockAddr::from(to)).map_err(fail)?;
         let local = socket.local_addr().ok().and_then(|address| address.as_socket()).map(|address| address.ip());
         let echo = Echo::new(family, kind, identifier, nonce).keeping_checksum();
-        Ok(Self { socket, echo, header, sent: Vec::new(), buffer: vec![0; 1 << 17], local })
+        Ok(Self { socket, echo, header, sent: Vec::new(), buffer: vec![0; 1 << 17], fragment: None, local })
     }
 
     /// The size of the request that an error is about: by its number in what is quoted, else the latest. `None`: it is about
@@ -117,15 +121,16 @@ impl Prober for Echoer {
                 Waited::Late => return Heard::Nothing,
                 Waited::Ready(_) => {}
             }
-            match (&mut &self.socket).read(&mut self.buffer) {
-                Ok(length) => {
-                    if let Reading::Reply(seq) = self.echo.identify(&self.buffer[..length], 0)
+            match replies::receive(self.socket.as_fd(), &mut self.buffer, 0) {
+                Ok(heard) => {
+                    if let Reading::Reply(seq) = self.echo.identify(&self.buffer[..heard.length], 0)
                         && let Some((size, sent)) = self.sent.get(seq as usize)
                     {
+                        self.fragment = self.fragment.max(heard.fragment);
                         return Heard::Reply { size: *size, after: Monotonic::now().since(*sent).unwrap_or_default() };
                     }
                 }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(libc::EINTR) => {}
                 // Perhaps the error of the socket, which is taken thereby; the queue says more.
                 Err(_) => {
                     let report = queue::next_report(self.socket.as_fd());

@@ -25,40 +25,52 @@ pub(crate) const RATION: Nanos = Nanos::millis(1_200);
 /// Sizes tried at most: twice what halving takes from the largest packet there is.
 const STEPS: u32 = 40;
 
+/// Sizes of packets that a path shows.
+#[derive(Debug)]
+pub(super) struct Sizes {
+    /// The largest that gets there.
+    pub(super) there: MtuFinding,
+    /// By which packets that was found.
+    pub(super) by: Option<MtuBy>,
+    /// The largest piece of replies that were cut on the way back.
+    pub(super) back: Option<u32>,
+}
+
+impl Sizes {
+    /// Nothing, for this reason.
+    pub(super) fn not_found(why: &str) -> Self {
+        Self { there: MtuFinding::NotFound { why: why.to_owned() }, by: None, back: None }
+    }
+}
+
 /// Asks for an echo, and by echoes for the largest packet that gets there; where none comes, by datagrams that the host
 /// refuses.
-pub(super) fn path(
-    peer: SocketAddr,
-    interface: Option<u32>,
-    plan: &Plan,
-    stop: &Stop,
-) -> (Seen, MtuFinding, Option<MtuBy>) {
-    let not_found = |why: &str| MtuFinding::NotFound { why: why.to_owned() };
+pub(super) fn path(peer: SocketAddr, interface: Option<u32>, plan: &Plan, stop: &Stop) -> (Seen, Sizes) {
     let mut echoer = Echoer::open(peer);
     let seen = match &mut echoer {
         Ok(echoer) => first(echoer, peer.ip(), plan, stop),
         Err(why) => Seen::NotAsked { why: why.clone() },
     };
-    let Some(interface) = interface else { return (seen, not_found("the interface does not tell its own"), None) };
+    let Some(interface) = interface else { return (seen, Sizes::not_found("the interface does not tell its own")) };
     if let (Seen::Answer { after_ns }, Ok(echoer)) = (&seen, &mut echoer) {
         let wait = Nanos(after_ns.0.saturating_mul(ROUND_TRIPS)).max(LEAST_WAIT).min(plan.timeout);
         let known = echoer.packet(PAYLOAD);
         let found = search(echoer, peer.ip(), interface, known, wait, plan, stop);
-        return (seen, found, Some(MtuBy::Echo));
+        return (seen, Sizes { there: found, by: Some(MtuBy::Echo), back: echoer.fragment });
     }
     if let Seen::Error { .. } = seen {
-        return (seen, not_found("the host is not reached"), None);
+        return (seen, Sizes::not_found("the host is not reached"));
     }
     let Ok(mut datagrams) = Datagrams::open(peer) else {
-        return (seen, not_found("neither echo requests nor datagrams leave"), None);
+        return (seen, Sizes::not_found("neither echo requests nor datagrams leave"));
     };
     if !refused(&mut datagrams, plan, stop) {
-        return (seen, not_found("neither echo requests nor datagrams to a closed port are answered"), None);
+        return (seen, Sizes::not_found("neither echo requests nor datagrams to a closed port are answered"));
     }
     // Refusals are rationed: a kernel sends one a second to each host.
     let (known, wait) = (datagrams.packet(PAYLOAD), plan.timeout.max(RATION));
     let found = search(&mut datagrams, peer.ip(), interface, known, wait, plan, stop);
-    (seen, found, Some(MtuBy::RefusedDatagram))
+    (seen, Sizes { there: found, by: Some(MtuBy::RefusedDatagram), back: None })
 }
 
 /// Asks for an echo alone.

@@ -5,7 +5,9 @@ use std::net::Shutdown;
 
 use measure::reach::{Service, ServiceFinding};
 use measure::unit::Nanos;
-use protocol::inquiry::{GREETERS, LONGEST_ANSWER, Place, Reading, farewell, over_tcp, read_greeting, read_tcp};
+use protocol::inquiry::{
+    GREETERS, LONGEST_ANSWER, LONGEST_HEAD, Place, Reading, farewell, over_tcp, read_greeting, read_tcp,
+};
 use rustix::event::PollFlags;
 use socket2::Socket;
 
@@ -31,6 +33,7 @@ pub(super) enum Found {
     Other,
     Silent,
     Closed,
+    Reset,
     /// It could not be asked, or a signal ended it.
     NotAsked,
 }
@@ -44,6 +47,7 @@ impl Found {
             Self::Other => Some(ServiceFinding::Other { asked }),
             Self::Silent => Some(ServiceFinding::Silent { asked }),
             Self::Closed => Some(ServiceFinding::Closed { asked }),
+            Self::Reset => Some(ServiceFinding::Reset { asked }),
         }
     }
 }
@@ -75,8 +79,8 @@ pub(super) fn ask(socket: &Socket, service: Service, place: Place<'_>, timeout: 
         return nothing(Found::NotAsked);
     };
     // A fresh connection has room for one message; one that has not is closed already.
-    if (&mut &*socket).write_all(&question).is_err() {
-        return nothing(Found::Closed);
+    if let Err(error) = (&mut &*socket).write_all(&question) {
+        return nothing(ended(&error));
     }
     let read = |question: &[u8], answer: &[u8]| match read_tcp(service, question, answer) {
         // Somebody else may have spoken first.
@@ -110,17 +114,23 @@ fn hear(
         let mut piece = [0; LONGEST_ANSWER];
         match (&mut &*socket).read(&mut piece) {
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => continue,
-            Ok(0) | Err(_) => break if answer.is_empty() { Found::Closed } else { Found::Other },
+            Ok(0) => break if answer.is_empty() { Found::Closed } else { Found::Other },
+            Err(error) => break if answer.is_empty() { ended(&error) } else { Found::Other },
             Ok(length) => answer.extend_from_slice(&piece[..length]),
         }
         match read(question.unwrap_or_default(), &answer) {
             Reading::Known { service, state } => break Found::Known { service, state },
             Reading::Other => break Found::Other,
-            Reading::Unfinished if answer.len() > LONGEST_ANSWER => break Found::Other,
+            Reading::Unfinished if answer.len() > LONGEST_HEAD => break Found::Other,
             Reading::Unfinished => {}
         }
     };
     Heard { found, answer }
+}
+
+/// The end of a connection, by the error of a call on it.
+pub(super) fn ended(error: &std::io::Error) -> Found {
+    if error.kind() == ErrorKind::ConnectionReset { Found::Reset } else { Found::Closed }
 }
 
 /// Says the last words, and lets the program end the connection.

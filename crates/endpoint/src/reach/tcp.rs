@@ -12,7 +12,7 @@ use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use super::service::{self, Found};
 use super::wait::{self, Waited};
-use super::{Plan, Port, seen};
+use super::{Plan, Port, secure, seen};
 use crate::clock::Monotonic;
 use crate::socket::{option, queue};
 use crate::stop::Stop;
@@ -67,8 +67,8 @@ impl Questions<'_> {
             if let Found::Known { .. } = heard.found {
                 return heard.found.told(asked);
             }
-            let hint =
-                further(&heard.answer).filter(|_| port.unknown && matches!(heard.found, Found::Other | Found::Closed));
+            let hint = further(&heard.answer)
+                .filter(|_| port.unknown && matches!(heard.found, Found::Other | Found::Closed | Found::Reset));
             if let (Service::Sonde, Some(service)) = (service, hint) {
                 wanted.push_front(service);
             }
@@ -79,6 +79,9 @@ impl Questions<'_> {
 
     fn ask(&self, socket: &Socket, service: Service) -> service::Heard {
         let place = Place { host: &self.plan.host, port: self.peer.port() };
+        if let (Service::Https, Some(terms)) = (service, &self.plan.tls) {
+            return secure::ask(socket, terms, place, self.plan.timeout, self.stop);
+        }
         service::ask(socket, service, place, self.plan.timeout, self.stop)
     }
 }
@@ -139,7 +142,9 @@ fn not_connected(socket: &Socket, peer: SocketAddr, start: Instant, patience: Na
 
 fn refused(error: &std::io::Error, start: Instant) -> Seen {
     match error.raw_os_error() {
-        Some(libc::ECONNREFUSED | libc::ECONNRESET) => Seen::Reset { after_ns: since(start) },
+        Some(libc::ECONNREFUSED) => Seen::Reset { after_ns: since(start) },
+        // A reset of a SYN is another error: this one is of a connection that was established (tcp_reset of Linux).
+        Some(libc::ECONNRESET | libc::EPIPE) => Seen::AcceptedThenReset { after_ns: since(start) },
         Some(libc::ETIMEDOUT) => Seen::Silence { waited_ns: since(start) },
         _ => seen::of_error(error, since(start)),
     }
@@ -151,4 +156,17 @@ pub(super) fn stopped() -> Seen {
 
 pub(super) fn since(start: Instant) -> Nanos {
     Monotonic::now().since(start).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reset_of_an_open_connection_is_no_refusal() {
+        let met = |errno| refused(&std::io::Error::from_raw_os_error(errno), Monotonic::now());
+        assert!(matches!(met(libc::ECONNREFUSED), Seen::Reset { .. }));
+        assert!(matches!(met(libc::ECONNRESET), Seen::AcceptedThenReset { .. }));
+        assert!(matches!(met(libc::ETIMEDOUT), Seen::Silence { .. }));
+    }
 }

@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 
 use measure::reach::{Seen, ServiceFinding};
 use measure::unit::{Instant, Nanos};
-use protocol::inquiry::{DATAGRAM_SERVICES, Reading, over_udp, read_udp};
+use protocol::inquiry::{DATAGRAM_SERVICES, Place, Reading, over_udp, read_udp};
 use rustix::event::PollFlags;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
@@ -23,7 +23,8 @@ pub(super) fn probe(peer: SocketAddr, port: &Port, plan: &Plan, stop: &Stop) -> 
     let start = Monotonic::now();
     let wanted = port.services.first().copied().filter(|service| service.is_at_work());
     let asked = || wanted.map_or_else(|| DATAGRAM_SERVICES.to_vec(), |service| vec![service]);
-    let opened = random::bytes().and_then(|draw| Ok((over_udp(wanted, draw), connected(peer)?)));
+    let place = Place { host: &plan.host, port: peer.port() };
+    let opened = random::bytes().and_then(|draw| Ok((over_udp(wanted, place, draw), connected(peer)?)));
     let (question, socket) = match opened {
         Ok(opened) => opened,
         Err(error) => return (seen::of_error(&error, Nanos::ZERO), None),

@@ -34,7 +34,7 @@ use crate::facts::socket::socket_facts;
 use crate::facts::thread::ThreadFacts;
 use crate::link::bulk::any::Any;
 use crate::link::bulk::zero_copy::ZeroCopySender;
-use crate::link::bulk::{FileSender, Receiver, Sender, file_of};
+use crate::link::bulk::{FileSender, Receiver, Sender, any_file};
 use crate::link::clockwork::poll_one;
 use crate::link::ring::{Ring, Shape};
 use crate::random;
@@ -253,7 +253,7 @@ pub fn sender(socket: Socket, size: usize, sending: Sending, waiting: Waiting) -
         Sending::ZeroCopy => Any::ZeroCopy(ZeroCopySender::new(socket, ring, waiting)?),
         Sending::File => {
             let mut ring = ring;
-            Any::File(FileSender::new(socket, file_of(ring.turn(), size)?, size)?)
+            Any::File(FileSender::new(socket, any_file(ring.turn(), size)?, size)?)
         }
         Sending::Copy => Any::Send(Sender::new(socket, ring, waiting)),
     })

@@ -12,6 +12,7 @@ use measure::outcome::replies::{Replies, Tls};
 use measure::unit::{Bytes, Nanos};
 use protocol::application::dns::{self, OverUdp};
 use protocol::application::h3::H3;
+use protocol::application::mix::Turns;
 use protocol::application::ntp::{self, Ntp};
 use protocol::application::packet::Packet;
 use protocol::application::quic::{self, Quic};
@@ -30,7 +31,7 @@ use crate::error::{Cause, EndpointError, Side, Step};
 use crate::facts::socket::socket_facts;
 use crate::link::datagram::Datagram;
 use crate::link::framed::phases::Book;
-use crate::link::framed::{Door, Framed, Opened as Steps};
+use crate::link::framed::{Door, Framed, Opened as Steps, PATIENCE};
 use crate::link::http3::Http3;
 use crate::random;
 use crate::session::connections::{self, Connection, Opened};
@@ -127,7 +128,8 @@ pub(super) fn against(
                 .zip(0..)
                 .map(|(tally, flow)| {
                     let door = door(flow, application.tls.as_ref(), anew.as_ref(), &scene);
-                    let (connection, taken) = over_quic(flow, question, door, tally)?;
+                    let turns = mixing.as_ref().and_then(|mixing| mixing.turns(flow));
+                    let (connection, taken) = over_quic(flow, (question, turns), door, tally)?;
                     steps.push(taken);
                     Ok(connection)
                 })
@@ -165,7 +167,7 @@ pub(super) fn against(
 fn refuse(method: &Method, application: &Application, peer: SocketAddr) -> Result<(), EndpointError> {
     let carrier = if matches!(application.asked, Asked::Talk(_)) { Carrier::Tcp } else { Carrier::Udp };
     let length = Bytes(application.request_length() as u64);
-    if application.mix.is_some() && !matches!(application.asked, Asked::Talk(_) | Asked::Dns(_)) {
+    if application.mix.is_some() && !matches!(application.asked, Asked::Talk(_) | Asked::Dns(_) | Asked::H3(_)) {
         let what = format!("{} is asked one thing over and over", application.protocol.name());
         return Err(EndpointError::new(Step::Agree, peer, Cause::Peer(what)).on(Side::Ours));
     }
@@ -211,6 +213,7 @@ fn door(flow: u32, tls: Option<&Terms>, anew: Option<&Arc<Book>>, scene: &Scene<
         tls: tls.cloned(),
         options: method.options_of(flow),
         waiting: method.waiting,
+        patience: PATIENCE.max(method.timeout_ns),
         patient: !exchanges::one_at_a_time(method),
         anew: anew.cloned(),
         scheduled: method.schedule.has_instants(),
@@ -218,7 +221,12 @@ fn door(flow: u32, tls: Option<&Terms>, anew: Option<&Arc<Book>>, scene: &Scene<
     }
 }
 
-fn over_quic(flow: u32, question: &H3, door: Door, tally: &Arc<Tally>) -> Result<(OverQuic, Steps), EndpointError> {
+fn over_quic(
+    flow: u32,
+    (question, turns): (&H3, Option<Turns>),
+    door: Door,
+    tally: &Arc<Tally>,
+) -> Result<(OverQuic, Steps), EndpointError> {
     let mut link = Http3::open(door, question.clone(), Arc::clone(tally))?;
     let steps = link.opened();
     if flow == 0 {
@@ -226,7 +234,8 @@ fn over_quic(flow: u32, question: &H3, door: Door, tally: &Arc<Tally>) -> Result
     }
     let facts = socket_facts(link.socket());
     let request = question.request();
-    let wire = Asking::new(question.clone(), Arc::clone(tally));
+    link.take_turns(turns.clone());
+    let wire = Asking::new(question.clone(), Arc::clone(tally)).mixing(turns);
     let flow =
         Flow { link, wire, index: flow, request, reply: vec![0; Digest::LENGTH], expected: Some(Digest::LENGTH) };
     Ok((Connection { flow, facts, refused: None, handed: None }, steps))

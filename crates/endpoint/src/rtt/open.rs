@@ -329,7 +329,7 @@ impl Opening<'_> {
         let waited = Nanos(HELLO.0 * u64::from(HELLOS));
         Err(EndpointError::new(Step::FirstExchange, self.peer, Cause::Silence(waited))
             .on(Side::Path)
-            .with_hint(Hint::UdpBlocked))
+            .with_hint(Hint::unanswered_flow(flow.index as u16)))
     }
 
     fn handshake(&self, flow: u16) -> Result<Connection<Handshake, Apart>, EndpointError> {

@@ -1,5 +1,5 @@
-//! A measurement with a session-reflector of STAMP: there is no control connection, and each answer tells the far side's
-//! own times.
+//! A measurement with a session-reflector of STAMP, or of TWAMP: each answer tells the far side's own times. STAMP has no control
+//! connection; a server of TWAMP is asked by one for sessions.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -12,17 +12,20 @@ use measure::recorder::Recording;
 use measure::statistics::loss::PeerCounts;
 use measure::unit::Nanos;
 use protocol::stamp::key::Key;
+use protocol::stamp::part::Part;
 use protocol::stamp::sender::Session;
 use protocol::stamp::time::{ErrorEstimate, Format};
+use protocol::twamp;
 use socket2::Socket;
 
-use super::{Finding, PeerFacts, Task, clock_tolerance, conclude, timed, watch};
+use super::{Ending, Finding, PeerFacts, Task, clock_tolerance, conclude, timed, watch};
 use crate::clock::wall_offset;
 use crate::engine::Flow;
 use crate::environment::clock_state;
 use crate::error::hint::Hint;
 use crate::error::{Cause, EndpointError, Side, Step};
 use crate::facts::socket::socket_facts;
+use crate::peer::stamp::control::Control;
 use crate::peer::stamp::sender::gather::{Gather, Numbers};
 use crate::peer::stamp::sender::link::StampLink;
 use crate::peer::stamp::sender::opening::{self, Anchor, Opening, Unopened};
@@ -40,17 +43,22 @@ pub(super) struct Said<'a> {
     pub key: Option<&'a Key>,
     /// Within what the clocks of both ends agree.
     pub clocks_agree: Option<Nanos>,
+    /// The parts by which packets ask.
+    pub parts: &'a [Part],
+    /// True where sessions are asked for by a control connection of TWAMP.
+    pub controlled: bool,
 }
 
 pub(super) fn against(
     task: &Task,
     method: &Method,
     peer: SocketAddr,
-    Said { key, clocks_agree }: Said<'_>,
+    said: Said<'_>,
     stop: &Stop,
     on_event: &mut dyn FnMut(Event),
 ) -> Result<Finding, EndpointError> {
-    check(method, peer, key)?;
+    let Said { key, clocks_agree, parts, controlled } = said;
+    check(method, peer, &said)?;
     let wire = task.verify.map(|wish| wire::Watch::start_foreign(method, peer, wish)).transpose()?;
     let stamps = method.traffic.stamps().is_some();
     // The engine has no parts to ask for: the kernel stamps each exchange throughout.
@@ -60,11 +68,15 @@ pub(super) fn against(
     }
     let method = &method;
     let halt = Stop::default();
-    let sender = Sender { method, peer, key, stamps, stop, halt: &halt };
+    let sender = Sender { method, peer, key, parts, stamps, stop, halt: &halt };
     let mut gather = Gather::default();
     let mut ways: Vec<Way> = Vec::new();
-    let opened: Opened<_, _> = (0..method.spread.connections)
-        .map(|index| sender.open(index, &mut gather, &mut ways))
+    let (sockets, control) = if controlled { sender.granted()? } else { (sender.sockets()?, None) };
+    // A server of TWAMP names the port of each session; the first stands for all.
+    let target = sockets.first().and_then(|socket| socket.peer_addr().ok()?.as_socket()).unwrap_or(peer);
+    let opened: Opened<_, _> = (0..)
+        .zip(sockets)
+        .map(|(index, socket)| sender.open(index, socket, &mut gather, &mut ways))
         .collect::<Result<_, _>>()?;
     let mut watch = watch(task, method, peer);
     let offset_before = wall_offset();
@@ -80,14 +92,21 @@ pub(super) fn against(
     let before = ways.iter().fold((0, 0), |sum, way| (sum.0 + way.before.0, sum.1 + way.before.1));
     let wire = wire.map(|wire| timed(Watched { before, ..wire.finish(Vec::new()) }, &gathered.recording));
     let losses = sender.losses(&gather, &ways, &gathered.recording);
+    let deserted = control.is_some_and(|control| !control.end());
     let facts = PeerFacts::default();
-    let finding = conclude(gathered, Ok(None), environment, facts, peer, false, clock_stepped);
-    let one_way = one_way(gather, &losses, clocks_agree);
-    Ok(Finding { peer_counts: losses.counts(), one_way: Some(one_way), wire, ..finding })
+    let finding = conclude(gathered, Ok(None), environment, facts, target, false, clock_stepped);
+    let one_way = OneWay { extensions: gather.parts.found(parts), ..one_way(gather, &losses, clocks_agree) };
+    let ended = match finding.ended {
+        Ending::Complete if deserted => {
+            Ending::PeerLost { reason: "the server closed the control connection before the end".to_owned() }
+        }
+        ended => ended,
+    };
+    Ok(Finding { peer_counts: losses.counts(), one_way: Some(one_way), wire, ended, ..finding })
 }
 
 /// What cannot be asked of such a far side.
-fn check(method: &Method, peer: SocketAddr, key: Option<&Key>) -> Result<(), EndpointError> {
+fn check(method: &Method, peer: SocketAddr, said: &Said<'_>) -> Result<(), EndpointError> {
     let refuse = |what: &str, hint| {
         Err(EndpointError::new(Step::Agree, peer, Cause::Peer(what.to_owned())).on(Side::Ours).with_hint(hint))
     };
@@ -101,23 +120,25 @@ fn check(method: &Method, peer: SocketAddr, key: Option<&Key>) -> Result<(), End
     if !is_one_host {
         return refuse("no session-reflector answers what is sent to many", Hint::StampIsOneHost);
     }
-    let shortest = session(key, 0).length() as u64;
+    let shortest = session(said.key, said.parts, 0, 0).length() as u64;
     if method.traffic.request_bytes().0 < shortest || method.traffic.response_bytes() != method.traffic.request_bytes()
     {
-        let mode = if key.is_some() { "an authenticated packet of STAMP" } else { "a packet of STAMP" };
+        let mode = if said.key.is_some() { "an authenticated packet of STAMP" } else { "a packet of STAMP" };
         let what = format!("{mode} has {shortest} bytes at least, and its answer as many");
         return refuse(&what, Hint::StampSize { shortest });
     }
     Ok(())
 }
 
-fn session(key: Option<&Key>, name: u16) -> Session {
+fn session(key: Option<&Key>, parts: &[Part], class: u8, name: u16) -> Session {
     let state = clock_state();
     let error = state.error_ns.map(|error| error.0);
     Session {
         key: key.cloned(),
         session: name,
         error: ErrorEstimate::new(state.synchronised == Some(true), Format::Ntp, error),
+        parts: parts.to_vec(),
+        class,
     }
 }
 
@@ -126,6 +147,7 @@ struct Sender<'a> {
     method: &'a Method,
     peer: SocketAddr,
     key: Option<&'a Key>,
+    parts: &'a [Part],
     stamps: bool,
     /// Whether the user wants the end.
     stop: &'a Stop,
@@ -143,18 +165,48 @@ struct Way {
 }
 
 impl Sender<'_> {
+    /// The sockets of all sessions: who reflects is known.
+    fn sockets(&self) -> Result<Vec<Socket>, EndpointError> {
+        (0..self.method.spread.connections)
+            .map(|index| socket::udp(self.peer, &self.method.options_of(index)))
+            .collect()
+    }
+
+    /// The same where a server of TWAMP says who reflects: sessions are asked for, and have started.
+    fn granted(&self) -> Result<(Vec<Socket>, Option<Control>), EndpointError> {
+        let mut control = Control::open(self.peer, &self.method.socket, self.stop)?;
+        let padding = self.method.traffic.request_bytes().0.saturating_sub(twamp::PACKET as u64);
+        let padding = u32::try_from(padding).unwrap_or(u32::MAX);
+        let class = self.method.socket.tos.unwrap_or(0) >> 2;
+        let each = (0..self.method.spread.connections).map(|index| {
+            let fail = |cause: std::io::Error| EndpointError::new(Step::OpenSocket("UDP"), self.peer, cause);
+            // Towards the server its own port does not matter yet: the address to send from is chosen by the way there.
+            let socket = socket::udp(self.peer, &self.method.options_of(index))?;
+            let local = socket.local_addr().map_err(fail)?.as_socket().unwrap_or(self.peer);
+            let reflector = control.request(local, padding, class, self.method.timeout_ns)?;
+            socket.connect(&socket::towards(&socket, reflector)).map_err(fail)?;
+            Ok::<_, EndpointError>(socket)
+        });
+        let sockets = each.collect::<Result<_, _>>()?;
+        control.start()?;
+        Ok((sockets, Some(control)))
+    }
+
     fn open(
         &self,
         index: u32,
+        socket: Socket,
         gather: &mut Gather,
         ways: &mut Vec<Way>,
     ) -> Result<Connection<StampLink, StampWire>, EndpointError> {
         let fail = |cause: std::io::Error| EndpointError::new(Step::OpenSocket("UDP"), self.peer, cause);
-        let socket = socket::udp(self.peer, &self.method.options_of(index))?;
         socket::set_waiting(&socket, self.peer, self.method.waiting)?;
         socket::set_glance(&socket).map_err(fail)?;
         // Any name but 0, which is none.
-        let session = Arc::new(session(self.key, u16::from_be_bytes(random::bytes().map_err(fail)?).max(1)));
+        let name = u16::from_be_bytes(random::bytes().map_err(fail)?).max(1);
+        // Answers are to be marked as the packets are.
+        let class = self.method.socket.tos.unwrap_or(0) >> 2;
+        let session = Arc::new(session(self.key, self.parts, class, name));
         let facts = socket_facts(&socket);
         let beside = socket.try_clone().ok();
         let length = self.method.traffic.request_bytes().0 as usize;
@@ -243,5 +295,6 @@ fn one_way(gather: Gather, losses: &Losses, clocks_agree: Option<Nanos>) -> OneW
         counts_answers: Some(losses.counting),
         lost_either_way: losses.either_way(),
         time_to_live,
+        extensions: None,
     }
 }

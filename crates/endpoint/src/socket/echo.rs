@@ -20,6 +20,8 @@ pub struct Heard {
     pub ttl: Option<u8>,
     /// When the kernel had it, wall clock, nanoseconds since 1970.
     pub stamp: Option<u64>,
+    /// Bytes of the largest of the packets it came in, IP header included, where it was cut on the way.
+    pub fragment: Option<u32>,
     /// The IP options of its header, where a ping socket got some; a raw socket has them in the header.
     pub options: Option<Box<[u8]>>,
 }
@@ -39,6 +41,13 @@ pub fn tell_all(socket: &Socket, ipv6: bool, stamped: bool) {
     }
 }
 
+/// Has `socket` tell of replies that were cut on the way (Linux 4.15). A kernel that does not tell has them absent in what is heard.
+pub fn tell_fragments(socket: &Socket, ipv6: bool) {
+    let (level, name) =
+        if ipv6 { (libc::IPPROTO_IPV6, libc::IPV6_RECVFRAGSIZE) } else { (libc::IPPROTO_IP, libc::IP_RECVFRAGSIZE) };
+    let _ = set_int(socket.as_fd(), level, name, 1);
+}
+
 /// Receives one message. `flags` as for `recvmsg`; `Err` is the error number.
 pub fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8], flags: c_int) -> Result<Heard, i32> {
     let mut heard = Heard::default();
@@ -49,6 +58,9 @@ pub fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8], flags: c_int) -> Resul
             (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => heard.stamp = timespec(data),
             (libc::IPPROTO_IP, libc::IP_TTL) | (libc::IPPROTO_IPV6, libc::IPV6_HOPLIMIT) => {
                 heard.ttl = data.first_chunk().and_then(|word| u8::try_from(c_int::from_ne_bytes(*word)).ok());
+            }
+            (libc::IPPROTO_IP, libc::IP_RECVFRAGSIZE) | (libc::IPPROTO_IPV6, libc::IPV6_RECVFRAGSIZE) => {
+                heard.fragment = data.first_chunk().map(|word| u32::from_ne_bytes(*word));
             }
             (libc::IPPROTO_IP, libc::IP_RETOPTS) if !data.is_empty() => heard.options = Some(data.into()),
             _ => {}

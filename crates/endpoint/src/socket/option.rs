@@ -87,6 +87,14 @@ pub fn tell_time_to_live(socket: BorrowedFd<'_>, ipv6: bool) -> io::Result<()> {
     set_int(socket, libc::IPPROTO_IP, libc::IP_RECVTTL, 1)
 }
 
+/// Asks with each datagram for the octet of its type of service (`IP_RECVTOS`, `IPV6_RECVTCLASS`), likewise.
+pub fn tell_service(socket: BorrowedFd<'_>, ipv6: bool) -> io::Result<()> {
+    if ipv6 {
+        set_int(socket, libc::IPPROTO_IPV6, libc::IPV6_RECVTCLASS, 1)?;
+    }
+    set_int(socket, libc::IPPROTO_IP, libc::IP_RECVTOS, 1)
+}
+
 /// The time to live, or hop limit, of what leaves the socket (`IP_TTL`, `IPV6_UNICAST_HOPS`).
 pub fn set_time_to_live(socket: BorrowedFd<'_>, ipv6: bool, hops: u8) -> io::Result<()> {
     let (level, name) =
@@ -214,6 +222,12 @@ pub fn read_int(socket: BorrowedFd<'_>, level: c_int, name: c_int) -> io::Result
     if result == 0 { Ok(value) } else { Err(io::Error::last_os_error()) }
 }
 
+/// True of a connection over several paths that has not become one of plain TCP: of that, and of any other, the kernel has no such facts.
+pub fn is_multipath(socket: BorrowedFd<'_>) -> bool {
+    // SOL_MPTCP and MPTCP_INFO of include/uapi/linux/mptcp.h.
+    read_int(socket, 284, 1).is_ok()
+}
+
 /// Messages that came for this socket and that the kernel dropped: its receive buffer was full, or a checksum wrong.
 /// Counted from the socket's beginning (since Linux 4.12).
 pub fn dropped(socket: BorrowedFd<'_>) -> io::Result<u32> {
@@ -244,8 +258,37 @@ fn memory(socket: BorrowedFd<'_>) -> io::Result<[u32; libc::SK_MEMINFO_DROPS as 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+    use std::net::{SocketAddr, TcpListener};
+
+    use measure::method::SocketOptions;
+    use socket2::{Domain, Protocol, SockAddr, Type};
 
     use super::*;
+    use crate::socket::multipath_tcp;
+    use crate::stop::Stop;
+
+    fn connected(server: SocketAddr) -> Socket {
+        let socket = multipath_tcp(server, &SocketOptions::default()).expect("a kernel with MPTCP");
+        let patience = measure::unit::Nanos::secs(20);
+        assert!(crate::socket::connect(&socket, server, patience, &Stop::default()).unwrap());
+        socket
+    }
+
+    #[test]
+    fn a_connection_of_several_paths_is_told_from_one_that_fell_back() {
+        let Ok(listener) = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::from(libc::IPPROTO_MPTCP))) else {
+            return testbed::skip::aloud("connections of several paths: this kernel has no MPTCP");
+        };
+        listener.bind(&SockAddr::from(SocketAddr::from(([127, 0, 0, 1], 0)))).unwrap();
+        listener.listen(4).unwrap();
+        let server = listener.local_addr().unwrap().as_socket().unwrap();
+        let socket = connected(server);
+        let _theirs = listener.accept().unwrap();
+        assert!(is_multipath(socket.as_fd()));
+        let plain = TcpListener::bind("127.0.0.1:0").unwrap();
+        let socket = connected(plain.local_addr().unwrap());
+        assert!(!is_multipath(socket.as_fd()));
+    }
 
     #[test]
     fn every_port_has_a_label_of_its_own() {

@@ -97,11 +97,13 @@ pub struct Addressed {
     pub stamp: Option<u64>,
     /// What was left of its time to live, where the socket tells (`option::tell_time_to_live`).
     pub time_to_live: Option<u8>,
+    /// The octet of its type of service, where the socket tells (`option::tell_service`).
+    pub service: Option<u8>,
 }
 
 /// Receives one datagram with both its addresses.
 pub fn receive_from(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> Result<Addressed, i32> {
-    let (mut to, mut stamp, mut time_to_live) = (None, None, None);
+    let (mut to, mut stamp, mut time_to_live, mut service) = (None, None, None, None);
     // SAFETY: all-zero is a valid sockaddr_storage.
     let mut name: libc::sockaddr_storage = unsafe { std::mem::zeroed() };
     let length = message_from(socket, buffer, 0, Some(&mut name), |level, kind, data| match (level, kind) {
@@ -114,21 +116,38 @@ pub fn receive_from(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> Result<Address
         (libc::IPPROTO_IP, libc::IP_TTL) | (libc::IPPROTO_IPV6, libc::IPV6_HOPLIMIT) => {
             time_to_live = data.first_chunk::<4>().map(|b| i32::from_ne_bytes(*b) as u8);
         }
+        // One octet of IPv4, an int of IPv6.
+        (libc::IPPROTO_IP, libc::IP_TOS) => service = data.first().copied(),
+        (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) => {
+            service = data.first_chunk::<4>().map(|b| i32::from_ne_bytes(*b) as u8);
+        }
         (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) => stamp = first_stamp(data),
         _ => {}
     })?;
-    Ok(Addressed { length, from: address_of(&name), to, stamp, time_to_live })
+    Ok(Addressed { length, from: address_of(&name), to, stamp, time_to_live, service })
 }
 
 /// Sends one datagram to `to`, from this address of ours alone: a host with several would answer from the one that its
-/// routes prefer. An address that nothing is sent from, a group's or that of all hosts of a link, is refused.
-pub fn send_from(socket: BorrowedFd<'_>, message: &[u8], to: SocketAddr, from: IpAddr) -> Result<usize, Errno> {
+/// routes prefer. An address that nothing is sent from, a group's or that of all hosts of a link, is refused. `service` is the
+/// octet of its type of service, where it is not to be the socket's.
+pub fn send_from(
+    socket: BorrowedFd<'_>,
+    message: &[u8],
+    to: SocketAddr,
+    from: IpAddr,
+    service: Option<u8>,
+) -> Result<usize, Errno> {
     let name = SockAddr::from(to);
     let mut control = Control::default();
     let mut part = libc::iovec { iov_base: message.as_ptr().cast_mut().cast::<c_void>(), iov_len: message.len() };
     let (level, kind, length) = match from {
         IpAddr::V4(_) => (libc::IPPROTO_IP, libc::IP_PKTINFO, size_of::<libc::in_pktinfo>()),
         IpAddr::V6(_) => (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO, size_of::<libc::in6_pktinfo>()),
+    };
+    // A socket of IPv6 that sends to IPv4 takes the options of that.
+    let (service_level, service_kind) = match from.to_canonical() {
+        IpAddr::V4(_) => (libc::IPPROTO_IP, libc::IP_TOS),
+        IpAddr::V6(_) => (libc::IPPROTO_IPV6, libc::IPV6_TCLASS),
     };
     // SAFETY: all-zero is a valid msghdr (null pointers, zero lengths).
     let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
@@ -137,12 +156,14 @@ pub fn send_from(socket: BorrowedFd<'_>, message: &[u8], to: SocketAddr, from: I
     header.msg_iov = &raw mut part;
     header.msg_iovlen = 1;
     header.msg_control = (&raw mut control).cast();
+    let (int, more) = (size_of::<c_int>() as u32, service.is_some());
     // SAFETY: CMSG_SPACE and CMSG_LEN only compute.
-    header.msg_controllen = unsafe { libc::CMSG_SPACE(length as u32) } as usize;
-    // SAFETY: the control buffer is aligned, zeroed and longer than CMSG_SPACE of either structure, so the first header and
-    // its data lie within it; struct in_pktinfo has the local address in its octets 4 to 7, struct in6_pktinfo in its first
-    // 16, both an interface of 0, which leaves the choice to the routes. sendmsg reads what the header describes, all of
-    // which outlives the call.
+    header.msg_controllen =
+        unsafe { libc::CMSG_SPACE(length as u32) + if more { libc::CMSG_SPACE(int) } else { 0 } } as usize;
+    // SAFETY: the control buffer is aligned, zeroed and longer than CMSG_SPACE of either structure and an int together, so the
+    // headers and their data lie within it; struct in_pktinfo has the local address in its octets 4 to 7, struct in6_pktinfo in
+    // its first 16, both an interface of 0, which leaves the choice to the routes. sendmsg reads what the header describes, all
+    // of which outlives the call.
     let sent = unsafe {
         let first = libc::CMSG_FIRSTHDR(&raw const header);
         (*first).cmsg_level = level;
@@ -152,6 +173,13 @@ pub fn send_from(socket: BorrowedFd<'_>, message: &[u8], to: SocketAddr, from: I
         match from {
             IpAddr::V4(address) => data.add(4).cast::<[u8; 4]>().write_unaligned(address.octets()),
             IpAddr::V6(address) => data.cast::<[u8; 16]>().write_unaligned(address.octets()),
+        }
+        if let Some(octet) = service {
+            let next = libc::CMSG_NXTHDR(&raw const header, first);
+            (*next).cmsg_level = service_level;
+            (*next).cmsg_type = service_kind;
+            (*next).cmsg_len = libc::CMSG_LEN(int) as usize;
+            libc::CMSG_DATA(next).cast::<c_int>().write_unaligned(c_int::from(octet));
         }
         libc::sendmsg(socket.as_raw_fd(), &raw const header, libc::MSG_NOSIGNAL)
     };

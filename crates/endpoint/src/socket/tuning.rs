@@ -5,6 +5,7 @@ use std::os::fd::AsFd;
 
 use socket2::Socket;
 
+use super::multicast::{self, Outgoing};
 use super::{option, set};
 use crate::error::EndpointError;
 
@@ -26,6 +27,12 @@ pub struct Tuning {
     pub priority: Option<u32>,
     /// Bytes a second at which the kernel paces this socket (`SO_MAX_PACING_RATE`).
     pub pacing_bytes_per_s: Option<u64>,
+    /// Bytes that TCP takes before it has sent those of before (`TCP_NOTSENT_LOWAT`): a write waits.
+    pub unsent_bytes: Option<u32>,
+    /// Routers that datagrams pass at the most, and one more; of a group the kernel's own number is 1.
+    pub hops: Option<u8>,
+    /// True where data are acknowledged at once (`TCP_QUICKACK`). The kernel may leave that again by itself.
+    pub quick_acks: bool,
 }
 
 impl Tuning {
@@ -54,6 +61,24 @@ impl Tuning {
         if let Some(rate) = self.pacing_bytes_per_s {
             set(peer, "pacing rate", || option::set_max_pacing_rate(socket, rate))?;
         }
+        if let Some(bytes) = self.unsent_bytes {
+            let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
+            let (level, option) = (libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT);
+            set(peer, "TCP_NOTSENT_LOWAT", || option::set_int(socket.as_fd(), level, option, bytes))?;
+        }
+        if let Some(hops) = self.hops {
+            let outgoing = Outgoing { interface: None, ttl: hops, loopback: true };
+            set(peer, "time to live", || {
+                if multicast::is_group(peer) {
+                    multicast::send_by(socket, peer.is_ipv6(), &outgoing)
+                } else {
+                    option::set_time_to_live(socket.as_fd(), peer.is_ipv6(), hops)
+                }
+            })?;
+        }
+        if self.quick_acks {
+            flag("TCP_QUICKACK", libc::IPPROTO_TCP, libc::TCP_QUICKACK)?;
+        }
         Ok(())
     }
 }
@@ -81,6 +106,9 @@ mod tests {
             whole_packets: true,
             priority: Some(5),
             pacing_bytes_per_s: Some(1_000_000),
+            unsent_bytes: Some(16_384),
+            hops: Some(7),
+            quick_acks: true,
         };
         tuning.apply(&socket, peer).unwrap();
         assert_eq!(read(&socket, libc::IPPROTO_TCP, libc::TCP_CORK), 1);
@@ -89,6 +117,17 @@ mod tests {
         assert_eq!(read(&socket, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER), libc::IP_PMTUDISC_DO);
         assert_eq!(read(&socket, libc::SOL_SOCKET, libc::SO_PRIORITY), 5);
         assert_eq!(read(&socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE), 1_000_000);
+        assert_eq!(read(&socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT), 16_384);
+        assert_eq!(read(&socket, libc::IPPROTO_TCP, libc::TCP_QUICKACK), 1);
+        assert_eq!(read(&socket, libc::IPPROTO_IP, libc::IP_TTL), 7);
+    }
+
+    #[test]
+    fn what_goes_to_a_group_passes_as_many_routers() {
+        let socket = Socket::new(Domain::IPV4, Type::DGRAM, None).unwrap();
+        let tuning = Tuning { hops: Some(3), ..Tuning::default() };
+        tuning.apply(&socket, "239.1.1.1:9".parse().unwrap()).unwrap();
+        assert_eq!(socket.multicast_ttl_v4().unwrap(), 3);
     }
 
     #[test]

@@ -213,7 +213,7 @@ impl Opening<'_> {
         let waited = Nanos(GREETING.0 * u64::from(GREETINGS));
         Err(EndpointError::new(Step::FirstExchange, self.peer, Cause::Silence(waited))
             .on(Side::Path)
-            .with_hint(Hint::UdpBlocked))
+            .with_hint(Hint::unanswered_flow(greeting.flow)))
     }
 }
 

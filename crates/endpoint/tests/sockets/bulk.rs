@@ -6,7 +6,7 @@ use std::thread;
 
 use endpoint::engine::Ended;
 use endpoint::engine::stream::{self, Plan, Streamed};
-use endpoint::link::bulk::{FileSender, Receiver, Sender, file_of};
+use endpoint::link::bulk::{FileSender, Receiver, Sender, any_file, make_spare, new_file};
 use endpoint::link::ring::{Ring, Shape};
 use endpoint::socket;
 use endpoint::stop::Stop;
@@ -18,7 +18,7 @@ use socket2::Socket;
 use test_case::test_case;
 
 /// Two ends of a TCP connection, ready for the engine.
-fn connection() -> (Socket, Socket) {
+pub fn connection() -> (Socket, Socket) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let far = listener.accept().unwrap().0;
@@ -26,7 +26,7 @@ fn connection() -> (Socket, Socket) {
 }
 
 /// Two connected UDP sockets.
-fn datagrams() -> (Socket, Socket) {
+pub fn datagrams() -> (Socket, Socket) {
     let (near, far) = (UdpSocket::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
     near.connect(far.local_addr().unwrap()).unwrap();
     far.connect(near.local_addr().unwrap()).unwrap();
@@ -80,7 +80,7 @@ fn datagrams_are_received_until_one_is_empty() {
 #[test]
 fn a_file_arrives_as_it_is_and_from_its_start_again() {
     let (near, far) = connection();
-    let file = file_of(b"0123456789", 25).unwrap();
+    let file = new_file(b"0123456789", 25).unwrap();
     let stop = Stop::default();
     let plan = Plan { bytes: Some(60), ..Plan::unbounded(&stop) };
     let sent = stream::run(FileSender::new(near, file, 10).unwrap(), &plan, None);
@@ -94,7 +94,7 @@ fn a_file_arrives_as_it_is_and_from_its_start_again() {
 #[test]
 fn a_file_without_content_is_refused() {
     let (near, _far) = connection();
-    assert!(FileSender::new(near, file_of(b"x", 0).unwrap(), 10).is_err());
+    assert!(FileSender::new(near, new_file(b"x", 0).unwrap(), 10).is_err());
 }
 
 #[test]
@@ -139,4 +139,12 @@ fn a_receiver_is_heard_to_stop_while_nothing_comes() {
     asks.request();
     let received = receiving.join().unwrap();
     assert_eq!((received.ended, received.metered.carried.bytes), (Ended::Stopped, Bytes(5)));
+}
+
+#[test]
+fn who_may_make_no_file_has_the_spare_one() {
+    make_spare();
+    make_spare();
+    assert_eq!(new_file(b"ab", 5).unwrap().metadata().unwrap().len(), 5);
+    assert_eq!(any_file(b"ab", 5).unwrap().metadata().unwrap().len(), 5, "where one can be made it is");
 }

@@ -1,7 +1,6 @@
 //! Ways of a stream beyond plain calls, over real sockets on loopback: numbered datagrams, alone and cut by the kernel, sending
 //! in place, and receiving without reading. What left is known, so what came is too.
 
-use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::thread;
 
 use endpoint::clock::Monotonic;
@@ -12,14 +11,14 @@ use endpoint::link::bulk::numbered::{NumberedReceiver, NumberedSender};
 use endpoint::link::bulk::zero_copy::ZeroCopySender;
 use endpoint::link::bulk::{Receiver, Sender};
 use endpoint::link::ring::{Ring, Shape};
-use endpoint::socket;
 use endpoint::stop::Stop;
 use measure::method::Waiting;
 use measure::unit::{Bytes, Nanos};
 use protocol::bulk::{Bulk, Call, Mark, Numbering, StampClock};
-use socket2::Socket;
 use test_case::test_case;
 use testbed::wait;
+
+use crate::bulk::{connection, datagrams};
 
 /// A number and an instant, 8 octets each; the highest bit of the number says that it is the last.
 #[derive(Clone, Copy, Debug)]
@@ -72,25 +71,6 @@ impl Numbering for Plain {
         let (number, sent) = (word(0)?, Nanos(word(8)?));
         Some(if number & LAST == 0 { Mark::Data { number, sent } } else { Mark::Last { count: number & !LAST, sent } })
     }
-}
-
-fn connection() -> (Socket, Socket) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    let far = listener.accept().unwrap().0;
-    (glancing(near.into()), glancing(far.into()))
-}
-
-fn datagrams() -> (Socket, Socket) {
-    let (near, far) = (UdpSocket::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
-    near.connect(far.local_addr().unwrap()).unwrap();
-    far.connect(near.local_addr().unwrap()).unwrap();
-    (glancing(near.into()), glancing(far.into()))
-}
-
-fn glancing(socket: Socket) -> Socket {
-    socket::set_glance(&socket).unwrap();
-    socket
 }
 
 fn ring(size: usize) -> Ring {

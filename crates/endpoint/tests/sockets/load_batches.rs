@@ -2,11 +2,10 @@
 //! knows how it left.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::thread;
 
 use endpoint::control::Credential;
+use endpoint::reflector::Settings;
 use endpoint::reflector::permit::{Permit, Permits};
-use endpoint::reflector::{self, Settings};
 use endpoint::rtt::{self, Ending, Finding, Protocol, Target, Task};
 use endpoint::stop::Stop;
 use measure::event::INTERVAL;
@@ -17,7 +16,8 @@ use protocol::native::key::Key;
 use protocol::native::limits::Limits;
 use test_case::test_case;
 
-const PROGRAM: &str = "sonde test";
+use crate::served::{PROGRAM, with_reflector, with_settings};
+
 /// Messages of a run.
 const COUNT: u64 = 20_000;
 
@@ -55,31 +55,6 @@ fn by_key(asked: &Asked, address: SocketAddr, key: Option<Credential>) -> Findin
     rtt::run(&task, &Stop::default(), &mut |_| {}).expect("measured")
 }
 
-/// Asks for a stop when it goes, be it by a failed assertion.
-struct Ends<'a>(&'a Stop);
-
-impl Drop for Ends<'_> {
-    fn drop(&mut self) {
-        self.0.request();
-    }
-}
-
-fn with_reflector(listen: IpAddr, body: impl FnOnce(SocketAddr)) {
-    with_settings(Settings::at(SocketAddr::new(listen, 0), PROGRAM), body);
-}
-
-fn with_settings(settings: Settings, body: impl FnOnce(SocketAddr)) {
-    let reflector = reflector::bind(settings).expect("bound");
-    let address = reflector.addresses()[0];
-    let stop = Stop::default();
-    thread::scope(|scope| {
-        let stop = &stop;
-        scope.spawn(move || reflector.run(stop).expect("served"));
-        let _ends = Ends(stop);
-        body(address);
-    });
-}
-
 const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const V6: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);
 
@@ -98,7 +73,7 @@ fn what_left_is_what_came_and_what_was_dropped(listen: IpAddr, batch: Option<Bat
 fn so_it_is_where_each_is_authenticated(batch: Option<Batch>) {
     let key = Key([7; 32]);
     let permits = Permits::keyed(vec![(key.clone(), Permit::within(Limits::default()))]);
-    with_settings(Settings { permits, ..Settings::loopback(PROGRAM) }, |address| {
+    with_settings(Settings { permits, ..Settings::loopback(PROGRAM) }, |address, _| {
         let finding = by_key(&load(batch), address, Some(key.into()));
         assert_eq!(finding.peer.authenticated, Some(true));
         assert_told(&finding, batch);

@@ -4,8 +4,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::thread;
 
 use endpoint::control::Credential;
+use endpoint::reflector::Settings;
 use endpoint::reflector::permit::{Permit, Permits};
-use endpoint::reflector::{self, Settings};
 use endpoint::rtt::{self, Ending, Finding, Protocol, Target, Task};
 use endpoint::stop::Stop;
 use measure::event::INTERVAL;
@@ -15,7 +15,7 @@ use protocol::native::limits::Limits;
 use test_case::test_case;
 use testbed::port;
 
-const PROGRAM: &str = "sonde test";
+use crate::served::{PROGRAM, with_reflector, with_settings};
 
 fn asked(carrier: Carrier, count: u64) -> Asked {
     Asked {
@@ -45,33 +45,6 @@ fn task(asked: &Asked, target: Option<SocketAddr>) -> Task {
 
 fn measured(asked: &Asked, target: Option<SocketAddr>) -> Finding {
     rtt::run(&task(asked, target), &Stop::default(), &mut |_| {}).expect("measured")
-}
-
-/// Asks for a stop when it goes, be it by a failed assertion.
-struct Ends<'a>(&'a Stop);
-
-impl Drop for Ends<'_> {
-    fn drop(&mut self) {
-        self.0.request();
-    }
-}
-
-/// Runs `body` with a reflector that listens at `listen`.
-fn with_reflector(listen: IpAddr, body: impl FnOnce(SocketAddr)) {
-    with_settings(Settings::at(SocketAddr::new(listen, 0), PROGRAM), body);
-}
-
-/// The same with a reflector of any settings.
-fn with_settings(settings: Settings, body: impl FnOnce(SocketAddr)) {
-    let reflector = reflector::bind(settings).expect("bound");
-    let address = reflector.addresses()[0];
-    let stop = Stop::default();
-    thread::scope(|scope| {
-        let stop = &stop;
-        scope.spawn(move || reflector.run(stop).expect("served"));
-        let _ends = Ends(stop);
-        body(address);
-    });
 }
 
 fn all_answered(finding: &Finding, count: u64) {
@@ -105,7 +78,7 @@ fn with_a_key_every_request_is_answered_and_the_record_knows_whether_datagrams_h
 ) {
     let key = protocol::native::key::Key([7; 32]);
     let permits = Permits::keyed(vec![(key.clone(), Permit::within(Limits::default()))]);
-    with_settings(Settings { permits, ..Settings::loopback(PROGRAM) }, |address| {
+    with_settings(Settings { permits, ..Settings::loopback(PROGRAM) }, |address, _| {
         for (window, request) in [(1, 64), (4, 64), (1, 32), (1, 1_400)] {
             let asked = Asked {
                 window: Some(window),

@@ -15,6 +15,7 @@ mod netserver;
 mod prober;
 mod prober_programs;
 mod reflector;
+mod served;
 mod sockperf_client;
 mod sockperf_server;
 mod stamp;

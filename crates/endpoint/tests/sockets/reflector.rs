@@ -15,22 +15,12 @@ mod threads;
 mod together;
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::thread;
 
-use endpoint::reflector::{self, Settings};
+use endpoint::reflector::Settings;
 use endpoint::stop::Stop;
 use protocol::native::limits::Limits;
 
-const PROGRAM: &str = "sonde test";
-
-/// Asks for a stop when it goes, be it by a failed assertion.
-struct Ends<'a>(&'a Stop);
-
-impl Drop for Ends<'_> {
-    fn drop(&mut self) {
-        self.0.request();
-    }
-}
+use crate::served::{PROGRAM, with_settings};
 
 fn settings() -> Settings {
     Settings::at(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), PROGRAM)
@@ -39,19 +29,6 @@ fn settings() -> Settings {
 /// Runs `body` with a reflector of these limits and the flag that stops it.
 fn with_limits(limits: Limits, body: impl FnOnce(SocketAddr, &Stop)) {
     with_settings(Settings { limits, ..settings() }, body);
-}
-
-/// The same with a reflector of any settings.
-fn with_settings(settings: Settings, body: impl FnOnce(SocketAddr, &Stop)) {
-    let reflector = reflector::bind(settings).expect("bound");
-    let address = reflector.addresses()[0];
-    let stop = Stop::default();
-    thread::scope(|scope| {
-        let stop = &stop;
-        scope.spawn(move || reflector.run(stop).expect("served"));
-        let _ends = Ends(stop);
-        body(address, stop);
-    });
 }
 
 fn with_reflector(body: impl FnOnce(SocketAddr)) {

@@ -2,7 +2,9 @@
 
 mod bad;
 mod clocks;
+mod controlled;
 mod losses;
+mod parts;
 mod relay;
 
 use std::net::SocketAddr;
@@ -15,6 +17,8 @@ use measure::event::INTERVAL;
 use measure::method::{Asked, Carrier, Far, Schedule, Stop as StopAt};
 use measure::unit::{Bytes, Nanos};
 use protocol::stamp::key::Key;
+
+use crate::served::Ends;
 
 /// So many packets, one each millisecond whatever the answers do, from the first on recorded. What is lost is waited for
 /// so long that nothing else is.
@@ -45,7 +49,7 @@ fn task(asked: &Asked, address: SocketAddr, key: Option<Key>) -> Task {
         trace: None,
         method: asked.resolve_towards(Far::Foreign).expect("a sensible method"),
         target: Some(Target { host: address.ip().to_string(), address }),
-        protocol: Protocol::Stamp { key, clocks_agree: None },
+        protocol: Protocol::Stamp { key, clocks_agree: None, parts: Vec::new() },
         key: None,
         one_will_do: false,
         samples: false,
@@ -57,15 +61,6 @@ fn task(asked: &Asked, address: SocketAddr, key: Option<Key>) -> Task {
 
 fn measured(asked: &Asked, address: SocketAddr, key: Option<Key>) -> Finding {
     rtt::run(&task(asked, address, key), &Stop::default(), &mut |_| {}).expect("measured")
-}
-
-/// Asks for a stop when it goes, be it by a failed assertion.
-struct Ends<'a>(&'a Stop);
-
-impl Drop for Ends<'_> {
-    fn drop(&mut self) {
-        self.0.request();
-    }
 }
 
 /// Runs `body` with a session-reflector at `listen`, with these settings.

@@ -10,45 +10,17 @@ mod path;
 mod tcp;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::thread;
 
-use endpoint::reflector::{self, Settings};
 use endpoint::rtt::Target;
 use endpoint::stop::Stop;
 use endpoint::throughput::{self, Finding, Task};
 use measure::method::{Asked, Carrier, Direction, Pattern, Schedule};
 use measure::unit::{Bytes, Nanos, Rate};
 
-const PROGRAM: &str = "sonde test";
+use crate::served::PROGRAM;
+
 const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const V6: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);
-
-/// Asks for a stop when it goes, be it by a failed assertion.
-struct Ends<'a>(&'a Stop);
-
-impl Drop for Ends<'_> {
-    fn drop(&mut self) {
-        self.0.request();
-    }
-}
-
-/// Runs `body` beside a reflector of these settings, with the flag that stops it.
-fn with_settings<T>(settings: Settings, body: impl FnOnce(SocketAddr, &Stop) -> T) -> T {
-    let reflector = reflector::bind(settings).expect("bound");
-    let address = reflector.addresses()[0];
-    let stop = Stop::default();
-    thread::scope(|scope| {
-        let stop = &stop;
-        scope.spawn(move || reflector.run(stop).expect("served"));
-        let _ends = Ends(stop);
-        body(address, stop)
-    })
-}
-
-/// Runs `body` beside a usual reflector at `ip`.
-fn with_reflector<T>(ip: IpAddr, body: impl FnOnce(SocketAddr) -> T) -> T {
-    with_settings(Settings::at(SocketAddr::new(ip, 0), PROGRAM), |address, _| body(address))
-}
 
 /// Streams of calls of so many bytes, which end when they have carried `bytes` all together.
 fn asked(carrier: Carrier, direction: Direction, streams: u32, call: u64, bytes: u64) -> Asked {

@@ -346,6 +346,15 @@ fn an_end_that_can_send_no_more_is_told_to_be_dark_to_the_end(asked: &Asked) {
     }
 }
 
+#[test_case(&Asked { window: Some(1), ..count(200) }; "one after the other")]
+#[test_case(&Asked { window: Some(1), ..every(MS, count(200)) }; "on a schedule")]
+#[test_case(&every(MS, count(200)); "whatever the replies do")]
+fn each_other_refused_is_no_dark_time(asked: &Asked) {
+    let seen = run(asked, Path::seeded(5).delay(Nanos(MS.0 / 4)).refuse((0..100).map(|n| 2 * n + 1)));
+    let recording = &seen.run.recording;
+    assert_eq!((recording.counts.refused, measure::statistics::dark::dark(recording)), (100, None));
+}
+
 #[test]
 fn each_tenth_lost_is_no_dark_time() {
     let seen =

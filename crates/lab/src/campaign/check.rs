@@ -129,7 +129,7 @@ fn datagrams(campaign: &Campaign<'_>, from: &Member, address: &DataAddress, port
 fn echo(seen: &Seen) -> Answer {
     match seen {
         Seen::Answer { .. } => Answer::Open,
-        Seen::Reset { .. } => Answer::Closed,
+        Seen::Reset { .. } | Seen::AcceptedThenReset { .. } => Answer::Closed,
         Seen::Error { .. } => Answer::Rejected,
         Seen::Silence { .. } => Answer::Silent,
         Seen::NotAsked { .. } => Answer::NotAsked,
@@ -141,7 +141,7 @@ fn answer(verdict: Verdict, seen: &Seen) -> Answer {
         (Verdict::Open, _) => Answer::Open,
         (Verdict::NotAsked, _) => Answer::NotAsked,
         (_, Seen::Error { by: Reporter::Hop, .. }) | (Verdict::Filtered, Seen::Error { .. }) => Answer::Rejected,
-        (Verdict::Refused, _) => Answer::Closed,
+        (Verdict::Refused | Verdict::Reset, _) => Answer::Closed,
         _ => Answer::Silent,
     }
 }

@@ -227,3 +227,10 @@ fn as_listed_is_the_same_each_time() {
         turns.iter().map(|turn| turn.tasks.iter().map(|task| (task.to, task.method)).collect::<Vec<_>>()).collect();
     assert_eq!(to, [vec![], vec![(2, 0), (2, 1)], vec![(2, 0), (2, 1)]]);
 }
+
+#[test]
+fn all_at_once_are_one_round() {
+    let star = list(4, [(0, 1), (2, 0), (3, 0)]);
+    assert_eq!(of(&star, &[0, 0, 0, 0], AtOnce::All), [star.pairs().to_vec()]);
+    assert!(of(&list(4, []), &[0, 1, 2, 3], AtOnce::All).is_empty());
+}

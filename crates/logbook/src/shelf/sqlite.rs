@@ -15,6 +15,7 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use uuid::Uuid;
 
+pub use self::form::is_made_by;
 use crate::record::Record;
 use crate::run::{Cell, PairCheck, RunDocument};
 use crate::shelf::error::{Fault, ShelfError};

@@ -78,6 +78,8 @@ impl Drop for Draft {
 /// A new hidden file beside `target`: in the same folder, for only there can it be renamed in one step.
 fn beside(target: PathBuf) -> io::Result<(File, Option<(PathBuf, PathBuf)>)> {
     let name = target.file_name().ok_or(io::ErrorKind::IsADirectory)?.to_string_lossy();
+    // File systems take names of 255 octets: one that is as long has to have room for what is added.
+    let name = &name[..name.floor_char_boundary(200)];
     let part = target.with_file_name(format!(".{name}.{}.part", std::process::id()));
     let file = OpenOptions::new().write(true).create_new(true).open(&part)?;
     Ok((file, Some((part, target))))

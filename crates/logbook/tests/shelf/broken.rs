@@ -68,6 +68,18 @@ fn a_record_that_unpacks_to_more_than_one_may_have_is_refused() {
     assert!(matches!(&error.fault, Fault::Damaged(what) if what.contains("longer than 64 MiB")), "{error}");
 }
 
+/// A view in the place of a table would be run: this one has no end.
+#[test_case("DROP TABLE checks; CREATE VIEW checks AS WITH RECURSIVE n (seq) AS (SELECT 1 UNION ALL SELECT seq + 1 FROM n) SELECT seq FROM n"; "a view")]
+#[test_case("CREATE TRIGGER more AFTER INSERT ON checks BEGIN DELETE FROM runs; END"; "a trigger")]
+#[test_case("ALTER TABLE checks ADD COLUMN large BLOB AS (zeroblob(900000000))"; "a column that is computed")]
+fn one_that_somebody_else_made_up_is_not_opened(made_up: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("runs.db");
+    filled(&file, 1);
+    Connection::open(&file).unwrap().execute_batch(made_up).unwrap();
+    assert!(matches!(refused(&file).fault, Fault::NotOurs(_)));
+}
+
 #[test]
 fn one_that_is_not_there_is_made_or_missed() {
     let folder = tempfile::tempdir().unwrap();

@@ -31,14 +31,14 @@ fn a_claim_is_printed_as_it_was_typed(text: &str) {
 }
 
 #[test_case("", 0..0, "begins with a figure"; "nothing")]
-#[test_case("p5O(a) > 1ms", 0..3, "`p5O` is no figure"; "a letter for a digit")]
-#[test_case("p50(a) >= p50(b)", 7..9, "`>=` is no relation"; "or equal")]
+#[test_case("p5O(a) > 1ms", 0..3, "`p5O` is not a figure"; "a letter for a digit")]
+#[test_case("p50(a) >= p50(b)", 7..9, "`>=` is not a relation"; "or equal")]
 #[test_case("p50(a", 0..5, "left open"; "an open parenthesis")]
 #[test_case("p50() > 1ms", 0..5, "a figure of nothing"; "no name")]
 #[test_case("p50(a) > ", 9..9, "nothing to set it against"; "no right side")]
-#[test_case("p50(a) > 3", 9..10, "`3` is no bound for p50"; "no unit")]
+#[test_case("p50(a) > 3", 9..10, "`3` is not a bound for p50"; "no unit")]
 #[test_case("p50(a) > 0us", 9..12, "nothing, or everything"; "a bound of nothing")]
-#[test_case("loss(a) < 2ms", 10..13, "`2ms` is no bound for loss"; "a time for a share")]
+#[test_case("loss(a) < 2ms", 10..13, "`2ms` is not a bound for loss"; "a time for a share")]
 #[test_case("p50(a) > 0 × p50(b)", 9..13, "above 0"; "a factor of nothing")]
 #[test_case("p50(a) > 2 × b", 14..15, "no figure behind the factor"; "a name alone")]
 #[test_case("p50(a) > rate(b)", 0..16, "no unit in common"; "two units")]

@@ -143,7 +143,7 @@ impl<'a> Reader<'a> {
         }
         let figure: Figure = word.parse().map_err(|_| ClaimError {
             unknown: Some(word.to_owned()),
-            ..ClaimError::new(from..from + word.len(), format!("`{word}` is no figure"), FIGURES)
+            ..ClaimError::new(from..from + word.len(), format!("`{word}` is not a figure"), FIGURES)
         })?;
         self.at += open + 1;
         let inside = self.rest();
@@ -164,7 +164,7 @@ impl<'a> Reader<'a> {
         let or_equal = ["≥", "≤", ">=", "<=", "=="].into_iter().find(|sign| self.rest().starts_with(sign));
         if let Some(sign) = or_equal {
             let hint = "write > or <, or `within 10 % of`: no measurement tells a limit from what lies just beside it";
-            return Err(self.fault(format!("`{sign}` is no relation of a claim"), hint));
+            return Err(self.fault(format!("`{sign}` is not a relation of a claim"), hint));
         }
         match () {
             () if self.take(">") => Ok(Relation::More),
@@ -223,7 +223,7 @@ fn bound(figure: Figure, said: &str) -> Result<f64, (String, String)> {
         let fine = Some(value).filter(|value| value.is_finite() && *value > 0.0);
         fine.ok_or_else(|| (format!("`{said}` is a bound that nothing, or everything, keeps"), example.to_owned()))
     };
-    let no = |example: &str| (format!("`{said}` is no bound for {figure}"), format!("write it as {example}"));
+    let no = |example: &str| (format!("`{said}` is not a bound for {figure}"), format!("write it as {example}"));
     let (number, unit) = split_number(said);
     let value = || number.parse::<f64>().ok();
     match figure.unit() {

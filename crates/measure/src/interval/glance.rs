@@ -15,6 +15,10 @@ pub struct TcpGlance {
     pub sent_bytes: Option<Bytes>,
     /// Of them, retransmitted.
     pub retransmitted_bytes: Option<Bytes>,
+    /// Segments that the peer acknowledged, a count.
+    pub delivered: Option<u64>,
+    /// Those of them that it says arrived with a congestion mark (ECN CE, RFC 3168), a count.
+    pub delivered_marked: Option<u64>,
     /// Bytes that the peer acknowledged.
     pub acknowledged_bytes: Option<Bytes>,
     /// Congestion window, in bytes: segments times the size of one.
@@ -59,6 +63,8 @@ impl TcpGlance {
             retransmits: count(self.retransmits, earlier.retransmits),
             sent_bytes: bytes(self.sent_bytes, earlier.sent_bytes),
             retransmitted_bytes: bytes(self.retransmitted_bytes, earlier.retransmitted_bytes),
+            delivered: count(self.delivered, earlier.delivered),
+            delivered_marked: count(self.delivered_marked, earlier.delivered_marked),
             acknowledged_bytes: bytes(self.acknowledged_bytes, earlier.acknowledged_bytes),
             busy_ns: time(self.busy_ns, earlier.busy_ns),
             rwnd_limited_ns: time(self.rwnd_limited_ns, earlier.rwnd_limited_ns),

@@ -9,6 +9,7 @@ use super::judge::{APART_SHARE, CONNECTIONS_APART};
 use super::{Cause, Judgement, Leg, Stands, Subject, losses};
 use crate::comparison::{Design, Runs, Word, compare};
 use crate::outcome::Standing;
+use crate::outcome::periodic::Periodic;
 use crate::unit::Nanos;
 
 /// A look goes on so often at the most, each time for [`step`].
@@ -60,6 +61,11 @@ pub enum Reason {
         /// Estimate of the second half less the first, nanoseconds.
         shift_ns: f64,
     },
+    /// Long times seemed to come back at even distances, too few of them to tell that from chance.
+    Period {
+        /// From one to the next, nanoseconds.
+        period_ns: Nanos,
+    },
     /// A kernel answered later than the program behind it.
     KernelLater {
         /// Which leg, a number from 0.
@@ -68,8 +74,13 @@ pub enum Reason {
 }
 
 /// The reason to go on with more rounds after these; `None` where they do. `is_change_known`: a part of the time at another level was established,
-/// so that halves that differ are no contradiction.
-pub fn reason(legs: &[Leg], judgement: &Judgement, is_change_known: bool) -> Option<Reason> {
+/// so that halves that differ are no contradiction. `supposed`: a period of long times that the rounds do not show surely.
+pub fn reason(
+    legs: &[Leg],
+    judgement: &Judgement,
+    is_change_known: bool,
+    supposed: Option<Periodic>,
+) -> Option<Reason> {
     let reference = judgement.believed?;
     let leg = legs.get(reference.leg as usize)?;
     let by_connection = judgement.findings.iter().any(|finding| finding.cause == Some(Cause::Flow));
@@ -79,6 +90,9 @@ pub fn reason(legs: &[Leg], judgement: &Judgement, is_change_known: bool) -> Opt
     }
     if let Some(place) = losses::undecided(legs) {
         return Some(Reason::LossOfOne { leg: place, lost: legs[place as usize].sums.lost });
+    }
+    if let Some(Periodic { period_ns, .. }) = supposed {
+        return Some(Reason::Period { period_ns });
     }
     // Connections that differ explain both of what is left.
     if by_connection {
@@ -123,7 +137,7 @@ mod tests {
     use crate::method::Carrier;
 
     fn why(legs: &[Leg]) -> Option<Reason> {
-        reason(legs, &judged(legs, &[]), false)
+        reason(legs, &judged(legs, &[]), false, None)
     }
 
     /// Fifty times around `middle`, which no two rounds have alike, rising by `rise` after half of them.
@@ -163,8 +177,15 @@ mod tests {
     fn halves_that_differ_contradict_each_other() {
         let legs = [leg(Carrier::Tcp, &times(180_000, 60_000))];
         assert!(matches!(why(&legs), Some(Reason::Halves { shift_ns }) if (shift_ns - 60e3).abs() < 5e3));
-        assert_eq!(reason(&legs, &judged(&legs, &[]), true), None, "the change is known");
+        assert_eq!(reason(&legs, &judged(&legs, &[]), true, None), None, "the change is known");
         assert_eq!(why(&[leg(Carrier::Tcp, &times(180_000, 10_000))]), None, "too little to be noticed");
+    }
+
+    #[test]
+    fn a_period_that_is_only_supposed_takes_more_rounds() {
+        let (legs, period_ns) = ([leg(Carrier::Tcp, &times(180_000, 0))], Nanos::secs(1));
+        let supposed = Some(Periodic { period_ns, longer_ns: Nanos::millis(60), count: 4 });
+        assert_eq!(reason(&legs, &judged(&legs, &[]), false, supposed), Some(Reason::Period { period_ns }));
     }
 
     #[test]

@@ -17,10 +17,9 @@ use super::{Asked, Believed, Burst, Cause, Finding, Judgement, Leg, Reset, Shift
 use crate::comparison::{Compared, Design, Interval, Runs, Word, compare};
 use crate::method::Carrier;
 use crate::origin;
-use crate::reach::{Service, Transport, Verdict};
-use crate::statistics::groups::{Group, Least, Round, groups};
+use crate::reach::{Seen, Service, Transport, Verdict};
+use crate::statistics::groups::{LEFT_OUT, Least, Round, groups};
 use crate::statistics::paired;
-use crate::statistics::quantile::Ranked;
 use crate::unit::Nanos;
 
 /// A slower path for ICMP is spoken of from so much on: what two kernels do differently with two protocols is less.
@@ -33,6 +32,11 @@ const ADDRESSES_APART: f64 = 20_000.0;
 const WAKE_UP: f64 = 500_000.0;
 /// Connections of a leg differ from so much on: threads, queues and processors differ by less.
 pub(super) const CONNECTIONS_APART: Least = Least { time_ns: 20_000.0, share: 0.1 };
+/// Legs whose connections do not differ of which one is told to have some that do, at the most, a share: a look has several, and goes on twice.
+const OF_FLOWS: f64 = 0.000_5;
+/// An echo, which wakes nobody either, is sooner than the program by this share at least of what a handshake is: its packets are nearly as long as
+/// the program's, and those of a handshake shorter, so that a slow line alone makes it sooner by three sevenths.
+const OF_WAKING: f64 = 0.7;
 /// Connections of a leg from which on their differences tell of the path by themselves.
 const FLOWS: usize = 4;
 /// At most this share of a leg's exchanges may take as long as those of another that is called slower.
@@ -133,17 +137,17 @@ struct Bench<'a> {
 struct Flows {
     /// Their number.
     count: usize,
-    /// The slowest group's times less the quickest one's, where there are several.
+    /// The slowest group's times less the quickest one's, where there may be several: enough to speak against other causes.
     apart: Option<Shift>,
-    /// True where their quick exchanges are apart too, so that the connections differ and not some of their moments.
-    throughout: bool,
+    /// True where there are several beyond doubt.
+    told: bool,
 }
 
 impl Flows {
     fn of(leg: &Leg) -> Self {
         let count = leg.exchanges.iter().map(|timed| timed.flow as usize + 1).max().unwrap_or(0);
         if count < 2 {
-            return Self { count, apart: None, throughout: false };
+            return Self { count, apart: None, told: false };
         }
         // Connections take turns: where one comes again, the next turn has begun.
         let mut turns: Vec<Round> = Vec::new();
@@ -159,21 +163,14 @@ impl Flows {
                 turn[flow] = timed.rtt_ns.map(|rtt| rtt.0 as f64);
             }
         }
-        let found = groups(&turns, CONNECTIONS_APART, turns.len() as u64);
-        // A longer way is longer for the quick exchanges too. What stands still now and then may always meet the same connections, for they
-        // take turns as regularly; but not most of their exchanges.
-        let quartile = |flow: &u32| {
-            let of = leg.exchanges.iter().filter(|timed| timed.flow == *flow);
-            Ranked::exact(of.filter_map(|timed| Some(timed.rtt_ns?.0)).collect()).quantile(0.25).map(|time| time as f64)
+        let typical = |flow: u32| {
+            let of = leg.exchanges.iter().filter(|timed| timed.flow == flow);
+            paired::median(&of.filter_map(|timed| Some(timed.rtt_ns?.0 as f64)).collect::<Vec<_>>())
         };
-        let early = |group: &Group| paired::median(&group.flows.iter().filter_map(quartile).collect::<Vec<_>>());
-        let ends = found.groups.first().zip(found.groups.last());
-        let apart = found.groups.last().and_then(|group| group.shift);
-        let throughout = ends.zip(apart).is_some_and(|((quick, slow), shift)| {
-            early(quick).zip(early(slow)).is_some_and(|(quick, slow)| slow - quick >= shift.value / 2.0)
-        });
+        let groups_at = |left_out| groups(&turns, CONNECTIONS_APART, left_out, turns.len() as u64, typical).groups;
+        let apart = groups_at(LEFT_OUT).pop().and_then(|group| group.shift);
         let apart = apart.map(|shift| Shift { value_ns: shift.value, low_ns: shift.low, high_ns: shift.high });
-        Self { count, apart, throughout }
+        Self { count, told: apart.is_some() && groups_at(OF_FLOWS).len() > 1, apart }
     }
 }
 
@@ -210,7 +207,7 @@ impl<'a> Bench<'a> {
     }
 
     fn of_flows(&self) -> impl Iterator<Item = Finding> {
-        (0_u32..).zip(&self.flows).filter(|(_, flows)| flows.throughout).filter_map(|(leg, flows)| {
+        (0_u32..).zip(&self.flows).filter(|(_, flows)| flows.told).filter_map(|(leg, flows)| {
             let of = Subject::Flows { leg };
             Some(Finding { of, shift: Some(flows.apart?), word: Some(Word::More), cause: Some(Cause::Flow) })
         })
@@ -299,10 +296,31 @@ impl<'a> Bench<'a> {
             let always =
                 [0.25, 0.5, 0.75, 0.9].iter().all(|q| above(program.sums.at(*q), kernel.sums.at(*q), 0.7 * waking));
             let told = !self.has_few_flows() || is_seldom_as_long(kernel, program, waking / 4.0);
-            Some(always && told && waking <= WAKE_UP && (held.leg == handshake || waking >= gap / 2.0))
+            Some(
+                always
+                    && told
+                    && !self.is_not_of_waking(waking)
+                    && waking <= WAKE_UP
+                    && (held.leg == handshake || waking >= gap / 2.0),
+            )
         };
         let same_way = self.leg(self.believed).carrier == Carrier::Tcp;
         told || (same_way && by_handshake().unwrap_or(false))
+    }
+
+    /// True where others speak against it that a handshake is sooner by `waking` because it wakes nobody: an echo is hardly sooner, as over a slow line
+    /// or where requests of all protocols wait; or the same program is sooner by half of it over UDP, though it is woken there.
+    fn is_not_of_waking(&self, waking: f64) -> bool {
+        let program = self.leg(self.believed);
+        let sooner = |is: &dyn Fn(&Leg) -> bool| {
+            let of = self.held.iter().find(|held| held.against == self.believed && is(self.leg(held.leg)))?;
+            Some((of.compared.word, -of.compared.difference?.value))
+        };
+        let echo = sooner(&|leg| leg.carrier == Carrier::Icmp && leg.address == program.address);
+        let datagrams =
+            sooner(&|leg| leg.carrier == Carrier::Udp && (leg.address, leg.who) == (program.address, program.who));
+        echo.is_some_and(|(word, by)| word != Word::More && by < OF_WAKING * waking)
+            || datagrams.is_some_and(|(word, by)| word == Word::Less && by >= waking / 2.0)
     }
 
     /// True where handshakes, also slow ones, take less than half of the shortest echo and of the shortest reply of the program, and so much less
@@ -440,6 +458,8 @@ fn filtered(evidence: &Evidence<'_>, place: u32, asked: &Asked) -> Option<Findin
     }
     let tcp = || asked.ports.iter().filter(|port| port.transport == Transport::Tcp);
     let of = |verdict| tcp().filter(|port| port.verdict == verdict).count();
-    let walled = of(Verdict::Filtered) >= SILENT_PORTS && of(Verdict::Filtered) == tcp().count();
+    // An echo that was asked along with the ports, and got no answer either: then nothing did, and what answers later shows nothing of the ports.
+    let echoed = !matches!(asked.echo, Seen::Silence { .. });
+    let walled = echoed && of(Verdict::Filtered) >= SILENT_PORTS && of(Verdict::Filtered) == tcp().count();
     if walled && answers(&echo) { found(Subject::Tcp { address: place }) } else { None }
 }

@@ -12,14 +12,13 @@ const CHANCE: f64 = 0.000_5;
 /// The probability with which chance deals out all losses of a look to `leg` alone, times the number of legs; `None` where it lost
 /// nothing, or not alone. A request over TCP says nothing of losses: its kernel sends again.
 fn chance(legs: &[Leg], leg: &Leg) -> Option<f64> {
-    let shows = |leg: &Leg| matches!(leg.carrier, Carrier::Icmp | Carrier::Udp | Carrier::TcpConnect) && leg.answers();
-    let others: Vec<&Leg> = legs
-        .iter()
-        .filter(|other| !std::ptr::eq(*other, leg) && other.address == leg.address && shows(other))
-        .collect();
-    let due: u64 = others.iter().map(|other| other.sums.due).sum();
+    let loses = |leg: &Leg| matches!(leg.carrier, Carrier::Icmp | Carrier::Udp | Carrier::TcpConnect);
+    let is_other = |other: &&Leg| !std::ptr::eq(*other, leg) && other.address == leg.address && loses(other);
+    let others: Vec<&Leg> = legs.iter().filter(is_other).collect();
+    // One that got no answer at all says nothing of chance, and lost requests too.
+    let due: u64 = others.iter().filter(|other| other.answers()).map(|other| other.sums.due).sum();
     let (lost, asked) = (leg.sums.lost, leg.sums.due);
-    let alone = shows(leg) && lost > 0 && due > 0 && others.iter().all(|other| other.sums.lost == 0);
+    let alone = loses(leg) && leg.answers() && lost > 0 && due > 0 && others.iter().all(|other| other.sums.lost == 0);
     let chance = (ln_binomial(asked, lost.min(asked)) - ln_binomial(asked + due, lost.min(asked))).exp();
     alone.then_some(chance * legs.len() as f64)
 }

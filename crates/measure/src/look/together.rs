@@ -16,10 +16,28 @@ use crate::unit::Instant;
 /// Changes of two legs that are so near each other, as a part of the time, are one.
 const ALIKE: u64 = 10;
 
-/// The time in which no leg got a reply, of those that get any; `None` where chance explains it.
+/// Where nobody asks for so many times the mean distance of two requests, there is a pause between two parts: for a connection that does not
+/// come, as long as its patience.
+const PAUSE: u64 = 10;
+
+/// The time in which no leg got a reply, of those that get any; `None` where chance explains it, or where most of them were not asked then. A look
+/// that fell silent during a pause, and to the end, is told by the time in which it asked.
 pub fn dark(courses: &[Course]) -> Option<Dark> {
-    let answering = courses.iter().filter(|course| course.median().is_some());
-    let mut asked: Vec<&Exchanged> = answering.flat_map(Course::rounds).collect();
+    let answering: Vec<&Course> = courses.iter().filter(|course| course.median().is_some()).collect();
+    let asked: Vec<Exchanged> = answering.iter().flat_map(|course| course.rounds()).copied().collect();
+    let began = asked.iter().map(|asked| asked.sent).min()?;
+    // One that waits for its connections while the others are at their end asks alone for a while.
+    let is_of_most = |found: &Dark| {
+        let [from, to] = [found.longest_from_ns, found.longest_to_ns].map(|since| began.after(since));
+        let in_it = |asked: &Exchanged| asked.fate != Fate::Answered && from <= asked.sent && asked.sent <= to;
+        let missing = answering.iter().filter(|course| course.rounds().any(in_it)).count();
+        found.to_the_end || 2 * missing >= answering.len()
+    };
+    let silence = || dark_of(without_pauses(asked.clone())).filter(|silence| silence.to_the_end);
+    dark_of(asked.clone()).filter(is_of_most).or_else(silence)
+}
+
+fn dark_of(mut asked: Vec<Exchanged>) -> Option<Dark> {
     asked.sort_unstable_by_key(|asked| asked.received().unwrap_or(asked.sent));
     let began = asked.iter().map(|asked| asked.sent).min()?;
     let end = asked.iter().map(|asked| asked.received().unwrap_or(asked.sent)).max()?;
@@ -35,6 +53,23 @@ pub fn dark(courses: &[Course]) -> Option<Dark> {
         recorder.unanswered(asked.fate, asked.sent);
     }
     dark::dark(&recorder.finish(end))
+}
+
+/// Requests as if they had left without the pauses in which nobody asked.
+fn without_pauses(mut asked: Vec<Exchanged>) -> Vec<Exchanged> {
+    asked.sort_unstable_by_key(|asked| asked.sent);
+    let length = asked.last().zip(asked.first()).and_then(|(last, first)| last.sent.since(first.sent));
+    let mean = length.map_or(0, |length| length.0 / asked.len() as u64);
+    let (mut left_out, mut before) = (0, asked.first().map_or(0, |asked| asked.sent.0));
+    for asked in &mut asked {
+        let gap = asked.sent.0 - before;
+        before = asked.sent.0;
+        if gap > PAUSE * mean {
+            left_out += gap - mean;
+        }
+        asked.sent = Instant(before - left_out);
+    }
+    asked
 }
 
 /// The time in which each leg got no reply while others did; absent where nobody did.
@@ -73,8 +108,21 @@ pub fn change(courses: &[Course], believed: usize) -> Option<Change> {
     (2 * others.iter().filter(agrees).count() >= others.len()).then_some(found)
 }
 
-/// The period of the long times of all legs. A connection is long by its own times: one that is always slow goes another way.
+/// The period of the long times of all legs.
 pub fn periodic(courses: &[Course]) -> Option<Periodic> {
+    let (taken, step_ns) = taken(courses)?;
+    periodic::periodic(&taken, step_ns)
+}
+
+/// The period that they seem to have, where so few rounds do not show it.
+pub fn supposed_period(courses: &[Course]) -> Option<Periodic> {
+    let (taken, step_ns) = taken(courses)?;
+    periodic::supposed(&taken, step_ns)
+}
+
+/// The exchanges of all connections that have long ones, and by how much one follows the other on average, nanoseconds. A connection is long by its
+/// own times: one that is always slow goes another way.
+fn taken(courses: &[Course]) -> Option<(Vec<Taken>, f64)> {
     let mut taken: Vec<Taken> = Vec::new();
     let mut lane = 0;
     for course in courses {
@@ -99,7 +147,8 @@ pub fn periodic(courses: &[Course]) -> Option<Periodic> {
         }
     }
     let (first, last) = (taken.iter().map(|taken| taken.from).min()?, taken.iter().map(|taken| taken.from).max()?);
-    periodic::periodic(&taken, (last - first) as f64 / taken.len() as f64)
+    let step_ns = (last - first) as f64 / taken.len() as f64;
+    Some((taken, step_ns))
 }
 
 #[cfg(test)]
@@ -158,8 +207,22 @@ mod tests {
         assert!(found(10) >= 38, "{} of 40", found(10));
     }
 
+    /// Five stops do not always show a period; then they are worth more rounds.
+    #[test]
+    fn what_five_seconds_do_not_show_of_stops_is_supposed() {
+        let seen = (0..40).filter(|seed| {
+            let rng = &mut Rng::with_seed(*seed);
+            let start = rng.u64(0..SECOND);
+            let courses = look(rng, 5, stopped(start));
+            periodic(&courses).or_else(|| supposed_period(&courses)).is_some()
+        });
+        let seen = seen.count();
+        assert!(seen >= 33, "{seen} of 40");
+    }
+
     #[test]
     fn what_comes_by_chance_has_no_period() {
+        let mut supposed = 0;
         let wrong = (0..2_000).filter(|seed| {
             let rng = &mut Rng::with_seed(*seed);
             let stops: Vec<u64> = (0..3 + seed % 20).map(|_| rng.u64(SECOND..11 * SECOND)).collect();
@@ -172,9 +235,12 @@ mod tests {
                     .max();
                 Some(if kernel { 0 } else { met.unwrap_or(0) })
             };
-            periodic(&look(rng, 10, reply)).is_some()
+            let courses = look(rng, 10, reply);
+            supposed += u32::from(supposed_period(&courses).is_some());
+            periodic(&courses).is_some()
         });
         assert!(wrong.count() <= 1);
+        assert!(supposed <= 200, "{supposed} of 2,000: rounds for nothing");
     }
 
     #[test]
@@ -217,6 +283,61 @@ mod tests {
         assert!((found.share - 0.4).abs() < 0.02 && !found.to_the_end, "{found:?}");
         assert_eq!((found.spells, found.unanswered), (1, 80));
         assert!(dark(&from_to(4, 9)).is_some_and(|found| found.to_the_end));
+    }
+
+    /// Connections that a box lets no more of: one leg goes on for two seconds when the others have come to their end, and loses all.
+    #[test]
+    fn a_leg_that_loses_while_no_other_is_asked_is_not_dark() {
+        let mut courses = look(&mut Rng::with_seed(10), 5, |_, _| Some(0));
+        for round in 0..20 {
+            let at = Some(Instant(6 * SECOND + round * ROUND));
+            let (fate, details) = (Fate::Lost, None);
+            let lost = Exchange { flow: 0, seq: 50 + round, intended: at, sent: at, received: None, fate, details };
+            courses[0].take(&lost, 0);
+        }
+        let again = Some(Instant(8 * SECOND));
+        for (leg, course) in courses.iter_mut().enumerate().skip(1) {
+            let received = Some(Instant(8 * SECOND + 100_000 * leg as u64));
+            let (fate, details) = (Fate::Answered, None);
+            let reply = Exchange { flow: 0, seq: 90, intended: again, sent: again, received, fate, details };
+            course.take(&reply, 0);
+        }
+        assert_eq!(dark(&courses), None);
+    }
+
+    #[test]
+    fn a_look_that_fell_silent_is_dark_to_its_end_though_little_was_asked_later() {
+        let mut courses = look(&mut Rng::with_seed(9), 5, |at, _| (at < 3 * SECOND + SECOND / 2).then_some(0));
+        for round in 0..4 {
+            let at = Some(Instant(36 * SECOND + round * ROUND));
+            let (fate, details) = (Fate::Refused, None);
+            let later = Exchange { flow: 0, seq: 400 + round, intended: at, sent: at, received: None, fate, details };
+            courses[1].take(&later, 0);
+        }
+        assert!(dark(&courses).is_some_and(|found| found.to_the_end));
+    }
+
+    /// Between two parts the connections of the other legs are waited for in vain, so that one leg alone asks in the second.
+    #[test]
+    fn a_look_that_fell_silent_during_a_pause_is_dark_to_its_end() {
+        let mut courses = look(&mut Rng::with_seed(10), 5, |_, _| Some(0));
+        for round in 0..50 {
+            let at = Some(Instant(33 * SECOND + round * ROUND));
+            let (fate, details) = (Fate::Lost, None);
+            let later = Exchange { flow: 0, seq: 400 + round, intended: at, sent: at, received: None, fate, details };
+            courses[0].take(&later, 0);
+        }
+        assert!(dark(&courses).is_some_and(|found| found.to_the_end && found.unanswered == 50));
+        // Half a minute in which nobody asks is none.
+        let mut courses = look(&mut Rng::with_seed(11), 5, |_, _| Some(0));
+        for round in 0..50 {
+            let at = Instant(33 * SECOND + round * ROUND);
+            let (intended, sent, received) = (Some(at), Some(at), Some(at.after(Nanos(100_000))));
+            let seq = 400 + round;
+            courses[0]
+                .take(&Exchange { flow: 0, seq, intended, sent, received, fate: Fate::Answered, details: None }, 0);
+        }
+        assert_eq!(dark(&courses), None);
     }
 
     #[test]

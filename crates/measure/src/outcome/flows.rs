@@ -11,10 +11,14 @@ pub struct Flows {
     /// Each connection, in the order of `sockets`.
     pub each: Vec<OfFlow>,
     /// Connections whose times are alike, from the quickest to the slowest: one group where no difference was shown. Absent where there
-    /// were too few values to tell, and of connections on several threads.
+    /// were too few values to tell, of connections on several threads, and where many moved.
     pub groups: Option<Vec<FlowGroup>>,
     /// No smaller difference between groups is told, nanoseconds.
     pub least_ns: f64,
+    /// Connections that took another time among the others in the second half of the run than in the first, by their number from 0: they are in no
+    /// group. Where they are an eighth of all or more, there are no groups. Looked for where there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moved: Vec<u32>,
     /// Connections that lose more than the others, by their number from 0; empty where no difference was shown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub losing: Vec<u32>,

@@ -3,8 +3,11 @@
 //! The difference of two clocks is never known better than the path lets it be seen: every delay of one direction is an
 //! estimate, and true within the bound beside it. Variations need no bound: a constant difference cancels in them.
 
+pub mod extension;
+
 use serde::{Deserialize, Serialize};
 
+use self::extension::Extensions;
 use crate::unit::Nanos;
 
 /// Both directions of the path, and the clocks at its ends.
@@ -42,6 +45,9 @@ pub struct OneWay {
     pub lost_either_way: Option<u64>,
     /// What was left of the time to live of our packets at the far side, a number of hops; absent where it did not say.
     pub time_to_live: Option<u8>,
+    /// Answers of the far side to the optional parts of packets (RFC 8972); absent where it was asked by none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extensions: Option<Extensions>,
 }
 
 /// Two clocks that are said to agree: both kept by PTP, or one clock of one host.

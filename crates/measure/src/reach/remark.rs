@@ -1,7 +1,7 @@
 //! Conclusions from several findings of one address, which a reader of a check should not have to draw alone.
 
 use crate::reach::mtu::MtuFinding;
-use crate::reach::{AddressReach, Reporter, Seen, Verdict};
+use crate::reach::{AddressReach, Reporter, Says, Seen, Verdict};
 
 /// Something that follows from several findings of one address. Its words stand where things are told.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +20,11 @@ pub enum Remark {
     },
     /// Nothing answers in the host's name.
     Dark,
+    /// The hop limit of packets to it ran out.
+    GoesRound {
+        /// The hop at which it did.
+        at: String,
+    },
     /// Somebody else refuses ports in the host's place.
     RefusedByAnother {
         /// Who.
@@ -37,7 +42,7 @@ impl Remark {
             let next_hop = route.next_hop.clone().unwrap_or_else(|| address.address.clone());
             remarks.push(Self::NobodyOnTheLink { address: next_hop, interface: route.interface.clone() });
         } else if !lives && address.route.is_some() && asked_anything(address) {
-            remarks.push(Self::Dark);
+            remarks.push(exceeded(address).map_or(Self::Dark, |at| Self::GoesRound { at }));
         }
         if let MtuFinding::Hole { vanishing_bytes, .. } = address.mtu {
             remarks.push(Self::Hole { vanishing_bytes });
@@ -52,6 +57,15 @@ fn asked_anything(address: &AddressReach) -> bool {
     asked(&address.echo) || address.ports.iter().any(|port| asked(&port.seen))
 }
 
+/// The first hop at which the hop limit ran out.
+fn exceeded(address: &AddressReach) -> Option<String> {
+    let seen = std::iter::once(&address.echo).chain(address.ports.iter().map(|port| &port.seen));
+    seen.into_iter().find_map(|seen| match seen {
+        Seen::Error { says: Says::HopLimit, from: Some(from), .. } => Some(from.clone()),
+        _ => None,
+    })
+}
+
 /// The first hop that refuses a port in the host's place.
 fn refuser(address: &AddressReach) -> Option<String> {
     let refused = address.ports.iter().filter(|port| port.verdict == Verdict::Refused);
@@ -64,7 +78,7 @@ fn refuser(address: &AddressReach) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reach::{PortFinding, Route, Says, Transport};
+    use crate::reach::{PortFinding, Route, Transport};
     use crate::unit::Nanos;
 
     const SILENCE: Seen = Seen::Silence { waited_ns: Nanos(1) };
@@ -81,6 +95,7 @@ mod tests {
             echo,
             mtu,
             mtu_by: None,
+            mtu_back_bytes: None,
             ports: vec![port],
         }
     }
@@ -91,6 +106,13 @@ mod tests {
         assert_eq!(Remark::about(&address(SILENCE, "failed", SILENCE)), [nobody]);
         assert_eq!(Remark::about(&address(SILENCE, "reachable", SILENCE)), [Remark::Dark]);
         assert_eq!(Remark::about(&address(Seen::Answer { after_ns: Nanos(1) }, "failed", SILENCE)), []);
+    }
+
+    #[test]
+    fn packets_that_go_round_are_told_from_silence() {
+        let from = Some("10.0.0.1".to_owned());
+        let echo = Seen::Error { says: Says::HopLimit, from, by: Reporter::Hop, after_ns: Nanos(1) };
+        assert_eq!(Remark::about(&address(echo, "reachable", SILENCE)), [Remark::GoesRound { at: "10.0.0.1".into() }]);
     }
 
     #[test]

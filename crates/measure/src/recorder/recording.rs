@@ -56,6 +56,8 @@ pub struct FlowCounts {
     pub scheduled: u64,
     /// Those that were answered in time.
     pub answered: u64,
+    /// Turns in which any left, a count; 0 where connections do not take turns.
+    pub turns: u64,
 }
 
 /// What keeps a message of an open loop that is due from leaving, beside our own slowness.

@@ -120,7 +120,7 @@ impl Condition {
         let gone = seen.lost + seen.refused;
         if !missed.is_empty() && only_gone && gone > 0 && gone <= seen.bunched {
             verdict = Verdict::Bunched;
-            missed.push(format!("{} left in bunches, late by our own side's doing", seen.bunched));
+            missed.push(format!("{} sent in bunches, because this host was late", seen.bunched));
         }
         Judgement { verdict, missed }
     }
@@ -183,9 +183,9 @@ impl Clause {
             }
             (_, Bound::AtLeast { limit }) if seen.achieved >= limit.as_f64() => Held::Yes,
             _ if seen.held => {
-                Held::No(format!("sent {} of what was due: the path took no more", percent(seen.achieved)))
+                Held::No(format!("sent {} of the rate: the path accepted no more", percent(seen.achieved)))
             }
-            _ => Held::No(format!("sent {} of what was due", percent(seen.achieved))),
+            _ => Held::No(format!("sent {} of the rate", percent(seen.achieved))),
         }
     }
 

@@ -156,20 +156,20 @@ pub(super) fn put(octets: &mut Vec<u8>, mut value: u64) {
 
 /// Reads a number.
 pub(super) fn take(rest: &mut &[u8]) -> Result<u64, NoSpan> {
-    let mut value = 0;
-    for shift in (0..u64::BITS).step_by(7) {
-        let (octet, after) = rest.split_first().ok_or(NoSpan { reason: "it ends within a number" })?;
+    let (mut value, mut shift) = (0, 0);
+    while let [octet, after @ ..] = *rest {
         *rest = after;
         let part = u64::from(octet & 0x7f);
-        if part << shift >> shift != part {
-            break;
+        if shift >= u64::BITS || part << shift >> shift != part {
+            return Err(NoSpan { reason: "a number beyond 64 bits" });
         }
         value |= part << shift;
         if octet & 0x80 == 0 {
             return Ok(value);
         }
+        shift += 7;
     }
-    Err(NoSpan { reason: "a number beyond 64 bits" })
+    Err(NoSpan { reason: "it ends within a number" })
 }
 
 #[cfg(test)]

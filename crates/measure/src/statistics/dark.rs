@@ -12,6 +12,7 @@
 //!
 //! - **nothing that was asked in it was answered**: an open loop asks on, and where replies are only read late, as on a busy host, those
 //!   that are lost by chance have others between them. So between the first and the last of them there are to be no fewer than were due.
+//!   Behind a gap that lasts to the end nothing was read, so that there it holds of itself.
 //!
 //! All of them together are told from one hundredth of the run's time on. So the rule follows the timeout, the schedule and the
 //! losses of the run itself; no length is dark by itself.
@@ -62,7 +63,7 @@ pub fn dark(recording: &Recording) -> Option<Dark> {
     };
     let is_dense = |gap: &Gap| {
         let due = all as f64 * spread(gap).0 as f64 / length.0 as f64;
-        recording.kind == LoopKind::Closed || gap.asked.count as f64 >= DENSE * due - SPARED
+        recording.kind == LoopKind::Closed || gap.to == end || gap.asked.count as f64 >= DENSE * due - SPARED
     };
     let is_dark = |gap: &&Gap| is_asked_again(gap) && (is_half(gap) || (is_dense(gap) && is_no_chance(gap)));
     let spells: Vec<&Gap> = gaps.iter().filter(is_dark).collect();

@@ -14,6 +14,8 @@ use crate::unit::Nanos;
 
 /// Of more connections none is told apart.
 pub const MOST: usize = 4_096;
+/// Where one in so many connections moves in mid-run, or more, none is in a group.
+const MANY: usize = 8;
 /// Of more connections no groups are sought.
 const MOST_GROUPED: usize = 512;
 /// Into so many rounds a run is cut at the most.
@@ -38,12 +40,30 @@ pub fn flows(recording: &Recording, seed: u64) -> Option<Flows> {
     counts.sort_by_key(|counts| counts.flow);
     let times = times(recording, counts.len());
     let rounds = rounds(&turns(recording, counts.len()));
+    let each: Vec<OfFlow> = counts.iter().zip(&times).map(|(counts, times)| of_flow(counts, times)).collect();
     let alike = recording.series.len() == 1 && counts.len() <= MOST_GROUPED;
-    let told = (alike && rounds.len() >= FEWEST_ROUNDS).then(|| groups::groups(&rounds, LEAST, seed));
+    let typical = |flow: u32| each.get(flow as usize)?.p50_ns.map(|time| time.0 as f64);
+    let grouped = |rounds: &[Round]| groups::groups(rounds, LEAST, groups::LEFT_OUT, seed, typical);
+    let told = (alike && rounds.len() >= FEWEST_ROUNDS).then(|| grouped(&rounds));
     let least_ns = told.as_ref().map_or(LEAST.time_ns, |told| told.least_ns);
+    let several = told.as_ref().filter(|told| told.groups.len() > 1);
+    let moved = several.map_or_else(Vec::new, |told| groups::moved(&rounds, told.least_ns));
+    let told = told.filter(|_| MANY * moved.len() < counts.len());
+    let told = if moved.is_empty() { told } else { told.map(|_| grouped(&without(rounds, &moved))) };
     let groups = told.map(|told| told.groups.into_iter().map(|group| of_group(group, &counts)).collect());
-    let each = counts.iter().zip(&times).map(|(counts, times)| of_flow(counts, times)).collect();
-    Some(Flows { each, groups, least_ns, losing: losing(&counts, recording.loss_periods.periods, seed) })
+    Some(Flows { each, groups, least_ns, moved, losing: losing(&counts, recording.loss_periods.periods, seed) })
+}
+
+/// The rounds without these connections.
+fn without(mut rounds: Vec<Round>, left_out: &[u32]) -> Vec<Round> {
+    for round in &mut rounds {
+        for flow in left_out {
+            if let Some(time) = round.get_mut(*flow as usize) {
+                *time = None;
+            }
+        }
+    }
+    rounds
 }
 
 /// The kept times of each connection in order, nanoseconds, from the send.
@@ -124,12 +144,15 @@ fn of_group(group: groups::Group, counts: &[FlowCounts]) -> FlowGroup {
 /// makes the counts likeliest. A connection of a losing path that lost none by chance is not among them.
 ///
 /// Losses that follow each other without a reply in between, of which there are `periods`, are one event: it meets whichever connection's turn
-/// it is.
+/// it is. Of connections that take turns a turn ends with its first loss, for the wait for it is longer: one that loses early has sent little. So
+/// turns with a loss are counted among turns, not requests among requests.
 fn losing(counts: &[FlowCounts], periods: u64, seed: u64) -> Vec<u32> {
     let gone: Vec<u64> = counts.iter().map(|counts| counts.scheduled.saturating_sub(counts.answered)).collect();
     let of_period = gone.iter().sum::<u64>() as f64 / periods.max(1) as f64;
-    let lost: Vec<u64> = gone.iter().map(|gone| (*gone as f64 / of_period.max(1.0)).round() as u64).collect();
-    let sent: Vec<u64> = counts.iter().map(|counts| counts.scheduled).collect();
+    let take_turns = counts.iter().any(|counts| counts.turns > 0);
+    let sent: Vec<u64> = counts.iter().map(|of| if take_turns { of.turns } else { of.scheduled }).collect();
+    let lost = gone.iter().map(|gone| (*gone as f64 / of_period.max(1.0)).round() as u64);
+    let lost: Vec<u64> = lost.zip(&sent).map(|(lost, sent)| lost.min(*sent)).collect();
     let (all_lost, all_sent) = (lost.iter().sum::<u64>(), sent.iter().sum::<u64>());
     if all_lost < 3 || all_lost == all_sent {
         return Vec::new();
@@ -265,11 +288,37 @@ mod tests {
         assert!(exact.count() >= 48);
     }
 
+    /// A host that is busy in step with the turns holds the same connections again and again: then one exchange is all of a turn.
+    #[test]
+    fn connections_whose_turns_are_held_take_no_longer_way() {
+        let mut rng = Rng::with_seed(15);
+        let mut recorder = Recorder::new(LoopKind::Closed, 1 << 16);
+        recorder.begin(Instant(0), None);
+        let mut counts: Vec<FlowCounts> = (0..8).map(|flow| FlowCounts { flow, ..FlowCounts::default() }).collect();
+        for turn in 0..36 {
+            for of in &mut counts {
+                recorder.over(of.flow);
+                let held = of.flow % 6 == 0 && turn % 3 < 2;
+                for _ in 0..if held { 1 } else { 12 } {
+                    of.scheduled += 1;
+                    of.answered += 1;
+                    let time = usual(&mut rng) + if held { 4_000_000.0 } else { 0.0 };
+                    recorder.answered(Instant(0), Instant(time as u64));
+                }
+            }
+        }
+        let told = flows(&Recording { flows: counts, ..recorder.finish(Instant(1)) }, 1).expect("several");
+        let groups = told.groups.expect("enough rounds");
+        assert_eq!(groups.len(), 1, "{groups:?}");
+        let time = groups[0].time.expect("answered").value_ns;
+        assert!((20_000.0..24_000.0).contains(&time), "{time}");
+    }
+
     #[test]
     fn losses_in_a_row_are_one_event_that_meets_one_connection() {
         let lost = |in_a_row: u64| {
             let mut counts: Vec<FlowCounts> =
-                (0..8).map(|flow| FlowCounts { flow, scheduled: 1_000, answered: 1_000 }).collect();
+                (0..8).map(|flow| FlowCounts { flow, scheduled: 1_000, answered: 1_000, turns: 0 }).collect();
             counts[3].answered -= 12;
             losing(&counts, 12 / in_a_row, 1)
         };

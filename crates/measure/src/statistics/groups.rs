@@ -6,6 +6,8 @@
 //! least. Where there are rounds enough the cut comes from the first two thirds and its size from the rest, so the size is not one that was
 //! picked for being large. Each part is then looked at in the same way.
 //!
+//! Sizes are medians over the rounds: a host that stands still for some of them moves a mean of pairs far from what most rounds show.
+//!
 //! The cut is that of one-dimensional optimal partition (Fisher 1958); many cuts at once, by an information criterion, would have no error
 //! rate of their own.
 
@@ -14,14 +16,20 @@ mod tests;
 
 use fastrand::Rng;
 
-use super::paired::{Estimate, hodges_lehmann, median};
+use super::paired::{Estimate, median};
+use super::quantile::interval_ranks;
 
 /// Probability that flows which do not differ are cut, all sets together.
-const LEFT_OUT: f64 = 0.01;
-/// Deals of labels that a test takes at the most.
+pub const LEFT_OUT: f64 = 0.01;
+/// Deals of labels that a test takes at the least, and as many as let so few be wider by chance.
 const DEALS: u32 = 1_999;
+const WIDER: f64 = 5.0;
 /// Fewest rounds that can show a difference of a stated size.
 pub const FEWEST_ROUNDS: usize = 6;
+/// A flow has moved where its mean place among the others, from 0 to 1, differs by this much between both halves of the rounds …
+const MOVES: f64 = 0.15;
+/// … and by so many standard deviations of the rank sum.
+const SURELY: f64 = 3.3;
 /// From so many rounds on a third of them is kept for the size of a cut.
 const ROUNDS_TO_CONFIRM: usize = 3 * FEWEST_ROUNDS;
 /// No difference below both of these is told, however sure it is: queues and processors differ anyway.
@@ -46,7 +54,7 @@ pub struct Group {
     pub flows: Vec<u32>,
     /// Median over the rounds of the median time in each, with its 95 % interval, nanoseconds. Absent where nothing was answered.
     pub time: Option<Estimate>,
-    /// Its times less those of the first group, nanoseconds; absent for the first.
+    /// Median over the rounds of its times less those of the first group, nanoseconds; absent for the first.
     pub shift: Option<Estimate>,
 }
 
@@ -59,23 +67,74 @@ pub struct Groups {
     pub least_ns: f64,
 }
 
-/// The groups that `rounds` show and that differ by `least`; `seed` decides how labels are dealt.
-pub fn groups(rounds: &[Round], least: Least, seed: u64) -> Groups {
+/// The groups that `rounds` show and that differ by `least`, where flows that do not differ are cut with a probability of `left_out` at the most;
+/// `seed` decides how labels are dealt.
+///
+/// `typical` is a flow's median over all of its exchanges, nanoseconds, where that is known. It must differ between both parts of a cut by half of its
+/// size: a longer way is longer for most exchanges, and a round in which a host stood still has few of them.
+pub fn groups(
+    rounds: &[Round],
+    least: Least,
+    left_out: f64,
+    seed: u64,
+    typical: impl Fn(u32) -> Option<f64>,
+) -> Groups {
     let flows = rounds.iter().map(Vec::len).max().unwrap_or(0);
     let all: Vec<u32> =
         (0..flows as u32).filter(|flow| rounds.iter().any(|round| at(round, *flow).is_some())).collect();
     let least_ns = median(&medians(rounds, &all)).map_or(least.time_ns, |time| least.time_ns.max(least.share * time));
+    let deals = DEALS.max((WIDER / left_out) as u32 - 1);
+    let middle = |flows: &[u32]| median(&flows.iter().filter_map(|flow| typical(*flow)).collect::<Vec<_>>());
+    let is_typical = |quick: &[u32], slow: &[u32], size: f64| {
+        middle(quick).zip(middle(slow)).is_none_or(|(quick, slow)| slow - quick >= size / 2.0)
+    };
     let mut rng = Rng::with_seed(seed);
     let mut settled: Vec<Vec<u32>> = Vec::new();
     let mut open: Vec<Vec<u32>> = if all.is_empty() { Vec::new() } else { vec![all] };
     while let Some(set) = open.pop() {
         let sets = (settled.len() + open.len() + 1) as f64;
-        match cut(rounds, &set, LEFT_OUT / sets, least_ns, &mut rng) {
-            Some((quick, slow)) => open.extend([quick, slow]),
-            None => settled.push(set),
+        match cut(rounds, &set, (left_out / sets, deals), least_ns, &mut rng) {
+            Some(((quick, slow), size)) if is_typical(&quick, &slow, size) => open.extend([quick, slow]),
+            _ => settled.push(set),
         }
     }
     Groups { groups: told(rounds, settled), least_ns }
+}
+
+/// Flows that take another place among the others in the second half of `rounds` than in the first, by `least_ns` at least: as where a router
+/// chooses paths anew from time to time. What lasts for a while looks like a group of its own to a test that takes rounds for independent.
+pub fn moved(rounds: &[Round], least_ns: f64) -> Vec<u32> {
+    let flows = rounds.iter().map(Vec::len).max().unwrap_or(0);
+    let half = rounds.len() / 2;
+    // By round: each flow's place among those that were answered, and its time less the median of all.
+    let mut seen: Vec<[Vec<(f64, f64)>; 2]> = vec![[Vec::new(), Vec::new()]; flows];
+    for (number, round) in rounds.iter().enumerate() {
+        let times: Vec<f64> = round.iter().flatten().copied().collect();
+        let Some(middle) = median(&times).filter(|_| times.len() > 1) else { continue };
+        let all: Vec<(usize, f64)> = (0..).zip(round).filter_map(|(flow, time)| Some((flow, (*time)?))).collect();
+        for (flow, place) in ranked(all) {
+            let beyond = round[flow].unwrap_or(middle) - middle;
+            seen[flow][usize::from(number >= half)].push((place, beyond));
+        }
+    }
+    let is_moved = |[before, after]: &[Vec<(f64, f64)>; 2]| {
+        let places = |half: &[(f64, f64)]| half.iter().map(|(place, _)| place).sum::<f64>() / half.len().max(1) as f64;
+        let beyond = |half: &[(f64, f64)]| median(&half.iter().map(|(_, beyond)| *beyond).collect::<Vec<_>>());
+        let by = beyond(before).zip(beyond(after)).map_or(0.0, |(before, after)| (after - before).abs());
+        by >= least_ns && (places(before) - places(after)).abs() >= MOVES && rank_sum(before, after) >= SURELY
+    };
+    (0..).zip(&seen).filter(|(_, halves)| is_moved(halves)).map(|(flow, _)| flow).collect()
+}
+
+/// By how many of its standard deviations the rank sum of places in one half differs from that of no difference (Mann and Whitney 1947).
+fn rank_sum(one: &[(f64, f64)], other: &[(f64, f64)]) -> f64 {
+    let above = |place: f64| {
+        other.iter().map(move |(with, _)| if *with < place { 1.0 } else { f64::from(u8::from(*with == place)) / 2.0 })
+    };
+    let sum: f64 = one.iter().flat_map(|(place, _)| above(*place)).sum();
+    let (n, m) = (one.len() as f64, other.len() as f64);
+    let deviation = (n * m * (n + m + 1.0) / 12.0).sqrt();
+    if deviation > 0.0 { (sum - n * m / 2.0).abs() / deviation } else { 0.0 }
 }
 
 fn told(rounds: &[Round], sets: Vec<Vec<u32>>) -> Vec<Group> {
@@ -83,7 +142,7 @@ fn told(rounds: &[Round], sets: Vec<Vec<u32>>) -> Vec<Group> {
         .into_iter()
         .map(|mut flows| {
             flows.sort_unstable();
-            let time = hodges_lehmann(&medians(rounds, &flows));
+            let time = centre(&medians(rounds, &flows));
             Group { flows, time, shift: None }
         })
         .collect();
@@ -91,10 +150,20 @@ fn told(rounds: &[Round], sets: Vec<Vec<u32>>) -> Vec<Group> {
     groups.sort_by(|one, other| value(one).total_cmp(&value(other)));
     if let Some((first, others)) = groups.split_first_mut() {
         for group in others {
-            group.shift = hodges_lehmann(&differences(rounds, &first.flows, &group.flows));
+            group.shift = centre(&differences(rounds, &first.flows, &group.flows));
         }
     }
     groups
+}
+
+/// The median of one number a round, with the 95 % interval that ranks give it; absent below six.
+fn centre(values: &[f64]) -> Option<Estimate> {
+    let value = median(values)?;
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let ranks = interval_ranks(0.5, sorted.len() as u64, sorted.len() as f64);
+    let at = |rank: Option<u64>| rank.map(|rank| sorted[rank as usize - 1]);
+    Some(Estimate { value, low: at(ranks.low), high: at(ranks.high) })
 }
 
 fn at(round: &Round, flow: u32) -> Option<f64> {
@@ -117,15 +186,21 @@ fn differences(rounds: &[Round], quick: &[u32], slow: &[u32]) -> Vec<f64> {
     rounds.iter().filter_map(difference).collect()
 }
 
-/// The two parts of `set`, where they differ by more than chance, which is `left_out` at the most, and by `least_ns`.
-fn cut(rounds: &[Round], set: &[u32], left_out: f64, least_ns: f64, rng: &mut Rng) -> Option<Parts> {
+/// The two parts of `set` and by how much they differ, where that is more than chance, which is `left_out` at the most, and `least_ns`.
+fn cut(
+    rounds: &[Round],
+    set: &[u32],
+    (left_out, deals): (f64, u32),
+    least_ns: f64,
+    rng: &mut Rng,
+) -> Option<(Parts, f64)> {
     let kept = if rounds.len() < ROUNDS_TO_CONFIRM { 0 } else { rounds.len() / 3 };
     let (first, rest) = rounds.split_at(rounds.len() - kept);
     let mut ranks = Ranks::of(first, set);
     let (found, parts) = ranks.widest(set)?;
-    let allowed = (left_out * f64::from(DEALS + 1)).floor() as u32;
+    let allowed = (left_out * f64::from(deals + 1)).floor() as u32;
     let mut as_wide = 1;
-    for _ in 0..DEALS {
+    for _ in 0..deals {
         if as_wide > allowed {
             return None;
         }
@@ -133,8 +208,8 @@ fn cut(rounds: &[Round], set: &[u32], left_out: f64, least_ns: f64, rng: &mut Rn
         as_wide += u32::from(ranks.widest(set).is_some_and(|(wide, _)| wide >= found));
     }
     let (quick, slow) = parts;
-    let size = hodges_lehmann(&differences(if kept > 0 { rest } else { first }, &quick, &slow))?;
-    (as_wide <= allowed && size.low? >= least_ns).then_some((quick, slow))
+    let size = centre(&differences(if kept > 0 { rest } else { first }, &quick, &slow))?;
+    (as_wide <= allowed && size.low? >= least_ns).then_some(((quick, slow), size.value))
 }
 
 /// The ranks of a set's flows within each round, about their middle: from −½ to ½. Those without an answer are left out.

@@ -40,6 +40,8 @@ pub fn loss(counts: &Counts, periods: &LossPeriods, peer: PeerCounts) -> Loss {
     let received = told(peer.received, counts.messages_sent());
     let replied = told(peer.replied, counts.messages_sent());
     let came = counts.answered + counts.late + counts.corrupt;
+    // Where replies are late, what did not come may only be later yet: nobody waits for it any more.
+    let may_be_later = counts.late > 0 && counts.lost > 0;
     Loss {
         ratio: (sent > 0).then(|| lost as f64 / sent as f64),
         low: interval.map(|(low, _)| low),
@@ -50,7 +52,7 @@ pub fn loss(counts: &Counts, periods: &LossPeriods, peer: PeerCounts) -> Loss {
         peer_replied: replied,
         peer_dropped: peer.dropped,
         forward: received.and_then(|received| less(counts.messages_sent(), received)),
-        reverse: replied.and_then(|replied| less(replied, came)),
+        reverse: replied.filter(|_| !may_be_later).and_then(|replied| less(replied, came)),
     }
 }
 
@@ -120,7 +122,7 @@ const SHORTEST_STALL: Nanos = Nanos::millis(1);
 /// is rarer than this, so that no percentile that is printed as a rule shows it,
 const RARE: f64 = 0.01;
 /// and matters where all of them together hold this share of the time.
-const MUCH: f64 = 0.2;
+const MUCH: f64 = 0.1;
 
 /// The stalls among the answers of a loop back to back, which counts each once however long it lasts. `None` where their share of the time is
 /// small, or where they are so frequent that the percentiles show them.
@@ -186,7 +188,7 @@ mod tests {
 
     #[test]
     fn each_way_is_what_left_one_end_less_what_came_to_the_other() {
-        let load = Counts { one_way: 900, one_way_failed: 7, ..counts(95, 3, 1, 1) };
+        let load = Counts { one_way: 900, one_way_failed: 7, ..counts(96, 3, 0, 1) };
         let ways = |received, replied| {
             let found = loss(&load, &LossPeriods::default(), PeerCounts { received, replied, ..PeerCounts::default() });
             (found.forward, found.reverse)
@@ -194,6 +196,18 @@ mod tests {
         assert_eq!(ways(Some(990), Some(98)), (Some(9), Some(2)), "999 left, 96 replies came");
         assert_eq!(ways(Some(1_005), None), (None, None), "the path doubled some: how many were lost nobody knows");
         assert_eq!(ways(None, Some(0)), (None, None));
+    }
+
+    #[test]
+    fn where_replies_are_late_what_did_not_come_may_be_later_yet() {
+        let peer = PeerCounts { received: Some(100), replied: Some(100), unique: true, ..PeerCounts::default() };
+        let ways = |lost, late| {
+            let found = loss(&counts(100 - lost - late, lost, late, 0), &LossPeriods::default(), peer);
+            (found.forward, found.reverse)
+        };
+        assert_eq!(ways(38, 0), (Some(0), Some(38)));
+        assert_eq!(ways(38, 20), (Some(0), None));
+        assert_eq!(ways(0, 20), (Some(0), Some(0)), "all came");
     }
 
     #[test_case(false, (None, None); "a peer that counts copies too")]

@@ -15,6 +15,8 @@ use crate::unit::Nanos;
 
 /// Runs without a period in which one is told, at the most, a share.
 const CHANCE: f64 = 0.000_5;
+/// The same of a period that is only supposed, so that a longer run is worth its time.
+const SUPPOSED: f64 = 0.1;
 /// An end is in place where it differs by this share of the period at the most: timers keep the finest, programs that sleep the coarsest.
 const PLACES: [f64; 3] = [0.05, 0.01, 0.002];
 /// Events of which the period must meet this share of its instants.
@@ -55,6 +57,16 @@ pub fn excess_above(median: u64, third_quartile: u64) -> impl Fn(u64) -> u64 + C
 /// The period of the long times among `taken`, in order of lanes and within one of time, of which one comes `step_ns` nanoseconds after the
 /// other on average. `None` where chance explains them.
 pub fn periodic(taken: &[Taken], step_ns: f64) -> Option<Periodic> {
+    likeliest(taken, step_ns).filter(|chain| chain.chance < CHANCE).map(|chain| chain.found)
+}
+
+/// The period that [`periodic`] would tell of a longer run, if it went on like this. `None` also where it is told of this one.
+pub fn supposed(taken: &[Taken], step_ns: f64) -> Option<Periodic> {
+    likeliest(taken, step_ns).filter(|chain| (CHANCE..SUPPOSED).contains(&chain.chance)).map(|chain| chain.found)
+}
+
+/// The chain that chance explains least, all levels counted.
+fn likeliest(taken: &[Taken], step_ns: f64) -> Option<Chain> {
     let longest = taken.iter().map(|taken| taken.excess).max()?;
     let end = taken.iter().map(|taken| taken.from.saturating_add(taken.took)).max()?;
     let mut levels: Vec<Vec<Event>> = Vec::new();
@@ -69,7 +81,7 @@ pub fn periodic(taken: &[Taken], step_ns: f64) -> Option<Periodic> {
     }
     let chains = levels.iter().filter_map(|events| best(events, end, step_ns));
     let likeliest = chains.min_by(|one, other| one.chance.total_cmp(&other.chance))?;
-    (likeliest.chance * (levels.len() as f64) < CHANCE).then_some(likeliest.found)
+    Some(Chain { chance: likeliest.chance * levels.len() as f64, ..likeliest })
 }
 
 /// A stretch of long times.

@@ -142,11 +142,15 @@ pub(super) fn dealt(ranks: &[usize], taken: usize) -> Vec<f64> {
     // ways[k][sum]: of the ranks seen so far.
     let mut ways = vec![vec![0.0; most + 1]; taken + 1];
     ways[0][0] = 1.0;
+    // No sum of the ranks seen so far is this one.
+    let mut beyond = 1;
     for (seen, &rank) in ranks.iter().enumerate() {
+        beyond += rank;
         for k in (1..=taken.min(seen + 1)).rev() {
             let (fewer, more) = ways.split_at_mut(k);
-            for sum in rank..=most {
-                more[0][sum] += fewer[k - 1][sum - rank];
+            let (fewer, more) = (&fewer[k - 1][..beyond - rank], &mut more[0][rank..beyond]);
+            for (more, fewer) in more.iter_mut().zip(fewer) {
+                *more += fewer;
             }
         }
     }

@@ -15,35 +15,37 @@ pub const SHORTEST: usize = 100;
 const FEWEST_BATCHES: usize = 10;
 /// Consecutive segments of a third whose medians are compared.
 const SEGMENTS: usize = 8;
-/// A shift of the median by less than this share of it is no drift, however surely it is there.
-pub const RELEVANT: f64 = 0.01;
-/// Probability on either side of the interval that must exclude zero: a 99 % interval, so that one steady run in a
-/// hundred is called drifting.
-const TAIL: f64 = 0.005;
+/// A shift of the median by less than this share of it is no drift, however surely it is there: by so much processors, caches and queues of a host
+/// that does nothing else move it.
+pub const RELEVANT: f64 = 0.05;
+/// Probability on either side of the interval that must exclude zero: a 99.9 % interval, so that one steady run in a thousand is called drifting.
+const TAIL: f64 = 0.000_5;
 
 /// The verdict over a series in order of time, each value of which stands for `stride` answers.
 ///
-/// Settled: MSER-5 ends the transient in the first half of the run, and after it the medians of the first and the last
-/// third do not differ by 1 % or more, or not surely (99 % interval from the medians of eight segments of each).
+/// Settled: after the transient by MSER-5 the medians of the first and the last third do not differ by [`RELEVANT`] or more, or not surely (99.9 %
+/// interval from the medians of eight segments of each). Where the transient ends in the second half, there is no steady state if what is before
+/// and behind that differs as surely, in its median or in its spread: of a steady run the criterion lies there once in twenty by chance.
 pub fn steady(series: &[u64], stride: u64) -> Steady {
     if series.len() < SHORTEST {
         return Steady::TooShort;
     }
-    let transient = transient(series);
-    let rest = &series[transient.unwrap_or(0)..];
-    match (drift(rest), transient) {
-        (Some(shift_ns), _) => Steady::Drifting { shift_ns },
-        (None, Some(transient)) => Steady::Settled { transient: transient as u64 * stride },
-        (None, None) => Steady::NotFound,
+    let cut = transient(series);
+    let is_late = 2 * cut > series.len();
+    let transient = if is_late { 0 } else { cut };
+    match drift(&series[transient..]) {
+        Some(shift_ns) => Steady::Drifting { shift_ns },
+        None if is_late && differs(&series[..cut], &series[cut..]) => Steady::NotFound,
+        None => Steady::Settled { transient: transient as u64 * stride },
     }
 }
 
 /// Values before the steady part by MSER-5 (White 1997): the d that minimises the squared deviations of the batches
-/// behind it from their mean, over the square of how many they are; batches are of five; `None` where it lies in the second half.
+/// behind it from their mean, over the square of how many they are; batches are of five.
 ///
 /// The batches are of ranks, not of values: of values as latencies have them (one stall of a second among microseconds)
 /// the criterion would cut just behind the largest and see nothing else.
-fn transient(series: &[u64]) -> Option<usize> {
+fn transient(series: &[u64]) -> usize {
     let batches: Vec<f64> =
         middle_ranks(series).chunks_exact(BATCH).map(|batch| batch.iter().sum::<f64>() / BATCH as f64).collect();
     let n = batches.len();
@@ -59,7 +61,19 @@ fn transient(series: &[u64]) -> Option<usize> {
             best = (criterion, d);
         }
     }
-    (best.1 * 2 <= n).then_some(best.1 * BATCH)
+    best.1 * BATCH
+}
+
+/// True where the median or the spread of two parts surely differs, by [`RELEVANT`] of the median at least.
+fn differs(one: &[u64], other: &[u64]) -> bool {
+    let (Some(here), Some(there)) = (median(one), median(other)) else { return false };
+    let least = RELEVANT * here.min(there) as f64;
+    let apart = |one: &[u64], other: &[u64]| {
+        let by = median(one).zip(median(other)).map_or(0, |(one, other)| one.abs_diff(other));
+        by as f64 >= least && surely_differ(one, other) == Some(true)
+    };
+    let spread = |part: &[u64], middle: u64| part.iter().map(|value| value.abs_diff(middle)).collect::<Vec<_>>();
+    apart(one, other) || apart(&spread(one, here), &spread(other, there))
 }
 
 /// Rank of each value, equal ones sharing the middle of theirs, less the middle of all: from -1/2 to 1/2.
@@ -185,15 +199,15 @@ mod tests {
     fn a_sure_but_tiny_shift_is_no_drift() {
         let mut rng = Rng::with_seed(5);
         let mut series: Vec<u64> = (0..30_000).map(|_| 100_000 + rng.u64(0..100)).collect();
-        series.iter_mut().enumerate().for_each(|(i, value)| *value += i as u64 / 100);
+        series.iter_mut().enumerate().for_each(|(i, value)| *value += i as u64 / 10);
         assert!(surely_differ(&series[..10_000], &series[20_000..]).unwrap());
         assert_eq!(drift(&series), None);
     }
 
-    /// How often of 400 a steady run is called otherwise.
+    /// The steady runs of 1,000 that are called otherwise.
     fn false_alarms(seed: u64, mut draw: impl FnMut(&mut Rng) -> Vec<u64>) -> usize {
         let mut rng = Rng::with_seed(seed);
-        (0..400).filter(|_| !matches!(steady(&draw(&mut rng), 1), Steady::Settled { .. })).count()
+        (0..1_000).filter(|_| !matches!(steady(&draw(&mut rng), 1), Steady::Settled { .. })).count()
     }
 
     #[test]
@@ -206,19 +220,21 @@ mod tests {
             ("very strong", false_alarms(11, |rng| autoregressive(rng, 4_000, 0.95))),
             ("coarse", false_alarms(10, |rng| latencies(rng, 1_000).iter().map(|x| x / 1_000 * 1_000).collect())),
         ];
-        assert!(found.iter().all(|&(_, alarms)| alarms <= 20), "of 400: {found:?}");
+        // Segments of what resembles itself over forty values and more are not quite independent.
+        let most = |kind: &str| if kind == "very strong" { 12 } else { 3 };
+        assert!(found.iter().all(|&(kind, alarms)| alarms <= most(kind)), "of 1,000: {found:?}");
     }
 
     #[test]
     fn a_planted_drift_is_found() {
-        // Up by an eighth from start to end, under stalls: at least 19 of 20 times, with its sign.
+        // Up by a quarter from start to end, under stalls: at least 19 of 20 times, with its sign.
         let mut rng = Rng::with_seed(12);
         let found = (0..100).filter(|_| {
             let mut series = latencies(&mut rng, 3_000);
             for (i, value) in series.iter_mut().enumerate() {
-                *value += i as u64;
+                *value += 2 * i as u64;
             }
-            matches!(steady(&series, 1), Steady::Drifting { shift_ns: 800..3_000 })
+            matches!(steady(&series, 1), Steady::Drifting { shift_ns: 1_000..6_000 })
         });
         let found = found.count();
         assert!(found >= 95, "{found} of 100");

@@ -96,9 +96,10 @@ fn lower_rank(blocks: &[&Block], tail: f64) -> Option<usize> {
 /// In how many ways the sum of two comes about, of the ways for each.
 fn together(one: &[f64], other: &[f64]) -> Vec<f64> {
     let mut ways = vec![0.0; one.len() + other.len() - 1];
-    for (at, count) in one.iter().enumerate() {
-        for (further, times) in other.iter().enumerate() {
-            ways[at + further] += count * times;
+    // Every other sum of doubled ranks is none, where no values are equal.
+    for (at, count) in one.iter().enumerate().filter(|(_, count)| **count > 0.0) {
+        for (ways, times) in ways[at..].iter_mut().zip(other) {
+            *ways += count * times;
         }
     }
     ways

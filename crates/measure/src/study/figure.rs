@@ -103,7 +103,7 @@ impl fmt::Display for Figure {
 
 /// A word that names no figure.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no figure: there are min, mean, p50 to p99.999, loss, rate and throughput")]
+#[error("unknown figure `{0}`: use min, mean, p50 to p99.999, loss, rate or throughput")]
 pub struct NoFigure(pub String);
 
 impl FromStr for Figure {

@@ -127,7 +127,7 @@ pub struct Step {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoRange {
     /// Nothing between two commas, or at all.
-    #[error("`{0}` has an empty place: write values with commas between them, or a range")]
+    #[error("`{0}` has an empty value: separate values with commas, or write a range")]
     Empty(String),
     /// A value that is none.
     #[error("`{value}` {reason}")]
@@ -138,19 +138,19 @@ pub enum NoRange {
         reason: String,
     },
     /// A range of what has no order.
-    #[error("`{0}` is a range, and this axis has words: write them with commas between them")]
+    #[error("`{0}` is a range, but this setting takes words: separate them with commas")]
     OfWords(String),
     /// A range from nothing.
-    #[error("`{0}` starts at 0, which has no place among points of equal ratio: name it apart, as in 0,1us..1s")]
+    #[error("`{0}` starts at 0, but a range has points of equal ratio: write 0 apart, as in 0,1us..1s")]
     FromNothing(String),
     /// A range whose end lies before its start.
     #[error("`{0}` runs backwards: write the smaller end first")]
     Backwards(String),
     /// A range of no stated number of points, or of none.
-    #[error("`{0}` says no number of points behind the `/`: write a whole number from 2, as in 1us..1s/13")]
+    #[error("`{0}` has no number of points after the `/`: write a whole number from 2, as in 1us..1s/13")]
     NoCount(String),
     /// Too many.
-    #[error("{0} points are more than the {MOST} that a sweep may have: narrow the range, or say fewer behind a `/`")]
+    #[error("{0} points are too many, a sweep has at most {MOST}: narrow the range, or write fewer after a `/`")]
     TooMany(usize),
 }
 
@@ -276,10 +276,10 @@ mod tests {
     #[test_case("1ms..1s/x", "no number of points"; "no count")]
     #[test_case("1ms..1s/1", "no number of points"; "one of two ends")]
     #[test_case("1ms..1s/9999", "9999 points"; "too many")]
-    #[test_case("1ms,,2ms", "empty place"; "nothing between commas")]
-    #[test_case("", "empty place"; "nothing")]
-    #[test_case("soon", "is no time"; "no time")]
-    #[test_case("..", "is no time"; "no ends")]
+    #[test_case("1ms,,2ms", "empty value"; "nothing between commas")]
+    #[test_case("", "empty value"; "nothing")]
+    #[test_case("soon", "is not a time"; "no time")]
+    #[test_case("..", "is not a time"; "no ends")]
     fn what_names_no_points_says_why(text: &str, said: &str) {
         let told = times(text).unwrap_err().to_string();
         assert!(told.contains(said), "{told}");

@@ -91,7 +91,7 @@ impl fmt::Display for Threshold {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ThresholdError {
     /// Without `>` or `<`.
-    #[error("`{0}` is no limit: write it as p99>+5%, p50>+20us or throughput<-3%")]
+    #[error("`{0}` is not a limit: write it as p99>+5%, p50>+20us or throughput<-3%")]
     NoLimit(String),
     /// Of no figure.
     #[error(transparent)]

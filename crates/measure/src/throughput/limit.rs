@@ -17,6 +17,8 @@ use crate::unit::{Bytes, Nanos};
 /// What is looked at.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evidence {
+    /// The streams' time; absent where it is not known.
+    pub elapsed: Option<Nanos>,
     /// Bytes per second that were asked for, all streams together; absent: as many as go.
     pub asked_bytes_per_s: Option<f64>,
     /// Bytes per second that the sending program handed to its kernel.
@@ -59,6 +61,8 @@ pub struct TcpSeen {
     pub buffer_limited: Option<f64>,
     /// Share of the bytes that were sent again, 0 to 1.
     pub retransmitted: Option<f64>,
+    /// Share of the segments that arrived with a congestion mark, 0 to 1.
+    pub marked: Option<f64>,
     /// The receivers' windows, of all streams together.
     pub window: Option<Bytes>,
     /// The receivers' socket buffers at the end, of all streams together.
@@ -112,6 +116,8 @@ pub struct Limit {
     pub evidence: Vec<Reason>,
 }
 
+/// Shares of less than this are of a few turns of the scheduler, and a start.
+const SHORTEST: Nanos = Nanos::millis(200);
 /// Of the rate asked, what must have left for it to be the limit.
 const REACHED: f64 = 0.97;
 /// Share of its time that a thread which cannot keep up is on a processor; the rest is waking up.
@@ -148,6 +154,9 @@ const SHUT: f64 = 0.1;
 /// time. More cannot be: then the window that was seen is not the one that it had.
 const FILLED: [f64; 2] = [0.4, 0.3];
 const OVERFILLED: f64 = 1.3;
+/// A receiver's socket buffer below this is small by somebody's setting: Linux gives 128 KiB to begin with (`tcp_rmem`), more where the reader keeps
+/// up, and never less. It is full after a few segments, so that either end wakes up for each few of them.
+const SMALL_BUFFER: u64 = 64 << 10;
 /// Likewise of the receiver's buffer, of which a window is some half. One that holds far more than goes through in a round trip
 /// is not small, whatever window a slow reader leaves.
 const FILLED_BUFFER: f64 = 0.2;
@@ -158,12 +167,16 @@ impl Evidence {
     pub fn wants_moving(&self) -> bool {
         let explained = self.by_rate().or_else(|| self.by_processor()).or_else(|| self.by_window());
         let spare = |end: &EndSeen| end.busiest_thread.is_some() && end.taken() < SPARE;
+        let short = self.elapsed.is_some_and(|elapsed| elapsed < SHORTEST);
         let idle = self.asked_bytes_per_s.is_none() && spare(&self.sender) && spare(&self.receiver);
-        explained.is_none() && (self.losses().is_some() || self.queue().is_some() || idle)
+        !short && explained.is_none() && (self.losses().is_some() || self.queue().is_some() || idle)
     }
 
     /// What limits, and what shows it.
     pub fn limit(&self) -> Limit {
+        if let Some(elapsed_ns) = self.elapsed.filter(|elapsed| *elapsed < SHORTEST) {
+            return found(Limiter::NotDetermined, vec![Reason::ShortStream { elapsed_ns }]);
+        }
         let found = self.by_rate().or_else(|| self.by_processor()).or_else(|| self.by_window());
         found.unwrap_or_else(|| self.by_path())
     }
@@ -183,7 +196,9 @@ impl Evidence {
             [Some((Limiter::ReceiverCpu, &self.receiver)), (!paced).then_some((Limiter::SenderCpu, &self.sender))];
         let strained = |(limiter, end): (Limiter, &EndSeen)| {
             let why = end.strain();
-            (!why.is_empty()).then_some((limiter, why))
+            // Threads that hand a few segments over at a time, and wait for each other, are busy with that.
+            let by_buffer = self.small_buffer().is_some() && matches!(why[..], [Reason::ThreadRan { .. }]);
+            (!why.is_empty() && !by_buffer).then_some((limiter, why))
         };
         let mut strained: Vec<_> = ends.into_iter().flatten().filter_map(strained).collect();
         if strained.len() == 2 && self.throttled_alone().is_some() {
@@ -216,6 +231,10 @@ impl Evidence {
         let tcp = self.tcp.as_ref()?;
         if let Some(share) = tcp.window_limited.filter(|share| *share >= SHUT) {
             let mut because = vec![Reason::WaitedForWindow { share }];
+            if let Some(bytes) = self.small_buffer() {
+                because.push(Reason::ReceiveBuffer { bytes });
+                return Some(self.through_small_buffer(because));
+            }
             if self.fills_the_window(tcp, share >= HELD) {
                 if let (Some(window), Some(rtt)) = (tcp.window, tcp.rtt.filter(|rtt| *rtt > Nanos::ZERO)) {
                     because.push(Reason::Window { bytes: window, rtt_ns: rtt });
@@ -246,6 +265,32 @@ impl Evidence {
     /// How much of so much room went through in the shortest round trip.
     fn fill(&self, tcp: &TcpSeen, room: Option<Bytes>) -> Option<f64> {
         Some(self.received_bytes_per_s? * tcp.min_rtt?.as_secs_f64() / room?.0.max(1) as f64)
+    }
+
+    /// The receiver's socket buffer, where it is small and TCP waited for its window most of the time.
+    fn small_buffer(&self) -> Option<Bytes> {
+        let tcp = self.tcp.filter(|tcp| tcp.window_limited.is_some_and(|share| share >= HELD))?;
+        tcp.receive_buffer.filter(|bytes| bytes.0 < SMALL_BUFFER)
+    }
+
+    /// A window that is small because the buffer is: what limits, where the ends had time to spare. Where they had none, either may be.
+    fn through_small_buffer(&self, mut because: Vec<Reason>) -> Limit {
+        let is_busy = |end: &EndSeen| end.taken() >= SPARE;
+        let limiter = if is_busy(&self.sender) || is_busy(&self.receiver) {
+            because.extend(self.of_threads());
+            Limiter::NotDetermined
+        } else {
+            Limiter::ReceiveWindow
+        };
+        found(limiter, because)
+    }
+
+    /// The ends' threads, unremarkable or not.
+    fn of_threads(&self) -> impl Iterator<Item = Reason> {
+        let ends = [(End::Sender, &self.sender), (End::Receiver, &self.receiver)];
+        let busiest = ends.map(|(end, seen)| Some(Reason::BusiestThread { end, share: seen.busiest_thread? }));
+        let waited = ends.map(|(end, seen)| Some(Reason::LongestWait { end, share: seen.waiting_thread? }));
+        busiest.into_iter().chain(waited).flatten()
     }
 
     /// The window is shut because what came is not read: by whom, where that shows. The path it is not.
@@ -310,8 +355,13 @@ impl Evidence {
         let trips = self.tcp.and_then(|tcp| tcp.rtt.zip(tcp.min_rtt)).filter(|_| idle.or(self.queue()).is_some());
         let queue = trips.map(|(rtt_ns, shortest_ns)| Reason::RoundTrips { rtt_ns, shortest_ns, idle: made.is_some() });
         let alone = self.loses_alone().then_some(Reason::OnlyStreamLoses);
+        let marked = self.tcp.and_then(|tcp| tcp.marked).filter(|share| *share >= LOSSES);
+        let marked = marked.map(|share| Reason::Marked { share });
         let unremarkable = if limiter == Limiter::NotDetermined { self.unremarkable() } else { Vec::new() };
-        found(limiter, lost.into_iter().chain(queue).chain(tried).chain(alone).chain(unremarkable).collect())
+        found(
+            limiter,
+            lost.into_iter().chain(marked).chain(queue).chain(tried).chain(alone).chain(unremarkable).collect(),
+        )
     }
 
     /// True where the stream lost, and no datagram beside it did, as fast and faster.
@@ -347,8 +397,6 @@ impl Evidence {
     /// What was looked at and shows nothing.
     fn unremarkable(&self) -> Vec<Reason> {
         let ends = [(End::Sender, &self.sender), (End::Receiver, &self.receiver)];
-        let busiest = ends.map(|(end, seen)| Some(Reason::BusiestThread { end, share: seen.busiest_thread? }));
-        let waited = ends.map(|(end, seen)| Some(Reason::LongestWait { end, share: seen.waiting_thread? }));
         let unread = ends.map(|(end, seen)| seen.throttled.is_none().then_some(Reason::QuotaUnread { end }));
         let again = self.tcp.and_then(|tcp| tcp.retransmitted).filter(|_| self.losses().is_none());
         let tcp = [
@@ -356,7 +404,7 @@ impl Evidence {
             self.tcp.and_then(|tcp| tcp.buffer_limited).map(|share| Reason::HeldBySendBuffer { share }),
             again.map(|share| Reason::FewRetransmitted { share }),
         ];
-        busiest.into_iter().chain(waited).chain(unread).chain(tcp).flatten().collect()
+        self.of_threads().chain(unread.into_iter().chain(tcp).flatten()).collect()
     }
 }
 

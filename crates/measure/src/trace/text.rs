@@ -22,7 +22,7 @@ const DIGITS: usize = 30;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TextError {
     /// Bytes that are no text.
-    #[error("line {line} is no text")]
+    #[error("line {line} is not text")]
     NotText {
         /// The line.
         line: usize,
@@ -47,7 +47,7 @@ pub enum TextError {
         found: String,
     },
     /// A time that is none.
-    #[error("line {line}: `{found}` is no time from the start of sending")]
+    #[error("line {line}: `{found}` is not a time from the start of sending")]
     Time {
         /// The line.
         line: usize,
@@ -242,10 +242,10 @@ mod tests {
     #[test_case("0.1\n", "line 1 is not time,size: `0.1`"; "one value")]
     #[test_case("0.1,\n", "line 1 is not time,size: `0.1,`"; "an empty value")]
     #[test_case("0.1,2,3\n", "line 1 is not time,size: `0.1,2,3`"; "three values")]
-    #[test_case("0,1\n-0.1,64\n", "line 2: `-0.1` is no time from the start of sending"; "before the start")]
-    #[test_case("nan,64\n", "line 1: `nan` is no time from the start of sending"; "not a number")]
-    #[test_case("1e99,64\n", "line 1: `1e99` is no time from the start of sending"; "beyond all time")]
-    #[test_case("0,1\n\n0,-1\n", "line 3: `-1` is no size: write it as 64, 1500B, 1kB (1000) or 64KiB (65536)"; "a negative size")]
+    #[test_case("0,1\n-0.1,64\n", "line 2: `-0.1` is not a time from the start of sending"; "before the start")]
+    #[test_case("nan,64\n", "line 1: `nan` is not a time from the start of sending"; "not a number")]
+    #[test_case("1e99,64\n", "line 1: `1e99` is not a time from the start of sending"; "beyond all time")]
+    #[test_case("0,1\n\n0,-1\n", "line 3: `-1` is not a size: write it as 64, 1500B, 1kB (1000) or 64KiB (65536)"; "a negative size")]
     #[test_case("0,5GiB\n", "line 1: no message is as long as `5GiB`"; "too long")]
     #[test_case("0.2,1\n# x\n0.1,1\n", "line 3: time runs backwards by 100 ms"; "backwards")]
     fn what_is_no_schedule_is_refused_by_its_line(text: &str, expected: &str) {

@@ -26,7 +26,7 @@ use crate::probes::Probes;
 use crate::throughput::Throughput;
 use crate::unit::Nanos;
 use crate::verdict::Warning;
-use crate::verdict::order::settle;
+use crate::verdict::order::{settle, spoil};
 use crate::verdict::threshold::RESETS;
 use crate::wire::finding::{Verdict, Wire};
 pub use fates::{SentAgain, retransmitted};
@@ -36,6 +36,8 @@ pub use fates::{SentAgain, retransmitted};
 pub struct Context {
     /// Whether the peer was a reflector of this very process.
     pub own_reflector: bool,
+    /// True where small packets to the peer were answered: a connection to it was made and lasted.
+    pub connected: bool,
     /// The address that was measured.
     pub target: Option<IpAddr>,
     /// Whether the run was ended early by its user.
@@ -96,6 +98,7 @@ pub fn judge(
     }
     warnings.extend(around(context));
     warnings.extend(statistics::clocks(outcome));
+    warnings.extend(fates::size_unanswered(outcome, method, context));
     warnings.extend(fates::fates(outcome, method, ours));
     let there = ends.theirs.or(ours.filter(|_| context.own_reflector));
     warnings.extend(fates::lost_on_the_way(outcome, method, there));
@@ -111,7 +114,15 @@ pub fn judge(
     warnings.extend(settings::fragmented(&outcome.sockets, method, ends, context.target));
     warnings.extend(settings::idle_restart(outcome, method, ends));
     warnings.extend(settings::no_stamps(outcome, method));
-    settle(warnings)
+    let mut settled = settle(warnings);
+    // Threads of the peer, each on a CPU of its own, part connections into groups too where some of those CPUs are busy.
+    let groups = outcome.flows.as_ref().and_then(|flows| flows.groups.as_ref()).is_some_and(|groups| groups.len() > 1);
+    // What leaves late leaves in the order of the connections, so that a limit on the way meets the last of them.
+    let losing = outcome.flows.as_ref().is_some_and(|flows| !flows.losing.is_empty());
+    let found: Vec<&'static str> =
+        [("groups", groups), ("losing", losing)].into_iter().filter_map(|(name, is)| is.then_some(name)).collect();
+    spoil(&mut settled, &found);
+    settled
 }
 
 /// Warnings about this host and the peer's, as far as they were read, whatever was measured of `target`: that they were busy or kept from running,
@@ -144,7 +155,9 @@ pub fn judge_stream(
     warnings.extend(settings::got_less(&stream.sockets, method));
     warnings.extend(settings::not_batched(&stream.sockets));
     warnings.extend(settings::fragmented(&stream.sockets, method, ends, context.target));
-    settle(warnings)
+    let mut settled = settle(warnings);
+    spoil(&mut settled, stream::limited_by_cpu(stream).as_slice());
+    settled
 }
 
 /// What the wire contradicts.

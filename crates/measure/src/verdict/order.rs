@@ -59,6 +59,7 @@ impl Warning {
             | Self::SendFailed { .. }
             | Self::Retransmitted { .. }
             | Self::Refused { .. }
+            | Self::SizeUnanswered { .. }
             | Self::Lost { .. }
             | Self::LostOnTheWay { .. } => Group::Fates,
             Self::TicksMissed { .. } | Self::RateNotAchieved { .. } | Self::BehindSchedule { .. } => Group::Schedule,
@@ -109,6 +110,26 @@ impl Warning {
     }
 }
 
+/// Kinds that a host which is busy by itself brings about: threads that wait for a CPU take longer now and then, and answer too late for TCP.
+const OF_A_BUSY_HOST: [&str; 7] =
+    ["changed", "not-steady", "rhythm", "periodic", "stalled", "mean-misleads", "retransmitted"];
+
+/// Notes at each busy host what else of `warnings` it may have brought about, and `others`, which are no warnings.
+pub fn spoil(warnings: &mut [Warning], others: &[&str]) {
+    let found = |kind: &&str| OF_A_BUSY_HOST.contains(kind);
+    let kinds = warnings.iter().map(Warning::kind).filter(found).map(str::to_owned);
+    let told: Vec<String> = kinds.chain(others.iter().map(|other| (*other).to_owned())).collect();
+    for warning in warnings {
+        if let Warning::Disturbed { spoils, .. } = warning {
+            // What is no warning is known to whoever noted it first.
+            spoils.retain(|kind| !OF_A_BUSY_HOST.contains(&kind.as_str()) && !told.contains(kind));
+            spoils.extend(told.iter().cloned());
+            spoils.sort_unstable();
+            spoils.dedup();
+        }
+    }
+}
+
 /// `found` without what others of them explain, what weighs most first; within a group as they were found.
 pub fn settle(found: Vec<Warning>) -> Vec<Warning> {
     let kinds: Vec<&str> = found.iter().map(Warning::kind).collect();
@@ -116,6 +137,7 @@ pub fn settle(found: Vec<Warning>) -> Vec<Warning> {
     let keep: Vec<bool> = found.iter().map(|warning| !explained(warning)).collect();
     let mut kept: Vec<Warning> = found.into_iter().zip(keep).filter_map(|(one, keep)| keep.then_some(one)).collect();
     kept.sort_by_key(Warning::group);
+    spoil(&mut kept, &[]);
     kept
 }
 
@@ -123,6 +145,26 @@ pub fn settle(found: Vec<Warning>) -> Vec<Warning> {
 mod tests {
     use super::*;
     use crate::unit::Bytes;
+
+    #[test]
+    fn a_busy_host_names_what_it_may_have_brought_about() {
+        let busy = || Warning::Disturbed { end: "our".into(), by: vec!["steal 2.0 %".into()], spoils: Vec::new() };
+        let spoils = |warnings: &[Warning]| {
+            let of = |warning: &Warning| match warning {
+                Warning::Disturbed { spoils, .. } => Some(spoils.clone()),
+                _ => None,
+            };
+            warnings.iter().find_map(of).expect("busy")
+        };
+        let again = Warning::Retransmitted { segments: 3, had_already: None, requests: 9 };
+        let mut told = settle(vec![busy(), Warning::NotSteady { shift_ns: None }, again, Warning::OneCpu]);
+        assert_eq!(spoils(&told), ["not-steady", "retransmitted"]);
+        spoil(&mut told, &["groups"]);
+        assert_eq!(spoils(&told), ["groups", "not-steady", "retransmitted"]);
+        told.retain(|warning| warning.kind() != "retransmitted");
+        assert_eq!(spoils(&settle(told)), ["groups", "not-steady"]);
+        assert_eq!(spoils(&settle(vec![busy(), Warning::OneCpu])), [] as [String; 0]);
+    }
 
     #[test]
     fn who_explains_wins_and_who_weighs_most_stands_first() {

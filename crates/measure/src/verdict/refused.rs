@@ -11,10 +11,14 @@ pub enum RefusedBy {
     Reset,
     /// ICMP errors (destination unreachable), from the peer's host or from a hop before it.
     IcmpError,
+    /// ICMP errors (hop limit exceeded), from a hop: packets go round, or the way is longer than their TTL.
+    HopLimit,
     /// Our own kernel: it sent those errors to itself.
     OurKernel,
     /// The program that was asked: its replies said so.
     Program,
+    /// Nobody by a word: the connection to a program at work ended, or no new one was opened.
+    Ended,
     /// Not to be told: the kernel's counters were not read, or do not fit.
     Unknown,
 }

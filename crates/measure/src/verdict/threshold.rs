@@ -1,6 +1,6 @@
 //! The numbers from which a warning is raised, each with why it is that one. A share runs from 0 to 1.
 
-use crate::unit::Nanos;
+use crate::unit::{Bytes, Nanos};
 
 /// More than this share of a run spent ready to run but waiting for a CPU is a disturbance: from there on the waits reach
 /// the 99th percentile of what was timed.
@@ -65,5 +65,8 @@ pub const INITIAL_SEGMENTS: u64 = 10;
 /// TCP gives its window up in a pause of its retransmission timeout (RFC 5681 section 4.1), which on Linux is the round trip and
 /// at least this.
 pub const LEAST_RTO: Nanos = Nanos::millis(200);
+/// Payload of a datagram that each host of IPv4 takes whole (RFC 791, section 3.1: 576 octets, less the longest head and UDP's): what is longer may
+/// be too long for a path.
+pub const LARGE: Bytes = Bytes(508);
 /// From this share of the answers on, resets are what was timed.
 pub const RESETS: f64 = 0.5;

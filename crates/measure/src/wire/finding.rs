@@ -1,8 +1,8 @@
-//! What the wire said of a measurement, as it is kept and told.
+//! The wire's verdict on a measurement, as it is kept and told.
 
 use serde::{Deserialize, Serialize};
 
-/// What a capture on this host saw of a measurement, and whether that bears out what was counted.
+/// Packets of a measurement that a capture on this host saw, and whether they confirm the counts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Wire {
@@ -10,18 +10,18 @@ pub struct Wire {
     pub interface: String,
     /// Largest packet of that interface, bytes of IP; absent where it could not be read.
     pub mtu_bytes: Option<u32>,
-    /// What was compared, each with its verdict.
+    /// The comparisons, each with its verdict.
     pub checks: Vec<Check>,
-    /// Whether a reply was accepted by what it carries (the number and the session of its request, an echo of the payload):
+    /// True where a reply was accepted by what it carries (the number and the session of its request, an echo of the payload):
     /// that the peer's own program, or its kernel over ICMP, has answered. Absent where nothing carries such.
     pub data_echoed: Option<bool>,
-    /// What passed to the peer.
+    /// Packets to the peer.
     pub sent: WireWay,
-    /// What passed from the peer.
+    /// Packets from the peer.
     pub received: WireWay,
     /// SYNs that were sent again, a count; absent where no connection was made.
     pub syns_repeated: Option<u64>,
-    /// How long exchanges took on the wire, beside what was measured; absent where none could be told apart.
+    /// Times of exchanges on the wire, beside those measured; absent where none could be told apart.
     pub times: Option<WireTimes>,
     /// The capture itself.
     pub capture: CaptureFacts,
@@ -31,20 +31,20 @@ pub struct Wire {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Check {
-    /// Of what.
+    /// Subject of the comparison.
     pub subject: Subject,
-    /// What came of it.
+    /// Its verdict.
     pub verdict: Verdict,
-    /// What the measurement counted, warm-up included where the packets do not tell it; in the subject's unit. Absent where
+    /// Count of the measurement, warm-up included where the packets do not tell it; in the subject's unit. Absent where
     /// it has no such count.
     pub counted: Option<u64>,
-    /// How many passed the interface, in the subject's unit; absent where that could not be told.
+    /// Count of the capture on the interface, in the subject's unit; absent where that could not be told.
     pub seen: Option<u64>,
-    /// Why it is not established, or what may explain a contradiction.
+    /// The reason why it is not established, or a possible explanation of a contradiction.
     pub reason: Option<String>,
 }
 
-/// What was compared, which is also its unit.
+/// Subject of a comparison, which is also its unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -65,7 +65,7 @@ pub enum Subject {
     OctetsReceived,
 }
 
-/// What a comparison came to.
+/// Verdict of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -106,9 +106,9 @@ pub struct WireWay {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WireTimes {
-    /// Whether they are of handshakes, from SYN to SYN-ACK.
+    /// True where they are of handshakes, from SYN to SYN-ACK.
     pub of_handshakes: bool,
-    /// How many exchanges, a count.
+    /// Number of exchanges.
     pub count: u64,
     /// Shortest, nanoseconds.
     pub min_ns: i64,
@@ -143,7 +143,7 @@ pub struct CaptureFacts {
 }
 
 impl Wire {
-    /// What all comparisons come to: a contradiction weighs most.
+    /// The verdict of all comparisons: a contradiction weighs most.
     pub fn verdict(&self) -> Verdict {
         let any = |verdict| self.checks.iter().any(|check| check.verdict == verdict);
         match (any(Verdict::Contradicted), any(Verdict::NotEstablished) || self.checks.is_empty()) {

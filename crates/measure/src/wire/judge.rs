@@ -141,11 +141,11 @@ impl Scene<'_> {
     fn excuse(&self, counted: u64, seen: u64) -> Option<String> {
         let dropped = self.place.capture.dropped;
         if let Some(most) = self.strangers {
-            return Some(format!("others exchanged the like with this peer: more than {most} flows were seen"));
+            return Some(format!("other traffic with this peer was captured too: more than {most} flows"));
         }
         if self.beyond > 0 {
             let beyond = grouped(self.beyond);
-            return Some(format!("{beyond} packets were of more flows than the capture tells apart"));
+            return Some(format!("{beyond} packets belong to more flows than the capture can tell apart"));
         }
         (dropped > 0 && seen < counted).then(|| format!("the capture itself dropped {} packets", grouped(dropped)))
     }
@@ -158,10 +158,10 @@ impl Scene<'_> {
         }
         let text = match (subject, seen < counted) {
             (Subject::Requests | Subject::OctetsSent | Subject::ConnectionsAsked, true) => {
-                "what is missing did not leave by this interface: a rule or a queue of this host took it"
+                "the missing packets did not leave by this interface: a rule or a queue of this host took them"
             }
             (Subject::Replies | Subject::Answers | Subject::OctetsReceived, false) => {
-                "more came to this host than the program had: too late, twice, or no room in its socket"
+                "more arrived at this host than the program received: too late, twice, or no room in its socket"
             }
             _ => return None,
         };

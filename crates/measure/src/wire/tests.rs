@@ -142,7 +142,7 @@ fn a_contradiction_is_a_warning_and_what_is_not_established_is_none() {
         panic!("{warnings:?}")
     };
     assert_eq!((*subject, *counted, *seen, interface.as_str()), (Subject::Requests, 12_000, 10, "eth0"));
-    assert!(reason.starts_with("what is missing"), "{reason}");
+    assert!(reason.starts_with("the missing packets"), "{reason}");
     assert_eq!(contradictions(&watched(Setting::default(), &exchanges(10), &claims, 1)), []);
 }
 

@@ -292,6 +292,8 @@ pub struct OverUdp {
     tally: Arc<Tally>,
     /// The number of the first request that is recorded.
     recorded: u64,
+    /// One more than the number of the latest request.
+    asked: u64,
     /// Where questions differ: whose turn it is.
     turns: Option<Turns>,
 }
@@ -299,7 +301,7 @@ pub struct OverUdp {
 impl OverUdp {
     /// A client that asks `question` and counts in `tally`; its numbers follow by chance, which `draw` is.
     pub fn new(question: Question, draw: [u8; 16], tally: Arc<Tally>) -> Self {
-        Self { question, shuffle: Shuffle(draw), tally, recorded: 0, turns: None }
+        Self { question, shuffle: Shuffle(draw), tally, recorded: 0, asked: 0, turns: None }
     }
 
     /// The same of questions that differ.
@@ -330,6 +332,7 @@ impl Wire for OverUdp {
         if flags.has(Flags::WARM_UP) {
             self.recorded = seq + 1;
         }
+        self.asked = seq + 1;
         let message = self.turns.as_mut().map_or(message, |turns| turns.turn_to(seq, self.recorded));
         if let Some(place) = message.get_mut(..2) {
             place.copy_from_slice(&self.shuffle.place(seq as u16).to_be_bytes());
@@ -345,6 +348,10 @@ impl Wire for OverUdp {
     fn identify(&mut self, reply: &[u8], oldest: u64) -> Reading {
         let Some(place) = reply.first_chunk().map(|number| u16::from_be_bytes(*number)) else { return Reading::Stray };
         let number = nearest(u32::from(self.shuffle.number(place)), 16, oldest);
+        // A reply to what nobody has asked yet is forged or lost its way, and is not counted.
+        if number >= self.asked {
+            return Reading::Stray;
+        }
         let turn = self.turns.as_ref().map(|turns| (turns, turns.item(number, self.recorded)));
         let asked = turn.map_or(&self.question.message, |(_, item)| &item.octets);
         let Some((_, read)) = self.question.read_as(reply, &asked[HEADER..]) else { return Reading::Stray };

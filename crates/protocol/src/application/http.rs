@@ -63,13 +63,13 @@ impl Expected {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
     /// A method is a word.
-    #[error("{0:?} is no method: it is a word such as GET, HEAD or POST")]
+    #[error("{0:?} is not a method: it is a word such as GET, HEAD or POST")]
     Method(String),
     /// A target has neither spaces nor what a terminal would obey.
     #[error("a path has no spaces, and nothing but ASCII: other octets are written as %XX")]
     Target,
     /// A field is `name: value`.
-    #[error("{0:?} is no header field: one stands on each line, as in Accept: text/html")]
+    #[error("{0:?} is not a header field: one stands on each line, as in Accept: text/html")]
     Field(String),
     /// A field that a measurement writes itself.
     #[error("the field {0} is written by the measurement itself")]

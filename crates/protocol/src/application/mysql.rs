@@ -7,23 +7,29 @@
 //! count. Only where a greeting is none, or one from before 4.1, is there nothing to answer.
 //!
 //! A password is proved and not sent, but for a server that wants to have it whole, as `caching_sha2_password` does when it has forgotten
-//! its user, and that has shown by its certificate who it is: within TLS that is verified. No compression, no statement.
+//! its user, and that has shown by its certificate who it is: within TLS that is verified. No compression.
 //!
 //! TLS begins behind the greeting: a first part of the login goes in clear (`SSLRequest`), the login within it.
+//!
+//! A mix asks statements (`COM_QUERY`) in place of pings.
 //!
 //! The documentation knows one command at a time. MariaDB 10.11 answers several pings of one write all the same, in order; a reply carries no number.
 
 mod greeting;
+mod packet;
 mod proof;
+mod results;
 
 use std::borrow::Cow;
 
 use measure::reach::Transport;
 
 use self::greeting::{Greeting, Unanswerable};
+use self::packet::{ANSWERED, DISORDER, ERROR, ERRORS, FOREIGN, LONGEST, OK, RESULT, SHORTEST_OK, reply};
 use self::proof::{NONCE, Plugin};
+use self::results::Results;
 use super::login::Login;
-use super::speech::{Came, Kind, Protocol, Reply, Speech, Taken};
+use super::speech::{Came, Kind, Protocol, Speech, Taken};
 
 /// Its row.
 pub const PROTOCOL: Protocol = Protocol {
@@ -42,48 +48,19 @@ pub const SECURE: Protocol =
 const PING: [u8; 5] = [1, 0, 0, 0, 14];
 /// The same of a client that goes: a server writes a line of log for one that goes without a word.
 const QUIT: [u8; 5] = [1, 0, 0, 0, 1];
-/// Longest packet that is believed: greetings, proofs, and errors of 512 octets come here.
-const LONGEST: usize = 4_096;
+/// The command of a statement, and the most octets of it that go in one packet.
+const QUERY: u8 = 3;
+const LONGEST_QUERY: usize = (1 << 24) - 16;
 /// The version of the protocol in a greeting.
 const VERSION: u8 = 10;
 /// First octets of packets.
-const OK: u8 = 0;
 const MORE_DATA: u8 = 1;
 const SWITCH: u8 = 0xFE;
-const ERROR: u8 = 0xFF;
-/// Shortest `OK`: rows, identifier, status and warnings behind its first octet.
-const SHORTEST_OK: usize = 7;
 /// Words of `caching_sha2_password` in a packet with more data.
 const FAST: u8 = 3;
 const FULL: u8 = 4;
 /// Most packets of a login that are answered.
 const MOST_STEPS: u8 = 8;
-
-const FOREIGN: &str = "the reply is none of MySQL";
-const DISORDER: &str = "a packet of MySQL is out of order";
-
-/// The kind of an answer; others are the numbers of errors, which begin at 1,000.
-const ANSWERED: Kind = Kind(0);
-/// Errors that are told apart by their names; all are by their numbers.
-const ERRORS: [(u16, &str); 15] = [
-    (1040, "1040 ER_CON_COUNT_ERROR"),
-    (1045, "1045 ER_ACCESS_DENIED_ERROR"),
-    (1047, "1047 ER_UNKNOWN_COM_ERROR"),
-    (1053, "1053 ER_SERVER_SHUTDOWN"),
-    (1129, "1129 ER_HOST_IS_BLOCKED"),
-    (1152, "1152 ER_ABORTING_CONNECTION"),
-    (1156, "1156 ER_NET_PACKETS_OUT_OF_ORDER"),
-    (1158, "1158 ER_NET_READ_ERROR"),
-    (1159, "1159 ER_NET_READ_INTERRUPTED"),
-    (1160, "1160 ER_NET_ERROR_ON_WRITE"),
-    (1161, "1161 ER_NET_WRITE_INTERRUPTED"),
-    (1184, "1184 ER_NEW_ABORTING_CONNECTION"),
-    (1317, "1317 ER_QUERY_INTERRUPTED"),
-    (1927, "1927 ER_CONNECTION_KILLED"),
-    (4031, "4031 ER_CLIENT_INTERACTION_TIMEOUT"),
-];
-/// Those behind which a session goes on.
-const PASSING: [u16; 2] = [1047, 1317];
 
 /// The part of a connection that has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,10 +72,18 @@ enum Step {
     Open,
 }
 
-/// A client that pings.
+/// A statement that cannot be asked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a statement has a word at least, and is shorter than 16 MiB")]
+pub struct QueryError;
+
+/// A client that pings, or asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mysql {
     login: Login,
+    /// The statement; absent where it pings.
+    query: Option<String>,
+    results: Results,
     step: Step,
     /// The number in its sequence that the next packet of the server has.
     next: u8,
@@ -121,13 +106,38 @@ struct Tls {
 impl Mysql {
     /// A client that is let in by `login`.
     pub fn new(login: Login) -> Self {
-        Self { login, step: Step::Greeting, next: 0, steps: 0, tls: None, answer: Vec::new() }
+        Self {
+            login,
+            query: None,
+            results: Results::default(),
+            step: Step::Greeting,
+            next: 0,
+            steps: 0,
+            tls: None,
+            answer: Vec::new(),
+        }
     }
 
     /// The same within TLS: `verified` where the server has to show who it is.
     #[must_use]
     pub fn within_tls(self, verified: bool) -> Self {
         Self { tls: Some(Tls { verified, login: Vec::new() }), ..self }
+    }
+
+    /// The same that asks `query` instead of pinging.
+    ///
+    /// # Errors
+    /// A text that has no place in a packet.
+    pub fn asking(self, query: &str) -> Result<Self, QueryError> {
+        if query.trim().is_empty() || query.len() > LONGEST_QUERY {
+            return Err(QueryError);
+        }
+        Ok(Self { query: Some(query.to_owned()), ..self })
+    }
+
+    /// One request in words.
+    pub fn words(&self) -> &str {
+        self.query.as_deref().unwrap_or("COM_PING")
     }
 
     /// Answers in the same sequence.
@@ -243,20 +253,6 @@ fn words(body: &[u8]) -> Vec<u8> {
     }
 }
 
-/// A reply within a session.
-#[inline]
-fn reply(body: &[u8], octets: usize) -> Taken {
-    match body {
-        [OK, ..] if body.len() >= SHORTEST_OK => Taken::reply(octets, Reply::answered(ANSWERED)),
-        [ERROR, low, high, ..] if [*low, *high] != [0; 2] => {
-            let number = u16::from_le_bytes([*low, *high]);
-            let ends = !PASSING.contains(&number) && ERRORS.iter().any(|(known, _)| *known == number);
-            Taken::reply(octets, Reply { closes: ends, ..Reply::refused(Kind(number)) })
-        }
-        _ => Taken::unsound(FOREIGN),
-    }
-}
-
 fn packet(number: u8, body: &[u8]) -> Vec<u8> {
     let [a, b, c, _] = (body.len() as u32).to_le_bytes();
     [&[a, b, c, number], body].concat()
@@ -265,6 +261,7 @@ fn packet(number: u8, body: &[u8]) -> Vec<u8> {
 impl Speech for Mysql {
     fn begin(&mut self) {
         (self.step, self.next, self.steps) = (Step::Greeting, 0, 0);
+        self.results = Results::default();
         self.answer.clear();
     }
 
@@ -281,11 +278,14 @@ impl Speech for Mysql {
     }
 
     fn request(&self) -> Vec<u8> {
-        PING.to_vec()
+        self.query.as_ref().map_or_else(|| PING.to_vec(), |query| packet(0, &[&[QUERY], query.as_bytes()].concat()))
     }
 
     #[inline]
     fn take(&mut self, octets: &[u8]) -> Taken {
+        if self.step == Step::Open && self.query.is_some() {
+            return self.results.take(&mut self.next, octets);
+        }
         let [a, b, c, rest @ ..] = octets else { return Taken::MORE };
         let length = u32::from_le_bytes([*a, *b, *c, 0]) as usize;
         if !(1..=LONGEST).contains(&length) {
@@ -326,6 +326,9 @@ impl Speech for Mysql {
         if kind == ANSWERED {
             return Cow::Borrowed("OK");
         }
+        if kind == RESULT {
+            return Cow::Borrowed("rows");
+        }
         let known = ERRORS.iter().find(|(number, _)| *number == kind.0);
         known.map_or_else(|| Cow::Owned(format!("error {}", kind.0)), |(_, name)| Cow::Borrowed(*name))
     }
@@ -338,6 +341,7 @@ pub(in crate::application) mod tests {
 
     use super::*;
     use crate::application::login::Password;
+    use crate::application::speech::Reply;
     use crate::application::speech::tests::{alike, hear};
 
     // The packets below are those of MariaDB 10.11.19, but for those of caching_sha2_password, which are written after the documentation.
@@ -384,6 +388,18 @@ pub(in crate::application) mod tests {
             mysql.take(OK_OPENS);
             mysql
         }
+    }
+
+    /// One that is let in, and asks.
+    pub(in crate::application) fn asking(query: &str) -> Mysql {
+        Mysql::opened(login(None)).asking(query).unwrap()
+    }
+
+    #[test]
+    fn a_statement_is_a_command() {
+        assert_eq!(asking("select 1").request(), b"\x09\0\0\0\x03select 1");
+        assert_eq!(client(None).asking(" "), Err(QueryError));
+        assert_eq!(asking("select 1").words(), "select 1");
     }
 
     fn pinged() -> Came {

@@ -34,6 +34,11 @@ const REFERENCE: std::ops::Range<usize> = 12..16;
 /// Kisses of death that are told apart (section 7.4); the place is the kind, of which 0 is an answer.
 const KISSES: [&str; 6] = ["time", "RATE", "DENY", "RSTR", "INIT", "other kiss"];
 
+/// A server that has no time to tell yet: the highest stratum, or the leap indicator of a clock that was never set (section 7.3).
+const UNSYNCHRONISED: u16 = KISSES.len() as u16;
+const NO_STRATUM: u8 = 16;
+const NEVER_SET: u8 = 0b11;
+
 /// Packets of a client.
 #[derive(Clone, Debug)]
 pub struct Ntp {
@@ -69,7 +74,8 @@ impl Ntp {
 
     /// The name of a kind of reply.
     pub fn kind(kind: Kind) -> Cow<'static, str> {
-        Cow::Borrowed(KISSES.get(usize::from(kind.0)).copied().unwrap_or("other kiss"))
+        let name = if kind.0 == UNSYNCHRONISED { Some("not synchronised") } else { None };
+        Cow::Borrowed(name.or(KISSES.get(usize::from(kind.0)).copied()).unwrap_or("other kiss"))
     }
 }
 
@@ -107,7 +113,9 @@ impl Wire for Ntp {
             place.unwrap_or(KISSES.len() - 1)
         });
         if number >= self.recorded {
-            self.tally.count(Kind(kiss.unwrap_or(0) as u16), kiss.is_none(), reply.len() as u64);
+            let unset = *stratum >= NO_STRATUM || first >> 6 == NEVER_SET;
+            let kind = kiss.map_or(if unset { UNSYNCHRONISED } else { 0 }, |kiss| kiss as u16);
+            self.tally.count(Kind(kind), kiss.is_none(), reply.len() as u64);
         }
         if kiss.is_none() { Reading::Reply(number) } else { Reading::Refused(number) }
     }
@@ -148,11 +156,17 @@ mod tests {
         assert_eq!(client.identify(&answer(&request, 2, *b"GPS\0"), 3), Reading::Reply(3));
         assert_eq!(client.identify(&answer(&request, 0, *b"RATE"), 3), Reading::Refused(3));
         assert_eq!(client.identify(&answer(&request, 0, *b"what"), 3), Reading::Refused(3));
+        let mut unset = answer(&request, 2, *b"INIT");
+        unset[0] |= 0b1100_0000;
+        for unset in [answer(&request, 16, *b"INIT"), unset] {
+            assert_eq!(client.identify(&unset, 3), Reading::Reply(3));
+        }
         assert_eq!(client.identify(&request, 3), Reading::Stray, "no server's");
         assert_eq!(client.identify(&answer(&request, 2, *b"GPS\0")[..40], 3), Reading::Stray);
         assert_eq!(client.identify(&answer(&[0; LENGTH], 2, *b"GPS\0"), 3), Reading::Stray, "forged");
         let kinds: Vec<_> = tally.kinds().into_iter().map(|(kind, sound, _)| (Ntp::kind(kind), sound)).collect();
-        assert_eq!(kinds, [("time".into(), true), ("RATE".into(), false), ("other kiss".into(), false)]);
+        let expected = [("time", true), ("RATE", false), ("other kiss", false), ("not synchronised", true)];
+        assert_eq!(kinds, expected.map(|(name, sound)| (name.into(), sound)));
     }
 
     proptest! {

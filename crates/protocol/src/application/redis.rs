@@ -29,8 +29,11 @@ const BEFORE: &[u8] = b"*2\r\n$4\r\nPING\r\n$8\r\n";
 /// Longest line that is believed: an error says a sentence.
 const LONGEST_LINE: usize = 4_096;
 
-/// Errors that are told apart, by their first word; the place is the kind. `NOAUTH` alone is an answer.
-const ERRORS: [&str; 8] = ["ERR", "NOAUTH", "NOPERM", "LOADING", "MASTERDOWN", "DENIED", "BUSY", "OOM"];
+/// Errors that are told apart, by their first word; the place is the kind, and that of all others is the last. `NOAUTH` alone is an answer.
+const ERRORS: [&str; 11] =
+    ["ERR", "NOAUTH", "NOPERM", "LOADING", "MASTERDOWN", "DENIED", "BUSY", "OOM", "MOVED", "CLUSTERDOWN", OTHER_ERROR];
+/// The name of those that are not told apart: no first word is written so.
+const OTHER_ERROR: &str = "other error";
 /// The kind of an answer.
 const PONG: Kind = Kind(u16::MAX);
 
@@ -54,7 +57,7 @@ impl Redis {
 
     fn error(text: &[u8], octets: usize) -> Taken {
         let word = text.split(|octet| *octet == b' ').next().unwrap_or_default();
-        let place = ERRORS.iter().position(|known| known.as_bytes() == word).unwrap_or(0);
+        let place = ERRORS.iter().position(|known| known.as_bytes() == word).unwrap_or(ERRORS.len() - 1);
         let kind = Kind(place as u16);
         // In protected mode the server closes behind its refusal.
         let closes = ERRORS[place] == "DENIED";
@@ -123,7 +126,8 @@ mod tests {
     #[test_case(b"-NOAUTH Authentication required.\r\n", &[Came::Reply(Reply::answered(Kind(1)))]; "no login")]
     #[test_case(b"-LOADING Redis is loading the dataset in memory\r\n", &[Came::Reply(Reply::refused(Kind(3)))]; "loading")]
     #[test_case(b"-DENIED Redis is running in protected mode\r\n", &[Came::Reply(Reply { closes: true, ..Reply::refused(Kind(5)) })]; "denied")]
-    #[test_case(b"-WHAT is that\r\n", &[Came::Reply(Reply::refused(Kind(0)))]; "another error")]
+    #[test_case(b"-WHAT is that\r\n", &[Came::Reply(Reply::refused(Kind(10)))]; "another error")]
+    #[test_case(b"-MOVED 3999 127.0.0.1:6381\r\n", &[Came::Reply(Reply::refused(Kind(8)))]; "somewhere else")]
     #[test_case(b"$9\r\n00000001x\r\n", &[Came::Unsound("the reply to PING has another length than what was sent with it")]; "too long")]
     #[test_case(b"$8\r\n0000000g\r\n", &[Came::Unsound("the reply to PING is not what was sent with it")]; "no number")]
     #[test_case(b"HTTP/1.1 400 Bad Request\r\n", &[Came::Unsound("the reply is none of Redis")]; "another program")]
@@ -133,6 +137,7 @@ mod tests {
 
     #[test]
     fn kinds_have_the_names_of_redis() {
-        assert_eq!([Redis.kind(PONG), Redis.kind(Kind(1)), Redis.kind(Kind(3))], ["PONG", "NOAUTH", "LOADING"]);
+        let names = [PONG, Kind(1), Kind(3), Kind(10)].map(|kind| Redis.kind(kind));
+        assert_eq!(names, ["PONG", "NOAUTH", "LOADING", "other error"]);
     }
 }

@@ -53,13 +53,13 @@ const DECIMALS: usize = 10;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionsError {
     /// A host is a name or an address.
-    #[error("{0:?} is no host of SIP: it is a name, an address, or an address of IPv6 in brackets")]
+    #[error("{0:?} is not a host of SIP: it is a name, an address, or an address of IPv6 in brackets")]
     Host(String),
     /// A user is a word.
-    #[error("{0:?} is no user of SIP: other octets than those of a word are written as %XX")]
+    #[error("{0:?} is not a user of SIP: other octets than those of a word are written as %XX")]
     User(String),
     /// A program is a word.
-    #[error("{0:?} is no name of a program")]
+    #[error("{0:?} is not a name of a program")]
     Agent(String),
 }
 
@@ -292,6 +292,19 @@ impl<'a> Response<'a> {
         }
         (hops == 1).then_some(response)
     }
+}
+
+/// The status that `answer` gives to `request`, an OPTIONS of ours; `None` where it answers another, or none.
+pub(crate) fn status_of(request: &[u8], answer: &[u8]) -> Option<u16> {
+    let response = Response::read(answer)?;
+    let asks = |before: &[u8], id: &[u8], behind: &[u8]| {
+        let whole = [before, id, behind].concat();
+        request.windows(whole.len()).any(|part| part == whole)
+    };
+    let ours = asks(b";branch=", response.branch, b";")
+        && asks(b";tag=", response.tag, b"\r\n")
+        && asks(b"\r\nCall-ID: ", response.call, b"\r\n");
+    (ours && response.is_whole).then_some(response.status)
 }
 
 /// The line that `octets` begin with, without its end, and what follows it. Lines that begin with a space go on with the one before

@@ -171,7 +171,7 @@ impl Talk {
             Self::Dns(dns) => dns.words().to_owned(),
             Self::Mqtt(_) => "PINGREQ".to_owned(),
             Self::Postgres(postgres) => postgres.words().to_owned(),
-            Self::Mysql(_) => "COM_PING".to_owned(),
+            Self::Mysql(mysql) => mysql.words().to_owned(),
             Self::Kafka(_) => "ApiVersions".to_owned(),
             Self::WebSocket(socket) => socket.words().to_owned(),
         }
@@ -229,6 +229,7 @@ impl Talk {
             Self::Mysql(Box::new(Mysql::new(login()))),
             Self::Mysql(Box::new(Mysql::greeted(login()))),
             Self::Mysql(Box::new(Mysql::opened(login()))),
+            Self::Mysql(Box::new(Mysql::opened(login()).asking("SELECT 1").unwrap())),
             Self::Kafka(Kafka),
             Self::WebSocket(Box::new(client())),
             Self::WebSocket(Box::new(opened())),
@@ -257,6 +258,14 @@ impl Digest {
     pub const CORRUPT: [u8; Self::LENGTH] = {
         let mut form = [0; Self::LENGTH];
         form[0] = Self::UNREAD;
+        form
+    };
+
+    /// In the place of one that nobody asked for and that has no number.
+    pub const UNASKED: [u8; Self::LENGTH] = {
+        let mut form = [0; Self::LENGTH];
+        form[0] = Self::UNREAD;
+        form[1] = 1;
         form
     };
 
@@ -293,6 +302,8 @@ pub struct Asking<S> {
     speech: S,
     bits: u32,
     tally: Arc<Tally>,
+    /// One more than the number of the latest request.
+    asked: u64,
     /// Where requests differ: whose turn it is.
     turns: Option<Box<Turns>>,
 }
@@ -301,7 +312,7 @@ impl<S: Speech> Asking<S> {
     /// Requests of `speech`, whose replies are counted in `tally`.
     pub fn new(speech: S, tally: Arc<Tally>) -> Self {
         let bits = speech.mark_bits();
-        Self { speech, bits, tally, turns: None }
+        Self { speech, bits, tally, asked: 0, turns: None }
     }
 
     /// The same of requests that differ.
@@ -323,6 +334,7 @@ impl<S: Speech> Wire for Asking<S> {
         if flags.has(Flags::WARM_UP) {
             self.tally.record_from(seq + 1);
         }
+        self.asked = seq + 1;
         match &mut self.turns {
             None => self.speech.mark(message, seq),
             Some(turns) => self.speech.mark(turns.turn_to(seq, self.tally.recorded()), seq),
@@ -336,8 +348,15 @@ impl<S: Speech> Wire for Asking<S> {
 
     #[inline]
     fn identify(&mut self, reply: &[u8], oldest: u64) -> Reading {
+        if reply == Digest::UNASKED {
+            return Reading::Stray;
+        }
         let Some(Digest { reply, octets }) = Digest::read(reply) else { return Reading::Corrupt(None) };
         let number = reply.number.map_or(oldest, |number| nearest(number, self.bits, oldest));
+        // A reply to what nobody has asked yet says nothing of the program, and is not counted.
+        if number >= self.asked && reply.number.is_some() {
+            return Reading::Stray;
+        }
         let turn = self.turns.as_ref().map(|turns| (turns, turns.item(number, self.tally.recorded())));
         let sound = turn.map_or(reply.sound, |(_, item)| Turns::is_sound(item, &reply));
         if self.tally.records(number) {
@@ -373,6 +392,9 @@ mod tests {
         };
         let beyond = 1 << 32;
         asking.prepare(&mut [], beyond, Flags::WARM_UP);
+        asking.asked = beyond + 9;
+        assert_eq!(asking.identify(&Digest::UNASKED, beyond), Reading::Stray);
+        assert_eq!(asking.identify(&digest(Some(9), true), beyond), Reading::Stray, "what was not asked yet");
         assert_eq!(asking.identify(&digest(Some(0), true), beyond), Reading::Reply(beyond));
         assert_eq!(tally.kinds(), [], "what is not recorded is not counted");
         assert_eq!(asking.identify(&digest(Some(5), true), beyond + 1), Reading::Reply(beyond + 5));
@@ -411,6 +433,7 @@ mod tests {
             "COM_PING",
             "COM_PING",
             "COM_PING",
+            "SELECT 1",
             "ApiVersions",
             "Ping /mqtt",
             "Ping /mqtt",

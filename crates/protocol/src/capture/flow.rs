@@ -72,7 +72,7 @@ impl fmt::Display for FlowPattern {
 
 /// A text that names no flow.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no flow: write '10.0.0.1:5000>10.0.0.2:6000', in quotation marks because of the >")]
+#[error("`{text}` is not a flow: write '10.0.0.1:5000>10.0.0.2:6000', in quotation marks because of the >")]
 pub struct NoFlowText {
     text: String,
 }

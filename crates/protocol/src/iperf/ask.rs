@@ -10,6 +10,7 @@ use super::word;
 
 /// What a client wants of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the wire")]
 pub struct Ask {
     /// Who sends over the client's own connection or flow.
     pub way: Way,
@@ -33,6 +34,10 @@ pub struct Ask {
     pub silent: bool,
     /// Type of service.
     pub service: u16,
+    /// Octets that TCP may hold unsent, where that is bounded.
+    pub prefetch: Option<u32>,
+    /// True where data are acknowledged at once.
+    pub quick_acks: bool,
 }
 
 impl Default for Ask {
@@ -50,6 +55,8 @@ impl Default for Ask {
             detects: false,
             silent: false,
             service: 0,
+            prefetch: None,
+            quick_acks: false,
         }
     }
 }
@@ -65,7 +72,8 @@ impl Ask {
         let version2 = self.way != Way::Upload || self.detects;
         let flags = [(version2, Flags::VERSION2), (self.detects, Flags::PEER_DETECT)];
         let length = BASE + EXTENSION + tail.len();
-        First { base: self.base(&flags, length), extension: Some(self.extension(self.upper(), self.rate())), tail }
+        let extension = Some(self.extension(self.upper(), self.rate()));
+        First { base: self.base(&flags, length), extension, tail, key: None }
     }
 
     /// The header of a flow of datagrams that starts at `start`.
@@ -102,7 +110,8 @@ impl Ask {
     }
 
     fn extension(&self, upper: Upper, rate: Rate) -> Extension {
-        Extension { upper, version: Version::OURS, service: self.service, rate, ..Extension::default() }
+        let prefetch = self.prefetch.unwrap_or(0);
+        Extension { upper, version: Version::OURS, service: self.service, rate, prefetch, ..Extension::default() }
     }
 
     fn upper(&self) -> Upper {
@@ -113,7 +122,12 @@ impl Ask {
         };
         // Of an upload, what it is measured in is the client's own affair.
         let packets = self.way != Way::Upload && matches!(self.pace, Some(Pace::Packets(_)));
-        let set = [(self.trip_times, Upper::TRIP_TIMES), (packets, Upper::PACKETS)];
+        let set = [
+            (self.trip_times, Upper::TRIP_TIMES),
+            (packets, Upper::PACKETS),
+            (self.prefetch.is_some(), Upper::PREFETCH),
+            (self.quick_acks, Upper::QUICK),
+        ];
         set.iter().filter(|(set, _)| *set).fold(way, |upper, (_, flag)| upper.with(*flag))
     }
 

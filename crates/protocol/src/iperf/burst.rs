@@ -3,7 +3,7 @@
 //! | octets | |
 //! |---|---|
 //! | 0-11 | left over from the header in 2.1.8, 0xA5 in 2.2.1 |
-//! | 12-19 | when the burst was begun |
+//! | 12-19 | when the burst was begun; of a client at a rate (`-b`), when the test was |
 //! | 20-27 | when it was written |
 //! | 28-35 | when it was read: the reader's own |
 //! | 36-39 | |
@@ -131,9 +131,9 @@ impl Splitter {
     }
 }
 
-/// How long a burst took until all of it was there at `now`: from where it was begun. Negative where the clocks disagree.
+/// The time of a burst from where it was written until all of it was there at `now`, as the originals count. Negative where the clocks disagree.
 pub fn latency(burst: &Burst, now: Nanos) -> i64 {
-    super::time::difference(now, burst.begun.nanos())
+    super::time::difference(now, burst.written.nanos())
 }
 
 #[cfg(test)]
@@ -149,6 +149,14 @@ mod tests {
             stream.extend(burst);
         }
         stream
+    }
+
+    /// As 2.1.8 and 2.2.1 send them with `-b`.
+    #[test]
+    fn a_burst_takes_as_long_as_from_its_writing() {
+        let (begun, written) = (Stamp { seconds: 100, micros: 0 }, Stamp { seconds: 101, micros: 0 });
+        let burst = Burst { begun, written, ..Burst::default() };
+        assert_eq!(latency(&burst, Nanos(101_000_250_000)), 250_000);
     }
 
     #[test]

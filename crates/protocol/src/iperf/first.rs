@@ -10,7 +10,10 @@
 //! | 80-111 | isochronous settings |
 //! | 112- | 2.2: length (16 bits) and name of a congestion control |
 //!
-//! How many of them there are stands in the first word.
+//! Their number stands in the first word. With a key (`--permit-key`) these are two more, its length (16 bits),
+//! and the key follows.
+
+use std::ops::RangeInclusive;
 
 use super::flag::{Flags, Lower};
 use super::settings::{BASE, Base, EXTENSION, Extension};
@@ -21,8 +24,10 @@ use super::{bounce, word};
 pub const USUAL: usize = BASE + EXTENSION;
 /// Octets of a header with a start time, in both versions.
 pub const STAMPED: usize = 80;
-/// No header is longer: its length has 8 bits.
-pub const LONGEST: usize = 255;
+/// No header is longer: its length has 8 bits, and a key may follow.
+pub const LONGEST: usize = 255 + *KEY.end();
+/// Octets of a key.
+pub const KEY: RangeInclusive<usize> = 4..=128;
 
 const START: usize = 64;
 const ISOCHRONOUS: usize = 80;
@@ -37,6 +42,8 @@ pub struct First {
     pub extension: Option<Extension>,
     /// What follows these, up to the length that the header says.
     pub tail: Vec<u8>,
+    /// The key that the client shows (`--permit-key`).
+    pub key: Option<Vec<u8>>,
 }
 
 /// What a connection begins with.
@@ -71,9 +78,12 @@ pub enum Malformed {
         /// As it says.
         length: usize,
     },
-    /// It asks by a key.
-    #[error("the client shows a permit key, which this server has none of")]
-    Key,
+    /// It shows a key that is none.
+    #[error("a permit key of {length} bytes, where these have {} to {}", KEY.start(), KEY.end())]
+    Key {
+        /// Its length.
+        length: usize,
+    },
     /// Messages of a size that no client sends.
     #[error("bounceback messages of {size} bytes, where {} to {} are taken", bounce::SMALLEST, bounce::LARGEST)]
     Size {
@@ -93,17 +103,27 @@ pub fn read(octets: &[u8]) -> Result<Reading, Malformed> {
     if !flags.begins_a_header() {
         return Ok(Reading::Is(Beginning::Plain, 0));
     }
+    let mut length = length(flags)?;
+    let Some(mut header) = octets.get(..length) else { return Ok(Reading::Needs(length)) };
+    let mut key = None;
     if flags.has(Flags::KEY) {
-        return Err(Malformed::Key);
+        let Some((before, told)) = header.split_last_chunk::<2>() else { return Err(Malformed::Short { length }) };
+        let whole = length + key_length(*told)?;
+        let Some(shown) = octets.get(length..whole) else { return Ok(Reading::Needs(whole)) };
+        (header, length, key) = (before, whole, Some(shown.to_vec()));
     }
-    let length = length(flags)?;
-    let Some(header) = octets.get(..length) else { return Ok(Reading::Needs(length)) };
-    let Some(base) = Base::read(header) else { return Err(Malformed::Short { length }) };
+    let Some(base) = Base::read(header) else { return Err(Malformed::Short { length: header.len() }) };
     let (extension, tail) = match Extension::read(&header[BASE..]) {
         Some(extension) => (Some(extension), &header[USUAL..]),
         None => (None, &header[BASE..]),
     };
-    Ok(Reading::Is(Beginning::Test(First { base, extension, tail: tail.to_vec() }), length))
+    Ok(Reading::Is(Beginning::Test(First { base, extension, tail: tail.to_vec(), key }), length))
+}
+
+/// Octets of a key, as its header says.
+fn key_length(told: [u8; 2]) -> Result<usize, Malformed> {
+    let length = usize::from(u16::from_be_bytes(told));
+    if KEY.contains(&length) { Ok(length) } else { Err(Malformed::Key { length }) }
 }
 
 /// Octets of the header that `flags` begin.
@@ -119,17 +139,33 @@ fn length(flags: Flags) -> Result<usize, Malformed> {
 impl First {
     /// Octets of the whole header.
     pub fn length(&self) -> usize {
+        self.length_to_tail() + self.key.as_ref().map_or(0, |key| 2 + key.len())
+    }
+
+    fn length_to_tail(&self) -> usize {
         BASE + self.extension.map_or(0, |_| EXTENSION) + self.tail.len()
+    }
+
+    /// The same header, by which a key is shown: of [`KEY`] octets.
+    #[must_use]
+    pub fn showing(mut self, key: &[u8]) -> Self {
+        self.base.flags = self.base.flags.with(Flags::KEY).with_length(self.length_to_tail() + 2);
+        self.key = Some(key.to_vec());
+        self
     }
 
     /// The header as it goes over the wire.
     pub fn encode(&self) -> Vec<u8> {
-        let mut octets = vec![0; self.length() - self.tail.len()];
+        let mut octets = vec![0; self.length_to_tail() - self.tail.len()];
         self.base.write(&mut octets);
         if let Some(extension) = &self.extension {
             extension.write(&mut octets[BASE..]);
         }
         octets.extend_from_slice(&self.tail);
+        if let Some(key) = &self.key {
+            octets.extend_from_slice(&u16::try_from(key.len()).unwrap_or(u16::MAX).to_be_bytes());
+            octets.extend_from_slice(key);
+        }
         octets
     }
 
@@ -154,5 +190,32 @@ impl First {
 
     fn word(&self, at: usize) -> Option<u32> {
         self.extension.and_then(|_| word::read(&self.tail, at - USUAL))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::iperf::ask::Ask;
+
+    #[test]
+    fn a_key_follows_what_the_first_word_counts() {
+        let header = Ask::default().first(Stamp::default());
+        let keyed = header.clone().showing(b"abcdef");
+        let octets = keyed.encode();
+        assert_eq!(octets[..4], [0x50, 1, 0, 62 << 1]);
+        assert_eq!((&octets[4..60], &octets[60..]), (&header.encode()[4..], &b"\0\x06abcdef"[..]));
+        assert_eq!(read(&octets[..30]), Ok(Reading::Needs(62)));
+        assert_eq!(read(&octets[..63]), Ok(Reading::Needs(68)));
+        assert_eq!(read(&octets), Ok(Reading::Is(Beginning::Test(keyed), 68)));
+    }
+
+    #[test]
+    fn a_key_is_neither_short_nor_long() {
+        for length in [0, 3, 129, 65_535] {
+            let mut octets = Ask::default().first(Stamp::default()).showing(b"abcd").encode();
+            octets[60..62].copy_from_slice(&u16::try_from(length).unwrap().to_be_bytes());
+            assert_eq!(read(&octets), Err(Malformed::Key { length }));
+        }
     }
 }

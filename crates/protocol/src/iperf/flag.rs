@@ -80,6 +80,10 @@ impl Upper {
     pub const DUPLEX: Self = Self(0x0800);
     /// The time of the first write is agreed on.
     pub const START: Self = Self(0x1000);
+    /// The octets that TCP may hold unsent are given (`--tcp-write-prefetch`).
+    pub const PREFETCH: Self = Self(0x4000);
+    /// Acknowledge at once (`--tcp-quickack`).
+    pub const QUICK: Self = Self(0x8000);
 
     /// Whether all of `other` is set.
     pub fn has(self, other: Self) -> bool {

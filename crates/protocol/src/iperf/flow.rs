@@ -5,6 +5,7 @@
 //! its octets and its number are among those reported.
 
 use measure::interval::arrivals::{Arrivals, Datagrams};
+use measure::interval::bins::Bins;
 use measure::unit::{Instant, Nanos};
 
 use super::datagram::{self, IperfNumbering, Settings};
@@ -19,6 +20,8 @@ pub struct Flow {
     settings: Settings,
     bytes: u64,
     arrivals: Arrivals,
+    /// All transit times, where these are kept in bins.
+    bins: Option<Bins>,
     /// Transit times of the first and the latest datagram, nanoseconds.
     transits: Option<(i64, i64)>,
     /// Arrival of the first and the latest datagram.
@@ -55,6 +58,7 @@ impl Flow {
             settings,
             bytes: 0,
             arrivals: Arrivals::new(true),
+            bins: None,
             transits: None,
             began: now,
             latest: now,
@@ -63,6 +67,21 @@ impl Flow {
         };
         flow.arrive(datagram, now, arrived);
         Some(flow)
+    }
+
+    /// Keeps transit times in `bins` too, that of the first datagram among them.
+    #[must_use]
+    pub fn in_bins(mut self, mut bins: Bins) -> Self {
+        if let Some((first, _)) = self.transits {
+            bins.take(first);
+        }
+        self.bins = Some(bins);
+        self
+    }
+
+    /// Transit times in bins, where these are kept.
+    pub fn bins(&self) -> Option<&Bins> {
+        self.bins.as_ref()
     }
 
     /// What its first datagram said.
@@ -126,6 +145,9 @@ impl Flow {
         let transit = time::difference(arrived, sent);
         self.bytes += octets as u64;
         self.arrivals.arrived(number, transit);
+        if let Some(bins) = &mut self.bins {
+            bins.take(transit);
+        }
         self.transits = Some((self.transits.map_or(transit, |(first, _)| first), transit));
         (self.latest, self.sent) = (now, self.sent.max(sent));
     }
@@ -169,6 +191,8 @@ impl Flow {
 
 #[cfg(test)]
 mod tests {
+    use measure::interval::bins::Layout;
+
     use super::*;
 
     const ARRIVAL: Nanos = Nanos(1_000_000_000_000);
@@ -240,6 +264,15 @@ mod tests {
         assert_eq!((rest.count, rest.variation.micros), (4, 66));
         // 3 · 50² + 150² square microseconds.
         assert_eq!(rest.m2, Span { seconds: 30_000, micros: 0 });
+    }
+
+    #[test]
+    fn every_transit_is_in_a_bin() {
+        let layout = Layout { width: Nanos::micros(100), count: 2 };
+        let mut flow = flow(&[1]).in_bins(Bins::new(layout));
+        flow.arrive(&last(1, 0), Instant(2_000_000), Nanos(ARRIVAL.0 + 250_000));
+        let bins = flow.bins().unwrap();
+        assert_eq!((bins.counts().collect::<Vec<_>>(), bins.outside()), (vec![(1, 1)], (0, 1)));
     }
 
     #[test]

@@ -122,6 +122,19 @@ impl Version {
     pub fn numbers(self) -> [u16; 3] {
         [(self.upper >> 16) as u16, self.upper as u16, (self.lower >> 16) as u16]
     }
+
+    /// The mark behind the numbers as both versions print them; none of a release. The 2.2.1 of Debian 13 says that it is none.
+    pub fn status(self) -> &'static str {
+        match self.lower & 0xF {
+            0 => "-dev",
+            1 => "-rc",
+            2 => "-rc2",
+            3 => "",
+            4 => "-private",
+            5 => "-master",
+            _ => "-unk",
+        }
+    }
 }
 
 /// A rate: bits, or with [`Upper::PACKETS`] datagrams, a second.

@@ -36,6 +36,10 @@ pub struct Wish {
     pub service: u16,
     /// The client's version; absent: it does not say.
     pub version: Option<Version>,
+    /// Octets that TCP may hold unsent at a server that sends; absent: as many as it likes.
+    pub prefetch: Option<u32>,
+    /// True where the server is to acknowledge at once.
+    pub quick_acks: bool,
 }
 
 /// Who sends over the client's own connection or flow.
@@ -139,6 +143,8 @@ impl Wish {
             reported: false,
             service: extension.map_or(0, |extension| extension.service),
             version: extension.map(|extension| extension.version),
+            prefetch: extension.filter(|_| upper.has(Upper::PREFETCH)).map(|extension| extension.prefetch),
+            quick_acks: upper.has(Upper::QUICK),
         }
     }
 }

@@ -90,6 +90,14 @@ pub struct Segmentation {
 impl Segmentation {
     /// What a client says that does neither.
     pub const OFF: Self = Self { gso: false, gso_dg_size: 0, gso_bf_size: 65_507, gro: false, gro_bf_size: 65_507 };
+    /// Datagrams of what is cut at most.
+    const MOST: u32 = 64;
+
+    /// Both, with datagrams of so many bytes, as many as go at once.
+    pub fn of(block: u32) -> Self {
+        let count = (Self::OFF.gso_bf_size / block.max(1)).clamp(1, Self::MOST);
+        Self { gso: true, gso_dg_size: block, gso_bf_size: block.saturating_mul(count), gro: true, ..Self::OFF }
+    }
 }
 
 /// What a client asks for. What is absent is for the system, or the server, to choose.
@@ -206,6 +214,13 @@ impl Parameters {
     /// Bytes of a call.
     pub fn block_bytes(&self) -> u32 {
         self.block.unwrap_or(self.protocol.default_block())
+    }
+
+    /// Datagrams of a call of a sender: more than one where the kernel is to cut them.
+    pub fn segments(&self) -> u32 {
+        let cut = self.segmentation.filter(|cut| cut.gso && self.protocol == Protocol::Udp);
+        cut.map_or(1, |cut| cut.gso_bf_size.min(Segmentation::OFF.gso_bf_size) / self.block_bytes().max(1))
+            .clamp(1, Segmentation::MOST)
     }
 
     /// Streams that the client sends on.

@@ -11,7 +11,9 @@ pub const SEALED: usize = 112;
 /// Octets of the shortest packet of a TWAMP Light sender: number, time and error estimate.
 pub const SHORTEST: usize = 14;
 /// Octets of an answer of a TWAMP Light reflector: up to the TTL.
-pub const SHORTEST_ANSWER: usize = 41;
+pub const LIGHT_ANSWER: usize = 41;
+/// Octets of the shortest answer that holds all times: up to the packet's error estimate. Nokia's twampy ends there.
+pub const SHORTEST_ANSWER: usize = 38;
 /// Octets of the longest packet that a reflector looks at: what UDP can carry.
 pub const LONGEST: usize = 65_507;
 

@@ -1,8 +1,8 @@
 //! A session-reflector: which packet is answered, and with what (RFC 8762 section 4.3).
 //!
 //! A packet is answered where it is long enough, where it is sealed by the key that the reflector has, and where its source
-//! does not come too fast. The answer is as long as the packet, never longer: what of it does not fit a short packet of
-//! TWAMP Light is cut off.
+//! does not come too fast. The answer is as long as the packet: what of it does not fit a short packet of TWAMP Light is cut off, unless the
+//! reflector is to lengthen it.
 
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
@@ -10,7 +10,8 @@ use std::num::NonZeroU32;
 use measure::unit::Instant;
 
 use super::key::Key;
-use super::layout::{self, Layout, SHORTEST, put, take};
+use super::layout::{self, LIGHT_ANSWER, Layout, SHORTEST, put, take};
+use super::part::Known;
 use super::share::{Limiter, Name, Sessions};
 use super::time::{ErrorEstimate, Format};
 use super::tlv;
@@ -23,6 +24,9 @@ pub struct Manner {
     /// Whether answers have numbers of their own (a stateful reflector), by which losses there are told from losses back, or
     /// that of what they answer.
     pub counts: bool,
+    /// True where an unauthenticated packet of a TWAMP Light sender has an answer with all fields though the packet is shorter (RFC 5357 section 4.2.1):
+    /// up to 2.9 times its length.
+    pub lengthens: bool,
     /// Packets a second that each address may send.
     pub per_second: NonZeroU32,
 }
@@ -38,6 +42,10 @@ pub struct Arrival {
     pub now: Instant,
     /// What was left of its time to live, where the kernel told.
     pub time_to_live: Option<u8>,
+    /// Where it went, likewise.
+    pub to: Option<SocketAddr>,
+    /// The octet of its type of service, likewise.
+    pub service: Option<u8>,
 }
 
 /// Why a packet is not answered.
@@ -69,7 +77,13 @@ impl Reflector {
         Self { layout, limiter: Limiter::new(manner.per_second), sessions: Sessions::default(), manner }
     }
 
-    /// Makes the answer of `packet` in its place. `depart` is asked for the wall clock as late as can be, for the answer
+    /// Octets of the answer to a packet of so many. The packet is followed by zeros up to there where [`Reflector::answer`] has it.
+    pub fn answer_length(&self, packet: usize) -> usize {
+        let lengthens = self.manner.lengthens && self.manner.key.is_none() && packet >= SHORTEST;
+        if lengthens { packet.max(LIGHT_ANSWER) } else { packet }
+    }
+
+    /// Makes the answer of `packet` in its place; with what type of service it is to leave, where the packet asks for one. `depart` is asked for the wall clock as late as can be, for the answer
     /// has to be sealed afterwards; `error` is our clock's, whose format gives way to the packet's.
     pub fn answer(
         &mut self,
@@ -77,7 +91,7 @@ impl Reflector {
         arrival: Arrival,
         error: ErrorEstimate,
         depart: impl FnOnce() -> u64,
-    ) -> Result<(), Silence> {
+    ) -> Result<Option<u8>, Silence> {
         let shortest = if self.manner.key.is_some() { self.layout.length } else { SHORTEST };
         if packet.len() < shortest {
             return Err(Silence::Short);
@@ -90,27 +104,34 @@ impl Reflector {
         }
         let layout = self.layout;
         let asked = Asked::read(packet, layout);
-        let number = if self.manner.counts {
-            let name = Name { from: arrival.from, session: u16::from_be_bytes(asked.session) };
-            self.sessions.number(name, arrival.now).ok_or(Silence::TooMany)?.to_be_bytes()
+        let name = Name { from: arrival.from, session: u16::from_be_bytes(asked.session) };
+        let (number, session) = if self.manner.counts {
+            let (number, counted) = self.sessions.count(name, arrival.now).ok_or(Silence::TooMany)?;
+            (number.to_be_bytes(), Some(counted))
         } else {
-            asked.number
+            (asked.number, None)
         };
         let format = ErrorEstimate::decode(asked.error).format;
         let error = ErrorEstimate { format, ..error };
         let base = packet.len().min(layout.length);
         let (head, rest) = packet.split_at_mut(base);
         head.fill(0);
-        tlv::mark(rest);
+        let known = Known { from: arrival.from, to: arrival.to, service: arrival.service, session };
+        // Parts of authenticated packets would want a seal of their own (RFC 8972 section 4.8), which is not known here.
+        let service = tlv::answer(rest, Some(&known).filter(|_| self.manner.key.is_none()));
         put(head, 0, &number);
         put(head, layout.error, &error.encode());
         put(head, layout.session, &asked.session);
         asked.write(head, layout, format, &arrival);
-        put(head, layout.timestamp, &format.encode(depart()));
+        let left = format.encode(depart());
+        put(head, layout.timestamp, &left);
         if let Some(key) = &self.manner.key {
             layout::seal(head, key);
         }
-        Ok(())
+        if session.is_some() && !rest.is_empty() {
+            self.sessions.left(name, arrival.now, u32::from_be_bytes(number), left);
+        }
+        Ok(service)
     }
 }
 
@@ -153,12 +174,12 @@ mod tests {
     const OURS: ErrorEstimate = ErrorEstimate { synchronised: true, format: Format::Ntp, scale: 20, multiplier: 9 };
 
     fn manner(key: Option<&[u8]>, counts: bool) -> Manner {
-        Manner { key: key.map(Key::new), counts, per_second: NonZeroU32::new(1_000_000).unwrap() }
+        Manner { key: key.map(Key::new), counts, lengthens: false, per_second: NonZeroU32::new(1_000_000).unwrap() }
     }
 
     fn arrival(port: u16) -> Arrival {
         let from = SocketAddr::from(([192, 0, 2, 1], port));
-        Arrival { from, at: ARRIVED, now: Instant(1), time_to_live: Some(61) }
+        Arrival { from, at: ARRIVED, now: Instant(1), time_to_live: Some(61), to: None, service: None }
     }
 
     fn packet() -> [u8; BARE] {
@@ -218,6 +239,28 @@ mod tests {
         assert_eq!(short, whole[..length]);
     }
 
+    #[test_case(true, None, 14, 41; "of TWAMP Light")]
+    #[test_case(true, None, 40, 41; "without a TTL")]
+    #[test_case(true, None, 44, 44; "of STAMP")]
+    #[test_case(true, None, 13, 13; "too short for a packet")]
+    #[test_case(true, Some(b"0123456789abcdef"), 60, 60; "that is to be sealed")]
+    #[test_case(false, None, 14, 14; "unless it is asked for")]
+    fn a_short_packet_has_a_longer_answer(lengthens: bool, key: Option<&[u8]>, packet: usize, answer: usize) {
+        let reflector = Reflector::new(Manner { lengthens, ..manner(key, true) });
+        assert_eq!(reflector.answer_length(packet), answer);
+    }
+
+    #[test]
+    fn a_lengthened_answer_has_every_field() {
+        let mut reflector = Reflector::new(Manner { lengthens: true, ..manner(None, true) });
+        let mut buffer = packet();
+        buffer[14..].fill(0);
+        let mut whole = buffer;
+        reflector.answer(&mut buffer[..41], arrival(1), OURS, || LEFT).unwrap();
+        reflector.answer(&mut whole, arrival(2), OURS, || LEFT).unwrap();
+        assert_eq!((&buffer[..41], buffer[40]), (&whole[..41], 61));
+    }
+
     #[test_case(0; "nothing")]
     #[test_case(13; "no error estimate")]
     fn what_is_too_short_is_not_answered(length: usize) {
@@ -267,7 +310,7 @@ mod tests {
         let mut answered = 0;
         for port in 0..1_000 {
             match reflector.answer(&mut packet(), arrival(port), OURS, || LEFT) {
-                Ok(()) => answered += 1,
+                Ok(_) => answered += 1,
                 Err(silence) => assert_eq!(silence, Silence::TooFast),
             }
         }

@@ -2,6 +2,7 @@
 
 use super::key::Key;
 use super::layout::{self, Layout, SHORTEST_ANSWER, put, take};
+use super::part::{Part, Told};
 use super::time::ErrorEstimate;
 use super::tlv;
 
@@ -14,6 +15,10 @@ pub struct Session {
     pub session: u16,
     /// How good our clock says it is, and how times are written.
     pub error: ErrorEstimate,
+    /// The parts by which it asks (RFC 8972 section 4), in this order.
+    pub parts: Vec<Part>,
+    /// The code point that answers are to have, where the class of service is asked for.
+    pub class: u8,
 }
 
 /// What an answer says.
@@ -45,7 +50,7 @@ pub enum Wrong {
 impl Session {
     /// Octets of a packet without padding.
     pub fn length(&self) -> usize {
-        Layout::of(self.key.as_ref()).length
+        Layout::of(self.key.as_ref()).length + tlv::length(&self.parts)
     }
 
     /// Writes all of a packet that stays the same, padding included.
@@ -56,7 +61,7 @@ impl Session {
         head.fill(0);
         put(head, layout.error, &self.error.encode());
         put(head, layout.session, &self.session.to_be_bytes());
-        tlv::pad(rest);
+        tlv::ask(rest, &self.parts, self.class);
     }
 
     /// Writes packet `number`, which leaves at `at`, nanoseconds since 1970, into what [`Session::open`] has written.
@@ -65,6 +70,12 @@ impl Session {
         let layout = Layout::of(self.key.as_ref());
         put(packet, 0, &number.to_be_bytes());
         put(packet, layout.timestamp, &self.error.format.encode(at));
+        if !self.parts.is_empty()
+            && let Some(rest) = packet.get_mut(layout.length..)
+        {
+            // The first packet is number 0, and one number is left out behind it.
+            tlv::count(rest, &self.parts, number.max(1));
+        }
         if let Some(key) = &self.key {
             layout::seal(packet, key);
         }
@@ -96,6 +107,13 @@ impl Session {
         })
     }
 
+    /// Answers that it has read to the parts by which it was asked.
+    pub fn told(&self, answer: &[u8], near: u64) -> Told {
+        let layout = Layout::of(self.key.as_ref());
+        let format = layout::error(answer, layout.error).format;
+        tlv::read(answer.get(layout.length..).unwrap_or_default(), &self.parts, format, near)
+    }
+
     /// The number in a packet of ours, or that of the packet that an answer says it answers; nothing of it is checked.
     pub fn number(&self, message: &[u8], is_answer: bool) -> u32 {
         let place = if is_answer { Layout::of(self.key.as_ref()).number } else { 0 };
@@ -117,14 +135,16 @@ mod tests {
     const AT: u64 = 1_700_000_000_000_000_000;
 
     fn session(key: Option<&[u8]>, format: Format) -> Session {
-        Session { key: key.map(Key::new), session: 0xbeef, error: ErrorEstimate::new(true, format, Some(1_000)) }
+        let error = ErrorEstimate::new(true, format, Some(1_000));
+        Session { key: key.map(Key::new), session: 0xbeef, error, parts: Vec::new(), class: 0 }
     }
 
     fn reflected(session: &Session, packet: &[u8], counts: bool) -> Vec<u8> {
         let mut answer = packet.to_vec();
-        let manner = Manner { key: session.key.clone(), counts, per_second: NonZeroU32::MAX };
+        let manner = Manner { key: session.key.clone(), counts, lengthens: false, per_second: NonZeroU32::MAX };
         let from = "[::1]:7".parse().unwrap();
-        let arrival = Arrival { from, at: AT + 5_000, now: Instant(9), time_to_live: Some(64) };
+        let arrival =
+            Arrival { from, at: AT + 5_000, now: Instant(9), time_to_live: Some(64), to: None, service: None };
         let theirs = ErrorEstimate::new(false, Format::Ntp, None);
         Reflector::new(manner).answer(&mut answer, arrival, theirs, || AT + 7_000).unwrap();
         answer
@@ -164,7 +184,11 @@ mod tests {
         // Where STAMP has its identifier, it has zeros; and it ends with the TTL.
         answer[14..16].fill(0);
         assert_eq!(session.read(&answer[..41], AT).unwrap().number, 3);
-        assert_eq!(session.read(&answer[..40], AT), Err(Wrong::Foreign));
+        assert_eq!(
+            session.read(&answer[..38], AT).map(|read| (read.received, read.time_to_live)),
+            Ok((AT + 5_000, None))
+        );
+        assert_eq!(session.read(&answer[..37], AT), Err(Wrong::Foreign));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use std::num::NonZeroU32;
 
 use measure::unit::{Instant, Nanos};
 
+use super::part::Counted;
 use crate::source::source;
 
 /// A table is looked through for what may go once in so long at the most: a flood of new names must not cost more than an
@@ -140,10 +141,19 @@ impl Sourced for Name {
     }
 }
 
-/// How many answers each session has had.
+/// Packets that each session has brought and had.
 #[derive(Debug)]
 pub struct Sessions {
-    answers: Table<Name, u32>,
+    answers: Table<Name, Kept>,
+}
+
+/// The state of a session.
+#[derive(Clone, Copy, Debug, Default)]
+struct Kept {
+    received: u32,
+    answered: u32,
+    /// The number of the latest answer to a packet with parts, and when it left, as it said.
+    left: Option<(u32, [u8; 8])>,
 }
 
 /// Sessions that are counted at once.
@@ -162,12 +172,26 @@ impl Default for Sessions {
 }
 
 impl Sessions {
-    /// The number of this session's next answer, from 0; `None`: there are too many sessions.
-    pub fn number(&mut self, name: Name, now: Instant) -> Option<u32> {
-        let next = self.answers.of(name, now)?;
-        let number = *next;
-        *next = next.wrapping_add(1);
-        Some(number)
+    /// A packet of this session: the number of its answer, from 0, and what is counted with both; `None`: there are too many
+    /// sessions.
+    pub fn count(&mut self, name: Name, now: Instant) -> Option<(u32, Counted)> {
+        let kept = self.answers.of(name, now)?;
+        let number = kept.answered;
+        let before = kept.left;
+        (kept.received, kept.answered) = (kept.received.wrapping_add(1), number.wrapping_add(1));
+        Some((number, Counted { received: kept.received, answered: kept.answered, before }))
+    }
+
+    /// The answer of this number left at this time, as it says.
+    pub fn left(&mut self, name: Name, now: Instant, number: u32, at: [u8; 8]) {
+        if let Some(kept) = self.answers.of(name, now) {
+            kept.left = Some((number, at));
+        }
+    }
+
+    #[cfg(test)]
+    fn number(&mut self, name: Name, now: Instant) -> Option<u32> {
+        self.count(name, now).map(|(number, _)| number)
     }
 }
 

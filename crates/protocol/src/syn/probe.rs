@@ -71,6 +71,16 @@ impl Shape {
         }
     }
 
+    /// The source port of a probe. Towards two ports in turn each of them is probed from one source port after the other: routers that choose by a
+    /// few bits of the ports would else send all probes of one port one way, and those of the other port another.
+    #[inline]
+    pub fn source(&self, seq: u64) -> u16 {
+        let numbered = self.seq.is_none() && self.ack.is_none();
+        let pairs = numbered && matches!(self.aim, Aim::Two(..));
+        let apart = seq % 2 * u64::from(self.sources.count / 2);
+        self.sources.port(if pairs { seq / 2 + apart } else { seq })
+    }
+
     /// Octets of a probe, header and all.
     pub fn length(&self) -> usize {
         HEADER + self.options.len().min(MOST_OPTIONS) + self.payload
@@ -117,6 +127,8 @@ pub enum Aim {
     Rising(u16),
     /// These two in turn.
     Two(u16, u16),
+    /// Each of these, and then from the first again.
+    Among(&'static [u16]),
 }
 
 impl Aim {
@@ -132,6 +144,10 @@ impl Aim {
                 } else {
                     second
                 }
+            }
+            Self::Among(ports) => {
+                let place = seq.checked_rem(ports.len() as u64).unwrap_or(0);
+                ports.get(place as usize).copied().unwrap_or(0)
             }
         }
     }
@@ -206,7 +222,7 @@ impl<T: Listener> Probe<T> {
             Some(fixed) => (self.by_port(port)?, number.wrapping_sub(fixed)),
             None => self.by_number(number)?,
         };
-        (beyond.contains(&more) && self.shape.sources.port(seq) == port).then_some(seq)
+        (beyond.contains(&more) && self.shape.source(seq) == port).then_some(seq)
     }
 
     fn answered(&self, answer: &Segment) -> Option<u64> {
@@ -266,7 +282,7 @@ impl<T: Listener> Wire for Probe<T> {
         let number = self.number(seq);
         let acknowledges = if self.shape.flags.has(Flags::ACK) { number } else { 0 };
         let header = Header {
-            source_port: self.shape.sources.port(seq),
+            source_port: self.shape.source(seq),
             destination_port: self.shape.aim.port(seq),
             seq: self.shape.seq.unwrap_or(number),
             ack: self.shape.ack.unwrap_or(acknowledges),

@@ -63,7 +63,7 @@ impl<W: Write + Send> Writer<W> {
     }
 }
 
-/// What the system said, where it is in there.
+/// The system's own error, where there is one in it.
 fn cause(fault: ParquetError) -> io::Error {
     match fault {
         ParquetError::External(inner) => match inner.downcast::<io::Error>() {

@@ -18,7 +18,7 @@ pub(super) struct Column {
     of: Of,
 }
 
-/// What its cells hold.
+/// The type of its cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Text,
@@ -38,7 +38,7 @@ enum Of {
 }
 
 impl Column {
-    /// What stands there in the row of `entry`.
+    /// The cell in the row of `entry`.
     pub(super) fn value(&self, entry: &Entry<'_>) -> Option<Value> {
         let record = entry.record;
         match self.of {
@@ -199,7 +199,7 @@ pub(super) const COLUMNS: &[Column] = &[
     column("their_speed_mbps", Kind::Whole, Of::Theirs(|end| whole(end.interface.as_ref()?.speed_mbps?.into()))),
 ];
 
-/// What is known of a host of the run, as one JSON object.
+/// The known facts of a host of the run, as one JSON object.
 fn labels(entry: &Entry<'_>, of: fn(&Place) -> &String) -> Option<Value> {
     let InRun { run, cell } = entry.place?;
     let host = run.plan.hosts.iter().find(|host| host.name == *of(&cell.place))?;
@@ -215,7 +215,7 @@ fn governors(end: &Environment) -> Option<Value> {
     (!end.governors.is_empty()).then(|| Value::Text(end.governors.join(" ")))
 }
 
-/// Of the senders whose TCP told.
+/// The senders whose TCP reported.
 fn retransmitted(stream: &Throughput) -> Option<Value> {
     let theirs = stream.detail.as_ref().map(|detail| detail.theirs.as_slice()).unwrap_or_default();
     let told = stream.streams.iter().chain(theirs).filter_map(|stream| stream.tcp?.retransmits);

@@ -6,9 +6,9 @@ use measure::outcome::Outcome;
 use measure::unit::grouped;
 
 use super::Entry;
-use crate::markup::visible;
+use crate::markup::{on_one_line, visible};
 use crate::moment::moment;
-use crate::number;
+use crate::{number, words};
 
 /// The head of each column.
 const HEAD: [&str; 9] = ["host", "method", "p50", "p90", "p99", "max", "lost", "throughput", "measured"];
@@ -38,7 +38,7 @@ fn row(entry: &Entry<'_>) -> [Option<String>; 9] {
     let with_port = || record.target.port.map_or_else(target, |port| format!("{} :{port}", target()));
     [
         Some(host.unwrap_or_else(with_port)),
-        Some(record.method.to_string()),
+        Some(words::method::with_protocol(&record.method)),
         quantile(0.5),
         quantile(0.9),
         quantile(0.99),
@@ -63,9 +63,8 @@ fn lost(outcome: &Outcome) -> String {
 /// `text` as it is in a cell: what would end it, or would be a mark, a link or a tag, is a sign.
 pub(crate) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
-    for letter in visible(text).chars() {
+    for letter in visible(&on_one_line(text)).chars() {
         match letter {
-            '\n' | '\t' => safe.push(' '),
             '|' | '\\' | '`' | '*' | '_' | '~' | '[' | ']' | '<' | '>' | '&' | '#' | '@' | '!' | '$' => {
                 safe.extend(['\\', letter]);
             }
@@ -82,8 +81,8 @@ mod tests {
     #[test]
     fn nothing_in_a_cell_is_a_mark_or_ends_it() {
         assert_eq!(
-            escaped("a|b\n<script>`*_~[x](y)@me #1\u{1b}"),
-            "a\\|b \\<script\\>\\`\\*\\_\\~\\[x\\](y)\\@me \\#1␛"
+            escaped("a|b\n\t<script>`*_~[x](y)@me #1\u{1b}"),
+            "a\\|b␤␉\\<script\\>\\`\\*\\_\\~\\[x\\](y)\\@me \\#1␛"
         );
     }
 }

@@ -14,7 +14,7 @@ const NARROWEST: usize = 20;
 /// Cells between a name and the field.
 const APART: usize = 2;
 
-/// What a style draws with: the range, the middle half, the median, the floor and a mark on it.
+/// The signs of a style: the range, the middle half, the median, the floor and a mark on it.
 struct Signs {
     range: char,
     half: char,
@@ -66,7 +66,7 @@ pub(super) fn draw(page: &mut Page, look: &Look) {
     page.gap();
 }
 
-/// What is drawn, by name.
+/// The rows of the plot, by name.
 fn rows(look: &Look) -> Vec<(String, &Sums)> {
     let mut rows = Vec::new();
     for (place, leg) in (0_u32..).zip(&look.legs).filter(|(_, leg)| leg.answers()) {

@@ -6,11 +6,12 @@ use measure::comparison::Word;
 use measure::look::further::{Further, Reason};
 use measure::look::{Believed, Cause, Finding, Leg, Look, Shift, Stands, Subject, Sums, Who};
 use measure::method::Carrier;
-use measure::reach::{Seen, Service, ServiceFinding, Transport, Verdict};
+use measure::reach::{PortFinding, Seen, Service, ServiceFinding, Transport, Verdict};
 use measure::unit::Nanos;
 use measure::verdict::Warning;
 
 use super::name;
+use crate::words::warning;
 use crate::{number, shell, words};
 
 /// The answer: the time that an application meets, or as near as the host lets it be measured, and what was lost.
@@ -39,7 +40,9 @@ fn opening(look: &Look, reference: Believed) -> String {
     };
     let supported = || Some(format!("{} (p50)", half.and_then(number::quantile)?));
     let Some(median) = supported().or_else(few) else { return nothing(look) };
-    let median = look.change.as_ref().map_or(median, words::change::seen);
+    let on_busy = if busy(look).is_some() { " (on a busy host)" } else { "" };
+    let changed = |change| format!("{}{on_busy}", words::change::seen(change));
+    let median = look.change.as_ref().map_or(median, changed);
     let host = &look.host;
     match reference.stands {
         Stands::Application => {
@@ -55,7 +58,7 @@ fn opening(look: &Look, reference: Believed) -> String {
             let port = leg.port.map_or_else(String::new, |port| format!(", port {port}"));
             format!("{median}: TCP connect to {host}{port}. No program's reply was measured.")
         }
-        Stands::Echo if unmeasured(look).next().is_some() => {
+        Stands::Echo if unmeasured(look).next().is_some() || has_port(look, Verdict::Reset) => {
             format!("Only ICMP was measured: {median}. Applications do not use ICMP.")
         }
         Stands::Echo => format!("Only ICMP answered: {median}. Applications do not use ICMP."),
@@ -128,9 +131,14 @@ fn lost(look: &Look) -> Option<String> {
 }
 
 fn nothing(look: &Look) -> String {
-    let host = &look.host;
+    // A name may have further addresses, which were not asked.
+    let asked = look.addresses.first().filter(|asked| asked.address != look.host);
+    let host = asked.map_or_else(|| look.host.clone(), |asked| format!("{} ({})", look.host, asked.address));
     if has_answered(look) {
         return format!("{host} answers, but no time was measured");
+    }
+    if has_port(look, Verdict::Reset) {
+        return format!("{host} accepts connections that are then reset, and does not answer ICMP echo");
     }
     if has_port(look, Verdict::Refused) {
         return format!("{host} has no open port among {}, and does not answer ICMP echo", ports(look, None));
@@ -138,7 +146,23 @@ fn nothing(look: &Look) -> String {
     format!("{host} did not answer: no reply to ICMP echo, nor on {}", ports(look, None))
 }
 
-/// Whether anything accepted or answered when it was first asked; an end before the first round leaves it at that.
+/// Ports whose connections were accepted and then reset without a word: `TCP :7663: connections are accepted and then reset …`.
+pub(super) fn reset(look: &Look) -> Option<String> {
+    let is_reset = |port: &&PortFinding| {
+        port.verdict == Verdict::Reset || matches!(port.service, Some(ServiceFinding::Reset { .. }))
+    };
+    let found = look.addresses.iter().flat_map(|asked| asked.ports.iter().filter(is_reset));
+    let ports: Vec<String> = found.map(|port| format!(":{}", port.port)).collect();
+    (!ports.is_empty()).then(|| {
+        format!(
+            "TCP {}: connections are accepted and then reset. Whether the host or a middlebox resets them is not \
+             established → capture RSTs at the host, look for a firewall or proxy",
+            ports.join(", ")
+        )
+    })
+}
+
+/// True where anything accepted or answered when it was first asked; an end before the first round leaves it at that.
 fn has_answered(look: &Look) -> bool {
     look.addresses.iter().any(|asked| matches!(asked.echo, Seen::Answer { .. })) || has_port(look, Verdict::Open)
 }
@@ -171,8 +195,13 @@ pub(super) fn busy(look: &Look) -> Option<String> {
         Some(format!("{whom}: {}", figure(warning)?))
     };
     let hosts: Vec<String> = look.warnings.iter().filter_map(of).collect();
+    let spoils = look.warnings.iter().find_map(|warning| match warning {
+        Warning::Disturbed { spoils, .. } if !spoils.is_empty() => Some(format!(". {}", warning::spoiled(spoils))),
+        _ => None,
+    });
+    let spoils = spoils.unwrap_or_default();
     (!hosts.is_empty()).then(|| {
-        format!("Busy ({}): times are longer than on a quiet host → repeat when it is quiet", hosts.join(", "))
+        format!("Busy ({}): times are longer than on a quiet host{spoils} → repeat when it is quiet", hosts.join(", "))
     })
 }
 
@@ -180,6 +209,25 @@ pub(super) fn busy(look: &Look) -> Option<String> {
 pub(super) fn periodic(look: &Look) -> Option<String> {
     let text = look.periodic.as_ref().map(words::periodic::seen)?;
     Some(format!("{text} → look for what runs so often on either host, or on the path"))
+}
+
+/// The middle half of the reference's times is so many times its quick end, and so wide at least, that one number does not tell of them.
+const VARIES: u64 = 4;
+const WIDE: Nanos = Nanos::millis(1);
+
+/// The words for a reference that took very different times, where no change of level and no period says more.
+pub(super) fn varies(look: &Look) -> Option<String> {
+    let told = look.change.is_some() || look.periodic.is_some();
+    let leg = look.legs.get(look.judgement.believed.filter(|_| !told)?.leg as usize)?;
+    let (quick, slow, longest) = (leg.sums.p25_ns?, leg.sums.p75_ns?, leg.sums.max_ns?);
+    let is_wide = slow.0 >= quick.0.saturating_mul(VARIES) && slow.0 - quick.0 >= WIDE.0;
+    is_wide.then(|| {
+        format!(
+            "{} varies: a quarter took {quick} or less, a quarter {slow} or more, the longest {longest} → \
+             `sonde rtt` shows its course",
+            name(leg)
+        )
+    })
 }
 
 /// That no program answered, and the action against it.
@@ -227,6 +275,7 @@ pub(super) fn reasons(look: &Look) -> Vec<String> {
     if findings.iter().any(|finding| finding.shift.is_some()) {
         texts.push("shift: paired estimate against the reference · ~ rough (10–99 values beyond)".to_owned());
     }
+    texts.extend(skewed(look));
     let told = [
         (
             Cause::NobodyWoken,
@@ -234,7 +283,7 @@ pub(super) fn reasons(look: &Look) -> Vec<String> {
         ),
         (
             Cause::SlowIcmp,
-            "slow ICMP path: ICMP takes a slower path, or a box nearer than the host answers TCP. Use the TCP value.",
+            "slow ICMP path: ICMP takes a slower path, or a middlebox nearer than the host answers TCP. Use the TCP value.",
         ),
         (
             Cause::Interval,
@@ -252,6 +301,31 @@ pub(super) fn reasons(look: &Look) -> Vec<String> {
     texts
 }
 
+/// A difference of medians is another than the shift by so much of the larger of both.
+const SKEWED: f64 = 0.25;
+/// And by so much at least.
+const NOTICED: f64 = 20_000.0;
+
+/// The note for a shift that is far from the difference of the two p50 above it, as of a program whose quick replies are far from its middle one.
+fn skewed(look: &Look) -> Option<String> {
+    let reference = look.judgement.believed?;
+    let of = |leg: u32| look.legs.get(leg as usize).map(|leg| &leg.sums);
+    let own = of(reference.leg)?;
+    let is_far = |finding: &&Finding| {
+        let Subject::Leg { leg } = finding.of else { return false };
+        let differs = matches!(finding.word, Some(Word::More | Word::Less));
+        let medians = of(leg).and_then(Sums::median).zip(own.median());
+        let Some((shift, (median, reference))) = finding.shift.filter(|_| differs).zip(medians) else { return false };
+        let (between, apart) = (median.0 as f64 - reference.0 as f64, shift.value_ns);
+        (between - apart).abs() >= NOTICED.max(SKEWED * between.abs().max(apart.abs()))
+    };
+    look.judgement.findings.iter().find(is_far)?;
+    let (quarter, half) = (own.p25_ns?, own.median()?);
+    Some(format!(
+        "shift compares the quick replies (lower quartiles of paired blocks), not the p50: the reference has p25 {quarter}, p50 {half}"
+    ))
+}
+
 /// `100 more rounds: at first ICMP echo alone lost 1 request.`
 fn further(look: &Look) -> Option<String> {
     let name_of = |leg: u32| look.legs.get(leg as usize).map(name).unwrap_or_default();
@@ -266,6 +340,9 @@ fn further(look: &Look) -> Option<String> {
             let by = Nanos(shift_ns.abs().round() as u64);
             let direction = if shift_ns > 0.0 { "longer" } else { "shorter" };
             format!("the reference took {by} {direction} in the second half than in the first")
+        }
+        Reason::Period { period_ns } => {
+            format!("long round trips seemed to return every {period_ns}, too few to exclude chance")
         }
         Reason::KernelLater { leg } => format!("{} took longer than the program", name_of(leg)),
     };
@@ -290,7 +367,8 @@ fn without_row(look: &Look, finding: &Finding) -> String {
         Subject::Tcp { address: place } => (format!("TCP{}", address(place)), String::new()),
         Subject::Port { address: place, port } => {
             let reset = look.resets.iter().find(|reset| (reset.address, reset.port) == (place, port));
-            let evidence = reset.map_or_else(String::new, |reset| format!(" ({})", reset.origin));
+            let evidence =
+                reset.map_or_else(String::new, |reset| format!(" ({})", words::origin::sentence(&reset.origin)));
             (format!("TCP port {port}{}", address(place)), evidence)
         }
         Subject::Flows { leg } => (by_connection(look, leg, finding.shift), String::new()),
@@ -308,8 +386,16 @@ fn without_row(look: &Look, finding: &Finding) -> String {
             format!("by path, queue or thread of the peer. One connection sees one of them.{busy}")
         }
         Some(Cause::LosesAlone) => "a limit or a filter for it, or its program; nothing else lost a request".to_owned(),
+        Some(Cause::SlowIcmp) => {
+            "ICMP takes another, slower path than TCP, or a nearer middlebox answers TCP".to_owned()
+        }
+        Some(Cause::NobodyWoken) => "the kernel answers, and no program is woken".to_owned(),
+        Some(Cause::NearerHandshake) => {
+            "something nearer than the host accepts connections, or handshakes take a shorter path".to_owned()
+        }
+        Some(Cause::Interval) => "only the interval differs, and what has not run for a while takes longer".to_owned(),
+        Some(Cause::Address) => "another route leads to that address".to_owned(),
         Some(Cause::NotEstablished) | None => "reason not established".to_owned(),
-        Some(cause) => cause.to_string(),
     };
     format!("{subject}: {cause}{evidence}")
 }

@@ -29,6 +29,11 @@ fn a_host_whose_echo_is_slow_and_two_addresses() {
 }
 
 #[test]
+fn a_table_for_an_issue() {
+    assert_snapshot!(markdown(&fixture::look()));
+}
+
+#[test]
 fn a_host_behind_two_paths() {
     assert_snapshot!(quiet(&fixture::look_over_two_paths()));
 }
@@ -86,11 +91,66 @@ fn rounds_that_were_added_are_told_with_their_reasons() {
         ),
         "{text}"
     );
-    for reason in [Reason::FewReplies { answered: 12 }, Reason::Halves { shift_ns: -60e3 }] {
+    for reason in [
+        Reason::FewReplies { answered: 12 },
+        Reason::Halves { shift_ns: -60e3 },
+        Reason::Period { period_ns: Nanos::secs(1) },
+    ] {
         found.look.further = vec![further(50, reason)];
         let text = quiet(&found);
         assert!(text.contains("50 more rounds: at first "), "{text}");
     }
+}
+
+#[test]
+fn connections_that_are_reset_are_no_refusals() {
+    use measure::reach::ServiceFinding;
+    let text = |look: &LookDocument| quiet(look).split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut found = fixture::look();
+    let said = "TCP :7663: connections are accepted and then reset. Whether the host or a middlebox resets them is not established";
+    assert!(!text(&found).contains("then reset"));
+    let port = &mut found.look.addresses[0].ports[0];
+    port.service = Some(ServiceFinding::Reset { asked: vec![measure::reach::Service::Sonde] });
+    assert!(text(&found).contains(said), "{}", text(&found));
+    let mut silent = fixture::silent_look();
+    let port = &mut silent.look.addresses[0].ports[0];
+    (port.port, port.transport) = (7_663, Transport::Tcp);
+    (port.seen, port.verdict) = (Seen::AcceptedThenReset { after_ns: Nanos::micros(80) }, Verdict::Reset);
+    let answered = text(&silent);
+    assert!(answered.contains("accepts connections that are then reset") && answered.contains(said), "{answered}");
+    assert!(!answered.contains("no open port"), "{answered}");
+}
+
+#[test]
+fn a_shift_that_is_no_difference_of_medians_says_what_it_compares() {
+    let mut found = fixture::look();
+    let reference = found.look.judgement.believed.expect("one").leg as usize;
+    let said = |look: &LookDocument| quiet(look).contains("shift compares the quick replies");
+    assert!(!said(&found), "{}", quiet(&found));
+    let sums = &mut found.look.legs[reference].sums;
+    // The half that other work delays.
+    sums.quantiles.iter_mut().for_each(|quantile| quantile.value_ns = quantile.value_ns.map(|time| Nanos(9 * time.0)));
+    assert!(said(&found), "{}", quiet(&found));
+}
+
+#[test]
+fn times_that_are_no_one_number_are_told_as_that() {
+    let mut found = fixture::look();
+    let said = |look: &LookDocument| quiet(look).contains("varies: a quarter took");
+    assert!(!said(&found), "{}", quiet(&found));
+    let reference = found.look.judgement.believed.expect("one").leg as usize;
+    let sums = &mut found.look.legs[reference].sums;
+    (sums.p75_ns, sums.max_ns) = (Some(Nanos::millis(300)), Some(Nanos::secs(1)));
+    assert!(said(&found), "{}", quiet(&found));
+}
+
+#[test]
+fn a_busy_host_names_what_it_may_have_brought_about() {
+    let text = |look: &LookDocument| quiet(look).split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut found = fixture::look_over_two_paths();
+    measure::verdict::order::spoil(&mut found.look.warnings, &found.look.judgement.of_a_busy_host(false, false));
+    let told = text(&found);
+    assert!(told.contains("This alone can cause differences between connections"), "{told}");
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::plot::{Axis, Cells, Chart, Line, Mark, On, Point, Scale, Series, Unit
 /// The matrix of one method as a chart: the darker a square, the worse; without a method the first there is.
 ///
 /// # Errors
-/// Why there is none.
+/// The reason why there is none.
 pub fn picture(
     run: &RunDocument,
     method: Option<&str>,
@@ -65,7 +65,7 @@ fn shade(figure: Figure, value: f64, low: f64, high: f64) -> u64 {
     (1.0 + bad * (STEPS - 1.0)).exp2().round() as u64
 }
 
-/// How bad a value is among those from `low` to `high`, 0 to 1; by ratio where they are all above 0. What lies within a factor of
+/// The rank of a value among those from `low` to `high`, 0 (good) to 1 (bad); by ratio where they are all above 0. What lies within a factor of
 /// two, or within a hundredth of a share, never makes use of all of it: noise is not to look like a finding.
 pub(super) fn badness(figure: Figure, value: f64, low: f64, high: f64) -> f64 {
     let more = figure.more_is_better();

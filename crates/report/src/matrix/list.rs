@@ -1,4 +1,4 @@
-//! What is told of a matrix that is too large to be shown square by square: zones towards zones, and the squares that are worst.
+//! The text of a matrix that is too large to be shown square by square: zones towards zones, and the squares that are worst.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use measure::statistics::paired;
 
 use super::{Matrix, Square};
 
-/// What lies between two zones.
+/// The values between two zones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Between {
     /// Median over the squares, in the unit of the figure.

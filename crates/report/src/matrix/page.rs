@@ -11,8 +11,8 @@ use measure::study::figure::Figure;
 use uuid::Uuid;
 
 use super::chart::{badness, by_host};
-use super::square::{ITSELF, MARKS, NOTHING, Scale, TOO_FEW, told};
-use super::text::{scale, too_few};
+use super::square::{ITSELF, MARKS, NOT_MEASURED, NOTHING, Scale, TOO_FEW, told};
+use super::text::{is_whole, scale, too_few};
 use super::{Matrix, Square, all, list};
 use crate::markup::escaped;
 use crate::moment::moment;
@@ -26,10 +26,10 @@ const LISTED: usize = 2_000;
 /// Most cells that open beside the page; of more, the list has the figures.
 const TOLD: usize = 1_000;
 
-/// What a run is shown beside.
+/// The comparison beside a run.
 #[derive(Clone, Copy)]
 pub struct Beside<'a> {
-    /// How its cells compare with those of an earlier run, which is the comparison's first.
+    /// The comparison of its cells with those of an earlier run, which is the comparison's first.
     pub comparison: &'a RunComparisonDocument,
 }
 
@@ -64,7 +64,7 @@ pub fn page(
     around(&crate::run::answer(run), &under, include_str!("style.css"), &body.out, &panels)
 }
 
-/// What opens beside the page, cell by cell: of several repeats the last one's record, or why there is none.
+/// The panels beside the page, cell by cell: of several repeats the last one's record, or the reason why there is none.
 fn panels(matrices: &[Matrix], records: &dyn Fn(Uuid) -> Option<Record>) -> Vec<Panel> {
     let shown = matrices.iter().filter(|matrix| matrix.hosts.len() <= MOST);
     let cells = shown.flat_map(|matrix| matrix.squares.iter().map(move |(place, square)| (matrix, *place, square)));
@@ -228,7 +228,7 @@ impl Body {
         self.raw(&format!("<td class=\"{class}\"{style} title=\"{title}\">{text}</td>"));
     }
 
-    /// Of many hosts: zones towards zones.
+    /// For many hosts: zones towards zones.
     fn zones(&mut self, matrix: &Matrix) {
         let (scale, zones, between) = (scale(matrix), matrix.zones(), list::zones(matrix));
         self.open(&format!("{} in {}, medians over the hosts of each zone", matrix.title(), scale.name));
@@ -373,14 +373,14 @@ impl Body {
                 escaped(&why)
             ));
         }
-        self.raw(&format!(
-            "<div><dt>{NOTHING}</dt><dd>not measured: not asked for, not begun, or no such address</dd></div>\n"
-        ));
-        self.raw("</dl>\n<p class=\"faint\">A darker cell is worse. A cell is the median over repeats; it opens its last record.</p>\n");
+        if matrices.iter().any(|matrix| !is_whole(matrix)) {
+            self.raw(&format!("<div><dt>{NOTHING}</dt><dd>{NOT_MEASURED}</dd></div>\n"));
+        }
+        self.raw("</dl>\n<p class=\"faint\">The stronger its colour, the worse a cell. A cell is the median over repeats; it opens its last record.</p>\n");
     }
 }
 
-/// What a square says in a sentence.
+/// A square in a sentence.
 fn sentence(matrix: &Matrix, from: usize, to: usize, square: &Square) -> String {
     let pair = format!("{} → {}", matrix.hosts[from].name, matrix.hosts[to].name);
     match (square.spread, square.failed()) {

@@ -1,33 +1,39 @@
 //! One square of a matrix: what the repeats of a direction found, and what a reader must know of it.
 
-use logbook::run::{Answer, Cell, PairCheck};
+use logbook::run::{Answer, Cell, Figures, PairCheck};
+use measure::outcome::Standing;
 use measure::study::figure::{Figure, Unit};
 use measure::study::spread::{Ends, Spread};
 use uuid::Uuid;
 
 use crate::number;
 
-/// What the repeats of one direction found.
+/// The repeats of one direction.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "marks that go together in any way")]
 pub struct Square {
     /// The median over repeats with what lies around it, in the unit of the figure; absent where no repeat has the figure.
     pub spread: Option<Spread>,
-    /// What became of the repeats.
+    /// The state of the repeats.
     pub state: State,
-    /// Whether this direction is worse than the other: the 95 % intervals of the medians do not overlap. With fewer than six repeats
+    /// True where this direction is worse than the other: the 95 % intervals of the medians do not overlap. With fewer than six repeats
     /// there are no intervals, and nothing is said: single runs differ by more than directions do.
     pub worse: bool,
-    /// Whether other pairs were measured on one of its machines at that time.
+    /// True where other pairs were measured on one of its machines at that time.
     pub shared: bool,
+    /// True where the figure is a percentile of so few round trips, of all repeats together, that it is rough.
+    pub rough: bool,
+    /// True where a host was busy with other work in one of the repeats.
+    pub disturbed: bool,
     /// The records of its repeats, in their order.
     pub records: Vec<Uuid>,
-    /// What to try where some failed.
+    /// The action to try where some failed.
     pub hint: Option<String>,
     /// Further figures of its repeats, each the median over them.
     pub figures: Vec<(Figure, f64)>,
 }
 
-/// What became of the repeats.
+/// The state of the repeats.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
     /// All that were to be were measured.
@@ -36,6 +42,8 @@ pub enum State {
     Missing,
     /// Some failed: the word for why, and the reason of the first of them.
     Failed(&'static str, String),
+    /// They have too few round trips together for the percentile: the reason in words.
+    Few(String),
 }
 
 impl Square {
@@ -45,62 +53,78 @@ impl Square {
         let values = |figure: Figure| -> Vec<Option<f64>> {
             cells.iter().map(|cell| cell.figures.and_then(|figures| figures.figure(figure))).collect()
         };
+        let all: Vec<Figures> = cells.iter().filter_map(|cell| cell.figures).collect();
+        let standing = |figure: Figure| Figures::standing(&all, figure);
+        let spread = |figure: Figure| Spread::of(&values(figure)).filter(|_| standing(figure) != Standing::TooFew);
         let failed = cells.iter().find_map(|cell| Some((*cell, cell.failure.as_ref()?)));
         let state = match failed {
             Some((cell, failure)) => State::Failed(word(cell, check), failure.what.clone()),
+            None if standing(figure) == Standing::TooFew && !all.is_empty() => State::Few(too_few_for(figure)),
             None if cells.len() < repeats as usize => State::Missing,
             None => State::Whole,
         };
-        let median = |figure: Figure| Some((figure, Spread::of(&values(figure))?.median));
+        let median = |figure: Figure| Some((figure, spread(figure)?.median));
         Self {
-            spread: Spread::of(&values(figure)),
+            spread: spread(figure),
             state,
             hint: failed.and_then(|(_, failure)| failure.hint.clone()),
             worse: false,
             shared: cells.iter().any(|cell| cell.beside > 0),
+            rough: standing(figure) == Standing::Rough,
+            disturbed: all.iter().any(|figures| figures.disturbed == Some(true)),
             records: cells.iter().filter_map(|cell| cell.record).collect(),
             figures: FIGURES.into_iter().filter_map(median).collect(),
         }
     }
 
-    /// Whether it is worse than the other direction, as [`Square::worse`] says.
+    /// True where it is worse than the other direction, as [`Square::worse`] says.
     pub(super) fn is_worse_than(&self, other: &Self, figure: Figure) -> bool {
         let (Some(here), Some(there)) = (self.spread, other.spread) else { return false };
         let (better, worse) = if figure.more_is_better() { (here, there) } else { (there, here) };
         better.high < worse.low && here.ends == Ends::Interval && there.ends == Ends::Interval
     }
 
-    /// The word for why nothing of it was measured, and the reason.
+    /// The word for why it has no number, and the reason.
     pub fn failed(&self) -> Option<(&'static str, &str)> {
         match &self.state {
             State::Failed(word, why) => Some((word, why)),
-            _ => None,
+            State::Few(why) => Some(("few", why)),
+            State::Whole | State::Missing => None,
         }
     }
 
     /// Marks behind its number: see [`MARKS`].
     pub(super) fn marks(&self) -> String {
         let part = self.spread.is_some() && self.state != State::Whole;
-        let marks = [(self.worse, '*'), (self.shared, '+'), (part, '!')];
+        let rough = self.spread.is_some() && self.rough;
+        let marks = [(rough, '~'), (self.worse, '*'), (self.shared, '+'), (self.disturbed, '^'), (part, '!')];
         marks.into_iter().filter_map(|(is, mark)| is.then_some(mark)).collect()
     }
 }
 
-/// What is said where no two directions could be told apart.
+/// The note where no two directions could be told apart.
 pub(super) const TOO_FEW: &str = "comparing directions takes 6 repeats";
 
 /// Marks and what they say.
-pub(super) const MARKS: [(char, &str); 3] = [
+pub(super) const MARKS: [(char, &str); 5] = [
+    ('~', "rough: only 10 to 99 round trips, of all repeats, lie beyond this percentile"),
     ('*', "this direction is worse than the other: the 95 % intervals do not overlap"),
     ('+', "other pairs ran on the same machine at the same time and shared its CPUs"),
+    ('^', "a host was busy with other work in one of the repeats: its times may be larger than on quiet hosts"),
     ('!', "some repeats are missing"),
 ];
 
-/// What stands for squares that were not begun, and for a host and itself.
+/// The reason of [`State::Few`].
+fn too_few_for(figure: Figure) -> String {
+    format!("too few round trips for a {figure}: fewer than 10 lie beyond it; measure longer")
+}
+
+/// The signs of squares that were not begun, and of a host and itself.
 pub(super) const NOTHING: &str = "–";
+pub(super) const NOT_MEASURED: &str = "not measured: not in the plan, not started, or no such address";
 pub(super) const ITSELF: &str = "·";
 
-/// Why a cell has nothing, in a word.
+/// The reason why a cell has nothing, in a word.
 fn word(cell: &Cell, check: Option<&PairCheck>) -> &'static str {
     let answers = check.map_or([Answer::NotAsked; 2], |check| [check.tcp, check.udp]);
     let said = |answer: Answer| answers.contains(&answer);

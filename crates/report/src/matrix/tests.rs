@@ -147,6 +147,21 @@ fn a_mesh_is_a_screen() {
 }
 
 #[test]
+fn a_percentile_of_few_round_trips_is_marked_and_one_of_too_few_is_not_printed() {
+    let mut run = run(2, 1, |_, _, _| Some(20_000));
+    for (cell, count) in run.cells.iter_mut().zip([19, 20]) {
+        cell.figures = cell.figures.map(|figures| Figures { round_trips: Some(count), ..figures });
+    }
+    let screen = text(&run, None, &Style::default());
+    // Once in the table, and once in the answer.
+    assert_eq!((screen.matches("20.0~").count(), screen.matches("~20.0").count()), (1, 1), "{screen}");
+    assert_eq!(screen.matches("20.0").count(), 2, "{screen}");
+    assert!(screen.contains("few      too few round trips for a p50"), "{screen}");
+    let page = page(&run, None, None, &|_| None);
+    assert!(page.contains(">20.0~<") && page.contains(">few<"), "{page}");
+}
+
+#[test]
 fn columns_go_into_further_blocks_where_the_line_ends() {
     for (hosts, ascii) in [(12, false), (40, true)] {
         let mut run =

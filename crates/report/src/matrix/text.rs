@@ -5,7 +5,7 @@ use measure::study::figure::Figure;
 use measure::study::spread::Ends;
 use unicode_width::UnicodeWidthStr;
 
-use super::square::{ITSELF, MARKS, NOTHING, Scale, TOO_FEW, told};
+use super::square::{ITSELF, MARKS, NOT_MEASURED, NOTHING, Scale, TOO_FEW, told};
 use super::{Matrix, Square, list};
 use crate::layout::{INDENT, Page, Piece, Style, Tone};
 use crate::number;
@@ -84,7 +84,7 @@ fn shown(square: &Square, scale: Scale, marks: usize) -> Piece {
     }
 }
 
-/// Of many hosts: zones towards zones, and the worst squares.
+/// For many hosts: zones towards zones, and the worst squares.
 fn summary(page: &mut Page, matrix: &Matrix) {
     let zones = matrix.zones();
     let between = list::zones(matrix);
@@ -131,7 +131,7 @@ fn shortened(name: &str) -> String {
     format!("{front}…{back}")
 }
 
-/// What marks and words say, of those that were used.
+/// The meaning of marks and words, of those that were used.
 fn legend(page: &mut Page, matrices: &[Matrix]) {
     page.gap();
     let used: String = matrices.iter().flat_map(|matrix| matrix.squares.values()).map(Square::marks).collect();
@@ -155,18 +155,17 @@ fn legend(page: &mut Page, matrices: &[Matrix]) {
             &format!("{why} ({})", number::count(count as u64, "cell", "cells")),
         );
     }
-    let whole = |matrix: &Matrix| matrix.squares.len() == matrix.hosts.len() * matrix.hosts.len().saturating_sub(1);
-    if matrices.iter().any(|matrix| !whole(matrix)) {
-        page.paragraph(
-            INDENT,
-            &Piece::new(NOTHING, Tone::Faint),
-            LABEL,
-            "not measured: not in the plan, not started, or no such address",
-        );
+    if matrices.iter().any(|matrix| !is_whole(matrix)) {
+        page.paragraph(INDENT, &Piece::new(NOTHING, Tone::Faint), LABEL, NOT_MEASURED);
     }
 }
 
-/// Whether there are numbers, and none that could be told from that of the other direction.
+/// True where there is a cell of each host towards each other.
+pub(super) fn is_whole(matrix: &Matrix) -> bool {
+    matrix.squares.len() == matrix.hosts.len() * matrix.hosts.len().saturating_sub(1)
+}
+
+/// True where there are numbers, and none that could be told from that of the other direction.
 pub(super) fn too_few(matrices: &[Matrix]) -> bool {
     let mut spreads = matrices.iter().flat_map(|matrix| matrix.squares.values()).filter_map(|square| square.spread);
     let first = spreads.next();

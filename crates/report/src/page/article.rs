@@ -16,8 +16,7 @@ use crate::picture;
 use crate::plot::Chart;
 use crate::shell;
 use crate::text;
-use crate::words::command::Command;
-use crate::words::warning;
+use crate::words::{self, command::Command, warning};
 
 /// Cells of a line of what is told as a terminal would.
 const TERMINAL: usize = 100;
@@ -51,7 +50,7 @@ pub(super) fn record(page: &mut Builder, told: &Told<'_>, record: &Record) {
     page.html.raw("</article>\n");
 }
 
-/// What opens beside a matrix: a record shortly, or why there is none.
+/// The panel beside a matrix: a record in short form, or the reason why there is none.
 pub(super) fn panel(page: &mut Builder, panel: &Panel) {
     let id = &panel.id;
     page.html.raw(&format!("<article class=\"cell\" id=\"{id}\" tabindex=\"-1\" aria-labelledby=\"{id}-n\">\n"));
@@ -141,7 +140,7 @@ fn warnings(page: &mut Builder, record: &Record) {
 /// A line on each end; the machines stand at the end of the page.
 fn brief(page: &mut Builder, record: &Record) {
     page.html.raw("<p class=\"when\">");
-    for (end, label) in [(&record.ours, "Our end: "), (&record.theirs, " · the peer’s end: ")] {
+    for (end, label) in [(&record.ours, "This host: "), (&record.theirs, " · the peer: ")] {
         let Some(end) = end else { continue };
         let number = page.machines.number(end);
         let host = escaped(end.host.as_deref().unwrap_or_default());
@@ -238,12 +237,12 @@ fn parts(page: &mut Builder, split: &Split) {
         return;
     }
     let parts = [
-        ("our send call to the queue", split.send_to_sched_ns),
-        ("our queue to the driver", split.sched_to_driver_ns),
+        ("local send call to the queue", split.send_to_sched_ns),
+        ("local queue to the driver", split.sched_to_driver_ns),
         ("the path, both ways", split.path_ns),
         ("the peer’s host", split.peer_ns),
         ("path and peer together", split.outside_ns.filter(|_| split.path_ns.is_none() || split.peer_ns.is_none())),
-        ("our wake-up", split.wake_up_ns),
+        ("local wake-up", split.wake_up_ns),
         ("round trip, stamped", split.round_trip_ns),
         ("round trip, all", split.round_trip_unstamped_ns),
     ];
@@ -261,13 +260,16 @@ fn parts(page: &mut Builder, split: &Split) {
     let caption = format!("Medians of {}, by kernel timestamps", number::count(split.samples, "exchange", "exchanges"));
     let head = ["", "time"].map(str::to_owned).to_vec();
     Table { caption, head, rows, class: "numbers" }.tell(&mut page.html);
+    if let Some(why) = words::split::not_shown(split) {
+        page.html.element("p", "", &format!("Parts are {why}."));
+    }
     page.html.raw("</div>\n");
 }
 
-/// The method, every axis of it, as it was carried out, and the instrument.
+/// The method, every setting of it, as it was carried out, and the instrument.
 fn method(page: &mut Builder, record: &Record) {
     page.html.raw("<h3>Method</h3>\n");
-    page.html.element("p", "", &record.method.to_string());
+    page.html.element("p", "", &words::method::with_protocol(&record.method));
     let table = |caption: &str, facts: Vec<(String, String)>| {
         let rows = facts.into_iter().map(|(name, text)| [name, text].into_iter().collect()).collect();
         let head = ["", "value"].map(str::to_owned).to_vec();
@@ -291,8 +293,7 @@ pub(super) fn command(page: &mut Builder, id: &str, words: &[String]) {
     if words.is_empty() {
         return;
     }
-    let line: Vec<String> = words.iter().map(|word| shell::word(word)).collect();
-    let line = escaped(&line.join(" "));
+    let line = escaped(&shell::line(words));
     page.html.raw(&format!("<h3 id=\"{id}-command\">The command</h3>\n"));
     page.html.raw(&format!("<pre class=\"command\" tabindex=\"0\"><code>{line}</code></pre>\n"));
 }

@@ -13,7 +13,7 @@ use super::table::{Row, Table};
 pub(super) fn tell(html: &mut Html, record: &Record) {
     let ends = [&record.ours, &record.theirs];
     if ends.iter().all(|end| end.is_none()) {
-        html.element("p", "class=\"faint\"", "Neither end was looked at.");
+        html.element("p", "class=\"faint\"", "No facts of either host were read.");
         return;
     }
     let both = |of: fn(&Environment) -> Vec<(String, String)>| ends.map(|end| end.as_ref().map(of).unwrap_or_default());
@@ -21,9 +21,9 @@ pub(super) fn tell(html: &mut Html, record: &Record) {
     side_by_side(html, "Facts of both hosts", &telling);
     let (disturbed, counted) = apart(both(meanwhile), |name| !name.contains('.'));
     side_by_side(html, "During the measurement", &disturbed);
-    html.details("Every setting and counter of both ends that was read", |html| {
-        side_by_side(html, "Further facts of both ends", &further);
-        side_by_side(html, "Counters of their kernels that changed meanwhile", &counted);
+    html.details("Every setting and counter of both hosts that was read", |html| {
+        side_by_side(html, "Further facts of both hosts", &further);
+        side_by_side(html, "Counters of their kernels that changed during the run", &counted);
     });
 }
 
@@ -57,7 +57,7 @@ fn side_by_side(html: &mut Html, caption: &str, ends: &Both) {
     Table { caption: caption.to_owned(), head, rows, class: "facts" }.tell(html);
 }
 
-/// What does not change from one measurement to the next.
+/// The facts of an end that stay the same from one measurement to the next.
 pub(super) fn machine(end: &Environment) -> Vec<(String, String)> {
     let lasting = Environment {
         counters: BTreeMap::new(),
@@ -72,7 +72,7 @@ pub(super) fn machine(end: &Environment) -> Vec<(String, String)> {
     told
 }
 
-/// What happened on an end while it measured.
+/// The facts of an end that changed while it measured.
 fn meanwhile(end: &Environment) -> Vec<(String, String)> {
     let disturbance = end.disturbance.as_ref();
     let mut told = disturbance.map(|seen: &Disturbance| facts::of(seen)).unwrap_or_default();

@@ -41,7 +41,7 @@ fn gather<'a>(value: &'a Value, path: &mut Vec<&'a str>, facts: &mut Vec<(String
     }
 }
 
-/// How a number is told.
+/// The text of a number.
 type Told = fn(f64) -> Option<String>;
 
 /// Units that keys end in, each with how its numbers are told.

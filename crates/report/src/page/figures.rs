@@ -41,7 +41,7 @@ pub(super) fn first(record: &Record) -> Vec<Figure> {
 }
 
 fn time(name: &str, time: Option<Nanos>) -> Option<Figure> {
-    figure(name, Some(time?.to_string()), time?.0 as f64)
+    figure(name, time.map(number::measured), time?.0 as f64)
 }
 
 fn quantile(distribution: &Distribution, q: f64) -> Option<Figure> {

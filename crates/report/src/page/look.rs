@@ -1,11 +1,12 @@
-//! A first look as a part of a page: its ways side by side, and what a terminal shows of it, whole.
+//! A quick survey as a part of a page: its rows side by side, what explains them, its warnings.
 
 use logbook::look::LookDocument;
 use logbook::record::Ended;
 
+use super::table::{Cell, Row, Table};
 use super::{Builder, Told, article};
 use crate::layout::Style;
-use crate::look;
+use crate::look::{self, PageRow};
 use crate::markup::escaped;
 use crate::picture;
 
@@ -24,12 +25,33 @@ pub(super) fn tell(page: &mut Builder, told: &Told<'_>, found: &LookDocument) {
     if found.ended != Ended::Complete {
         page.html.element("p", "class=\"early\"", "Ended early. What was found until then stands here.");
     }
+    let parts = look::parts(found);
+    super::badge(page, &parts.warnings);
+    for (address, rows) in &parts.tables {
+        let head = look::HEAD.map(str::to_owned).to_vec();
+        let rows = rows.iter().map(row).collect();
+        Table { caption: format!("Rows of {address}"), head, rows, class: "numbers" }.tell(&mut page.html);
+    }
+    for note in &parts.notes {
+        page.html.element("p", "class=\"when\"", note);
+    }
     if let Some(chart) = picture::ways(found) {
         let caption = "Bars: p50 of each row, with its 95 % interval. Dots below: the same without pause.";
         page.chart(&format!("{}-y", told.id()), &chart, caption);
     }
-    let printed = look::render(found, &Style { width: TERMINAL, verbose: true, ..Style::default() });
-    page.html.raw(&format!("<pre tabindex=\"0\">{}</pre>\n", escaped(&printed)));
     article::command(page, &told.id(), &found.head.command);
+    let printed = look::render(found, &Style { width: TERMINAL, verbose: true, ..Style::default() });
+    page.html.details("All of it, as a terminal shows it", |html| {
+        html.raw(&format!("<pre tabindex=\"0\">{}</pre>\n", escaped(&printed)));
+    });
     page.html.raw("</article>\n");
+}
+
+/// A row, sorted by its median.
+fn row((cells, median): &PageRow) -> Row {
+    let cell = |(place, text): (usize, &String)| match median {
+        Some(median) if place == 2 => Cell::number(Some(text.clone()), median.0 as f64),
+        _ => Cell::from(text.as_str()),
+    };
+    cells.iter().enumerate().map(cell).collect()
 }

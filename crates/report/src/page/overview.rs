@@ -42,7 +42,7 @@ fn record_of(document: &Document) -> Option<&Record> {
 fn plain_names(sources: &[Source]) -> Vec<String> {
     // What is no record has its answer for a heading, which is too long for a name.
     let name = |(place, source): (usize, &Source)| match &source.document {
-        Document::Record(record) => format!("{} · {}", place + 1, super::named(record).0),
+        Document::Record(record) => format!("{} · {}", place + 1, super::named(record)),
         _ => format!("{} · {}", place + 1, source.name),
     };
     sources.iter().enumerate().map(name).collect()
@@ -127,11 +127,11 @@ fn differences(page: &mut Builder, records: &[&Record], names: &[String]) {
     let rows: Vec<Row> = keys.iter().filter_map(|key| difference(&all, *key)).collect();
     page.html.element("h3", "", "Settings that differ");
     if rows.is_empty() {
-        page.html.element("p", "", "In nothing that was recorded: the same method, target and machines.");
+        page.html.element("p", "", "None that was recorded: the method, target and hosts are the same.");
         return;
     }
     let head = [String::new()].into_iter().chain(names.iter().cloned()).collect();
-    let caption = "Coordinates that are not the same for all".to_owned();
+    let caption = "Settings and facts that are not the same for all".to_owned();
     Table { caption, head, rows, class: "facts" }.tell(&mut page.html);
 }
 
@@ -142,10 +142,10 @@ struct Coordinate {
     text: String,
 }
 
-/// Of what coordinates are, in the order in which they are told.
-const OF: [&str; 5] = ["target", "method", "peer", "our end:", "the peer’s end:"];
+/// The subjects of coordinates, in the order in which they are told.
+const OF: [&str; 5] = ["target", "method", "peer", "this host:", "the peer:"];
 
-/// What an end is called that nobody looked at.
+/// The text of an end that nobody looked at.
 const UNSEEN: &str = "not looked at";
 
 /// A row of what each has there, where these are not all the same. An end that was not looked at differs in nothing further.

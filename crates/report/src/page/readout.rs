@@ -1,4 +1,4 @@
-//! What the script reads: the points of each chart with their words, so that a readout says what the page says.
+//! The data of the script: the points of each chart with their words, so that a readout says what the page says.
 
 use serde_json::{Value, json};
 

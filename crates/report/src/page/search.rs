@@ -16,7 +16,6 @@ pub(super) fn tell(page: &mut Builder, told: &Told<'_>, found: &SearchDocument) 
     if found.ended != Ended::Complete {
         page.html.element("p", "class=\"early\"", "Ended early. What was found until then stands here.");
     }
-    page.html.element("p", "class=\"found\"", &search::sentence(found));
     page.html.element("p", "class=\"when\"", &search::how_surely(found));
     if let Some(chart) = picture::by_rate(found) {
         page.chart(&format!("{id}-c"), &chart, "A point is the median of the probes made at its rate.");
@@ -33,14 +32,15 @@ pub(super) fn tell(page: &mut Builder, told: &Told<'_>, found: &SearchDocument) 
 fn rates(page: &mut Builder, found: &SearchDocument) {
     let row = |row: &search::Row| {
         let time = |place: usize| {
-            row.quantiles[place].map_or_else(Cell::default, |time| Cell::number(Some(time.to_string()), time.0 as f64))
+            row.quantiles[place]
+                .map_or_else(Cell::default, |time| Cell::number(Some(number::measured(time)), time.0 as f64))
         };
         let share = |share: f64| Cell::number(Some(number::percent(share)), share);
         let rate = Cell::number(Some(search::rate(row.rate)), row.rate.as_per_second());
         let whose = match (row.ours, row.bunched) {
             (0, 0) => String::new(),
             (0, spoilt) => format!(", {spoilt} spoilt"),
-            _ => ", our side".to_owned(),
+            _ => ", this host".to_owned(),
         };
         let met = Cell::from(format!("{} of {}{whose}", row.met, row.probes));
         [rate]
@@ -70,6 +70,6 @@ fn probes(found: &SearchDocument) -> Table {
         cells.into_iter().collect::<Row>()
     };
     let rows = found.probes.iter().enumerate().map(row).collect();
-    let head = ["probe", "rate", "verdict", "what did not hold"].map(str::to_owned).to_vec();
+    let head = ["probe", "rate", "verdict", "why it failed"].map(str::to_owned).to_vec();
     Table { caption: "Probes".to_owned(), head, rows, class: "sorted" }
 }

@@ -2,8 +2,7 @@
 
 use logbook::record::Ended;
 use logbook::study::{Comparison, Question, Setting, StatedClaim, StudyDocument, Trial};
-use measure::comparison::{Design, Interval};
-use measure::study::figure::Figure;
+use measure::comparison::Design;
 
 use super::table::{Cell, Row, Table};
 use super::{Builder, Told, article, figures};
@@ -56,11 +55,12 @@ pub(super) fn tell(page: &mut Builder, told: &Told<'_>, study: &StudyDocument) {
         page.html.element("p", "class=\"early\"", "Ended early. What was found until then stands here.");
     }
     claims(page, study);
-    warnings(page, &study::said(study).warnings);
+    super::badge(page, &study::said(study).warnings);
     sides(page, study);
     for (place, comparison) in study.comparisons.iter().enumerate() {
         compared(page, &format!("{id}-{place}"), study, comparison);
     }
+    causes(page, study);
     let several = "A point is the median of its trials; the bar goes from the lowest to the highest.";
     let worth = "Bars are the causes that are named. Each interval is of 95 % by itself; what is named is judged with all together.";
     let charts = [
@@ -88,6 +88,21 @@ pub(super) fn tell(page: &mut Builder, told: &Told<'_>, study: &StudyDocument) {
     page.html.raw("</article>\n");
 }
 
+/// Every cause with its effect and verdict.
+fn causes(page: &mut Builder, study: &StudyDocument) {
+    let Some(found) = &study.explanation else { return };
+    let row = |cause: &measure::why::Examined| {
+        let [effect, interval, share, verdict] = study::why::cells(cause);
+        let effect = cause.takes.map_or_else(Cell::default, |takes| Cell::number(Some(effect), takes.value));
+        let cells = [Cell::from(study::why::name(cause.cause)), effect];
+        cells.into_iter().chain([interval, share, verdict].map(Cell::from)).collect::<Row>()
+    };
+    let rows = found.causes.iter().map(row).collect();
+    let head = study::why::HEAD.map(str::to_owned).to_vec();
+    let caption = "Effect: time that the switch saves (below 0: costs)".to_owned();
+    Table { caption, head, rows, class: "numbers" }.tell(&mut page.html);
+}
+
 /// The verdict on each claim, its numbers, and what was said elsewhere.
 fn claims(page: &mut Builder, study: &StudyDocument) {
     let row = |claim: &StatedClaim| {
@@ -101,23 +116,10 @@ fn claims(page: &mut Builder, study: &StudyDocument) {
     Table { caption: "Claims".to_owned(), head, rows, class: "facts" }.tell(&mut page.html);
 }
 
-/// All warnings behind one line.
-fn warnings(page: &mut Builder, warnings: &[String]) {
-    if warnings.is_empty() {
-        return;
-    }
-    let count = crate::number::count(warnings.len() as u64, "warning", "warnings");
-    page.html.raw(&format!("<details class=\"warnings\">\n<summary>⚠ {count}</summary>\n<ul>\n"));
-    for warning in warnings {
-        page.html.element("li", "", warning);
-    }
-    page.html.raw("</ul>\n</details>\n");
-}
-
-/// What each side is made by, and the method that makes.
+/// The sides: the command that makes each, and its method.
 fn sides(page: &mut Builder, study: &StudyDocument) {
     let row = |(_, setting): (u32, &Setting)| {
-        let method = setting.method.as_ref().map_or_else(String::new, ToString::to_string);
+        let method = setting.method.as_ref().map_or_else(String::new, crate::words::method::with_protocol);
         [setting.name.clone(), setting.command.join(" "), method].into_iter().collect::<Row>()
     };
     let rows = picture::sides(study).map(row).collect();
@@ -140,29 +142,23 @@ fn compared(page: &mut Builder, id: &str, study: &StudyDocument, comparison: &Co
         let said = words::sentence(figure, name, comparison, rule);
         page.html.element("p", "class=\"found\"", &said);
     }
-    let ends = |interval: Option<Interval>, figure: Figure| {
-        let ends = interval.and_then(|interval| Some((interval.low?, interval.high?)));
-        ends.map_or_else(String::new, |(low, high)| {
-            format!("{} … {}", words::signed(figure, low), words::signed(figure, high))
-        })
-    };
     let row = |found: &logbook::study::ComparedFigure| {
         let (figure, compared) = (found.figure, &found.compared);
         let value = |value: Option<f64>| {
             value.map_or_else(Cell::default, |value| Cell::number(words::told(figure, value), value))
         };
-        let difference = compared.difference.map_or_else(Cell::default, |difference| {
-            Cell::number(Some(words::signed(figure, difference.value)), difference.value)
-        });
-        let interval = Cell::from(ends(compared.difference, figure));
+        let [text, interval] = words::differences(figure, compared.difference);
+        let difference = compared.difference.map_or_else(Cell::default, |found| Cell::number(Some(text), found.value));
+        let interval = compared.difference.map_or_else(Cell::default, |_| Cell::from(interval));
         [Cell::from(figure.to_string()), value(compared.first), value(compared.second), difference, interval]
             .into_iter()
             .collect::<Row>()
     };
     let rows = comparison.figures.iter().map(row).collect();
     let first = study.settings.first().map_or_else(String::new, |setting| setting.name.clone());
-    let head = ["", &first, name, "difference", "95 % interval"].map(str::to_owned).to_vec();
-    Table { caption: "Medians over the runs".to_owned(), head, rows, class: "numbers" }.tell(&mut page.html);
+    let head = ["", &first, name, &format!("{name} − A"), "95 % interval"].map(str::to_owned).to_vec();
+    let caption = format!("Medians over the runs. {}", words::estimated(name));
+    Table { caption, head, rows, class: "numbers" }.tell(&mut page.html);
     if let Some(chart) = picture::shifts(comparison, name) {
         page.chart(&format!("{id}-q"), &chart, "Bars are intervals of 95 %.");
     }

@@ -6,7 +6,7 @@ use crate::markup::escaped;
 /// A table.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Table {
-    /// What it is.
+    /// Its title.
     pub(super) caption: String,
     /// Heads of its columns; that of the rows' heads first.
     pub(super) head: Vec<String>,
@@ -28,9 +28,9 @@ pub(super) struct Row {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Cell {
     pub(super) text: String,
-    /// What it is sorted by, where it is a number.
+    /// The number that it is sorted by, where it is one.
     pub(super) value: Option<f64>,
-    /// Whether it is told with less weight.
+    /// True where it is printed with less weight.
     pub(super) faint: bool,
 }
 

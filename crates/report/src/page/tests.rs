@@ -17,7 +17,7 @@ fn alone(record: Record) -> String {
     render(&[source(record)], &[], None)
 }
 
-/// What a page consists of, as far as tests ask: elements with their attributes, and the text outside of scripts.
+/// The contents of a page, as far as tests ask: elements with their attributes, and the text outside of scripts.
 #[derive(Default)]
 struct Parsed {
     elements: Vec<(String, Vec<(String, String)>)>,
@@ -147,7 +147,7 @@ fn several_stand_side_by_side() {
     assert!(parsed.text.contains("Settings that differ"));
     assert!(parsed.text.contains("target address"));
     let same = [source(fixture::closed()), source(fixture::closed())];
-    assert!(render(&same, &[], None).contains("In nothing that was recorded"));
+    assert!(render(&same, &[], None).contains("None that was recorded"));
 }
 
 #[test]
@@ -188,6 +188,9 @@ fn a_look_both_directions_and_the_wire_have_more_than_words() {
     let bars = data(&page)["charts"]["r1-y"]["series"][0]["points"].as_array().map(Vec::len);
     let answered = fixture::look().look.legs.iter().filter(|leg| leg.answers()).count();
     assert_eq!(bars, Some(answered));
+    for told in ["shorter interval", "no program woken: the kernel answers by itself", "⚠ 1 warning"] {
+        assert!(page.text.contains(told), "{told}: {}", page.text);
+    }
     let apart = holds_together(&alone(fixture::one_way()));
     assert_eq!(data(&apart)["charts"]["r1-o"]["series"].as_array().map(Vec::len), Some(3), "there, back, both");
     for record in [fixture::verified(), fixture::contradicted()] {
@@ -212,7 +215,7 @@ fn numbers_are_those_of_the_record() {
         assert!(parsed.text.contains(&text) && parsed.text.contains(&number::interval(quantile).unwrap_or_default()));
         let value = quantile.value_ns.unwrap();
         let name = measure::unit::quantile_name(quantile.q);
-        let words = format!("{name} {value}");
+        let words = format!("{name} {}", number::short_time(value.0 as f64).unwrap());
         assert!(
             points.iter().any(|point| point[2].as_str().is_some_and(|told| told.starts_with(&words))),
             "{words} can be read out"

@@ -1,4 +1,4 @@
-//! What the packets said of a measurement (`--verify`), as a table.
+//! A measurement checked against its packets (`--verify`), as a table.
 
 use measure::unit::grouped;
 use measure::wire::finding::{Check, Verdict, Wire};

@@ -28,7 +28,7 @@ pub fn causes(study: &StudyDocument) -> Option<Chart> {
     let alternative = format!("Effect of each cause: {}.", told.collect::<Vec<_>>().join("; "));
     let names = measured.iter().map(|cause| short(cause.cause).to_owned()).collect();
     let x = Axis::new("", Unit::Names(names), Scale::Linear);
-    let y = Axis::new("takes", Unit::Time, Scale::Linear).from_zero();
+    let y = Axis::new("effect (time saved)", Unit::Time, Scale::Linear).from_zero();
     let series: Vec<Series> = [named, series("not established", false, 2)].into_iter().collect();
     let series: Vec<Series> = series.into_iter().filter(|series| !series.points.is_empty()).collect();
     (!series.is_empty()).then(|| Chart {
@@ -49,7 +49,7 @@ fn point(place: usize, cause: &Examined) -> Option<Point> {
 fn short(cause: Cause) -> &'static str {
     match cause {
         Cause::SleepPacing => "sleep pacing",
-        Cause::OurWakeUp => "our wake-up",
+        Cause::OurWakeUp => "local wake-up",
         Cause::PeerWakeUp => "peer's wake-up",
         Cause::ColdPath => "the interval",
         Cause::PeerHolds => "peer holds",

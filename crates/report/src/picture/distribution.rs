@@ -73,7 +73,7 @@ pub(super) fn by_colour(records: &[(String, &Record, usize)], title: &str) -> Op
     (!series.is_empty()).then(|| Chart { alternative, series, ..empty(title) })
 }
 
-/// What streams did to exchanges beside them: before, while and after they ran.
+/// The times of exchanges beside streams: before, while and after they ran.
 pub fn under_load(latency: &UnderLoad) -> Option<Chart> {
     let phases =
         [("before the streams", &latency.idle), ("while they ran", &latency.loaded), ("after", &latency.after)];
@@ -180,7 +180,7 @@ fn of_sent(list: &[OfSent]) -> Option<Series> {
     (!points.is_empty()).then(|| Series { line: Line::Dashed, dots: true, ..Series::new("of all sent", points) })
 }
 
-/// How many took how long: up to 99 % of them as bars of one width.
+/// The distribution: up to 99 % of the values as bars of one width.
 pub fn histogram(record: &Record) -> Option<Chart> {
     let calls = record.stream.as_ref().and_then(|stream| stream.calls.as_ref());
     let distribution = record.outcome.as_ref().map(|outcome| &outcome.response).or(calls)?;

@@ -16,7 +16,7 @@ pub fn ways(found: &LookDocument) -> Option<Chart> {
     let look = &found.look;
     let legs: Vec<(u32, &Leg)> = (0..).zip(&look.legs).filter(|(_, leg)| median(&leg.sums, 0.0).is_some()).collect();
     let mut rounds = Series { colour: Some(1), ..dots("in the rounds") };
-    let mut bursts = Series { colour: Some(2), ..dots("back to back") };
+    let mut bursts = Series { colour: Some(2), ..dots("no pause") };
     let (mut bars, mut told) = (Vec::new(), Vec::new());
     for (place, (number, leg)) in legs.iter().enumerate() {
         let x = place as f64;
@@ -26,7 +26,7 @@ pub fn ways(found: &LookDocument) -> Option<Chart> {
         let own = look.bursts.iter().find(|burst| burst.leg == *number);
         let own = own.and_then(|burst| median(&burst.sums, x));
         bursts.points.extend(own);
-        let close = own.map_or_else(String::new, |own| format!(", back to back {}", Unit::Time.text(own.y)));
+        let close = own.map_or_else(String::new, |own| format!(", without pause {}", Unit::Time.text(own.y)));
         told.push(format!("{} {}{close}", crate::look::name(leg), Unit::Time.text(point.y)));
     }
     let values: Vec<f64> = rounds.points.iter().chain(&bursts.points).map(|point| point.y).collect();
@@ -40,7 +40,7 @@ pub fn ways(found: &LookDocument) -> Option<Chart> {
     let x = Axis::new("", Unit::Names(legs.iter().map(|(_, leg)| short(leg)).collect()), Scale::Linear);
     let series = [rounds, bursts].into_iter().filter(|series| !series.points.is_empty()).collect();
     let alternative = format!("Medians: {}.", told.join("; "));
-    Some(Chart { alternative, series, bars, ..Chart::new("Every way, asked in the same rounds", x, y) })
+    Some(Chart { alternative, series, bars, ..Chart::new("Each protocol, measured in the same rounds", x, y) })
 }
 
 /// Dots of another colour than the bars, so that an interval is seen on them.
@@ -83,7 +83,7 @@ mod tests {
             assert!(bar.height == point.y && low <= point.y && point.y <= high, "{point:?}");
         }
         assert_eq!(chart.series[1].points.len(), found.look.bursts.len());
-        assert!(chart.alternative.contains("back to back"), "{}", chart.alternative);
+        assert!(chart.alternative.contains("without pause"), "{}", chart.alternative);
         let Unit::Names(names) = &chart.x.unit else { panic!("names") };
         assert!(names.iter().all(|name| name.chars().count() <= 18), "{names:?}");
     }

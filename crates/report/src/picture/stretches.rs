@@ -1,4 +1,4 @@
-//! What a record keeps of its seconds, as a picture takes it: at most [`COLUMNS`] stretches, each with its histogram.
+//! The seconds that a record keeps, as a picture takes them: at most [`COLUMNS`] stretches, each with its histogram.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ struct Stretch {
 }
 
 impl Stretched {
-    /// Of a record that keeps them; one written before they were kept has none.
+    /// The stretches of a record that keeps them; one written before they were kept has none.
     pub(super) fn of(record: &Record) -> Option<Self> {
         let outcome = record.outcome.as_ref()?;
         let kept = outcome.stretches.as_ref()?;
@@ -44,7 +44,7 @@ impl Stretched {
         self.0.iter().map(Stretch::count).sum()
     }
 
-    /// How many values the stretches have, from the fewest to the most of those that have any.
+    /// The number of values of the stretches, from the fewest to the most of those that have any.
     pub(super) fn values(&self) -> String {
         let counts = || self.0.iter().map(Stretch::count).filter(|count| *count > 0);
         let (low, high) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
@@ -52,7 +52,7 @@ impl Stretched {
         format!("{range} values")
     }
 
-    /// How long a stretch is.
+    /// The length of a stretch.
     pub(super) fn length(&self) -> String {
         self.0.first().map_or_else(String::new, |first| Unit::Time.text(first.to - first.from))
     }
@@ -76,7 +76,7 @@ impl Stretched {
         self.0.iter().map(band).collect()
     }
 
-    /// How many took how long: the counters of the histograms are the rows, each two of them one.
+    /// The distribution: the counters of the histograms are the rows, each two of them one.
     pub(super) fn cells(&self) -> Option<Cells> {
         let times = || self.0.iter().flat_map(|stretch| stretch.times.keys());
         let (least, most) = (*times().min()?, *times().max()?);

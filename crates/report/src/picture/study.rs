@@ -32,7 +32,7 @@ pub fn sides(study: &StudyDocument) -> impl Iterator<Item = (u32, &Setting)> {
     (0..).zip(&study.settings).filter(|(_, setting)| matches!(setting.at, Place::Side | Place::Measurement))
 }
 
-/// How far each quantile of the second side lies from the first's, with intervals.
+/// The distance of each quantile of the second side from the first's, with intervals.
 pub fn shifts(comparison: &Comparison, second: &str) -> Option<Chart> {
     let point = |shift: &logbook::study::Shift| Point {
         interval: Some((shift.low_ns, shift.high_ns)),
@@ -106,7 +106,7 @@ pub fn sweep(study: &StudyDocument) -> Option<Chart> {
     (!values.is_empty()).then(|| Chart { alternative, series, ..Chart::new(format!("{figure} over {axis}"), x, y) })
 }
 
-/// What the trials of a setting warn of that is of its point.
+/// The warnings of a setting's trials that are of its point.
 fn caveats(study: &StudyDocument, place: u32) -> Caveats {
     let mut found = Caveats::default();
     for trial in study.trials_of(place) {

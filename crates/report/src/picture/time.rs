@@ -96,13 +96,13 @@ pub fn rates(record: &Record) -> Option<Chart> {
     (seconds.len() > 1).then(|| Chart { alternative, series, ..over_time("Rate over time", y) })
 }
 
-/// What streams carried each interval; of both ways where both were gone.
+/// The bytes that streams carried each interval; in both directions where both were used.
 pub fn carried(record: &Record) -> Option<Chart> {
     let stream = record.stream.as_ref()?;
     let ways: Vec<&Throughput> = [Some(stream), stream.back.as_deref()].into_iter().flatten().collect();
     let mut series = Vec::new();
     for way in &ways {
-        let name = if way.direction == Direction::Receive { "from the far side" } else { "to the far side" };
+        let name = if way.direction == Direction::Receive { "from the peer" } else { "to the peer" };
         series.push(line(name, &way.intervals));
         let several = 2..=STREAMS;
         if ways.len() == 1 && several.contains(&way.streams.len()) {
@@ -159,7 +159,7 @@ fn thinned(seconds: &[Second]) -> Vec<Second> {
     seconds.chunks(every).filter_map(merged).collect()
 }
 
-/// How many of these stretches are whole: all, or all but a short last one.
+/// The number of whole stretches: all, or all but a short last one.
 fn whole(lengths: &[Nanos]) -> usize {
     match lengths {
         [first, .., last] if (last.0 as f64) < first.0 as f64 * WHOLE => lengths.len() - 1,

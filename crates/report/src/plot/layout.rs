@@ -7,7 +7,7 @@ use super::{Caveats, Chart, Frame, Line, Mark, On, Point, Series};
 
 /// Sizes of letters, in units of the frame.
 pub(super) const TITLE: f64 = 15.0;
-/// Of everything but the title.
+/// The margins of everything but the title.
 pub(super) const TEXT: f64 = 12.0;
 /// From one line of words to the next.
 const LEADING: f64 = 18.0;
@@ -84,7 +84,7 @@ fn caveats_of(chart: &Chart) -> [bool; 3] {
     })
 }
 
-/// What the signs that were used say, side by side.
+/// The meaning of the signs that were used, side by side.
 fn caveats_told(caveats: [bool; 3], (left, y): (f64, f64), letters: Letters) -> Vec<Shape> {
     let mut shapes = Vec::new();
     let mut x = left;
@@ -190,7 +190,7 @@ fn stroke(line: Line, colour: usize) -> Option<Stroke> {
     }
 }
 
-/// What the parts of a chart are placed by.
+/// The measures by which the parts of a chart are placed.
 struct Drawing<'a> {
     chart: &'a Chart,
     rulers: &'a Rulers,

@@ -1,8 +1,8 @@
-//! How wide words are, before anything draws them.
+//! The widths of words, before anything draws them.
 
 use unicode_width::UnicodeWidthChar;
 
-/// What words are written in.
+/// The font of words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Letters {
     /// The reader's own sans serif: widths are estimates, a little too wide rather than too narrow.

@@ -44,7 +44,7 @@ pub(super) fn encoded(chart: &Chart, frame: &Frame) -> Result<Vec<u8>, Undrawn> 
     painter.pixmap.encode_png().map_err(|fault| Undrawn { reason: fault.to_string() })
 }
 
-/// What may be painted on where nothing is to lie outside the field.
+/// The pixels that may be painted where nothing is to lie outside the field.
 fn inside(field: &Field, width: u32, height: u32) -> Option<Mask> {
     let mut mask = Mask::new(width, height)?;
     let edges = [field.left, field.top - DOT, field.right + DOT, field.bottom + DOT].map(|edge| edge as f32);

@@ -45,7 +45,7 @@ impl Rulers {
     }
 }
 
-/// What is meant to be seen as a point; one whose y is not finite is a gap that was asked for.
+/// The points that are meant to be seen; one whose y is not finite is a gap that was asked for.
 fn points(chart: &Chart) -> impl Iterator<Item = (f64, f64)> {
     chart
         .series

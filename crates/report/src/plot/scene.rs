@@ -1,4 +1,4 @@
-//! What a chart is laid out as: plain shapes at places, each told what it is and not how it looks.
+//! The layout of a chart: plain shapes at places, each told what it is and not how it looks.
 
 /// A laid-out chart: its parts in the order in which they are painted.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,7 +31,7 @@ impl Field {
 pub(super) struct Part {
     /// Which series they are of.
     pub(super) series: Option<usize>,
-    /// Whether what lies outside the field is cut off.
+    /// True where what lies outside the field is cut off.
     pub(super) within: bool,
     pub(super) shapes: Vec<Shape>,
 }
@@ -51,7 +51,7 @@ pub(super) enum Shape {
     Text { at: (f64, f64), anchor: Anchor, tone: Tone, text: String },
 }
 
-/// What a line is.
+/// The sort of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stroke {
     /// Behind what is drawn.
@@ -72,14 +72,14 @@ pub(super) enum Stroke {
     Whisker(usize),
 }
 
-/// What an area is.
+/// The sort of an area.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Fill {
     /// The band of a series of this colour.
     Band(usize),
     /// A bar.
     Bar,
-    /// What a column of cells misses.
+    /// The missing part of a column of cells.
     Missing,
     /// A cell, from 0 (nothing) to 1 (the fullest).
     Cell(f64),
@@ -93,7 +93,7 @@ pub(super) enum Anchor {
     End,
 }
 
-/// What words are.
+/// The sort of words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tone {
     Title,

@@ -11,7 +11,7 @@ use super::scene::{Anchor, Fill, Part, Scene, Shape, Stroke, Tone};
 use super::{Chart, Frame};
 use crate::markup::escaped;
 
-/// How charts look: for the page that holds elements of [`Chart::svg`].
+/// The style of charts, for the page that holds elements of [`Chart::svg`].
 pub const STYLE: &str = include_str!("plot.css");
 
 /// Colours that differ; further series take them again, with other dashes.
@@ -56,7 +56,7 @@ fn opening(chart: &Chart, id: &str, frame: &Frame, scene: &Scene) -> String {
     )
 }
 
-/// What it is called, and what it shows, for who cannot see it.
+/// The title and the description, for who cannot see the chart.
 fn names(chart: &Chart, id: &str) -> String {
     let (title, told) = (escaped(&chart.title), escaped(&chart.alternative));
     format!("<title id=\"{id}-t\">{title}</title><desc id=\"{id}-d\">{told}</desc>\n")

@@ -49,7 +49,7 @@ pub fn render(found: &RunComparisonDocument, style: &Style) -> String {
     page.finish()
 }
 
-/// Of how many figures a difference is significant, in which direction.
+/// The number of figures whose difference is significant, by direction.
 fn answer(found: &RunComparisonDocument) -> String {
     let figures: Vec<&ComparedFigure> = found.cells.iter().flat_map(|cell| &cell.figures).collect();
     let count = |is: &dyn Fn(&ComparedFigure) -> bool| figures.iter().filter(|figure| is(figure)).count();
@@ -113,7 +113,7 @@ fn rank(figure: &ComparedFigure) -> u8 {
     }
 }
 
-/// What `found` says that these rows have in common, a line each.
+/// The notes of `found` that these rows have in common, a line each.
 fn shared(found: &RunComparisonDocument, (method, over, figure): &(&str, Address, String)) -> Vec<String> {
     let is_its =
         |by: &&SharedBy| (by.method.as_str(), by.over, by.figure.to_string()) == (*method, *over, figure.clone());
@@ -143,7 +143,7 @@ fn shared(found: &RunComparisonDocument, (method, over, figure): &(&str, Address
 fn row((spot, figure): (&Spot, &ComparedFigure)) -> Vec<Piece> {
     let compared = &figure.compared;
     let value = |value: Option<f64>| value.and_then(|value| told(figure.figure, value)).unwrap_or_else(absent);
-    let share = |share: f64| format!("{}{:.1} %", if share < 0.0 { '−' } else { '+' }, share.abs() * 100.0);
+    let share = |share: f64| format!("{}{} %", if share < 0.0 { '−' } else { '+' }, number::change(share));
     let plain = |value: f64| signed(figure.figure, value);
     let (effect, tell): (Option<Interval>, &dyn Fn(f64) -> String) = match compared.change {
         Some(change) => (Some(change), &share),
@@ -161,7 +161,7 @@ fn row((spot, figure): (&Spot, &ComparedFigure)) -> Vec<Piece> {
     ]
 }
 
-/// What may be said of a cell; worse is what must not be passed over.
+/// The verdict on a cell; worse is what must not be passed over.
 fn word(figure: &ComparedFigure) -> (&'static str, Tone) {
     let more = match figure.compared.word {
         Word::TooFewRuns => return ("too few runs", Tone::Faint),
@@ -179,7 +179,7 @@ fn word(figure: &ComparedFigure) -> (&'static str, Tone) {
     (word, tone)
 }
 
-/// How it was judged, and what more it would take.
+/// The method of the verdicts, and what more they would take.
 fn how(found: &RunComparisonDocument) -> String {
     let few = found.cells.iter().flat_map(|cell| &cell.figures).any(|figure| figure.compared.word == Word::TooFewRuns);
     let by = match found.judged_together {

@@ -114,7 +114,7 @@ fn optional(number: usize) -> Option<fn(&Row) -> Option<i64>> {
     }
 }
 
-/// What the system said, where it is in there.
+/// The system's own error, where there is one in it.
 fn cause(fault: ParquetError) -> io::Error {
     match fault {
         ParquetError::External(inner) => match inner.downcast::<io::Error>() {

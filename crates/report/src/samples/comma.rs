@@ -75,7 +75,7 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// What the system said: `csv`'s own conversion would hide which kind of failure it was.
+/// The system's own error: `csv`'s own conversion would hide which kind of failure it was.
 fn cause(fault: csv::Error) -> io::Error {
     match fault.into_kind() {
         csv::ErrorKind::Io(cause) => cause,

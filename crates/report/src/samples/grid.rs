@@ -16,7 +16,7 @@ const COLUMNS: usize = 240;
 /// Width of a column to begin with, nanoseconds.
 const FIRST_WIDTH: u64 = 1_000_000;
 
-/// How many exchanges took how long, by when they were due.
+/// Counts of exchanges by their time and by when they were due.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
     width_ns: u64,
@@ -40,7 +40,7 @@ pub enum NoSamples {
     NoNumber {
         /// Which line, from 1.
         line: u64,
-        /// What stands there.
+        /// The text there.
         text: String,
     },
 }
@@ -49,7 +49,7 @@ impl Grid {
     /// The grid of samples written as CSV, as `--samples FILE.csv` does.
     ///
     /// # Errors
-    /// What is no CSV, lacks the columns, or has other things than numbers in them.
+    /// A text that is no CSV, lacks the columns, or has other things than numbers in them.
     pub fn read(from: impl Read) -> Result<Self, NoSamples> {
         let mut reader = csv::Reader::from_reader(from);
         let head = reader.headers()?.clone();

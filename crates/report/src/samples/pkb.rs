@@ -5,6 +5,7 @@
 //! over all that was sent, where `PerfKit` Benchmarker takes the lower edge of a bucket of the answered. A mesh has no
 //! `TCP_STREAM_Total_Throughput`: that is of all pairs at once, and no plan measures so.
 
+mod bidirectional;
 mod hosts;
 mod iperf;
 mod metrics;
@@ -19,6 +20,7 @@ use logbook::record::Record;
 use logbook::run::{Cell, RunDocument};
 use uuid::Uuid;
 
+use bidirectional::InStar;
 use metrics::InMesh;
 pub use row::{Publisher, Sample};
 
@@ -33,6 +35,8 @@ pub enum Benchmark {
     Iperf,
     /// `mesh_network`.
     MeshNetwork,
+    /// `bidirectional_network`: the plan's first host with each other, as its pairs list them; whichever sends is the first of a pair.
+    BidirectionalNetwork,
 }
 
 impl Benchmark {
@@ -43,6 +47,7 @@ impl Benchmark {
             Self::Netperf => "netperf",
             Self::Iperf => "iperf",
             Self::MeshNetwork => "mesh_network",
+            Self::BidirectionalNetwork => "bidirectional_network",
         }
     }
 }
@@ -50,18 +55,18 @@ impl Benchmark {
 /// Percentiles of `netperf` where nobody says.
 const USUAL_PERCENTILES: [f64; 7] = [10.0, 50.0, 90.0, 99.0, 99.9, 99.99, 99.999];
 
-/// How the records of a method are told.
+/// The form of a method's records.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Telling {
     /// As which benchmark.
     pub benchmark: Benchmark,
     /// The histogram of `netperf`; `None`: none is told, nor the percentiles that come from it.
     pub histogram: Option<Histogram>,
-    /// Whether `iperf`'s metadata has the series of its intervals.
+    /// True where `iperf`'s metadata has the series of its intervals.
     pub series: bool,
     /// Repeats of a cell that are one run, a count: `run_number` counts runs.
     pub repeats_of_a_run: u32,
-    /// What was asked of it; what was found goes before.
+    /// Its request; what was found goes before.
     pub metadata: BTreeMap<String, String>,
 }
 
@@ -102,7 +107,7 @@ pub fn samples(
 /// time is held.
 ///
 /// # Errors
-/// What `out` says.
+/// The error of `out`.
 pub fn write(
     out: &mut dyn Write,
     run: &RunDocument,
@@ -129,6 +134,7 @@ fn each(
     records: &dyn Fn(Uuid) -> Option<Record>,
     tell: &mut dyn FnMut(Vec<Sample>) -> io::Result<()>,
 ) -> io::Result<()> {
+    let mut stars: BTreeMap<(&str, u32), Vec<InStar<'_>>> = BTreeMap::new();
     let mut meshes: BTreeMap<(&str, u32), Vec<InMesh<'_>>> = BTreeMap::new();
     let mut cells: Vec<&Cell> = run.last_cells().into_values().collect();
     cells.sort_by_key(|cell| cell.started.timestamp());
@@ -144,10 +150,18 @@ fn each(
             let mesh = meshes.entry((&cell.place.method, cell.place.repeat)).or_default();
             mesh.push(InMesh::of(cell, &record));
         }
+        if telling.benchmark == Benchmark::BidirectionalNetwork {
+            stars.entry((&cell.place.method, cell.place.repeat)).or_default().extend(InStar::of(cell, &record));
+        }
     }
     for ((method, _), cells) in meshes {
         if let Some(telling) = tellings.get(method) {
             tell(metrics::mesh(run, &cells, telling))?;
+        }
+    }
+    for ((method, _), cells) in stars {
+        if let Some(telling) = tellings.get(method) {
+            tell(bidirectional::totals(run, &cells, telling))?;
         }
     }
     Ok(())

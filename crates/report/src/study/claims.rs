@@ -146,7 +146,12 @@ fn times(ratio: f64) -> String {
         ratio if ratio >= 100.0 => format!("{ratio:.0}"),
         ratio if ratio >= 10.0 => format!("{ratio:.1}"),
         ratio if ratio >= 0.1 => format!("{ratio:.2}"),
-        ratio => format!("{ratio:.2e}"),
+        // As many zeros as stand before them, and no exponent.
+        ratio if ratio > 0.0 => {
+            let decimals = (2.0 - ratio.log10().floor()).clamp(2.0, 9.0) as usize;
+            format!("{ratio:.decimals$}")
+        }
+        _ => "0".to_owned(),
     }
 }
 
@@ -197,6 +202,11 @@ pub(crate) mod tests {
         };
         study.claims = claims.into_iter().enumerate().map(stated).collect();
         study
+    }
+
+    #[test]
+    fn a_ratio_has_three_digits_and_no_exponent() {
+        assert_eq!([8.9e-3, 0.5, 12.34, 4_321.0, 0.0].map(times), ["0.00890", "0.50", "12.3", "4321", "0"]);
     }
 
     #[test]

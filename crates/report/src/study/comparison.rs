@@ -14,6 +14,7 @@ use self::single::Single;
 use super::{busy, failed, incomplete};
 use crate::layout::{INDENT, Page, Piece, Tone};
 use crate::number::{self, absent};
+use crate::words;
 
 /// The screen for a comparison.
 pub fn render(page: &mut Page, study: &StudyDocument) {
@@ -95,7 +96,7 @@ fn sides(page: &mut Page, study: &StudyDocument) {
         };
         page.paragraph(INDENT, &Piece::new(&setting.name, Tone::Strong), INDENT + 3, &words);
         if let Some(method) = &setting.method {
-            page.paragraph(INDENT + 3, &Piece::default(), INDENT + 3, &method.to_string());
+            page.paragraph(INDENT + 3, &Piece::default(), INDENT + 3, &words::method::with_protocol(method));
         }
     }
 }
@@ -112,6 +113,9 @@ fn one(page: &mut Page, study: &StudyDocument, comparison: &Comparison, second: 
     let mut rows = vec![head.map(|cell| Piece::new(cell, Tone::Faint)).to_vec()];
     rows.extend(comparison.figures.iter().map(row));
     page.table(&rows);
+    if comparison.figures.iter().any(|figure| figure.compared.difference.is_some()) {
+        page.paragraph(INDENT, &Piece::default(), INDENT, &estimated(name));
+    }
     page.gap();
     // The first figure is the answer; the test's words on the others stand here.
     for figure in comparison.figures.iter().skip(1).filter(|figure| figure.compared.word != Word::TooFewRuns) {
@@ -144,19 +148,27 @@ fn one(page: &mut Page, study: &StudyDocument, comparison: &Comparison, second: 
 fn row(figure: &ComparedFigure) -> Vec<Piece> {
     let compared = &figure.compared;
     let value = |value: Option<f64>| value.and_then(|value| told(figure.figure, value)).unwrap_or_else(absent);
-    let ends = |interval: Option<Interval>, tell: &dyn Fn(f64) -> String| {
-        let ends = interval.and_then(|interval| Some((interval.low?, interval.high?)));
-        ends.map_or_else(absent, |(low, high)| format!("{} … {}", tell(low), tell(high)))
-    };
-    let difference = |value: f64| signed(figure.figure, value);
-    let cells = [
-        value(compared.first),
-        value(compared.second),
-        compared.difference.map_or_else(absent, |interval| difference(interval.value)),
-        ends(compared.difference, &difference),
-    ];
+    let [difference, interval] = differences(figure.figure, compared.difference);
+    let cells = [value(compared.first), value(compared.second), difference, interval];
     let name = Piece::new(figure.figure.to_string(), Tone::Strong);
     [name].into_iter().chain(cells.into_iter().map(Piece::from)).collect()
+}
+
+/// A difference and its interval: of times in one unit.
+pub(crate) fn differences(figure: Figure, found: Option<Interval>) -> [String; 2] {
+    let Some(found) = found else { return [absent(), absent()] };
+    match (figure.unit(), found.low.zip(found.high)) {
+        (Unit::Time, Some((low, high))) => number::difference(found.value, low, high).into(),
+        (_, ends) => {
+            let range = |(low, high)| format!("{} … {}", signed(figure, low), signed(figure, high));
+            [signed(figure, found.value), ends.map_or_else(absent, range)]
+        }
+    }
+}
+
+/// The note on a difference beside two medians, from which it may differ.
+pub(crate) fn estimated(name: &str) -> String {
+    format!("{name} − A is the estimate over pairs of runs, not the difference of the two medians.")
 }
 
 /// A figure's number for people.
@@ -175,13 +187,13 @@ pub(crate) fn signed(figure: Figure, value: f64) -> String {
     told(figure, value.abs()).map_or_else(absent, |size| format!("{sign}{size}"))
 }
 
-/// A change with its sign, to a tenth.
+/// A change with its sign.
 fn percent(share: f64) -> String {
     let sign = if share < 0.0 { '−' } else { '+' };
-    format!("{sign}{:.1} %", share.abs() * 100.0)
+    format!("{sign}{} %", number::change(share))
 }
 
-/// What the test says of one figure, with the interval that belongs to the verdict.
+/// The test's verdict on one figure, with the interval that belongs to it.
 pub(crate) fn sentence(figure: &ComparedFigure, name: &str, comparison: &Comparison, rule: Rule) -> String {
     let compared = &figure.compared;
     let runs = format!("{} {}", runs(compared), of(rule.design));
@@ -211,7 +223,7 @@ fn by(figure: &ComparedFigure, effect: Interval, direction: &str) -> String {
     let share = figure.compared.change.is_some();
     let points = !share && figure.figure.unit() == Unit::Share;
     let tell = |value: f64| match value.abs() {
-        size if share => format!("{:.1}", size * 100.0),
+        size if share => number::change(size),
         size if points => number::percent(size).replace(" %", ""),
         size => told(figure.figure, size).unwrap_or_else(absent),
     };
@@ -409,11 +421,11 @@ fn change_of(axis: &AxisDifference) -> String {
 
 /// The columns of an effect.
 fn effect(worth: &Worth, by: Figure) -> Vec<Piece> {
+    let [effect, range] = differences(by, Some(worth.closes));
     let ends = worth.closes.low.zip(worth.closes.high);
-    let range = ends.map_or_else(absent, |(low, high)| format!("{} … {}", signed(by, low), signed(by, high)));
     let is_shown = ends.is_some_and(|(low, high)| low > 0.0 || high < 0.0);
     let verdict = if is_shown { "" } else { "not established" };
-    vec![signed(by, worth.closes.value).into(), range.into(), Piece::from(verdict)]
+    vec![effect.into(), range.into(), Piece::from(verdict)]
 }
 
 /// `61 % [55, 66] of it, −48 µs [−52, −44]`.
@@ -439,20 +451,19 @@ pub(crate) fn closes(worth: &Worth, by: Figure) -> String {
     }
 }
 
-/// How far each quantile moved.
+/// The shift of each quantile.
 fn shifts(page: &mut Page, comparison: &Comparison, name: &str) {
     if comparison.shifts.is_empty() {
         return;
     }
     page.gap();
     page.line(0, &[Piece::new(format!("{name} − A, by quantile"), Tone::Strong)]);
-    let time = |ns: f64| signed(Figure::Mean, ns);
     let rows: Vec<Vec<Piece>> = comparison
         .shifts
         .iter()
         .map(|shift| {
-            let interval = format!("{} … {}", time(shift.low_ns), time(shift.high_ns));
-            vec![Piece::from(quantile_name(shift.q)), Piece::from(time(shift.difference_ns)), Piece::from(interval)]
+            let (difference, interval) = number::difference(shift.difference_ns, shift.low_ns, shift.high_ns);
+            [quantile_name(shift.q), difference, interval].map(Piece::from).to_vec()
         })
         .collect();
     page.table(&rows);

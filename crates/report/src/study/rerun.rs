@@ -8,7 +8,7 @@ use crate::layout::{INDENT, Page, Piece, Tone};
 /// The part of the screen before the comparison.
 pub(super) fn render(page: &mut Page, study: &StudyDocument, rerun: &Rerun) {
     let answer = match rerun.environment.len() {
-        0 => "Nothing that was recorded of the hosts and their programs differs".to_owned(),
+        0 => "No recorded fact of the hosts or their programs differs".to_owned(),
         1 => "1 fact of the hosts or their programs differs".to_owned(),
         count => format!("{count} facts of the hosts or their programs differ"),
     };
@@ -28,13 +28,12 @@ pub(super) fn render(page: &mut Page, study: &StudyDocument, rerun: &Rerun) {
 fn scope(study: &StudyDocument) -> String {
     let runs = [0, 1].map(|setting| study.trials_of(setting).len());
     let needed = fewest(1, measure::comparison::Design::Apart);
-    let hour = "The two were measured at different hours: a difference may be the hour's, the network's or the hosts'";
+    let hour = "The two were measured at different times: the time, the network or the hosts may be the reason for a difference";
     if runs.into_iter().min() >= Some(needed) {
         return format!("{hour}.");
     }
     format!(
-        "{hour}. {}+{} runs do not say how far two runs of one day lie apart, so no difference can be shown: that takes {needed} records and \
-         {needed} runs.",
+        "{hour}. {}+{} runs do not show how much runs differ, so they cannot show a difference: it takes {needed} records and {needed} runs.",
         runs[0], runs[1]
     )
 }

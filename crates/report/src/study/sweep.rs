@@ -15,13 +15,13 @@ use crate::curve::{self, Curve, Series, Unit, Units};
 use crate::layout::{INDENT, Page, Piece, Tone};
 use crate::number::{self, absent};
 
-/// What a sweep asked.
+/// The request of a sweep.
 pub struct Asked<'a> {
     /// The axis, as it was named.
     pub axis: &'a str,
-    /// What its values are.
+    /// The type of its values.
     pub values: Values,
-    /// What is told of each point; the first is drawn.
+    /// The figures of each point; the first is drawn.
     pub figures: &'a [Figure],
     /// The words of each curve.
     pub methods: &'a [Vec<String>],
@@ -80,7 +80,7 @@ fn methods(page: &mut Page, asked: &Asked<'_>, grid: &Grid) {
     }
 }
 
-/// How the numbers came about.
+/// The origin of the numbers.
 fn how(study: &StudyDocument, asked: &Asked<'_>) -> String {
     let first = asked.figures.first().map(ToString::to_string).unwrap_or_default();
     let spread = if study.blocks >= 6 {
@@ -185,6 +185,9 @@ fn around_it(spread: &Spread, figure: Figure) -> String {
 
 /// A figure's number for people.
 pub fn told(figure: Figure, value: f64) -> String {
+    if figure.unit() == figure::Unit::Time {
+        return number::time(value).unwrap_or_else(absent);
+    }
     let (unit, scale) = unit_of_figure(figure);
     unit.told(value * scale)
 }

@@ -11,7 +11,7 @@ use super::{busy, failed, incomplete};
 use crate::layout::{INDENT, Page, Piece, Tone};
 use crate::number::{self, absent};
 
-/// What was asked.
+/// The request.
 pub struct Asked<'a> {
     /// The interval at which causes were looked for.
     pub interval: Nanos,
@@ -71,7 +71,8 @@ pub fn render(page: &mut Page, study: &StudyDocument, asked: &Asked<'_>) {
     let few = found.filter(|found| found.causes.iter().any(|cause| cause.doubt == Some(Doubt::TooFewBlocks)));
     if let Some(found) = few {
         let needed = found.fewest_blocks.unwrap_or(LEAST);
-        page.warning(&format!("Too few blocks to establish a cause: it takes {needed} → --blocks {needed}"));
+        let action = if study.blocks < needed { format!("--blocks {needed}") } else { "raise --budget".to_owned() };
+        page.warning(&format!("Too few complete blocks to establish a cause: it takes {needed} → {action}"));
     }
 }
 
@@ -86,8 +87,7 @@ fn test(study: &StudyDocument) -> String {
 
 /// Every cause with its effect and verdict, and what is left.
 fn causes(page: &mut Page, found: &Explanation) {
-    let head = ["possible cause", "effect", "95 % interval", "share", "verdict"];
-    let mut rows = vec![head.map(|cell| Piece::new(cell, Tone::Faint)).to_vec()];
+    let mut rows = vec![HEAD.map(|cell| Piece::new(cell, Tone::Faint)).to_vec()];
     let (named, others): (Vec<&Examined>, Vec<&Examined>) =
         found.causes.iter().partition(|cause| cause.is_established());
     rows.extend(named.iter().chain(&others).map(|cause| row(cause)));
@@ -137,10 +137,20 @@ fn with_name(name: Piece, cells: [String; 4]) -> Vec<Piece> {
 }
 
 fn row(cause: &Examined) -> Vec<Piece> {
-    let takes = cause.takes.map_or_else(absent, |takes| time(takes.value));
-    let share = cause.share.map_or_else(absent, |share| percent(share.value));
     let tone = if cause.is_established() { Tone::Strong } else { Tone::Plain };
-    with_name(Piece::new(name(cause.cause), tone), [takes, ends(cause.takes.as_ref()), share, verdict(cause)])
+    with_name(Piece::new(name(cause.cause), tone), cells(cause))
+}
+
+/// The heads of a cause's name and its cells.
+pub(crate) const HEAD: [&str; 5] = ["possible cause", "effect", "95 % interval", "share", "verdict"];
+
+/// Effect, interval, share and verdict of a cause.
+pub(crate) fn cells(cause: &Examined) -> [String; 4] {
+    let takes = cause.takes.map_or_else(absent, |takes| time(takes.value));
+    // A saving of more than all that was measured is noise, and no share of it.
+    let share = cause.share.filter(|share| cause.is_established() || share.value.abs() <= 1.0);
+    let share = share.map_or_else(absent, |share| percent(share.value));
+    [takes, ends(cause.takes.as_ref()), share, verdict(cause)]
 }
 
 /// The verdict in as few words as a column has room for.
@@ -154,7 +164,7 @@ fn verdict(cause: &Examined) -> String {
             _ => "not established".to_owned(),
         },
         Some(Doubt::Small) => format!("below {}", number::percent(SHARE)),
-        Some(Doubt::AsAnyProgram) => format!("normal (≤ {})", time(PROMPT_NS)),
+        Some(Doubt::AsAnyProgram) => format!("normal (≤ {})", prompt()),
         Some(Doubt::NotBusy) => "CPU not busy".to_owned(),
         Some(Doubt::NoOtherCpu) => "no better CPU".to_owned(),
     }
@@ -168,6 +178,11 @@ fn percent(share: f64) -> String {
 
 fn time(ns: f64) -> String {
     number::time(ns).unwrap_or_else(absent)
+}
+
+/// The time that any program may take: a set value, in its short form.
+fn prompt() -> String {
+    number::short_time(PROMPT_NS).unwrap_or_else(absent)
 }
 
 /// `26.8 … 32.8 µs`: the unit once, where both have it.
@@ -184,7 +199,7 @@ fn ends(interval: Option<&Interval>) -> String {
     })
 }
 
-/// What a cause is called.
+/// The name of a cause.
 pub fn name(cause: Cause) -> &'static str {
     match cause {
         Cause::SleepPacing => "sleep pacing",
@@ -208,7 +223,7 @@ fn switch(cause: &Examined) -> String {
     }
 }
 
-/// What an established cause is, and the switch that shows it.
+/// An established cause, and the switch that shows it.
 fn told(cause: &Examined) -> String {
     let what = match cause.cause {
         Cause::SleepPacing => "This host sleeps until the next send; its CPU goes idle.".to_owned(),
@@ -237,7 +252,7 @@ fn told(cause: &Examined) -> String {
 /// Blocks that have an interval at all.
 const LEAST: u32 = 6;
 
-/// Why a cause is not established.
+/// The reason why a cause is not established.
 fn doubt(cause: &Examined) -> String {
     let switch = switch(cause);
     let waited = || cause.waited.map_or_else(absent, number::percent);
@@ -251,7 +266,7 @@ fn doubt(cause: &Examined) -> String {
             _ => format!("{switch}: no significant saving"),
         },
         Some(Doubt::Small) => format!("{switch}: the saving is below {} of what was measured", number::percent(SHARE)),
-        Some(Doubt::AsAnyProgram) => format!("any program needs up to {}", time(PROMPT_NS)),
+        Some(Doubt::AsAnyProgram) => format!("any program needs up to {}", prompt()),
         Some(Doubt::NotBusy) => {
             format!("the peer's threads waited for a CPU {} of the time, below {}", waited(), number::percent(BUSY))
         }

@@ -1,4 +1,6 @@
-//! What stands behind the numbers, told verbosely: the parts of the time, the sockets, both ends, the record itself.
+//! The facts behind the numbers, printed with `-v`: the parts of the time, the sockets, both ends, the record itself.
+
+use std::net::{IpAddr, SocketAddr};
 
 use logbook::record::{Peer, PeerKind, Record};
 use measure::environment::{Disturbance, Environment, Interface};
@@ -7,6 +9,7 @@ use measure::unit::{Bytes, Nanos, grouped};
 
 use crate::layout::{INDENT, Page, Piece, Tone};
 use crate::number;
+use crate::shell;
 use crate::text::column::DETAIL;
 
 /// All that the record knows beyond its figures.
@@ -23,7 +26,7 @@ pub(super) fn all(page: &mut Page, record: &Record) {
         labelled(page, "socket", &socket_facts(socket));
     }
     instrument(page, record);
-    for (label, end) in [("our end", &record.ours), ("the peer's end", &record.theirs)] {
+    for (label, end) in [("this host", &record.ours), ("the peer", &record.theirs)] {
         if let Some(environment) = end {
             page.gap();
             environment_of(page, label, environment);
@@ -47,15 +50,15 @@ const APART_IN_TEXT: &str = " · ";
 fn parts(page: &mut Page, split: &Split) {
     page.gap();
     let parts = [
-        ("our send call to the queue", split.send_to_sched_ns),
-        ("our queue to the driver", split.sched_to_driver_ns),
+        ("local send call to the queue", split.send_to_sched_ns),
+        ("local queue to the driver", split.sched_to_driver_ns),
         ("outside this host", split.outside_ns),
         ("  the path, both ways", split.path_ns),
         ("  the peer's host", split.peer_ns),
         ("    its wake-up", split.peer_wake_up_ns),
         ("    its program", split.peer_hold_ns),
         ("    its sending", split.peer_send_ns),
-        ("our wake-up", split.wake_up_ns),
+        ("local wake-up", split.wake_up_ns),
         ("round trip, stamped", split.round_trip_ns),
         ("round trip, all", split.round_trip_unstamped_ns),
     ];
@@ -71,13 +74,13 @@ fn parts(page: &mut Page, split: &Split) {
             INDENT,
             &Piece::new("no split", Tone::Alarm),
             DETAIL + INDENT,
-            "the system clock stepped meanwhile",
+            "the system clock stepped during the run",
         );
     }
-    labelled(page, "no stamps of", &split.missing);
+    labelled(page, "no timestamps", &split.missing);
 }
 
-/// How the quantiles were taken.
+/// The source of the quantiles.
 fn precision(page: &mut Page, response: &Distribution) {
     let mut facts = vec![if response.exact {
         "exact, every value kept".to_owned()
@@ -151,7 +154,7 @@ fn environment_of(page: &mut Page, label: &str, end: &Environment) {
     }
     labelled(page, "network", &network(end));
     if let Some(disturbance) = &end.disturbance {
-        labelled(page, "disturbed by", &disturbance_facts(disturbance));
+        labelled(page, "other load", &disturbance_facts(disturbance));
     }
     let settings: Vec<String> = end.settings.iter().map(|(name, value)| format!("{name} {value}")).collect();
     labelled(page, "settings", &settings);
@@ -238,7 +241,7 @@ fn disturbance_facts(seen: &Disturbance) -> Vec<String> {
     .collect()
 }
 
-/// Who measured whom, when, by which command.
+/// Both ends, the time and the command of the measurement.
 fn provenance(page: &mut Page, record: &Record) {
     let tool = format!("{} {}", record.head.tool.name, record.head.tool.version);
     let elapsed = record.elapsed().map(|elapsed| format!("for {elapsed}"));
@@ -248,13 +251,24 @@ fn provenance(page: &mut Page, record: &Record) {
             .flatten()
             .collect();
     labelled(page, "measured", &measured);
-    labelled(page, "peer", &peer(&record.peer));
-    labelled(page, "command", &[record.head.command.join(" ")]);
+    let peer: Vec<String> = peer(&record.peer).into_iter().chain(seen_as(record)).collect();
+    labelled(page, "peer", &peer);
+    labelled(page, "command", &[shell::line(&record.head.command)]);
+}
+
+/// The address under which a peer of ours sees this host, where none of our sockets has it.
+fn seen_as(record: &Record) -> Option<String> {
+    let seen: IpAddr = record.theirs.as_ref()?.settings.get("route.to")?.parse().ok()?;
+    let route = record.ours.as_ref()?.settings.get("route.source")?.parse().ok()?;
+    let of_sockets = record.sockets().iter().filter_map(|socket| socket.local.parse::<SocketAddr>().ok());
+    let is_ours = |own: IpAddr| own.to_canonical() == seen.to_canonical();
+    let translated = !is_ours(route) && !of_sockets.map(|local| local.ip()).any(is_ours);
+    translated.then(|| format!("sees this host as {seen}: a device on the path translates addresses (NAT)"))
 }
 
 fn peer(peer: &Peer) -> Vec<String> {
     let kind = match peer.kind {
-        PeerKind::Native => "a reflector of ours",
+        PeerKind::Native => "a sonde reflector",
         PeerKind::Foreign => "a server of another protocol",
         PeerKind::Kernel => "its kernel",
         PeerKind::Unknown => "unknown",

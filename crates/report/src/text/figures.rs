@@ -93,8 +93,8 @@ impl Row<'_> {
 
 fn of(distribution: &Distribution, column: Column) -> Piece {
     let text = match column {
-        Column::Min => distribution.min_ns.map(|min| min.to_string()),
-        Column::Max => distribution.max_ns.map(|max| max.to_string()),
+        Column::Min => distribution.min_ns.map(number::measured),
+        Column::Max => distribution.max_ns.map(number::measured),
         Column::Quantile(q) => {
             let found = distribution.quantiles.iter().find(|quantile| quantile.q == q);
             if found.is_some_and(|quantile| quantile.standing == Standing::Rough) {
@@ -109,7 +109,7 @@ fn of(distribution: &Distribution, column: Column) -> Piece {
 fn beyond(list: &[OfSent], timeout: Nanos, column: Column) -> Piece {
     let Column::Quantile(q) = column else { return Piece::default() };
     let Some(found) = list.iter().find(|of_sent| of_sent.q == q) else { return Piece::default() };
-    Piece::from(found.value_ns.map_or_else(|| format!("> {timeout}"), |value| value.to_string()))
+    Piece::from(found.value_ns.map_or_else(|| format!("> {timeout}"), number::measured))
 }
 
 fn rows<'a>(outcome: &'a Outcome, method: &Method, verbose: bool) -> Vec<Row<'a>> {
@@ -236,7 +236,7 @@ fn others(counts: &Counts) -> impl Iterator<Item = String> {
     .map(|(count, one, many)| number::count(count, one, many))
 }
 
-/// What an open loop offered, sent and received.
+/// The offered, sent and received rates of an open loop.
 fn rates(outcome: &Outcome) -> Vec<String> {
     if outcome.loop_kind == LoopKind::Closed {
         return Vec::new();
@@ -287,7 +287,9 @@ fn ways(loss: &Loss, counts: &Counts) -> Option<String> {
     let there = sent.checked_sub(loss.peer_received?)?;
     // A late reply is lost on neither way.
     let back = counts.lost.checked_sub(there)?;
-    Some(format!("{} on the way to the peer, {} back", grouped(there), grouped(back)))
+    // Where others were late, these may only be later yet.
+    let later = if back > 0 && counts.late > 0 { ", or later yet" } else { "" };
+    Some(format!("{} on the way to the peer, {} back{later}", grouped(there), grouped(back)))
 }
 
 /// A far side that counts copies does not know how many requests came, once the path made some.
@@ -300,7 +302,7 @@ fn hidden(outcome: &Outcome) -> Option<String> {
 /// The first round trip, the steady state, and how much the values repeat each other.
 fn course(outcome: &Outcome) -> Vec<String> {
     let mut items = Vec::new();
-    items.extend(outcome.first_ns.map(|first| format!("first round trip {first}")));
+    items.extend(outcome.first_ns.map(|first| format!("first round trip {first:#}")));
     if outcome.response.count == 0 {
         return items;
     }
@@ -343,7 +345,7 @@ fn order(outcome: &Outcome) -> Vec<String> {
     extents.map(|(class, count)| format!("{} reordered by {}", grouped(*count), extent(class))).collect()
 }
 
-/// How many replies after the earliest one that overtook them those of a class came.
+/// The number of replies between the earliest one that overtook those of a class and them.
 fn extent(class: usize) -> String {
     let from = 1_u64 << class.min(LAST_CLASS);
     match class {

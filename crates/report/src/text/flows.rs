@@ -50,6 +50,15 @@ fn groups(page: &mut Page, flows: &Flows, record: &Record) {
             page.paragraph(INDENT, &Piece::new("label", Tone::Faint), LABEL, &text);
         }
     }
+    if !flows.moved.is_empty() {
+        let text = format!(
+            "{} of {} connections took another time among the others in the second half, as where paths are chosen anew",
+            flows.moved.len(),
+            flows.each.len()
+        );
+        page.paragraph(INDENT, &Piece::new("moved", Tone::Alarm), LABEL, &text);
+        members(page, "moved", &flows.moved, record);
+    }
     if !flows.losing.is_empty() {
         let text = format!("{} of {} connections lose more than the others", flows.losing.len(), flows.each.len());
         page.paragraph(INDENT, &Piece::new("loss", Tone::Alarm), LABEL, &text);
@@ -65,7 +74,7 @@ fn drawn_labels(outcome: &Outcome, record: &Record) -> Option<String> {
     drawn.then(|| format!("{text}{remedy}"))
 }
 
-/// Of `flows` connections drawn by chance, those of a path with a smaller share than this may all be missing (95 %).
+/// The share below which all connections of a path may be missing among `flows` that were drawn by chance (95 %).
 fn least_share(flows: usize) -> Option<f64> {
     (flows > 1).then(|| 1.0 - 0.05_f64.powf(1.0 / flows as f64))
 }
@@ -104,6 +113,7 @@ pub(crate) fn summary(flows: &Flows, record: &Record) -> String {
     let count = flows.each.len();
     let least = Nanos(flows.least_ns.round() as u64);
     let told = match &flows.groups {
+        None if !flows.moved.is_empty() => "their times changed during the run, so no groups are shown".to_owned(),
         None if record.method.spread.threads > 1 => "on several threads, so not compared".to_owned(),
         None => "too few values of each to compare them, use a longer -t".to_owned(),
         Some(groups) if groups.len() > 1 => {
@@ -114,7 +124,7 @@ pub(crate) fn summary(flows: &Flows, record: &Record) -> String {
         Some(_) => "whether they differ was not established".to_owned(),
     };
     let range = medians(flows);
-    let range = range.map_or_else(String::new, |(low, high)| format!("; p50 of each {low} to {high}"));
+    let range = range.map_or_else(String::new, |(low, high)| format!("; p50 of each {low:#} to {high:#}"));
     format!("{count} connections: {told}{range}")
 }
 
@@ -124,7 +134,7 @@ fn medians(flows: &Flows) -> Option<(Nanos, Nanos)> {
     medians().min().zip(medians().max())
 }
 
-/// Whether no two medians lie farther apart than what is told as a difference.
+/// True where no two medians lie farther apart than what is told as a difference.
 fn are_alike(flows: &Flows) -> bool {
     medians(flows).is_some_and(|(low, high)| (high.0 - low.0) as f64 <= flows.least_ns)
 }
@@ -229,7 +239,7 @@ mod tests {
         record.warnings.clear();
         assert!(!text(&record).contains("busy"), "{}", text(&record));
         let by = vec!["CPU pressure 41 %".to_owned()];
-        record.warnings.push(measure::verdict::Warning::Disturbed { end: "the peer's".to_owned(), by });
+        record.warnings.push(measure::verdict::Warning::Disturbed { end: "the peer's".to_owned(), by, spoils: vec![] });
         assert!(
             text(&record).contains("of these). Hosts were busy: CPUs that other work takes may be"),
             "{}",

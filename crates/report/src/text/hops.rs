@@ -57,7 +57,7 @@ pub fn screen(head: &str, hops: &[(Hop, Option<Nanos>)], style: &Style) -> Strin
     let mut rows: Vec<Vec<Piece>> = Vec::new();
     for (hop, last) in hops {
         let mut addresses = listed(hop, None).into_iter();
-        let time = |time: Option<Nanos>| Piece::from(time.map_or_else(String::new, |time| time.to_string()));
+        let time = |time: Option<Nanos>| Piece::from(time.map_or_else(String::new, number::measured));
         let first = addresses.next().unwrap_or_default();
         let head = [hop.ttl.to_string(), first, hop.sent.to_string()].map(Piece::from);
         let times = [*last, hop.p50_ns, hop.min_ns, hop.max_ns].map(time);
@@ -75,10 +75,11 @@ pub fn screen(head: &str, hops: &[(Hop, Option<Nanos>)], style: &Style) -> Strin
 /// Loss where it is shown. Silence of a hop is none: it limits its answers, or sends none.
 fn unanswered(hop: &Hop) -> String {
     match (hop.lost, hop.sent - hop.answered) {
-        (Some(lost), _) => format!("loss, {} or more", number::percent(lost)),
+        (Some(lost), _) => format!("loss ≥ {}", number::percent(lost)),
         (None, 0) => "0".to_owned(),
         (None, missing) if hop.peer => missing.to_string(),
-        (None, _) => "rate-limited or silent".to_owned(),
+        // In full this would not fit beside an address of fifteen letters.
+        (None, _) => "limited/silent".to_owned(),
     }
 }
 
@@ -120,14 +121,11 @@ fn of_hop(hops: &Hops, place: usize) -> Vec<Vec<String>> {
         let mut row = vec![if line == 0 { format!("  {}", place + 1) } else { String::new() }];
         for (side, cells) in hops.sides.iter().zip(&cells) {
             let p50 = at(side).and_then(|hop| hop.p50_ns).filter(|_| line == 0);
-            row.extend([
-                cells.get(line).cloned().unwrap_or_default(),
-                p50.map_or_else(String::new, |p50| p50.to_string()),
-            ]);
+            row.extend([cells.get(line).cloned().unwrap_or_default(), p50.map_or_else(String::new, number::measured)]);
         }
         if is_alone(hops) {
             let ends = all.first().filter(|_| line == 0).map_or([None; 2], |hop| [hop.min_ns, hop.max_ns]);
-            row.extend(ends.map(|time| time.map_or_else(String::new, |time| time.to_string())));
+            row.extend(ends.map(|time| time.map_or_else(String::new, number::measured)));
         }
         row.push(if line == 0 { format!("{answered} of {sent}") } else { String::new() });
         row

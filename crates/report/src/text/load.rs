@@ -8,7 +8,7 @@ use crate::layout::{INDENT, Page, Piece, Tone};
 use crate::number;
 use crate::text::column::LABEL;
 
-/// How many messages left, where not each of them was a request.
+/// The number of messages that left, where not each of them was a request.
 pub(super) fn messages(outcome: &Outcome) -> Option<String> {
     let sent = outcome.counts.messages_sent();
     (outcome.counts.one_way > 0).then(|| number::count(sent, "message sent", "messages sent"))
@@ -30,7 +30,7 @@ pub(super) fn directions(outcome: &Outcome) -> Vec<String> {
     [there, back].into_iter().flatten().collect()
 }
 
-/// How long scheduled messages could not be sent, and why, where it was long enough to be seen.
+/// The time for which scheduled messages could not be sent, and why, where it was long enough to be seen.
 pub(super) fn held(slip: &Slip) -> impl Iterator<Item = String> {
     let held = [(slip.held_by_cap_ns, "the limit of requests in flight"), (slip.held_by_socket_ns, "a full socket")];
     held.into_iter().filter_map(|(span, by)| {
@@ -39,7 +39,7 @@ pub(super) fn held(slip: &Slip) -> impl Iterator<Item = String> {
     })
 }
 
-/// What is shorter is no cause of anything.
+/// A shorter time is no cause of anything.
 const SEEN: Nanos = Nanos::millis(1);
 
 /// Each second, up to as many as a person looks through.

@@ -1,5 +1,6 @@
 //! One-way delays and the clocks they depend on.
 
+use measure::outcome::one_way::extension::Extensions;
 use measure::outcome::one_way::{ClockDifference, ClockState, ClockStep, OneWay, Spread};
 
 use crate::layout::{INDENT, Page, Piece, Tone};
@@ -44,6 +45,9 @@ pub(super) fn both(page: &mut Page, both: &OneWay) {
     let kept = [kept("this host's clock", both.ours), kept("the peer's clock", both.theirs)];
     page.flow(INDENT, INDENT, JOINT, &kept);
     page.flow(INDENT, INDENT, APART, &numbers(both));
+    if let Some(extensions) = &both.extensions {
+        page.flow(INDENT, INDENT, APART, &told(extensions));
+    }
 }
 
 /// Which stamps the times are made of.
@@ -119,12 +123,49 @@ fn kept(whose: &str, state: ClockState) -> Piece {
     Piece::from(format!("{whose} {how}"))
 }
 
+/// The peer's answers to the optional parts of packets.
+fn told(extensions: &Extensions) -> Vec<Piece> {
+    let Extensions { asked: _, unknown, malformed, class, location, counters, follow_up } = extensions;
+    let mut items = Vec::new();
+    if let Some(class) = class {
+        items.push(Piece::from(format!("arrived there with DSCP {}, ECN {}", class.code_point, class.marks)));
+        items.extend(class.refused.then(|| Piece::new("the peer does not mark its replies as asked", Tone::Alarm)));
+    }
+    if let Some(location) = location {
+        let at = |address: &Option<String>, port| match address {
+            Some(address) if address.contains(':') => format!("[{address}]:{port}"),
+            Some(address) => format!("{address}:{port}"),
+            None => format!("port {port}"),
+        };
+        let from = at(&location.from_address, location.from_port);
+        items.push(Piece::from(format!("seen there from {from} to {}", at(&location.to_address, location.to_port))));
+    }
+    if let Some(counters) = counters {
+        let [sent, received, answered] =
+            [counters.sent, counters.received, counters.answered].map(|count| measure::unit::grouped(count.into()));
+        items.push(Piece::from(format!("{received} of {sent} packets received there, {answered} answered")));
+    }
+    if let Some(follow_up) = follow_up {
+        let count = number::count(follow_up.count, "reply", "replies");
+        let later = number::signed_time(follow_up.mean_later_ns.round() as i64);
+        items.push(Piece::from(format!("{count} left {later} (mean) from when they said")));
+    }
+    let names = |names: &[String]| names.join(", ").replace('_', " ");
+    if !unknown.is_empty() {
+        items.push(Piece::from(format!("the peer does not know: {}", names(unknown))));
+    }
+    if !malformed.is_empty() {
+        items.push(Piece::new(format!("came back malformed: {}", names(malformed)), Tone::Alarm));
+    }
+    items
+}
+
 fn numbers(both: &OneWay) -> Vec<Piece> {
     let counts = both.counts_answers.map(|counts| {
         if counts {
             "the peer numbers its replies: losses have a direction"
         } else {
-            "the peer repeats our numbers: losses have no direction"
+            "the peer repeats the sender's numbers: losses have no direction"
         }
     });
     let either = both.lost_either_way.filter(|count| *count > 0);

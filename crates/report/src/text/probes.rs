@@ -1,4 +1,4 @@
-//! What probes of the bare wire were answered with, and by whom as far as that can be said.
+//! The answers to probes of the bare wire, and who sent them as far as that can be said.
 
 use measure::answer::Class;
 use measure::origin::Verdict;
@@ -8,6 +8,7 @@ use measure::unit::grouped;
 use crate::layout::{INDENT, Page, Piece, Tone};
 use crate::number;
 use crate::text::column::DETAIL;
+use crate::words;
 
 /// The kinds of answers, and who sent them as far as that was compared.
 pub(super) fn answers(page: &mut Page, probes: &Probes) {
@@ -31,7 +32,7 @@ pub(super) fn answers(page: &mut Page, probes: &Probes) {
             INDENT,
             &Piece::new(if origin.both_accept { "answered by" } else { "RST sender" }, tone),
             DETAIL,
-            &origin.to_string(),
+            &words::origin::sentence(origin),
         );
     }
 }
@@ -76,6 +77,6 @@ mod tests {
         answers(&mut page, &counter.finish(2, Some(judge(None, &[], &[]))));
         let text = page.finish();
         assert!(text.contains("ICMP type 3 code 13: refused") && text.contains("10.0.0.9"), "{text}");
-        assert!(text.contains("2 replies not examined") && text.contains("who answered is not shown"), "{text}");
+        assert!(text.contains("2 replies not examined") && text.contains("who answered is not established"), "{text}");
     }
 }

@@ -75,7 +75,7 @@ fn phases(page: &mut Page, phases: &Phases) {
         parts.into_iter().filter_map(|(name, phase)| phase.filter(|phase| phase.count > 0).map(|phase| (name, phase)));
     let rows = rows.map(|(name, phase)| {
         let times = [phase.min_ns, phase.p50_ns, phase.p90_ns, phase.p99_ns, phase.max_ns];
-        let times = times.map(|time| Piece::from(time.map(|time| time.to_string()).unwrap_or_default()));
+        let times = times.map(|time| Piece::from(time.map(number::measured).unwrap_or_default()));
         [vec![Piece::from(name.to_owned())], times.to_vec()].concat()
     });
     let rows: Vec<_> = std::iter::once(head).chain(rows).collect();
@@ -107,7 +107,7 @@ fn classes(page: &mut Page, classes: &Classes) {
         std::iter::once("request").chain(counts.iter().map(|(name, _)| *name)).chain(["p50", "p90", "p99", "max"]);
     let rows = classes.each.iter().map(|class| {
         let times = [class.times.p50_ns, class.times.p90_ns, class.times.p99_ns, class.times.max_ns];
-        let times = times.map(|time| Piece::from(time.map(|time| time.to_string()).unwrap_or_default()));
+        let times = times.map(|time| Piece::from(time.map(number::measured).unwrap_or_default()));
         let counted = counts.iter().map(|(_, count)| Piece::from(grouped(count(class))));
         std::iter::once(Piece::from(cut(&class.name))).chain(counted).chain(times).collect()
     });
@@ -117,8 +117,8 @@ fn classes(page: &mut Page, classes: &Classes) {
     page.gap();
     if classes.untold > 0 {
         let count = number::count(classes.untold, "request", "requests");
-        let said = format!("{count} ended faster than they could be told apart, and are in no class");
-        page.paragraph(INDENT, &Piece::new("untold", Tone::Faint), LABEL, &said);
+        let said = format!("{count} ended too fast to be assigned to a class");
+        page.paragraph(INDENT, &Piece::new("no class", Tone::Faint), LABEL, &said);
     }
 }
 
@@ -177,7 +177,7 @@ mod tests {
             "connect 100 µs 100 µs 100 µs 200 µs",
             "TLS 900 µs 900 µs 900 µs 1.80 ms",
             "wait 300 µs 300 µs 300 µs 600 µs",
-            "receive 7 µs 7 µs 7 µs 14 µs",
+            "receive 7.00 µs 7.00 µs 7.00 µs 14.0 µs",
         ];
         assert_eq!(found, expected, "the time of the first connection is one of many, and not told beside them");
     }
@@ -197,10 +197,9 @@ mod tests {
         let found: Vec<_> = text.lines().map(words).filter(|line| !line.is_empty()).collect();
         let expected = [
             "request requests refused p50 p90 p99 max",
-            "read 1 900 0 61 µs 2 ms",
+            "read 1 900 0 61.0 µs 2.00 ms",
             "POST /items/with/a/… 100 100",
-            "untold 3 requests ended faster than they could be told apart, and are in no",
-            "class",
+            "no class 3 requests ended too fast to be assigned to a class",
         ];
         assert_eq!(found, expected);
     }

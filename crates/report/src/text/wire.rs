@@ -1,4 +1,4 @@
-//! What the wire said: the verdict with its numbers, what was sent again or merged, times, the capture.
+//! The verdict of the wire with its numbers, what was sent again or merged, times, the capture.
 
 use measure::unit::{Bytes, Nanos, grouped};
 use measure::wire::finding::{CaptureFacts, Check, Verdict, Wire, WireTimes, WireWay};
@@ -52,7 +52,7 @@ fn count(check: &Check, seen: u64) -> String {
     format!("{} {}", grouped(seen), check.subject.of(seen))
 }
 
-/// What happened to packets that is worth a word.
+/// Noteworthy packets: repeated, reordered, fragmented or missing.
 fn carried(wire: &Wire) -> Option<String> {
     let mut words = Vec::new();
     for (way, which) in [(&wire.sent, "to the peer"), (&wire.received, "from it")] {
@@ -107,7 +107,7 @@ fn signed(time: i64, difference: bool) -> String {
         (false, true) => "+",
         (false, false) => "",
     };
-    format!("{sign}{}", Nanos(time.unsigned_abs()))
+    format!("{sign}{:#}", Nanos(time.unsigned_abs()))
 }
 
 fn capture(capture: &CaptureFacts) -> String {

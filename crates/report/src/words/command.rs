@@ -32,7 +32,7 @@ impl Command {
             (_, Schedule::Trace { .. }) => Self::Replay,
             (Traffic::Load(_), _) => Self::Load,
             (Traffic::Exchange(Exchange { carrier: Carrier::TcpSyn, .. }), _) => Self::Syn,
-            (Traffic::Exchange(Exchange { application: Some(_), .. }), _) => Self::Ask,
+            (traffic, _) if traffic.application().is_some() => Self::Ask,
             _ => Self::Rtt,
         }
     }

@@ -9,17 +9,17 @@ pub fn reasons(evidence: &[Reason]) -> Vec<String> {
 }
 
 fn reason(reason: &Reason) -> String {
-    of_stream(reason).or_else(|| of_end(reason)).or_else(|| of_datagrams(reason)).unwrap_or_default()
-}
-
-/// TCP, and the stream's own losses and round trips.
-fn of_stream(reason: &Reason) -> Option<String> {
-    Some(match reason {
+    match reason {
+        // TCP, and the stream's own losses and round trips.
+        Reason::ShortStream { elapsed_ns } => format!("{elapsed_ns} of streaming are too short to tell"),
         Reason::SentOfRate { share } => format!("{} of the requested rate was sent", percent(*share)),
         Reason::WaitedForWindow { share } => {
             format!("TCP waited for the receiver's window {} of its busy time", percent(*share))
         }
         Reason::Window { bytes, rtt_ns } => format!("a window of {} for a round trip of {rtt_ns}", kilobytes(*bytes)),
+        Reason::ReceiveBuffer { bytes } => {
+            format!("the receiver's socket buffer has only {}", kilobytes(*bytes))
+        }
         Reason::WaitedForSendBuffer { share } => {
             format!("TCP waited for room in the send buffer {} of its busy time", percent(*share))
         }
@@ -27,6 +27,9 @@ fn of_stream(reason: &Reason) -> Option<String> {
             format!("a send buffer of {} for a round trip of {rtt_ns}", kilobytes(*bytes))
         }
         Reason::Retransmitted { share } => format!("{} of the bytes were retransmitted", percent(*share)),
+        Reason::Marked { share } => {
+            format!("{} of the segments arrived with a congestion mark (ECN), at which TCP slows down", percent(*share))
+        }
         Reason::DatagramsLost { share } => format!("{} of the datagrams were lost", percent(*share)),
         Reason::RoundTrips { rtt_ns, shortest_ns, idle } => {
             let ends = if *idle { ", and both ends idle" } else { "" };
@@ -35,13 +38,7 @@ fn of_stream(reason: &Reason) -> Option<String> {
         Reason::HeldByWindow { share } => format!("held by the receiver's window {}", percent(*share)),
         Reason::HeldBySendBuffer { share } => format!("held by the send buffer {}", percent(*share)),
         Reason::FewRetransmitted { share } => format!("retransmitted {}", percent(*share)),
-        _ => return None,
-    })
-}
-
-/// CPUs of an end.
-fn of_end(reason: &Reason) -> Option<String> {
-    Some(match reason {
+        // CPUs of an end.
         Reason::SlowReader => "the window is large enough for the round trip: why the receiver does not read is not \
                                established"
             .to_owned(),
@@ -65,13 +62,7 @@ fn of_end(reason: &Reason) -> Option<String> {
         Reason::BusiestThread { end, share } => format!("{}'s busiest thread ran {}", name(*end), percent(*share)),
         Reason::LongestWait { end, share } => format!("{} waited for a CPU {}", name(*end), percent(*share)),
         Reason::QuotaUnread { end } => format!("CPU quota of the {}: not readable", name(*end)),
-        _ => return None,
-    })
-}
-
-/// Datagrams beside the stream.
-fn of_datagrams(reason: &Reason) -> Option<String> {
-    Some(match reason {
+        // Datagrams beside the stream.
         Reason::Datagrams { bytes_per_s, lost } => {
             format!("datagrams at {}: {} lost", rate(*bytes_per_s), percent(*lost))
         }
@@ -98,8 +89,7 @@ fn of_datagrams(reason: &Reason) -> Option<String> {
             };
             format!("{what}: not tested, because {}", untried(*why))
         }
-        _ => return None,
-    })
+    }
 }
 
 fn name(end: End) -> &'static str {

@@ -1,9 +1,53 @@
 //! The method of a record in the words of the glossary.
 
+use std::borrow::Cow;
+
 use measure::method::{Carrier, Exchange, Method, Pacing, Schedule, Sizes, Traffic, Waiting, Window};
 use measure::unit::{Bytes, grouped};
 
 use crate::number;
+
+/// The protocol and the method: `TCP: 1 request in flight, no pause, 64 B each way, blocking wait, for 10 s`.
+pub fn with_protocol(method: &Method) -> String {
+    format!("{}: {}", protocol(method), of(method))
+}
+
+/// The protocol, with the sort of traffic where that is no exchange.
+pub(crate) fn protocol(method: &Method) -> String {
+    let stream = if matches!(method.traffic, Traffic::Stream(_)) { " stream" } else { "" };
+    format!("{}{stream}", named(method))
+}
+
+/// The protocol, with a connection for each request where there is one.
+pub(crate) fn named(method: &Method) -> Cow<'static, str> {
+    if let Some(application) = method.traffic.application() {
+        let each = if method.traffic.connects() { ", a new connection per request" } else { "" };
+        return Cow::Owned(format!("{application}{each}"));
+    }
+    Cow::Borrowed(match (&method.traffic, method.traffic.carrier()) {
+        (Traffic::ConnectExchange { .. }, _) => "a new TCP connection per request",
+        (Traffic::ConnectClose { .. }, _) => "TCP connect and close",
+        (_, Carrier::Tcp) => "TCP",
+        (_, Carrier::Udp) => "UDP",
+        (_, Carrier::Icmp) => "ICMP echo",
+        (_, Carrier::TcpConnect) => "TCP connect",
+        (_, Carrier::TcpSyn) => "SYN probes",
+    })
+}
+
+/// The same of a search, whose probes differ in rate and length.
+pub(crate) fn of_search(method: &Method) -> String {
+    let random = matches!(method.schedule, Schedule::Poisson { .. }).then(|| "Poisson arrivals".to_owned());
+    let parts = [
+        Some(in_flight(method)),
+        random,
+        sizes(method),
+        Some(pacing(method.pacing).to_owned()),
+        Some(waiting(method)),
+        spread(method),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
 
 /// `1 request in flight, no pause, 64 B each way, blocking wait, for 10 s`.
 pub fn of(method: &Method) -> String {

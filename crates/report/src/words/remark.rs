@@ -10,6 +10,11 @@ pub fn fact(remark: &Remark) -> String {
             format!("packets of {vanishing_bytes} B and more vanish without an ICMP error")
         }
         Remark::Dark => "the host does not answer".to_owned(),
+        Remark::GoesRound { at } => {
+            format!(
+                "the host does not answer: the hop limit of packets to it ran out at {at}, most likely in a routing loop"
+            )
+        }
         Remark::RefusedByAnother { by } => format!("{by} refuses in place of the host"),
     }
 }
@@ -22,6 +27,7 @@ pub fn advice(remark: &Remark) -> &'static str {
             "let ICMP errors pass the filter that drops them, or set a smaller MTU (or clamp TCP's MSS) at the ends"
         }
         Remark::Dark => "check the address, look for a firewall, and test from a host nearer to it",
+        Remark::GoesRound { .. } => "look at the hops: `sonde paths HOST --trace`",
         Remark::RefusedByAnother { .. } => "change the filter that answers in its place, or test from a host behind it",
     }
 }

@@ -22,9 +22,9 @@ fn pages() -> Vec<PathBuf> {
     let mut pages = ["README.md", "README.ja.md", "docs/tutorial.md", "docs/tutorial-redis.md"]
         .map(|page| root.join(page))
         .to_vec();
-    for folder in ["docs/howto", "docs/explain", "docs/ja", "docs/studies"] {
-        let entries = fs::read_dir(root.join(folder)).unwrap();
-        pages.extend(entries.map(|entry| entry.unwrap().path()));
+    for folder in ["docs/howto", "docs/howto/programs", "docs/explain", "docs/ja", "docs/studies"] {
+        let entries = fs::read_dir(root.join(folder)).unwrap().map(|entry| entry.unwrap().path());
+        pages.extend(entries.filter(|page| page.is_file()));
     }
     pages
 }
@@ -54,7 +54,7 @@ fn of_ours(line: &str) -> Option<String> {
     line.starts_with("sonde ").then(|| line.to_owned())
 }
 
-/// Why a command is none that is taken.
+/// The reason why a command is none that is taken.
 pub(super) fn refusal(command: &str) -> Option<String> {
     let Some(words) = shlex::split(command) else { return Some("a quote is left open".to_owned()) };
     let argv: Vec<OsString> = words.iter().map(OsString::from).collect();

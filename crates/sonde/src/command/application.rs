@@ -151,7 +151,7 @@ pub struct ApplicationOptions {
     pub expect: Option<Expected>,
     /// Ask the requests of this TOML file, drawn by their weights or in its order [default: one thing over and over]
     ///
-    /// Each is counted in its class. HTTP (method, path, headers, body), Redis and memcached (command), PostgreSQL (query), DNS (question). The page on programs at work has
+    /// Each is counted in its class. HTTP (method, path, headers, body), Redis and memcached (command), PostgreSQL and MySQL (query), gRPC (service), DNS (question). The page on programs at work has
     /// the words of the file.
     #[arg(long, value_name = "FILE")]
     pub mix: Option<PathBuf>,
@@ -174,7 +174,7 @@ pub fn expected(text: &str) -> Result<Expected, String> {
         match (class, status) {
             (Some(class), _) => classes.push(class),
             (None, Some(status)) => statuses.push(status),
-            (None, None) => return Err(format!("`{part}` is no status: write 200, or 2xx for all of 200 to 299")),
+            (None, None) => return Err(format!("`{part}` is not a status: write 200, or 2xx for all of 200 to 299")),
         }
     }
     Ok(Expected::Only { statuses, classes })
@@ -241,8 +241,9 @@ impl ApplicationOptions {
         }
         let named = logs_in || protocol.is_some_and(|protocol| protocol.name() == "sip");
         if let Some(url) = url.filter(|url| url.user.is_some() && !named) {
-            return Err(Failure::usage(format!("nobody logs in at {}", url.protocol.name()))
-                .hint("remove the name before the host"));
+            return Err(
+                Failure::usage(format!("{} has no login", url.protocol.name())).hint("remove the name before the host")
+            );
         }
         if let (None, Some(_)) = (protocol, &self.mix) {
             return Err(
@@ -386,13 +387,13 @@ impl ApplicationOptions {
     fn login(&self, whom: &Whom, target: &str, of: &LoginWords) -> Result<Login, Failure> {
         let database = target.trim_start_matches('/');
         if database.contains(['/', '?', '\0']) {
-            return Err(Failure::usage(format!("{target} is no database"))
+            return Err(Failure::usage(format!("{target} is not a database"))
                 .hint(format!("write {0}://USER@HOST/DATABASE, or {0}+tls:// for TLS", of.scheme)));
         }
         let file = self.password_file.as_deref().map(|path| read(path, "--password-file")).transpose()?;
         let word = match file {
             Some(octets) => {
-                let word = String::from_utf8(octets).map_err(|_| Failure::usage("--password-file: is no text"))?;
+                let word = String::from_utf8(octets).map_err(|_| Failure::usage("--password-file: is not text"))?;
                 Some(word.trim_end_matches(['\r', '\n']).to_owned())
             }
             None => variable(of.password),
@@ -455,7 +456,7 @@ impl ApplicationOptions {
         let what = if schedule.is_none() && window.is_some() {
             "a window without a schedule asks a program at work as fast as it answers"
         } else {
-            "more than 100 requests a second are a load for a program at work, whose other users wait meanwhile"
+            "more than 100 requests a second load a program at work, and its other users wait"
         };
         Err(Failure::usage(what).hint("add --force where that is meant, or ask with --every 10ms"))
     }
@@ -485,8 +486,10 @@ pub fn towards(application: &Application, options: &ApplicationOptions, asked: A
         .hint("remove --size, --request-size and --response-size"));
     }
     if asked.peer_waiting.is_some() || !asked.peer_cpus.is_empty() {
-        return Err(Failure::usage(format!("how a program that speaks {name} waits is not ours to say"))
-            .hint("remove --peer-wait and --peer-cpu"));
+        return Err(Failure::usage(format!(
+            "sonde cannot set the wait mode or the CPU of a program that speaks {name}"
+        ))
+        .hint("remove --peer-wait and --peer-cpu"));
     }
     if options.resume && !anew {
         return Err(Failure::usage("--resume is for a connection each: those that are kept make one handshake")
@@ -548,7 +551,7 @@ pub fn host_field(far: &Far, usual: u16) -> String {
 
 fn fields(path: &Path) -> Result<Vec<(String, String)>, Failure> {
     let text = String::from_utf8(read(path, "--headers")?)
-        .map_err(|_| Failure::usage(format!("{}: is no text", path.display())).about("--headers"))?;
+        .map_err(|_| Failure::usage(format!("{}: is not text", path.display())).about("--headers"))?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     lines
         .map(|(place, line)| {
@@ -639,9 +642,9 @@ mod tests {
 
     #[test_case("gopher://db1", "begins with gopher://"; "a protocol that is not spoken")]
     #[test_case("postgres://user:word@db1", "has a password"; "a password")]
-    #[test_case("redis://user@db1", "nobody logs in at redis"; "a name")]
-    #[test_case("postgres://me@db1/a/b", "is no database"; "a path")]
-    #[test_case("redis://", "is no host"; "no host")]
+    #[test_case("redis://user@db1", "redis has no login"; "a name")]
+    #[test_case("postgres://me@db1/a/b", "is not a database"; "a path")]
+    #[test_case("redis://", "is not a host"; "no host")]
     #[test_case("redis://db1/5", "redis is asked nothing that /5 could say"; "a path that says nothing")]
     #[test_case("dns://10.0.0.53/a?class=CH", "has no `class=CH`"; "a part that is none")]
     #[test_case("dns://10.0.0.53/a..b", "empty or longer"; "a name that is none")]
@@ -661,8 +664,8 @@ mod tests {
     }
 
     #[test_case("2xx,404", &Ok(Expected::Only { statuses: vec![404], classes: vec![2] }))]
-    #[test_case("ok", &Err("`ok` is no status: write 200, or 2xx for all of 200 to 299".into()))]
-    #[test_case("999", &Err("`999` is no status: write 200, or 2xx for all of 200 to 299".into()))]
+    #[test_case("ok", &Err("`ok` is not a status: write 200, or 2xx for all of 200 to 299".into()))]
+    #[test_case("999", &Err("`999` is not a status: write 200, or 2xx for all of 200 to 299".into()))]
     fn statuses_are_read(text: &str, found: &Result<Expected, String>) {
         assert_eq!(&expected(text), found);
     }

@@ -1,4 +1,4 @@
-//! What can be learnt of a command line beside its parsing: whether a program reads the answer, whether it names a host in place of a
+//! Facts of a command line beside its parsing: whether a program reads the answer, whether it names a host in place of a
 //! command, and what was meant by one that is none.
 
 use std::ffi::{OsStr, OsString};
@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::program;
 
-/// What a glance at the words tells before, and even if, they parse.
+/// The facts that a glance at the words tells before, and even if, they parse.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "each stands for an option of its own")]
 pub struct Glance {
@@ -50,7 +50,7 @@ impl Glance {
     }
 }
 
-/// Whether a bundle of short options holds `J`, before one that takes the rest as its value.
+/// True where a bundle of short options holds `J`, before one that takes the rest as its value.
 fn has_short_j(word: &str) -> bool {
     let bundle = word.strip_prefix('-').filter(|rest| !rest.starts_with('-')).unwrap_or("");
     bundle.chars().take_while(|c| !matches!(c, 't' | 'c' | 'o')).any(|c| c == 'J')
@@ -97,7 +97,7 @@ impl Bare {
         Some(Self { argv, word })
     }
 
-    /// Whether the word is more likely a command with a typing error than a host.
+    /// True where the word is more likely a command with a typing error than a host.
     pub fn is_mistyped(&self, definition: &clap::Command) -> bool {
         !looks_like_host(&self.word) && self.nearest(definition).is_some()
     }
@@ -130,7 +130,7 @@ pub fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&
     near.filter(|(errors, name)| *errors <= 1 + name.len() / 5).min().map(|(_, name)| name)
 }
 
-/// How many letters have to be added, left out, exchanged or swapped with the next to make one word of the other.
+/// The number of letters that have to be added, left out, exchanged or swapped with the next to make one word of the other.
 fn distance(one: &str, other: &str) -> usize {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let mut rows = vec![(0..=other.len()).collect::<Vec<usize>>()];
@@ -160,13 +160,14 @@ pub fn answer(error: &clap::Error, verbose: bool, output: &Output) -> Result<Exi
     }
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         // Help is all ours: it repeats nothing of the command line.
-        output.result(&report::markup::sealed(&error.render().ansi().to_string()));
+        let help = output.style().say(&error.render().ansi().to_string());
+        output.result(&report::markup::sealed(&help));
         return Ok(Exit::Done);
     }
     Err(failure(error))
 }
 
-/// What is told of a command line that is none of ours.
+/// The error for a command line that is none of ours.
 pub fn failure(error: &clap::Error) -> Failure {
     let mut failure = of_clap(&error.render().to_string());
     if let Some(hint) = what_was_meant(error) {
@@ -209,7 +210,7 @@ fn what_was_meant(error: &clap::Error) -> Option<String> {
     }
 }
 
-/// Whether the words went to a command that takes measuring commands as its arguments.
+/// True where the words went to a command that takes measuring commands as its arguments.
 fn is_for_sides(error: &clap::Error) -> bool {
     error.render().to_string().contains("Usage: sonde compare")
 }

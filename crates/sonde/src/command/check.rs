@@ -15,6 +15,7 @@ use measure::unit::Nanos;
 use report::reach;
 
 use crate::command::check::target::{MOST_PORTS, PortList, PortWish, Target};
+use crate::command::peer::application::web_terms;
 use crate::command::value;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -37,7 +38,7 @@ named, anything at all), from each address; 1 where something does not, or
 packets below the interface's MTU vanish; 2 where nothing could be asked.
 ";
 
-/// What `sonde check` takes.
+/// Arguments of `sonde check`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "one per switch of the command line")]
@@ -74,7 +75,7 @@ pub struct CheckOptions {
 fn timeout(text: &str) -> Result<Nanos, String> {
     let time = value::time(text)?;
     let holds = (Nanos::millis(10)..=Nanos::secs(60)).contains(&time);
-    if holds { Ok(time) } else { Err("is no time to wait for an answer: 10ms to 60s".into()) }
+    if holds { Ok(time) } else { Err("is not a time to wait for an answer: 10ms to 60s".into()) }
 }
 
 /// Asks, and tells.
@@ -118,7 +119,7 @@ fn failure(error: ReachError, target: &Target) -> Failure {
     }
 }
 
-/// What is to be asked, and which of it has to answer.
+/// The ports that are asked, and those that have to answer.
 fn plan(options: &CheckOptions) -> Result<(Plan, Vec<Wanted>), Failure> {
     let over = |transport| move |wish: &PortWish| wish.over(transport);
     let behind = options.target.ports.0.as_slice();
@@ -149,6 +150,8 @@ fn plan(options: &CheckOptions) -> Result<(Plan, Vec<Wanted>), Failure> {
         _ => Family::Any,
     };
     let (timeout, tries, services) = (options.timeout, options.tries, !options.no_service);
-    let plan = Plan { family, ports, timeout, tries, services, host: options.target.host.clone() };
+    let host = options.target.host.clone();
+    let tls = web_terms(&host);
+    let plan = Plan { family, ports, timeout, tries, services, host, tls };
     Ok((plan, wanted))
 }

@@ -125,7 +125,8 @@ impl<'a> Study<'a> {
         let looks = looks(options.trials.blocks, &wishes, budget);
         let seed = options.trials.seeded();
         let blocks = looks.last().map_or(0, |look| look.runs);
-        let planned = trials::within(words, wishes, Stretches { blocks, stretch: STRETCH, seed }, budget)?;
+        let planned =
+            trials::within(words, wishes, Stretches { blocks, stretch: STRETCH, seed }, budget.map(Into::into))?;
         let each = planned.words.iter().zip(&planned.methods).zip(&names);
         let settings = each.map(|((words, method), name)| Setting {
             name: (*name).to_owned(),

@@ -71,7 +71,7 @@ struct Live<'a> {
     options: &'a CompareOptions,
     asked: Asked,
     settings: Vec<Setting>,
-    /// Of each side but the first.
+    /// The comparison of each side but the first.
     differences: Vec<Differences>,
     planned: Planned,
     /// Runs of each side, those of the last look where it may end early.
@@ -114,7 +114,7 @@ impl<'a> Live<'a> {
             (LOOKS[LOOKS.len() - 1].runs, planned)
         } else {
             let runs = options.trials.blocks.unwrap_or(RUNS);
-            (runs, plan(words, runs, seed, AIM, budget)?)
+            (runs, plan(words, runs, seed, AIM, budget.map(Into::into))?)
         };
         let runner = |number: usize| [&options.runner_a, &options.runner_b].get(number).copied()?.as_ref();
         let settings = planned.words.iter().zip(&planned.methods).zip(places).enumerate();

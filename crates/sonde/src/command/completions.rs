@@ -18,7 +18,7 @@ Examples:
   sonde completions fish > ~/.config/fish/completions/sonde.fish
 ";
 
-/// What `sonde completions` takes.
+/// Arguments of `sonde completions`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct CompletionsOptions {

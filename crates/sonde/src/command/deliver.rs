@@ -12,10 +12,11 @@ use logbook::run_comparison::RunComparisonDocument;
 use logbook::search::SearchDocument;
 use logbook::store;
 use logbook::study::StudyDocument;
+use report::flat::{self, Item, Table};
 use report::text;
 
 use crate::command::pages::{self, Form};
-use crate::command::result_options::ResultOptions;
+use crate::command::result_options::{Export, ResultOptions};
 use crate::command::value::{Destination, Format};
 use crate::failure::Failure;
 use crate::output::{self, Output};
@@ -28,10 +29,23 @@ pub fn check(options: &ResultOptions) -> Result<(), Failure> {
     options.output.iter().try_for_each(|destination| check_path(&destination.path))
 }
 
+/// Refuses another form than the screen's for what has no rows: `what` is its name.
+///
+/// # Errors
+/// Where one was asked for.
+pub fn without_export(options: &ResultOptions, what: &str) -> Result<(), Failure> {
+    match options.export {
+        Some(Export::Markdown) => Err(Failure::usage(format!("--export markdown: there is no table of {what}"))
+            .hint("remove it; `sonde export last --format markdown` has a row for each record")
+            .about("--export")),
+        None => Ok(()),
+    }
+}
+
 /// Refuses a file in a folder that is not there, and a folder in place of a file.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The fault.
 pub fn check_path(path: &Path) -> Result<(), Failure> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let name = path.display().to_string();
@@ -49,7 +63,7 @@ pub fn check_path(path: &Path) -> Result<(), Failure> {
 /// Writes a file whole or not at all.
 ///
 /// # Errors
-/// What the system says.
+/// The system's own error.
 pub fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Failure> {
     store::write(path, content).map_err(|error| Failure::from(error).about(path.display().to_string()))
 }
@@ -142,13 +156,30 @@ pub fn look(found: &LookDocument, options: &ResultOptions, output: &Output) -> R
 struct Told<'a> {
     text: &'a dyn Fn() -> String,
     json: &'a dyn Fn() -> Result<String, Unwritable>,
-    /// What pages and charts are made of; `None`: there are none of it.
+    /// The document of pages and charts; `None`: there are none of it.
     document: &'a dyn Fn() -> Option<Document>,
 }
 
 impl Told<'_> {
     fn json(&self) -> Result<String, Failure> {
         Ok((self.json)()?)
+    }
+
+    /// A row for each record in it; of a quick survey its own rows.
+    fn markdown(&self) -> Result<String, Failure> {
+        let unwritten = |error: std::io::Error| Failure::usage(format!("--export markdown: {error}"));
+        let document = match (self.document)() {
+            Some(Document::Look(found)) => return Ok(report::look::markdown(&found)),
+            Some(document) if !matches!(document, Document::Run(_)) => document,
+            _ => {
+                let failure = Failure::usage("--export markdown: there is no table of this");
+                return Err(failure.hint("remove it, or use --json"));
+            }
+        };
+        let mut table = Table::new(flat::Form::Markdown, Vec::new()).map_err(unwritten)?;
+        table.add(&Item { name: "-".to_owned(), document, place: None }).map_err(unwritten)?;
+        let (octets, _) = table.finish().map_err(unwritten)?;
+        Ok(String::from_utf8_lossy(&octets).into_owned())
     }
 
     fn report(&self, name: &str, form: Form) -> Result<Vec<u8>, Failure> {
@@ -166,6 +197,8 @@ fn deliver(told: &Told<'_>, options: &ResultOptions, output: &Output) -> Result<
 fn print(told: &Told<'_>, options: &ResultOptions, output: &Output) -> Result<(), Failure> {
     if options.json {
         output.result(&told.json()?);
+    } else if let Some(Export::Markdown) = options.export {
+        output.result(&told.markdown()?);
     } else if !options.json_lines {
         output.result(&(told.text)());
     }

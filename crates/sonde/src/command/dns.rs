@@ -86,7 +86,7 @@ pub struct DnsOptions {
     #[command(flatten)]
     pub recording: RecordingOptions,
 
-    /// What the wire says
+    /// Packets on the wire
     #[command(flatten)]
     pub verify: VerifyOptions,
 
@@ -136,7 +136,7 @@ impl<'a> Asked<'a> {
             }
         };
         if name.contains(['?', '#']) {
-            return Err(Failure::usage(format!("`{name}` is no name of DNS")).hint("sonde dns example.org"));
+            return Err(Failure::usage(format!("`{name}` is not a name of DNS")).hint("sonde dns example.org"));
         }
         Ok(Self { name, kind, server })
     }
@@ -239,7 +239,7 @@ mod tests {
     #[test_case("a @b @c", "two servers"; "two servers")]
     #[test_case("a AAAA b", "more than a name and a type"; "a third word")]
     #[test_case("a @b XYZ", "XYZ"; "no type")]
-    #[test_case("a?b @c", "no name of DNS"; "a question mark")]
+    #[test_case("a?b @c", "not a name of DNS"; "a question mark")]
     #[test_case("a..b @c", "empty or longer"; "an empty label")]
     #[test_case("a @b --crr", "UDP has none"; "connections of UDP")]
     #[test_case("a @b --every 1ms", "more than 100 requests a second"; "too often")]

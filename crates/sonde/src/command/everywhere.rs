@@ -1,10 +1,10 @@
-//! What every command takes.
+//! Options of every command.
 
 use clap::Args;
 
 use crate::command::argv;
 
-/// What every command takes.
+/// Options of every command.
 #[derive(Debug, Args)]
 pub struct Everywhere {
     /// Print only the result and errors

@@ -34,7 +34,7 @@ Examples:
   sonde export last --format pkb             samples as PerfKit Benchmarker publishes them
 ";
 
-/// What `sonde export` takes.
+/// Arguments of `sonde export`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ExportOptions {
@@ -115,7 +115,7 @@ pub fn run(options: &ExportOptions, output: &Output) -> Result<Exit, Failure> {
     let targets = targets.collect::<Result<Vec<(&Path, Form)>, Failure>>()?;
     let printed = options.format.unwrap_or(Form::Csv);
     if targets.is_empty() && printed == Form::Parquet {
-        return Err(Failure::usage("Parquet is no text: it goes into a file").hint("give -o FILE.parquet"));
+        return Err(Failure::usage("Parquet is not text: it goes into a file").hint("give -o FILE.parquet"));
     }
     for (path, _) in &targets {
         deliver::check_path(path)?;

@@ -1,4 +1,4 @@
-//! What other tools' options are called here.
+//! Other tools' options by their names here.
 //!
 //! One letter means different things in ping, netperf, iperf, iperf3, sockperf and hping3, so none of these is ours:
 //! each is answered with the long option that says what was meant. Facts of their command lines, no code of theirs.
@@ -69,7 +69,7 @@ const OURS: [(&str, &str); 41] = [
     ("--duration", "the length of a run is -t TIME"),
 ];
 
-/// What says here what `option` (as typed: `-i`, `--interval`) says elsewhere.
+/// The option here for `option` (as typed: `-i`, `--interval`) of another tool.
 pub fn ours_for(option: &str) -> Option<&'static str> {
     OURS.iter().find(|(theirs, _)| *theirs == option).map(|(_, ours)| *ours)
 }

@@ -29,7 +29,7 @@ Examples, as root:
   sonde forward a b --delay 1ms --only icmp      delays only ICMP
 ";
 
-/// What `sonde forward` takes.
+/// Arguments of `sonde forward`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ForwardOptions {
@@ -87,7 +87,9 @@ struct Share(f64);
 fn percent(text: &str) -> Result<Share, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim().parse::<f64>();
     let found = number.ok().filter(|percent| (0.0..=100.0).contains(percent));
-    found.map(|percent| Share(percent / 100.0)).ok_or_else(|| "is no share: write a percentage, as in 0.5%".to_owned())
+    found
+        .map(|percent| Share(percent / 100.0))
+        .ok_or_else(|| "is not a share: write a percentage, as in 0.5%".to_owned())
 }
 
 fn protocol() -> impl TypedValueParser<Value = Protocol> {
@@ -99,7 +101,7 @@ fn protocol() -> impl TypedValueParser<Value = Protocol> {
 }
 
 fn addresses(text: &str) -> Result<[Ipv4Addr; 2], String> {
-    let fault = || "is no pair of addresses: write two of IPv4, as in 10.0.0.1,10.0.0.2".to_owned();
+    let fault = || "is not a pair of addresses: write two of IPv4, as in 10.0.0.1,10.0.0.2".to_owned();
     let (near, far) = text.split_once(',').ok_or_else(fault)?;
     let address = |text: &str| text.trim().parse::<Ipv4Addr>().map_err(|_| fault());
     let both = [address(near)?, address(far)?];
@@ -108,7 +110,7 @@ fn addresses(text: &str) -> Result<[Ipv4Addr; 2], String> {
 
 fn interface(text: &str) -> Result<String, String> {
     let fits = (1..=14).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'/');
-    if fits { Ok(text.to_owned()) } else { Err("is no name of an interface: 1 to 14 letters and digits".to_owned()) }
+    if fits { Ok(text.to_owned()) } else { Err("is not a name of an interface: 1 to 14 letters and digits".to_owned()) }
 }
 
 /// Forwards until a signal ends it, and tells what became of the packets.

@@ -17,11 +17,11 @@ use crate::command::runs::word::{Named, Words};
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// What was found.
+/// The documents that were found.
 pub struct Gathered {
     /// Documents with the names of their files, in the order given; at least one. A run of the store is its records.
     pub found: Vec<Item>,
-    /// What could not be read.
+    /// A document that could not be read.
     pub unread: Vec<Unread>,
 }
 
@@ -29,7 +29,7 @@ pub struct Gathered {
 pub struct Unread {
     /// Its name.
     pub name: String,
-    /// Why not, and what to try.
+    /// The reason, and the action to try.
     pub failure: Failure,
 }
 
@@ -83,7 +83,7 @@ pub fn each(
     Ok(unread)
 }
 
-/// What was read so far, and who takes it.
+/// The documents read so far, and who takes them.
 struct Reading<'a> {
     take: &'a mut dyn FnMut(Item) -> Result<(), Failure>,
     taken: usize,
@@ -166,7 +166,7 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Failure> {
 /// The document in a file, or on standard input.
 ///
 /// # Errors
-/// What the system says, and what is no document.
+/// The system's own error, and a text that is no document.
 pub fn read(file: &Path) -> Result<Document, Failure> {
     if file != Path::new("-") {
         return store::read_document(file).map_err(|error| Failure::from(error).about(file.display().to_string()));

@@ -34,7 +34,7 @@ Examples:
 docs/howto/keys.md says which rights a key can have.
 ";
 
-/// What `sonde key` takes.
+/// Arguments of `sonde key`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "one per switch of the command line")]
@@ -176,7 +176,7 @@ impl List {
         let file = KeyFile::new(path.to_owned(), insecure);
         let list = Self { path: path.to_owned(), text: file.text("make one: `sonde key FILE --add NAME`")? };
         if Key::parse(&list.text).is_ok() {
-            return Err(Failure::usage(format!("{}: holds one key, and is no list", file.name()))
+            return Err(Failure::usage(format!("{}: holds one key, and is not a list", file.name()))
                 .hint("name another file for the list: `sonde key keys.toml --add NAME`")
                 .about(file.name()));
         }
@@ -260,7 +260,7 @@ fn table_heads(text: &str) -> Vec<usize> {
 /// 256 bits of the system's random source.
 ///
 /// # Errors
-/// What the system says.
+/// The system's own error.
 pub fn random_bits() -> io::Result<[u8; 32]> {
     let mut bits = [0; 32];
     File::open("/dev/urandom")?.read_exact(&mut bits)?;

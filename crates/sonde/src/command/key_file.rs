@@ -17,9 +17,9 @@ use crate::failure::Failure;
 const LONGEST: u64 = 1 << 20;
 /// The variable of the environment that names a key file for whatever takes one.
 const ENVIRONMENT: &str = "SONDE_KEY_FILE";
-/// How one is made.
+/// The command that makes one.
 const HINT: &str = "create one: `sonde key FILE`";
-/// How the public part of an identity is found.
+/// The command that prints the public part of an identity.
 const PUBLIC_HINT: &str = "`sonde key FILE --public` prints it where the identity is";
 
 /// The key of the far side.
@@ -60,11 +60,11 @@ pub struct KeyFile {
     path: PathBuf,
     /// The public part of the peer's identity, or its file, where the secret is an identity.
     peer: Option<String>,
-    /// Whether it is read though others can read it too.
+    /// True where it is read though others can read it too.
     insecure: bool,
-    /// Whether its key is to authenticate datagrams too.
+    /// True where its key is to authenticate datagrams too.
     authenticate_datagrams: bool,
-    /// Whether the environment names it, for whatever takes a key.
+    /// True where the environment names it, for whatever takes a key.
     is_usual: bool,
 }
 
@@ -74,7 +74,7 @@ impl KeyFile {
         Self { path, peer: None, insecure, authenticate_datagrams: true, is_usual: false }
     }
 
-    /// Whether it was asked for where it is of no use: one that the environment names was not.
+    /// True where it was asked for where it is of no use: one that the environment names was not.
     pub fn is_asked_for(&self) -> bool {
         !self.is_usual
     }
@@ -150,7 +150,7 @@ impl KeyFile {
         StampKey::parse(&text).map_err(|fault| Failure::usage(format!("{name}: {fault}")).hint(HINT).about(&name))
     }
 
-    /// Whether the service manager handed it over: in a folder that this service alone can enter, where the mode of a file may show
+    /// True where the service manager handed it over: in a folder that this service alone can enter, where the mode of a file may show
     /// a group that an access list names.
     fn is_credential(&self) -> bool {
         std::env::var_os("CREDENTIALS_DIRECTORY").is_some_and(|folder| self.path.starts_with(folder))
@@ -171,7 +171,7 @@ impl KeyFile {
         folders
     }
 
-    /// Whether it belongs to another user than the one that runs this program.
+    /// True where it belongs to another user than the one that runs this program.
     pub fn is_of_another(&self) -> bool {
         self.path.metadata().is_ok_and(|facts| facts.uid() != rustix::process::geteuid().as_raw())
     }

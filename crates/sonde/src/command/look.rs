@@ -30,6 +30,7 @@ use measure::look::{Asked, Burst, Leg, Look, Reset};
 use measure::method::{Asked as Wish, Carrier};
 use measure::reach::{AddressReach, PortFinding, Seen, Transport, Verdict};
 use measure::unit::{Instant, Nanos};
+use measure::verdict::order::spoil;
 use report::look::FirstLine;
 use uuid::Uuid;
 
@@ -39,6 +40,7 @@ use crate::command::look::first::First;
 use crate::command::look::options::LookOptions;
 use crate::command::look::rounds::{Live, Means, Rounds};
 use crate::command::look::ways::{Found, Way, ports};
+use crate::command::peer::application::web_terms;
 use crate::command::rtt::stream::Stream;
 use crate::command::syn::compare;
 use crate::exit::Exit;
@@ -48,7 +50,7 @@ use crate::program::tool;
 use crate::signal::{self, Interruption};
 use crate::system::now;
 
-/// How long an echo, a handshake or a question is waited for, once.
+/// The time that an echo, a handshake or a question is waited for, once.
 const PATIENCE: Nanos = Nanos::millis(1_200);
 
 /// Looks, and delivers what was found.
@@ -153,9 +155,10 @@ impl<'a> Run<'a> {
         let bursts = between.bursts;
         let took_ns = Monotonic::now().since(self.began).unwrap_or_default();
         let (host, interval_ns, length_ns) = (options.host.host.clone(), options.every, options.time);
-        let warnings = rounds.warnings();
+        let mut warnings = rounds.warnings();
         let (dark, periodic) = rounds.together();
         let change = judgement.believed.and_then(|believed| rounds.change(believed.leg as usize));
+        spoil(&mut warnings, &judgement.of_a_busy_host(change.is_some(), periodic.is_some()));
         let look = Look {
             host,
             addresses,
@@ -189,7 +192,8 @@ impl<'a> Run<'a> {
         let options = self.options;
         let wish = options.port.or(options.host.port.map(PortWish::measured));
         let (family, ports, host) = (Family::Any, ports(wish), options.host.host.clone());
-        let plan = Survey { family, ports, timeout: PATIENCE, tries: 1, services: true, host };
+        let tls = web_terms(&host);
+        let plan = Survey { family, ports, timeout: PATIENCE, tries: 1, services: true, host, tls };
         thread::scope(|scope| {
             let tried: Vec<_> = self
                 .places
@@ -247,7 +251,8 @@ impl<'a> Run<'a> {
             let judgement = judge(&between.evidence(&[], &legs, &[]));
             let changed = judgement.believed.is_some_and(|believed| rounds.change(believed.leg as usize).is_some());
             let fell_silent = rounds.together().0.is_some_and(|dark| dark.to_the_end);
-            let reason = further::reason(&legs, &judgement, changed).filter(|_| !fell_silent && !self.stop.requested());
+            let reason = further::reason(&legs, &judgement, changed, rounds.supposed_period());
+            let reason = reason.filter(|_| !fell_silent && !self.stop.requested());
             let Some(reason) = reason else { break };
             let before = count_rounds(&legs);
             for _ in 0..2 {

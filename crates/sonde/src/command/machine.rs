@@ -22,7 +22,7 @@ Examples:
   sonde self --json        for machines
 ";
 
-/// What `sonde self` takes.
+/// Arguments of `sonde self`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct SelfOptions {

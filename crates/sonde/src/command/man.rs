@@ -19,7 +19,7 @@ Examples:
   sonde man --write ~/.local/share/man/man1    write all of them
 ";
 
-/// What `sonde man` takes.
+/// Arguments of `sonde man`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ManOptions {

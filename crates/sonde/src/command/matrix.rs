@@ -32,7 +32,7 @@ Examples:
   sonde matrix last --before 0199f2ab -o moved.html   with a verdict for each cell
 ";
 
-/// What `sonde matrix` takes.
+/// Arguments of `sonde matrix`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct MatrixOptions {

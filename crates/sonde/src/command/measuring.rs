@@ -58,7 +58,7 @@ pub fn definition() -> clap::Command {
 /// The method by which a measuring command of these words (its name first) would measure.
 ///
 /// # Errors
-/// What the command would refuse, as it would say it.
+/// The command's own refusal.
 pub fn method_of(words: Vec<String>) -> Result<Method, Failure> {
     let argv = std::iter::once(env!("CARGO_PKG_NAME").to_owned()).chain(words);
     let line = Line::try_parse_from(argv).map_err(|error| match error.kind() {

@@ -35,7 +35,7 @@ pub fn asked(argv: &[OsString]) -> Option<(&'static str, &[OsString])> {
     COMMANDS.iter().find(|(name, _)| word == name && is_there(name)).map(|(name, _)| (*name, words))
 }
 
-/// Whether a word is a cell with its time, as `a>b@mon`.
+/// True where a word is a cell with its time, as `a>b@mon`.
 fn is_cell(word: &OsString) -> bool {
     word.to_str().and_then(|word| word.split_once('@')).is_some_and(|(cell, _)| cell.contains('>'))
 }

@@ -1,4 +1,4 @@
-//! What bare `sonde` says: the questions there are, and the command that answers each.
+//! The text of bare `sonde`: the questions there are, and the command that answers each.
 
 use crate::exit::Exit;
 use crate::output::Output;

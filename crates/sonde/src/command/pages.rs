@@ -33,7 +33,7 @@ Examples:
   sonde report last -o run.html                          every record of the latest run of a plan
 ";
 
-/// What `sonde report` takes.
+/// Arguments of `sonde report`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ReportOptions {
@@ -61,7 +61,7 @@ struct Target {
     form: Form,
 }
 
-/// What a record is made into.
+/// The form that a record is made into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// A page of HTML.

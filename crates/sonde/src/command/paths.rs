@@ -104,7 +104,9 @@ fn taken(options: &mut RttOptions) -> Live {
     options.stop.count = options.shape.flows.map(|flows| AHEAD * u64::from(flows));
     options.stop.time = Some(DURATION);
     let rounds = count.map_or(u32::MAX, |count| u32::try_from(count).unwrap_or(u32::MAX));
-    Live { rounds, time, watched: !options.result.json && !options.result.json_lines }
+    let result = &options.result;
+    let watched = !result.json && !result.json_lines && result.export.is_none();
+    Live { rounds, time, watched }
 }
 
 fn is_icmp(options: &RttOptions) -> bool {

@@ -37,25 +37,27 @@ pub static ALL: &[Peer] = &[
     application::MQTT,
     application::POSTGRES,
     application::HTTP,
+    application::HTTPS,
     application::TLS,
     application::MYSQL,
     application::DNS,
     application::NTP,
     application::SSH,
     application::KAFKA,
+    application::SIP,
 ];
 
 /// A program of another tool's protocol.
 pub struct Peer {
-    /// What it is known as where it is found.
+    /// The service that it is recognised as.
     pub service: Service,
-    /// What `sonde serve` is beside itself; absent: no such server, or one with options of its own.
+    /// The server that `sonde serve` can also be; absent: no such server, or one with options of its own.
     pub server: Option<Server>,
-    /// How a first look asks it.
+    /// The client that a quick survey uses.
     pub asked: Asked,
 }
 
-/// How a first look asks a program.
+/// The client that a quick survey uses for a program.
 pub enum Asked {
     /// It answers no requests, for this reason.
     Not(&'static str),
@@ -106,22 +108,22 @@ pub struct Server {
     pub option: &'static str,
     /// Its usual port, as text.
     pub port: &'static str,
-    /// What help says in a line.
+    /// The help in a line.
     pub help: &'static str,
-    /// What help says below it: why a key of ours is of no use to it.
+    /// The help below it: why a key of ours is of no use to it.
     pub keyless: &'static str,
-    /// What it is called where it says that it listens.
+    /// Its name where it says that it listens.
     pub name: &'static str,
     /// Binds it at these hosts, on this port of its own, for those who come by the door.
     pub bind: fn(&[IpAddr], u16, &Manner) -> Result<Bound, EndpointError>,
 }
 
-/// How the servers beside ours are to be.
+/// The settings of the servers beside ours.
 #[derive(Clone, Debug)]
 pub struct Manner {
-    /// How clients are met.
+    /// The rules for clients.
     pub door: Door,
-    /// Whether they send datagrams to whoever asks by one, without having shown that it is there.
+    /// True where they send datagrams to whoever asks by one, without having shown that it is there.
     pub sends_datagrams: bool,
 }
 
@@ -133,7 +135,7 @@ pub struct Bound {
     pub run: Answering,
 }
 
-/// What answers until it is stopped.
+/// A server that answers until it is stopped.
 pub type Answering = Box<dyn FnOnce(&Stop) -> Result<(), EndpointError> + Send>;
 
 impl Bound {

@@ -204,7 +204,7 @@ impl Config<'_> {
     fn table<'t, 'i>(&self, value: &'t Spanned<DeValue<'i>>) -> Result<&'t DeTable<'i>, Failure> {
         value.get_ref().as_table().ok_or_else(|| {
             let hint = "write it as [profile.NAME] and a line for each option: time = \"10s\"";
-            self.fault(value.span(), "this is no table".to_owned(), hint.to_owned())
+            self.fault(value.span(), "this is not a table".to_owned(), hint.to_owned())
         })
     }
 
@@ -317,7 +317,7 @@ streams = 4
     #[test_case("[profile.db]\ntime = true", "line 2, column 8: `time` takes a text", "write time = "; "a value that is a flag")]
     #[test_case("[profile.db]\ntime = {}", "line 2, column 8: `time` takes a text", "write time = "; "a table")]
     #[test_case("[profiles.db]\ntime = 3", "line 1, column 2: unknown key `profiles`", "[profile.NAME]"; "another table")]
-    #[test_case("profile = 3", "line 1, column 11: this is no table", "[profile.NAME]"; "no table")]
+    #[test_case("profile = 3", "line 1, column 11: this is not a table", "[profile.NAME]"; "no table")]
     #[test_case("[profile.db\n", "line 1", "[profile.NAME]"; "no TOML")]
     #[test_case("[profile.bd]\n", "there is no profile `db`", "--profile bd"; "a profile with a typing error")]
     #[test_case("[profile.other]\n", "there is no profile `db`", "one of: other"; "another profile")]

@@ -11,7 +11,7 @@ use clap::{Arg, Args, Command};
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 
-/// What `sonde reference` takes.
+/// Arguments of `sonde reference`.
 #[derive(Debug, Args)]
 pub struct ReferenceOptions {
     /// The folder to write to
@@ -75,7 +75,7 @@ fn page(command: &Command) -> String {
     text
 }
 
-/// What a command is, how it is called, and all it takes.
+/// The page of a command: its purpose, its usage and its options.
 fn body(command: &Command, level: &str, everywhere: bool) -> String {
     let mut usage = command.clone();
     let mut text = format!("{}\n\n```\n{}\n```\n", long_about(command), usage.render_usage());

@@ -53,6 +53,11 @@ pub struct RerunOptions {
     /// Key for the peer, which no record holds, where the record's command names none
     #[arg(long, value_name = "FILE", env = "SONDE_KEY_FILE")]
     key: Option<PathBuf>,
+    /// Send the files that the record's command names to its peer, as with --body or --headers
+    ///
+    /// Whoever wrote the record chose the files and the peer: look at both first.
+    #[arg(long)]
+    send_files: bool,
     #[command(flatten)]
     place: StoreOptions,
     /// Where the result goes
@@ -72,6 +77,9 @@ pub fn run(
 ) -> Result<Exit, Failure> {
     let records = records(options, output)?;
     let words = words::of_all(&records, is_foreign, options.key.as_deref())?;
+    if !options.send_files {
+        words.send_no_file(&records[0].0, "if you know the file and the peer: --send-files")?;
+    }
     deliver::check(&options.result)?;
     let planned = trials::again(&words, options.runs)?;
     let (name, first) = &records[0];

@@ -125,7 +125,7 @@ pub fn note_unused_key(plan: &Plan, method: &Method, output: &Output) {
     }
 }
 
-/// Whether the measurement was not begun because its events could not be written: nobody else stops one without a signal.
+/// True where the measurement was not begun because its events could not be written: nobody else stops one without a signal.
 fn is_unread(error: &EndpointError, interruption: &Interruption) -> bool {
     matches!(error.cause, Cause::Stopped) && interruption.signal().is_none()
 }
@@ -159,7 +159,7 @@ fn conclude(
 /// The method of a plan, drawn what was left to chance.
 ///
 /// # Errors
-/// What makes no sense.
+/// A method that makes no sense.
 pub fn method(plan: &Plan) -> Result<Method, Failure> {
     let seed = plan.asked.seed.unwrap_or_else(drawn_seed);
     let asked = Asked { seed: Some(seed), ..plan.asked.clone() };
@@ -207,9 +207,9 @@ fn check_host(address: IpAddr) -> Result<(), Failure> {
 /// The protocol of the far side, its key read.
 fn spoken(plan: &Plan) -> Result<Protocol, Failure> {
     match &plan.protocol {
-        Protocol::Stamp { clocks_agree, .. } => {
+        Protocol::Stamp { clocks_agree, parts, .. } => {
             let key = plan.stamp_key.as_ref().map(KeyFile::read_stamp).transpose()?;
-            Ok(Protocol::Stamp { key, clocks_agree: *clocks_agree })
+            Ok(Protocol::Stamp { key, clocks_agree: *clocks_agree, parts: parts.clone() })
         }
         protocol => Ok(protocol.clone()),
     }
@@ -225,16 +225,27 @@ pub fn heed_signals(tally: &Arc<Mutex<Tally>>, stop: &Stop, output: &Arc<Output>
         .map_err(|error| Failure::usage(format!("cannot wait for signals: {error}")))
 }
 
-/// What is told where nothing was found. A run that was stopped before it had anything to tell ends as the signal says.
+/// Advice where the name has another address than the one that was tried, of the other version of IP if there is one.
+fn another_address(target: &plan::Target) -> Option<String> {
+    let all = name::look_up_all(&target.host, target.port, target.family, &Stop::default()).ok()?;
+    let (first, others) = all.split_first()?;
+    let of_other_version = others.iter().find(|other| other.is_ipv4() != first.is_ipv4());
+    let other = of_other_version.or(others.first())?.ip();
+    Some(format!("give {other} in place of the name, which has that address too: only {} was tried", first.ip()))
+}
+
+/// The failure where nothing was found. A run that was stopped before it had anything to tell ends as the signal says.
 pub fn failure(error: EndpointError, plan: &Plan, interruption: &Interruption) -> Failure {
     let stopped = matches!(error.cause, Cause::Stopped);
     let unreached =
         matches!(error.step, Step::LookUp | Step::Connect | Step::ConnectData | Step::FirstExchange | Step::Reach);
+    let another = plan.target.as_ref().filter(|_| unreached && !stopped && error.step != Step::LookUp);
+    let another = another.and_then(another_address);
     let mut failure = Failure::from(error);
     if let Some(signal) = interruption.signal().filter(|_| stopped) {
         failure.exit = Exit::CutShort(signal);
     }
-    if let Some(apart) = plan.port_in_address().filter(|_| unreached && !stopped) {
+    if let Some(apart) = another.or_else(|| plan.port_in_address().filter(|_| unreached && !stopped)) {
         let otherwise = failure.told.hint.take().map_or_else(String::new, |hint| format!("; otherwise: {hint}"));
         failure.told.hint = Some(format!("{apart}{otherwise}"));
     }

@@ -53,6 +53,7 @@ pub fn run(options: &RunOptions, words: Vec<String>, output: &Arc<Output>) -> Re
         return look(&asked, options.result.json, output);
     }
     deliver::check(&options.result)?;
+    deliver::without_export(&options.result, "a run of a plan")?;
     let stages = asked.stages.clone();
     let carried = carry(asked, &options.store, options.patience, &|_| {}, output)?;
     deliver::run(&carried.run, &options.result, output)?;
@@ -87,9 +88,9 @@ fn chosen(plan: &Plan) -> Result<Chosen, Failure> {
 pub struct Carried {
     /// Its document.
     pub run: RunDocument,
-    /// What could not be kept of it.
+    /// The failure of keeping it.
     pub kept: Result<(), Failure>,
-    /// What could not be removed of its machines.
+    /// The failure of removing its machines.
     pub removed: Result<(), Failure>,
     /// The signal that ended it, where one did.
     pub signal: Option<Signal>,
@@ -159,7 +160,7 @@ pub fn carry(
     measured.map(|()| end(book, &interruption, removed))
 }
 
-/// What a run needs before it begins.
+/// The needs of a run before it begins.
 struct Ready {
     measures: Vec<Measure>,
     program: Program,
@@ -206,7 +207,7 @@ fn on_hosts(ready: &Ready, stages: &[Stage], book: &Book<'_>, stop: &Stop, outpu
     Ok(())
 }
 
-/// What the hosts do, from the first order to the last.
+/// The work of the hosts, from the first order to the last.
 fn carry_out(
     campaign: &Campaign<'_>,
     chosen: &Chosen,
@@ -267,7 +268,7 @@ fn parts(campaign: &Campaign<'_>, chosen: &Chosen, serving: bool) -> Vec<Part> {
     parts
 }
 
-/// Whether the program goes to another machine.
+/// True where the program goes to another machine.
 fn is_sent(plan: &Plan) -> bool {
     let remote = |host: &Host| matches!(host.reach, Reach::Ssh(_) | Reach::Pod(_));
     !plan.machines.is_empty() || plan.hosts.iter().any(remote)

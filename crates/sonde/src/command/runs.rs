@@ -42,7 +42,7 @@ docs/store.md says where runs are kept.
 /// Runs listed where nobody says how many.
 const LISTED: u32 = 20;
 
-/// What `sonde runs` takes.
+/// Arguments of `sonde runs`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "one per switch of the command line")]

@@ -125,7 +125,8 @@ fn stamp_beside(addresses: &[SocketAddr], plan: &StampPlan, door: Door) -> Resul
     let listen = addresses.iter().map(|address| SocketAddr::new(address.ip(), plan.port)).collect();
     let key = plan.key.as_ref().map(KeyFile::read_stamp).transpose()?;
     let usual = stamp::Settings::at(listen);
-    let settings = stamp::Settings { key, door, counts: plan.counts, clock: plan.clock, ..usual };
+    let settings =
+        stamp::Settings { key, door, counts: plan.counts, lengthens: plan.lengthens, clock: plan.clock, ..usual };
     let reflector = stamp::bind(settings)?;
     Ok(Bound::new(reflector.addresses(), move |stop| reflector.run(stop)))
 }

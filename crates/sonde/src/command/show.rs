@@ -27,7 +27,7 @@ Examples:
   sonde show 0199f2ab-1234               a run or a record by the first digits of its ID
 ";
 
-/// What `sonde show` takes.
+/// Arguments of `sonde show`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ShowOptions {

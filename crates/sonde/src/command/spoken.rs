@@ -1,8 +1,8 @@
-//! What a peer speaks, as far as its numbers mean something else for it.
+//! Protocols of a peer, as far as its numbers mean something else for them.
 
 use endpoint::rtt::Protocol;
 
-/// What a peer over TCP or UDP speaks.
+/// The protocol of a peer over TCP or UDP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spoken {
     /// Our own protocol.
@@ -11,7 +11,7 @@ pub enum Spoken {
     Foreign {
         /// Its name.
         name: &'static str,
-        /// Whether a reply carries what tells whose it is.
+        /// True where a reply carries what tells whose it is.
         marks: bool,
     },
     /// Nobody knows: whoever is there was not asked.
@@ -31,6 +31,7 @@ impl From<&Protocol> for Spoken {
             Protocol::Native => Self::Native,
             Protocol::Netperf { .. } => Self::foreign("netperf"),
             Protocol::Stamp { .. } => Self::Foreign { name: "stamp", marks: true },
+            Protocol::Twamp { .. } => Self::Foreign { name: "twamp", marks: true },
             Protocol::Echo => Self::foreign("echo"),
             Protocol::Application(application) => Self::foreign(application.protocol.name()),
         }

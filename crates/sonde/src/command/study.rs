@@ -1,4 +1,4 @@
-//! What comparisons, sweeps and causes have in common: measuring commands as words whose axes can be moved, and trials of them
+//! The common part of comparisons, sweeps and causes: measuring commands as words whose axes can be moved, and trials of them
 //! made in random order, each by a process of its own.
 
 pub mod argv;

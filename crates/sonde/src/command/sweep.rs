@@ -34,7 +34,7 @@ const AIM: Aim = Aim { samples: measure::study::lengths::SAMPLES, least: Nanos::
 /// Sweeps, and delivers what was found.
 ///
 /// # Errors
-/// What cannot be swept, files that cannot be made, a far side that answers nothing.
+/// A setting that cannot be swept, files that cannot be made, a peer that answers nothing.
 pub fn run(options: &SweepOptions, command: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
     let before = options.resume.as_deref().map(resume::read).transpose()?;
     let begun = match (&options.over, &before, &options.resume) {
@@ -43,12 +43,17 @@ pub fn run(options: &SweepOptions, command: Vec<String>, output: &Arc<Output>) -
     };
     let options = begun.as_ref().unwrap_or(options);
     let asked = Asked::of(options)?;
+    if let Some(file) = begun.as_ref().and_then(|begun| begun.resume.as_deref()) {
+        let (name, hint) =
+            (file.display().to_string(), "if you know the file and the peer: say the whole command again");
+        asked.words.iter().try_for_each(|words| words.send_no_file(&name, hint))?;
+    }
     let result = with_resumed(options);
     deliver::check(&result)?;
     let seed = before.as_ref().map_or_else(|| options.trials.seeded(), |study| study.seed);
     let blocks = options.trials.blocks.unwrap_or(BLOCKS);
     let Asked { question, words, places } = asked;
-    let planned = plan(words, blocks, seed, AIM, options.trials.budget)?;
+    let planned = plan(words, blocks, seed, AIM, options.trials.budget.map(Into::into))?;
     let mut study = StudyDocument {
         head: Head::new(Uuid::now_v7(), tool(), command, now()),
         question,

@@ -43,7 +43,7 @@ pub fn run(options: SynOptions, command: Vec<String>, output: &Arc<Output>) -> R
     let (stop, tally) = (Stop::default(), Arc::new(Mutex::new(Tally::new(&method))));
     let interruption = rtt::heed_signals(&tally, &stop, output)?;
     let task = rtt::task(&plan.inner, method, &stop, &interruption)?;
-    let Some(target) = task.target.clone() else { return Err(Failure::usage("there is nobody to probe")) };
+    let Some(target) = task.target.clone() else { return Err(Failure::usage("no host to probe")) };
     plan::check_target(target.address.ip())?;
     let inquiry = Inquiry::new(&plan.inner, &task, command, now(), conclude::instrument(&clock_cost()));
     deliver::check(&plan.inner.result)?;

@@ -63,7 +63,8 @@ pub fn run(options: ThroughputOptions, command: &[String], output: &Arc<Output>)
             break;
         }
     }
-    if records.len() > 1 && !plan.measurement.result.json && !plan.measurement.result.json_lines {
+    let result = &plan.measurement.result;
+    if records.len() > 1 && !result.json && !result.json_lines && result.export.is_none() {
         output.result(&report::scaling::render(&records, output.style()));
     }
     let exits = records.iter().map(|record| conclude::exit(record, false, interruption.signal()));
@@ -78,7 +79,7 @@ fn cpus_here() -> u32 {
 /// The method of the first run of these options.
 ///
 /// # Errors
-/// What makes no sense.
+/// A method that makes no sense.
 pub fn method(options: ThroughputOptions) -> Result<Method, Failure> {
     let plan = plan::of(options, cpus_here())?;
     rtt::method(&plan.of_run(plan.runs[0]))
@@ -152,7 +153,7 @@ impl One<'_> {
     }
 }
 
-/// What the far side is asked for by `method`.
+/// The request to the peer that `method` makes.
 fn task_of(method: Method, target: Option<Target>, key: Option<Credential>, interval: Nanos) -> Task {
     Task { target, key, interval, ..Task::new(method, PROGRAM) }
 }

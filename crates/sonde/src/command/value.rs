@@ -11,7 +11,7 @@ use report::samples;
 
 use crate::command::pages::Form;
 
-/// How long the kernel polls where `busy-poll` comes without a time, in microseconds: the value of the kernel's own
+/// The time that the kernel polls where `busy-poll` comes without one, in microseconds: the value of the kernel's own
 /// documentation for `net.core.busy_read`.
 pub const BUSY_POLL_MICROS: u32 = 50;
 
@@ -34,7 +34,7 @@ impl FromStr for Far {
         }
         let (host, port) = split_port(text)?;
         if host.is_empty() || host.contains(char::is_whitespace) {
-            return Err("is no host: write a name or an address, as in 10.0.0.2, db1:7663 or [fd00::2]:7663".into());
+            return Err("is not a host: write a name or an address, as in 10.0.0.2, db1:7663 or [fd00::2]:7663".into());
         }
         Ok(Self { host: host.to_owned(), port })
     }
@@ -44,7 +44,7 @@ fn split_port(text: &str) -> Result<(&str, Option<u16>), String> {
     if let Some(inner) = text.strip_prefix('[') {
         let (host, rest) = inner.split_once(']').ok_or("has a `[` without its `]`")?;
         if !is_ipv6(host) {
-            return Err("has brackets around what is no IPv6 address".into());
+            return Err("has brackets around what is not an IPv6 address".into());
         }
         return match rest.strip_prefix(':') {
             Some(port) => Ok((host, Some(port_number(port)?))),
@@ -54,7 +54,7 @@ fn split_port(text: &str) -> Result<(&str, Option<u16>), String> {
     }
     match text.rsplit_once(':') {
         Some((host, port)) if !host.contains(':') => Ok((host, Some(port_number(port)?))),
-        Some(_) if !is_ipv6(text) => Err("is no IPv6 address; with a port it is written [ADDRESS]:PORT".into()),
+        Some(_) if !is_ipv6(text) => Err("is not an IPv6 address; with a port it is written [ADDRESS]:PORT".into()),
         _ => Ok((text, None)),
     }
 }
@@ -97,7 +97,7 @@ impl FromStr for Listen {
         let bare = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')).unwrap_or(text);
         match bare.parse() {
             Ok(address) => Ok(Self { address, port: None }),
-            Err(_) => Err("is no local address: write 10.0.0.2, 0.0.0.0:7663, :: or [::1]:7663".into()),
+            Err(_) => Err("is not a local address: write 10.0.0.2, 0.0.0.0:7663, :: or [::1]:7663".into()),
         }
     }
 }
@@ -110,7 +110,7 @@ impl FromStr for CpuList {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let fault = || "is no list of CPUs: write numbers and ranges, as in 0,2-3".to_owned();
+        let fault = || "is not a list of CPUs: write numbers and ranges, as in 0,2-3".to_owned();
         let number = |text: &str| text.trim().parse::<u32>().ok().filter(|cpu| *cpu < 65_536).ok_or_else(fault);
         let mut cpus = Vec::new();
         for part in text.split(',') {
@@ -134,7 +134,7 @@ impl FromStr for CpuList {
 
 /// `p99±5%`, `p99+-5%`, `p99:5%`, or `p99` alone: until the printing rule prints it.
 pub fn settled(text: &str) -> Result<Settled, String> {
-    let fault = || "is no quantile to settle: write p99±5% (or p99:5%), or p99 alone".to_owned();
+    let fault = || "is not a quantile to settle: write p99±5% (or p99:5%), or p99 alone".to_owned();
     let (quantile, within) = ["±", "+-", ":"]
         .iter()
         .find_map(|mark| text.split_once(mark))
@@ -156,7 +156,7 @@ fn as_share(percent: f64) -> f64 {
 
 /// A count as people type it: `1000`, `10k`, `1.5M`.
 pub fn count(text: &str) -> Result<u64, String> {
-    let fault = || "is no count: write a whole number, as in 1000, 10k or 1.5M".to_owned();
+    let fault = || "is not a count: write a whole number, as in 1000, 10k or 1.5M".to_owned();
     let (digits, scale) = match text.trim() {
         t if t.ends_with(['k', 'K']) => (&t[..t.len() - 1], 1_000_u64),
         t if t.ends_with('M') => (&t[..t.len() - 1], 1_000_000),
@@ -242,7 +242,7 @@ pub fn dscp(text: &str) -> Result<u8, String> {
     let named = DSCP.iter().find(|(known, _)| *known == name).map(|(_, bits)| *bits);
     named
         .or_else(|| number(&name).filter(|bits| *bits < 64))
-        .ok_or_else(|| "is no code point: write a number from 0 to 63, or a name such as ef, cs5 or af21".into())
+        .ok_or_else(|| "is not a code point: write a number from 0 to 63, or a name such as ef, cs5 or af21".into())
 }
 
 /// Local ports: one, or the first and the last of a range.
@@ -252,13 +252,13 @@ pub fn source_ports(text: &str) -> Result<SourcePorts, String> {
     match (port(first), port(last)) {
         (Some(first), Some(last)) if first <= last => Ok(SourcePorts { first, last }),
         (Some(_), Some(_)) => Err("runs backwards: write the lower port first, as in 40000..40063".into()),
-        _ => Err("is no port: write a number from 1 to 65535, or a range such as 40000..40063".into()),
+        _ => Err("is not a port: write a number from 1 to 65535, or a range such as 40000..40063".into()),
     }
 }
 
 /// A type-of-service octet, decimal or hexadecimal.
 pub fn tos(text: &str) -> Result<u8, String> {
-    number(text).ok_or_else(|| "is no octet: write a number from 0 to 255, or 0x00 to 0xff".into())
+    number(text).ok_or_else(|| "is not an octet: write a number from 0 to 255, or 0x00 to 0xff".into())
 }
 
 fn number(text: &str) -> Option<u8> {
@@ -268,7 +268,7 @@ fn number(text: &str) -> Option<u8> {
     }
 }
 
-/// How an end waits, as it is typed: `block`, `spin`, `busy-poll` or `busy-poll=US`.
+/// The wait mode of an end, as it is typed: `block`, `spin`, `busy-poll` or `busy-poll=US`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitingWord(pub Waiting);
 
@@ -276,7 +276,8 @@ impl FromStr for WaitingWord {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let fault = || "is no way to wait: write block, spin, or busy-poll=US with the microseconds to poll".to_owned();
+        let fault =
+            || "is not a way to wait: write block, spin, or busy-poll=US with the microseconds to poll".to_owned();
         let waiting = match text.split_once('=') {
             None if text == "block" => Waiting::Block,
             None if text == "spin" => Waiting::Spin,
@@ -325,20 +326,20 @@ impl TypedValueParser for WaitingParser {
 pub struct Destination {
     /// The file.
     pub path: PathBuf,
-    /// What goes into it.
+    /// Its content.
     pub format: Format,
 }
 
-/// What a file of `-o` holds.
+/// The content of a file of `-o`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// The record.
     Json,
     /// Events, one a line.
     JsonLines,
-    /// What a person reads.
+    /// The text for people.
     Text,
-    /// What `sonde report` makes of the record.
+    /// The page or chart that `sonde report` makes of the record.
     Report(Form),
 }
 
@@ -364,7 +365,7 @@ impl FromStr for Destination {
 pub struct SampleFile {
     /// The file.
     pub path: PathBuf,
-    /// What goes into it.
+    /// Its content.
     pub format: samples::Format,
 }
 

@@ -23,10 +23,10 @@ const LEAST_SNAP: u64 = 64;
 const MOST_SNAP: u64 = 65_575;
 /// Bytes of the file at most where nobody says.
 const SIZE: Bytes = Bytes(16 << 20);
-/// What is kept stands in memory until the end.
+/// Kept packets stand in memory until the end.
 const MOST_SIZE: u64 = 1 << 30;
 
-/// What the wire says.
+/// The packets on the wire.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Packet verification")]
 pub struct VerifyOptions {
@@ -50,14 +50,14 @@ pub struct VerifyOptions {
     pub verify_size: Option<Bytes>,
 }
 
-/// How a measurement is to be verified.
+/// The verification of a measurement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verify {
     file: Option<(PathBuf, Keep)>,
 }
 
 impl Verify {
-    /// What these options ask for; `None`: nothing.
+    /// The verification that these options ask for; `None`: none.
     ///
     /// # Errors
     /// A bound that is none.
@@ -78,7 +78,7 @@ impl Verify {
         Ok(Some(Self { file: verify_pcap.map(|path| (path, keep)) }))
     }
 
-    /// What is asked of the watch.
+    /// The request to the watch.
     pub fn wish(&self) -> Wish {
         Wish { keep: self.file.as_ref().map(|(_, keep)| *keep) }
     }

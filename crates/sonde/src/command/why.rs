@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use crate::command::deliver;
 use crate::command::study::make;
-use crate::command::study::trials::{Aim, plan};
+use crate::command::study::trials::{Aim, Budget, plan};
 use crate::command::study::words::Words;
 use crate::command::why::options::WhyOptions;
 use crate::command::why::settings::Settings;
@@ -32,29 +32,35 @@ use crate::system::now;
 const BLOCKS: u32 = 9;
 /// Length of trials: a hundred exchanges where time allows.
 const AIM: Aim = Aim { samples: measure::study::lengths::SAMPLES, least: Nanos::secs(1) };
-/// How long the first look at the peer measures.
+/// The length of the first look at the peer.
 const LOOK: &str = "200ms";
 /// No first look takes longer: then the peer does not answer in the end.
 const PATIENCE: Nanos = Nanos::secs(30);
+/// Part of a budget that is set aside for the first look.
+const LOOKED: Nanos = Nanos::secs(2);
+/// CPUs of a peer that is moved between as many settings as there can be.
+const SEVERAL: u32 = 2;
 
 /// Looks for causes, and delivers what was found.
 ///
 /// # Errors
-/// What cannot be measured, files that cannot be made, a far side that answers nothing.
+/// A method that cannot be measured, files that cannot be made, a peer that answers nothing.
 pub fn run(options: &WhyOptions, command: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
     let base = settings::base(options.host.as_ref(), &options.common)?;
     let intervals = settings::intervals(options.intervals.as_deref(), &base)?;
     deliver::check(&options.result)?;
-    // Planned once before the first look, so that what cannot be kept is refused before anything is sent.
+    // Planned once before the first look with the most settings that it can lead to: what cannot be kept is refused before anything
+    // is sent, and what is accepted is not refused afterwards.
     let blocks = options.trials.blocks.unwrap_or(BLOCKS);
     let seed = options.trials.seeded();
-    plan(Settings::of(&base, &intervals, true, 0)?.words, blocks, seed, AIM, options.trials.budget)?;
+    let budget = options.trials.budget.map(|whole| Budget { whole, aside: LOOKED });
+    plan(Settings::of(&base, &intervals, true, SEVERAL)?.words, blocks, seed, AIM, budget)?;
     let started = Monotonic::now();
     let (stamps, peer_cpus) = look(&base)?;
     let looked = Monotonic::now().since(started).unwrap_or_default();
-    let budget = options.trials.budget.map(|budget| Nanos(budget.0.saturating_sub(looked.0)));
     let settings = Settings::of(&base, &intervals, stamps, peer_cpus)?;
-    let planned = plan(settings.words, blocks, seed, AIM, budget)?;
+    let mut planned = plan(settings.words, blocks, seed, AIM, budget)?;
+    planned.budget = options.trials.budget.map(|whole| Nanos(whole.0.saturating_sub(looked.0)));
     warn_of_few(blocks, &settings.question, output);
     let study = StudyDocument {
         head: Head::new(Uuid::now_v7(), tool(), command, now()),

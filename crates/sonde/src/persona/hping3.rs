@@ -5,6 +5,7 @@
 
 pub mod options;
 pub mod output;
+pub mod ports;
 pub mod run;
 #[cfg(test)]
 mod transcript;

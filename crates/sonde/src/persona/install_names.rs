@@ -54,7 +54,7 @@ pub fn run(options: &InstallNamesOptions, output: &Output) -> Result<Exit, Failu
     let folder = &options.folder;
     if !folder.is_dir() {
         let name = folder.display();
-        return Err(Failure::usage(format!("{name}: is no folder")).hint("make it first").about(name.to_string()));
+        return Err(Failure::usage(format!("{name}: is not a folder")).hint("make it first").about(name.to_string()));
     }
     let binary = std::env::current_exe()
         .and_then(|path| path.canonicalize())

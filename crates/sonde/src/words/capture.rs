@@ -1,13 +1,13 @@
-//! What to try where a capture gives no schedule to replay.
+//! Actions where a capture gives no schedule to replay.
 
 use measure::unit::grouped;
 use protocol::capture::error::CaptureError;
 use protocol::capture::flow::Seen;
 
-/// How many flows of a capture are listed.
+/// The number of flows of a capture that are listed.
 const LISTED: usize = 8;
 
-/// What to try against `error`.
+/// The action against `error`.
 pub fn capture(error: &CaptureError) -> String {
     let text = match error {
         CaptureError::NotACapture => "give a file that `tcpdump -w` wrote, or a text of `time,size` lines",

@@ -1,4 +1,4 @@
-//! What to try where a measurement or a server could not go on.
+//! Actions where a measurement or a server could not go on.
 
 use std::io;
 
@@ -7,12 +7,13 @@ use endpoint::error::{Cause, EndpointError, Step};
 use endpoint::syn::Kind;
 use protocol::link::Fault;
 use protocol::stamp::PORT as STAMP;
+use protocol::twamp::Refusal;
 
 use super::iperf3::iperf3;
 use super::netperf::netperf;
 use super::session::session;
 
-/// What to try against `error`; `None` where nothing is known to help.
+/// The action against `error`; `None` where nothing is known to help.
 pub fn hint(error: &EndpointError) -> Option<String> {
     let text = match error.hint.as_deref() {
         Some(hint) => return known(hint),
@@ -66,13 +67,20 @@ fn known(hint: &Hint) -> Option<String> {
         Hint::UdpBlocked => {
             "allow UDP to this port in the firewall, or reduce --size below the path MTU: TCP to this port works"
         }
+        Hint::FlowsLimited { through } => {
+            return Some(format!(
+                "use --connections {through}: so many got an answer, and a firewall or NAT may limit how many one host has"
+            ));
+        }
         Hint::StampIsUdp
         | Hint::StampIsOneHost
         | Hint::StampSize { .. }
         | Hint::StampSeal
         | Hint::NoStampReflector
         | Hint::StampSilent { .. }
-        | Hint::StampPort => return Some(stamp(hint)),
+        | Hint::StampPort
+        | Hint::TwampRefusal(_)
+        | Hint::NoTwampServer => return Some(stamp(hint)),
         Hint::RawForbidden(kind) => return Some(raw(*kind)),
         Hint::PingForbidden { unprivileged } => {
             return Some(format!(
@@ -84,6 +92,13 @@ fn known(hint: &Hint) -> Option<String> {
             "name the certificate that signed it (--ca FILE). With --insecure it is not verified: anybody may answer then"
         }
         Hint::Misnamed => "name the host as its certificate does, or say that name by --tls-name",
+        Hint::Untimely => {
+            "renew its certificate, or correct this host's clock. With --insecure it is not verified: anybody may answer then"
+        }
+        Hint::Alert => {
+            "check that it speaks this protocol within TLS: https:// is HTTP/1.1, h2:// HTTP/2. It may also want a certificate of its clients"
+        }
+        Hint::AnotherProgram => "check which program listens there: `sonde check HOST:PORT` names it",
         Hint::NoTls => {
             "check the port: what listens there does not speak TLS. Without TLS: http://, redis://, dns+tcp://, mqtt://"
         }
@@ -108,6 +123,17 @@ fn stamp(hint: &Hint) -> String {
         Hint::StampSize { shortest } => return format!("choose a --size of {shortest} or more, or remove it"),
         Hint::StampSeal => "use the same --stamp-key at both ends: replies with the seal of another key came",
         Hint::NoStampReflector => "start `sonde serve --stamp` there, or correct the port (862 unless named)",
+        Hint::NoTwampServer => {
+            "start a TWAMP server there, or correct the port (TCP 862 unless named); a reflector without one is asked by --peer stamp"
+        }
+        Hint::TwampRefusal(Refusal::NotOpen(_)) => {
+            "allow this host the unauthenticated mode there, or use --peer stamp"
+        }
+        Hint::TwampRefusal(Refusal::NoMode) => "allow this host there, or use --peer stamp",
+        Hint::TwampRefusal(Refusal::Code(4 | 5)) => "try again later, or with fewer connections (--connections)",
+        Hint::TwampRefusal(_) => {
+            "read what the server logs; a reflector without a control connection is asked by --peer stamp"
+        }
         Hint::StampSilent { keyed: true } => {
             "check that a session-reflector with this key runs there, and that the firewall allows UDP: with another key it does not answer"
         }
@@ -141,7 +167,7 @@ fn raw(kind: Kind) -> String {
     )
 }
 
-/// Whether it is done on this host alone.
+/// True where it is done on this host alone.
 fn own(step: &Step) -> bool {
     matches!(
         step,
@@ -198,6 +224,18 @@ fn there(step: &Step, cause: &Cause) -> Option<&'static str> {
         }
         (Step::Ask, Cause::Link(Fault::Closed)) => Some("read the program's log: it closed the connection"),
         (Step::Ask, Cause::Silence(_)) => Some("check which program listens there: it was asked, and says nothing"),
+        (Step::Ask, Cause::Peer(_)) => {
+            Some("read the program's log, or ask those who run it: it does not let this client in")
+        }
+        (Step::Ask, Cause::Unfinished(_)) => {
+            Some("ask for something shorter, or wait longer (--timeout): it answers slowly, or the path is slow")
+        }
+        (Step::Secure, Cause::Unfinished(_)) => {
+            Some("try again: the program there or the path is slow, or stops in the middle of a TLS handshake")
+        }
+        (Step::Secure, Cause::Silence(_)) => {
+            Some("check that TLS is spoken at that port: it accepts connections, and does not answer a TLS hello")
+        }
         // The session was agreed on at this very port.
         (Step::ConnectData, Cause::System(error)) if is_unanswered(error) => {
             Some("use --connections 1: a firewall or the server may limit how many connections one host makes")
@@ -223,9 +261,11 @@ fn network(error: &io::Error) -> Option<&'static str> {
     use io::ErrorKind as Kind;
     Some(match error.kind() {
         Kind::ConnectionRefused => "start `sonde serve` there, or correct the port",
-        Kind::ConnectionReset | Kind::ConnectionAborted | Kind::BrokenPipe | Kind::UnexpectedEof => {
-            "read the peer's messages: it closed the connection"
+        // A reset bears the peer's name, whoever sends it.
+        Kind::ConnectionReset | Kind::ConnectionAborted => {
+            "read the messages of the program there: if it closed nothing, look for a firewall or proxy that resets connections"
         }
+        Kind::BrokenPipe | Kind::UnexpectedEof => "read the peer's messages: it closed the connection",
         Kind::TimedOut | Kind::WouldBlock => {
             "run `sonde check HOST`: a firewall may drop the packets, or the host is down"
         }
@@ -247,6 +287,7 @@ mod tests {
     use super::*;
 
     #[test_case(Step::Connect, 111, "sonde serve"; "a closed port")]
+    #[test_case(Step::Connect, 104, "firewall or proxy"; "a connection that was reset")]
     #[test_case(Step::ConnectData, 111, "--connections 1"; "a limit of connections")]
     #[test_case(Step::Connect, 22, "%eth0"; "an address that does not fit")]
     #[test_case(Step::Set("interface"), 19, "ip link"; "no such interface")]

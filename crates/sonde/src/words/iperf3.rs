@@ -1,9 +1,9 @@
-//! What to try where a session with an iperf3 server failed.
+//! Actions where a session with an iperf3 server failed.
 
 use protocol::iperf3::code::Code;
 use protocol::iperf3::error::{Error, Step};
 
-/// What to try against `error`; `None` where nothing is known to help.
+/// The action against `error`; `None` where nothing is known to help.
 pub fn iperf3(error: &Error) -> Option<&'static str> {
     Some(match error {
         Error::Busy => "an iperf3 server runs one test at a time: wait for the other to end, or use another port",

@@ -1,8 +1,8 @@
-//! What to try where a session with a netserver failed.
+//! Actions where a session with a netserver failed.
 
 use protocol::netperf::error::{Error, Step, UNKNOWN_REQUEST};
 
-/// What to try against `error`; `None` where nothing is known to help.
+/// The action against `error`; `None` where nothing is known to help.
 pub fn netperf(error: &Error) -> Option<&'static str> {
     Some(match error {
         Error::Refused { code: UNKNOWN_REQUEST, .. } => {

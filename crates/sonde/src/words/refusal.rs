@@ -1,8 +1,8 @@
-//! Why a method was refused, with the options by which something else is asked for.
+//! Refusals of methods, with the options by which something else is asked for.
 
 use measure::method::{Carrier, NotOf, Part, Pattern, Refusal};
 
-/// What is wrong with what was asked for, and what to ask for instead.
+/// The fault of a request, and what to ask for instead.
 pub fn refusal(refusal: &Refusal) -> String {
     match refusal {
         Refusal::NotOf(not) => not_of(*not),
@@ -78,7 +78,7 @@ pub fn refusal(refusal: &Refusal) -> String {
     }
 }
 
-/// What is said of what has no such thing.
+/// The refusal of a part that the method does not have.
 fn not_of(NotOf { what, carrier, pattern }: NotOf) -> String {
     let told = match (what, pattern) {
         (Part::Pattern, Pattern::Stream) => return format!("{carrier} has no stream → use --tcp or --udp"),

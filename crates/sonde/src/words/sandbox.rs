@@ -1,11 +1,11 @@
-//! What a server gave up, in a line.
+//! The rights that a server gave up, in a line.
 
 use std::io;
 use std::path::Path;
 
 use endpoint::sandbox::{Capability, Extent, Missing, Needs, Sandbox};
 
-/// What is in force, and what is not, with the reason.
+/// The restrictions in force, and those that are not, with the reason.
 pub fn sandbox(sandbox: &Sandbox, needs: &Needs) -> String {
     let capabilities = sandbox.capabilities.as_ref().map(|kept| capabilities(kept)).map_err(system("capabilities"));
     let files = sandbox.files.as_ref().map(|extent| files(*extent, needs)).map_err(missing);
@@ -53,7 +53,7 @@ fn missing(missing: &Missing) -> String {
     }
 }
 
-/// Why `what` is as it was, in the system's words.
+/// The reason why `what` is as it was, in the system's words.
 fn system(what: &str) -> impl Fn(&io::Error) -> String {
     move |error| format!("{what} ({error})")
 }

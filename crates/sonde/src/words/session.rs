@@ -1,10 +1,10 @@
-//! What to try where a control connection of our own protocol failed.
+//! Actions where a control connection of our own protocol failed.
 
 use protocol::native::error::SessionError;
 use protocol::native::message::{Reason, Refused};
 use protocol::native::preamble::Decline;
 
-/// What to try against `error`; `None` where nothing is known to help.
+/// The action against `error`; `None` where nothing is known to help.
 pub fn session(error: &SessionError) -> Option<String> {
     let text = match error {
         SessionError::NotSonde(_) => "correct the port: no `sonde serve` answers at this one",

@@ -1,8 +1,8 @@
-//! What to try where a text gives no schedule to replay.
+//! Actions where a text gives no schedule to replay.
 
 use measure::trace::text::TextError;
 
-/// What to try against `error`.
+/// The action against `error`.
 pub fn trace(error: &TextError) -> &'static str {
     match error {
         TextError::NotText { .. } => "give a text of `time,size` lines, or a capture that `tcpdump -w` wrote",

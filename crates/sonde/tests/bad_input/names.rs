@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::{Ended, sonde};
 
-/// Sets a colour that is none of ours, a terminal's title, clears its screen, turns letters around, and hides one.
-const HOSTILE: &str = "h\u{1b}[45m\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}2J\u{202e}\u{2066}\u{200b}\r\u{8}z";
+/// Jumps to the next column, sets a colour that is none of ours, a terminal's title, clears its screen, turns letters around, and hides one.
+const HOSTILE: &str = "h\tx\u{1b}[45m\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}2J\u{202e}\u{2066}\u{200b}\r\u{8}z";
 
 /// Every string in `value` that is a name, a sentence or a setting becomes a hostile one; words that choose a form stay.
 fn spoil(value: &mut Value, key: &str) {
@@ -47,11 +47,14 @@ fn is_address(text: &str) -> bool {
     text.parse::<std::net::SocketAddr>().is_ok() || text.parse::<std::net::IpAddr>().is_ok()
 }
 
-/// Whatever a terminal would obey, but for the line's end and colours.
+/// Nothing that a terminal would obey but ends of lines, our colours, and tabs where they are cells of CSV or space of a page.
 fn assert_harmless(text: &str, of: &str) {
     let rest = colourless(text);
-    let bad = rest.chars().find(|letter| {
-        letter.is_control() && *letter != '\n' && *letter != '\t' || "\u{202e}\u{2066}\u{200b}".contains(*letter)
+    let is_screen = !of.contains("export") && of != "the page";
+    let bad = rest.chars().find(|letter| match letter {
+        '\n' => false,
+        '\t' => is_screen,
+        _ => letter.is_control() || "\u{202e}\u{2066}\u{200b}".contains(*letter),
     });
     assert_eq!(bad, None, "{of}: {rest:?}");
     assert!(!text.contains("\u{1b}[45m"), "{of}: a colour of others: {text:?}");

@@ -1,9 +1,12 @@
 //! A peer that speaks nonsense in the middle: counted for what it is, never a hang, and what went before is kept.
 
+use measure::environment::{Disturbance, Environment};
+use measure::unit::{Bytes, Nanos};
+use protocol::native::message::Report;
 use test_case::test_case;
 
 use crate::rogue::{Deed, Rogue, answered};
-use crate::{SOON, count, rtt};
+use crate::{Ended, SOON, count, rtt, sonde};
 
 /// Requests that are answered properly before the nonsense starts; at the first of them UDP says hello.
 const GOOD: u64 = 20;
@@ -182,4 +185,54 @@ fn a_peer_that_does_not_report_is_told() {
     assert!(record["theirs"].is_null(), "what was not told is absent");
     let warnings = record["warnings"].to_string();
     assert!(warnings.contains("no-report"), "{warnings}");
+}
+
+/// A report in which every number is this one, and of so many flows.
+fn report(number: u64, flows: usize) -> Report {
+    let each = vec![number; flows];
+    let share = Some(number as f64);
+    let disturbance = Disturbance {
+        watched_ns: Nanos(number),
+        run_queue_share: share,
+        steal_share: share,
+        cpu_pressure_share: share,
+        involuntary_switches: Some(number),
+        user_ns: Some(Nanos(number)),
+        system_ns: Some(Nanos(number)),
+        softnet_squeezed: Some(number),
+    };
+    Report {
+        received: each.clone(),
+        warm_up: Some(each.clone()),
+        again: Some(each.clone()),
+        replied: each.clone(),
+        replied_again: Some(each),
+        malformed: number,
+        limited_ns: Some(Nanos(number)),
+        dropped: Some(number),
+        receive_buffer_bytes: Some(Bytes(number)),
+        user_ns: Some(Nanos(number)),
+        system_ns: Some(Nanos(number)),
+        environment: Environment {
+            disturbance: Some(disturbance),
+            read_before_ns: Some(Nanos(number)),
+            ..Environment::default()
+        },
+        ..Report::default()
+    }
+}
+
+/// The client's own counts stay as they were, and are told.
+#[test_case("--tcp"; "tcp")]
+#[test_case("--udp"; "udp")]
+fn a_report_of_numbers_that_none_has_breaks_nothing(carrier: &str) {
+    for number in [0, 1, i64::MAX.unsigned_abs(), u64::MAX] {
+        for flows in [0, 1, 3] {
+            let (address, _seen) = Rogue { lie: Some(report(number, flows)), ..Rogue::default() }.start();
+            let told = rtt(&address, &[&BRIEF[..], &[carrier]].concat());
+            assert_eq!(count(&told.record(), "answered"), ALL, "{number} of {flows}: {}", told.stderr);
+            let told = Ended::of(&mut sonde(&[&["rtt", &address, "-v", carrier], &BRIEF[..]].concat()));
+            assert!(told.stdout.contains("25"), "{number} of {flows}: {}{}", told.stdout, told.stderr);
+        }
+    }
 }

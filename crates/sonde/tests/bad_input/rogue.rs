@@ -60,6 +60,8 @@ pub struct Rogue {
     pub manner: Manner,
     /// Whether it reports at the end.
     pub reports: bool,
+    /// Its report in place of the true one.
+    pub lie: Option<Report>,
     /// Said on the control connection once so many requests came, in place of all else.
     pub outburst: Option<(u64, Vec<u8>)>,
     /// The versions it speaks.
@@ -68,7 +70,7 @@ pub struct Rogue {
 
 impl Default for Rogue {
     fn default() -> Self {
-        Self { manner: well, reports: true, outburst: None, versions: Versions::OURS }
+        Self { manner: well, reports: true, lie: None, outburst: None, versions: Versions::OURS }
     }
 }
 
@@ -160,7 +162,7 @@ fn connected(mut stream: TcpStream, shared: &Shared) {
                     let environment = Environment::default();
                     if shared.rogue.reports {
                         let report = Report { replied: received.clone(), received, environment, ..Report::default() };
-                        server.report(report).unwrap();
+                        server.report(shared.rogue.lie.clone().unwrap_or(report)).unwrap();
                     }
                 }
             }

@@ -112,6 +112,27 @@ fn a_recording_with_more_in_it_than_is_told_apart_is_refused(content: &dyn Fn() 
     assert!(ours > 0 && ours < 768 << 10, "{ours} KiB");
 }
 
+/// A record as long as one may be, of words of a letter: each takes ten times its octets in memory. Of a stream of events its end.
+#[test_case(&[]; "printed")]
+#[test_case(&["--json"]; "as a document")]
+fn a_record_of_millions_of_words_takes_no_gigabyte(how: &[&str]) {
+    let serve = Serve::start(&[]);
+    let record = rtt(&serve.address, &["-c", "1", "--warm-up", "0"]).record().to_string();
+    let words = "\"a\",".repeat(((64 << 20) - record.len()) / 4);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("record.json");
+    let long = record.replacen("\"command\":[", &format!("\"command\":[{words}"), 1);
+    assert_ne!(long, record);
+    std::fs::write(&file, long).unwrap();
+    let mut child = sonde(&[&["show", file.to_str().unwrap()], how].concat()).spawn().unwrap();
+    let ours = peak_of(&mut child);
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("it has more than 6 million values"), "{said}");
+    assert!(ours > 0 && ours < 256 << 10, "{ours} KiB");
+}
+
 /// A capture of datagrams over bare IP, each between ports and addresses of its own.
 fn many_flows(count: u32) -> Vec<u8> {
     let mut capture: Vec<u8> = [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 101].map(u32::to_le_bytes).concat();

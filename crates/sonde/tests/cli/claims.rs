@@ -110,7 +110,7 @@ fn studies_that_come_with_it_are_listed() {
 
 #[test_case("p50(smal) > 1ms", "did you mean `small`?"; "a name")]
 #[test_case("p5O(small) > 1ms", "did you mean p50?"; "a figure")]
-#[test_case("p50(small) >= 1ms", "`>=` is no relation"; "a relation")]
+#[test_case("p50(small) >= 1ms", "`>=` is not a relation"; "a relation")]
 #[test_case("throughput(small) > 1 Gbit/s", "`small` has no throughput"; "a figure that it has not")]
 fn a_fault_of_a_plan_is_said_at_its_line(claim: &str, said: &str) {
     let folder = tempfile::tempdir().unwrap();

@@ -51,7 +51,7 @@ fn a_comparison_is_one_valid_document_and_its_lines_hold_it() {
     }
     let text = read("c.txt");
     let said =
-        ["A  rtt --size 64", "B  rtt --size 8kB --every 1ms", "too few runs (2+2)", "interval: ", "64 and 64 B back"];
+        ["A  rtt --size 64", "B  rtt --size 8kB --every 1ms", "too few runs (2+2)", "interval: ", "64 B each way"];
     for word in said {
         assert!(text.contains(word), "{word} in {text}");
     }
@@ -164,7 +164,7 @@ fn broken_foreign_and_later_records_are_named() {
         .code(2)
         .stderr(contains("no such file"));
     let mixed = sonde_in(folder.path(), &["compare", "good.json", "db1 --udp"]).assert().code(2);
-    mixed.stderr(contains("one side is to be measured and another was measured before"));
+    mixed.stderr(contains("one side is live and another is stored"));
 }
 
 #[test_case(&["db1"], "2 values required"; "one side")]
@@ -172,8 +172,8 @@ fn broken_foreign_and_later_records_are_named() {
 #[test_case(&["--udp --size 1", "rtt --udp"], "from 32 to"; "too small")]
 #[test_case(&["--udp --json", "rtt --udp"], "--json does not work in a study"; "how it is told")]
 #[test_case(&["--udp", "--tcp"], "unexpected argument"; "an option where a side should be")]
-#[test_case(&["rtt --icmp", "rtt --tcp", "--fail-if", "p99"], "no limit"; "a limit without a sign")]
-#[test_case(&["rtt --icmp", "rtt --tcp", "--figures", "jitter"], "no figure"; "an unknown figure")]
+#[test_case(&["rtt --icmp", "rtt --tcp", "--fail-if", "p99"], "is not a limit"; "a limit without a sign")]
+#[test_case(&["rtt --icmp", "rtt --tcp", "--figures", "jitter"], "unknown figure `jitter`"; "an unknown figure")]
 #[test_case(&["rtt --udp", "rtt --tcp", "--budget", "1s"], "14 trials need at least"; "an impossible budget")]
 #[test_case(&["rtt --udp", "rtt --tcp", "-o", "/nowhere/x.json"], "its folder is not there"; "no folder")]
 fn what_makes_no_sense_is_refused_before_anything_is_measured(words: &[&str], said: &str) {

@@ -48,7 +48,13 @@ fn a_search_is_one_valid_document_and_its_lines_hold_it() {
 #[test]
 fn text_says_what_was_asked_and_found() {
     let text = printed(&mut sonde(&EASY));
-    let said = ["udp load", "own reflector", "Highest rate that met p50<1s, achieved>=1%", "1 of 1 agree"];
+    let said = [
+        "UDP to 127.0.0.1",
+        "own reflector",
+        "open loop with a reply per",
+        "Highest rate that met p50<1s, achieved>=1%",
+        "1 of 1 agree",
+    ];
     for word in said.iter().chain(&["2 000 /s, the highest rate allowed", "2 probes of 1 s", "● p50"]) {
         assert!(text.contains(word), "{word} in {text}");
     }
@@ -65,18 +71,18 @@ fn a_condition_that_no_rate_meets_is_told_and_strict_is_99() {
     sonde(&[&short[..], &["--strict"]].concat()).assert().code(99);
 }
 
-#[test_case(&["--find", "p99"], "`p99` is no condition"; "no bound")]
+#[test_case(&["--find", "p99"], "`p99` is not a condition"; "no bound")]
 #[test_case(&["--find", "p99<1"], "has no unit"; "no unit")]
 #[test_case(&["--find", "loss<0.1"], "write the share with its sign"; "no percent sign")]
-#[test_case(&["--find", "jitter<1ms"], "is nothing to ask of a rate"; "unknown")]
+#[test_case(&["--find", "jitter<1ms"], "unknown quantity `jitter`"; "unknown")]
 #[test_case(&["--find", "p99<1ms", "-t", "5"], "cannot be used with"; "a length of the whole")]
 #[test_case(&["--find", "p99<1ms", "--every", "1ms"], "cannot be used with"; "an interval")]
 #[test_case(&["--find", "p99<1ms", "--samples", "a.csv"], "cannot be used with"; "samples")]
 #[test_case(&["--find", "p99<1ms", "--rate", "max"], "max is none"; "no rate to start from")]
 #[test_case(&["--find", "p99<1ms", "--rate", "1k", "--up-to", "100"], "starts outside its bounds"; "above the highest")]
 #[test_case(&["--find", "p99.999<1ms", "--rate", "100"], "start from "; "too slow for its condition")]
-#[test_case(&["--find", "p99<1ms", "--width", "2"], "is no width"; "a width without its sign")]
-#[test_case(&["--find", "p99<1ms", "--probes", "2"], "so few probes"; "too few probes")]
+#[test_case(&["--find", "p99<1ms", "--width", "2"], "is not a width"; "a width without its sign")]
+#[test_case(&["--find", "p99<1ms", "--probes", "2"], "too few probes"; "too few probes")]
 #[test_case(&["--find", "p99<1ms", "--size", "8"], "from 32 to 65507 bytes"; "no method")]
 #[test_case(&["--find", "p99<1ms", "--verify-pcap", "a.pcap"], "--verify-pcap keeps the packets of one measurement"; "kept packets")]
 #[test_case(&["--verify-snap", "100"], "--verify-pcap <FILE>"; "a bound of no file")]

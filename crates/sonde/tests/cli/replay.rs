@@ -18,8 +18,8 @@ const CAPTURE: &str =
 #[test_case("0,65508\n", &[], "from 32 to 65507 bytes"; "beyond a datagram")]
 #[test_case("0,14\n", &[], "from 32 to 65507 bytes"; "shorter than our header")]
 #[test_case("1760000000,64\n", &[], "--from-first"; "times of another clock")]
-#[test_case("0,64\n", &["--flow", "10.0.0.1:1>10.0.0.2:2"], "is no capture of packets"; "a flow of a text")]
-#[test_case("0,64\n", &["--flow", "10.0.0.1"], "is no flow"; "no flow")]
+#[test_case("0,64\n", &["--flow", "10.0.0.1:1>10.0.0.2:2"], "is not a capture of packets"; "a flow of a text")]
+#[test_case("0,64\n", &["--flow", "10.0.0.1"], "is not a flow"; "no flow")]
 #[test_case("\x0a\x0d\x0d\x0a", &[], "tcpdump -r FILE -w OTHER.pcap"; "pcapng")]
 fn what_cannot_be_replayed_is_refused_with_its_reason(content: &str, words: &[&str], said: &str) {
     let folder = tempfile::tempdir().unwrap();

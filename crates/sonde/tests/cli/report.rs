@@ -74,7 +74,7 @@ fn a_first_look_writes_its_own_page_and_chart() {
     sonde_in(folder.path(), &words).assert().success();
     for name in ["look.html", "look.svg"] {
         let text = String::from_utf8(read(folder.path(), name)).unwrap();
-        assert!(text.contains("Every way, asked in the same rounds"), "{name}: {text:.600}");
+        assert!(text.contains("Each protocol, measured in the same rounds"), "{name}: {text:.600}");
     }
 }
 

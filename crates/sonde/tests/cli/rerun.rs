@@ -42,7 +42,7 @@ fn a_measurement_is_made_again_and_what_differs_of_the_hosts_comes_first() {
     let (kernel, verdict) = (text.find("this host: kernel: 4.19.0-old"), text.find("Too few runs"));
     assert!(kernel.zip(verdict).is_some_and(|(kernel, verdict)| kernel < verdict), "{text}");
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    for said in ["measured at different hours", "1+1 runs do not say how far", "that takes 5 records and 5 runs"] {
+    for said in ["measured at different times", "1+1 runs do not show how much", "it takes 5 records and 5 runs"] {
         assert!(text.contains(said), "{said} in {text}");
     }
 }
@@ -91,6 +91,23 @@ fn what_cannot_be_made_again_is_refused(command: Value, said: &str) {
     std::fs::write(folder.path().join("old.json"), record.to_string()).unwrap();
     let failed = sonde_in(folder.path(), &["rerun", "old.json"]).assert().code(2).stdout("");
     failed.stderr(contains(said).and(contains("old.json")).and(contains("try:")));
+}
+
+/// Else whoever hands on a record could have any file of its reader sent to him.
+#[test]
+fn files_that_a_record_names_are_sent_where_that_is_asked_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("secret"), "told to nobody").unwrap();
+    let mut record = short(folder.path());
+    let peer = format!("http://127.0.0.1:{}/", testbed::port::free());
+    record["command"] = json!(["sonde", "rtt", peer, "--body", "secret", "-c", "1"]);
+    std::fs::write(folder.path().join("old.json"), record.to_string()).unwrap();
+    let refused = sonde_in(folder.path(), &["rerun", "old.json"]).assert().code(2).stdout("");
+    let said = format!("old.json: its command would send the file secret of this host to {peer} (--body)");
+    refused.stderr(contains(said).and(contains("--send-files")));
+    // Then it is tried, and nobody is there.
+    let tried = sonde_in(folder.path(), &["rerun", "old.json", "--send-files"]).assert().code(1);
+    tried.stderr(contains("measured again: "));
 }
 
 #[test]

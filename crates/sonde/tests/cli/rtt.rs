@@ -177,3 +177,16 @@ fn a_record_comes_through_a_pipe_as_well() {
     assert!(text.contains("100 round trips"), "{text}");
     assert_eq!(printed(sonde(&["show", "--json", "-"]).write_stdin(json.clone())), json);
 }
+
+#[test]
+fn a_result_is_printed_as_a_table_for_an_issue() {
+    let told = printed(&mut sonde(&["rtt", "-c", "20", "--warm-up", "0", "-q", "--export", "markdown"]));
+    let lines: Vec<&str> = told.lines().collect();
+    assert_eq!(lines.len(), 3, "{told}");
+    assert!(lines[0].starts_with("| host | method | p50 |") && lines[2].contains("20 requests"), "{told}");
+    let survey = printed(&mut sonde(&["look", "127.0.0.1", "-t", "1", "-q", "--export", "markdown"]));
+    assert!(
+        survey.starts_with("**") && survey.contains("| protocol | answered by | p50 | lost | shift | reason |"),
+        "{survey}"
+    );
+}

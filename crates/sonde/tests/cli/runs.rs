@@ -169,7 +169,7 @@ fn a_record_is_shown_by_its_name() {
 #[test_case(&["show", "beef"], "no stored run and no file `beef`: "; "none")]
 #[test_case(&["show", "no-such.json"], "there is no such file"; "a file")]
 #[test_case(&["export", "feedbeef"], "no run or record starts with `feedbeef`"; "none to export")]
-#[test_case(&["compare", "last", "127.0.0.1"], "127.0.0.1: is no run of a plan"; "a run beside a host")]
+#[test_case(&["compare", "last", "127.0.0.1"], "127.0.0.1: is not a run of a plan"; "a run beside a host")]
 #[test_case(&["compare", "last", "last", "--runs", "3"], "--runs: nothing is measured"; "what live sides have")]
 #[test_case(&["compare", "last", "last", "last"], "two at a time"; "three")]
 #[test_case(&["runs", "--since", "soon"], "how long ago"; "no moment")]
@@ -310,7 +310,10 @@ fn samples_are_those_of_a_run_alone() {
     assert_eq!(rates, 13, "one of each cell that was measured: {lines}");
     assert!(samples.iter().all(|sample| sample["unit"].is_string() && sample["value"].is_number()));
     std::fs::write(at.join("record.json"), include_str!("../../../logbook/fixtures/record.json")).unwrap();
-    stored(at, &["export", "record.json", "--format", "pkb"]).assert().code(2).stderr(contains("is no run of a plan"));
+    stored(at, &["export", "record.json", "--format", "pkb"])
+        .assert()
+        .code(2)
+        .stderr(contains("is not a run of a plan"));
 }
 
 #[test]

@@ -178,9 +178,13 @@ fn the_facts_of_the_host_are_told_as_without_it() {
     assert_eq!(open, closed);
 }
 
+/// Starts a server as `nohup` does, with hangups ignored.
+const IGNORING: [&str; 4] = ["sh", "-c", "trap '' HUP; exec \"$@\"", "sh"];
+
 /// As Kubernetes changes a secret: the folder that a link leads to is another.
-#[test]
-fn keys_that_are_replaced_are_read_again() {
+#[test_case(&[]; "as usual")]
+#[test_case(&IGNORING; "by nohup")]
+fn keys_that_are_replaced_are_read_again(starter: &[&str]) {
     let scene = Scene::new();
     let keys = scene.path().join("keys");
     let version = |name: &str| {
@@ -191,13 +195,23 @@ fn keys_that_are_replaced_are_read_again() {
     };
     version("first");
     symlink("now/list", keys.join("linked")).unwrap();
-    let mut reflector = Reflector::start(scene.path(), &["--key", "keys/linked"]);
+    let starter: Vec<&OsStr> = starter.iter().map(OsStr::new).collect();
+    let mut reflector = Reflector::start_by(&starter, scene.path(), &["--key", "keys/linked"]);
     reflector.line_that("sonde serve: sandbox: ");
     sonde_in(scene.path(), &["key", "keys/list.toml", "--add", "more"]).assert().success();
     version("second");
     reflector.signal(Signal::HUP);
     reflector.line_that("sonde serve: keys/linked: 2 keys read again");
     scene.measure(&reflector);
+}
+
+/// Whoever starts it by `nohup` wants it to outlive the terminal.
+#[test]
+fn a_server_without_keys_that_ignores_hangups_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let reflector = Reflector::start_by(&IGNORING.map(OsStr::new), folder.path(), &[]);
+    reflector.signal(Signal::HUP);
+    sonde_in(folder.path(), &["rtt", &reflector.address(), "-q", "-c", "10"]).assert().success();
 }
 
 #[test]

@@ -168,6 +168,11 @@ fn only_the_same_question_is_gone_on_with() {
     refused(&words(&["--resume", "record.json"]), "holds one record");
     std::fs::write(folder.path().join("broken.json"), &before[..before.len() / 2]).unwrap();
     refused(&words(&["--resume", "broken.json"]), "EOF");
+    let mut made_up = document(before.as_bytes());
+    let command = ["sonde", "sweep", "--over", "connections=1,2", "http://127.0.0.1:9/", "--body", "a.json"];
+    made_up["command"] = json!(command);
+    std::fs::write(folder.path().join("made-up.json"), made_up.to_string()).unwrap();
+    refused(&["sweep", "--resume", "made-up.json"], "would send the file a.json of this host to http://127.0.0.1:9/");
 }
 
 /// A sweep that would take an hour, once it has kept something.
@@ -216,14 +221,14 @@ fn a_sweep_that_is_killed_has_kept_what_it_had() {
 #[test_case(&["--over", "interval=0..1s"], "starts at 0"; "from nothing")]
 #[test_case(&["--over", "interval=1s..1ms"], "runs backwards"; "backwards")]
 #[test_case(&["--over", "interval=1..10"], "has no unit"; "no unit")]
-#[test_case(&["--over", "interval=1us..1s/5000"], "5000 points are more than"; "too many points")]
+#[test_case(&["--over", "interval=1us..1s/5000"], "5000 points are too many"; "too many points")]
 #[test_case(&["--over", "interval"], "has no range"; "no range")]
 #[test_case(&["--over", "colour=red"], "unknown setting `colour`"; "no axis")]
 #[test_case(&["--over", "streams=1..4"], "has no axis streams"; "an axis of another command")]
 #[test_case(&["--over", "size=8,64", "--udp"], "rtt at size=8: 8 B does not fit udp"; "a point that the command refuses")]
 #[test_case(&["--over", "peer-wait=spin", "--method", "--tcp", "--method", "--icmp"], "icmp at peer-wait=spin"; "an axis that a carrier has not")]
 #[test_case(&["--over", "rate=1M..1G", "--method", "throughput", "--method", "load"], "a rate of its own kind"; "two kinds of rates")]
-#[test_case(&["--over", "dscp=ef..cs1"], "this axis has words"; "a range of words")]
+#[test_case(&["--over", "dscp=ef..cs1"], "this setting takes words"; "a range of words")]
 #[test_case(&["--over", "size=64", "--until", "p99"], "--until does not work in a study"; "no stated length")]
 #[test_case(&["--over", "size=64", "--budget", "1ms"], "3 trials need at least"; "no time at all")]
 #[test_case(&["db1", "--over", "size=64", "--", "db2"], "second host"; "two far sides")]

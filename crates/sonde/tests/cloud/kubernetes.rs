@@ -70,7 +70,8 @@ fn the_folder_for_kustomize_makes_the_pods_of_this_program() {
     assert!(made.stdout.contains("image: registry.example/sonde:1"), "{}", made.stdout);
     let scene = Scene::of(CLOUDS[0]);
     let words = ["--image", "registry.example/sonde:1", "--run", "fleet", "--arch", "amd64"];
-    let printed = run(&scene, "print", &words);
+    let resources = ["--requests", "cpu=50m,memory=64Mi", "--limits", "memory=512Mi"];
+    let printed = run(&scene, "print", &[&words[..], &resources].concat());
     let list: Value =
         serde_json::from_str(&printed.stdout).unwrap_or_else(|error| panic!("{error}: {}", printed.told()));
     let mut item = list["items"][0].clone();

@@ -1,32 +1,35 @@
-//! Comparisons between two hosts whose difference is known, and of what disagrees in the founders' first article.
+//! Comparisons between two hosts whose difference is known.
 
 use serde_json::Value;
 
-use crate::scene::{Reflector, Scene, document, installed, let_ping, run, sonde_in};
+use crate::scene::{Reflector, Scene, document, installed, run, sonde_in};
 
-fn compare(scene: &Scene, words: &[&str]) -> (Value, Option<i32>) {
+/// The document of `sonde compare` in the near namespace with these words, and its status.
+pub fn compare(scene: &Scene, words: &[&str]) -> (Value, Option<i32>) {
     let output = sonde_in(scene.near()).args(["compare", "--json", "-q"]).args(words).output().expect("started");
     (document(&output), output.status.code())
 }
 
-fn text<'a>(value: &'a Value, path: &str) -> &'a str {
+/// A text of a document, by its path.
+pub fn text<'a>(value: &'a Value, path: &str) -> &'a str {
     value.pointer(path).and_then(Value::as_str).unwrap_or_else(|| panic!("{path} is {:?}", value.pointer(path)))
 }
 
-fn float(value: &Value, path: &str) -> f64 {
+/// A number of a document, by its path.
+pub fn float(value: &Value, path: &str) -> f64 {
     value.pointer(path).and_then(Value::as_f64).unwrap_or_else(|| panic!("{path} is {:?}", value.pointer(path)))
 }
 
-/// One side is answered 2 ms later than the other, by the same program otherwise.
+/// One side is answered 8 ms later than the other, by the same program otherwise: as much as no machine adds to one side alone by chance.
 #[test]
 fn a_planted_difference_is_found_with_its_size_and_one_beyond_the_limit_is_a_failure() {
     let Some(scene) = Scene::beside("a comparison with a reflector that holds its replies") else { return };
-    let hold = 2e6;
+    let hold = 8e6;
     let _prompt = scene.reflector(&["--port", "7001"]);
-    let _slow = Reflector::start(scene.far(), &["--open", "--port", "7002", "--hold", "2ms"]);
+    let _slow = Reflector::start(scene.far(), &["--open", "--port", "7002", "--hold", "8ms"]);
     let target = scene.target(false);
     let sides = [format!("{target} --port 7001"), format!("{target} --port 7002")];
-    let common = "-c 40 --every 5ms --window 1 --warm-up 50ms --no-stamps";
+    let common = "-c 25 --every 10ms --window 1 --warm-up 50ms --no-stamps";
     let words = [&sides[0], &sides[1], "--with", common, "--fail-if", "p50>+10%", "--figures", "p50", "--runs", "6"];
     let (found, code) = compare(&scene, &words);
     let comparison = "/comparisons/0";
@@ -68,47 +71,6 @@ fn losses_of_one_side_are_judged_where_nobody_asked() {
     // A busy host may be late with others; none of the dropped ones is answered.
     assert!(second.len() == 7 && second.iter().all(|share| *share >= 0.2), "{loss}");
     assert!(float(loss, "/compared/difference/low") > 0.1, "{loss}");
-}
-
-/// As ping and netperf in the founders' first article, at a fiftieth of the interval: one asks the kernel now and then, the other
-/// a program without a pause.
-#[test]
-fn ping_and_a_request_without_a_pause_disagree_by_interval_and_by_who_answers() {
-    let Some(scene) = Scene::alone("ping against requests back to back") else { return };
-    let_ping(scene.near(), "0 2147483647");
-    let _reflector = scene.reflector(&[]);
-    let target = scene.target(false);
-    let common = format!("{target} --warm-up 50ms --no-stamps");
-    let sides = ["ping --every 20ms -t 400ms", "tcp_rr -t 200ms"];
-    let words = [sides[0], sides[1], "--with", &common, "--figures", "p50", "--runs", "7"];
-    let (found, code) = compare(&scene, &words);
-    assert_eq!(code, Some(0), "{}", found["error"]);
-    jsonschema::validate(&logbook::schema::study_schema(), &found).expect("a valid study");
-    let axes = found.pointer("/comparisons/0/axes").and_then(Value::as_array).expect("axes");
-    let names: Vec<&str> = axes.iter().map(|axis| text(axis, "/axis")).collect();
-    assert_eq!(names, ["interval", "carrier and size"], "an echo of one octet is none, so these two move together");
-    assert_eq!(text(&axes[0], "/second"), "back to back");
-    assert!(text(&axes[1], "/first").contains("the far kernel answers"), "{}", axes[1]);
-    assert!(text(&axes[1], "/second").contains("a program answers"), "{}", axes[1]);
-    let compared = "/comparisons/0/figures/0/compared";
-    if text(&found, &format!("{compared}/word")) == "not-shown" {
-        // On a machine that does not mind a pause the two causes may cancel each other; then there is no gap to share.
-        assert!(axes.iter().all(|axis| axis["worth"].is_null()), "{axes:?}");
-        return testbed::skip::aloud("shares of a gap: here a pause costs as much as a program's answer");
-    }
-    let shares: f64 = axes.iter().map(|axis| float(axis, "/worth/share/value")).sum();
-    assert!((shares - 1.0).abs() < 1e-6, "{shares}");
-    let closes: f64 = axes.iter().map(|axis| float(axis, "/worth/closes/value")).sum();
-    let gap = float(&found, &format!("{compared}/second")) - float(&found, &format!("{compared}/first"));
-    assert!((closes - gap).abs() <= gap.abs() * 1e-3, "{closes} of {gap}");
-    for axis in axes {
-        let [low, value, high] = ["low", "value", "high"].map(|end| float(axis, &format!("/worth/closes/{end}")));
-        assert!(low <= value && value <= high, "{axis}");
-    }
-    // Who answers: a program has to be woken, so moving to it makes the round trip longer, whatever the interval.
-    assert!(float(&axes[1], "/worth/closes/low") > 0.0, "{}", axes[1]);
-    // The interval: a host that idled between two requests answers later.
-    assert!(float(&axes[0], "/worth/closes/high") < 0.0, "{}", axes[0]);
 }
 
 /// Ended in the middle, it tells what was found and which trials are missing.

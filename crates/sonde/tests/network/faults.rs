@@ -83,7 +83,8 @@ const PROGRAMS: [Program; 14] = [
         &["sweep", "TARGET", "--over", "interval=5ms,10ms", "--blocks", "2", "--", "-t", "1", "--warm-up", "0"],
     ),
     of("why", &["why", "TARGET", "--blocks", "1", "--budget", "20s"]),
-    of("look", &["TARGET"]),
+    // Two seconds without an answer are a silence that it tells: a fault may come a while after its packet, where this machine is busy.
+    of("look", &["TARGET", "-t", "10"]),
     of("ping", &["ping", "-i", "0.01", "-c", "300", "-W", "1", "TARGET"]),
     of("netperf", &["netperf", "-H", "TARGET", "-t", "TCP_RR", "-l", "3"]),
     of("iperf3", &["iperf3", "-c", "TARGET", "-t", "3"]),

@@ -3,6 +3,7 @@
 //!
 //! Not here: what the command line says and refuses (`cli`), and engines under injected faults (`endpoint`).
 
+mod alone;
 mod blocked;
 mod capture;
 mod carriers;
@@ -11,25 +12,21 @@ mod crowd;
 mod faults;
 mod foreign;
 mod forward;
-mod hold;
 mod hops;
-mod limits;
 mod look;
 mod losses;
 mod members;
 mod paths;
 mod pcap;
+mod plant;
 mod programs;
 mod referee;
 mod replay;
 mod room;
 mod scene;
 mod search;
-mod stall;
 mod stamp;
 mod staying;
-mod strangers;
 mod unprivileged;
 mod verify;
-mod why;
 mod worlds;

@@ -1,40 +1,60 @@
 //! Two hosts and the program on them.
 //!
 //! Tests of time run at real-time priority, so that other work does not decide what they see: where the user may not have it
-//! they say so, and test nothing. Those of single requests have the machine to themselves as well, as far as this program goes:
-//! nobody else at that priority is before them. All others run beside each other.
+//! they say so, and test nothing. Those of single requests have the machine to themselves as well ([`crate::alone`]). All others run beside
+//! each other, and beside other programs of tests.
 
 use std::cell::Cell;
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Condvar, Mutex, PoisonError};
 
 use lab::namespace::{Namespace, NamespaceError, Pair};
 use measure::event::Counts;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-static MACHINE: RwLock<()> = RwLock::new(());
+/// Those that run, which are of one kind.
+static MACHINE: Mutex<Vec<Kind>> = Mutex::new(Vec::new());
+/// One of them has ended.
+static LEFT: Condvar = Condvar::new();
 thread_local! {
     /// Whether this test starts its programs at real-time priority.
     static URGENT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether others may run meanwhile.
-enum Turn {
-    Alone { _guard: RwLockWriteGuard<'static, ()> },
-    Beside { _guard: RwLockReadGuard<'static, ()> },
+/// Which others may run at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// None.
+    Alone,
+    /// Those whose programs mostly sleep.
+    Quiet,
+    /// All that ask for nothing.
+    Beside,
 }
 
-impl Turn {
-    fn alone() -> Self {
-        Self::Alone { _guard: MACHINE.write().unwrap_or_else(PoisonError::into_inner) }
-    }
+/// A test's right to run, until it is dropped.
+pub struct Turn(Kind);
 
-    fn beside() -> Self {
-        Self::Beside { _guard: MACHINE.read().unwrap_or_else(PoisonError::into_inner) }
+impl Turn {
+    /// Returns when nobody runs beside whom this kind may not.
+    pub fn of(kind: Kind) -> Self {
+        let running = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_in_the_way = |running: &mut Vec<Kind>| running.iter().any(|other| kind == Kind::Alone || *other != kind);
+        LEFT.wait_while(running, is_in_the_way).unwrap_or_else(PoisonError::into_inner).push(kind);
+        Self(kind)
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let mut running = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+        let one = running.iter().position(|kind| *kind == self.0).expect("this one runs");
+        running.swap_remove(one);
+        LEFT.notify_all();
     }
 }
 
@@ -45,27 +65,19 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// For a test of the time of single requests; `None`: there are no namespaces here or no real-time priority, which was said aloud.
-    pub fn alone(what: &str) -> Option<Self> {
-        Self::urgent(what, Turn::alone())
-    }
-
-    /// For a test whose programs mostly sleep, and which knows of itself when they woke late. `None` as of [`Self::alone`].
+    /// For a test whose programs mostly sleep, and which knows of itself when they woke late. `None`: there are no namespaces here or no
+    /// real-time priority, which was said aloud.
     pub fn ahead(what: &str) -> Option<Self> {
-        Self::urgent(what, Turn::beside())
-    }
-
-    /// For a test that wants the machine as its users have it, at no priority, and yet to itself.
-    pub fn undisturbed(what: &str) -> Option<Self> {
-        Self::new(what, Turn::alone())
+        Self::urgent(what, Turn::of(Kind::Beside))
     }
 
     /// For a test of anything else.
     pub fn beside(what: &str) -> Option<Self> {
-        Self::new(what, Turn::beside())
+        Self::new(what, Turn::of(Kind::Beside))
     }
 
-    fn urgent(what: &str, turn: Turn) -> Option<Self> {
+    /// With programs at real-time priority. `None` as of [`Self::ahead`].
+    pub fn urgent(what: &str, turn: Turn) -> Option<Self> {
         let scene = Self::new(what, turn)?;
         if !urgently(scene.near(), "true").output().is_ok_and(|output| output.status.success()) {
             testbed::skip::aloud(&format!(
@@ -77,7 +89,8 @@ impl Scene {
         Some(scene)
     }
 
-    fn new(what: &str, turn: Turn) -> Option<Self> {
+    /// With programs at no priority. `None`: there are no namespaces here, which was said aloud.
+    pub fn new(what: &str, turn: Turn) -> Option<Self> {
         match Pair::new() {
             Ok(pair) => Some(Self { pair, _turn: turn }),
             // Namespaces are to be had, but not as they should be: a defect, not a skip.

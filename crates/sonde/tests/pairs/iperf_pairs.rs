@@ -6,5 +6,6 @@
 mod bad;
 mod drivers;
 mod ends;
+mod more;
 mod pairs;
 mod record;

@@ -122,11 +122,70 @@ fn another_sender_measures_with_our_reflector(host: &str, theirs: &[&str], lengt
 #[test]
 fn what_follows_a_packet_comes_back_with_what_was_made_of_it() {
     let server = python::Serve::start("127.0.0.1", &["--stamp-stateless"]);
-    // Padding, a location, and a class of service that is longer than the packet.
-    let Some(told) = sender("127.0.0.1", server.port, &["--tlv", "800100020505800200010980040009aa"]) else { return };
+    // Padding, a type that nobody has, and a class of service that is longer than the packet.
+    let Some(told) = sender("127.0.0.1", server.port, &["--tlv", "800100020505800900010980040009aa"]) else { return };
     assert_eq!(told["complaints"], serde_json::json!([]));
     assert_eq!(told["answers"][7]["own_number"], 7, "a stateless reflector repeats the number");
-    assert_eq!(told["answers"][0]["rest"], "0001000205058002000109c0040009aa");
+    assert_eq!(told["answers"][0]["rest"], "000100020505800900010940040009aa");
+}
+
+/// Zeros of so many octets, in hexadecimal digits.
+fn zeros(octets: usize) -> String {
+    "00".repeat(octets)
+}
+
+#[test]
+fn another_sender_is_told_what_it_asks_by_parts() {
+    let server = python::Serve::start("127.0.0.1", &[]);
+    let location = format!("8002002c{}80070010{}80040010{}", zeros(4), zeros(16), zeros(16));
+    let rest = format!("80040004b80000008005000c00000007{}80070010{}", zeros(8), zeros(16));
+    let Some(told) = sender("127.0.0.1", server.port, &["--tlv", &format!("{location}{rest}")]) else { return };
+    assert_eq!(told["complaints"], serde_json::json!([]));
+    let answers = told["answers"].as_array().unwrap();
+    let address = format!("7f000001{}", zeros(12));
+    for (place, answer) in answers.iter().enumerate() {
+        let back = answer["rest"].as_str().unwrap();
+        assert_eq!(back[..12], format!("0002002c{:04x}", server.port), "{back}");
+        assert_eq!(back[16..96], format!("00080010{address}00050010{address}"), "{back}");
+        let count = format!("{:08x}", place + 1);
+        assert_eq!(back[96..144], format!("00040004b80000000005000c00000007{count}{count}"), "{back}");
+        let before = place.checked_sub(1);
+        assert_eq!(back[144..160], format!("00070010{:08x}", before.unwrap_or(0)), "{back}");
+        let (at, mode) = (&back[160..176], &back[176..]);
+        assert_eq!((at == zeros(8), mode == "02000000"), (before.is_none(), before.is_some()), "{back}");
+        assert_eq!(answer["tos"], 46 << 2, "marked as it was asked for");
+    }
+    assert_eq!(answers.len(), 20);
+}
+
+#[test_case("127.0.0.1", 184; "over IPv4")]
+#[test_case("::1", 0; "over IPv6")]
+fn our_sender_reads_parts_of_another_reflector(host: &'static str, tos: u8) {
+    let Some(reflector) = Reflector::start(host, &["--parts", "--stateful"]) else { return };
+    let marked = tos.to_string();
+    let document = record(&reflector, &["--stamp-ask", "follow-up,class,location,counts", "--tos", &marked]);
+    let both = &document["outcome"]["one_way"]["extensions"];
+    assert_eq!((&both["unknown"], &both["malformed"]), (&Value::Null, &Value::Null), "{both}");
+    let class = serde_json::json!({ "code_point": tos >> 2, "marks": 0, "refused": false });
+    assert_eq!(both["class"], class, "{both}");
+    let location = &both["location"];
+    let port = serde_json::json!(reflector.port);
+    assert_eq!((&location["from_address"], &location["to_address"]), (&host.into(), &host.into()), "{both}");
+    assert_eq!(location["to_port"], port);
+    let told = reflector.end();
+    assert_eq!(told["complaints"], serde_json::json!([]));
+    assert_eq!(both["counters"]["answered"], told["packets"], "{both}");
+    let (count, later) = (both["follow_up"]["count"].as_u64(), both["follow_up"]["max_later_ns"].as_i64());
+    assert!(count >= Some(99) && later.is_some_and(|later| (999..=1_001).contains(&later)), "{both}");
+}
+
+#[test]
+fn who_knows_no_parts_is_told_of() {
+    let Some(reflector) = Reflector::start("127.0.0.1", &[]) else { return };
+    let document = record(&reflector, &["--stamp-ask", "class"]);
+    drop(reflector);
+    let both = &document["outcome"]["one_way"]["extensions"];
+    assert_eq!(both, &serde_json::json!({ "asked": ["class_of_service"], "unknown": ["class_of_service"] }));
 }
 
 #[test]
@@ -168,6 +227,8 @@ fn a_key_that_is_none_and_words_that_do_not_go_together_are_refused() {
     sonde(&["serve", "--stamp", "--stamp-key", path, "--port", "0"]).assert().code(2).stderr(contains("2 octets"));
     let without = ["rtt", "127.0.0.1", "--peer", "sonde", "--stamp-key", path];
     sonde(&without).assert().code(2).stderr(contains("--peer stamp"));
+    let asks = ["rtt", "127.0.0.1", "--peer", "stamp", "--stamp-key", path, "--stamp-ask", "class"];
+    sonde(&asks).assert().code(2).stderr(contains("does not protect"));
     let over_tcp = ["rtt", "127.0.0.1", "--peer", "stamp", "--tcp"];
     sonde(&over_tcp).assert().failure().stderr(contains("UDP"));
 }

@@ -42,6 +42,8 @@ pub fn application(data: &[u8]) {
         let cut = hear(&mut talk.clone(), octets, usize::from(*every) + 1);
         assert_eq!(whole, cut, "{talk:?}");
         let mut asking = Asking::new(talk.clone(), Arc::new(Tally::default()));
+        // All that a reply may be to was asked.
+        asking.prepare(&mut talk.request(), u64::MAX / 2, Flags::NONE);
         for came in whole {
             if let Came::Reply(reply) = came {
                 let digest = Digest { reply, octets: octets.len() as u64 };
@@ -145,7 +147,18 @@ fn of_lists() -> Vec<Talk> {
         let items = [Item { octets, weight: 1, class: 0, expected: None }];
         Talk::Dns(Box::new(OverTcp::new(question, DRAW).mixed(&items)))
     });
-    [redis, memcached, http, dns].into_iter().flatten().collect()
+    [redis, memcached, http, dns, asking()].into_iter().flatten().collect()
+}
+
+/// A session of MySQL that was let in, and asks a statement.
+fn asking() -> Option<Talk> {
+    let login = Login { user: "me".into(), database: None, password: None };
+    let mut mysql = Mysql::new(login).asking("SELECT 1").ok()?;
+    // Version, thread, nonce, capabilities, character set, status, capabilities, length of the nonce, and its rest.
+    let body = [&b"\x0a8\0\0\0\0\0aaaaaaaa\0\0\x82\x21\x02\0\0\0\x15"[..], &[0; 10], b"bbbbbbbbbbbb\0"].concat();
+    mysql.take(&[&[body.len() as u8, 0, 0, 0], &body[..]].concat());
+    mysql.take(b"\x07\0\0\x02\0\0\0\x02\0\0\0");
+    mysql.is_open().then(|| Talk::Mysql(Box::new(mysql)))
 }
 
 fn question() -> Option<Question> {

@@ -5,14 +5,14 @@ use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use rustix::process::Signal;
 use tempfile::{TempDir, tempdir};
 use testbed::process::{Running, ended, started};
-use testbed::{skip, wait};
+use testbed::{skip, template, wait};
 
 use super::*;
 use crate::store::tests::{CASES, DAY, agent, batch, cell, seen};
@@ -42,10 +42,12 @@ impl Server {
         let folder = tempdir().unwrap();
         chown(folder.path(), user, None).unwrap();
         let mut server = Self { folder, programs, user, running: None };
-        let data = server.data();
-        let words = ["-A", "trust", "-U", "sonde", "-E", "UTF8", "--locale", "C", "-D"];
-        let made = ended(server.program("initdb").args(words).arg(data), Duration::from_mins(2));
-        assert_eq!(made.code, Some(0), "{}", made.told());
+        let user = user.unwrap_or_else(|| rustix::process::geteuid().as_raw());
+        let words = ["-A", "trust", "-U", "sonde", "-E", "UTF8", "--locale", "C", "--no-sync", "-D"];
+        template::copied(&server.programs.join("initdb"), &words, user, &server.data(), |data| {
+            let made = ended(server.program("initdb").args(words).arg(data), Duration::from_mins(2));
+            assert_eq!(made.code, Some(0), "{}", made.told());
+        });
         server.begin();
         Some(server)
     }
@@ -183,12 +185,43 @@ fn removed_by_days(server: &Server) {
     assert_eq!(store.history(&cell("a", "b"), Level::Minute, 0, LATEST).unwrap().len(), 2);
 }
 
+/// The common knowledge of writers, readers and who kills the server.
+#[derive(Default)]
+struct Course {
+    /// Batches that were kept.
+    batches: u64,
+    /// Times that the server was killed and is back.
+    kills: u64,
+    over: bool,
+}
+
+#[derive(Default)]
+struct Shared {
+    course: Mutex<Course>,
+    changed: Condvar,
+}
+
+impl Shared {
+    fn change(&self, change: impl FnOnce(&mut Course)) {
+        change(&mut self.course.lock().unwrap_or_else(PoisonError::into_inner));
+        self.changed.notify_all();
+    }
+
+    /// Waits until `holds`, and gives the batches that are kept; `None`: all is over.
+    fn until(&self, holds: impl Fn(&Course) -> bool) -> Option<u64> {
+        let course = self.course.lock().unwrap_or_else(PoisonError::into_inner);
+        let course = self.changed.wait_while(course, |course| !course.over && !holds(course));
+        let course = course.unwrap_or_else(PoisonError::into_inner);
+        (!course.over).then_some(course.batches)
+    }
+}
+
 /// Ends the readers, whatever comes before.
-struct Last<'a>(&'a AtomicBool);
+struct Last<'a>(&'a Shared);
 
 impl Drop for Last<'_> {
     fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.change(|course| course.over = true);
     }
 }
 
@@ -197,17 +230,19 @@ fn two_monitors_and_twenty_readers_over_a_server_that_is_killed_lose_nothing_and
     const BEATS: u64 = 120;
     let Some(mut server) = Server::start() else { return };
     let address = server.database("team");
-    let (ab, over) = (cell("a", "b"), AtomicBool::new(false));
+    let (ab, shared) = (cell("a", "b"), Shared::default());
     thread::scope(|scope| {
-        let _end = Last(&over);
+        let _end = Last(&shared);
         // Both add to the same minutes of the same cells, each beat its own; what is not acknowledged is given again until it is.
         let writers: Vec<_> = (1..=2_u64)
             .map(|number| {
-                let (address, ab) = (&address, &ab);
+                let (address, ab, shared) = (&address, &ab, &shared);
                 scope.spawn(move || {
                     let mut store = None;
                     let mut away = 0;
                     for beat in 1..=BEATS {
+                        // A third of them before each time that it is killed, and the last behind both.
+                        shared.until(|course| course.kills >= (beat - 1) / (BEATS / 3));
                         let minutes = vec![
                             (ab.clone(), DAY + beat / 10 * 60, seen(number * 1_000)),
                             (cell("a", "c"), DAY, seen(1)),
@@ -232,17 +267,20 @@ fn two_monitors_and_twenty_readers_over_a_server_that_is_killed_lose_nothing_and
                             }
                             kept.is_ok()
                         });
+                        shared.change(|course| course.batches += 1);
                     }
                     away
                 })
             })
             .collect();
+        // Each looks whenever something was kept.
         for _ in 0..20 {
-            let (address, ab, over) = (&address, &ab, &over);
+            let (address, ab, shared) = (&address, &ab, &shared);
             scope.spawn(move || {
                 let mut store = None;
-                let mut seen = 0;
-                while !over.load(Ordering::Relaxed) {
+                let (mut seen, mut looked) = (0, 0);
+                while let Some(batches) = shared.until(|course| course.batches > looked) {
+                    looked = batches;
                     if store.is_none() {
                         store = PostgresStore::open(address, Purpose::Read).ok();
                     }
@@ -258,16 +296,12 @@ fn two_monitors_and_twenty_readers_over_a_server_that_is_killed_lose_nothing_and
                 }
             });
         }
-        // Twice the server is killed, once something was kept since.
-        let kept = || {
-            let store = PostgresStore::open(&address, Purpose::Read);
-            store.and_then(|mut store| store.kept()).map_or(0, |kept| kept.values().sum::<u64>())
-        };
-        for _ in 0..2 {
-            let before = kept();
-            wait::until("more is kept", || kept() > before + 5);
+        // Twice the server is killed, once some of a third are kept.
+        for third in 0..2 {
+            shared.until(|course| course.batches > third * 2 * (BEATS / 3) + 5).unwrap();
             server.kill();
             server.begin();
+            shared.change(|course| course.kills += 1);
         }
         let away: Vec<i32> = writers.into_iter().map(|writer| writer.join().unwrap()).collect();
         assert!(away.iter().sum::<i32>() > 0, "the server was missed");

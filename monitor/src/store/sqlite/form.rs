@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use logbook::shelf::sqlite::is_made_by;
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::of_engine;
@@ -44,6 +45,8 @@ pub(super) fn prepared(mut connection: Connection, purpose: Purpose) -> Result<C
     connection.pragma_update(None, "cache_size", CACHE)?;
     if version < NEWEST {
         climb(&mut connection)?;
+    } else {
+        check(&connection, NEWEST)?;
     }
     Ok(connection)
 }
@@ -62,10 +65,20 @@ fn version(connection: &Connection) -> Result<i64, Fault> {
     }
 }
 
+/// Refuses a file whose tables of this version are not as ours are made.
+fn check(connection: &Connection, version: i64) -> Result<(), Fault> {
+    if is_made_by(connection, STEPS.iter().take(usize::try_from(version).unwrap_or(0)))? {
+        Ok(())
+    } else {
+        Err(Fault::NotOurs("its tables are not made as those of a store are".to_owned()))
+    }
+}
+
 /// Leads the file to the present version in one transaction. Who comes second finds it there.
 fn climb(connection: &mut Connection) -> Result<(), Fault> {
     let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let from = version(&step)?;
+    check(&step, from)?;
     for sql in STEPS.iter().skip(usize::try_from(from).unwrap_or(0)) {
         step.execute_batch(sql)?;
     }

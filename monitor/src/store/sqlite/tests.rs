@@ -52,6 +52,22 @@ fn what_is_no_store_is_told_apart() {
     assert!(matches!(fault(&newer, Purpose::Read), Fault::Newer { version: 3, newest: 2 }));
 }
 
+/// Views and triggers would be run in the place of a table: a view need not end, and a trigger writes.
+#[test_case("DROP TABLE marks; CREATE VIEW marks AS WITH RECURSIVE n (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) SELECT id, id AS at, id AS document FROM n"; "a view")]
+#[test_case("CREATE TRIGGER more AFTER INSERT ON marks BEGIN DELETE FROM marks; END"; "a trigger")]
+fn a_store_that_somebody_else_made_up_is_not_opened(made_up: &str) {
+    for version in [1, 2] {
+        let folder = tempdir().unwrap();
+        let path = folder.path().join("monitor.db");
+        drop(SqliteStore::open(&path, Purpose::Keep).unwrap());
+        let by_hand = Connection::open(&path).unwrap();
+        by_hand.execute_batch(made_up).unwrap();
+        by_hand.pragma_update(None, "user_version", version).unwrap();
+        drop(by_hand);
+        assert!(matches!(fault(&path, Purpose::Read), Fault::NotOurs(_)));
+    }
+}
+
 #[test]
 fn a_store_of_the_first_version_is_brought_to_the_present_one() {
     let folder = tempdir().unwrap();

@@ -166,7 +166,11 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
     #[cold]
     fn refusal(&mut self, turn: usize, seq: u64) {
         match self.lanes[turn].requests.find(seq).filter(|request| request.state == State::Waiting) {
-            Some(request) => self.end_early(turn, request, Fate::Refused),
+            Some(request) => {
+                // A peer that says that it did nothing is heard.
+                self.recorder.heard(self.links[turn].now());
+                self.end_early(turn, request, Fate::Refused);
+            }
             None => self.recorder.stray(),
         }
     }

@@ -15,43 +15,60 @@ use crate::engine::{fate_of, refusals_end, sample, slip};
 
 impl<L: Link, W: Wire> Windowed<'_, L, W> {
     /// Sends everything that is due and fits its window. Returns whether there is more of it.
+    ///
+    /// Connections take turns from the one behind the last that sent: what is overdue leaves in the order in which it was due, and none is always
+    /// the last of those that a stall of this host has held up.
     pub(super) fn depart(&mut self, now: &mut Instant, edges: &Edges) -> Result<bool, Ended> {
-        for turn in 0..self.lanes.len() {
-            for _ in 0..AT_ONCE {
-                let lane = &mut self.lanes[turn];
-                if lane.blocked {
-                    lane.blocked = !self.links[turn].flush().map_err(Ended::Broken)?;
-                }
-                if self.budget == 0 || lane.blocked {
-                    break;
-                }
-                let room = |out: u64| out < self.window;
-                let lets = |gap: Gap| gap.lets(room(lane.behind()), self.sent, *now);
-                if !self.gap.map_or(room(lane.requests.waiting()), lets) {
-                    self.hold_connecting(turn, *now, edges);
-                    break;
-                }
-                let intended = if self.scheduled {
-                    match lane.due.peek() {
-                        Some(due) if due <= *now && due < edges.end() => Some(due),
-                        _ => break,
-                    }
-                } else {
-                    None
-                };
-                if self.is_full(turn, *now) {
-                    break;
-                }
-                if self.held.is_some() {
-                    self.release(*now);
-                }
-                *now = self.send(turn, intended)?;
-                if edges.due(*now) {
-                    return Ok(false);
-                }
+        let lanes = self.lanes.len();
+        let (mut idle, mut left) = (0, lanes * AT_ONCE);
+        while idle < lanes && left > 0 {
+            let turn = self.first;
+            let Some(intended) = self.departs_next(turn, *now, edges)? else {
+                idle += 1;
+                self.first = self.lane_behind(turn);
+                continue;
+            };
+            if self.held.is_some() {
+                self.release(*now);
             }
+            *now = self.send(turn, intended)?;
+            if self.scheduled {
+                self.turn_from(turn, intended);
+            }
+            if edges.due(*now) {
+                return Ok(false);
+            }
+            (idle, left) = (0, left - 1);
         }
         Ok(false)
+    }
+
+    /// The intended instant of the next request of a lane, where that may leave at `now`.
+    #[inline]
+    #[expect(clippy::option_option, reason = "whether it leaves, and whether it was scheduled")]
+    fn departs_next(&mut self, turn: usize, now: Instant, edges: &Edges) -> Result<Option<Option<Instant>>, Ended> {
+        let lane = &mut self.lanes[turn];
+        if lane.blocked {
+            lane.blocked = !self.links[turn].flush().map_err(Ended::Broken)?;
+        }
+        if self.budget == 0 || lane.blocked {
+            return Ok(None);
+        }
+        let room = |out: u64| out < self.window;
+        let lets = |gap: Gap| gap.lets(room(lane.behind()), self.sent, now);
+        if !self.gap.map_or(room(lane.requests.waiting()), lets) {
+            self.hold_connecting(turn, now, edges);
+            return Ok(None);
+        }
+        let intended = if self.scheduled {
+            match lane.due.peek() {
+                Some(due) if due <= now && due < edges.end() => Some(due),
+                _ => return Ok(None),
+            }
+        } else {
+            None
+        };
+        Ok((!self.is_full(turn, now)).then_some(intended))
     }
 
     /// True where the peer takes no more at once of this lane: its next request waits, and in an open loop is noted as held back.

@@ -127,7 +127,7 @@ impl<'a, W: Wire> Lane<'a, W> {
     /// Its requests, due and answered.
     pub fn counts(&self) -> FlowCounts {
         let scheduled = self.requests.requests().saturating_sub(self.first);
-        FlowCounts { flow: self.index, scheduled, answered: self.answered }
+        FlowCounts { flow: self.index, scheduled, answered: self.answered, turns: 0 }
     }
 
     /// The number of the next message as it is recorded: from 0, warm-up left out.

@@ -34,7 +34,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
             let turn = self.first;
             let Some(intended) = self.leaves_next(turn, now, calls > 0, edges)? else {
                 idle += 1;
-                self.first = (turn + 1) % lanes;
+                self.first = self.lane_behind(turn);
                 continue;
             };
             if calls >= if expecting { FEW } else { AT_ONCE } {
@@ -63,11 +63,17 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
     /// A message left a lane, or several in one call: connections take turns, so that they leave in the order in which
     /// they were due however late that is. A burst is one connection's.
     #[inline]
-    fn turn_from(&mut self, turn: usize, intended: Option<Instant>) {
+    pub(super) fn turn_from(&mut self, turn: usize, intended: Option<Instant>) {
         let bursts = matches!(self.told.method.schedule, Schedule::Bursts { .. });
         if self.lanes.len() > 1 && !(bursts && self.lanes[turn].due.peek() == intended) {
-            self.first = (turn + 1) % self.lanes.len();
+            self.first = self.lane_behind(turn);
         }
+    }
+
+    /// The lane whose turn it is behind this one.
+    #[inline]
+    pub(super) fn lane_behind(&self, turn: usize) -> usize {
+        if turn + 1 < self.lanes.len() { turn + 1 } else { 0 }
     }
 
     /// The intended instant of the next message of a lane, where that may leave at `now`. `stale`: a call was made since.

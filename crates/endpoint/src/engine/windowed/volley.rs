@@ -66,7 +66,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         match volley.turn {
             None => Some(0),
             Some(turn) if volley.left > 0 => Some(turn),
-            Some(turn) if self.lanes[turn].requests.waiting() == 0 => Some((turn + 1) % self.lanes.len()),
+            Some(turn) if self.lanes[turn].requests.waiting() == 0 => Some(self.lane_behind(turn)),
             Some(_) => None,
         }
     }

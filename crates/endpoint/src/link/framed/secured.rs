@@ -77,10 +77,11 @@ impl Hello {
         let Self { mut handshake, mut words, peer } = self;
         let fail = |cause| EndpointError::new(Step::Secure, peer, cause);
         let give_up = Monotonic::now().after(PATIENCE);
-        let mut buffer = vec![0; ROOM];
+        let (mut buffer, mut began) = (vec![0; ROOM], false);
         loop {
             hand_over(socket, &mut words, stop, give_up).map_err(fail)?;
-            let came = wait_for(socket, &mut buffer, stop, give_up).map_err(fail)?;
+            let came = wait_for(socket, &mut buffer, stop, give_up).map_err(|cause| fail(begun(cause, began)))?;
+            began = true;
             if came == 0 {
                 return Err(told(&TlsError::Closed, peer));
             }
@@ -187,6 +188,8 @@ pub fn told(error: &TlsError, peer: SocketAddr) -> EndpointError {
     let hint = match error {
         TlsError::Untrusted | TlsError::NoRoots => Some(Hint::Untrusted),
         TlsError::Misnamed { .. } => Some(Hint::Misnamed),
+        TlsError::Untimely(_) => Some(Hint::Untimely),
+        TlsError::Alert(_) => Some(Hint::Alert),
         TlsError::Foreign => Some(Hint::NoTls),
         _ => None,
     };
@@ -194,6 +197,14 @@ pub fn told(error: &TlsError, peer: SocketAddr) -> EndpointError {
     match hint {
         Some(hint) => told.with_hint(hint),
         None => told,
+    }
+}
+
+/// The cause of a wait that ended, behind some octets or none.
+fn begun(cause: Cause, began: bool) -> Cause {
+    match cause {
+        Cause::Silence(patience) if began => Cause::Unfinished(patience),
+        cause => cause,
     }
 }
 

@@ -8,6 +8,9 @@ use rustix::net::RecvFlags;
 use super::{Framed, Look, Trouble};
 use crate::clock::Monotonic;
 
+/// So often in a row a connection is looked at: more than records of TLS fit the room for them, which no event tells of.
+const LOOKS: u32 = 2_048;
+
 /// The next thing that came on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heard {
@@ -59,7 +62,10 @@ impl<S: Speech> Framed<S> {
 
     /// Takes the next of what has come.
     pub fn hear(&mut self) -> Heard {
-        while !self.spent {
+        for _ in 0..LOOKS {
+            if self.spent {
+                return Heard::End;
+            }
             let oldest = self.outstanding.front().copied();
             match self.look(RecvFlags::DONTWAIT) {
                 Ok(Look::Reply(digest)) => {
@@ -83,7 +89,7 @@ impl<S: Speech> Framed<S> {
                 Err(_) => self.spend(),
             }
         }
-        Heard::End
+        if self.spent { Heard::End } else { Heard::Nothing }
     }
 
     /// The next request that went down with the connection.

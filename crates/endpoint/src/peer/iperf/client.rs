@@ -10,6 +10,7 @@ mod open;
 mod stream;
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use measure::environment::Environment;
 use measure::event::Event;
@@ -19,6 +20,7 @@ use measure::method::{Method, SocketOptions};
 use measure::outcome::SocketFacts;
 use measure::throughput::meter::StreamCount;
 use measure::unit::Nanos;
+use measure::varying::Spread;
 use protocol::iperf::ack::Ack;
 use protocol::iperf::fin::AckFin;
 use protocol::iperf::wish::{Back, Pace, Quantity, Way};
@@ -49,6 +51,14 @@ pub struct Test {
     /// How fast each does; absent: as fast as it goes, or with datagrams at the usual rate. Datagrams as fast as they go are
     /// more bits a second than there can be.
     pub pace: Option<Pace>,
+    /// A rate of what we send that varies; the server is told the pace alone.
+    pub spread: Option<Spread>,
+    /// A file that each stream over a connection sends, whose end is its end (`-F`).
+    pub file: Option<PathBuf>,
+    /// The key that connections show (`--permit-key`).
+    pub key: Option<String>,
+    /// True where the time that writes over connections take is kept.
+    pub write_times: bool,
     /// Octets of a write, a read or a datagram (`-l`); absent: the usual.
     pub call_bytes: Option<u32>,
     /// Whether the clocks are synchronised, and each datagram or burst is timed (`--trip-times`).
@@ -85,6 +95,10 @@ impl Test {
             streams: 1,
             quantity: Quantity::Time(Nanos::secs(10)),
             pace: None,
+            spread: None,
+            file: None,
+            key: None,
+            write_times: false,
             call_bytes: None,
             trip_times: false,
             detects: false,
@@ -180,6 +194,8 @@ pub struct Found {
     pub reads: Option<[u64; 8]>,
     /// Received with trip times over a connection: how long bursts took.
     pub latency: Option<Transit>,
+    /// Sent over a connection: how long writes took, where that is kept.
+    pub write_times: Option<Transit>,
     /// What the server said to our header, where it did.
     pub ack: Option<Ack>,
     /// Of datagrams sent: what the server reported. Absent although it was asked for: it did not answer in two seconds.

@@ -35,7 +35,7 @@ use crate::peer::iperf::tcp;
 use crate::serve::places::Places;
 use crate::serve::visits::Visit;
 use crate::serve::{FirstMessage, Hall, listen};
-use crate::socket::{self, option};
+use crate::socket::{self, multicast, option};
 use crate::stop::{GLANCE, Stop};
 use event::{Event, Transport};
 use settings::{Place, Settings};
@@ -189,7 +189,17 @@ fn open(place: &Place, settings: &Settings) -> Result<Bound, EndpointError> {
             if address.ip().is_unspecified() {
                 option::tell_destination(socket.as_fd(), address.is_ipv6()).map_err(fail)?;
             }
+            let group = multicast::is_group(address);
+            if group {
+                // Several of a host may hear a group.
+                socket.set_reuse_address(true).map_err(fail)?;
+            }
             socket.bind(&SockAddr::from(address)).map_err(fail)?;
+            if group {
+                let join = |cause| EndpointError::new(Step::Set("multicast group"), address, cause);
+                multicast::join(&socket, address.ip(), settings.interface, settings.source).map_err(join)?;
+                multicast::hear_own_groups_alone(&socket, address.is_ipv6()).map_err(join)?;
+            }
             socket.set_read_timeout(Some(GLANCE.into())).map_err(fail)?;
             socket
         }

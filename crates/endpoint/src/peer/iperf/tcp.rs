@@ -1,9 +1,12 @@
 //! Ways of a stream over a connection: a header or a burst's own header in front, an amount that is met to the octet.
 
+use std::fs::File;
+use std::io::Read;
 use std::ops::Range;
 use std::os::fd::AsFd;
 
 use measure::interval::arrivals::Transit;
+use measure::interval::bins::Bins;
 use measure::throughput::Sight;
 use measure::unit::{Instant, Nanos};
 use protocol::bulk::{Bulk, Call};
@@ -43,6 +46,10 @@ pub struct Writer {
     early: usize,
     left: Option<u64>,
     bursts: Option<u32>,
+    /// The file that is sent in place of the pattern.
+    content: Option<File>,
+    /// The begin of the present write, and the times of those before.
+    times: Option<(Instant, Transit)>,
 }
 
 impl Writer {
@@ -51,7 +58,7 @@ impl Writer {
         let mut buffer = vec![0; size.max(1)];
         protocol::iperf::fill(&mut buffer, 0);
         let left = bytes.map(|bytes| bytes.saturating_sub(early as u64));
-        Self { socket, buffer, pending: 0..0, early, left, bursts: None }
+        Self { socket, buffer, pending: 0..0, early, left, bursts: None, content: None, times: None }
     }
 
     /// Each write is a burst with its own header; `early` counts beside the `bytes`, which are made whole bursts.
@@ -63,6 +70,23 @@ impl Writer {
         self.left = self.left.map(|left| left + self.early as u64);
         self.bursts = Some(0);
         self
+    }
+
+    /// Sends the content of `file`, whose end is the end.
+    #[must_use]
+    pub fn of_file(self, file: File) -> Self {
+        Self { left: None, content: Some(file), ..self }
+    }
+
+    /// Keeps the time of each write: from its begin until all of it is handed over.
+    #[must_use]
+    pub fn timed(self) -> Self {
+        Self { times: Some((Instant(0), Transit::default())), ..self }
+    }
+
+    /// Times of writes, where they are kept.
+    pub fn times(&self) -> Option<Transit> {
+        self.times.map(|(_, times)| times)
     }
 
     /// The socket itself.
@@ -88,12 +112,32 @@ impl Writer {
         let count = send(&self.socket, &self.buffer[self.pending.clone()], SendFlags::NOSIGNAL)?;
         self.pending.start += count;
         self.left = self.left.map(|left| left.saturating_sub(count as u64));
+        if let Some((since, times)) = self.times.as_mut().filter(|_| self.pending.is_empty()) {
+            let took = Monotonic::now().since(*since).unwrap_or_default();
+            times.take(i64::try_from(took.0).unwrap_or(i64::MAX));
+        }
         Ok(count)
     }
 
     /// Puts the next write up; `false`: there is none.
     #[inline]
-    fn next(&mut self) -> bool {
+    fn next(&mut self) -> std::io::Result<bool> {
+        let is_next = match &mut self.content {
+            None => self.next_of_pattern(),
+            Some(file) => {
+                let count = file.read(&mut self.buffer)?;
+                self.pending = 0..count;
+                count > 0
+            }
+        };
+        if let Some((since, _)) = &mut self.times {
+            *since = Monotonic::now();
+        }
+        Ok(is_next)
+    }
+
+    #[inline]
+    fn next_of_pattern(&mut self) -> bool {
         let whole = self.buffer.len();
         let most = self.left.map_or(whole, |left| usize::try_from(left).unwrap_or(whole).min(whole));
         if most == 0 {
@@ -118,7 +162,7 @@ impl Bulk for Writer {
 
     #[inline]
     fn call(&mut self) -> Result<Call, Fault> {
-        if self.pending.is_empty() && !self.next() {
+        if self.pending.is_empty() && !self.next().map_err(|error| Fault::System(error.raw_os_error().unwrap_or(0)))? {
             return Ok(match std::mem::take(&mut self.early) {
                 0 => Call::End,
                 early => Call::Moved(early),
@@ -146,19 +190,26 @@ pub struct Reader {
     reads: [u64; BINS],
     bursts: Option<Box<Splitter>>,
     latency: Transit,
+    /// The same in bins, where these are kept.
+    bins: Option<Bins>,
 }
 
 impl Reader {
     /// Reads of `size` octets over `socket`, of which `early` were read already.
     pub fn new(socket: Socket, size: usize, early: usize) -> Self {
         let buffer = vec![0; size.max(1)];
-        Self { socket, buffer, early, reads: [0; BINS], bursts: None, latency: Transit::default() }
+        Self { socket, buffer, early, reads: [0; BINS], bursts: None, latency: Transit::default(), bins: None }
     }
 
-    /// What comes is bursts, whose latency is taken.
+    /// Takes the latency of bursts, in `bins` too where there are such.
     #[must_use]
-    pub fn in_bursts(self) -> Self {
-        Self { bursts: Some(Box::default()), ..self }
+    pub fn in_bursts(self, bins: Option<Bins>) -> Self {
+        Self { bursts: Some(Box::default()), bins, ..self }
+    }
+
+    /// Times of bursts in bins, where these are kept.
+    pub fn bins(&self) -> Option<&Bins> {
+        self.bins.as_ref()
     }
 
     /// The socket itself.
@@ -178,9 +229,15 @@ impl Reader {
 
     fn split(&mut self, count: usize) {
         let Some(splitter) = &mut self.bursts else { return };
-        let (now, latency) = (wall(), &mut self.latency);
+        let (now, latency, bins) = (wall(), &mut self.latency, &mut self.bins);
         // What is no burst is traffic all the same.
-        let _malformed = splitter.feed(&self.buffer[..count], |whole| latency.take(burst::latency(whole, now)));
+        let _malformed = splitter.feed(&self.buffer[..count], |whole| {
+            let took = burst::latency(whole, now);
+            latency.take(took);
+            if let Some(bins) = bins {
+                bins.take(took);
+            }
+        });
     }
 }
 

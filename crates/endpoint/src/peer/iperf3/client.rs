@@ -9,6 +9,7 @@ mod ending;
 pub mod open;
 
 use std::net::SocketAddr;
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 
 use measure::environment::Environment;
@@ -18,7 +19,7 @@ use measure::unit::{Bytes, Nanos};
 use protocol::iperf3::code::Code;
 use protocol::iperf3::cookie::Cookie;
 use protocol::iperf3::login::{Padding, PublicKey, Token};
-use protocol::iperf3::parameters::{DATAGRAM, Parameters, Protocol};
+use protocol::iperf3::parameters::{DATAGRAM, Parameters, Protocol, Segmentation};
 use protocol::iperf3::results::Results;
 
 use self::control::{Control, Heard};
@@ -32,6 +33,7 @@ use crate::environment::watch::Watch;
 use crate::error::{Cause, EndpointError, Step};
 use crate::facts::socket::socket_facts;
 use crate::random;
+use crate::socket::option;
 use crate::stop::Stop;
 use crate::thread::CpuTime;
 
@@ -186,7 +188,7 @@ impl Failure {
 /// What a test came to.
 #[derive(Debug)]
 pub struct Measured {
-    /// What was asked for, sizes filled in.
+    /// The parameters with sizes filled in; several paths stand in them where each stream had them to the end.
     pub parameters: Parameters,
     /// Each stream, in the order they were opened.
     pub streams: Vec<Ran>,
@@ -287,13 +289,15 @@ impl Session {
                 Err(failure) => (finish, trouble) = (Finish::Lost, Some(failure)),
             }
         }
+        let over_several = ran.iter().all(|stream| option::is_multipath(stream.way.socket().as_fd()));
         // Before the server hears that we are content, as an iperf3 does it; the ways stay for who wants to look at them.
         for stream in &ran {
             let _closed = stream.way.socket().shutdown(std::net::Shutdown::Both);
         }
         self.control.close();
         let environment = watch.finish();
-        let parameters = test.parameters;
+        let mptcp = test.parameters.mptcp && over_several;
+        let parameters = Parameters { mptcp, ..test.parameters };
         Ok(Measured { parameters, streams: ran, ours, theirs, finish, trouble, began_wall, environment })
     }
 
@@ -303,7 +307,6 @@ impl Session {
         let lacking = [
             (parameters.protocol == Protocol::Sctp, Code::NO_SCTP, "SCTP is not supported: choose TCP or UDP"),
             (parameters.flow_label.is_some(), Code(127), "flow labels of IPv6 are not supported: leave -L away"),
-            (parameters.mptcp, Code(13), "several paths of TCP are not supported: leave -m away"),
         ];
         if let Some((_, code, why)) = lacking.into_iter().find(|(wanted, ..)| *wanted) {
             let cause = std::io::Error::new(std::io::ErrorKind::Unsupported, why);
@@ -313,7 +316,10 @@ impl Session {
             let segment = self.segment().and_then(|bytes| u32::try_from(bytes.0).ok());
             parameters.block = segment.filter(|bytes| DATAGRAM.contains(bytes)).or(Some(Protocol::Udp.default_block()));
         }
-        parameters.block.get_or_insert(parameters.protocol.default_block());
+        let block = *parameters.block.get_or_insert(parameters.protocol.default_block());
+        if parameters.segmentation.is_some_and(|cut| cut.gso) {
+            parameters.segmentation = Some(Segmentation::of(block));
+        }
         if let Some(asks) = &test.credentials {
             let made_s = (wall() / 1_000_000_000).cast_signed();
             let token = Token { user: asks.user.clone(), password: asks.password.clone(), made_s };

@@ -27,6 +27,7 @@ use self::flows::Flows;
 use self::settings::Settings;
 use crate::clock::Monotonic;
 use crate::error::{Cause, EndpointError, Step};
+use crate::link::bulk::make_spare;
 use crate::serve::gate::Gate;
 use crate::serve::places::Places;
 use crate::serve::visits::{Visit, Visits};
@@ -112,6 +113,7 @@ impl Shared {
 /// Binds the sockets of a server, TCP and UDP on the same port; nothing is answered before [`Server::run`]. No thread is
 /// started: a process may still go into the background after this.
 pub fn bind(settings: Settings, observer: Arc<dyn Observer>) -> Result<Server, EndpointError> {
+    make_spare();
     let (mut listeners, mut datagrams) = (Vec::new(), Vec::new());
     for address in &settings.listen {
         let (listener, flows) = open(*address, &settings.door.gate)?;

@@ -15,7 +15,7 @@ use socket2::Socket;
 use crate::error::{Cause, EndpointError, Side, Step};
 use crate::link::bulk::any::Any;
 use crate::link::bulk::numbered::{NumberedReceiver, NumberedSender};
-use crate::link::bulk::{FileSender, Receiver, Sender, file_of};
+use crate::link::bulk::{FileSender, Receiver, Sender, any_file, new_file};
 use crate::link::ring::{Ring, Shape};
 use crate::socket::tuning::Tuning;
 use crate::socket::{self, option};
@@ -140,7 +140,8 @@ pub fn way(
     Ok(match (datagrams, sends) {
         (true, true) => {
             let pattern = pattern(parameters, block);
-            Any::SendNumbered(NumberedSender::new(socket, counter, block, 1, &pattern, Waiting::Block))
+            let segments = parameters.segments() as usize;
+            Any::SendNumbered(NumberedSender::new(socket, counter, block, segments, &pattern, Waiting::Block))
         }
         (true, false) => Any::ReceiveNumbered(NumberedReceiver::new(socket, counter, Waiting::Block)),
         (false, true) => match file {
@@ -149,7 +150,9 @@ pub fn way(
                 Any::File(opened.map_err(|cause| EndpointError::new(content(), path.display(), cause))?)
             }
             None if parameters.zerocopy => {
-                let made = file_of(&pattern(parameters, block), block);
+                let pattern = pattern(parameters, block);
+                let made =
+                    if parameters.repeating_payload { new_file(&pattern, block) } else { any_file(&pattern, block) };
                 let made = made.and_then(|file| FileSender::new(socket, file, block));
                 Any::File(made.map_err(fail.clone()(content()))?)
             }
@@ -179,7 +182,7 @@ fn pattern(parameters: &Parameters, block: usize) -> Vec<u8> {
 pub fn schedule(parameters: &Parameters) -> Schedule {
     let Some(rate) = parameters.rate.filter(|rate| *rate > 0) else { return Schedule::BackToBack };
     let burst = parameters.burst.max(1);
-    let bits = u128::from(parameters.block_bytes()) * 8;
+    let bits = u128::from(parameters.block_bytes()) * u128::from(parameters.segments()) * 8;
     let interval = (bits * u128::from(burst) * 1_000_000_000 + u128::from(rate / 2)) / u128::from(rate);
     let often = u64::try_from(u128::from(rate) * 1_000 / bits).ok().and_then(std::num::NonZeroU64::new);
     match often {
@@ -191,6 +194,8 @@ pub fn schedule(parameters: &Parameters) -> Schedule {
 
 #[cfg(test)]
 mod tests {
+    use protocol::iperf3::parameters::Segmentation;
+
     use super::*;
 
     #[test]
@@ -200,6 +205,14 @@ mod tests {
             schedule(&parameters)
         };
         let every = |count, nanos| Schedule::Bursts { count, interval_ns: Nanos(nanos) };
+        let cut = Parameters {
+            protocol: Protocol::Udp,
+            rate: Some(8_000_000),
+            block: Some(1_000),
+            segmentation: Some(Segmentation::of(1_000)),
+            ..Parameters::default()
+        };
+        assert_eq!((cut.segments(), schedule(&cut)), (64, every(1, 64_000_000)));
         assert_eq!(asked(1_048_576, 131_072, 0), every(1, 1_000_000_000));
         assert_eq!(asked(1_000_000, 500, 5), every(5, 20_000_000));
         let fast = Schedule::Rate { rate_per_1000s: Rate(std::num::NonZeroU64::new(8_561_643_835).unwrap()) };

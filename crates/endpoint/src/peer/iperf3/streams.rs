@@ -147,7 +147,8 @@ fn one(
     let omits = how.parameters.omit > 0;
     let bounds = Bounds {
         sends: connection.sends,
-        block: how.parameters.block_bytes(),
+        // What the kernel cuts is a block, as in the original.
+        block: how.parameters.block_bytes() * if connection.sends { how.parameters.segments() } else { 1 },
         closes: how.closes && how.parameters.protocol == Protocol::Tcp,
         omits,
         patience: how.patience,

@@ -24,6 +24,7 @@ use protocol::netperf::{MESSAGE, REST};
 use socket2::Socket;
 
 use crate::error::EndpointError;
+use crate::link::bulk::make_spare;
 use crate::serve::door::Door;
 use crate::serve::places::Places;
 use crate::serve::visits::Visit;
@@ -121,6 +122,7 @@ impl Shared {
 /// Binds the sockets of a netserver; nothing is answered before [`Netserver::run`]. No thread is started: a process may
 /// still go into the background after this.
 pub fn bind(settings: Settings) -> Result<Netserver, EndpointError> {
+    make_spare();
     let listeners = settings
         .listen
         .iter()

@@ -51,6 +51,8 @@ pub struct Settings {
     pub key: Option<Key>,
     /// Whether it numbers its answers.
     pub counts: bool,
+    /// True where short packets of TWAMP Light have longer answers.
+    pub lengthens: bool,
     /// Packets a second that each address may send.
     pub per_second: NonZeroU32,
     /// How wrong its clock is to be.
@@ -65,6 +67,7 @@ impl Settings {
             door: Door::default(),
             key: None,
             counts: true,
+            lengthens: false,
             per_second: PER_SECOND,
             clock: Pretence::default(),
         }
@@ -112,6 +115,8 @@ fn open(address: SocketAddr, gate: &Gate) -> Result<(Socket, SocketAddr), Endpoi
         .map_err(|cause| EndpointError::new(Step::OpenSocket("UDP"), address, cause))?;
     option::tell_destination(socket.as_fd(), ipv6).map_err(fail)?;
     option::tell_time_to_live(socket.as_fd(), ipv6).map_err(fail)?;
+    // Without it a class of service that is asked for is told as not known.
+    let _refused = option::tell_service(socket.as_fd(), ipv6);
     // Without stamps of the kernel its times are those of this program's thread, which is an answer too.
     let _refused = option::set_timestamping(socket.as_fd(), ARRIVALS);
     socket.set_read_timeout(Some(GLANCE.into())).map_err(fail)?;
@@ -151,9 +156,9 @@ impl StampReflector {
 
 /// Answers what comes to one address.
 fn serve(socket: &Socket, address: SocketAddr, settings: &Settings, stop: &Stop) {
-    let Settings { key, counts, per_second, clock, door, .. } = settings.clone();
+    let Settings { key, counts, lengthens, per_second, clock, door, .. } = settings.clone();
     let meter = door.book.meter();
-    let mut decider = Decider::new(Manner { key, counts, per_second });
+    let mut decider = Decider::new(Manner { key, counts, lengthens, per_second });
     let mut buffer = vec![0; LONGEST];
     let mut ours = (Instant(0), estimate());
     while !stop.requested() {
@@ -180,25 +185,31 @@ fn serve(socket: &Socket, address: SocketAddr, settings: &Settings, stop: &Stop)
         if !may_be_answered(from, to, address.port()) {
             continue;
         }
-        let arrival = Arrival { from, at: clock.shows(at), now, time_to_live: came.time_to_live };
-        let packet = &mut buffer[..came.length];
+        let (time_to_live, service) = (came.time_to_live, came.service);
+        let to_us = Some(SocketAddr::new(to, address.port()));
+        let arrival = Arrival { from, at: clock.shows(at), now, time_to_live, to: to_us, service };
+        let length = decider.answer_length(came.length);
+        if let Some(beyond) = buffer.get_mut(came.length..length) {
+            beyond.fill(0);
+        }
+        let packet = &mut buffer[..length];
         let answered = decider.answer(packet, arrival, ours.1, || clock.shows(wall()));
-        if answered.is_ok() {
+        if let Ok(service) = answered {
             // Who cannot be answered asks again; an answer that does not fit the queue is lost as any packet.
-            let _sent: Result<usize, Errno> = queue::send_from(socket.as_fd(), packet, from, to);
+            let _sent: Result<usize, Errno> = queue::send_from(socket.as_fd(), packet, from, to, service);
         }
         if let Some(meter) = &meter {
-            count(&door.book, meter, packet.len() as u64, answered);
+            count(&door.book, meter, (came.length as u64, length as u64), answered);
         }
     }
 }
 
 /// Counts a packet, of which there may be many: it is worth no line.
-fn count(book: &Book, meter: &Meter, octets: u64, answered: Result<(), Silence>) {
-    meter.received(octets);
+fn count(book: &Book, meter: &Meter, (came, left): (u64, u64), answered: Result<Option<u8>, Silence>) {
+    meter.received(came);
     match answered {
-        Ok(()) => meter.answered(octets),
-        Err(Silence::Short | Silence::Unsealed) => meter.malformed(octets),
+        Ok(_) => meter.answered(left),
+        Err(Silence::Short | Silence::Unsealed) => meter.malformed(came),
         Err(Silence::TooFast) => book.count_refused(RefusalReason::Limit),
         Err(Silence::TooMany) => book.count_refused(RefusalReason::Full),
     }

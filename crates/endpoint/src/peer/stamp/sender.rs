@@ -4,6 +4,7 @@
 //! The measuring thread allocates nothing and takes no lock for it: four times of an exchange are one entry of a ring.
 
 pub mod gather;
+pub mod heard;
 pub mod link;
 pub mod opening;
 pub mod wire;
@@ -11,6 +12,7 @@ pub mod wire;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use measure::clock_offset::FourTimes;
+use protocol::stamp::part::Told;
 use protocol::stamp::time::ErrorEstimate;
 
 /// What the link saw of the answer that the wire reads next. Both are of one thread.
@@ -81,4 +83,8 @@ pub struct Exchanged {
     pub error: ErrorEstimate,
     /// What was left of the packet's time to live.
     pub time_to_live: Option<u8>,
+    /// When it left, as it says.
+    pub left: u64,
+    /// Its answers to the parts by which it was asked.
+    pub told: Told,
 }

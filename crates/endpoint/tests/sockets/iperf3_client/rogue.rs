@@ -210,7 +210,6 @@ fn a_server_that_tells_nonsense_of_the_test_leaves_ours() {
 
 #[test_case(Parameters { protocol: Protocol::Sctp, ..Parameters::default() }, 18; "sctp")]
 #[test_case(Parameters { flow_label: Some(7), ..Parameters::default() }, 127; "a flow label")]
-#[test_case(Parameters { mptcp: true, ..Parameters::default() }, 13; "several paths")]
 fn what_we_cannot_do_is_refused_before_the_server_is_asked(parameters: Parameters, code: i32) {
     let (address, running) = server(|_, _, mut control| {
         let mut said = Vec::new();

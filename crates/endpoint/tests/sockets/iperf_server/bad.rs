@@ -36,7 +36,6 @@ fn is_closed(mut socket: TcpStream) -> bool {
 #[test_case(&[0x40, 1, 0], "no header within"; "a part of a word")]
 #[test_case(&[0x40, 1, 0, 0x78, 0, 0], "no header within"; "a part of a header")]
 #[test_case(&[0x40, 1, 0, 2], "a header of 1 bytes"; "a header of one octet")]
-#[test_case(&[0x50, 1, 0, 0x78], "permit key"; "a key")]
 #[test_case(&[0, 0x80, 0, 0, 0, 0, 0, 1], "bounceback messages of 1 bytes"; "small messages")]
 #[test_case(&[0, 0x80, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF], "bounceback messages of"; "messages of four gigabytes")]
 fn a_bad_beginning_is_told_of_and_closed(octets: &[u8], why: &str) {
@@ -46,6 +45,22 @@ fn a_bad_beginning_is_told_of_and_closed(octets: &[u8], why: &str) {
     until("a failure", || !server.failures().is_empty());
     assert!(server.failures()[0].contains(why), "{:?}", server.failures());
     assert!(is_closed(socket));
+}
+
+#[test_case(None, Some("abcd"), "which this server has none of"; "one that nobody asked for")]
+#[test_case(Some("abcd"), None, "shows no permit key"; "none")]
+#[test_case(Some("abcd"), Some("abce"), "another permit key"; "another")]
+#[test_case(Some("abcd"), Some("abc"), "a permit key of 3 bytes"; "one that is none")]
+fn a_key_that_is_not_the_servers_is_told_of_and_closed(wanted: Option<&str>, shown: Option<&str>, why: &str) {
+    let server = Ours::with(Transport::Tcp, |settings| settings.key = wanted.map(str::to_owned));
+    let header = Ask::default().first(Stamp::default());
+    let header = if let Some(key) = shown { header.showing(key.as_bytes()) } else { header };
+    let mut socket = connected(&server);
+    socket.write_all(&header.encode()).unwrap();
+    until("a failure", || !server.failures().is_empty());
+    assert!(server.failures()[0].contains(why), "{:?}", server.failures());
+    assert!(is_closed(socket));
+    assert!(server.ended().is_empty());
 }
 
 #[test]

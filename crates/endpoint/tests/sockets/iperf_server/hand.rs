@@ -63,6 +63,24 @@ fn a_header_may_come_octet_by_octet() {
 }
 
 #[test]
+fn a_client_with_the_key_is_served() {
+    let key = "k".repeat(128);
+    let server = Ours::with(Transport::Tcp, |settings| settings.key = Some(key.clone()));
+    let mut socket = connected(&server);
+    let header = Ask::default().first(Stamp::default()).showing(key.as_bytes()).encode();
+    assert_eq!(header.len(), 60 + 2 + 128);
+    // In pieces, one of which ends amid the key.
+    for piece in [&header[..61], &header[61..100], &header[100..]] {
+        socket.write_all(piece).unwrap();
+    }
+    socket.write_all(&[b'0'; 1_000]).unwrap();
+    socket.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(all_of(socket), Ack::new(None).encode());
+    let ended = server.await_ended(1).remove(0);
+    assert_eq!((ended.count.carried.bytes.0, ended.cut_short), (1_190, None));
+}
+
+#[test]
 fn an_old_client_is_served() {
     let server = Ours::start(Transport::Tcp);
     let mut socket = connected(&server);

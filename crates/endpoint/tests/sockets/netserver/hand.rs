@@ -1,7 +1,7 @@
 //! Data as only a hand-made client has them: classic tests, lost ends, paces, files.
 
 use std::io::{Read, Write};
-use std::net::{IpAddr, TcpStream};
+use std::net::{IpAddr, TcpStream, UdpSocket};
 
 use endpoint::clock::Monotonic;
 use measure::unit::Nanos;
@@ -12,7 +12,7 @@ use test_case::test_case;
 use testbed::wait;
 
 use super::Ours;
-use super::session::{Session, at, exchange, tcp_rr, udp};
+use super::session::{PATIENCE, Session, at, exchange, tcp_rr, udp};
 
 /// A classic client does not close its data connection before it has its results.
 #[test_case(Test::TcpRr; "tcp")]
@@ -100,6 +100,40 @@ fn datagrams_are_sent_to_nobody_but_the_client() {
     let ask = Ask { client_address: other, client_port: 9, ..Ask::omni(Carrier::Udp, true, false, Length::Seconds(1)) };
     let _ready = session.ask(&ask).unwrap();
     assert!(matches!(session.answer(), Err(Error::Refused { code: libc::EPERM, .. })));
+}
+
+/// Else a datagram of an octet under a forged source would have 64 KiB sent to its owner.
+#[test]
+fn responses_longer_than_requests_go_to_nobody_but_the_client() {
+    let server = Ours::start();
+    let mut session = Session::open(&server);
+    let ask = Ask { carrier: Carrier::Udp, response_bytes: Some(1_000), ..tcp_rr(Length::Count(1)) };
+    let ready = session.ask(&ask).unwrap();
+    let other = UdpSocket::bind("127.0.0.2:0").unwrap();
+    for _ in 0..3 {
+        other.send_to(b"?", at(&ready)).unwrap();
+    }
+    let (client, _) = udp();
+    client.send_to(b"?", at(&ready)).unwrap();
+    assert_eq!(client.recv(&mut [0; 2_000]).unwrap(), 1_000);
+    client.send_to(&[], at(&ready)).unwrap();
+    assert_eq!(session.results().transactions, Some(1));
+    other.set_nonblocking(true).unwrap();
+    assert!(other.recv(&mut [0; 2_000]).is_err(), "nothing went there");
+}
+
+/// As netperf's own does, for a host whose data come from another of its addresses.
+#[test]
+fn responses_as_long_as_requests_go_where_the_first_request_came_from() {
+    let server = Ours::start();
+    let mut session = Session::open(&server);
+    let ready = session.ask(&Ask { carrier: Carrier::Udp, ..tcp_rr(Length::Count(1)) }).unwrap();
+    let other = UdpSocket::bind("127.0.0.2:0").unwrap();
+    other.set_read_timeout(Some(PATIENCE)).unwrap();
+    other.send_to(b"?", at(&ready)).unwrap();
+    assert_eq!(other.recv(&mut [0; 10]).unwrap(), 1);
+    other.send_to(&[], at(&ready)).unwrap();
+    assert_eq!(session.results().transactions, Some(1));
 }
 
 #[test]

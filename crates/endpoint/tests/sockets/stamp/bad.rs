@@ -16,7 +16,8 @@ use protocol::stamp::key::Key;
 use protocol::stamp::layout;
 use test_case::test_case;
 
-use crate::stamp::{Ends, asked, key, measured, sealed, task, with_reflector};
+use crate::served::Ends;
+use crate::stamp::{asked, key, measured, sealed, task, with_reflector};
 
 fn client(to: SocketAddr) -> UdpSocket {
     let socket = UdpSocket::bind(if to.is_ipv4() { "127.0.0.1:0" } else { "[::1]:0" }).unwrap();
@@ -169,7 +170,7 @@ fn answers_that_are_cut_off_or_of_others_are_strays() {
         other[15] ^= 1;
         let mut never_asked = sound.clone();
         never_asked[24] = 0x70;
-        vec![Vec::new(), sound[..40].to_vec(), other, never_asked, sound.clone()]
+        vec![Vec::new(), sound[..37].to_vec(), other, never_asked, sound.clone()]
     };
     let counts = with_rogue(noise, |address| measured(&asked(20), address, None)).recording.counts;
     assert_eq!((counts.answered, counts.strays), (20, 80), "{counts:?}");

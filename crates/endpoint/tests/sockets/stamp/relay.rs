@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use endpoint::stop::Stop;
 
-use crate::stamp::Ends;
+use crate::served::Ends;
 
 /// Numbers of unauthenticated packets, as their sender gave them.
 #[derive(Clone, Debug, Default)]

@@ -19,7 +19,8 @@ use test_case::test_case;
 use testbed::client::{Session, asked, connect, is_silent, open, udp};
 use testbed::wait;
 
-use crate::throughput::{V4, with_reflector, with_settings};
+use crate::served::{with_reflector, with_settings};
+use crate::throughput::V4;
 
 /// What asks for streams of calls of 1,000 octets.
 fn streams(carrier: Carrier, flows: u32, direction: Direction) -> Open {
@@ -39,7 +40,7 @@ fn since(begun: Instant) -> Nanos {
 }
 
 fn settings() -> Settings {
-    Settings::at(SocketAddr::new(V4, 0), crate::throughput::PROGRAM)
+    Settings::at(SocketAddr::new(V4, 0), crate::served::PROGRAM)
 }
 
 #[test]

@@ -14,7 +14,8 @@ use protocol::native::key::Key;
 use protocol::native::limits::Limits;
 use test_case::test_case;
 
-use crate::throughput::{PROGRAM, V4, V6, asked, lasting, measured, rate, task, with_reflector, with_settings};
+use crate::served::{PROGRAM, with_reflector, with_settings};
+use crate::throughput::{V4, V6, asked, lasting, measured, rate, task};
 
 /// Of one stream, warm-up included: datagrams sent, and what its receiver knows of them and its kernel dropped.
 #[derive(Debug)]

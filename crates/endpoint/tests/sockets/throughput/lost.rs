@@ -21,7 +21,8 @@ use protocol::native::preamble::{DataAnswer, Versions};
 use protocol::native::server::{Server, ServerEvent, Terms};
 use test_case::test_case;
 
-use crate::throughput::{V4, lasting, task, with_reflector, with_settings};
+use crate::served::{with_reflector, with_settings};
+use crate::throughput::{V4, lasting, task};
 
 /// Far longer than any run here would last if nobody ended it.
 const LONG: Nanos = Nanos::secs(60);
@@ -66,7 +67,7 @@ fn whoever_wants_the_end_has_what_was_measured_until_then(carrier: Carrier, dire
 #[test_case(Carrier::Tcp, Direction::Receive; "tcp, received")]
 #[test_case(Carrier::Udp, Direction::Both; "udp, both ways")]
 fn a_reflector_that_stops_says_so_and_what_was_measured_stands(carrier: Carrier, direction: Direction) {
-    let settings = Settings::at(SocketAddr::new(V4, 0), crate::throughput::PROGRAM);
+    let settings = Settings::at(SocketAddr::new(V4, 0), crate::served::PROGRAM);
     with_settings(settings, |address, reflector| {
         let begun = Monotonic::now();
         let task = long(carrier, direction, address);

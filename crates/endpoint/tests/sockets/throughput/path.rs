@@ -17,7 +17,8 @@ use protocol::native::stream::Numbers;
 use test_case::test_case;
 use testbed::port;
 
-use crate::throughput::{V4, V6, asked, measured, rate, task, with_reflector};
+use crate::served::with_reflector;
+use crate::throughput::{V4, V6, asked, measured, rate, task};
 
 /// How often its threads look whether the test is over.
 const LOOK: Duration = Duration::from_millis(50);
@@ -108,7 +109,7 @@ fn with_path<T>(to: SocketAddr, body: impl FnOnce(SocketAddr) -> T) -> T {
                 way.carry(datagram, *numbers, |datagram| drop(far.send(datagram)));
             }
         });
-        let _ends = crate::throughput::Ends(over);
+        let _ends = crate::served::Ends(over);
         body(address)
     })
 }

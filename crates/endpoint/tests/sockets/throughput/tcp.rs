@@ -14,7 +14,8 @@ use measure::unit::{Bytes, Nanos};
 use protocol::native::limits::Limits;
 use test_case::test_case;
 
-use crate::throughput::{V4, V6, asked, lasting, measured, rate, task, with_reflector};
+use crate::served::with_reflector;
+use crate::throughput::{V4, V6, asked, lasting, measured, rate, task};
 
 const MIB: u64 = 1 << 20;
 
@@ -208,9 +209,9 @@ fn a_key_is_asked_for_as_of_any_session() {
     let key = protocol::native::key::Key([7; 32]);
     let settings = Settings {
         permits: Permits::keyed(vec![(key.clone(), Permit::within(Limits::default()))]),
-        ..Settings::loopback(crate::throughput::PROGRAM)
+        ..Settings::loopback(crate::served::PROGRAM)
     };
-    crate::throughput::with_settings(settings, |address, _| {
+    crate::served::with_settings(settings, |address, _| {
         let task = task(&asked(Carrier::Tcp, Direction::Send, 1, 65_536, MIB), address);
         assert!(throughput::measure(&task, &Stop::default(), &mut |_| ()).is_err());
         assert_exact(&measured(&Task { key: Some(key.into()), ..task }));

@@ -33,7 +33,7 @@ pub(super) fn prepare(connection: &mut Connection, patience: Duration) -> Result
         connection.pragma_update(None, "foreign_keys", true).map_err(engine)?;
     }
     match (version < NEWEST, writable) {
-        (false, _) => Ok(()),
+        (false, _) => check(connection, NEWEST),
         (true, true) => climb(connection),
         (true, false) => Err(Fault::ReadOnly),
     }
@@ -56,11 +56,43 @@ fn version(connection: &Connection) -> Result<i64, Fault> {
     }
 }
 
+/// Refuses a file whose tables of this version are not as ours are made.
+fn check(connection: &Connection, version: i64) -> Result<(), Fault> {
+    let steps = STEPS.iter().take(usize::try_from(version).unwrap_or(0));
+    if is_made_by(connection, steps).map_err(|error| of_engine(&error))? {
+        Ok(())
+    } else {
+        Err(Fault::NotOurs("its tables are not made as those of a store are".to_owned()))
+    }
+}
+
+/// True where a file has all that these steps make, made as they make it, and no trigger: what stands in the place of a table would be run by
+/// whoever opens the file, and need not end.
+///
+/// # Errors
+/// The engine's, of the file or of the steps.
+pub fn is_made_by<'a>(connection: &Connection, steps: impl Iterator<Item = &'a &'a str>) -> rusqlite::Result<bool> {
+    let made = Connection::open_in_memory()?;
+    for sql in steps {
+        made.execute_batch(sql)?;
+    }
+    let (ours, its) = (parts(&made)?, parts(connection)?);
+    Ok(ours.iter().all(|part| its.contains(part)) && its.iter().all(|(kind, ..)| kind != "trigger"))
+}
+
+/// Kind, name and making of everything in a file.
+fn parts(of: &Connection) -> rusqlite::Result<Vec<(String, String, Option<String>)>> {
+    let mut all = of.prepare("SELECT type, name, sql FROM sqlite_schema")?;
+    let parts = all.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    parts.collect()
+}
+
 /// Leads the file to the present version in one transaction. Who comes second finds it there.
 fn climb(connection: &mut Connection) -> Result<(), Fault> {
     let engine = |error: rusqlite::Error| of_engine(&error);
     let step = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(engine)?;
     let from = version(&step)?;
+    check(&step, from)?;
     for sql in STEPS.iter().skip(usize::try_from(from).unwrap_or(0)) {
         step.execute_batch(sql).map_err(engine)?;
     }

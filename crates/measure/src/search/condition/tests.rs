@@ -44,23 +44,23 @@ fn a_condition_is_read_and_printed_alike(typed: &str, printed: &str) {
     assert_eq!(serde_json::from_str::<Condition>(&json).unwrap(), condition(typed));
 }
 
-#[test_case("", "asks for nothing"; "nothing")]
-#[test_case("achieved>=99%", "asks for nothing"; "of ourselves alone")]
-#[test_case("p99", "`p99` is no condition"; "no sign")]
-#[test_case("p99=1ms", "`p99=1ms` is no condition"; "another sign")]
-#[test_case("p98x<1ms", "`p98x` is nothing to ask"; "no quantile")]
-#[test_case("p10<1ms", "`p10` is nothing to ask"; "below the median")]
-#[test_case("p100<1ms", "`p100` is nothing to ask"; "beyond all")]
-#[test_case("jitter<1ms", "`jitter` is nothing to ask"; "unknown")]
-#[test_case("p99>1ms", "the wrong way round"; "latency above")]
-#[test_case("achieved<99%", "the wrong way round"; "achieved below")]
+#[test_case("", "is empty"; "nothing")]
+#[test_case("achieved>=99%", "is empty"; "of ourselves alone")]
+#[test_case("p99", "`p99` is not a condition"; "no sign")]
+#[test_case("p99=1ms", "`p99=1ms` is not a condition"; "another sign")]
+#[test_case("p98x<1ms", "unknown quantity `p98x`"; "no quantile")]
+#[test_case("p10<1ms", "unknown quantity `p10`"; "below the median")]
+#[test_case("p100<1ms", "unknown quantity `p100`"; "beyond all")]
+#[test_case("jitter<1ms", "unknown quantity `jitter`"; "unknown")]
+#[test_case("p99>1ms", "has the wrong sign"; "latency above")]
+#[test_case("achieved<99%", "has the wrong sign"; "achieved below")]
 #[test_case("p99<1", "has no unit"; "no unit")]
 #[test_case("p99<0ms", "is met by no answer"; "no time")]
 #[test_case("loss<0.1", "write the share with its sign"; "no percent sign")]
 #[test_case("loss<101%", "write the share with its sign"; "more than all")]
 #[test_case("loss<0%", "is met by no rate"; "below none")]
 #[test_case("loss<=100%", "is met by every rate"; "up to all")]
-#[test_case("p99<1ms,p99<2ms", "p99 is asked for twice"; "twice")]
+#[test_case("p99<1ms,p99<2ms", "p99 is there twice"; "twice")]
 fn what_is_no_condition_is_refused_in_words(typed: &str, expected: &str) {
     let error = typed.parse::<Condition>().unwrap_err().to_string();
     assert!(error.contains(expected), "{error}");
@@ -100,11 +100,11 @@ fn losses_are_counted_and_not_rounded(lost: u64, verdict: Verdict, missed: &str)
 fn what_our_own_side_did_not_send_is_told_apart() {
     let slow = Seen { achieved: 0.998_9, lost: 5_000, ..sound() };
     let (verdict, missed) = said("loss<0.1%", &slow);
-    assert_eq!((verdict, missed.as_str()), (Verdict::OurSide, "loss 50.0 %, sent 99.89 % of what was due"));
+    assert_eq!((verdict, missed.as_str()), (Verdict::OurSide, "loss 50.0 %, sent 99.89 % of the rate"));
     assert_eq!(said("loss<0.1%", &Seen { achieved: 0.999, ..sound() }).0, Verdict::Met);
     assert_eq!(said("loss<0.1%,achieved>=99%", &Seen { lost: 0, ..slow }).0, Verdict::Met);
     let held = Seen { achieved: 0.95, held: true, ..sound() };
-    let why = "sent 95.0 % of what was due: the path took no more";
+    let why = "sent 95.0 % of the rate: the path accepted no more";
     assert_eq!(said("loss<0.1%", &held), (Verdict::Missed, why.to_owned()), "the path's doing, not ours");
     let nothing = Seen { achieved: 0.0, sent: 0, response: Ranked::exact(vec![]), ..sound() };
     assert_eq!(said("loss<0.1%", &nothing).0, Verdict::OurSide);
@@ -116,7 +116,7 @@ fn losses_that_our_own_bunches_explain_say_nothing_of_the_path() {
     let (verdict, why) = said("loss<0.1%", &stalled);
     assert_eq!(
         (verdict, why.as_str()),
-        (Verdict::Bunched, "loss 0.120 %, 12 left in bunches, late by our own side's doing")
+        (Verdict::Bunched, "loss 0.120 %, 12 sent in bunches, because this host was late")
     );
     assert_eq!(said("loss<0.1%", &Seen { bunched: 11, ..stalled.clone() }).0, Verdict::Missed, "one too many for that");
     assert_eq!(said("loss<0.1%,p50<1ms", &stalled).0, Verdict::Missed, "a bunch does not move the median");
@@ -131,7 +131,7 @@ fn what_our_own_interface_refused_of_a_bunch_says_nothing_of_its_rate() {
     let (verdict, why) = said("loss<0.1%", &stalled);
     assert_eq!(
         (verdict, why.as_str()),
-        (Verdict::Bunched, "sent 99.60 % of what was due, 48 left in bunches, late by our own side's doing")
+        (Verdict::Bunched, "sent 99.60 % of the rate, 48 sent in bunches, because this host was late")
     );
     assert_eq!(
         said("loss<0.1%", &Seen { bunched: 39, ..stalled.clone() }).0,

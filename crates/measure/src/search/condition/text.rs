@@ -59,22 +59,22 @@ impl fmt::Display for Condition {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConditionError {
     /// There is nothing in it but what our own side has to offer.
-    #[error("asks for nothing: write it as p99<1ms, loss<0.1%, or both with a comma")]
+    #[error("is empty: write p99<1ms, loss<0.1%, or both with a comma")]
     Empty,
     /// A clause without `<` or `>=`.
-    #[error("`{clause}` is no condition: write it as p99<1ms, mean<200us, loss<0.1% or slip<50us")]
+    #[error("`{clause}` is not a condition: write it as p99<1ms, mean<200us, loss<0.1% or slip<50us")]
     NoClause {
         /// The clause.
         clause: String,
     },
     /// A quantity that is not known.
-    #[error("`{name}` is nothing to ask of a rate: there are p50 to p99.999, mean, max, loss, slip and achieved")]
+    #[error("unknown quantity `{name}`: use p50 to p99.999, mean, max, loss, slip or achieved")]
     Unknown {
         /// Its name.
         name: String,
     },
     /// The wrong way round.
-    #[error("`{clause}` is the wrong way round: times and losses are asked to be below, achieved to be at least")]
+    #[error("`{clause}` has the wrong sign: times and losses take <, achieved takes >=")]
     WrongWay {
         /// The clause.
         clause: String,
@@ -102,7 +102,7 @@ pub enum ConditionError {
         whom: &'static str,
     },
     /// A quantity twice.
-    #[error("{name} is asked for twice")]
+    #[error("{name} is there twice")]
     Twice {
         /// Its name.
         name: String,

@@ -7,6 +7,11 @@ use crate::statistics::simulated::normal;
 
 const LEAST: Least = Least { time_ns: 2_000.0, share: 0.05 };
 
+/// The groups of `rounds`, of which nothing else is known.
+fn groups(rounds: &[Round], least: Least, seed: u64) -> Groups {
+    super::groups(rounds, least, LEFT_OUT, seed, |_| None)
+}
+
 /// Rounds of flows whose times are `base` and their own shift, with noise of a heavy tail, spikes, and a drift that all of a round share.
 /// Units of nanoseconds; the interquartile range of the noise is about 5 µs.
 fn world(rng: &mut Rng, shifts: &[f64], rounds: usize) -> Vec<Round> {
@@ -123,4 +128,60 @@ fn nothing_and_one_flow_are_no_groups_and_one() {
     assert_eq!((sizes(&one), one.least_ns), (vec![1], 2_500.0));
     let equal = groups(&vec![vec![Some(50_000.0); 4]; 10], LEAST, 1);
     assert_eq!(sizes(&equal), [4]);
+}
+
+/// Two connections that always have the last turns of a round, and a host that stands still in the middle of some rounds: most rounds
+/// show no difference that matters.
+#[test]
+fn a_host_that_stands_still_for_some_rounds_makes_no_groups() {
+    let mut rng = Rng::with_seed(7);
+    let rounds: Vec<Round> = (0..24)
+        .map(|round| {
+            let held = |flow: u32| if flow >= 6 && round % 5 < 2 { 4_000_000.0 } else { 0.0 };
+            let later = |flow: u32| if flow >= 6 { 300.0 } else { 0.0 };
+            (0..8).map(|flow| Some(16_000.0 + later(flow) + held(flow) + 200.0 * rng.f64())).collect()
+        })
+        .collect();
+    let found = groups(&rounds, LEAST, 1);
+    assert_eq!(sizes(&found), [8]);
+    let time = found.groups[0].time.unwrap();
+    assert!((16_000.0..17_000.0).contains(&time.value) && time.high.unwrap() < 17_000.0, "{time:?}");
+}
+
+#[test]
+fn parts_that_differ_in_few_of_their_exchanges_are_not_cut() {
+    let mut rng = Rng::with_seed(8);
+    let rounds = world(&mut rng, &[0.0, 300_000.0, 0.0, 300_000.0], 30);
+    let found = |by: f64| {
+        let typical = |flow: u32| Some(100_000.0 + f64::from(flow % 2) * by);
+        sizes(&super::groups(&rounds, LEAST, LEFT_OUT, 1, typical))
+    };
+    assert_eq!((found(140_000.0), found(160_000.0)), (vec![4], vec![2, 2]));
+}
+
+/// Rounds of flows that a router sends by one of two paths, drawn anew for each flow after so many rounds.
+fn redrawn(rng: &mut Rng, flows: usize, rounds: usize, each: usize) -> Vec<Round> {
+    let draws: Vec<Vec<f64>> =
+        (0..rounds.div_ceil(each)).map(|_| (0..flows).map(|_| f64::from(rng.u8(0..2)) * 2e6).collect()).collect();
+    (0..rounds).flat_map(|round| world(rng, &draws[round / each], 1)).collect()
+}
+
+#[test]
+fn flows_that_move_are_told_from_flows_that_stay() {
+    let mut rng = Rng::with_seed(7);
+    let several = |moved: &[u32]| 8 * moved.len() >= 16;
+    let found = (0..100).filter(|_| several(&moved(&redrawn(&mut rng, 16, 60, 15), 5_000.0))).count();
+    assert!(found >= 89, "{found} of 100 that are redrawn");
+    let stay = (0..200).filter(|_| {
+        let shifts = members(&mut rng, 16, &[0.0, 20_000.0]);
+        !moved(&world(&mut rng, &shifts, 60), 5_000.0).is_empty()
+    });
+    assert_eq!(stay.count(), 0);
+    // One of sixteen.
+    let mut shifts = members(&mut rng, 16, &[0.0, 2e6]);
+    let mut rounds = world(&mut rng, &shifts, 30);
+    shifts[5] = 2e6 - shifts[5];
+    rounds.extend(world(&mut rng, &shifts, 30));
+    assert_eq!(moved(&rounds, 5_000.0), [5]);
+    assert_eq!(moved(&[], 5_000.0), [0; 0]);
 }

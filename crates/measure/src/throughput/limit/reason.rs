@@ -45,15 +45,18 @@ pub enum Untested {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-#[non_exhaustive]
 #[expect(missing_docs, reason = "the line of each kind names its figures")]
 pub enum Reason {
+    /// So short a stream shows nothing.
+    ShortStream { elapsed_ns: Nanos },
     /// Share of the requested rate that was sent.
     SentOfRate { share: f64 },
     /// Share of its busy time in which TCP waited for the receiver's window.
     WaitedForWindow { share: f64 },
     /// The receivers' window for a round trip.
     Window { bytes: Bytes, rtt_ns: Nanos },
+    /// The receivers' socket buffers, which are small whatever the round trip.
+    ReceiveBuffer { bytes: Bytes },
     /// Share of its busy time in which TCP waited for room in the send buffer.
     WaitedForSendBuffer { share: f64 },
     /// The send buffer for a round trip.
@@ -66,6 +69,8 @@ pub enum Reason {
     BusyReader { share: f64 },
     /// Share of the bytes that TCP sent again: the losses that are to be explained.
     Retransmitted { share: f64 },
+    /// Share of the segments that arrived with a congestion mark (ECN CE): something on the path asked TCP to send more slowly.
+    Marked { share: f64 },
     /// Share of the datagrams that were lost.
     DatagramsLost { share: f64 },
     /// Round trips of the stream under load, beside the shortest; both ends idle or not.

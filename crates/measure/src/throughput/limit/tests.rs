@@ -13,6 +13,7 @@ fn easy() -> Evidence {
         window_limited: Some(0.0),
         buffer_limited: Some(0.0),
         retransmitted: Some(0.0),
+        marked: Some(0.0),
         window: Some(Bytes(3_000_000)),
         receive_buffer: Some(Bytes(6_000_000)),
         rtt: Some(Nanos::millis(11)),
@@ -21,6 +22,7 @@ fn easy() -> Evidence {
         min_rtt: Some(Nanos::millis(10)),
     };
     Evidence {
+        elapsed: Some(Nanos::secs(10)),
         asked_bytes_per_s: None,
         datagrams_lost: None,
         moved: Err(Untried::NotAsked),
@@ -150,6 +152,15 @@ fn a_thread_that_waits_for_a_processor_could_do_no_more() {
 }
 
 #[test]
+fn a_stream_of_moments_shows_nothing() {
+    let mut evidence = end(false, |end| end.busiest_thread = Some(0.97));
+    evidence.elapsed = Some(Nanos::millis(16));
+    let limit = evidence.limit();
+    assert_eq!(limit.limiter, Limiter::NotDetermined);
+    assert_eq!(limit.evidence, [Reason::ShortStream { elapsed_ns: Nanos::millis(16) }]);
+}
+
+#[test]
 fn a_sender_that_keeps_its_rate_is_not_what_limits() {
     let mut paced = lossy(legs(&[0.0, 0.23], Nanos::millis(40)));
     paced.sender.busiest_thread = Some(1.0);
@@ -167,6 +178,27 @@ fn a_slow_receiver_is_no_small_window() {
     assert_eq!(both.limit().limiter, Limiter::ReceiverCpu);
     (both.receiver.throttled, both.receiver.waiting_thread) = (None, Some(0.4));
     assert_eq!(both.limit().limiter, Limiter::ReceiverCpu);
+}
+
+#[test]
+fn a_tiny_buffer_of_the_receiver_is_no_slow_processor() {
+    let mut tiny = tcp(|tcp| {
+        (tcp.window_limited, tcp.window, tcp.receive_buffer) = (Some(0.9), Some(Bytes(4_096)), Some(Bytes(8_192)));
+        tcp.min_rtt = Some(Nanos::micros(20));
+    });
+    tiny.receiver.busiest_thread = Some(0.3);
+    let limit = tiny.limit();
+    assert_eq!(limit.limiter, Limiter::ReceiveWindow);
+    assert_eq!(limit.evidence, [Reason::WaitedForWindow { share: 0.9 }, Reason::ReceiveBuffer { bytes: Bytes(8_192) }]);
+    (tiny.receiver.busiest_thread, tiny.receiver.waiting_thread) = (Some(0.5), Some(0.45));
+    let limit = tiny.limit();
+    assert_eq!(limit.limiter, Limiter::NotDetermined, "either may be it");
+    assert!(limit.evidence.contains(&Reason::LongestWait { end: End::Receiver, share: 0.45 }), "{limit:?}");
+    tiny.receiver.throttled = Some(0.5);
+    assert_eq!(tiny.limit().limiter, Limiter::ReceiverCpu, "a quota is one");
+    tiny.receiver.throttled = Some(0.0);
+    tiny.tcp.as_mut().unwrap().receive_buffer = Some(Bytes(131_072));
+    assert_eq!(tiny.limit().limiter, Limiter::ReceiverCpu, "what the kernel begins with is not tiny");
 }
 
 #[test]
@@ -343,4 +375,13 @@ fn what_was_not_tried_says_why_and_what_was_seen_stands_beside() {
     let told = alone.limit().evidence;
     assert!(told.contains(&Reason::NoFasterDatagrams), "{told:?}");
     assert!(told.contains(&Reason::QuotaUnread { end: End::Receiver }), "{told:?}");
+}
+
+#[test]
+fn congestion_marks_stand_in_the_evidence_and_name_no_queue_by_themselves() {
+    let marked = tcp(|tcp| tcp.marked = Some(0.2)).limit();
+    assert_eq!(marked.limiter, Limiter::NotDetermined);
+    assert!(marked.evidence.contains(&Reason::Marked { share: 0.2 }), "{marked:?}");
+    let few = tcp(|tcp| tcp.marked = Some(0.0005)).limit();
+    assert!(!few.evidence.iter().any(|reason| matches!(reason, Reason::Marked { .. })), "{few:?}");
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use case::{
     Case, again, batched, busy, check, dark, datagrams, detour, each_second, every, half_stalled, loopback, mean,
-    nagle, resets, restart, socket, stream, throttle, traffic, until, waits, window,
+    nagle, resets, restart, socket, stream, throttle, traffic, unanswered, until, waits, window,
 };
 
 use super::tests::{exchange, open, quiet, told};
@@ -72,6 +72,7 @@ const CASES: &[Pair] = &[
     ("send-failed", |case| case.outcome.counts.send_failed = 1, |_| {}),
     ("refused", |case| case.outcome.counts.refused = 1, |case| case.outcome.counts.corrupt = 1),
     ("retransmitted", |case| again(case, 2), |case| again(case, 1)),
+    ("size-unanswered", |case| unanswered(case, 509), |case| unanswered(case, 508)),
     ("lost", |case| case.outcome.counts.late = 1, |case| case.outcome.counts.duplicated = 1),
     (
         "lost-on-the-way",

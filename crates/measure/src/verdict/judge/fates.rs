@@ -1,16 +1,20 @@
 //! Requests that were not answered: how many, and where they ended as far as this host's kernel can tell.
 
 use crate::environment::Environment;
-use crate::method::{Carrier, Method};
+use crate::method::{Carrier, Method, Window};
 use crate::outcome::{Outcome, SocketFacts};
 use crate::statistics::loss::sent;
+use crate::unit::Bytes;
 use crate::verdict::Warning;
+use crate::verdict::judge::Context;
 use crate::verdict::lost::LeavesBy;
 use crate::verdict::refused::RefusedBy;
-use crate::verdict::threshold::{FEWEST_RETRANSMITTED, RETRANSMITTED};
+use crate::verdict::threshold::{FEWEST_RETRANSMITTED, LARGE, RETRANSMITTED};
 
 /// A time without replies explains the losses where at least this share of them left in it.
 const DARK_EXPLAINS: f64 = 0.9;
+/// Waits for what was lost are told from this share of the time on.
+const WAITED: f64 = 0.01;
 
 /// What is told of the fates; `ours` is this host's environment, where it was read.
 pub(super) fn fates(
@@ -31,10 +35,34 @@ pub(super) fn fates(
         dropped_by_us: dropped(&outcome.sockets),
         dropped_by_peer: dropped_there.filter(|_| method.traffic.load().is_none()),
         leaves_by: LeavesBy::of(method),
+        waited_share: waited(outcome, method, gone),
     });
     let dark = outcome.dark.map(|dark| Warning::Dark { dark });
     let again = retransmitted(SentAgain::by(&outcome.sockets), counts.messages_sent());
     [dark, failed, refused(outcome, method, ours), lost, again].into_iter().flatten()
+}
+
+/// The share of the time in which nothing was sent because a reply was awaited that did not come, of one request at a time. How the path was then,
+/// nothing shows: a link that is down for a fifth of a second costs such a run one request, and a second.
+fn waited(outcome: &Outcome, method: &Method, gone: u64) -> Option<f64> {
+    let spread = &method.spread;
+    let one_at_a_time = matches!(method.traffic.window(), Window::Closed(1))
+        && !method.schedule.has_instants()
+        && (spread.in_turn || spread.connections == 1);
+    let share = gone as f64 * method.timeout_ns.0 as f64 / outcome.elapsed_ns.0 as f64;
+    (one_at_a_time && share.is_finite() && share >= WAITED).then_some(share.min(1.0))
+}
+
+/// Large messages of which none was answered, where small packets were.
+pub(super) fn size_unanswered(outcome: &Outcome, method: &Method, context: &Context) -> Option<Warning> {
+    let (counts, traffic) = (&outcome.counts, &method.traffic);
+    let replies = traffic.load().is_none_or(|load| load.reply_every > 0);
+    let message_bytes = traffic.request_bytes().max(if replies { traffic.response_bytes() } else { Bytes(0) });
+    // Of messages of several sizes the small ones were not answered either.
+    let least = traffic.sizes().range().map_or(message_bytes, |(smallest, _)| smallest);
+    let sent = sent(counts);
+    let all = sent > 0 && counts.answered == 0 && counts.lost + counts.late == sent;
+    (all && context.connected && least > LARGE).then_some(Warning::SizeUnanswered { message_bytes, sent })
 }
 
 /// Segments that TCP sent again, counts.
@@ -95,7 +123,14 @@ fn dropped(sockets: &[SocketFacts]) -> Option<u64> {
 fn refused(outcome: &Outcome, method: &Method, ours: Option<&Environment>) -> Option<Warning> {
     let count = outcome.counts.refused;
     let six = outcome.sockets.iter().any(|socket| socket.remote.starts_with('['));
-    let by = || said(outcome).unwrap_or_else(|| refused_by(count, method.traffic.carrier(), six, ours));
+    let at_work = method.traffic.application().is_some();
+    let by = || {
+        said(outcome).unwrap_or_else(|| match refused_by(count, method.traffic.carrier(), six, ours) {
+            // A program at work ends connections, or opens none, in other ways too.
+            RefusedBy::Reset if at_work => RefusedBy::Ended,
+            by => by,
+        })
+    };
     (count > 0).then(|| Warning::Refused {
         count,
         sent: sent(&outcome.counts),
@@ -127,11 +162,14 @@ fn refused_by(count: u64, carrier: Carrier, six: bool, ours: Option<&Environment
         let of = |protocol: &str| counters.get(&format!("{protocol}.{way}DestUnreachs")).copied().unwrap_or(0);
         u64::try_from(of("Icmp") + of("Icmp6")).unwrap_or(0)
     };
+    let exceeded = ["Icmp.InTimeExcds", "Icmp6.InTimeExcds"].iter().filter_map(|name| counters.get(*name)).sum::<i64>();
+    let exceeded = u64::try_from(exceeded).unwrap_or(0);
     let unrouted = counters.get(if six { "Ip6.OutNoRoutes" } else { "Ip.OutNoRoutes" }).copied();
     let unrouted = unrouted.and_then(|count| u64::try_from(count).ok()).unwrap_or(0);
     match (errors("In"), errors("Out")) {
         _ if !six && unrouted >= count => RefusedBy::OurKernel,
-        (0, _) if unrouted > 0 => RefusedBy::Unknown,
+        (0, _) if exceeded >= count => RefusedBy::HopLimit,
+        (0, _) if unrouted > 0 || exceeded > 0 => RefusedBy::Unknown,
         (0, _) if matches!(carrier, Carrier::Tcp | Carrier::TcpConnect) => RefusedBy::Reset,
         (received, _) if received < count => RefusedBy::Unknown,
         (received, own) if own >= received => RefusedBy::OurKernel,
@@ -143,7 +181,7 @@ fn refused_by(count: u64, carrier: Carrier, six: bool, ours: Option<&Environment
 mod tests {
     use super::*;
     use crate::event::Counts;
-    use crate::method::{Asked, LoopKind, Pattern};
+    use crate::method::{Asked, LoopKind, Pattern, Schedule};
     use crate::outcome::replies::Replies;
     use crate::recorder::Recorder;
     use crate::statistics::summary::{Extra, summarise};
@@ -156,6 +194,32 @@ mod tests {
         let method = Asked { carrier: Some(carrier), ..Asked::default() }.resolve().unwrap();
         let recording = Recorder::new(LoopKind::Closed, 2).finish(Instant(1_000));
         (Outcome { counts, ..summarise(&recording, &method, Extra::default()) }, method)
+    }
+
+    /// A link that is down for a fifth of each two seconds costs one request at a time three of 123,705, and half of the time.
+    #[test]
+    fn waits_for_what_one_request_at_a_time_lost_are_told() {
+        let waited = |asked: Asked, seconds: u64| {
+            let counts = Counts { scheduled: 123_705, answered: 123_702, lost: 3, ..Counts::default() };
+            let (mut outcome, _) = run(counts, Carrier::Udp);
+            outcome.elapsed_ns = Nanos::secs(seconds);
+            let method =
+                Asked { carrier: Some(Carrier::Udp), timeout_ns: Some(Nanos::secs(1)), ..asked }.resolve().unwrap();
+            let lost = fates(&outcome, &method, None).find_map(|warning| match warning {
+                Warning::Lost { waited_share, .. } => Some(waited_share),
+                _ => None,
+            });
+            lost.expect("three")
+        };
+        let every = Some(Schedule::Every { interval_ns: Nanos::millis(1) });
+        assert_eq!(waited(Asked::default(), 6), Some(0.5));
+        assert_eq!(waited(Asked { connections: Some(8), in_turn: true, ..Asked::default() }, 6), Some(0.5));
+        assert_eq!(waited(Asked::default(), 600), None, "hardly any of it");
+        assert_eq!(
+            waited(Asked { schedule: every, ..Asked::default() }, 6),
+            None,
+            "the others leave when they are due"
+        );
     }
 
     #[test]
@@ -176,9 +240,25 @@ mod tests {
                 dropped_by_us: None,
                 dropped_by_peer: None,
                 leaves_by: LeavesBy::Reply,
+                waited_share: Some(1.0),
             },
         ];
         assert_eq!(told(counts), wanted);
+    }
+
+    #[test_case(1_400, true, 0, true; "large, and none answered")]
+    #[test_case(508, true, 0, false; "as small as any path carries")]
+    #[test_case(1_400, false, 0, false; "nothing small was answered either")]
+    #[test_case(1_400, true, 1, false; "one was answered")]
+    fn large_messages_without_an_answer_are_told_as_that(size: u64, connected: bool, answered: u64, told: bool) {
+        let counts = Counts { scheduled: 9, answered, lost: 9 - answered, ..Counts::default() };
+        let (outcome, _) = run(counts, Carrier::Udp);
+        let size = Some(Bytes(size));
+        let method =
+            Asked { carrier: Some(Carrier::Udp), request_bytes: size, response_bytes: size, ..Asked::default() };
+        let method = method.resolve().unwrap();
+        let context = Context { connected, ..Context::default() };
+        assert_eq!(size_unanswered(&outcome, &method, &context).is_some(), told);
     }
 
     #[test]
@@ -188,7 +268,14 @@ mod tests {
         let socket = |dropped| SocketFacts { dropped, ..SocketFacts::default() };
         let told = |outcome: &Outcome| fates(outcome, &method, None).collect::<Vec<_>>();
         let lost = |dropped_by_us| {
-            [Warning::Lost { count: 5, sent: 9, dropped_by_us, dropped_by_peer: None, leaves_by: LeavesBy::Reply }]
+            [Warning::Lost {
+                count: 5,
+                sent: 9,
+                dropped_by_us,
+                dropped_by_peer: None,
+                leaves_by: LeavesBy::Reply,
+                waited_share: Some(1.0),
+            }]
         };
         outcome.sockets = vec![socket(None), socket(Some(0))];
         assert_eq!(told(&outcome), lost(None));
@@ -242,7 +329,14 @@ mod tests {
         let found: Vec<Warning> = fates(&outcome, &asked.resolve().unwrap(), None).collect();
         assert_eq!(
             found,
-            [Warning::Lost { count: 5, sent: 9, dropped_by_us: None, dropped_by_peer: None, leaves_by: by }]
+            [Warning::Lost {
+                count: 5,
+                sent: 9,
+                dropped_by_us: None,
+                dropped_by_peer: None,
+                leaves_by: by,
+                waited_share: None
+            }]
         );
     }
 
@@ -280,6 +374,8 @@ mod tests {
     #[test_case(Carrier::TcpConnect, &[("stat.interrupts", 9)], RefusedBy::Reset; "no ICMP error")]
     #[test_case(Carrier::TcpConnect, &[], RefusedBy::Unknown; "counters that were not read")]
     #[test_case(Carrier::TcpConnect, &[("Icmp.InDestUnreachs", 5)], RefusedBy::IcmpError; "from elsewhere")]
+    #[test_case(Carrier::TcpConnect, &[("Icmp.InTimeExcds", 5)], RefusedBy::HopLimit; "packets that go round")]
+    #[test_case(Carrier::TcpConnect, &[("Icmp.InTimeExcds", 2)], RefusedBy::Unknown; "some that went round, and something else")]
     #[test_case(Carrier::Udp, &[("Icmp6.InDestUnreachs", 6), ("Icmp6.OutDestUnreachs", 1)], RefusedBy::IcmpError; "IPv6")]
     #[test_case(Carrier::Icmp, &[("Icmp.InDestUnreachs", 6), ("Icmp.OutDestUnreachs", 6)], RefusedBy::OurKernel; "from ourselves")]
     #[test_case(Carrier::TcpConnect, &[("Icmp.InDestUnreachs", 4)], RefusedBy::Unknown; "too few for all")]

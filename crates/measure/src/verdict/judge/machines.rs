@@ -44,7 +44,7 @@ pub(super) fn disturbed(name: &str, end: &Environment) -> Option<Warning> {
         Some(format!("{name} {:.1} %", share * 100.0))
     });
     let by: Vec<String> = beyond.collect();
-    (!by.is_empty()).then(|| Warning::Disturbed { end: name.to_owned(), by })
+    (!by.is_empty()).then(|| Warning::Disturbed { end: name.to_owned(), by, spoils: Vec::new() })
 }
 
 /// Whether both ends run on one CPU of this host.

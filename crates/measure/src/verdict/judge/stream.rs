@@ -28,6 +28,15 @@ pub(super) fn is_told_as_limit(warning: &Warning, stream: &Throughput) -> bool {
     by_cpu && processors(end, stream, detail).throttled_share.is_some_and(|share| share >= THROTTLED_LIMITS)
 }
 
+/// The name of a limit that other work on a CPU makes as well as the stream's own.
+pub(super) fn limited_by_cpu(stream: &Throughput) -> Option<&'static str> {
+    match stream.detail.as_ref()?.limit.limiter {
+        Limiter::SenderCpu => Some("sender-cpu"),
+        Limiter::ReceiverCpu => Some("receiver-cpu"),
+        _ => None,
+    }
+}
+
 /// Whether the only stream of its way is as fast as one CPU of an end that has more.
 pub(super) fn one_cpu_of_many(stream: &Throughput, method: &Method, ends: Ends<'_>) -> Option<Warning> {
     let detail = stream.detail.as_ref().filter(|_| method.spread.connections == 1 && stream.back.is_none())?;

@@ -235,7 +235,7 @@ fn disturbance_is_told_beyond_its_thresholds_and_by_its_end() {
     assert_eq!(disturbed("our", &calm), None, "at the threshold");
     let with = |disturbance| Environment { disturbance: Some(disturbance), ..environment() };
     let by = |disturbance| match disturbed("the peer's", &with(disturbance)) {
-        Some(Warning::Disturbed { end, by }) if end == "the peer's" => by,
+        Some(Warning::Disturbed { end, by, .. }) if end == "the peer's" => by,
         other => panic!("{other:?}"),
     };
     let none = Disturbance::default();
@@ -344,7 +344,10 @@ fn what_a_group_keeps_from_running_is_no_disturbance_beside() {
     let found = judge(&outcome, &method, Some(&machine), None, &Context::default());
     let throttled =
         Warning::Throttled { end: "our".into(), throttled_ns: Nanos(1_001_000), watched_ns: Nanos::secs(1) };
-    assert_eq!(found[..2], [throttled, Warning::Disturbed { end: "our".into(), by: vec!["steal 2.0 %".into()] }]);
+    assert_eq!(
+        found[..2],
+        [throttled, Warning::Disturbed { end: "our".into(), by: vec!["steal 2.0 %".into()], spoils: vec![] }]
+    );
 }
 
 #[test]

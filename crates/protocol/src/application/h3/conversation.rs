@@ -173,10 +173,19 @@ impl Conversation {
     /// # Errors
     /// A server that has no room for it.
     pub fn ask(&mut self, number: u64) -> Result<(), Unasked> {
+        self.ask_for(number, None)
+    }
+
+    /// The same by other octets than the usual ones.
+    ///
+    /// # Errors
+    /// A server that has no room for it.
+    pub fn ask_for(&mut self, number: u64, request: Option<&[u8]>) -> Result<(), Unasked> {
         let opened = self.next.take().or_else(|| self.session.connection.streams().open(Dir::Bi));
         let stream = opened.ok_or(Unasked::NoStream)?;
         let mut sending = self.session.connection.send_stream(stream);
-        let whole = sending.write(&self.question.request).is_ok_and(|written| written == self.question.request.len());
+        let request = request.unwrap_or(&self.question.request);
+        let whole = sending.write(request).is_ok_and(|written| written == request.len());
         if !whole || sending.finish().is_err() {
             // One that the server has ended already needs no more.
             drop(sending.reset(quinn_proto::VarInt::from_u32(kind::REQUEST_CANCELLED)));

@@ -11,8 +11,10 @@ pub enum Chunked {
     /// A line with the length of a chunk comes next.
     #[default]
     Length,
-    /// So many octets of the chunk, with the end of line behind it.
+    /// So many octets of the chunk.
     Chunk(u64),
+    /// The end of line behind it.
+    End,
     /// Fields behind the last chunk, until an empty line.
     Trailer,
 }
@@ -21,8 +23,8 @@ impl Chunked {
     /// Octets of data that the chunk under way still has.
     pub fn data(&self) -> u64 {
         match self {
-            Self::Chunk(left) => left.saturating_sub(2),
-            Self::Length | Self::Trailer => 0,
+            Self::Chunk(left) => *left,
+            Self::Length | Self::End | Self::Trailer => 0,
         }
     }
 
@@ -37,16 +39,26 @@ impl Chunked {
                     return Ok((0, false));
                 };
                 let length = length(text).ok_or("the length of a chunk is none")?;
-                *self = if length == 0 { Self::Trailer } else { Self::Chunk(length.saturating_add(2)) };
+                *self = if length == 0 { Self::Trailer } else { Self::Chunk(length) };
                 Ok((end, false))
             }
             Self::Chunk(left) => {
                 let part = octets.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
                 *left -= part as u64;
                 if *left == 0 {
-                    *self = Self::Length;
+                    *self = Self::End;
                 }
                 Ok((part, false))
+            }
+            Self::End => {
+                let end = match octets {
+                    [] | [b'\r'] => return Ok((0, false)),
+                    [b'\n', ..] => 1,
+                    [b'\r', b'\n', ..] => 2,
+                    _ => return Err("a chunk is longer than it says"),
+                };
+                *self = Self::Length;
+                Ok((end, false))
             }
             Self::Trailer => {
                 let Some((text, end)) = line(octets, LONGEST_LINE).map_err(|()| "a line of a chunk has no end")? else {

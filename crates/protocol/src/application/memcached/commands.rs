@@ -64,7 +64,7 @@ const FOREIGN: &str = "the reply is none of memcached";
 pub enum CommandError {
     /// Its name is not known, or it has several lines.
     #[error(
-        "{0:?} is no command that is known here: get, set, delete, incr, touch and their kin are, and mg, ms, md, mn"
+        "{0:?} is not a command that is known here: get, set, delete, incr, touch and their kin are, and mg, ms, md, mn"
     )]
     Unknown(String),
     /// One that is not always answered.

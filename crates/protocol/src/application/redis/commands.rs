@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::super::speech::{Kind, Reply, Speech, Taken, line};
+use super::OTHER_ERROR;
 
 /// Most words of a command.
 const MOST_WORDS: usize = 1_024;
@@ -17,8 +18,8 @@ const MOST_VALUES: u64 = 1 << 24;
 const KINDS: [&str; 5] = ["OK", "integer", "string", "array", "nil"];
 const STRING: usize = 2;
 const NIL: usize = 4;
-/// Errors that are told apart; all are refusals.
-const ERRORS: [&str; 15] = [
+/// Errors that are told apart, and all others together; all are refusals.
+const ERRORS: [&str; 16] = [
     "ERR",
     "NOAUTH",
     "NOPERM",
@@ -34,6 +35,7 @@ const ERRORS: [&str; 15] = [
     "NOSCRIPT",
     "CLUSTERDOWN",
     "EXECABORT",
+    OTHER_ERROR,
 ];
 const DENIED: usize = 5;
 
@@ -191,7 +193,7 @@ impl Commands {
             }
             Some((b'-', error)) => {
                 let word = error.split(|octet| *octet == b' ').next().unwrap_or_default();
-                let place = ERRORS.iter().position(|known| known.as_bytes() == word).unwrap_or(0);
+                let place = ERRORS.iter().position(|known| known.as_bytes() == word).unwrap_or(ERRORS.len() - 1);
                 self.begins(KINDS.len() + place);
                 Ok(self.value(end))
             }
@@ -260,7 +262,7 @@ impl Speech for Commands {
     fn kind(&self, kind: Kind) -> Cow<'static, str> {
         let place = usize::from(kind.0);
         let name = KINDS.get(place).or_else(|| ERRORS.get(place - KINDS.len().min(place)));
-        Cow::Borrowed(name.copied().unwrap_or("ERR"))
+        Cow::Borrowed(name.copied().unwrap_or(OTHER_ERROR))
     }
 }
 
@@ -302,7 +304,7 @@ mod tests {
     #[test_case(b"+OK\r\n:-7\r\n$3\r\nabc\r\n$0\r\n\r\n$-1\r\n", &["OK", "integer", "string", "string", "nil"]; "one by one")]
     #[test_case(b"*2\r\n$1\r\na\r\n*2\r\n:1\r\n$-1\r\n+OK\r\n", &["array", "OK"]; "an array in an array")]
     #[test_case(b"*0\r\n*-1\r\n", &["array", "nil"]; "no values")]
-    #[test_case(b"-WRONGTYPE Operation against a key\r\n-WHAT\r\n", &["WRONGTYPE, refused", "ERR, refused"]; "errors")]
+    #[test_case(b"-WRONGTYPE Operation against a key\r\n-WHAT\r\n", &["WRONGTYPE, refused", "other error, refused"]; "errors")]
     #[test_case(b"*1\r\n-ERR in a transaction\r\n", &["array"]; "an error of a part")]
     #[test_case(b"$999999999999\r\n", &["Unsound(\"a string is longer than Redis has them\")"]; "too long")]
     #[test_case(b"*99999999999999999999\r\n", &["Unsound(\"the reply is none of Redis\")"]; "too many")]

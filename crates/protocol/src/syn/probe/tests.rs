@@ -111,6 +111,23 @@ fn ports_in_turn_and_two_aims_are_each_their_own() {
     assert_eq!(wire.identify(&crossed, 0), Reading::Stray);
 }
 
+/// Link groups and some routers choose by the ports' lowest bits, or by what a small number leaves of them.
+#[test_case(2)]
+#[test_case(3)]
+#[test_case(4)]
+fn of_two_aims_each_is_probed_from_ports_of_every_kind(members: u16) {
+    let shape = Shape { aim: Aim::Two(80, 81), sources: Sources { first: 40_000, count: 256 }, ..shape() };
+    for aim in 0..2 {
+        let ports = (0..48).map(|pair| shape.source(2 * pair + aim));
+        let mut of_member = vec![0; usize::from(members)];
+        ports.for_each(|port| of_member[usize::from(port % members)] += 1);
+        assert!(of_member.iter().all(|count| *count == 48 / members), "aim {aim}: {of_member:?}");
+    }
+    let mut all: Vec<u16> = (0..256).map(|seq| shape.source(seq)).collect();
+    all.sort_unstable();
+    assert!(all.into_iter().eq(40_000..40_256), "none again before its turn");
+}
+
 #[test]
 fn what_is_not_ours_is_a_stray() {
     let mut wire = probe(shape());

@@ -31,12 +31,27 @@ prop_compose! {
         pace in prop::option::of(1_u64..1 << 56),
         buffer in prop::option::of(1_u32..),
         streams in 1_u32..1 << 20,
-        (trip_times, detects, silent) in any::<(bool, bool, bool)>(),
-        (service, port) in any::<(u16, u16)>(),
+        (trip_times, detects, silent, quick_acks) in any::<(bool, bool, bool, bool)>(),
+        (service, port, prefetch) in any::<(u16, u16, Option<u32>)>(),
     ) -> Ask {
         let back = back.map(|(port, now)| Back { port, now });
         let pace = pace.map(Pace::Bits);
-        Ask { way, back, port, amount: Amount(amount), pace, buffer, streams, trip_times, detects, silent, service }
+        let amount = Amount(amount);
+        Ask {
+            way,
+            back,
+            port,
+            amount,
+            pace,
+            buffer,
+            streams,
+            trip_times,
+            detects,
+            silent,
+            service,
+            prefetch,
+            quick_acks,
+        }
     }
 }
 
@@ -46,6 +61,7 @@ fn same(wish: &Wish, ask: &Ask, start: Stamp) -> Result<(), TestCaseError> {
     prop_assert_eq!(wish.quantity, Quantity::of(ask.amount));
     prop_assert_eq!(wish.trip_times, ask.trip_times.then_some(start));
     prop_assert_eq!(wish.version, Some(Version::OURS));
+    prop_assert_eq!((wish.prefetch, wish.quick_acks), (ask.prefetch, ask.quick_acks));
     Ok(())
 }
 

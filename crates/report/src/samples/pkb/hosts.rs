@@ -1,4 +1,4 @@
-//! What is known of the hosts of a run, by the names that `PerfKit` Benchmarker has for it.
+//! The known facts of the hosts of a run, by the names that `PerfKit` Benchmarker has for them.
 
 use std::collections::BTreeMap;
 
@@ -8,29 +8,44 @@ use logbook::run::{Cell, RunDocument};
 
 use super::Benchmark;
 
-/// What is known of both ends of a cell, and of which addresses. Of the ends of a `ping` it tells no type.
+/// The known facts of both ends of a cell, and the kind of their addresses. Of the ends of a `ping` it tells no type.
 pub(super) fn pair(run: &RunDocument, cell: &Cell, benchmark: Benchmark) -> BTreeMap<String, String> {
     let keys: &[&str] = if benchmark == Benchmark::Ping { &["zone"] } else { &["zone", "machine_type"] };
     let host = |name: &str| run.plan.hosts.iter().find(|host| host.name == name);
     let mut metadata = BTreeMap::from([("ip_type".to_owned(), crate::run::over(cell.place.over).to_owned())]);
-    for (end, name) in [("sending", &cell.place.from), ("receiving", &cell.place.to)] {
+    let ends = match benchmark {
+        Benchmark::BidirectionalNetwork => [("primary", primary(run, cell).0), ("secondary", primary(run, cell).1)],
+        _ => [("sending", cell.place.from.as_str()), ("receiving", cell.place.to.as_str())],
+    };
+    for (end, name) in ends {
         for key in keys {
             if let Some(value) = host(name).and_then(|host| host.label(key)) {
                 metadata.insert(format!("{end}_{key}"), value.to_owned());
             }
         }
-        metadata.insert(format!("sonde_{end}_host"), name.clone());
+        metadata.insert(format!("sonde_{end}_host"), name.to_owned());
     }
     metadata
 }
 
-/// What is known of the hosts of `cell`, whichever way was measured: `vm_1_…` is the first of the plan; where the plan has more than two,
+/// The plan's first host and the other of `cell`.
+fn primary<'a>(run: &RunDocument, cell: &'a Cell) -> (&'a str, &'a str) {
+    let (from, to) = (cell.place.from.as_str(), cell.place.to.as_str());
+    if run.plan.hosts.first().is_some_and(|first| first.name == to) { (to, from) } else { (from, to) }
+}
+
+/// The known facts of the hosts of `cell`, whichever way was measured: `vm_1_…` is the first of the plan; where the plan has more than two,
 /// the one that asked. A mesh has one group of all hosts, without a name, and tells of its last.
 pub(super) fn each(run: &RunDocument, cell: &Cell, benchmark: Benchmark) -> BTreeMap<String, String> {
     let hosts = &run.plan.hosts;
     let mut metadata = BTreeMap::new();
     let names: Vec<&str> = if benchmark == Benchmark::MeshNetwork {
         metadata.extend(hosts.last().into_iter().flat_map(|host| of(run, host, "", hosts.len())));
+        hosts.iter().map(|host| host.name.as_str()).collect()
+    } else if benchmark == Benchmark::BidirectionalNetwork {
+        let others = hosts.len().saturating_sub(1);
+        metadata.extend(hosts.first().into_iter().flat_map(|host| of(run, host, "primary_", 1)));
+        metadata.extend(hosts.last().into_iter().flat_map(|host| of(run, host, "secondary_", others)));
         hosts.iter().map(|host| host.name.as_str()).collect()
     } else {
         let mut ends: Vec<&Host> =

@@ -44,7 +44,7 @@ fn of_datagrams(told: &mut Told, record: &Record, stream: &Throughput) {
     told.note("jitter_unit", jitter.map(|_| "ms"));
 }
 
-/// What came of the datagrams of each stream, as their receiver counted; absent where one of them did not tell.
+/// The datagrams of each stream, as their receiver counted them; absent where one of them did not tell.
 fn arrivals(stream: &Throughput) -> Option<Vec<&Datagrams>> {
     let ours = stream.streams.iter().map(|stream| stream.datagrams.as_ref());
     let theirs = || stream.detail.iter().flat_map(|detail| &detail.theirs).map(|stream| stream.datagrams.as_ref());

@@ -13,9 +13,9 @@ use measure::throughput::Throughput;
 use measure::unit::Nanos;
 
 use super::row::{Sample, seconds};
-use super::{Benchmark, Histogram, Telling, hosts, iperf};
+use super::{Benchmark, Histogram, Telling, bidirectional, hosts, iperf};
 
-/// What a benchmark's samples have in common.
+/// The common part of a benchmark's samples.
 pub(super) struct Told {
     test: &'static str,
     metadata: BTreeMap<String, String>,
@@ -24,6 +24,16 @@ pub(super) struct Told {
 }
 
 impl Told {
+    /// Nothing yet, of a benchmark with this metadata, measured from then on.
+    pub(super) fn new(benchmark: Benchmark, metadata: BTreeMap<String, String>, timestamp: f64) -> Self {
+        Self { test: benchmark.name(), metadata, timestamp, samples: Vec::new() }
+    }
+
+    /// All of them.
+    pub(super) fn samples(self) -> Vec<Sample> {
+        self.samples
+    }
+
     /// A sample, where there is a number.
     pub(super) fn put(&mut self, metric: impl Into<String>, value: Option<f64>, unit: &'static str) {
         let Some(value) = value.filter(|value| value.is_finite()) else { return };
@@ -43,8 +53,7 @@ pub(super) fn of(run: &RunDocument, cell: &Cell, record: &Record, telling: &Tell
     let mut metadata = telling.metadata.clone();
     metadata.extend(hosts::pair(run, cell, telling.benchmark));
     metadata.extend(hosts::each(run, cell, telling.benchmark));
-    let mut told =
-        Told { test: telling.benchmark.name(), metadata, timestamp: seconds(record.head.started), samples: Vec::new() };
+    let mut told = Told::new(telling.benchmark, metadata, seconds(record.head.started));
     number(&mut told, cell, telling);
     match telling.benchmark {
         Benchmark::Ping => ping(&mut told, record),
@@ -52,13 +61,14 @@ pub(super) fn of(run: &RunDocument, cell: &Cell, record: &Record, telling: &Tell
         Benchmark::Netperf => netperf(&mut told, record, telling.histogram.as_ref()),
         // It has names for all pairs together alone.
         Benchmark::MeshNetwork => {}
+        Benchmark::BidirectionalNetwork => bidirectional::of(&mut told, run, cell, record),
     }
     further(&mut told, cell, record);
     told.samples
 }
 
 /// Which run it is, and which repeat of it where there are several.
-fn number(told: &mut Told, cell: &Cell, telling: &Telling) {
+pub(super) fn number(told: &mut Told, cell: &Cell, telling: &Telling) {
     let each = telling.repeats_of_a_run.max(1);
     told.note("run_number", Some(cell.place.repeat / each));
     told.note("sonde_repeat", (each > 1).then_some(cell.place.repeat % each));
@@ -109,7 +119,7 @@ fn netperf(told: &mut Told, record: &Record, asked: Option<&Histogram>) {
     }
 }
 
-/// What the sockets said. One that makes a connection an exchange is described before its first: it has no segment size yet.
+/// The facts of the sockets. One that makes a connection an exchange is described before its first: it has no segment size yet.
 fn found_of_tcp(told: &mut Told, record: &Record) {
     if !record.method.traffic.connects() {
         told.note("netperf_mss", record.sockets().iter().find_map(|socket| socket.mss_bytes).map(|bytes| bytes.0));
@@ -212,8 +222,8 @@ pub(super) fn rate(bytes: u64, elapsed: Nanos) -> Option<f64> {
     (elapsed.0 > 0).then(|| megabits(bytes as f64 * 1e9 / elapsed.0 as f64))
 }
 
-/// What several streams had each, sorted.
-fn of_several(told: &mut Told, test: &str, each: &[f64]) {
+/// The values of several streams, sorted.
+pub(super) fn of_several(told: &mut Told, test: &str, each: &[f64]) {
     const UNIT: &str = "Mbits/sec";
     let count = each.len() as f64;
     let mean = each.iter().sum::<f64>() / count;
@@ -238,7 +248,7 @@ fn of_several(told: &mut Told, test: &str, each: &[f64]) {
     }
 }
 
-/// What `PerfKit` Benchmarker has no name for.
+/// Metrics that `PerfKit` Benchmarker has no name for.
 fn further(told: &mut Told, cell: &Cell, record: &Record) {
     let method = &record.method;
     told.note("sonde_method", Some(&cell.place.method));
@@ -257,7 +267,7 @@ fn further(told: &mut Told, cell: &Cell, record: &Record) {
     told.put("sonde_Throughput", Figure::Throughput.of(None, record.stream.as_ref()).map(megabits), "Mbits/sec");
 }
 
-/// What a mesh is told by, of one of its records.
+/// The description of a mesh, of one of its records.
 pub(super) struct InMesh<'a> {
     cell: &'a Cell,
     test: Option<&'static str>,
@@ -283,12 +293,9 @@ pub(super) fn mesh(run: &RunDocument, cells: &[InMesh<'_>], telling: &Telling) -
     let hosts = run.plan.hosts.len();
     let ends = if run.plan.directions == Directions::Both { 1 } else { 2 };
     let whole = hosts * hosts.saturating_sub(1) / ends * run.plan.addresses.each().len();
-    let mut told = Told {
-        test: Benchmark::MeshNetwork.name(),
-        metadata: telling.metadata.clone().into_iter().chain(hosts::each(run, first.cell, telling.benchmark)).collect(),
-        timestamp: first.started,
-        samples: Vec::new(),
-    };
+    let metadata =
+        telling.metadata.clone().into_iter().chain(hosts::each(run, first.cell, telling.benchmark)).collect();
+    let mut told = Told::new(telling.benchmark, metadata, first.started);
     number(&mut told, first.cell, telling);
     told.note("number_machines", Some(hosts));
     told.note("number_connections", Some(first.connections));

@@ -11,32 +11,32 @@ use uuid::Uuid;
 pub struct Sample {
     /// The benchmark's name.
     pub test: &'static str,
-    /// What it is of.
+    /// The metric.
     pub metric: String,
     /// The number, in `unit`.
     pub value: f64,
     /// Its unit.
     pub unit: &'static str,
-    /// What else is known, by name.
+    /// Further metadata, by name.
     pub metadata: BTreeMap<String, String>,
     /// When it was measured, seconds since 1970 in UTC.
     pub timestamp: f64,
 }
 
-/// Who publishes, and in which form.
+/// The publisher, and its form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Publisher {
-    /// Who asked for it.
+    /// The owner.
     pub owner: String,
     /// The name of the program in each row.
     pub product_name: String,
-    /// Whether the numbers are called official.
+    /// True where the numbers are called official.
     pub official: bool,
     /// The run's name, to which its UUID is hung; `None`: the first digits of that.
     pub run_uri: Option<String>,
-    /// Whether what else is known is one string of labels, as `PerfKit` Benchmarker writes it unless told otherwise, or an object.
+    /// True where further metadata is one string of labels, as `PerfKit` Benchmarker writes it unless told otherwise; otherwise it is an object.
     pub collapse_labels: bool,
-    /// What goes into every sample, in place of what it has of that name, as `PerfKit` Benchmarker puts it there.
+    /// Metadata of every sample, in place of what it has of that name, as `PerfKit` Benchmarker puts it there.
     pub metadata: BTreeMap<String, String>,
 }
 

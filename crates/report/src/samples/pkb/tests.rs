@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use logbook::plan::{AtOnce, Pairs};
 use logbook::record::Record;
-use logbook::run::{Cell, RunDocument};
+use logbook::run::{Cell, Place, RunDocument};
 use measure::method::{Asked, Carrier, Pattern, Traffic};
 use serde_json::Value;
 use uuid::Uuid;
@@ -13,13 +14,13 @@ use measure::study::figure::Figure;
 use super::*;
 use crate::fixture;
 
-/// What the real `PerfKit` Benchmarker (commit 946ea317) published of hosts of a lab: each metric with its unit and its metadata, and of
+/// The samples that the real `PerfKit` Benchmarker (commit 946ea317) published of hosts of a lab: each metric with its unit and its metadata, and of
 /// each piece of metadata how its values are written.
 fn real() -> Value {
     serde_json::from_str(include_str!("../../../fixtures/pkb_samples.json")).unwrap()
 }
 
-/// How a value is written, as the fixture calls it.
+/// The form of a value, as the fixture calls it.
 fn form(value: &str) -> &'static str {
     match value {
         _ if value.parse::<i64>().is_ok() => "whole",
@@ -30,7 +31,7 @@ fn form(value: &str) -> &'static str {
     }
 }
 
-/// Whether a sample of ours is one that the real one has, with metadata as there.
+/// True where a sample of ours is one that the real one has, with metadata as there.
 fn as_the_real_one(real: &Value, row: &Value) -> Result<(), String> {
     let (test, metric) = (row["test"].as_str().unwrap(), row["metric"].as_str().unwrap());
     // There TCP_CRR streams, for its netperf does not know the word: what it is meant to be is told as TCP_RR is.
@@ -355,4 +356,37 @@ fn iperf_tells_what_its_senders_tcp_knew_in_its_units() {
     // Where one of them did not tell there is none.
     record.stream.as_mut().unwrap().streams[1].tcp = None;
     assert_eq!(told(&record, false, &names[2..]), [const { None }; 4]);
+}
+
+/// The fixture's run as a star of its first host, one pair outbound and one inbound.
+fn star() -> RunDocument {
+    let mut run = fixture::run();
+    let pair = |from: &str, to: &str| (from.to_owned(), to.to_owned());
+    let pairs = vec![pair("a", "b"), pair("c", "a")];
+    run.cells.retain(|cell| {
+        let Place { from, to, method, repeat, .. } = &cell.place;
+        pairs.contains(&pair(from, to)) && method == "tcp_rr" && *repeat == 0
+    });
+    run.plan.pairs = Pairs::Listed(pairs);
+    run.plan.at_once = AtOnce::All;
+    run
+}
+
+#[test]
+fn a_star_has_each_second_host_by_its_place_and_both_directions_in_total() {
+    let mut run = star();
+    let record = stream_of(Carrier::Tcp);
+    let rows = |run: &RunDocument| rows_of(run, &record, Some(Benchmark::BidirectionalNetwork));
+    let told = rows(&run);
+    let [out, back] = ["0_TCP_STREAM_Throughput_total", "1_TCP_MAERTS_Throughput_total"].map(|name| value(&told, name));
+    assert!(out.is_some_and(|total| total > 0.0), "{:?}", names(&told));
+    assert_eq!((value(&told, "outbound_network_total"), value(&told, "inbound_network_total")), (out, back));
+    let inbound = told.iter().find(|row| row["metric"] == "1_TCP_MAERTS_Throughput_p50").unwrap();
+    let roles = ["sonde_primary_host", "sonde_secondary_host", "ip_type"].map(|key| label(inbound, key));
+    assert_eq!(roles, [Some("a"), Some("c"), Some("internal")]);
+    run.plan.at_once = AtOnce::Rounds;
+    assert_eq!(value(&rows(&run), "outbound_network_total"), None, "one after the other is no load of both");
+    run.plan.at_once = AtOnce::All;
+    run.cells.pop();
+    assert_eq!(value(&rows(&run), "outbound_network_total"), None, "a total of some is none");
 }

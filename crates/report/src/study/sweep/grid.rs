@@ -39,7 +39,7 @@ impl Point {
 /// A curve.
 #[derive(Debug)]
 pub struct Series {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// The setting of each point, a number from 0; absent where the curve has none there.
     settings: Vec<Option<u32>>,

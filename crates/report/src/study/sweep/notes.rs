@@ -1,4 +1,4 @@
-//! What a reader must know of single points: the rate was not reached, something was lost, nothing could be measured.
+//! Notes on single points: the rate was not reached, something was lost, nothing could be measured.
 
 use logbook::study::{StudyDocument, Trial};
 use measure::verdict::Warning;
@@ -19,12 +19,12 @@ pub struct Note {
     /// The same in words, of the point where it is worst.
     told: String,
     worst: f64,
-    /// Whether it is so of the point itself, which is marked then, and not of the method everywhere.
+    /// True where it is so of the point itself, which is marked then, and not of the method everywhere.
     marks: bool,
 }
 
 impl Note {
-    /// Whether it marks this point of this curve.
+    /// True where it marks this point of this curve.
     pub fn is_of(&self, series: usize, place: usize) -> bool {
         self.marks && self.series == series && self.points.contains(&place)
     }
@@ -50,7 +50,7 @@ struct Told {
     marks: bool,
 }
 
-/// What is so at which points, curve by curve.
+/// The notes by point, curve by curve.
 pub fn of(study: &StudyDocument, grid: &Grid) -> Vec<Note> {
     let mut notes = Vec::new();
     for (number, series) in grid.series.iter().enumerate() {
@@ -95,7 +95,7 @@ fn tells(trial: &Trial) -> Vec<Told> {
     failed.into_iter().chain(warnings.filter_map(warns)).collect()
 }
 
-/// What of a warning is of a point's own; others are the same for every trial, or say what the table shows.
+/// The part of a warning that is of a point's own; others are the same for every trial, or say what the table shows.
 fn warns(warning: &Warning) -> Option<Told> {
     let share = |count: &u64, sent: &u64| *count as f64 / (*sent).max(1) as f64;
     let (kind, worst) = match warning {

@@ -10,6 +10,7 @@ use measure::why::Cause;
 
 use super::{Asked, absent, time};
 use crate::layout::{Page, Piece, Tone};
+use crate::number;
 
 /// A part of a round trip and where a split has it.
 type Part = (&'static str, fn(&Split) -> Option<Nanos>);
@@ -42,7 +43,7 @@ pub fn intervals(page: &mut Page, study: &StudyDocument) {
     let mut rows = vec![head.map(|cell| Piece::new(cell, Tone::Faint)).collect::<Vec<_>>()];
     let median = |numbers: Vec<Option<f64>>| Spread::of(&numbers).map_or_else(absent, |spread| time(spread.median));
     for (setting, interval) in points {
-        let name = if interval > 0.0 { time(interval) } else { "no pause".to_owned() };
+        let name = number::short_time(interval).filter(|_| interval > 0.0).unwrap_or_else(|| "no pause".to_owned());
         let mut row = vec![Piece::new(name, Tone::Strong), Piece::from(median(study.figures_of(setting, MEDIAN)))];
         row.extend(PARTS.iter().map(|(_, part)| {
             let of = |record: &logbook::record::Record| {
@@ -75,7 +76,7 @@ pub fn corners(page: &mut Page, study: &StudyDocument, asked: &Asked<'_>) {
     page.table(&rows);
 }
 
-/// What spins at a corner, by the switches' names.
+/// The parts that spin at a corner, by the switches' names.
 fn switches(asked: &Asked<'_>, moved: moves::Corner) -> String {
     let word = |(bit, cause): (usize, &Cause)| match cause {
         _ if moved & 1 << bit == 0 => None,

@@ -15,7 +15,7 @@ use crate::number;
 /// Streams of which each has a row.
 const SHOWN: usize = 64;
 
-/// What a limiter is called.
+/// The name of a limiter.
 pub fn name(limiter: Limiter) -> &'static str {
     match limiter {
         Limiter::Rate => "the rate that was asked for",
@@ -94,7 +94,7 @@ fn tcp(stream: &Throughput, found: &Detail) -> Vec<String> {
     items
 }
 
-/// What held TCP back, of its busy time.
+/// The shares of TCP's busy time in which something held it back.
 fn held(tcp: &TcpGlance) -> Option<String> {
     let busy = tcp.busy_ns.filter(|busy| *busy > Nanos::ZERO)?;
     let share = |time: Option<Nanos>| time.map_or(0.0, |time| time.0 as f64 / busy.0 as f64);
@@ -180,7 +180,7 @@ pub fn under_load(page: &mut Page, latency: &UnderLoad) {
 
 fn row(name: &str, phase: &Phase) -> Vec<Piece> {
     let quantile = |q: f64| phase.quantile(q).map(|time| time.to_string()).unwrap_or_default();
-    let longest = phase.response.max_ns.map(|time| time.to_string()).unwrap_or_default();
+    let longest = phase.response.max_ns.map(number::measured).unwrap_or_default();
     let unanswered = format!("{} of {}", grouped(phase.unanswered), grouped(phase.scheduled));
     [name.to_owned(), quantile(0.5), quantile(0.9), quantile(0.99), longest, unanswered].map(Piece::from).to_vec()
 }

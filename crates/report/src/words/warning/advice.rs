@@ -24,7 +24,7 @@ pub fn advice(warning: &Warning, command: Command) -> Option<String> {
         Warning::ServerLimited { .. } => "measure below the server's limits, or ask its owner for higher ones",
         Warning::NoReport { .. } => "check whether the peer hangs; the direction of losses is not known",
         Warning::PeerLost { .. } => {
-            "read the output of the program on the peer; if it runs on, a box on the path may cut connections"
+            "read the output of the program on the peer; if it runs on, a middlebox may cut connections"
         }
         Warning::SamplesIncomplete { .. } if has_rate(command) => {
             "write --samples to a faster disk with room, or lower --rate"
@@ -39,6 +39,7 @@ pub fn advice(warning: &Warning, command: Command) -> Option<String> {
         Warning::Dark { .. } => {
             "look for a link that was down, a route change, a firewall or a stopped program at that time"
         }
+        Warning::SizeUnanswered { .. } => size_unanswered(command),
         Warning::Lost { count, dropped_by_peer: Some(dropped), .. } if dropped.saturating_mul(2) >= *count => {
             "raise net.core.rmem_max on the peer, or lower --window, --rate or --burst"
         }
@@ -90,6 +91,15 @@ pub fn advice(warning: &Warning, command: Command) -> Option<String> {
         }
     };
     Some(text.to_owned())
+}
+
+fn size_unanswered(command: Command) -> &'static str {
+    match command {
+        Command::Replay | Command::Ask => "`sonde check HOST` tests the path MTU",
+        _ => {
+            "repeat with a small --size; if that is answered, large packets vanish: `sonde check HOST` tests the path MTU"
+        }
+    }
 }
 
 /// Over UDP a loss is a loss.
@@ -241,7 +251,7 @@ fn seconds(time: Nanos) -> u64 {
     time.0.div_ceil(1_000_000_000)
 }
 
-/// How long to run, rounded up to what a person would type.
+/// The length of a run, rounded up to what a person would type.
 struct Length(Nanos);
 
 impl fmt::Display for Length {
@@ -311,6 +321,7 @@ mod tests {
             dropped_by_us,
             dropped_by_peer: None,
             leaves_by: LeavesBy::Window,
+            waited_share: None,
         };
         assert!(advice(&lost(Some(15)), Command::Rtt).unwrap().contains("raise --receive-buffer"));
         assert_eq!(

@@ -75,6 +75,7 @@ fn fates() -> Part {
         dropped_by_us,
         dropped_by_peer: None,
         leaves_by: by,
+        waited_share: None,
     };
     let there = Warning::Lost {
         count: 10,
@@ -82,6 +83,7 @@ fn fates() -> Part {
         dropped_by_us: None,
         dropped_by_peer: Some(9),
         leaves_by: LeavesBy::Window,
+        waited_share: None,
     };
     let gone = |dropped_by_peer| Warning::LostOnTheWay { count: 30, sent: 1_000, dropped_by_peer };
     let refused = |count, carrier, by| Warning::Refused { count, sent: 100, carrier, by };
@@ -104,9 +106,12 @@ fn fates() -> Part {
         (refused(100, Carrier::TcpConnect, RefusedBy::Reset), &[Rtt]),
         (refused(3, Carrier::TcpConnect, RefusedBy::Reset), &[Rtt]),
         (refused(100, Carrier::Udp, RefusedBy::IcmpError), EXCHANGES),
+        (refused(100, Carrier::TcpConnect, RefusedBy::HopLimit), &[Rtt]),
         (refused(100, Carrier::Udp, RefusedBy::OurKernel), EXCHANGES),
         (refused(3, Carrier::Tcp, RefusedBy::Program), &[Rtt]),
+        (refused(3, Carrier::Tcp, RefusedBy::Ended), &[Rtt]),
         (refused(100, Carrier::Udp, RefusedBy::Unknown), EXCHANGES),
+        (Warning::SizeUnanswered { message_bytes: Bytes(1_400), sent: 100 }, &[Rtt, Load, Replay]),
         (lost(1, None, LeavesBy::Reply), &[Rtt]),
         (lost(1, None, LeavesBy::Window), &[Rtt, Syn]),
         (lost(100, None, LeavesBy::Window), &[Rtt, Syn]),
@@ -151,7 +156,11 @@ fn machines() -> Part {
     vec![
         (throttled, &Command::ALL),
         (
-            Warning::Disturbed { end: our(), by: vec!["run-queue delay 4.2 %".to_owned(), "steal 1.3 %".to_owned()] },
+            Warning::Disturbed {
+                end: our(),
+                by: vec!["run-queue delay 4.2 %".to_owned(), "steal 1.3 %".to_owned()],
+                spoils: vec!["not-steady".to_owned()],
+            },
             &Command::ALL,
         ),
         (Warning::OneCpu, &Command::ALL),

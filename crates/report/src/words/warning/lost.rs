@@ -1,10 +1,10 @@
-//! What to try against requests that got no reply: it depends on what decides when they leave.
+//! Actions against requests that got no reply: they depend on what decides when requests leave.
 
 use measure::verdict::lost::LeavesBy;
 
 use crate::words::command::Command;
 
-/// What to try where `count` of `sent` requests were lost, of which our own sockets had no room for `dropped`.
+/// The action where `count` of `sent` requests were lost, of which our own sockets had no room for `dropped`.
 pub fn advice(count: u64, sent: u64, dropped: Option<u64>, by: LeavesBy, command: Command) -> &'static str {
     let ours = dropped.is_some_and(|dropped| dropped.saturating_mul(2) >= count);
     match (ours, by) {
@@ -18,6 +18,12 @@ pub fn advice(count: u64, sent: u64, dropped: Option<u64>, by: LeavesBy, command
             "raise --receive-buffer and net.core.rmem_max, read faster (--wait spin, --cpu), or --reply-every"
         }
         (true, _) => "raise --receive-buffer and net.core.rmem_max, read faster (--wait spin, --cpu), or lower --rate",
+        _ if command == Command::Ask && count >= sent => {
+            "check the program (`sonde check HOST:PORT`, its log): it answers nothing, or nothing that is a whole reply; raise --timeout if it is slow"
+        }
+        _ if command == Command::Ask => {
+            "raise --timeout to separate lost from late; read the program's log for that time"
+        }
         (_, LeavesBy::Rate | LeavesBy::Trace) if count >= sent => {
             "a firewall may drop them, or the peer is gone: try the other protocol (--tcp, --udp)"
         }
@@ -57,5 +63,7 @@ mod tests {
             let has = |option: &&str| advice.split([' ', ',', ';', '(', ')']).any(|word| word == *option);
             assert_eq!(absent.iter().find(|option| has(option)), None, "{by:?}: {advice}");
         }
+        let of_program = advice(count, 100, dropped, LeavesBy::Reply, Command::Ask);
+        assert!(!["--size", "--tcp", "--icmp"].iter().any(|option| of_program.contains(option)), "{of_program}");
     }
 }

@@ -7,8 +7,8 @@ use measure::throughput::detail::TELLING;
 use measure::verdict::Warning;
 use measure::verdict::threshold::{
     AT_CAP, BEHIND, COARSE, CORRELATED, CPU_PRESSURE, FEWEST_FOR_MEAN, FEWEST_RETRANSMITTED, HELD, IDLE_GAP,
-    INITIAL_SEGMENTS, LEAST_RTO, LOWEST, MISLEADING, OUTSTANDING, POWER_SAVING, RESETS, RETRANSMITTED, RUN_QUEUE,
-    SATURATED, SHORT_TRIP, SLOW_CLOCKS, START, STEAL, THROTTLED,
+    INITIAL_SEGMENTS, LARGE, LEAST_RTO, LOWEST, MISLEADING, OUTSTANDING, POWER_SAVING, RESETS, RETRANSMITTED,
+    RUN_QUEUE, SATURATED, SHORT_TRIP, SLOW_CLOCKS, START, STEAL, THROTTLED,
 };
 
 /// When it is raised, in one sentence or two, with the threshold.
@@ -31,7 +31,7 @@ pub fn raised_when(warning: &Warning) -> String {
         Warning::WireContradicts { .. } => "With `--verify`: a count differs from the captured packets by more than the capture itself lost ([capture](howto/capture.md)).".to_owned(),
         Warning::ClockStepped { .. } => "A reply has an earlier timestamp than its request, on the same clock. One such reply raises the warning.".to_owned(),
         Warning::SystemClockStepped => "The system clock and the monotonic clock diverged by more than 1 ms and 0.05 % of the run. The kernel never slews faster.".to_owned(),
-        Warning::Dark { .. } | Warning::SendFailed { .. } | Warning::Lost { .. } | Warning::LostOnTheWay { .. } | Warning::Retransmitted { .. } | Warning::Refused { .. } => of_fates(warning),
+        Warning::Dark { .. } | Warning::SendFailed { .. } | Warning::SizeUnanswered { .. } | Warning::Lost { .. } | Warning::LostOnTheWay { .. } | Warning::Retransmitted { .. } | Warning::Refused { .. } => of_fates(warning),
         Warning::TicksMissed { .. } | Warning::RateNotAchieved { .. } | Warning::BehindSchedule { .. } => of_schedule(warning),
         Warning::Throttled { .. }
         | Warning::Disturbed { .. }
@@ -67,6 +67,12 @@ fn of_fates(warning: &Warning) -> String {
     match warning {
         Warning::Dark { .. } => "Times without any reply make up at least 1 % of the run. In each of them two or more requests were lost, refused or not sent, over at least a quarter of that time. By chance such a series occurs in less than one of two thousand runs. The warning is also raised where the last half of the run, or more, was refused or not sent. A single lost request does not count.",
         Warning::SendFailed { .. } => "The kernel of this host refused at least one message.",
+        Warning::SizeUnanswered { .. } => {
+            return format!(
+                "All requests were lost, the messages are longer than {} B (which every host of IPv4 accepts), and a connection to the peer was made and lasted: the data connection, or the one that agreed on the measurement.",
+                LARGE.0
+            );
+        }
         Warning::Lost { .. } => "At least one request got no reply before its timeout. Late replies are included. Read the interval of the loss rate beside it: one loss says little.",
         Warning::Retransmitted { .. } => {
             return format!(
@@ -105,7 +111,7 @@ fn of_machines(warning: &Warning) -> String {
             percent(THROTTLED)
         ),
         Warning::Disturbed { .. } => format!(
-            "During the measurement, at one end: a measuring thread waited for a CPU more than {} of the time, or any task of the machine did more than {} of the time, or the hypervisor gave more than {} of the CPU time to other guests.",
+            "During the measurement, at one end: a measuring thread waited for a CPU more than {} of the time, or any task of the machine did more than {} of the time, or the hypervisor gave more than {} of the CPU time to other guests. The warning names what else of the result such a host can cause by itself.",
             percent(RUN_QUEUE),
             percent(CPU_PRESSURE),
             percent(STEAL)
@@ -133,7 +139,7 @@ fn of_reading(warning: &Warning) -> String {
         Warning::MeanMisleads { .. } => format!(
             "The run has at least {FEWEST_FOR_MEAN} values, and their mean is at least {MISLEADING} times the median. For comparison: log-normal values with a standard deviation of half their mean have 1.12."
         ),
-        Warning::Stalled { .. } => "A closed loop back to back, in which answers that took 20 times the median and at least 1 ms, and were at most 1 % of all, hold at least 20 % of the time. Their share of the time is the chance that a request at a random moment meets one; percentiles count each of them once.".to_owned(),
+        Warning::Stalled { .. } => "A closed loop without pause, in which answers that took 20 times the median and at least 1 ms, and were at most 1 % of all, hold at least 10 % of the time. Their share of the time is the chance that a request at a random moment meets one; percentiles count each of them once.".to_owned(),
         Warning::Rhythm { .. } => format!(
             "Requests leave at equal intervals from one thread, and there are at least {} values. The rank correlation at some distance of 2 to {} requests is at least {}. It is {} above a lower one at a shorter distance, and it returns at twice the distance.",
             rhythm::FEWEST,
@@ -154,7 +160,7 @@ fn of_reading(warning: &Warning) -> String {
 fn of_statistics(warning: &Warning) -> String {
     match warning {
         Warning::NotSteady { .. } => format!(
-            "For {SHORTEST} or more values: the medians of the first and the last third differ by at least {}, significantly (99 %), or MSER-5 finds no steady state in the second half. For streams: no two consecutive intervals carried nine tenths of the rate of the second half.",
+            "For {SHORTEST} or more values: the medians of the first and the last third differ by at least {}, significantly (99.9 %); or by MSER-5 the run becomes steady only in its second half, and the median or the spread before differs as significantly. For streams: no two consecutive intervals carried nine tenths of the rate of the second half.",
             percent(RELEVANT)
         ),
         Warning::NotSettled { .. } => "The percentile of `--until` did not reach the requested precision.".to_owned(),

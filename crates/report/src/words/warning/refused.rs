@@ -1,9 +1,9 @@
-//! What to try against refusals: it depends on who refused.
+//! Actions against refusals: they depend on who refused.
 
 use measure::method::Carrier;
 use measure::verdict::refused::RefusedBy;
 
-/// What it means, on whose side, and what to try. `all`: nothing was let through.
+/// The meaning, the side and the action. `all`: nothing was let through.
 pub fn advice(by: RefusedBy, carrier: Carrier, all: bool) -> &'static str {
     match (by, carrier) {
         (RefusedBy::Program, _) => {
@@ -11,6 +11,9 @@ pub fn advice(by: RefusedBy, carrier: Carrier, all: bool) -> &'static str {
         }
         (RefusedBy::OurKernel, _) => {
             "check that the link is up and leads there (`ip route get`, `ip neigh`), and the local firewall"
+        }
+        (RefusedBy::HopLimit, _) => {
+            "look for a routing loop (`sonde paths HOST --trace`), or raise the TTL that was asked for"
         }
         (RefusedBy::IcmpError, _) => {
             "check reject rules and routes of the peer and of the hops; an ICMP capture names the sender"
@@ -20,6 +23,9 @@ pub fn advice(by: RefusedBy, carrier: Carrier, all: bool) -> &'static str {
         }
         (RefusedBy::Reset, _) => {
             "the peer or a middlebox limits them: lower --rate or --connections, check net.core.somaxconn"
+        }
+        (RefusedBy::Ended, _) => {
+            "read the program's log: it or a proxy ends connections or lets in no new one. `sonde check HOST:PORT` asks who listens"
         }
         (RefusedBy::Unknown, _) => "check that a program still listens, and check the firewalls on the path",
     }

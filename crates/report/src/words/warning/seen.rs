@@ -9,6 +9,8 @@ use measure::verdict::Warning;
 use measure::verdict::refused::RefusedBy;
 use measure::verdict::threshold::MOSTLY_MISSED;
 
+use crate::words::capitalised;
+
 /// The fact that `warning` is about, and its consequence.
 pub fn seen(warning: &Warning) -> String {
     Line(warning).to_string()
@@ -46,6 +48,7 @@ impl fmt::Display for Line<'_> {
             | Warning::NotBatched { .. }
             | Warning::NoStamps { .. } => settings(self.0, f),
             Warning::Dark { .. }
+            | Warning::SizeUnanswered { .. }
             | Warning::Lost { .. }
             | Warning::LostOnTheWay { .. }
             | Warning::Retransmitted { .. }
@@ -103,11 +106,6 @@ impl fmt::Display for Reason<'_> {
     }
 }
 
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
-
 /// `This host` or `The peer`, by the name of an end.
 fn host(end: &str) -> &'static str {
     if end == "our" { "This host" } else { "The peer" }
@@ -121,9 +119,19 @@ fn status(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             let due = dark.due.map(grouped);
             due.map_or(Ok(()), |due| write!(f, ". An open loop would have lost about {due} requests"))
         }
-        Warning::Lost { count, sent, dropped_by_us, dropped_by_peer, .. } => {
+        Warning::SizeUnanswered { message_bytes, sent } => {
+            let requests = several(*sent, "request");
+            write!(
+                f,
+                "{requests} of {message_bytes} got no reply, but smaller packets to the same host did. The path may drop large packets; this is not established"
+            )
+        }
+        Warning::Lost { count, sent, dropped_by_us, dropped_by_peer, waited_share, .. } => {
             let (lost, of) = (grouped(*count), grouped(*sent));
             write!(f, "{lost} of {of} requests got no reply in time ({})", share(*count, *sent))?;
+            if let Some(waited) = waited_share {
+                write!(f, ". Waiting for them took {} of the time, in which nothing was sent", Percent(*waited))?;
+            }
             let dropped = dropped_by_us.map(grouped);
             dropped.map_or(Ok(()), |dropped| write!(f, ". This host's receive buffer had no room for {dropped}"))?;
             let there = dropped_by_peer.map(grouped);
@@ -145,13 +153,19 @@ fn status(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             }
             f.write_str(". Replies that waited for them count as answered")
         }
+        // A reset may come for a connection that was already established.
+        Warning::Refused { count, sent, carrier: Carrier::TcpConnect, by: RefusedBy::Reset } => {
+            write!(f, "{} of {} handshakes met a TCP reset", grouped(*count), grouped(*sent))
+        }
         Warning::Refused { count, sent, carrier, by } => {
             let what = if *carrier == Carrier::TcpConnect { "handshakes" } else { "requests" };
             let how = match by {
                 RefusedBy::Reset => " by a TCP reset",
                 RefusedBy::IcmpError => " by an ICMP error (destination unreachable)",
+                RefusedBy::HopLimit => " by an ICMP error (hop limit exceeded)",
                 RefusedBy::OurKernel => " by this host's kernel (destination unreachable)",
                 RefusedBy::Program => " by the program",
+                RefusedBy::Ended => ": their connection ended, or no new one was opened",
                 RefusedBy::Unknown => "",
             };
             write!(f, "{} of {} {what} were refused{how}", grouped(*count), grouped(*sent))
@@ -161,7 +175,7 @@ fn status(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     }
 }
 
-/// What kept a rate from being reached: `This host was too slow`.
+/// The reason why a rate was not reached: `This host was too slow`.
 pub fn held_back(warning: &Warning) -> &'static str {
     match warning {
         Warning::RateNotAchieved { in_turn: true, .. } => "Each connection makes one after the other",
@@ -319,7 +333,10 @@ fn machine(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             let host = host(end);
             write!(f, "{host} was CPU-throttled: its cgroup was stopped for {throttled_ns} in {watched_ns} (all CPUs)")
         }
-        Warning::Disturbed { end, by } => write!(f, "{} was busy ({})", host(end), by.join(", ")),
+        Warning::Disturbed { end, by, spoils } => {
+            write!(f, "{} was busy ({})", host(end), by.join(", "))?;
+            if spoils.is_empty() { Ok(()) } else { write!(f, ". {}", super::spoiled(spoils)) }
+        }
         Warning::PowerSavingGovernor { governor, end, lowest } => {
             let effect = if *lowest { "CPUs run at their lowest frequency" } else { "Idle CPUs slow down" };
             write!(f, "{} uses the CPU governor {governor}. {effect}", host(end))

@@ -6,9 +6,11 @@ use measure::method::mix::Order;
 use measure::unit::Bytes;
 use protocol::application::dns::{OverTcp, Question};
 use protocol::application::h2::H2;
+use protocol::application::h3::H3;
 use protocol::application::http::{Expected, Http, Request, RequestError};
 use protocol::application::memcached::Commands as MemcachedCommands;
 use protocol::application::mix::{Item, MOST_CLASSES, MOST_REQUESTS, Mix};
+use protocol::application::mysql::Mysql;
 use protocol::application::postgres::Postgres;
 use protocol::application::redis::Commands as RedisCommands;
 use protocol::application::talk::Talk;
@@ -16,7 +18,7 @@ use protocol::application::{self, Application, Protocol, Speech};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{ApplicationOptions, POSTGRES, Whom, expected, read};
+use super::{ApplicationOptions, MYSQL, POSTGRES, Whom, expected, host_field, read};
 use crate::failure::Failure;
 
 /// The option that names the file.
@@ -53,6 +55,7 @@ struct Entry {
     command: Option<String>,
     query: Option<String>,
     question: Option<String>,
+    service: Option<String>,
 }
 
 /// The words that a protocol's requests are made of.
@@ -62,16 +65,20 @@ enum Kind {
     Redis,
     Memcached,
     Postgres,
+    Mysql,
     Dns,
+    Grpc,
 }
 
 impl Kind {
     fn of(protocol: &Protocol) -> Option<Self> {
         Some(match protocol.name() {
-            "http" | "https" | "h2c" | "h2" => Self::Http,
+            "http" | "https" | "h2c" | "h2" | "h3" => Self::Http,
             "redis" | "rediss" => Self::Redis,
             "memcached" => Self::Memcached,
             "postgres" | "postgres+tls" => Self::Postgres,
+            "mysql" | "mysql+tls" => Self::Mysql,
+            "grpc" | "grpcs" => Self::Grpc,
             "dns" | "dns+tcp" | "dns+tls" => Self::Dns,
             _ => return None,
         })
@@ -83,7 +90,8 @@ impl Kind {
             Self::Http => &["method", "path", "headers", "body", "body-file", "expect"],
             Self::Redis => &["command"],
             Self::Memcached => &["command", "body", "body-file"],
-            Self::Postgres => &["query"],
+            Self::Postgres | Self::Mysql => &["query"],
+            Self::Grpc => &["service"],
             Self::Dns => &["question"],
         }
     }
@@ -102,6 +110,7 @@ impl Entry {
             ("command", self.command.is_some()),
             ("query", self.query.is_some()),
             ("question", self.question.is_some()),
+            ("service", self.service.is_some()),
         ];
         given.into_iter().find_map(|(key, given)| (given && !kind.keys().contains(&key)).then_some(key))
     }
@@ -132,6 +141,7 @@ struct Written {
 enum Asks {
     Talk(Box<Talk>),
     Packet(Question),
+    H3(Box<H3>),
 }
 
 impl Asks {
@@ -139,6 +149,7 @@ impl Asks {
         match self {
             Self::Talk(talk) => talk.request(),
             Self::Packet(question) => question.message().to_vec(),
+            Self::H3(h3) => h3.request(),
         }
     }
 }
@@ -164,8 +175,10 @@ impl Asker<'_> {
     /// A protocol that has no such requests, a file that is no list of them, a request that cannot be asked.
     pub fn application(&self) -> Result<Application, Failure> {
         let kind = Kind::of(self.protocol).ok_or_else(|| {
-            Failure::usage(format!("{} is asked one thing over and over", self.protocol.name()))
-                .hint("--mix is for http, https, h2c, h2, redis, rediss, memcached, postgres, dns, dns+tcp and dns+tls")
+            Failure::usage(format!("{} is asked one thing over and over", self.protocol.name())).hint(
+                "--mix is for http, https, h2c, h2, h3, grpc, grpcs, redis, rediss, memcached, postgres, \
+                       postgres+tls, mysql, mysql+tls, dns, dns+tcp and dns+tls",
+            )
         })?;
         let given = [("--request", self.options.request.is_some()), ("--body", self.options.body.is_some())];
         if let Some((option, _)) = given.into_iter().find(|(_, given)| *given) {
@@ -173,7 +186,7 @@ impl Asker<'_> {
                 .hint("write it into the list: `method = \"POST\"`, `body = \"…\"`"));
         }
         let text = String::from_utf8(read(self.path, OPTION)?)
-            .map_err(|_| Failure::usage(format!("{}: is no text", self.path.display())).about(OPTION))?;
+            .map_err(|_| Failure::usage(format!("{}: is not text", self.path.display())).about(OPTION))?;
         let fault = |at: usize, what: String| {
             let line = text.get(..at).unwrap_or_default().matches('\n').count() + 1;
             Failure::usage(format!("{}, line {line}: {what}", self.path.display()))
@@ -218,6 +231,7 @@ impl Asker<'_> {
                 other => other,
             }),
             Some(Asks::Packet(question)) => application::Asked::Dns(question),
+            Some(Asks::H3(h3)) => application::Asked::H3(h3),
             None => return Err(Failure::usage("a list without requests")),
         };
         Ok(Application { protocol, words, asked, mix: Some(mix), tls })
@@ -270,8 +284,14 @@ impl Asker<'_> {
         let length = body.as_ref().map_or(0, Vec::len);
         let said = |talk: Talk, name: String| Written { talk: Asks::Talk(Box::new(talk)), name, body: length };
         Ok(match kind {
+            Kind::Http if self.protocol.name() == "h3" => {
+                let (request, expected) = self.http(entry, body)?;
+                let h3 = H3::new(&request, expected).map_err(|error| error.to_string())?;
+                let name = h3.words().to_owned();
+                Written { talk: Asks::H3(Box::new(h3)), name, body: length }
+            }
             Kind::Http => {
-                let talk = self.http(entry, body)?;
+                let talk = self.http_talk(entry, body)?;
                 let name = talk.words();
                 said(talk, name)
             }
@@ -295,6 +315,23 @@ impl Asker<'_> {
                 let postgres = postgres.asking(query).map_err(|error| error.to_string())?;
                 said(Talk::Postgres(Box::new(postgres)), first_word(query).to_ascii_uppercase())
             }
+            Kind::Mysql => {
+                let query = entry.query.as_ref().ok_or_else(|| missing("query"))?;
+                let login = self.options.login(self.whom, self.target, &MYSQL).map_err(|failure| failure.told.what)?;
+                let mysql = Mysql::new(login);
+                let within_tls = self.protocol.tls.is_some();
+                let mysql = if within_tls { mysql.within_tls(!self.options.insecure) } else { mysql };
+                let mysql = mysql.asking(query).map_err(|error| error.to_string())?;
+                said(Talk::Mysql(Box::new(mysql)), first_word(query).to_ascii_uppercase())
+            }
+            Kind::Grpc => {
+                let service = entry.service.as_ref().ok_or_else(|| missing("service"))?;
+                let host = host_field(&self.whom.far, self.protocol.port);
+                let health = H2::health(&host, service, self.protocol.tls.is_some());
+                let health = health.map_err(|error| error.to_string())?;
+                let name = health.words().to_owned();
+                said(Talk::H2(Box::new(health)), name)
+            }
             Kind::Dns => {
                 let text = entry.question.as_ref().ok_or_else(|| missing("question"))?;
                 let mut words = text.split_whitespace();
@@ -311,7 +348,19 @@ impl Asker<'_> {
         })
     }
 
-    fn http(&self, entry: &Entry, body: Option<Vec<u8>>) -> Result<Talk, String> {
+    fn http_talk(&self, entry: &Entry, body: Option<Vec<u8>>) -> Result<Talk, String> {
+        let (request, expected) = self.http(entry, body)?;
+        let wrong = |error: RequestError| error.to_string();
+        Ok(match self.protocol.name() {
+            "h2c" | "h2" => {
+                Talk::H2(Box::new(H2::new(&request, expected, self.protocol.tls.is_some()).map_err(wrong)?))
+            }
+            _ => Talk::Http(Box::new(Http::new(&request, expected).map_err(wrong)?)),
+        })
+    }
+
+    /// The request of HTTP, and the statuses that it takes for answers.
+    fn http(&self, entry: &Entry, body: Option<Vec<u8>>) -> Result<(Request, Expected), String> {
         let target = entry.path.as_deref().unwrap_or(self.target);
         let usual = self.options.http_request(self.protocol, self.whom, target).map_err(|failure| failure.told.what)?;
         let mut fields = usual.fields;
@@ -320,14 +369,7 @@ impl Asker<'_> {
         }
         let method = entry.method.clone().unwrap_or_else(|| if body.is_some() { "POST" } else { "GET" }.to_owned());
         let request = Request { method, fields, body: body.unwrap_or_default(), ..usual };
-        let expected: Expected = self.options.expect.clone().unwrap_or_default();
-        let wrong = |error: RequestError| error.to_string();
-        Ok(match self.protocol.name() {
-            "h2c" | "h2" => {
-                Talk::H2(Box::new(H2::new(&request, expected, self.protocol.tls.is_some()).map_err(wrong)?))
-            }
-            _ => Talk::Http(Box::new(Http::new(&request, expected).map_err(wrong)?)),
-        })
+        Ok((request, self.options.expect.clone().unwrap_or_default()))
     }
 }
 

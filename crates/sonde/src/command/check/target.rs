@@ -11,7 +11,7 @@ use crate::command::value::Far;
 /// Ports of one check.
 pub const MOST_PORTS: usize = 1_024;
 
-/// Who is checked, and where.
+/// The host that is checked, and its ports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// Name or address, without brackets.
@@ -62,8 +62,9 @@ impl PortWish {
     /// A port of whoever named it to measure there: the programs that are usually there, or one of ours where none is.
     pub fn measured(number: u16) -> Self {
         let nobody = Port::usual(Transport::Tcp, number).services.is_empty() && left_alone(number).is_none();
-        let time = Port::usual(Transport::Udp, number).services.contains(&Service::Ntp);
-        Self { number, service: if nobody && !time { Wish::Unknown } else { Wish::Usual } }
+        let apart = |service: &Service| matches!(service, Service::Ntp | Service::Sip);
+        let elsewhere = Port::usual(Transport::Udp, number).services.iter().any(apart);
+        Self { number, service: if nobody && !elsewhere { Wish::Unknown } else { Wish::Usual } }
     }
 
     /// The same of one that was written: as it is, where it says which program is there.
@@ -74,7 +75,7 @@ impl PortWish {
     /// True where the program that it is named for, or that is usually there, may be there over UDP too, or only.
     pub fn goes_over_udp(self) -> bool {
         match self.service {
-            Wish::One(service) => matches!(service, Service::Echo | Service::Dns | Service::Ntp),
+            Wish::One(service) => matches!(service, Service::Echo | Service::Dns | Service::Ntp | Service::Sip),
             _ => !Port::usual(Transport::Udp, self.number).services.is_empty(),
         }
     }
@@ -85,7 +86,7 @@ impl PortWish {
             (Transport::Udp, Wish::One(service)) if self.goes_over_udp() => vec![service],
             (Transport::Udp, Wish::One(_)) => Vec::new(),
             (_, Wish::Usual) | (Transport::Udp, _) => return Port::usual(transport, self.number),
-            (_, Wish::One(Service::Stamp | Service::Ntp)) => Vec::new(),
+            (_, Wish::One(Service::Stamp | Service::Ntp | Service::Sip)) => Vec::new(),
             (_, Wish::One(service)) => vec![service],
             (_, Wish::Unknown) => vec![Service::Sonde],
             (_, Wish::Any) => ANYBODY.to_vec(),
@@ -130,8 +131,7 @@ fn number(text: &str) -> Result<u16, String> {
 }
 
 /// Other names of programs.
-const ALIASES: [(&str, &str); 4] =
-    [("https", "tls"), ("mariadb", "mysql"), ("postgresql", "postgres"), ("valkey", "redis")];
+const ALIASES: [(&str, &str); 3] = [("mariadb", "mysql"), ("postgresql", "postgres"), ("valkey", "redis")];
 
 fn service(name: &str) -> Result<Wish, String> {
     let name = ALIASES.into_iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| name);
@@ -174,9 +174,9 @@ mod tests {
     #[test_case("db1:80,70-90", "twice"; "twice")]
     #[test_case("db1:80=apache", "netserver"; "an unknown program")]
     #[test_case("db1:1-65535", "1024"; "all of them")]
-    #[test_case(":80", "no host"; "no host")]
+    #[test_case(":80", "not a host"; "no host")]
     #[test_case("[fd00::2", "["; "half a bracket")]
-    #[test_case("a b", "no host"; "a space")]
+    #[test_case("a b", "not a host"; "a space")]
     fn what_is_none_is_refused_with_a_reason(text: &str, word: &str) {
         let error = text.parse::<Target>().unwrap_err();
         assert!(error.contains(word), "{error}");
@@ -199,20 +199,25 @@ mod tests {
             (port.services, port.unknown)
         };
         assert_eq!(asked(6_379), (vec![Service::Redis], false));
-        assert_eq!(asked(8_443), (vec![Service::Tls], false));
+        assert_eq!(asked(8_443), (vec![Service::Https], false));
+        assert_eq!(asked(5_060), (vec![], false), "over UDP alone");
         assert_eq!(asked(9_999), (vec![Service::Sonde], true));
         // A printer prints what it gets, and time is told over UDP.
         assert_eq!((asked(9_100), asked(123)), ((vec![], false), (vec![], false)));
         let named = |text: &str| text.parse::<PortList>().unwrap().0[0];
         assert_eq!(named("9100=http").over(Transport::Tcp).services, [Service::Http]);
         assert!(named("9999=any").over(Transport::Tcp).unknown);
-        for (text, service) in
-            [("53", Service::Dns), ("5353=dns", Service::Dns), ("123", Service::Ntp), ("9=ntp", Service::Ntp)]
-        {
+        for (text, service) in [
+            ("53", Service::Dns),
+            ("5353=dns", Service::Dns),
+            ("123", Service::Ntp),
+            ("9=ntp", Service::Ntp),
+            ("5060", Service::Sip),
+        ] {
             assert_eq!((named(text).goes_over_udp(), named(text).over(Transport::Udp).services), (true, vec![service]));
         }
         assert!(!named("6379").goes_over_udp());
         let names = ["1=https", "1=mariadb", "1=valkey"].map(|text| named(text).over(Transport::Tcp).services[0]);
-        assert_eq!(names, [Service::Tls, Service::Mysql, Service::Redis]);
+        assert_eq!(names, [Service::Https, Service::Mysql, Service::Redis]);
     }
 }

@@ -43,9 +43,8 @@ impl Hosts {
     /// More than the plan has peers, and what is no host.
     pub fn of(words: &[String], plan: &ClaimPlan) -> Result<Self, Failure> {
         if let Some(word) = words.iter().find(|word| word.trim().is_empty() || word.starts_with('-')) {
-            return Err(
-                Failure::usage(format!("--hosts: `{word}` is no host")).hint("--hosts FROM,TO, as in --hosts web1,db1")
-            );
+            return Err(Failure::usage(format!("--hosts: `{word}` is not a host"))
+                .hint("--hosts FROM,TO, as in --hosts web1,db1"));
         }
         let (from, peers) = match words {
             [] | [_] => (None, words),
@@ -204,7 +203,7 @@ claim = "p99(near) < 1ms"
         assert_eq!(hosts(&["db1"]).unwrap(), [near("db1 "), missing()]);
         assert_eq!(hosts(&["local", "db1", "db2"]).unwrap(), [near("db1 "), Ok("syn db2 --port 7".to_owned())]);
         assert!(hosts(&["a", "b", "c", "d"]).unwrap_err().told.what.contains("3 peers"));
-        assert!(hosts(&["-oProxyCommand=x", "b"]).unwrap_err().told.what.contains("is no host"));
+        assert!(hosts(&["-oProxyCommand=x", "b"]).unwrap_err().told.what.contains("is not a host"));
     }
 
     #[test_case("tcp_rr", "tcp_rr --json", "does not work in a study"; "another's option")]

@@ -8,7 +8,7 @@ use crate::command::study::words::Words;
 /// The axes in which two commands differ, as far as they can be moved apart, and the settings that takes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Corners {
-    /// What is moved at once: one axis, or several that cannot be told apart since a setting between is none.
+    /// The axes that move at once: one, or several that cannot be told apart since a setting between is none.
     pub groups: Vec<Vec<Axis>>,
     /// Each corner of the moves, in their order: the first is the first side, the last is the second.
     pub settings: Vec<(Corner, Words)>,
@@ -42,7 +42,7 @@ fn settings(groups: &[Vec<Axis>], first: &Words, second: &Words) -> Vec<(Corner,
     moves::corners(groups.len()).into_iter().map(|corner| (corner, at(corner))).collect()
 }
 
-/// How many of the settings are none that can be measured.
+/// The number of settings that cannot be measured.
 fn none_of(settings: &[(Corner, Words)]) -> usize {
     settings.iter().filter(|(_, words)| words.method().is_err()).count()
 }

@@ -1,4 +1,4 @@
-//! What the trials say: the comparison of each side with the first, by the one procedure there is.
+//! The verdicts of trials: the comparison of each side with the first, by the one procedure there is.
 
 use logbook::record::Record;
 use logbook::study::{AxisDifference, ComparedFigure, Comparison, Place, Shift, StudyDocument, ThresholdHeld, Trial};
@@ -13,14 +13,14 @@ const SHIFTED: [f64; 7] = [0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99];
 /// Values of a run that stand for its distribution.
 const STANDING_FOR: u64 = 2_000;
 
-/// What is asked of the trials.
+/// The request to the trials.
 #[derive(Clone, Debug)]
 pub struct Asked {
     /// The order in which the runs were made.
     pub design: Design,
     /// When it is judged, where it may end early.
     pub looks: &'static [Look],
-    /// What is compared; empty: what is usual for what was measured.
+    /// The figures that are compared; empty: those that are usual for what was measured.
     pub figures: Vec<Figure>,
     /// The limits.
     pub thresholds: Vec<Threshold>,
@@ -61,7 +61,7 @@ pub fn comparison(study: &StudyDocument, second: u32, axes: Differences, asked: 
     found
 }
 
-/// Why the two have no number in common, where they have none.
+/// The reason why the two have no number in common, where they have none.
 fn incomparable(study: &StudyDocument, second: u32) -> Option<String> {
     let kind = |setting: u32| {
         let records = study.trials_of(setting);
@@ -154,7 +154,7 @@ fn standing_for(record: &Record, seed: u64) -> Option<Vec<u64>> {
     (!values.is_empty()).then_some(values)
 }
 
-/// What each axis closes, where every corner was a setting.
+/// The effect of each axis, where every corner was a setting.
 fn worths(study: &StudyDocument, by: Figure, axes: usize) -> Option<Vec<Worth>> {
     if axes < 2 {
         return None;

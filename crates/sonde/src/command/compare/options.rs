@@ -26,7 +26,7 @@ const RUNS: &str = "Runs of each side, in pairs of random order; a significant d
 const SEED: &str =
     "Seed of the order of runs and of the bootstrap, to repeat them [default: random, stored in the result]";
 
-/// What `sonde compare` takes.
+/// Arguments of `sonde compare`.
 #[derive(Debug, Args)]
 #[command(mut_arg("blocks", |arg| arg.long("runs").help(RUNS)))]
 #[command(mut_arg("seed", |arg| arg.help(SEED)))]
@@ -50,7 +50,7 @@ pub struct CompareOptions {
     /// The same of side B, for two builds or hosts; both sides may have the same words
     #[arg(long, value_name = "WORDS", requires = "runner_a")]
     pub runner_b: Option<String>,
-    /// How its trials are made
+    /// Its trials
     #[command(flatten)]
     pub trials: TrialOptions,
     /// Values to compare, separated by commas: min, mean, p50 to p99.999, loss, rate, throughput; effects are of the first

@@ -32,7 +32,7 @@ use crate::program::tool;
 use crate::system::now;
 use clap::Parser;
 
-/// Of which dealings of the repeats are drawn where there are very many: two comparisons of the same runs are the same.
+/// The seed of the dealings of repeats that are drawn where there are very many: two comparisons of the same runs are the same.
 const SEED: u64 = 1;
 
 /// Two runs that are to be compared.
@@ -56,7 +56,7 @@ pub fn of<'a>(options: &'a CompareOptions, output: &'a Output) -> Result<Option<
     }
     let names = || options.sides.iter().zip(&runs).find(|(_, run)| run.is_none()).map(|(side, _)| side);
     if let Some(other) = names() {
-        return Err(Failure::usage(format!("{other}: is no run of a plan, and another side is"))
+        return Err(Failure::usage(format!("{other}: is not a run of a plan, and another side is"))
             .hint("`sonde runs` lists the stored runs")
             .about(other));
     }
@@ -80,10 +80,10 @@ fn run(side: &str, words: &mut Words<'_>) -> Result<Option<RunDocument>, Failure
     }
 }
 
-/// How `later` differs from `earlier`, cell by cell, where nothing is said of how they are compared.
+/// The differences of `later` from `earlier`, cell by cell, where nothing is said of how they are compared.
 ///
 /// # Errors
-/// What is no run, and runs without a cell in common.
+/// A document that is no run, and runs without a cell in common.
 pub fn beside(
     earlier: &str,
     later: &str,
@@ -108,7 +108,7 @@ impl Pair<'_> {
     /// Compares, and delivers what was found.
     ///
     /// # Errors
-    /// What is asked of live sides alone, runs without a cell in common, a figure that is in no record.
+    /// Options of live sides alone, runs without a cell in common, a figure that is in no record.
     pub fn run(mut self, options: &CompareOptions, command: Vec<String>, output: &Output) -> Result<Exit, Failure> {
         check(options)?;
         let found = self.found(options, command)?;
@@ -171,7 +171,7 @@ impl Pair<'_> {
         })
     }
 
-    /// What each repeat has of `figure`.
+    /// The values of `figure` of each repeat.
     fn numbers(&mut self, cells: &[&Cell], figure: Figure) -> Result<Vec<Option<f64>>, Failure> {
         let whole = |cell: &&Cell| cell.failure.is_none();
         if Figures::keeps(figure) {
@@ -208,7 +208,7 @@ fn spots(run: &RunDocument) -> Spots<'_> {
     spots
 }
 
-/// What is compared of a cell: what was asked for, else its chief number; and what a limit is set to.
+/// The figures that are compared of a cell: those asked for, else its chief number; and those that have a limit.
 fn figures<'a>(options: &CompareOptions, cells: impl Iterator<Item = &'a &'a Cell>) -> Vec<Figure> {
     let stream = cells.filter_map(|cell| cell.figures).any(|figures| figures.bits_per_second.is_some());
     let chief = if stream { Figure::Throughput } else { Figure::Quantile(0.5) };

@@ -1,4 +1,4 @@
-//! What a side is: a measuring command, or stored records.
+//! Sides: measuring commands, or stored records.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ pub fn read(texts: &[String], common: Option<&Words>) -> Result<Vec<Side>, Failu
     let sides = texts.iter().map(|text| one(text, common)).collect::<Result<Vec<_>, _>>()?;
     let live = sides.iter().filter(|side| matches!(side, Side::Live(_))).count();
     if live != 0 && live != sides.len() {
-        let what = "one side is to be measured and another was measured before: what the hour changed would count as a difference";
+        let what = "one side is live and another is stored: changes between the two times would count as a difference";
         return Err(
             Failure::usage(what).hint("measure both sides now, or store this one first (sonde rtt -o FILE.json)")
         );
@@ -107,11 +107,11 @@ fn of_file(file: &Path) -> Result<Vec<(PathBuf, Record)>, Failure> {
             Ok(records.map(|record| (file.to_owned(), *record)).collect())
         }
         Document::Study(study) => {
-            let what = format!("{}: a study of {} settings is no side", name(), study.settings.len());
+            let what = format!("{}: a study of {} settings is not a side", name(), study.settings.len());
             Err(Failure::usage(what).hint("`sonde show` prints its result"))
         }
         Document::Look(_) => {
-            let what = format!("{}: a first look is no side: its exchanges took turns with others", name());
+            let what = format!("{}: a quick survey is not a side: its exchanges took turns with others", name());
             Err(Failure::usage(what).hint("compare measurements of one protocol (sonde rtt -o FILE.json)"))
         }
         Document::Run(_) => {
@@ -119,7 +119,7 @@ fn of_file(file: &Path) -> Result<Vec<(PathBuf, Record)>, Failure> {
             Err(Failure::usage(what).hint("give two runs (`sonde runs` lists them), or two sides of records"))
         }
         Document::Search(_) => {
-            let what = format!("{}: a search for a rate is no side: its probes were made at many rates", name());
+            let what = format!("{}: a search for a rate is not a side: its probes were made at many rates", name());
             Err(Failure::usage(what).hint("compare loads at one rate (sonde load --rate)"))
         }
     }

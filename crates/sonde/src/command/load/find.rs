@@ -109,7 +109,7 @@ struct Prober<'a> {
     interruption: &'a Interruption,
 }
 
-/// How a search went.
+/// The course of a search.
 struct Course {
     probes: Vec<Probe>,
     bracket: Bracket,
@@ -200,7 +200,7 @@ impl Prober<'_> {
     }
 }
 
-/// What is known while a search runs, for the line on the terminal and for whoever asks by a signal.
+/// The state of a search while it runs, for the line on the terminal and for whoever asks by a signal.
 #[derive(Debug, Default)]
 struct Told {
     line: String,

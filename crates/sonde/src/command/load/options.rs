@@ -37,7 +37,7 @@ Examples:
                                         the same with segmentation offload
 ";
 
-/// What `sonde load` takes.
+/// Arguments of `sonde load`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n{}", crate::exit::TABLE))]
 pub struct LoadOptions {
@@ -52,7 +52,7 @@ pub struct LoadOptions {
     #[command(flatten)]
     pub application: ApplicationOptions,
 
-    /// What carries the messages
+    /// Protocol of the messages
     #[command(flatten)]
     pub carrier: CarrierOptions,
 
@@ -64,11 +64,11 @@ pub struct LoadOptions {
     #[command(flatten)]
     pub find: FindOptions,
 
-    /// What the messages are like
+    /// The messages
     #[command(flatten)]
     pub shape: ShapeOptions,
 
-    /// How both ends wait
+    /// Wait modes of both ends
     #[command(flatten)]
     pub waiting: WaitingOptions,
 
@@ -76,7 +76,7 @@ pub struct LoadOptions {
     #[command(flatten)]
     pub stop: StopOptions,
 
-    /// How the far side is reached
+    /// The way to the peer
     #[command(flatten)]
     pub reach: ReachOptions,
 
@@ -84,7 +84,7 @@ pub struct LoadOptions {
     #[command(flatten)]
     pub kept: KeptOptions,
 
-    /// What the wire says
+    /// Packets on the wire
     #[command(flatten)]
     pub verify: VerifyOptions,
 
@@ -93,7 +93,7 @@ pub struct LoadOptions {
     pub result: ResultOptions,
 }
 
-/// What carries the messages.
+/// Protocol of the messages.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Protocol")]
 pub struct CarrierOptions {
@@ -139,7 +139,7 @@ pub struct ScheduleOptions {
     pub pace: Option<Pacing>,
 }
 
-/// What the messages are like, and how many flow at once.
+/// The messages, and the number of connections.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Messages and connections")]
 pub struct ShapeOptions {

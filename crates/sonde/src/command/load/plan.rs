@@ -1,4 +1,4 @@
-//! What was typed, as a plan of the kind that `sonde rtt` carries out: no I/O, nothing resolved against this host yet.
+//! The typed words as a plan of the kind that `sonde rtt` carries out: no I/O, nothing resolved against this host yet.
 
 use std::num::NonZeroU64;
 
@@ -71,7 +71,7 @@ fn of_program(options: &LoadOptions) -> Result<Asked, Failure> {
     }
     let searches = options.find.find.is_some();
     if searches && !options.application.force {
-        let what = "a search asks the program ever more often until it no longer answers in time; its other users wait meanwhile";
+        let what = "a search raises the rate until the program no longer answers in time, and its other users wait";
         return Err(Failure::usage(what).hint("add --force where that is meant, and --up-to for a bound"));
     }
     let schedule = match schedule(&options.schedule) {
@@ -119,7 +119,7 @@ fn asked(options: &LoadOptions) -> Asked {
     }
 }
 
-/// What is to carry the messages, where it was said.
+/// The protocol of the messages, where it was said.
 pub fn carrier(options: &CarrierOptions) -> Option<Carrier> {
     let words = [(options.udp, Carrier::Udp), (options.tcp, Carrier::Tcp)];
     options.carrier.or(words.into_iter().find_map(|(given, carrier)| given.then_some(carrier)))

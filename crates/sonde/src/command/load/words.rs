@@ -86,12 +86,12 @@ mod tests {
         assert_eq!(size("64:7"), SizeWord::Several(Sizes::Mix(vec![share(64, 7)])));
     }
 
-    #[test_case("large", "is no size"; "no size")]
-    #[test_case("64..", "is no size"; "half a range")]
+    #[test_case("large", "is not a size"; "no size")]
+    #[test_case("64..", "is not a size"; "half a range")]
     #[test_case("64,128", "has `64` for a size and its share"; "sizes without shares")]
     #[test_case("64:0", "shares above 0"; "a share of nothing")]
     #[test_case("64:1,", "has `` for"; "an empty share")]
-    #[test_case("64:x", "has `64:x`"; "a share that is no number")]
+    #[test_case("64:x", "has `64:x`"; "a share that is not a number")]
     fn what_is_no_size_is_told(text: &str, said: &str) {
         let error = text.parse::<SizeWord>().unwrap_err();
         assert!(error.contains(said), "{error}");

@@ -36,20 +36,20 @@ pub struct Pace {
     pub every: Option<Nanos>,
     /// When it ends.
     pub end: End,
-    /// What its phase is drawn from.
+    /// The source of its phase.
     pub seed: u64,
     /// Over so many connections in turn, where they are kept open: a number of one connection is that of one path. At least 1.
     pub flows: u32,
 }
 
-/// What a far side told besides its answers.
+/// The reports of a peer besides its answers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Told {
-    /// How long a request was in its hands, median.
+    /// The time that a request was in its hands, median.
     pub peer: Option<Nanos>,
-    /// What was left of the time to live of our packets.
+    /// The rest of the time to live of our packets.
     pub ttl: Option<u8>,
-    /// What the hosts did to it.
+    /// The hosts' effects on it.
     pub machines: Vec<Warning>,
     /// Segments that our TCP sent again.
     pub again: SentAgain,
@@ -72,11 +72,14 @@ pub fn method(way: &Way, pace: &Pace) -> Result<Method, String> {
         _ => (false, SIZE),
     };
     let sized = way.carrier != Carrier::TcpConnect;
+    let several = sized && (native || !way.who.is_program());
     let asked = Asked {
         carrier: Some(way.carrier),
         window: one.then_some(1),
         schedule: pace.every.map(|interval_ns| Schedule::Every { interval_ns }),
-        connections: (sized && (native || !way.who.is_program())).then_some(pace.flows),
+        connections: several.then_some(pace.flows),
+        // In an order drawn anew for each turn: what comes back with the turns would meet the same connections each time.
+        in_turn: several && pace.flows > 1,
         // Threads would differ by the processors they happen to run on.
         threads: Some(1),
         request_bytes: sized.then_some(size),
@@ -96,7 +99,7 @@ pub fn method(way: &Way, pace: &Pace) -> Result<Method, String> {
 /// Asks by `way` as `method` says; `hear` is told of every exchange. It ends at most [`SILENCE`] after its time.
 ///
 /// # Errors
-/// What kept it from being asked.
+/// The reason why it was not asked.
 pub fn ask(
     way: &Way,
     method: &Method,
@@ -184,7 +187,7 @@ fn place(way: &Way) -> Place<'_> {
     Place { host: &way.host, port: way.to.port() }
 }
 
-/// How the program at the end of this way is asked; `None` for a kernel and for a reflector of ours.
+/// The request to the program at the end of this way; `None` for a kernel and for a reflector of ours.
 fn asked(way: &Way) -> Option<&'static peer::Asked> {
     let Who::Program { service } = way.who else { return None };
     peer::of(service).map(|peer| &peer.asked)

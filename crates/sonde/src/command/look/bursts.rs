@@ -27,7 +27,7 @@ const FEWEST: usize = 5;
 /// Makes the bursts of what `rounds` have found so far; or says why there are none.
 ///
 /// # Errors
-/// Why nothing was asked back to back.
+/// The reason why nothing was asked without pause.
 pub fn make(rounds: &Rounds, interval: Nanos, means: Means<'_>) -> Result<Vec<Burst>, String> {
     let legs = rounds.legs();
     let best = believed(&legs).ok_or("nothing answers")?.leg as usize;
@@ -38,13 +38,13 @@ pub fn make(rounds: &Rounds, interval: Nanos, means: Means<'_>) -> Result<Vec<Bu
         _ => None,
     };
     if let Some(service) = legs.iter().find_map(at_work) {
-        return Err(format!("{service} works for others, who would wait meanwhile"));
+        return Err(format!("{service} serves other users, who would wait"));
     }
     if let Some(why) = legs[best].port.and_then(left_alone) {
         return Err(why.to_owned());
     }
     if median.0 * FEWEST as u64 > LONGEST.0 || median.0 > interval.0 / 4 {
-        return Err(format!("a round trip of {median} leaves no room for exchanges closer together"));
+        return Err(format!("a round trip of {median} is too long for one"));
     }
     let echo = |leg: &Leg| leg.carrier == Carrier::Icmp && leg.address == legs[best].address && leg.answers();
     let echo = legs.iter().position(echo).filter(|place| *place != best);

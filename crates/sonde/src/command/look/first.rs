@@ -15,7 +15,7 @@ use crate::output::Output;
 /// Where the first answers go.
 pub struct First<'a> {
     output: &'a Output,
-    /// Whether the result is text, so that the line is printed.
+    /// True where the result is text, so that the line is printed.
     text: bool,
     state: Mutex<State<'a>>,
 }
@@ -28,7 +28,7 @@ struct State<'a> {
 impl<'a> First<'a> {
     /// Begins with the line before anything has answered.
     pub fn open(line: FirstLine, options: &ResultOptions, stream: Stream<'a>, output: &'a Output) -> Self {
-        let text = !options.json && !options.json_lines;
+        let text = !options.json && !options.json_lines && options.export.is_none();
         Self { output, text, state: Mutex::new(State { line, stream }) }
     }
 

@@ -18,7 +18,7 @@ Examples:
   sonde look db1 -t 20 --every 50ms --json > look.json
 ";
 
-/// What `sonde look` takes.
+/// Arguments of `sonde look`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n{}", crate::exit::TABLE))]
 pub struct LookOptions {
@@ -28,8 +28,8 @@ pub struct LookOptions {
 
     /// Port to measure, as HOST:PORT; PORT=PROGRAM names the program there
     ///
-    /// Programs: sonde, netserver, sockperf, stamp, iperf, iperf3, echo, redis, memcached, nats, mqtt, postgres, http, tls (or https), mysql
-    /// (or mariadb), dns, ntp, ssh, kafka. Without a name the program that is usually at the port is asked for. At an unusual port sonde waits
+    /// Programs: sonde, netserver, sockperf, stamp, iperf, iperf3, echo, redis, memcached, nats, mqtt, postgres, http, https, tls, mysql
+    /// (or mariadb), dns, ntp, ssh, kafka, sip. Without a name the program that is usually at the port is asked for. At an unusual port sonde waits
     /// 300 ms for a program that speaks first, then sends its own request and at most one more, on a connection of its own. Mail, printer
     /// and control ports (25, 587, 515, 9100-9107, 102, 502, …) get only handshakes unless the program is named.
     #[arg(long, value_name = "PORT", value_parser = port)]

@@ -24,7 +24,7 @@ use crate::command::look::ways::Way;
 use crate::output::Output;
 use crate::system::drawn_seed;
 
-/// How often the line on the terminal is renewed.
+/// The interval at which the line on the terminal is renewed.
 const RENEWED: Duration = Duration::from_millis(250);
 /// Connections of a way in each part, asked in turn. All of a part go the same of two equal paths once in eight times; two parts have eight.
 const FLOWS: u32 = 4;
@@ -41,7 +41,7 @@ pub struct Rounds {
     live: Arc<Mutex<Live>>,
 }
 
-/// What is known of one way beside its exchanges.
+/// The facts of one way beside its exchanges.
 #[derive(Clone, Debug)]
 struct Track {
     way: Way,
@@ -57,12 +57,12 @@ pub struct Live {
     courses: Vec<Course>,
 }
 
-/// What is needed to ask.
+/// The means of asking.
 #[derive(Clone, Copy)]
 pub struct Means<'a> {
     /// The key of a reflector.
     pub key: Option<&'a Credential>,
-    /// Whether the user wants the end.
+    /// True where the user wants the end.
     pub stop: &'a Stop,
     /// Where the line on the terminal stands.
     pub output: &'a Output,
@@ -91,7 +91,7 @@ impl Rounds {
         (0..self.tracks.len()).filter(|place| self.tracks[*place].trouble.is_none() && answers(*place)).collect()
     }
 
-    /// Whether the way of a leg can be asked.
+    /// True where the way of a leg can be asked.
     pub fn is_open(&self, leg: usize) -> bool {
         self.open().contains(&leg)
     }
@@ -143,12 +143,17 @@ impl Rounds {
         (together::dark(&live.courses), together::periodic(&live.courses))
     }
 
+    /// A period that so few rounds do not show surely.
+    pub fn supposed_period(&self) -> Option<Periodic> {
+        together::supposed_period(&lock(&self.live).courses)
+    }
+
     /// When the leg `believed`, and others with it, took another time.
     pub fn change(&self, believed: usize) -> Option<Change> {
         together::change(&lock(&self.live).courses, believed)
     }
 
-    /// What the hosts did to the rounds, each once for each reason, and what TCP hid of losses.
+    /// The hosts' effects on the rounds, each once for each reason, and the losses that TCP hid.
     pub fn warnings(&self) -> Vec<Warning> {
         let mut machines: Vec<Warning> = Vec::new();
         for warning in self.tracks.iter().flat_map(|track| &track.told.machines) {
@@ -175,7 +180,7 @@ impl Rounds {
         &self.tracks[leg].way
     }
 
-    /// Whether any way can be asked.
+    /// True where any way can be asked.
     pub fn has_open(&self) -> bool {
         !self.open().is_empty()
     }
@@ -190,7 +195,7 @@ struct Errand {
     first_flow: u32,
 }
 
-/// What came of it.
+/// The result.
 struct End {
     place: usize,
     asked: Result<(Method, Told), String>,

@@ -33,11 +33,11 @@ pub struct Way {
     pub to: SocketAddr,
     /// The host as it was named, for programs that are told whom they are asked for.
     pub host: String,
-    /// What carries it.
+    /// The protocol.
     pub carrier: Carrier,
-    /// Who answers.
+    /// The one who answers.
     pub who: Who,
-    /// Why it cannot be measured.
+    /// The reason why it cannot be measured.
     pub trouble: Option<String>,
 }
 
@@ -70,7 +70,7 @@ pub fn ports(named: Option<PortWish>) -> Vec<Port> {
     wish.into_iter().chain(tcp).chain(udp).chain(also).collect()
 }
 
-/// What was found at one address.
+/// The findings at one address.
 #[derive(Clone, Copy, Debug)]
 pub struct Found<'a> {
     /// Which of the addresses, from 0.
@@ -79,11 +79,11 @@ pub struct Found<'a> {
     pub at: SocketAddr,
     /// The host as it was named.
     pub host: &'a str,
-    /// What was tried there.
+    /// The probes there.
     pub reach: &'a AddressReach,
     /// The port that was named.
     pub named: Option<u16>,
-    /// Whether there is a key for a reflector that wants one.
+    /// True where there is a key for a reflector that wants one.
     pub key: bool,
 }
 
@@ -146,7 +146,10 @@ impl Found<'_> {
         let services = match found {
             Some(ServiceFinding::Known { service, .. }) => vec![*service],
             Some(
-                ServiceFinding::Other { asked } | ServiceFinding::Silent { asked } | ServiceFinding::Closed { asked },
+                ServiceFinding::Other { asked }
+                | ServiceFinding::Silent { asked }
+                | ServiceFinding::Closed { asked }
+                | ServiceFinding::Reset { asked },
             ) => asked.clone(),
             Some(ServiceFinding::LeftAlone { .. }) | None => Port::usual(Transport::Tcp, port).services,
         };
@@ -168,7 +171,14 @@ impl Found<'_> {
         if open > 0 && self.open(SSH) {
             return format!("only port {SSH} accepts, where SSH shuts out hosts that connect again and again");
         }
-        format!("none of {all} ports accepts: {refused} refused, {} silent or unreachable", all - refused)
+        let reset = count(Verdict::Reset);
+        let rest = all - refused - reset;
+        if reset > 0 {
+            return format!(
+                "none of {all} ports stays open: {reset} accepted and then reset, {refused} refused, {rest} silent or unreachable"
+            );
+        }
+        format!("none of {all} ports accepts: {refused} refused, {rest} silent or unreachable")
     }
 
     /// The place as a URL of this program says it.
@@ -187,12 +197,21 @@ impl Found<'_> {
             None if state == Some("wants a key") && !self.key => untold("the reflector wants a key: --key FILE"),
             None => vec![way(Carrier::Tcp), way(Carrier::Udp)],
             Some(Asked::Not(why)) => {
-                let over = if service == Service::Ntp { Carrier::Udp } else { Carrier::Tcp };
+                let why = match state.filter(|state| is_complaint(state)) {
+                    Some(state) => format!("{state}: {why}"),
+                    None => (*why).to_owned(),
+                };
+                let over = if port.transport == Transport::Udp { Carrier::Udp } else { Carrier::Tcp };
                 vec![Way { trouble: Some(why.replace("HOST", &self.place(port.port, service))), ..way(over) }]
             }
             Some(asked) => asked.carriers(port.transport).into_iter().map(way).collect(),
         }
     }
+}
+
+/// True where a program says of itself that it lets nobody in, or shows that it should not be believed.
+fn is_complaint(state: &str) -> bool {
+    ["error ", "alert ", "certificate "].iter().any(|word| state.starts_with(word))
 }
 
 #[cfg(test)]
@@ -211,7 +230,8 @@ mod tests {
         let mtu = MtuFinding::NotFound { why: String::new() };
         let (echo, ports) = (Seen::Answer { after_ns: Nanos(1) }, vec![open(named, service), open(443, None)]);
         let address = "10.0.0.2".to_owned();
-        let reach = AddressReach { address, route: None, no_route: None, echo, mtu, mtu_by: None, ports };
+        let reach =
+            AddressReach { address, route: None, no_route: None, echo, mtu, mtu_by: None, mtu_back_bytes: None, ports };
         let at = SocketAddr::from(([10, 0, 0, 2], 0));
         Found { address: 0, at, host, reach: &reach, named: Some(named), key: false }.ways()
     }

@@ -11,8 +11,10 @@ use protocol::application::redis::{self, Redis};
 use protocol::application::talk::Talk;
 use protocol::application::{self, Application};
 use protocol::inquiry::head_request;
+use protocol::tls::{Terms, Trust};
 
 use crate::command::peer::{self, Asked, Peer};
+use crate::system::trusted_certificates;
 
 /// Redis, whose PING goes the way of every command.
 pub const REDIS: Peer = at_work(Service::Redis, |_, _| Some(Application::talk(&redis::PROTOCOL, Talk::Redis(Redis))));
@@ -30,6 +32,11 @@ pub const MQTT: Peer =
 pub const HTTP: Peer = at_work(Service::Http, |place, _| {
     Some(Application::talk(&http::PROTOCOL, Talk::Http(Box::new(head_request(*place)?))))
 });
+/// The same within TLS, of a server whose certificate this host trusts.
+pub const HTTPS: Peer = at_work(Service::Https, |place, _| {
+    let head = Talk::Http(Box::new(head_request(*place)?));
+    Some(Application { tls: Some(web_terms(place.host)?), ..Application::talk(&http::SECURE, head) })
+});
 /// DNS: a header alone, which touches neither a cache nor a zone.
 pub const DNS: Peer = at_work(Service::Dns, |_, carrier| Some(status(carrier)));
 
@@ -37,10 +44,7 @@ pub const DNS: Peer = at_work(Service::Dns, |_, carrier| Some(status(carrier)));
 pub const POSTGRES: Peer =
     unmeasured(Service::Postgres, "it answers only in a session → sonde rtt postgres://USER@HOST");
 /// TLS: what is behind it, and for whom its certificate must be, is the user's to say.
-pub const TLS: Peer = unmeasured(
-    Service::Tls,
-    "what is behind TLS was not asked, nor the certificate verified → sonde rtt https://HOST/PATH",
-);
+pub const TLS: Peer = unmeasured(Service::Tls, "what is behind TLS was not asked → sonde rtt https://HOST/PATH");
 /// MySQL answers nobody before a session, and bans whoever goes without one too often.
 pub const MYSQL: Peer = unmeasured(Service::Mysql, "it answers only in a session → sonde rtt mysql://USER@HOST");
 /// NTP: servers of time shut out whoever asks oftener than a clock does.
@@ -51,6 +55,17 @@ pub const SSH: Peer = unmeasured(Service::Ssh, "it answers only in a session, wh
 /// Kafka: a listener that wants a login answers once on a connection.
 pub const KAFKA: Peer =
     unmeasured(Service::Kafka, "it may answer only once on a connection → sonde rtt kafka://HOST --crr");
+
+/// SIP: those who guard telephones take many questions for a scan.
+pub const SIP: Peer =
+    unmeasured(Service::Sip, "telephone systems shut out hosts that ask often → sonde rtt sip://HOST --every 10s");
+
+/// The terms of TLS with a web server that is reached as `host`; `None` where this host trusts nobody, or no certificate can be for it.
+pub fn web_terms(host: &str) -> Option<Terms> {
+    let name = host.split('%').next().unwrap_or_default();
+    let trust = Trust::Roots(trusted_certificates());
+    Terms::new(name, &trust, http::SECURE.tls.unwrap_or_default()).ok()
+}
 
 const fn at_work(service: Service, question: peer::Question) -> Peer {
     Peer { service, server: None, asked: Asked::Application(question) }

@@ -41,6 +41,8 @@ fn bind(hosts: &[IpAddr], port: u16, manner: &Manner) -> Result<Bound, EndpointE
     let server = bind_server(Settings {
         door: manner.door.clone(),
         sends_datagrams: manner.sends_datagrams,
+        // As a server without `-e`: a client that asks for no latencies prints its plain report.
+        tells_latencies: false,
         ..Settings::at(hosts.iter().flat_map(of_host).collect())
     })?;
     let addresses = server.sockets().iter().map(|bound| bound.address).collect();

@@ -9,5 +9,8 @@ use crate::command::peer::{Asked, Peer};
 pub const PEER: Peer = Peer {
     service: Service::Stamp,
     server: None,
-    asked: Asked::Exchanged { protocol: Protocol::Stamp { key: None, clocks_agree: None }, over: &[] },
+    asked: Asked::Exchanged {
+        protocol: Protocol::Stamp { key: None, clocks_agree: None, parts: Vec::new() },
+        over: &[],
+    },
 };

@@ -81,7 +81,7 @@ fn write_kind(text: &mut String, kind: &str, examples: &[&Example]) {
 
 type Advised = Vec<(String, BTreeSet<Command>)>;
 
-/// What the examples say, those together against which the same is to be tried.
+/// The texts of the examples, those together that have the same action.
 fn grouped(examples: &[&Example]) -> Vec<(Vec<String>, Advised)> {
     let mut groups: Vec<(Vec<String>, Advised)> = Vec::new();
     for example in examples {
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
     use crate::cli::definition;
 
-    /// What stands between backticks is of another program.
+    /// Text between backticks is of another program.
     fn own_words(advice: &str) -> String {
         advice.split('`').step_by(2).collect::<Vec<_>>().join(" ")
     }

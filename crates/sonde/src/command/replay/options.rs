@@ -25,7 +25,7 @@ Examples:
   tcpdump -w - udp port 5060 | sonde replay db1 - -t 60
 ";
 
-/// What `sonde replay` takes.
+/// Arguments of `sonde replay`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n{}", crate::exit::TABLE))]
 pub struct ReplayOptions {
@@ -40,19 +40,19 @@ pub struct ReplayOptions {
     #[arg(value_name = "TRACE")]
     pub trace: PathBuf,
 
-    /// How the recording is read
+    /// The reading of the recording
     #[command(flatten)]
     pub reading: ReadingOptions,
 
-    /// What carries the messages
+    /// Protocol of the messages
     #[command(flatten)]
     pub carrier: CarrierOptions,
 
-    /// How the messages leave
+    /// The sending of the messages
     #[command(flatten)]
     pub shape: ReplayShapeOptions,
 
-    /// How both ends wait
+    /// Wait modes of both ends
     #[command(flatten)]
     pub waiting: WaitingOptions,
 
@@ -60,7 +60,7 @@ pub struct ReplayOptions {
     #[command(flatten)]
     pub stop: StopOptions,
 
-    /// How the far side is reached
+    /// The way to the peer
     #[command(flatten)]
     pub reach: ReachOptions,
 
@@ -68,7 +68,7 @@ pub struct ReplayOptions {
     #[command(flatten)]
     pub kept: KeptOptions,
 
-    /// What the wire says
+    /// Packets on the wire
     #[command(flatten)]
     pub verify: VerifyOptions,
 
@@ -77,7 +77,7 @@ pub struct ReplayOptions {
     pub result: ResultOptions,
 }
 
-/// How the recording is read.
+/// The reading of the recording.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Recording to replay")]
 pub struct ReadingOptions {
@@ -92,7 +92,7 @@ pub struct ReadingOptions {
     pub pad: bool,
 }
 
-/// How the messages leave, and which are answered.
+/// The sending of the messages, and which are answered.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Sending")]
 pub struct ReplayShapeOptions {

@@ -1,4 +1,4 @@
-//! What was typed and the schedule that was read, as a plan of the kind that `sonde rtt` carries out.
+//! The typed words and the schedule that was read, as a plan of the kind that `sonde rtt` carries out.
 
 use std::sync::Arc;
 

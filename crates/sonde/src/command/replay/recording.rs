@@ -15,14 +15,14 @@ use crate::words;
 /// A first message later than this is due by another clock than ours: nobody waits so long for a start.
 const LATEST_START: Nanos = Nanos::secs(3_600);
 
-/// How a recording is to be read.
+/// The reading of a recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
     /// The flow of a capture that is meant.
     pub flow: Option<FlowPattern>,
-    /// Whether the first message leaves at once, whatever its time.
+    /// True where the first message leaves at once, whatever its time.
     pub from_first: bool,
-    /// Whether messages shorter than a header of ours are lengthened to it.
+    /// True where messages shorter than a header of ours are lengthened to it.
     pub pad: bool,
 }
 
@@ -31,7 +31,7 @@ pub struct Reading {
 pub struct Recording {
     /// The schedule.
     pub trace: Trace,
-    /// What a reader would not expect, a line each.
+    /// Notes on the unexpected, a line each.
     pub notes: Vec<String>,
 }
 
@@ -60,7 +60,7 @@ fn recording(content: &[u8], reading: &Reading) -> Result<Recording, Failure> {
         let taken = capture::schedule(content, reading.flow.as_ref());
         of_capture(taken.map_err(|error| Failure::usage(error.to_string()).hint(words::capture(&error)))?)
     } else if reading.flow.is_some() {
-        return Err(Failure::usage("is no capture of packets, so there is no --flow to choose in it")
+        return Err(Failure::usage("is not a capture of packets, so there is no --flow to choose in it")
             .hint("leave --flow away, or give a file that `tcpdump -w` wrote"));
     } else {
         let trace =

@@ -10,9 +10,10 @@ use crate::command::study::words::{Said, Table, Words};
 use crate::failure::Failure;
 
 /// Options that say how a measurement is told, not how it is made.
-const OF_TELLING: [&str; 11] = [
+const OF_TELLING: [&str; 12] = [
     "--json",
     "--json-lines",
+    "--export",
     "--output",
     "--samples",
     "--histograms",

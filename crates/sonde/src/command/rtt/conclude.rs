@@ -30,7 +30,7 @@ use crate::command::verify::claims;
 use crate::exit::Exit;
 use crate::program::tool;
 
-/// What is known of a measurement before it is made.
+/// The facts of a measurement before it is made.
 #[derive(Clone, Debug)]
 pub struct Inquiry {
     /// The name of the measurement.
@@ -45,13 +45,13 @@ pub struct Inquiry {
     pub method: Method,
     /// Whom; absent: a reflector of our own.
     pub target: Option<rtt::Target>,
-    /// What the peer speaks.
+    /// The protocol of the peer.
     pub spoken: Spoken,
-    /// What our own clock can tell.
+    /// The resolution of our own clock.
     pub instrument: Instrument,
 }
 
-/// What is told of our instrument, from the cost and the step of the clock that is read.
+/// The facts of our instrument, from the cost and the step of the clock that is read.
 pub fn instrument(clock: &ClockCost) -> Instrument {
     Instrument {
         clock: Some("CLOCK_MONOTONIC".to_owned()),
@@ -61,7 +61,7 @@ pub fn instrument(clock: &ClockCost) -> Instrument {
     }
 }
 
-/// What became of the file of samples: how many it lacks, and why where that is known.
+/// The result of the file of samples: how many it lacks, and why where that is known.
 pub type SamplesMissing = Option<(u64, Option<String>)>;
 
 impl Inquiry {
@@ -112,7 +112,7 @@ impl Inquiry {
         });
         let Finding { ours, theirs, peer, ended, target, own_reflector, report_missing, .. } = finding;
         let around = Around { ours, theirs, peer, ended, target, own_reflector, report_missing };
-        let context = around.context(samples, &self.instrument);
+        let context = Context { connected: self.connected(&around), ..around.context(samples, &self.instrument) };
         let theirs = around.theirs.as_ref();
         let method = resolved(&self.method, &around.peer);
         let question = if method.traffic.load().is_some() { Question::Load } else { Question::Rtt };
@@ -152,6 +152,13 @@ impl Inquiry {
         }
     }
 
+    /// True where small packets to the peer were answered: the handshake of a connection that stayed, or the agreement on the measurement.
+    fn connected(&self, around: &Around) -> bool {
+        let traffic = &self.method.traffic;
+        let agreed = matches!((traffic.carrier(), self.spoken), (Carrier::Tcp, _) | (Carrier::Udp, Spoken::Native));
+        agreed && !traffic.connects() && peer_lost(&around.ended).is_none()
+    }
+
     fn whom(&self, address: IpAddr, port: Option<u16>, own_reflector: bool) -> Target {
         let host = self.target.as_ref().map(|target| target.host.clone());
         // ICMP has no ports: the one that stands in the socket address means nothing.
@@ -181,7 +188,7 @@ pub fn with_warnings(mut record: Record, further: impl IntoIterator<Item = Warni
     record
 }
 
-/// What is known of a measurement beside its numbers.
+/// The facts of a measurement beside its numbers.
 #[derive(Clone, Debug)]
 pub struct Around {
     /// This host.
@@ -190,13 +197,13 @@ pub struct Around {
     pub theirs: Option<Environment>,
     /// The peer's program.
     pub peer: PeerFacts,
-    /// How it ended.
+    /// Its end.
     pub ended: Ending,
     /// Whom it was measured against.
     pub target: SocketAddr,
-    /// Whether that was a reflector of our own.
+    /// True where that was a reflector of our own.
     pub own_reflector: bool,
-    /// Why the peer's counts are missing, where it was to tell them.
+    /// The reason why the peer's counts are missing, where it was to tell them.
     pub report_missing: Option<String>,
 }
 
@@ -204,6 +211,7 @@ impl Around {
     fn context(&self, samples_missing: SamplesMissing, instrument: &Instrument) -> Context {
         Context {
             own_reflector: self.own_reflector,
+            connected: false,
             target: Some(self.target.ip()),
             clock_step_ns: instrument.clock_step_ns,
             clock_read_ns: instrument.clock_read_ns,
@@ -263,7 +271,7 @@ fn how(ended: Ending, signal: Option<Signal>) -> Ended {
     }
 }
 
-/// Who answered. A handshake is answered by a kernel too, but on behalf of a program that did not say its name.
+/// The one who answered. A handshake is answered by a kernel too, but on behalf of a program that did not say its name.
 fn who(facts: &PeerFacts, spoken: Spoken, carrier: Carrier) -> Peer {
     let (kind, protocol) = match (carrier, spoken) {
         (Carrier::Tcp | Carrier::Udp, Spoken::Native) => (PeerKind::Native, None),
@@ -299,12 +307,12 @@ pub fn exit(record: &Record, strict: bool, signal: Option<Signal>) -> Exit {
     status(&record.ended, came_through, strict && (!rate_achieved || lacks || contradicted || unsettled), signal)
 }
 
-/// Whether anything was answered; of a load that was shorter than its first request, whether it was sent.
+/// True where anything was answered; of a load that was shorter than its first request, where it was sent.
 fn answered_or_sent(counts: &Counts) -> bool {
     counts.answered > 0 || counts.scheduled == 0 && counts.one_way > 0
 }
 
-/// Whether any of a stream arrived, as far as its receiving end told; of one that told nothing, whether it was sent.
+/// True where any of a stream arrived, as far as its receiving end told; of one that told nothing, where it was sent.
 fn came_through(stream: &Throughput) -> bool {
     let receiving = match stream.direction {
         Direction::Receive => stream.ours,

@@ -23,7 +23,7 @@ pub struct Tracing {
     pub max_hops: u8,
     /// The course of one that goes on; absent: the usual rounds.
     pub live: Option<Live>,
-    /// Whether the largest packets are looked for too.
+    /// True where the largest packets are looked for too.
     pub mtu: bool,
 }
 
@@ -34,7 +34,7 @@ pub struct Live {
     pub rounds: u32,
     /// No round begins later.
     pub time: Option<Nanos>,
-    /// Whether it may be watched on a terminal.
+    /// True where it may be watched on a terminal.
     pub watched: bool,
 }
 

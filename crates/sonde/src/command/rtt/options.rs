@@ -32,7 +32,7 @@ Examples:
   sonde rtt db1 --rate 10k/s --wait spin --cpu 2 --json > result.json
 ";
 
-/// What `sonde rtt` takes.
+/// Arguments of `sonde rtt`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n{}", crate::exit::TABLE))]
 pub struct RttOptions {
@@ -46,7 +46,7 @@ pub struct RttOptions {
     #[arg(value_name = "HOST")]
     pub host: Option<Whom>,
 
-    /// What carries the requests
+    /// Protocol of the requests
     #[command(flatten)]
     pub carrier: CarrierOptions,
 
@@ -54,11 +54,11 @@ pub struct RttOptions {
     #[command(flatten)]
     pub schedule: ScheduleOptions,
 
-    /// How both ends wait
+    /// Wait modes of both ends
     #[command(flatten)]
     pub waiting: WaitingOptions,
 
-    /// What one request is, and how many flow at once
+    /// One request, and the number of connections
     #[command(flatten)]
     pub shape: ShapeOptions,
 
@@ -66,11 +66,11 @@ pub struct RttOptions {
     #[command(flatten)]
     pub stop: StopOptions,
 
-    /// How the far side is reached
+    /// The way to the peer
     #[command(flatten)]
     pub path: PathOptions,
 
-    /// What a program at work is asked
+    /// Requests to a program at work
     #[command(flatten)]
     pub application: ApplicationOptions,
 
@@ -78,7 +78,7 @@ pub struct RttOptions {
     #[command(flatten)]
     pub recording: RecordingOptions,
 
-    /// What the wire says
+    /// Packets on the wire
     #[command(flatten)]
     pub verify: VerifyOptions,
 
@@ -89,7 +89,7 @@ pub struct RttOptions {
     /// `time_starttransfer`, `time_total`, `response_code`, `size_header`, `size_download`, `speed_download`, `num_connects`, `remote_ip`,
     /// `remote_port`, `local_port`, `ssl_verify_result`; `time_namelookup` and `time_redirect` are always empty (names are looked up
     /// once, redirects not followed), and `num_redirects` is 0. Our own: `reply`, `fate`, `seq`.
-    #[arg(long, value_name = "TEMPLATE", requires = "host", conflicts_with_all = ["json", "json_lines"], help_heading = "Output")]
+    #[arg(long, value_name = "TEMPLATE", requires = "host", conflicts_with_all = ["json", "json_lines", "export"], help_heading = "Output")]
     pub write_out: Option<String>,
 
     /// Where the result goes
@@ -97,7 +97,7 @@ pub struct RttOptions {
     pub result: ResultOptions,
 }
 
-/// What carries the requests.
+/// Protocol of the requests.
 #[derive(Debug, Default, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
 #[command(next_help_heading = "Protocol")]
@@ -177,7 +177,7 @@ pub fn pacings() -> impl TypedValueParser<Value = Pacing> {
     })
 }
 
-/// How both ends wait.
+/// Wait modes of both ends.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Wait mode and CPUs")]
 pub struct WaitingOptions {
@@ -198,7 +198,7 @@ pub struct WaitingOptions {
     pub peer_cpu: Option<CpuList>,
 }
 
-/// What one request is, and how many flow at once.
+/// One request, and the number of connections.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Size and connections")]
 pub struct ShapeOptions {
@@ -251,6 +251,19 @@ pub struct StopOptions {
     pub warm_up: Option<Nanos>,
 }
 
+/// By what a session-reflector is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum StampAsk {
+    /// Code point and congestion marks.
+    Class,
+    /// Ports and addresses.
+    Location,
+    /// Counts of packets.
+    Counts,
+    /// When the reply before left.
+    FollowUp,
+}
+
 /// Whose protocol the far side speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum PeerWord {
@@ -260,20 +273,25 @@ pub enum PeerWord {
     Netperf,
     /// STAMP's.
     Stamp,
+    /// TWAMP's.
+    Twamp,
 }
 
-/// How the far side is reached, and whose protocol it speaks.
+/// The way to the peer, and whose protocol it speaks.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Peer and network")]
 pub struct PathOptions {
-    /// Program on the peer for TCP and UDP: sonde (`sonde serve`), netperf (netserver, port 12865) or stamp (session-reflector of RFC
-    /// 8762, port 862) [default: sonde]
+    /// Program on the peer for TCP and UDP: sonde (`sonde serve`), netperf (netserver, port 12865), stamp (session-reflector of RFC
+    /// 8762, port 862) or twamp (server of RFC 5357, TCP port 862) [default: sonde]
     ///
     /// netperf: one control connection and one process per connection; --peer-cpu pins the processes. It has no timestamps and no wait
     /// mode, and counts the warm-up. Its datagrams have no sequence numbers: a late reply counts as the next one.
     ///
     /// stamp: each reply has timestamps of its arrival and departure at the peer. They give delay and loss of each direction and the
     /// clock offset. It uses UDP with 44 bytes, or 112 with --stamp-key.
+    ///
+    /// twamp: the same, but the server is asked for sessions by a control connection first, without authentication; it names the UDP
+    /// port of each.
     #[arg(long, value_name = "PROTOCOL", requires = "host", hide_possible_values = true)]
     pub peer: Option<PeerWord>,
     /// Passphrase of the netserver, sent unencrypted
@@ -282,18 +300,32 @@ pub struct PathOptions {
     /// Key for authenticated packets (--peer stamp): a file of hexadecimal digits, or one made by `sonde key`
     #[arg(long, value_name = "FILE", requires = "peer")]
     pub stamp_key: Option<PathBuf>,
+    /// Also ask the reflector by optional parts of the packet: class, location, counts, follow-up (--peer stamp)
+    ///
+    /// RFC 8972: how the packet was marked where it arrived (class of service), from and to which address and port it went there
+    /// (location), how many packets the peer has received and answered (direct measurement), and when its previous reply left
+    /// (follow-up telemetry). Packets grow by as much. A peer that does not know a part says so.
+    #[arg(
+        long,
+        value_name = "PARTS",
+        value_enum,
+        value_delimiter = ',',
+        requires = "peer",
+        hide_possible_values = true
+    )]
+    pub stamp_ask: Vec<StampAsk>,
     /// The clocks of both hosts agree within TIME (PTP, or one host): one-way delays within it (--peer stamp)
     ///
     /// Without it the difference of the clocks is estimated from the packets, and each direction is known within half of the shortest
     /// round trip. If the packets contradict it, that is reported, and the estimate is used.
     #[arg(long, value_name = "TIME", value_parser = value::time, requires = "peer")]
     pub clocks_agree: Option<Nanos>,
-    /// How the far side is reached
+    /// The way to the peer
     #[command(flatten)]
     pub reach: ReachOptions,
 }
 
-/// How the far side is reached.
+/// The way to the peer.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Peer and network")]
 pub struct ReachOptions {

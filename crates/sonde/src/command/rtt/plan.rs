@@ -1,4 +1,4 @@
-//! What was typed, as a plan: no I/O, nothing resolved against this host yet.
+//! The typed words as a plan: no I/O, nothing resolved against this host yet.
 
 use std::sync::Arc;
 
@@ -12,27 +12,28 @@ use measure::reach::Transport;
 use measure::trace::Trace;
 use measure::unit::{Bytes, Nanos};
 use protocol::netperf::passphrase::Passphrase;
-use protocol::stamp::layout;
-use protocol::{netperf, stamp};
+use protocol::stamp::part::Part;
+use protocol::stamp::{layout, tlv};
+use protocol::{netperf, stamp, twamp};
 
 use crate::command::application;
 use crate::command::key_file::KeyFile;
 use crate::command::result_options::ResultOptions;
 use crate::command::rtt::options::{
     CarrierOptions, KeptOptions, PathOptions, PeerWord, ReachOptions, RecordingOptions, RttOptions, ScheduleOptions,
-    ShapeOptions, WaitingOptions,
+    ShapeOptions, StampAsk, WaitingOptions,
 };
 use crate::command::rtt::write_out::Template;
 use crate::command::value::{self, CpuList, Far, SampleFile};
 use crate::command::verify::Verify;
 use crate::failure::Failure;
 
-/// What a person asked `sonde rtt` for.
+/// A request of `sonde rtt`.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The method, with gaps.
     pub asked: Asked,
-    /// What is replayed, where the schedule is a trace.
+    /// The trace that is replayed, where the schedule is one.
     pub trace: Option<Arc<Trace>>,
     /// The far side; `None`: a reflector of our own.
     pub target: Option<Target>,
@@ -42,15 +43,15 @@ pub struct Plan {
     pub key: Option<KeyFile>,
     /// The key file of authenticated packets of STAMP.
     pub stamp_key: Option<KeyFile>,
-    /// Whether a missed rate or a loss is a failure.
+    /// True where a missed rate or a loss is a failure.
     pub strict: bool,
     /// The file of every exchange.
     pub samples: Option<SampleFile>,
-    /// Whether each second that is told has a histogram.
+    /// True where each second that is told has a histogram.
     pub histograms: bool,
     /// The text that each request is told by, in place of a result for people.
     pub write_out: Option<Template>,
-    /// Whether the wire is watched, and how.
+    /// The capture of packets, where the wire is watched.
     pub verify: Option<Verify>,
     /// Where the result goes.
     pub result: ResultOptions,
@@ -111,7 +112,7 @@ impl Plan {
         })
     }
 
-    /// What can be asked of the far side.
+    /// The requests that the peer can answer.
     pub fn far(&self) -> Peer {
         if self.protocol == Protocol::Native { Peer::Native } else { Peer::Foreign }
     }
@@ -122,7 +123,7 @@ impl Plan {
         self.key.as_ref().filter(|_| makes_session)
     }
 
-    /// How to write the far side where its last group was meant as a port: for whoever was not reached.
+    /// The spelling of the peer where its last group was meant as a port: for whoever was not reached.
     pub fn port_in_address(&self) -> Option<String> {
         let host = &self.target.as_ref()?.host;
         let (address, port) = value::port_in_address(host)?;
@@ -150,12 +151,16 @@ fn template(typed: &str, protocol: &Protocol, anew: bool) -> Result<Template, Fa
     }
 }
 
-/// Refuses to find replies on the wire whose length nobody knows beforehand.
+/// Refuses to find replies on the wire whose length, or port, nobody knows beforehand.
 ///
 /// # Errors
-/// A program at work over TCP, whose replies are as long as it makes them.
+/// A program at work over TCP, whose replies are as long as it makes them; a server that names the port.
 pub fn refuse_unknown_lengths(protocol: &Protocol) -> Result<(), Failure> {
     match protocol {
+        Protocol::Twamp { .. } => {
+            Err(Failure::usage("--verify watches one port, and a server of TWAMP names another for each session")
+                .hint("capture beside it (tcpdump)"))
+        }
         Protocol::Application(application) if application.mix.is_some() => {
             Err(Failure::usage("--verify finds requests on the wire by their length, and those of a mix differ")
                 .hint("remove --verify, or --mix"))
@@ -189,23 +194,33 @@ fn refuse_peer(options: &PathOptions) -> Result<(), Failure> {
 }
 
 fn protocol(options: &RttOptions) -> Result<Protocol, Failure> {
-    let PathOptions { peer, passphrase, stamp_key, clocks_agree, .. } = &options.path;
+    let PathOptions { peer, passphrase, stamp_key, stamp_ask, clocks_agree, .. } = &options.path;
+    if *peer != Some(PeerWord::Stamp) && !stamp_ask.is_empty() {
+        return Err(Failure::usage("--stamp-ask is for packets of STAMP").hint("add --peer stamp"));
+    }
+    if stamp_key.is_some() && !stamp_ask.is_empty() {
+        let what = "--stamp-ask: the key of --stamp-key does not protect optional parts";
+        return Err(Failure::usage(what).hint("remove one of them"));
+    }
     if *peer != Some(PeerWord::Stamp) && stamp_key.is_some() {
         return Err(Failure::usage("--stamp-key is for packets of STAMP").hint("add --peer stamp"));
     }
-    if *peer != Some(PeerWord::Stamp) && clocks_agree.is_some() {
+    if !matches!(peer, Some(PeerWord::Stamp | PeerWord::Twamp)) && clocks_agree.is_some() {
         return Err(Failure::usage("--clocks-agree is for one-way delays of STAMP").hint("add --peer stamp"));
     }
     if *peer != Some(PeerWord::Netperf) {
         return match passphrase {
             Some(_) => Err(Failure::usage("--passphrase is only for a netserver").hint("add --peer netperf")),
             // Keys are read when the plan is carried out.
-            None if *peer == Some(PeerWord::Stamp) => Ok(Protocol::Stamp { key: None, clocks_agree: *clocks_agree }),
+            None if *peer == Some(PeerWord::Stamp) => {
+                Ok(Protocol::Stamp { key: None, clocks_agree: *clocks_agree, parts: parts(stamp_ask) })
+            }
+            None if *peer == Some(PeerWord::Twamp) => Ok(Protocol::Twamp { clocks_agree: *clocks_agree }),
             None => Ok(Protocol::Native),
         };
     }
     if let Some(carrier @ (Carrier::Icmp | Carrier::TcpConnect)) = carrier(&options.carrier) {
-        let what = format!("no netserver is needed for {carrier}: the far side's kernel answers");
+        let what = format!("{carrier} needs no netserver: the peer's kernel answers");
         return Err(Failure::usage(what).hint("remove --peer, or use --tcp or --udp"));
     }
     let passphrase = passphrase.clone().map(Passphrase::new).transpose();
@@ -213,13 +228,27 @@ fn protocol(options: &RttOptions) -> Result<Protocol, Failure> {
     Ok(Protocol::Netperf { passphrase })
 }
 
-/// What is asked of a far side of this protocol where it was not said: packets of STAMP go over UDP and have a size.
+/// The parts of packets that are asked for, each once.
+fn parts(asked: &[StampAsk]) -> Vec<Part> {
+    let of = |part: &Part| match part {
+        Part::Class => StampAsk::Class,
+        Part::Location => StampAsk::Location,
+        Part::Counts => StampAsk::Counts,
+        Part::FollowUp => StampAsk::FollowUp,
+    };
+    Part::ALL.into_iter().filter(|part| asked.contains(&of(part))).collect()
+}
+
+/// The defaults for a peer of this protocol: packets of STAMP go over UDP and have a size.
 fn towards(protocol: &Protocol, sealed: bool, asked: Asked) -> Asked {
-    if !matches!(protocol, Protocol::Stamp { .. }) {
-        return asked;
-    }
+    let parts = match protocol {
+        Protocol::Stamp { parts, .. } => &parts[..],
+        Protocol::Twamp { .. } => &[],
+        _ => return asked,
+    };
     let carrier = asked.carrier.or((asked.pattern.is_none()).then_some(Carrier::Udp));
-    let shortest = Bytes(if sealed { layout::SEALED } else { layout::BARE } as u64);
+    let base = if sealed { layout::SEALED } else { layout::BARE };
+    let shortest = Bytes((base + tlv::length(parts)) as u64);
     let request_bytes = asked.request_bytes.or(asked.response_bytes).or(Some(shortest));
     let response_bytes = asked.response_bytes.or(request_bytes);
     Asked { carrier, request_bytes, response_bytes, ..asked }
@@ -233,6 +262,7 @@ pub fn target(far: Far, path: &ReachOptions, protocol: &Protocol) -> Result<Targ
     let usual = match protocol {
         Protocol::Native => PORT,
         Protocol::Stamp { .. } => stamp::PORT,
+        Protocol::Twamp { .. } => twamp::PORT,
         protocol => application::usual_port(protocol).unwrap_or(netperf::PORT),
     };
     let port = match (far.port, path.port) {
@@ -297,12 +327,12 @@ fn source_ports(options: &RttOptions) -> Option<SourcePorts> {
     options.path.reach.source_port.or(flows.map(SourcePorts::usual))
 }
 
-/// How our end is to wait, where it was said.
+/// The wait mode of this host, where it was said.
 pub fn ours(options: &WaitingOptions) -> Option<Waiting> {
     options.wait.map(|word| word.0)
 }
 
-/// How the far side is to wait, where it was said.
+/// The wait mode of the peer, where it was said.
 pub fn theirs(options: &WaitingOptions) -> Option<Waiting> {
     options.peer_wait.map(|word| word.0)
 }
@@ -354,7 +384,7 @@ pub fn socket(options: &ReachOptions) -> SocketOptions {
     }
 }
 
-/// Whether there are to be kernel timestamps, where it was said.
+/// True where there are to be kernel timestamps, where it was said.
 pub fn stamps(options: &RecordingOptions) -> Option<bool> {
     match (options.stamps, options.no_stamps) {
         (true, _) => Some(true),

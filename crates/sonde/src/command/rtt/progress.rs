@@ -1,4 +1,4 @@
-//! What is known while a measurement runs: for the line on the terminal, and for whoever asks by a signal.
+//! The state of a measurement while it runs: for the line on the terminal, and for whoever asks by a signal.
 //!
 //! Fed with events on the thread that waits for the measuring ones, never on a measuring thread. What is shown here is
 //! for the impatient; the result is made from the recording alone.
@@ -24,11 +24,11 @@ pub struct Tally {
     open: BTreeMap<u64, Vec<Second>>,
     /// The latest second that all threads have told of.
     latest: Option<Second>,
-    /// Of streams, what was carried so far.
+    /// The bytes that streams carried so far.
     streams: Streams,
 }
 
-/// What streams carried so far, all threads together.
+/// The bytes that streams carried so far, all threads together.
 #[derive(Clone, Copy, Debug, Default)]
 struct Streams {
     /// The end of the latest interval that was told.
@@ -122,7 +122,7 @@ impl Tally {
         }
         let Some(total) = &self.total else { return "so far: nothing yet\n".to_owned() };
         let style = Style { width: usize::MAX, ..Style::default() };
-        let min = total.min_ns.map(|min| format!(" · min {min}")).unwrap_or_default();
+        let min = total.min_ns.map(|min| format!(" · min {min:#}")).unwrap_or_default();
         let scheduled = grouped(total.counts.scheduled);
         format!("so far: {}{min} · {scheduled} scheduled\n", self.told(total, Some(total), &style))
     }
@@ -174,9 +174,9 @@ mod tests {
         };
         assert!(!tally.take(&carried(0, 0, 100_000_000)), "one of two threads");
         assert!(tally.take(&carried(1, 0, 25_000_000)));
-        assert_eq!(tally.line(&style), "[ 1/10 s]  1.00 Gbit/s, 125.00 MB");
+        assert_eq!(tally.line(&style), "[ 1/10 s]  1.00 Gbit/s, 125 MB");
         assert!(!tally.take(&carried(1, 1, 50_000_000)) && tally.take(&carried(0, 1, 75_000_000)));
-        assert_eq!(tally.interim(), "so far: [ 2/10 s]  1.00 Gbit/s, 250.00 MB\n");
+        assert_eq!(tally.interim(), "so far: [ 2/10 s]  1.00 Gbit/s, 250 MB\n");
     }
 
     #[test]
@@ -188,7 +188,7 @@ mod tests {
         assert!(!tally.take(&Event::Started { thread: 1, at: Instant(0) }));
         assert!(!tally.take(&second(0, 0, 100, 20_000.0)), "one of two threads");
         assert!(tally.take(&second(1, 0, 300, 40_000.0)));
-        assert_eq!(tally.line(&style), "[ 1/10 s]  400 replies, 400/s, mean 35 µs, max 101 µs, 2 lost");
+        assert_eq!(tally.line(&style), "[ 1/10 s]  400 replies, 400/s, mean 35.0 µs, max 101 µs, 2 lost");
     }
 
     #[test]
@@ -198,7 +198,7 @@ mod tests {
         tally.take(&second(0, 0, 100, 20_000.0));
         tally.take(&second(0, 1, 300, 40_000.0));
         let text =
-            "so far: [ 2/10 s]  400 replies, 200/s, mean 35 µs, max 100 µs, 2 lost · min 10 µs · 402 scheduled\n";
+            "so far: [ 2/10 s]  400 replies, 200/s, mean 35.0 µs, max 100 µs, 2 lost · min 10.0 µs · 402 scheduled\n";
         assert_eq!(tally.interim(), text);
     }
 }

@@ -38,7 +38,7 @@ impl<'a> Stream<'a> {
         Ok(Self { stdout: options.json_lines.then_some(output), files })
     }
 
-    /// Whether anybody wants lines.
+    /// True where anybody wants lines.
     pub fn is_wanted(&self) -> bool {
         self.stdout.is_some() || !self.files.is_empty()
     }
@@ -68,7 +68,7 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// What went wrong with files.
+    /// The faults of files.
     pub fn faults(&self) -> Vec<Failure> {
         self.files.iter().filter_map(LineFile::failure).collect()
     }

@@ -1,4 +1,4 @@
-//! What listens to a measurement while it runs: the progress line, the events, the file of samples.
+//! The listeners to a measurement while it runs: the progress line, the events, the file of samples.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -151,7 +151,7 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// What a live view is told of each second beside its counts: response times, where the time went, what disturbed this host.
+/// The facts of each second for a live view, beside its counts: response times, the parts of the time, what disturbed this host.
 struct Live {
     kind: LoopKind,
     values: Values,
@@ -181,7 +181,7 @@ impl Live {
         }
     }
 
-    /// What there was since the second before.
+    /// The differences since the second before.
     fn second(&mut self, thread: u32, second: Second) -> ThreadSecond {
         let histogram = encode(&mem::replace(&mut self.values, Values::new()).histogram());
         let (disturbance, dropped) = self.glances.since_last();
@@ -196,7 +196,7 @@ impl Live {
     }
 }
 
-/// What to say when a signal asks how it is going.
+/// The text for a signal that asks how it is going.
 pub fn interim(tally: &Mutex<Tally>) -> String {
     lock(tally).interim()
 }

@@ -82,7 +82,7 @@ impl Template {
     pub fn of(typed: &str) -> Result<Self, Failure> {
         let Some(path) = typed.strip_prefix('@') else { return Self::parse(typed) };
         let text = String::from_utf8(read(Path::new(path), "--write-out")?)
-            .map_err(|_| Failure::usage(format!("--write-out {path}: is no text")).about("--write-out"))?;
+            .map_err(|_| Failure::usage(format!("--write-out {path}: is not text")).about("--write-out"))?;
         Self::parse(&text)
     }
 

@@ -1,4 +1,4 @@
-//! What is said of a plan before it is carried out, and of what is closed between its hosts.
+//! The announcement of a plan before it is carried out, and of what is closed between its hosts.
 
 use lab::campaign::Measure;
 use lab::campaign::rule::Opening;
@@ -12,10 +12,10 @@ use report::number::count;
 use crate::command::study::trials::Span;
 use crate::output::Output;
 
-/// How many names are listed before it is only counted.
+/// The number of names that are listed; of more only the count is given.
 const SHOWN: usize = 6;
 
-/// How much is measured, and how long that takes.
+/// The number of cells and rounds, and the time they take.
 pub fn plan(plan: &Plan, chosen: &Chosen, measures: &[Measure], output: &Output) {
     let rounds = rounds::of(&chosen.pairs, &pairs::machines(&plan.hosts, &[]), plan.at_once);
     let cells = super::wanted(plan);
@@ -36,19 +36,19 @@ pub fn plan(plan: &Plan, chosen: &Chosen, measures: &[Measure], output: &Output)
     }
 }
 
-/// How often a pair is measured by each method and over each address: from one of its ends, or from both.
+/// The number of times that a pair is measured by each method and over each address: from one of its ends, or from both.
 fn ways(plan: &Plan) -> u64 {
     if plan.directions == Directions::Both { 2 } else { 1 }
 }
 
-/// How long so many rounds take.
+/// The time that so many rounds take.
 pub fn takes(plan: &Plan, rounds: usize, measures: &[Measure]) -> Nanos {
     let each: u64 = measures.iter().map(|measure| measure.lasts.0).sum();
     let turns = rounds as u64 * u64::from(plan.repeats) * ways(plan) * plan.addresses.each().len() as u64;
     Nanos(each.saturating_mul(turns))
 }
 
-/// What machines these stages make or remove.
+/// The machines that these stages make or remove.
 pub fn machines(plan: &Plan, stages: &[Stage], output: &Output) {
     for machines in &plan.machines {
         let zones = machines.zones.iter().fold(Vec::new(), |mut kept: Vec<&str>, zone| {
@@ -68,7 +68,7 @@ pub fn machines(plan: &Plan, stages: &[Stage], output: &Output) {
     }
 }
 
-/// What is closed, with the rules that would open it.
+/// The closed ports, with the rules that would open them.
 pub fn openings(openings: &[Opening], output: &Output) {
     for opening in openings {
         let mut from: Vec<&str> = opening.from.iter().map(String::as_str).take(SHOWN).collect();

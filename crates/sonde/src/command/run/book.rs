@@ -1,4 +1,4 @@
-//! What a run finds, kept as it is found: in the store, in its document, and on the progress line.
+//! The findings of a run, kept as they come: in the store, in its document, and on the progress line.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -59,7 +59,7 @@ impl<'a> Book<'a> {
         self.advance();
     }
 
-    /// What was found of a host in the end.
+    /// The facts of a host at the end.
     pub fn last_seen(&self, seen: &HostSeen) {
         let mut run = self.run();
         match run.hosts.iter_mut().find(|host| host.host == seen.host) {

@@ -21,7 +21,7 @@ const WAY: &str = "reached by";
 /// Narrowest column of a host's name.
 const NAME: usize = 4;
 
-/// What would be done.
+/// The work that would be done.
 #[derive(Debug, Serialize)]
 pub struct Foreseen<'a> {
     format: &'static str,

@@ -22,9 +22,11 @@ Exit status of a run: 0 where all cells were measured, 3 where some were, 1 wher
 none was; 130 and the like where a signal ended it: the results so far are kept.
 ";
 
-/// What `sonde run` takes.
+/// Arguments of `sonde run`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
+// Refused, and so not offered: it has no table of records.
+#[command(mut_arg("export", |arg| arg.hide(true)))]
 #[expect(clippy::struct_excessive_bools, reason = "one per switch of the command line")]
 pub struct RunOptions {
     /// The plan: a TOML file; options override it
@@ -50,7 +52,7 @@ pub struct RunOptions {
     /// Measure each pair only from its first host
     #[arg(long, conflicts_with = "resume")]
     pub forward: bool,
-    /// Pairs at the same time: rounds (no host and no machine twice), one, or sharing (no host twice) [default: rounds]
+    /// Pairs at the same time: rounds (no host and no machine twice), one, sharing (no host twice), or all [default: rounds]
     #[arg(long, value_name = "WHICH", conflicts_with = "resume")]
     pub at_once: Option<String>,
     /// Measure in the order of the plan [default: random order]

@@ -27,7 +27,7 @@ use measure::unit::Nanos;
 
 /// An address that stands for the far side where a method is looked at without one (RFC 5737).
 const NOBODY: &str = "192.0.2.1";
-/// How long a cell measures where its method does not say.
+/// The length of a cell where its method does not say it.
 const AIM: Aim = Aim { samples: 100, least: Nanos::secs(2) };
 /// All stages, in order.
 const STAGES: [(&str, Stage); 5] = [
@@ -38,17 +38,17 @@ const STAGES: [(&str, Stage); 5] = [
     ("teardown", Stage::Teardown),
 ];
 
-/// What is to be done.
+/// The work to do.
 pub struct Asked {
     /// The run, as far as it is.
     pub run: RunDocument,
-    /// What of it is measured already.
+    /// The part that is measured already.
     pub done: BTreeSet<Place>,
     /// The stages that are wanted now.
     pub stages: Vec<Stage>,
 }
 
-/// What the options ask for.
+/// The request of the options.
 ///
 /// # Errors
 /// A plan that cannot be read or makes no sense, a run that is not there.
@@ -96,7 +96,7 @@ fn read(file: &Path) -> Result<Plan, Failure> {
 /// The plan that `text` of the file `name` is, with methods that can be carried out.
 ///
 /// # Errors
-/// What is wrong, with its line and what to write.
+/// The fault, with its line and what to write.
 pub fn parse(text: &str, name: &str) -> Result<Plan, Failure> {
     let told = |fault: PlanError| Failure { told: fault.into(), ..Failure::usage("") };
     let plan = Plan::read(text, name).map_err(told)?;
@@ -112,7 +112,7 @@ pub fn parse(text: &str, name: &str) -> Result<Plan, Failure> {
     Ok(plan)
 }
 
-/// What flags say takes the place of what the file says.
+/// Values of flags replace those of the file.
 fn override_with(plan: &mut Plan, options: &RunOptions) -> Result<(), Failure> {
     if let Some(text) = &options.pairs {
         plan.pairs = pairs(text)?;
@@ -137,7 +137,7 @@ fn override_with(plan: &mut Plan, options: &RunOptions) -> Result<(), Failure> {
         plan.at_once = one_of(
             "at-once",
             which,
-            &[("rounds", AtOnce::Rounds), ("one", AtOnce::One), ("sharing", AtOnce::Sharing)],
+            &[("rounds", AtOnce::Rounds), ("one", AtOnce::One), ("sharing", AtOnce::Sharing), ("all", AtOnce::All)],
         )?;
     }
     if options.in_order {
@@ -270,7 +270,7 @@ fn stages(text: &str) -> Result<Vec<Stage>, Failure> {
         .map(|word| {
             let at = STAGES.iter().position(|(name, _)| *name == word.trim());
             at.ok_or_else(|| {
-                Failure::usage(format!("--stage {text}: `{word}` is no stage"))
+                Failure::usage(format!("--stage {text}: `{word}` is not a stage"))
                     .hint("use provision, prepare, run, cleanup or teardown")
             })
         })

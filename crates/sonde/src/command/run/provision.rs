@@ -28,7 +28,7 @@ impl Provision {
     /// machine is made is refused here.
     ///
     /// # Errors
-    /// What makes no sense of a cloud, a key that cannot be read, machines that were made before.
+    /// Settings of a cloud that make no sense, a key that cannot be read, machines that were made before.
     pub fn of(run: &RunDocument, stages: &[Stage], room: &Room) -> Result<Option<Self>, Failure> {
         let made = is_made(run);
         let on_hosts = stages.iter().any(|stage| is_of_hosts(*stage));
@@ -66,7 +66,7 @@ impl Provision {
     /// Makes all of them; they are hosts of `run` then. As long as what comes back is there nobody else removes them.
     ///
     /// # Errors
-    /// What could not be made, or a signal: then everything was removed, or is owed.
+    /// A machine that could not be made, or a signal: then everything was removed, or is owed.
     pub fn make(&self, run: &mut RunDocument, room: &Room) -> Result<Vec<Made>, Failure> {
         refuse_while_owed(room, "")?;
         let mut all: Vec<Made> = Vec::new();
@@ -114,18 +114,18 @@ pub fn remove(run: &RunDocument, room: &Room) -> Result<(), Failure> {
     removed.into_iter().find_map(Result::err).map_or(Ok(()), |told| Err(room.failure(told)))
 }
 
-/// Whether a stage is done on hosts, not on a cloud.
+/// True where a stage is done on hosts, not on a cloud.
 pub fn is_of_hosts(stage: Stage) -> bool {
     !matches!(stage, Stage::Provision | Stage::Teardown)
 }
 
-/// Whether the machines that the plan wants are among its hosts.
+/// True where the machines that the plan wants are among its hosts.
 fn is_made(run: &RunDocument) -> bool {
     let first = name(run.head.id, 0);
     run.plan.hosts.iter().any(|host| host.label("run") == Some(&*first))
 }
 
-/// What is made for the table at this place of a run's plan: a name that the cloud's tags take.
+/// The name of the machines for the table at this place of a run's plan, as the cloud's tags take it.
 fn name(run: Uuid, place: usize) -> String {
     let digits = run.simple().to_string();
     format!("r{}{place:02}", &digits[digits.len() - 12..])

@@ -33,7 +33,7 @@ impl StoreOptions {
         Ok(Xdg::new().map_err(none)?.data_dir().join("sonde/runs.db"))
     }
 
-    /// Whether there is anything to look into.
+    /// True where there is anything to look into.
     pub fn is_there(&self) -> bool {
         self.path().is_ok_and(|path| path.is_file() || waits(&path))
     }

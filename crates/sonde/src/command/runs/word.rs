@@ -1,4 +1,4 @@
-//! What a word of the command line names: a file, or something in the store.
+//! Words of the command line that name a file, or something in the store.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::command::runs::place::StoreOptions;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// What a word names.
+/// The object that a word names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Named {
     /// A file or a folder, or standard input.
@@ -36,7 +36,7 @@ impl<'a> Words<'a> {
         Self { options, output, shelf: None }
     }
 
-    /// What `word` names: a file that is there, else what the store has under that name, else a file that is missing.
+    /// The object that `word` names: a file that is there, else what the store has under that name, else a file that is missing.
     ///
     /// # Errors
     /// A word that can be a name and is none.
@@ -70,7 +70,7 @@ impl<'a> Words<'a> {
     /// The store.
     ///
     /// # Errors
-    /// What opening it says.
+    /// The error of opening it.
     pub fn shelf(&mut self) -> Result<&SqliteShelf, Failure> {
         let shelf = match self.shelf.take() {
             Some(shelf) => shelf,
@@ -83,10 +83,10 @@ impl<'a> Words<'a> {
 /// The run that `word` names: a file with its document, or one that is kept.
 ///
 /// # Errors
-/// What is none.
+/// A word that names none.
 pub fn run_document(word: &str, words: &mut Words<'_>) -> Result<RunDocument, Failure> {
     let none = || {
-        Failure::usage(format!("{word}: is no run of a plan")).hint("`sonde runs` lists the stored runs").about(word)
+        Failure::usage(format!("{word}: is not a run of a plan")).hint("`sonde runs` lists the stored runs").about(word)
     };
     match words.find(Path::new(word))? {
         Named::Kept(Found::Run(id)) => Ok(words.shelf()?.run(id)?),

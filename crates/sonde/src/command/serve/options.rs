@@ -125,6 +125,11 @@ pub struct DoorOptions {
     /// distinguished
     #[arg(long, requires = "stamp")]
     pub stamp_stateless: bool,
+    /// Session-reflector: answer the short packets of TWAMP Light senders (from 14 bytes on) with 41 bytes, which have all times
+    ///
+    /// Replies are then longer than their requests: a forged source could use them against somebody, so only for networks that you trust.
+    #[arg(long, requires = "stamp", conflicts_with = "stamp_key")]
+    pub twamp_light: bool,
 }
 
 /// How lines of the audit are written.

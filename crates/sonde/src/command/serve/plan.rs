@@ -71,6 +71,8 @@ pub struct StampPlan {
     pub key: Option<KeyFile>,
     /// Whether it numbers its answers.
     pub counts: bool,
+    /// True where short packets of TWAMP Light have longer answers.
+    pub lengthens: bool,
     /// How wrong its clock is to be.
     pub clock: Pretence,
 }
@@ -192,7 +194,7 @@ fn stamp(door: &DoorOptions, test: &TestOptions) -> Result<Option<StampPlan>, Fa
     };
     let port = door.stamp_port.unwrap_or(protocol::stamp::PORT);
     let key = door.stamp_key.clone().map(|path| KeyFile::new(path, door.insecure_key_file));
-    Ok(Some(StampPlan { port, key, counts: !door.stamp_stateless, clock }))
+    Ok(Some(StampPlan { port, key, counts: !door.stamp_stateless, lengthens: door.twamp_light, clock }))
 }
 
 fn limits(options: &LimitOptions) -> Limits {
@@ -296,6 +298,8 @@ mod tests {
     #[test_case("--stamp --test-clock-offset --2ms"; "two signs")]
     #[test_case("--stamp-port 8620"; "a port for nothing")]
     #[test_case("--stamp-key s"; "a key for nothing")]
+    #[test_case("--twamp-light"; "short packets of nothing")]
+    #[test_case("--stamp --stamp-key k --twamp-light"; "short packets with a key")]
     #[test_case("--stamp --stamp-port 65536"; "no port")]
     fn what_makes_no_sense_of_a_session_reflector_is_refused(line: &str) {
         assert!(Line::try_parse_from(std::iter::once("serve").chain(line.split_whitespace())).is_err());

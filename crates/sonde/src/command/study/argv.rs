@@ -1,4 +1,4 @@
-//! What of a study's command line is put where its definition finds it, before it is parsed.
+//! The parts of a study's command line that are put where its definition finds them, before it is parsed.
 //!
 //! Measuring options among those of `sweep` and `why` go behind `--`: so `sonde sweep db1 --over interval=1ms..1s --window 1` needs no
 //! second way to say `--window`, and a study does not define over again what belongs to others. A side of `compare` that is made of

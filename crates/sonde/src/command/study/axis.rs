@@ -14,7 +14,7 @@ pub struct Axis {
     pub options: &'static [&'static str],
     /// The option that says a value of it, and none where nothing says one.
     pub option: Option<&'static str>,
-    /// What its values are.
+    /// The type of its values.
     pub values: Values,
 }
 
@@ -30,10 +30,10 @@ const fn axis(
 /// The far side: no option, but the word that names it.
 pub const ADDRESS: Axis = axis("address", &["--port", "-4", "-6", "--key", "--peer-identity"], None, Values::Words);
 
-/// How often, as a rate: the interval by its other word.
+/// The rate: the interval by its other word.
 pub const RATE: Axis = axis("rate", &["--every", "--rate", "--poisson"], Some("--rate"), Values::Rates);
 
-/// How many CPUs either end pins its threads to: the first so many.
+/// The number of CPUs that either end pins its threads to: the first so many.
 pub const CORES: Axis = axis("cores", &["--cpu", "--peer-cpu"], None, Values::Counts);
 
 /// Every axis, in the order in which two methods are brought together (method section 12): what explains most comes first.
@@ -50,7 +50,7 @@ pub const AXES: [Axis; 28] = [
         Some("--protocol"),
         Values::Words,
     ),
-    axis("peer", &["--peer", "--passphrase", "--stamp-key"], Some("--peer"), Values::Words),
+    axis("peer", &["--peer", "--passphrase", "--stamp-key", "--stamp-ask"], Some("--peer"), Values::Words),
     axis("pacing", &["--pace"], Some("--pace"), Values::Words),
     axis("wait", &["--wait"], Some("--wait"), Values::Words),
     axis("peer-wait", &["--peer-wait"], Some("--peer-wait"), Values::Words),
@@ -105,12 +105,12 @@ impl Axis {
         AXES.into_iter().find(|axis| axis.owns(option))
     }
 
-    /// Whether `option` is one of its own.
+    /// True where `option` is one of its own.
     pub fn owns(&self, option: &str) -> bool {
         self.options.contains(&option)
     }
 
-    /// What `words` say of it.
+    /// The options of `words` that belong to it.
     fn said<'a>(&self, words: &'a Words) -> Vec<&'a Said> {
         words.options.iter().filter(|said| self.owns(&said.name)).collect()
     }
@@ -126,19 +126,22 @@ impl Axis {
         moved
     }
 
-    /// What a method has there, for people.
+    /// The value of a method there, for people.
     pub fn told(&self, words: &Words, method: &Method) -> String {
-        let or_default = |text: Option<String>| text.unwrap_or_else(|| "as it comes".to_owned());
+        let or_default = |text: Option<String>| text.unwrap_or_else(|| "default".to_owned());
         match self.name {
             "interval" => interval(method),
             "carrier" => carrier(method),
             "pacing" => method.pacing.to_string(),
             "wait" => method.waiting.to_string(),
             "peer-wait" => or_default(method.peer_waiting.map(|waiting| waiting.to_string())),
-            "size" => format!("{} and {} B back", method.traffic.request_bytes().0, method.traffic.response_bytes().0),
+            "size" => match (method.traffic.request_bytes(), method.traffic.response_bytes()) {
+                (there, back) if there == back => format!("{there} each way"),
+                (there, back) => format!("{there} and {back} back"),
+            },
             "connections" => method.spread.connections.to_string(),
             "threads" => method.spread.threads.to_string(),
-            "address" => words.host.clone().unwrap_or_else(|| "a reflector of our own".to_owned()),
+            "address" => words.host.clone().unwrap_or_else(|| "loopback".to_owned()),
             _ => {
                 let said = self.said(words);
                 let text =
@@ -151,27 +154,30 @@ impl Axis {
 
 /// When requests leave, and whether they wait for replies.
 fn interval(method: &Method) -> String {
+    let schedule = method.schedule.to_string().replace("back to back", "no pause");
     match method.loop_kind() {
-        _ if method.traffic.stream().is_some() => method.schedule.to_string(),
-        LoopKind::Open => format!("{}, open loop", method.schedule),
-        LoopKind::Closed => method.schedule.to_string(),
+        LoopKind::Open if method.traffic.stream().is_none() => format!("{schedule}, open loop"),
+        LoopKind::Open | LoopKind::Closed => schedule,
     }
 }
 
-/// What carries it, and who answers.
+/// The protocol, and who answers.
 fn carrier(method: &Method) -> String {
-    let carrier = method.traffic.carrier();
-    let who = match (carrier, &method.traffic) {
-        (Carrier::Icmp, _) => "the far kernel answers",
-        (Carrier::TcpConnect | Carrier::TcpSyn, _) => "the far kernel answers a handshake",
-        (_, Traffic::ConnectExchange { .. }) => "a program answers over a new connection",
-        (_, Traffic::Stream(_)) => return carrier.to_string(),
-        _ => "a program answers",
+    let name = match method.traffic.carrier() {
+        Carrier::Icmp => return "ICMP, the peer's kernel answers".to_owned(),
+        Carrier::TcpConnect => return "TCP connect, the peer's kernel answers".to_owned(),
+        Carrier::TcpSyn => return "SYN probes, the peer's kernel answers".to_owned(),
+        Carrier::Tcp => "TCP",
+        Carrier::Udp => "UDP",
     };
-    format!("{carrier}, {who}")
+    match method.traffic {
+        Traffic::Stream(_) => name.to_owned(),
+        Traffic::ConnectExchange { .. } => format!("{name}, a program answers over a new connection"),
+        _ => format!("{name}, a program answers"),
+    }
 }
 
-/// Whether an option says when a run ends: it goes with the interval, for sparse runs must be longer, and says nothing of it.
+/// True where an option says when a run ends: it goes with the interval, for sparse runs must be longer, and says nothing of it.
 pub fn is_stop(option: &str) -> bool {
     matches!(option, "--time" | "--count")
 }
@@ -221,7 +227,7 @@ mod tests {
     #[test]
     fn two_methods_differ_in_their_axes() {
         assert_eq!(names("ping db1", "tcp_rr db1"), ["interval", "carrier", "size"]);
-        assert_eq!(names("db1 -t 1", "db1 -t 5"), [] as [&str; 0], "how long it runs is no axis");
+        assert_eq!(names("db1 -t 1", "db1 -t 5"), [] as [&str; 0], "how long it runs is not an axis");
         assert_eq!(names("db1", "db2 --wait spin"), ["wait", "address"]);
         assert_eq!(names("db1 --rate 10/s", "db1 --every 100ms"), ["interval"], "however it is said");
     }
@@ -242,11 +248,12 @@ mod tests {
             Axis::named(name).unwrap().told(&words, &words.method().unwrap())
         };
         assert_eq!(told("interval", "ping db1"), "every 1 s, open loop");
-        assert_eq!(told("interval", "tcp_rr db1"), "back to back");
-        assert_eq!(told("carrier", "ping db1"), "icmp, the far kernel answers");
-        assert_eq!(told("carrier", "tcp_rr db1"), "tcp, a program answers");
+        assert_eq!(told("interval", "tcp_rr db1"), "no pause");
+        assert_eq!(told("carrier", "ping db1"), "ICMP, the peer's kernel answers");
+        assert_eq!(told("carrier", "tcp_rr db1"), "TCP, a program answers");
+        assert_eq!(told("size", "tcp_rr db1"), "1 B each way");
         assert_eq!(told("dscp", "db1 --dscp ef"), "ef");
-        assert_eq!(told("dscp", "db1"), "as it comes");
+        assert_eq!(told("dscp", "db1"), "default");
         assert_eq!(told("address", "db1"), "db1");
     }
 

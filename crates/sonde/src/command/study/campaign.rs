@@ -1,6 +1,6 @@
 //! Makes the trials of a study, one after the other, each in a process of its own.
 //!
-//! What was made stays made: a signal, a budget that is used up or a far side that goes away end the campaign, and what there is
+//! Trials that were made are kept: a signal, a budget that is used up or a peer that goes away end the campaign, and what there is
 //! until then is its result.
 
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ const TRIES: u32 = 2;
 /// A study that takes longer says how it could take less.
 const LONG: Nanos = Nanos::secs(120);
 
-/// What makes trials.
+/// The maker of trials.
 #[derive(Debug)]
 pub struct Campaign<'a> {
     /// One for each setting in turn; a single one makes all trials.
@@ -38,12 +38,12 @@ pub struct Campaign<'a> {
     output: &'a Arc<Output>,
 }
 
-/// How it went.
+/// The course of a campaign.
 #[derive(Debug)]
 pub struct Course {
     /// The trials, in the order they were made.
     pub trials: Vec<Trial>,
-    /// How it ended.
+    /// Its end.
     pub ended: Ended,
 }
 
@@ -51,7 +51,7 @@ impl<'a> Campaign<'a> {
     /// A campaign whose signals are taken from here on.
     ///
     /// # Errors
-    /// What the system says where it grants no thread, or does not tell which program this is.
+    /// The system's error where it grants no thread, or does not tell which program this is.
     pub fn new(output: &'a Arc<Output>) -> Result<Self, Failure> {
         Self::by(vec![Runner::here()], output)
     }
@@ -74,7 +74,7 @@ impl<'a> Campaign<'a> {
         &self.interruption
     }
 
-    /// What the trials so far show: told beside how far it is, until something else is said.
+    /// The result of the trials so far: printed beside the progress, until something else is said.
     pub fn remark(&self, text: &str) {
         text.clone_into(&mut lock(&self.remark));
     }
@@ -90,7 +90,7 @@ impl<'a> Campaign<'a> {
         let budget = planned.budget.map_or(String::new(), |budget| format!(" of the {} allowed", Span(budget)));
         self.output.note(&format!("{trials} in random order, about {}{budget}\n", Span(Nanos(takes))));
         if planned.budget.is_none() && Nanos(takes) > LONG {
-            self.output.note(&format!("--budget makes it shorter, by shorter trials; {fewer} by fewer of them\n"));
+            self.output.note(&format!("--budget TIME shortens the trials; {fewer} makes fewer of them\n"));
         }
     }
 
@@ -144,7 +144,7 @@ impl<'a> Campaign<'a> {
         Ok(Course { trials, ended })
     }
 
-    /// What is told where no trial measured anything.
+    /// The failure where no trial measured anything.
     fn nothing(&self, trials: &[Trial]) -> Failure {
         if let Some(signal) = self.interruption.signal() {
             let mut failure = Failure::usage("interrupted during the first trial: nothing was measured");
@@ -177,7 +177,7 @@ fn is_made(trials: &[Trial], turn: Turn) -> bool {
     trials.iter().any(|trial| (trial.block, trial.setting) == (turn.block, turn.setting))
 }
 
-/// Whether a trial of this length would go beyond the budget.
+/// True where a trial of this length would go beyond the budget.
 fn over(started: Instant, length: Nanos, budget: Option<Nanos>) -> bool {
     let Some(budget) = budget else { return false };
     Monotonic::now().since(started).is_some_and(|gone| gone.0.saturating_add(length.0) > budget.0)

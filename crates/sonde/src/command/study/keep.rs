@@ -11,7 +11,7 @@ use crate::command::deliver;
 use crate::command::result_options::ResultOptions;
 use crate::command::value::Format;
 
-/// How much is lost at most, as long as writing is quick.
+/// The most that is lost, as long as writing is quick.
 const EACH: Nanos = Nanos::secs(2);
 /// A document grows with its trials: writing it may take this share of the time.
 const SHARE: u64 = 20;

@@ -7,7 +7,7 @@ use measure::unit::Nanos;
 
 use crate::command::value;
 
-/// How the trials of a study are made.
+/// The options of a study's trials.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct TrialOptions {
     /// Trials of each setting, one per block; a 95 % interval takes at least 6

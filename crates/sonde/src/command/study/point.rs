@@ -35,7 +35,7 @@ pub fn over(text: &str) -> Result<(Axis, String), Failure> {
     Ok((axis, range.to_owned()))
 }
 
-/// What the values of `axis` are with this command: a rate is one of payload where streams are measured.
+/// The type of the values of `axis` with this command: a rate is one of payload where streams are measured.
 pub fn values(axis: &Axis, command: &str) -> Values {
     match (axis.values, command) {
         (Values::Rates, "throughput") => Values::BitRates,
@@ -46,12 +46,12 @@ pub fn values(axis: &Axis, command: &str) -> Values {
 /// The points that `range` names.
 ///
 /// # Errors
-/// What of it names none.
+/// The part of it that names none.
 pub fn steps(range: &str, values: Values) -> Result<Vec<Step>, NoRange> {
     range::points(range, values, &|text| number(text, values))
 }
 
-/// What number a typed value is, as [`Values::typed`] counts it.
+/// The number of a typed value, as [`Values::typed`] counts it.
 fn number(text: &str, values: Values) -> Result<u64, String> {
     match values {
         Values::Times if text == BACK_TO_BACK => Ok(0),
@@ -97,7 +97,7 @@ pub fn put(axis: &Axis, words: &Words, value: &str) -> Result<Words, Failure> {
         ("address", ..) => put.host = Some(value.to_owned()),
         ("cores", ..) => {
             let last = value::count(value).ok().and_then(|count| count.checked_sub(1));
-            let last = last.ok_or_else(|| Failure::usage(format!("cores={value}: is no number of CPUs from 1")))?;
+            let last = last.ok_or_else(|| Failure::usage(format!("cores={value}: is not a number of CPUs from 1")))?;
             put.say("--cpu", Some(format!("0-{last}")));
             put.say("--peer-cpu", Some(format!("0-{last}")));
         }
@@ -164,7 +164,7 @@ mod tests {
     #[test_case("streams", "db1", "2", "`rtt db1` has no axis streams"; "another command's")]
     #[test_case("reply-every", "throughput db1", "2", "has no axis reply-every"; "of a load")]
     #[test_case("direction", "throughput db1", "up", "forward, reverse and bidir"; "no direction")]
-    #[test_case("cores", "db1", "0", "no number of CPUs"; "no core")]
+    #[test_case("cores", "db1", "0", "not a number of CPUs"; "no core")]
     fn what_a_command_does_not_have_is_refused(axis: &str, words: &str, value: &str, said: &str) {
         let failure = put_into(axis, words, value).unwrap_err();
         assert!(failure.told.what.contains(said), "{}", failure.told.what);

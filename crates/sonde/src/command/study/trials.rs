@@ -15,13 +15,28 @@ const MOST: Nanos = Nanos::secs(100);
 /// More time than a trial should take, after which it is ended: the peer's silence has a timeout of its own before.
 const PATIENCE: Nanos = Nanos::secs(20);
 
-/// How long trials should be.
+/// The wanted length of trials.
 #[derive(Clone, Copy, Debug)]
 pub struct Aim {
     /// Exchanges a trial should have.
     pub samples: u64,
     /// No trial is shorter where the budget allows.
     pub least: Nanos,
+}
+
+/// The time that a study may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    /// All of it.
+    pub whole: Nanos,
+    /// The part that something else than trials needs.
+    pub aside: Nanos,
+}
+
+impl From<Nanos> for Budget {
+    fn from(whole: Nanos) -> Self {
+        Self { whole, aside: Nanos::ZERO }
+    }
 }
 
 /// The trials to be made.
@@ -31,9 +46,9 @@ pub struct Planned {
     pub words: Vec<Words>,
     /// The method of each.
     pub methods: Vec<Method>,
-    /// How long a trial of each may take at most.
+    /// The most that a trial of each may take.
     pub most: Vec<Nanos>,
-    /// How long one of each should take, with what lies around it.
+    /// The time that one of each should take, with what lies around it.
     pub each: Vec<Nanos>,
     /// In which order.
     pub turns: Vec<Turn>,
@@ -43,9 +58,9 @@ pub struct Planned {
     as_said: bool,
     /// Decides the order and the ports.
     seed: u64,
-    /// How long all should take.
+    /// The time that all should take.
     pub takes: Nanos,
-    /// How long they may.
+    /// The time that they may take.
     pub budget: Option<Nanos>,
 }
 
@@ -53,7 +68,13 @@ pub struct Planned {
 ///
 /// # Errors
 /// A setting that its command would refuse, and a budget that cannot be kept.
-pub fn plan(settings: Vec<Words>, blocks: u32, seed: u64, aim: Aim, budget: Option<Nanos>) -> Result<Planned, Failure> {
+pub fn plan(
+    settings: Vec<Words>,
+    blocks: u32,
+    seed: u64,
+    aim: Aim,
+    budget: Option<Budget>,
+) -> Result<Planned, Failure> {
     let methods = settings.iter().map(Words::method).collect::<Result<Vec<_>, _>>()?;
     let wishes: Vec<Wish> = settings.iter().zip(&methods).map(|(words, method)| wish(words, method, aim)).collect();
     within(settings, wishes, Stretches { blocks, stretch: 1, seed }, budget)
@@ -67,20 +88,21 @@ pub fn within(
     settings: Vec<Words>,
     mut wishes: Vec<Wish>,
     stretches: Stretches,
-    budget: Option<Nanos>,
+    budget: Option<Budget>,
 ) -> Result<Planned, Failure> {
     let blocks = stretches.blocks;
-    if let Some(budget) = budget {
+    let time = budget.map(|budget| Nanos(budget.whole.0.saturating_sub(budget.aside.0)));
+    if let Some((budget, time)) = budget.zip(time) {
         // On a busy machine each takes longer than is allowed for, and a block that lacks a setting shows nothing: where that leaves
         // room for them at all, a quarter of the budget is kept in hand.
-        let careful = lengths::within(Nanos(budget.0 / 4 * 3), &wishes, blocks);
-        let lengths = careful.or_else(|| lengths::within(budget, &wishes, blocks));
+        let careful = lengths::within(Nanos(time.0 / 4 * 3), &wishes, blocks);
+        let lengths = careful.or_else(|| lengths::within(time, &wishes, blocks));
         let lengths = lengths.ok_or_else(|| unkept(budget, &wishes, blocks))?;
         for (wish, length) in wishes.iter_mut().zip(lengths) {
             wish.length = length;
         }
     }
-    made_of(settings, &wishes, stretches, budget)
+    made_of(settings, &wishes, stretches, time)
 }
 
 /// The number of trials of each setting, and their order.
@@ -90,7 +112,7 @@ pub struct Stretches {
     pub blocks: u32,
     /// Blocks that have one random order together.
     pub stretch: u32,
-    /// Of the order.
+    /// The seed of the order.
     pub seed: u64,
 }
 
@@ -180,14 +202,15 @@ fn most(wish: &Wish, method: &Method) -> Nanos {
     Nanos(known.saturating_add(PATIENCE.0))
 }
 
-fn unkept(budget: Nanos, wishes: &[Wish], blocks: u32) -> Failure {
+/// The refusal of a budget, with one that is accepted.
+fn unkept(budget: Budget, wishes: &[Wish], blocks: u32) -> Failure {
     let shortest: Vec<Wish> =
         wishes.iter().map(|wish| if wish.fixed { *wish } else { Wish { length: wish.least, ..*wish } }).collect();
-    let takes = Span(lengths::whole(&shortest, blocks));
+    let takes = Span(Nanos(lengths::whole(&shortest, blocks).0.saturating_add(budget.aside.0)));
     let sparse = wishes.iter().any(|wish| !wish.fixed && wish.least > lengths::SHORTEST);
     let each = if sparse { " with one exchange each" } else { "" };
     let trials = wishes.len() * blocks as usize;
-    let what = format!("{trials} trials{each} need at least {takes}, and --budget allows {}", Span(budget));
+    let what = format!("{trials} trials{each} need at least {takes}, and --budget allows {}", Span(budget.whole));
     let seconds = takes.0.0.div_ceil(1_000_000_000);
     Failure::usage(what).hint(format!("--budget {seconds}s, or fewer settings or blocks, or a shorter --warm-up"))
 }
@@ -199,6 +222,7 @@ impl std::fmt::Display for Span {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let seconds = self.0.0.div_ceil(1_000_000_000);
         match (seconds / 3_600, seconds / 60 % 60, seconds % 60) {
+            (0, 0, 1) => write!(f, "{}", self.0),
             (0, 0, seconds) => write!(f, "{seconds} s"),
             (0, minutes, 0) => write!(f, "{minutes} min"),
             (0, minutes, seconds) => write!(f, "{minutes} min {seconds} s"),
@@ -231,11 +255,12 @@ mod tests {
     #[test]
     fn a_budget_is_kept_or_refused() {
         let settings = || vec![words("db1"), words("ping db1")];
-        let planned = plan(settings(), 7, 1, AIM, Some(Nanos::secs(40))).unwrap();
+        let planned = plan(settings(), 7, 1, AIM, Some(Nanos::secs(40).into())).unwrap();
         assert!(planned.takes <= Nanos::secs(30) && planned.takes > Nanos::secs(29), "{}", planned.takes);
         assert_eq!(planned.words[0].time(), Some(Nanos::secs(1)), "the sparse one is cut");
-        let failure = plan(settings(), 7, 1, AIM, Some(Nanos::secs(5))).unwrap_err();
+        let failure = plan(settings(), 7, 1, AIM, Some(Nanos::secs(5).into())).unwrap_err();
         assert_eq!(failure.told.hint.as_deref().and_then(|hint| hint.split(',').next()), Some("--budget 18s"));
+        assert!(plan(settings(), 7, 1, AIM, Some(Nanos::secs(18).into())).is_ok(), "the advice is refused");
         assert!(
             failure
                 .told
@@ -244,11 +269,21 @@ mod tests {
             "{}",
             failure.told.what
         );
+        // What is needed beside the trials is counted with them, in the refusal and in its advice.
+        let beside = |whole| Budget { whole: Nanos::secs(whole), aside: Nanos::secs(2) };
+        let failure = plan(settings(), 7, 1, AIM, Some(beside(18))).unwrap_err();
+        assert_eq!(failure.told.hint.as_deref().and_then(|hint| hint.split(',').next()), Some("--budget 20s"));
+        let planned = plan(settings(), 7, 1, AIM, Some(beside(20))).unwrap();
+        assert_eq!(planned.budget, Some(Nanos::secs(18)));
     }
 
     #[test]
     fn lengths_are_told_in_words() {
         let told = |seconds| Span(Nanos::secs(seconds)).to_string();
-        assert_eq!([told(5), told(60), told(125), told(7_500)], ["5 s", "1 min", "2 min 5 s", "2 h 5 min"]);
+        assert_eq!(
+            [told(1), told(5), told(60), told(125), told(7_500)],
+            ["1 s", "5 s", "1 min", "2 min 5 s", "2 h 5 min"]
+        );
+        assert_eq!(Span(Nanos::millis(1)).to_string(), "1 ms");
     }
 }

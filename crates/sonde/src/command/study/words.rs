@@ -23,10 +23,11 @@ pub const KNOWN: [(&str, &str, &str); 6] = [
     ("udp_stream", "throughput", "--udp"),
 ];
 
-/// What a study says itself, or has no use for.
-const REFUSED: [(&str, &str); 12] = [
+/// Options that a study sets itself, or has no use for.
+const REFUSED: [(&str, &str); 13] = [
     ("--json", "give it to the study"),
     ("--json-lines", "give it to the study"),
+    ("--export", "give it to the study"),
     ("--output", "-o of the study keeps all records in one document"),
     ("--samples", "its records hold histograms"),
     ("--write-out", "its records hold the phases of requests"),
@@ -38,6 +39,9 @@ const REFUSED: [(&str, &str); 12] = [
     ("--verbose", "give -v to the study"),
     ("--profile", "give it to the study, whose own words it stands for"),
 ];
+
+/// Options whose value is a file of this host that the peer is sent, or of which it hears.
+const SENT: [&str; 4] = ["--body", "--headers", "--mix", "--password-file"];
 
 /// A measuring command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,13 +132,27 @@ impl Words {
         self.options.iter().find(|said| said.name == name)?.value.as_deref()
     }
 
+    /// Refuses words of a document that send the peer a file of this host: whoever wrote the document may have named any.
+    ///
+    /// # Errors
+    /// One that is sent; `name` is the document's, and `hint` says what to do about it.
+    pub fn send_no_file(&self, name: &str, hint: &str) -> Result<(), Failure> {
+        let Some(Said { name: option, value }) = self.options.iter().find(|said| SENT.contains(&said.name.as_str()))
+        else {
+            return Ok(());
+        };
+        let (host, file) = (self.host.as_deref().unwrap_or("its peer"), value.as_deref().unwrap_or_default());
+        let what = format!("{name}: its command would send the file {file} of this host to {host} ({option})");
+        Err(Failure::usage(what).hint(hint.to_owned()).about(name.to_owned()))
+    }
+
     /// Says an option, in place of what was said of it.
     pub fn say(&mut self, name: &str, value: Option<String>) {
         self.options.retain(|said| said.name != name);
         self.options.push(Said { name: name.to_owned(), value });
     }
 
-    /// Whether the command has this option.
+    /// True where the command has this option.
     pub fn has(&self, name: &str) -> bool {
         Table::of(&self.command).0.contains_key(name)
     }
@@ -186,12 +204,12 @@ impl Words {
     /// The method that the command would measure by.
     ///
     /// # Errors
-    /// What the command itself would refuse.
+    /// The command's own refusal.
     pub fn method(&self) -> Result<Method, Failure> {
         measuring::method_of(self.words())
     }
 
-    /// How long it was said to measure, where that was said as a time.
+    /// The length that was said, where that was said as a time.
     pub fn time(&self) -> Option<Nanos> {
         self.value("--time").and_then(|text| run_length(text).ok())
     }
@@ -222,7 +240,7 @@ impl std::fmt::Display for Words {
 pub struct Table(BTreeMap<String, (String, bool)>);
 
 impl Table {
-    /// Of every command that a trial may be made of.
+    /// The options of every command that a trial may be made of.
     pub fn of_measuring() -> Self {
         Self(COMMANDS.iter().flat_map(|command| Self::of(command).0).collect())
     }
@@ -237,18 +255,18 @@ impl Table {
         self.0.values().map(|(name, _)| name.as_str())
     }
 
-    /// Whether `token` is one of these options and, where it is, whether the next word is its value.
+    /// Looks up `token` among these options: `None` where it is none, else true where the next word is its value.
     pub fn takes_next(&self, token: &str) -> Option<bool> {
         let (written, attached) = split(token);
         self.0.get(written).map(|(_, takes)| *takes && attached.is_none())
     }
 
-    /// Of one of them.
+    /// The options of one of them.
     pub fn of(command: &str) -> Self {
         Self::within(&measuring::definition(), command)
     }
 
-    /// Of a command of this definition.
+    /// The options of a command of this definition.
     pub fn within(definition: &clap::Command, command: &str) -> Self {
         let arguments = definition.find_subcommand(command).into_iter().flat_map(clap::Command::get_arguments);
         let mut table = BTreeMap::new();
@@ -265,10 +283,15 @@ impl Table {
         Self(table)
     }
 
-    /// What to write in place of an option that there is not.
+    /// The spelling in place of an option that there is not.
     fn meant(&self, written: &str) -> String {
         let near = argv::nearest(written, self.0.keys().map(String::as_str).filter(|name| name.starts_with("--")));
         near.map_or_else(|| "sonde rtt --help".to_owned(), |name| format!("did you mean {name}?"))
+    }
+
+    /// True where the command line itself would take `token` for one of its options, and not for a value.
+    fn is_option(&self, token: &str) -> bool {
+        token.starts_with('-') && self.0.contains_key(split(token).0)
     }
 
     /// The option in `token`, whose value may be the next word; `None` where it is no option.
@@ -284,9 +307,10 @@ impl Table {
         }
         let (name, takes) =
             known.ok_or_else(|| Failure::usage(format!("unknown option `{written}`")).hint(self.meant(written)))?;
+        let needs = || Failure::usage(format!("{name} needs a value"));
         let value = match (takes, attached) {
             (true, Some(value)) => Some(value.to_owned()),
-            (true, None) => Some(next().ok_or_else(|| Failure::usage(format!("{name} needs a value")))?),
+            (true, None) => Some(next().filter(|value| !self.is_option(value)).ok_or_else(needs)?),
             (false, None) => None,
             (false, Some(value)) => {
                 return Err(Failure::usage(format!("{name} takes no value, but got `{value}`")));
@@ -337,6 +361,7 @@ mod tests {
     #[test_case("db1 --until p99"; "of no stated length")]
     #[test_case("db1 db2"; "two far sides")]
     #[test_case("db1 --every"; "no value")]
+    #[test_case("--tcp --time -c 5"; "an option in the place of a value")]
     #[test_case("db1 --udp=1"; "a value too many")]
     #[test_case("db1 'open"; "an open quote")]
     fn what_is_no_trial_is_refused(text: &str) {
@@ -348,6 +373,35 @@ mod tests {
     #[test_case("db2 db1", "use one host per side: 'rtt db2' 'rtt db1'"; "two hosts")]
     fn a_second_host_may_be_a_mistyped_command(text: &str, hint: &str) {
         assert_eq!(Words::read(text).unwrap_err().told.hint.as_deref(), Some(hint));
+    }
+
+    /// Options that take a file of which the peer hears nothing: keys and certificates are what something is proved by.
+    const UNSENT: [&str; 7] =
+        ["--key", "--peer-identity", "--stamp-key", "--ca", "--samples", "--output", "--verify-pcap"];
+
+    #[test]
+    fn every_option_with_a_file_is_one_that_is_sent_or_not() {
+        let definition = measuring::definition();
+        for command in COMMANDS {
+            let of_command = definition.find_subcommand(command).unwrap();
+            for argument in of_command.get_arguments() {
+                let takes = argument.get_action().takes_values();
+                let is_file = takes
+                    && argument.get_value_names().is_some_and(|names| names.iter().any(|name| name.contains("FILE")));
+                let long = argument.get_long().map(|name| format!("--{name}")).unwrap_or_default();
+                let known = SENT.iter().chain(&UNSENT).any(|known| *known == long);
+                assert!(!is_file || known, "{command} {long}");
+            }
+        }
+    }
+
+    #[test_case("http://db1/ --body secret", Some("the file secret of this host to http://db1/ (--body)"); "a body")]
+    #[test_case("http://db1/ --headers=secret", Some("(--headers)"); "header fields")]
+    #[test_case("db1 --key mine", None; "a key, which is proved and not sent")]
+    fn files_that_a_document_would_have_sent_are_named(text: &str, said: Option<&str>) {
+        let refused = Words::read(text).unwrap().send_no_file("old.json", "").err();
+        assert_eq!(refused.is_some(), said.is_some());
+        assert!(refused.is_none_or(|failure| failure.told.what.contains(said.unwrap())));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What a sweep is to measure: every point of every curve as a measuring command that its own definition accepts.
+//! The points of a sweep: every point of every curve as a measuring command that its own definition accepts.
 
 use logbook::study::{Place, Question};
 use measure::study::figure::{Figure, Unit};
@@ -25,7 +25,7 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// What these options ask.
+    /// The request of these options.
     ///
     /// # Errors
     /// A range that is none, an axis that a method does not have, a point that its command refuses.
@@ -80,7 +80,7 @@ fn letter(number: u8) -> String {
     if number < 26 { char::from(b'A' + number).to_string() } else { format!("method {}", u32::from(number) + 1) }
 }
 
-/// What all methods have in common.
+/// The words that all methods have in common.
 ///
 /// # Errors
 /// Options that a study has no use for, and two far sides.
@@ -122,7 +122,7 @@ fn at(axis: &Axis, name: &str, curve: &Words, step: &Step) -> Result<Words, Fail
     }
 }
 
-/// What is told of each point: what was asked for, and the p99 beside another time.
+/// The figures of each point: those asked for, and the p99 beside another time.
 fn figures(asked: Option<Figure>, first: Option<&Words>) -> Result<Vec<Figure>, Failure> {
     let streams = first.map(Words::method).transpose()?.is_some_and(|method| method.traffic.stream().is_some());
     let figure = asked.unwrap_or(if streams { Figure::Throughput } else { Figure::Quantile(0.5) });

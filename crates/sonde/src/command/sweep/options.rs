@@ -24,7 +24,7 @@ Examples:
 /// A point may well have no interval.
 const BLOCKS: &str = "Trials of each point, one per block; a 95 % interval takes at least 6 [default: 3]";
 
-/// What `sonde sweep` takes.
+/// Arguments of `sonde sweep`.
 #[derive(Debug, Args)]
 #[command(mut_arg("blocks", |arg| arg.help(BLOCKS)))]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n{}", crate::exit::TABLE))]
@@ -51,7 +51,7 @@ pub struct SweepOptions {
     /// throughput]
     #[arg(long, value_name = "FIGURE", requires = "over")]
     pub figure: Option<Figure>,
-    /// How its trials are made
+    /// Its trials
     #[command(flatten)]
     pub trials: TrialOptions,
     /// Complete the sweep in FILE, which -o wrote: sonde measures the missing trials and writes FILE again

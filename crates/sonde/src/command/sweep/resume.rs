@@ -48,7 +48,7 @@ pub fn read(file: &Path) -> Result<StudyDocument, Failure> {
         Document::Record(_) => Err(Failure::usage(format!("{name}: holds one record, and no sweep")).about(name)),
         Document::Search(_) => Err(Failure::usage(format!("{name}: holds a search, and no sweep")).about(name)),
         Document::Run(_) => Err(Failure::usage(format!("{name}: holds a run of a plan, and no sweep")).about(name)),
-        Document::Look(_) => Err(Failure::usage(format!("{name}: holds a first look, and no sweep")).about(name)),
+        Document::Look(_) => Err(Failure::usage(format!("{name}: holds a quick survey, not a sweep")).about(name)),
     }
 }
 
@@ -58,7 +58,7 @@ pub fn read(file: &Path) -> Result<StudyDocument, Failure> {
 /// Other words that ask something, beside the file; words that are none of this version.
 pub fn begun(now: &SweepOptions, before: &StudyDocument, file: &Path) -> Result<SweepOptions, Failure> {
     let name = file.display().to_string();
-    let by = format!("it was begun by: {}", before.head.command.join(" "));
+    let by = format!("it was begun by: {}", report::shell::line(&before.head.command));
     let TrialOptions { blocks, budget, seed } = now.trials;
     if blocks.is_some() || budget.is_some() || seed.is_some() {
         let what = format!("--resume {name}: the file says how its trials are made, and some of that was said again");
@@ -90,7 +90,7 @@ pub fn taken_over(before: StudyDocument, now: StudyDocument, file: &Path) -> Res
     if let Some(differs) = difference(&before, &now) {
         let name = file.display().to_string();
         return Err(Failure::usage(format!("{name} asks another question: {differs}"))
-            .hint(format!("it was begun by: {}", before.head.command.join(" ")))
+            .hint(format!("it was begun by: {}", report::shell::line(&before.head.command)))
             .about(name));
     }
     // A trial that failed is tried again, and one of a setting there is not would never be told.

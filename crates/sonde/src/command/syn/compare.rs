@@ -1,4 +1,4 @@
-//! Who answers a port: it and another one where connections are accepted, probed in turns.
+//! The sender of a port's answers: it and another one where connections are accepted, probed in turns.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ const EACH: u64 = 60;
 /// From one probe to the next, the other port's.
 const GAP: Nanos = Nanos::millis(5);
 
-/// Who reset the probes of `probing`, or accepted them where it reset none, judged by answers of `open`, a port of the same host. Without one
+/// The sender of the resets of `probing`, or of its acceptances where it reset none, judged by answers of `open`, a port of the same host. Without one
 /// nothing is sent.
 pub fn origin(probing: &Probing, open: Option<u16>, stop: &Stop) -> Origin {
     let Some(open) = open else { return origin::judge(None, &[], &[]) };
@@ -51,9 +51,9 @@ pub fn origin(probing: &Probing, open: Option<u16>, stop: &Stop) -> Origin {
 
 #[derive(Default)]
 struct Seen {
-    /// Of the port that it is compared with.
+    /// Answers of the port that it is compared with.
     accepted: Vec<Sight>,
-    /// Of the port in question.
+    /// Answers of the port in question.
     reset: Vec<Sight>,
     also_accepted: Vec<Sight>,
 }

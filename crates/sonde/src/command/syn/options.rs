@@ -19,7 +19,7 @@ Examples:
   sonde syn db1:5432 --rate 5k/s --force    more than 1,000 per second
 ";
 
-/// What `sonde syn` takes.
+/// Arguments of `sonde syn`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n{}", crate::exit::TABLE))]
 pub struct SynOptions {
@@ -27,7 +27,7 @@ pub struct SynOptions {
     #[arg(value_name = "HOST:PORT")]
     pub host: Far,
 
-    /// What is probed
+    /// The probes
     #[command(flatten)]
     pub probe: ProbeOptions,
 
@@ -43,7 +43,7 @@ pub struct SynOptions {
     #[command(flatten)]
     pub recording: RecordingOptions,
 
-    /// What the wire says
+    /// Packets on the wire
     #[command(flatten)]
     pub verify: VerifyOptions,
 
@@ -52,7 +52,7 @@ pub struct SynOptions {
     pub result: ResultOptions,
 }
 
-/// What is probed, and from where.
+/// The probes, and where they are sent from.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Probe")]
 pub struct ProbeOptions {

@@ -1,4 +1,4 @@
-//! What was typed, as a plan: no I/O, nothing resolved against this host yet.
+//! The typed words as a plan: no I/O, nothing resolved against this host yet.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -18,14 +18,14 @@ const GAP: Nanos = Nanos::millis(100);
 /// Probes closer together than this look like an attack, and some networks treat them as one.
 const CLOSEST: Nanos = Nanos::millis(1);
 
-/// What a person asked `sonde syn` for.
+/// A request of `sonde syn`.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The measurement, as every round trip has it.
     pub inner: rtt::Plan,
     /// A port of the same host where connections are accepted.
     pub compare_port: Option<u16>,
-    /// Whether any rate is fine.
+    /// True where any rate is fine.
     pub force: bool,
 }
 

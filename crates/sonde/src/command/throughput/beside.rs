@@ -1,4 +1,4 @@
-//! What is measured beside the streams: exchanges before, while and after they run, and datagrams slower and faster than a
+//! Measurements beside the streams: exchanges before, while and after they run, and datagrams slower and faster than a
 //! stream that meets losses.
 
 use std::thread;
@@ -20,7 +20,7 @@ use measure::unit::{Bytes, Nanos, Rate};
 use crate::command::throughput::evidence::{Way, middle_rtt};
 use crate::program::PROGRAM;
 
-/// How long each of the two quiet phases is.
+/// The length of each of the two quiet phases.
 const QUIET: Nanos = Nanos::secs(3);
 /// Exchanges beside the streams: so many a second are no load of their own, and enough for a 99th percentile in 10 s.
 const EXCHANGES: u64 = 100;
@@ -107,7 +107,7 @@ impl Beside {
     /// Sends datagrams slower and faster than `way` went, until they tell what the path does.
     ///
     /// # Errors
-    /// Why that cannot be done.
+    /// The reason why that cannot be done.
     pub fn moved(&self, task: &Task, way: &Way, stop: &Stop) -> Result<Moved, Untried> {
         let arrived = way.throughput.received_bytes_per_s.filter(|rate| *rate > 0.0).ok_or(Untried::Refused)?;
         let most = MOST_A_SECOND * f64::from(task.segments()) * size_of(task).0 as f64;

@@ -1,4 +1,4 @@
-//! What both ends' counts say of one way, as the evidence for what limits it. No I/O.
+//! Both ends' counts of one direction, as the evidence for what limits it. No I/O.
 
 use endpoint::throughput::{Finding, HostCpu, Task, Told};
 use measure::environment::Environment;
@@ -34,7 +34,7 @@ pub struct Way {
 }
 
 impl Way {
-    /// What `found` says of `direction`; `None` where nothing went that way. `asked`: bytes per second that were asked for.
+    /// The evidence in `found` for `direction`; `None` where nothing went that way. `asked`: bytes per second that were asked for.
     pub fn of(found: &Finding, task: &Task, direction: Direction, asked: Option<f64>) -> Option<Self> {
         let throughput = found.throughput(direction)?;
         let sends = direction == Direction::Send;
@@ -61,7 +61,7 @@ impl Way {
         })
     }
 
-    /// What it tells as a leg of datagrams that were to leave at this rate; `None` where it is none, or nobody told of it.
+    /// The leg of datagrams that were to leave at this rate; `None` where it is none, or nobody told of it.
     pub fn leg(&self, asked_bytes_per_s: f64) -> Option<Leg> {
         let receivers =
             if self.throughput.direction == Direction::Send { &self.theirs } else { &self.throughput.streams };
@@ -74,6 +74,7 @@ impl Way {
     pub fn evidence(&self, moved: Result<Moved, Untried>) -> Evidence {
         let sender = if self.throughput.direction == Direction::Send { &self.throughput.streams } else { &self.theirs };
         Evidence {
+            elapsed: Some(self.throughput.elapsed_ns),
             asked_bytes_per_s: self.asked,
             sent_bytes_per_s: self.throughput.sent_bytes_per_s,
             received_bytes_per_s: self.throughput.received_bytes_per_s,
@@ -183,14 +184,14 @@ fn end(
     }
 }
 
-/// How long a control group was kept from running. Counters that did not move are left out, as are those that cannot be read: it is
+/// The time that a control group was kept from running. Counters that did not move are left out, as are those that cannot be read: it is
 /// none only where there is no quota.
 fn throttled_us(environment: &Environment) -> Option<u64> {
     let counted = environment.counters.get("cgroup.throttled_us").map(|us| us.unsigned_abs());
     counted.or(environment.settings.get("cgroup.cpu_limit").filter(|limit| *limit == "none").map(|_| 0))
 }
 
-/// What the receiver's kernel dropped at its sockets, of what the numbers account for. A buffer of `segments` that is dropped
+/// The packets that the receiver's kernel dropped at its sockets, of those that the numbers account for. A buffer of `segments` that is dropped
 /// whole counts as one there: it is taken for full, as far as so many were lost.
 fn dropped(found: &Finding, sends: bool, datagrams: Option<&Datagrams>, segments: u32) -> Option<f64> {
     let datagrams = datagrams.filter(|datagrams| datagrams.expected > 0)?;
@@ -216,7 +217,7 @@ fn buffer(ours: &[SocketFacts], theirs: &[Told], far: bool, of: fn(&SocketFacts)
     all.filter(|all| !all.is_empty()).map(|all| Bytes(all.iter().map(|bytes| bytes.0).sum()))
 }
 
-/// What the senders' TCP says, all together.
+/// The figures of the senders' TCP, all together.
 fn tcp(senders: &[Stream]) -> Option<TcpSeen> {
     let glances: Vec<&TcpGlance> = senders.iter().filter_map(|stream| stream.tcp.as_ref()).collect();
     if glances.is_empty() {
@@ -235,6 +236,7 @@ fn tcp(senders: &[Stream]) -> Option<TcpSeen> {
             sum(|glance| glance.retransmitted_bytes.map(|bytes| bytes.0)),
             sum(|glance| glance.sent_bytes.map(|bytes| bytes.0)),
         ),
+        marked: share(sum(|glance| glance.delivered_marked), sum(|glance| glance.delivered)),
         window: sum(|glance| glance.snd_wnd_bytes.map(|bytes| bytes.0)).map(Bytes),
         receive_buffer: None,
         send_buffer: None,

@@ -27,7 +27,7 @@ Examples:
                                         the fastest path through this host
 ";
 
-/// What `sonde throughput` takes.
+/// Arguments of `sonde throughput`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n{}", crate::exit::TABLE))]
 pub struct ThroughputOptions {
@@ -37,23 +37,23 @@ pub struct ThroughputOptions {
     #[arg(value_name = "HOST")]
     pub host: Option<Far>,
 
-    /// What carries it, and which way
+    /// Protocol and direction
     #[command(flatten)]
     pub carrier: CarrierOptions,
 
-    /// How much at once
+    /// Streams at once
     #[command(flatten)]
     pub shape: ShapeOptions,
 
-    /// How bytes are handed over
+    /// Sending and receiving calls
     #[command(flatten)]
     pub handing: HandingOptions,
 
-    /// What is measured beside it
+    /// Measurements beside the streams
     #[command(flatten)]
     pub beside: BesideOptions,
 
-    /// How both ends wait
+    /// Wait modes of both ends
     #[command(flatten)]
     pub waiting: WaitingOptions,
 
@@ -61,11 +61,11 @@ pub struct ThroughputOptions {
     #[command(flatten)]
     pub stop: StopOptions,
 
-    /// How the far side is reached
+    /// The way to the peer
     #[command(flatten)]
     pub reach: ReachOptions,
 
-    /// What the wire says
+    /// Packets on the wire
     #[command(flatten)]
     pub verify: VerifyOptions,
 
@@ -74,7 +74,7 @@ pub struct ThroughputOptions {
     pub result: ResultOptions,
 }
 
-/// What carries it, and which way.
+/// Protocol and direction.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
 #[command(next_help_heading = "Protocol and direction")]
@@ -101,7 +101,7 @@ fn carriers() -> impl TypedValueParser<Value = Carrier> {
     PossibleValuesParser::new(["tcp", "udp"]).map(|word| if word == "udp" { Carrier::Udp } else { Carrier::Tcp })
 }
 
-/// How much at once.
+/// Streams at once.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Streams and rate")]
 pub struct ShapeOptions {
@@ -124,11 +124,11 @@ pub struct ShapeOptions {
     pub pace: Option<Pacing>,
 }
 
-/// How bytes are handed over to the kernel, and by it.
+/// The calls that hand bytes to the kernel and take them from it.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Send and receive calls")]
 pub struct HandingOptions {
-    /// How the sender passes bytes to the kernel: copy, zero-copy (`MSG_ZEROCOPY`) or sendfile [default: copy]
+    /// Calls by which the sender passes bytes to the kernel: copy, zero-copy (`MSG_ZEROCOPY`) or sendfile [default: copy]
     ///
     /// Most programs copy. TCP only. Within one machine the kernel copies in spite of zero-copy; the result says so.
     #[arg(long, value_name = "HOW", hide_possible_values = true, value_parser = sendings())]
@@ -151,7 +151,7 @@ fn sendings() -> impl TypedValueParser<Value = Sending> {
     })
 }
 
-/// What is measured beside the streams.
+/// The measurements beside the streams.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Additional measurements")]
 pub struct BesideOptions {

@@ -1,4 +1,4 @@
-//! What was typed, as a plan: no I/O, nothing resolved against this host yet.
+//! The typed words as a plan: no I/O, nothing resolved against this host yet.
 
 use endpoint::rtt::Protocol;
 use measure::method::{Asked, Batch, BatchBy, Carrier, Direction, Pattern, Schedule, Stop, default};
@@ -10,16 +10,16 @@ use crate::command::throughput::words::{BitRate, Counts};
 use crate::command::verify::Verify;
 use crate::failure::Failure;
 
-/// What a person asked `sonde throughput` for.
+/// A request of `sonde throughput`.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The measurement, of which streams and CPUs are those of its first run.
     pub measurement: Measurement,
     /// Runs, one after the other; at least one.
     pub runs: Vec<Run>,
-    /// Whether exchanges beside the streams are timed.
+    /// True where exchanges beside the streams are timed.
     pub with_latency: bool,
-    /// Whether what loses is tested.
+    /// True where what loses is tested.
     pub tests_losses: bool,
     /// Length of an interval of the series.
     pub interval: Nanos,

@@ -11,7 +11,7 @@ impl FromStr for BitRate {
 
     /// `800000`, `100k`, `1.5M`, `10Gbit/s`: decimal multiples of bits a second.
     fn from_str(text: &str) -> Result<Self, String> {
-        let fault = || "is no rate: write bits a second, as in 800000, 100M or 1.5G".to_owned();
+        let fault = || "is not a rate: write bits a second, as in 800000, 100M or 1.5G".to_owned();
         let bare = text.trim();
         let bare = ["bit/s", "bps", "b/s", "bit"].iter().find_map(|unit| bare.strip_suffix(unit)).unwrap_or(bare);
         let (number, factor) = match bare.char_indices().next_back() {
@@ -41,7 +41,7 @@ impl FromStr for Counts {
     fn from_str(text: &str) -> Result<Self, String> {
         let number = |text: &str| text.trim().parse::<u32>().ok().filter(|count| (1..=1_024).contains(count));
         let counts: Option<Vec<u32>> = text.split(',').map(number).collect();
-        let counts = counts.ok_or("is no list of numbers: write numbers from 1 to 1024, as in 4 or 1,4,8")?;
+        let counts = counts.ok_or("is not a list of numbers: write numbers from 1 to 1024, as in 4 or 1,4,8")?;
         if counts.len() > 32 {
             return Err("is too long a list: 32 numbers at most".to_owned());
         }

@@ -17,7 +17,7 @@ fn a_far_side_is_read_as_typed(text: &str, host: &str, port: Option<u16>) {
 #[test_case("fd00::2:7663", Some(("fd00::2", 7663)); "a port behind a short address")]
 #[test_case("::1:80", Some(("::1", 80)); "behind the loopback's")]
 #[test_case("fe80::1%eth0:443", Some(("fe80::1%eth0", 443)); "behind a scope")]
-#[test_case("fd00::7663", None; "what is left is no address")]
+#[test_case("fd00::7663", None; "what is left is not an address")]
 #[test_case("fd00::2:a1", None; "no number")]
 #[test_case("fd00::2:99999", None; "no port")]
 #[test_case("1:2:3:4:5:6:7:80", None; "all eight groups are needed")]

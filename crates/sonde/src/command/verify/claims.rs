@@ -1,4 +1,4 @@
-//! What a measurement claims to have sent and received, in the units in which the wire can be asked. No I/O.
+//! The numbers that a measurement claims to have sent and received, in the units in which the wire can be asked. No I/O.
 
 use std::net::SocketAddr;
 
@@ -18,17 +18,17 @@ use protocol::native::preamble::DATA_LENGTH;
 
 use crate::command::spoken::Spoken;
 
-/// What a data connection says of itself before the first message, octets.
+/// The greeting of a data connection before the first message, octets.
 const PREAMBLE: u64 = DATA_LENGTH as u64;
-/// What it is answered, and what lets a source of a stream go, octets.
+/// The answer to it, which also lets a source of a stream go, octets.
 const WORD: u64 = 1;
 
-/// Why connections of a foreign test are not compared.
+/// The reason why connections of a foreign test are not compared.
 const ONE_MORE: &str = "a netserver may be told of the end by a further connection, which is not counted";
 
 type Number = Result<u64, String>;
 
-/// What exchanges claim.
+/// The claims of exchanges.
 pub fn of_exchanges(
     outcome: &Outcome,
     method: &Method,
@@ -113,7 +113,7 @@ pub fn of_exchanges(
     }
 }
 
-/// Whether a reply carries what tells whose it is.
+/// True where a reply carries what tells whose it is.
 fn echoes(method: &Method, spoken: Spoken) -> bool {
     match method.traffic.carrier() {
         Carrier::Icmp => true,
@@ -126,7 +126,7 @@ fn echoes(method: &Method, spoken: Spoken) -> bool {
     }
 }
 
-/// What became of the exchanges, in sums.
+/// The sums of the exchanges by status.
 struct Exchanges {
     counts: Counts,
     complete: bool,
@@ -174,7 +174,7 @@ impl Exchanges {
     }
 }
 
-/// What streams claim.
+/// The claims of streams.
 pub fn of_streams(found: &Streams, method: &Method, watched: &Watched) -> Counted {
     let whole = found.ended == Ending::Complete && found.undrained == 0;
     let number = |number: u64| {
@@ -204,7 +204,7 @@ pub fn of_streams(found: &Streams, method: &Method, watched: &Watched) -> Counte
     }
 }
 
-/// What our calls carried from their start, warm-up included.
+/// The bytes of our calls from their start, warm-up included.
 fn carried(metered: Option<&Metered>) -> Carried {
     let mut all = metered.map(|metered| metered.carried).unwrap_or_default();
     for stream in metered.iter().flat_map(|metered| &metered.streams) {

@@ -1,4 +1,4 @@
-//! What the trials say of causes: their numbers, block by block, as `measure::why` takes them.
+//! The trials' numbers for causes, block by block, as `measure::why` takes them.
 
 use logbook::record::Record;
 use logbook::study::{Place, Question, StudyDocument};
@@ -6,10 +6,10 @@ use measure::study::figure::Figure;
 use measure::study::moves;
 use measure::why::{Blocks, Explanation, Moved, Observed, explain};
 
-/// What causes are judged by: the median says what a round trip usually takes.
+/// The figure that causes are judged by: the median says what a round trip usually takes.
 const BY: Figure = Figure::Quantile(0.5);
 
-/// What explains the round trips of `study`; `None` where that was not its question.
+/// The explanation of the round trips of `study`; `None` where that was not its question.
 pub fn explanation(study: &StudyDocument) -> Option<Explanation> {
     let Question::Why { switches, .. } = &study.question else { return None };
     let times = |place: &Place| study.setting_at(place).map(|setting| study.figures_of(setting, BY));
@@ -39,7 +39,7 @@ pub fn explanation(study: &StudyDocument) -> Option<Explanation> {
     }))
 }
 
-/// How long the peer's program kept a reply, by its own stamps.
+/// The time that the peer's program kept a reply, by its own stamps.
 fn held(record: &Record) -> Option<f64> {
     record.outcome.as_ref()?.split.as_ref()?.peer_hold_ns.map(|ns| ns.0 as f64)
 }

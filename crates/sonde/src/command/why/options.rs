@@ -15,10 +15,10 @@ Examples:
                                         with three intervals per decade; keeps all records
 ";
 
-/// How many it takes is a matter of how many causes are judged together.
+/// The number that it takes depends on how many causes are judged together.
 const BLOCKS: &str = "Trials of each setting, one per block; establishing a cause takes at least 8 [default: 9]";
 
-/// What `sonde why` takes.
+/// Arguments of `sonde why`.
 #[derive(Debug, Args)]
 #[command(mut_arg("blocks", |arg| arg.help(BLOCKS)))]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n{}", crate::exit::TABLE))]
@@ -30,7 +30,7 @@ pub struct WhyOptions {
     /// Intervals of the time breakdown, as in `sonde sweep`; no pause and --every are always included [default: 0,10us..100ms/5]
     #[arg(long, value_name = "RANGE")]
     pub intervals: Option<String>,
-    /// How its trials are made
+    /// Its trials
     #[command(flatten)]
     pub trials: TrialOptions,
 

@@ -1,4 +1,4 @@
-//! What is measured to find causes: the method in question at several intervals, every combination of its switches, its best case,
+//! The settings that are measured to find causes: the method in question at several intervals, every combination of its switches, its best case,
 //! and the peer on other CPUs.
 
 use logbook::study::{Place, Question};
@@ -15,7 +15,7 @@ use crate::failure::Failure;
 
 /// Intervals where nobody says: back to back, and one a decade.
 const INTERVALS: &str = "0,10us..100ms/5";
-/// What is in question where nobody says: an application that asks now and then, and sleeps meanwhile.
+/// The method in question where nobody names one: an application that asks now and then, and sleeps in between.
 const DEFAULTS: [(&str, &str); 6] = [
     ("--every", "10ms"),
     ("--window", "1"),
@@ -32,7 +32,7 @@ pub const SWITCHES: [(Cause, &str); 3] =
     [(Cause::SleepPacing, "--pace"), (Cause::OurWakeUp, "--wait"), (Cause::PeerWakeUp, "--peer-wait")];
 const MOVED: &str = "spin";
 
-/// What is measured.
+/// The settings that are measured.
 #[derive(Debug)]
 pub struct Settings {
     /// The question as the document keeps it.
@@ -95,7 +95,7 @@ impl Settings {
     /// first and its last CPU where it has two or more.
     ///
     /// # Errors
-    /// What its own command refuses.
+    /// A method that its own command refuses.
     pub fn of(base: &Words, intervals: &[(String, Nanos)], stamps: bool, peer_cpus: u32) -> Result<Self, Failure> {
         let axis = Axis::named("interval").ok_or_else(|| Failure::usage("there is no axis interval"))?;
         let switches = switches(base);

@@ -14,6 +14,7 @@ use measure::unit::Nanos;
 use crate::persona::answer::Answer;
 use crate::persona::getopt::{Dashes, Fault, GNU, Rules, Scan, Why};
 use crate::persona::hping3::options::table::{ENTRIES, Fate, Given, Key};
+use crate::persona::hping3::ports::Ports;
 
 /// One run.
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
@@ -45,6 +46,8 @@ pub struct Asked {
     pub traceroute: bool,
     /// The IP identification of replies as the step from the one before.
     pub relative_id: bool,
+    /// The sequence number of a segment and its step, in place of its line.
+    pub sequence_numbers: bool,
     /// Type of service.
     pub tos: Option<u8>,
     /// No hop may cut it.
@@ -73,6 +76,8 @@ pub struct Asked {
     pub timestamps: bool,
     /// Octets of payload.
     pub data: u64,
+    /// Ports that are each probed in place of one.
+    pub scan: Option<Ports>,
     /// The exit status is the flags of the last reply.
     pub exit_code: bool,
     /// The record goes there; an option of ours.
@@ -98,6 +103,28 @@ const WINDOW: u16 = 512;
 const MOST_DATA: u64 = 65_455;
 /// Where `--flood` is let go, so many packets a second leave and no more.
 pub const FLOOD: Nanos = Nanos::micros(10);
+
+/// From one packet of a scan to the next where nothing is said.
+const SCAN: Nanos = Nanos::millis(1);
+/// Options of one port, of one stream of packets, or of another mode.
+const NOT_BESIDE_A_SCAN: &[Key] = &[
+    Key::Icmp,
+    Key::Udp,
+    Key::Count,
+    Key::Flood,
+    Key::Quiet,
+    Key::Traceroute,
+    Key::Relative,
+    Key::SequenceNumbers,
+    Key::SourcePort,
+    Key::Keep,
+    Key::Port,
+    Key::SetSeq,
+    Key::SetAck,
+    Key::Timestamps,
+    Key::ExitCode,
+    Key::Record,
+];
 
 /// GNU's but for long names, which are whole, and `--`, which is none. The operand is the host.
 const RULES: Rules = Rules { abbreviations: false, dashes: Dashes::Nothing, operands: 1, ..GNU };
@@ -139,6 +166,7 @@ pub fn parse(words: &[String]) -> Result<Asked, Answer> {
         ttl: number(&given, Key::Ttl, u64::from(u8::MAX))?.map(|ttl| ttl as u8),
         traceroute: given.has(Key::Traceroute),
         relative_id: given.has(Key::Relative),
+        sequence_numbers: given.has(Key::SequenceNumbers),
         tos: tos(&given)?,
         dont_fragment: given.has(Key::DontFragment),
         source_port: number(&given, Key::SourcePort, u64::from(u16::MAX))?.map(|port| port as u16),
@@ -153,10 +181,25 @@ pub fn parse(words: &[String]) -> Result<Asked, Answer> {
         mss: number(&given, Key::Mss, u64::from(u16::MAX))?.map(|mss| mss as u16),
         timestamps: given.has(Key::Timestamps),
         data: number(&given, Key::Data, MOST_DATA)?.unwrap_or(0),
+        scan: scan(&given)?,
         exit_code: given.has(Key::ExitCode),
         record: given.path(Key::Record),
         notes: notes(&given),
     })
+}
+
+/// The ports of a scan, by segments alone.
+fn scan(given: &Given) -> Result<Option<Ports>, Answer> {
+    let Some(text) = given.text(Key::Scan) else { return Ok(None) };
+    let beside = given.entries().find(|entry| NOT_BESIDE_A_SCAN.contains(&entry.key));
+    if let Some(entry) = beside {
+        return Err(Answer::refusal(
+            "hping3",
+            &entry.name(),
+            "does not go with --scan: each port is probed by segments here",
+        ));
+    }
+    Ports::read(text).map(Some).ok_or_else(|| Answer::complaint("Ports syntax error for scan mode\n".to_owned()))
 }
 
 /// The complaint of a word, as the original's getopt has it.
@@ -226,7 +269,8 @@ fn interval(given: &Given) -> Result<Nanos, Answer> {
     if given.has(Key::Fast) {
         return Ok(Nanos::millis(100));
     }
-    let Some(text) = given.text(Key::Interval) else { return Ok(Nanos::secs(1)) };
+    let usual = if given.has(Key::Scan) { SCAN } else { Nanos::secs(1) };
+    let Some(text) = given.text(Key::Interval) else { return Ok(usual) };
     let (digits, unit) = text.strip_prefix('u').map_or((text, 1_000_000_000), |digits| (digits, 1_000));
     let value = digits.parse::<u64>().ok().filter(|value| *value <= 86_400_000_000);
     match value.and_then(|value| value.checked_mul(unit)) {

@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::net::IpAddr;
 
@@ -26,12 +27,8 @@ pub struct Place {
 
 /// The lines before the first reply.
 pub fn heading(asked: &Asked, place: &Place) -> String {
-    let Place { interface, local, mtu, remote } = place;
-    let mut text = String::new();
-    if asked.verbose {
-        let mtu = mtu.map_or_else(|| "unknown".to_owned(), |mtu| mtu.to_string());
-        let _ = writeln!(text, "using {interface}, addr: {local}, MTU: {mtu}");
-    }
+    let Place { interface, remote, .. } = place;
+    let mut text = if asked.verbose { using(place) } else { String::new() };
     let flags = letters(asked.flags);
     let (what, header) = match asked.mode {
         Mode::Tcp if flags.is_empty() => ("NO FLAGS are".to_owned(), 20),
@@ -61,6 +58,49 @@ pub fn letters(flags: Flags) -> String {
         (Flags::CWR, 'Y'),
     ];
     order.into_iter().filter(|(flag, _)| flags.has(*flag)).map(|(_, letter)| letter).collect()
+}
+
+/// The first lines of a scan.
+pub fn scanning(asked: &Asked, place: &Place, ports: &str, count: usize) -> String {
+    let mut text = String::new();
+    let rule = "+----+-----------+---------+---+-----+-----+-----+\n";
+    let (host, remote) = (&asked.host, place.remote);
+    let _ = writeln!(text, "Scanning {host} ({remote}), port {ports}");
+    let _ = writeln!(text, "{count} ports to scan, use -V to see all the replies");
+    text + rule + "|port| serv name |  flags  |ttl| id  | win | len |\n" + rule
+}
+
+/// A port of a scan that a segment came from; `name` is that of its service.
+pub fn scanned(port: u16, name: &str, segment: &Segment) -> String {
+    let Segment { length, ttl, ip_id, window, .. } = *segment;
+    let name: String = name.chars().take(11).collect();
+    // The original writes Y for the urgent pointer too.
+    let letters = "FSRPAYXY".char_indices();
+    let flags: String =
+        letters.map(|(bit, letter)| if segment.flags.0 >> bit & 1 == 1 { letter } else { '.' }).collect();
+    let id = ip_id.map_or_else(|| "-".to_owned(), |id| id.to_string());
+    format!("{port:5} {name:<11}: {flags} {ttl:3} {id:>5} {window:5} {length:5}\n")
+}
+
+/// An ICMP error for a port of a scan; what the packet that brought it was like is not known here.
+pub fn scan_error(port: u16, (kind, code): (u8, u8), from: IpAddr) -> String {
+    format!("{port:5}:                        -     -     -   (ICMP {kind:3} {code:3} from {from})\n")
+}
+
+/// The ports of a scan that stayed silent.
+pub fn silent(ports: &[u16], names: &BTreeMap<u16, String>) -> String {
+    let mut text = "Not responding ports: ".to_owned();
+    for port in ports {
+        let name: String = names.get(port).map_or("", String::as_str).chars().take(11).collect();
+        let _ = write!(text, "({port} {name}) ");
+    }
+    text + "\n"
+}
+
+/// The line of `-V` about the way out.
+pub fn using(Place { interface, local, mtu, .. }: &Place) -> String {
+    let mtu = mtu.map_or_else(|| "unknown".to_owned(), |mtu| mtu.to_string());
+    format!("using {interface}, addr: {local}, MTU: {mtu}\n")
 }
 
 /// A reply with what the one before it leaves to be known.
@@ -100,6 +140,11 @@ fn told_segment(asked: &Asked, reply: &Reply, segment: &Segment) -> String {
         let _ = write!(text, "  TCP timestamp: tcpts={clock}\n\n");
     }
     text
+}
+
+/// A sequence number, and its step from `before`, around 2³² where it is smaller.
+pub fn sequence_number(number: u32, before: u32) -> String {
+    format!("{number:>10} +{}\n", number.wrapping_sub(before))
 }
 
 fn told_datagram(asked: &Asked, reply: &Reply, datagram: &Datagram, number: &str) -> String {

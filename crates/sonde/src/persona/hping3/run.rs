@@ -2,6 +2,7 @@
 
 mod printer;
 mod record;
+mod scan;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -35,12 +36,15 @@ const LINGER: Nanos = Nanos::secs(1);
 /// Runs what was asked for.
 ///
 /// # Errors
-/// What is printed where nothing could be sent.
+/// The lines where nothing could be sent.
 pub fn run(asked: &Asked, command: &[String], output: &Arc<Output>) -> Result<Exit, Answer> {
     let stop = Stop::default();
     let interruption = process::heed(&stop).map_err(|error| complaint(&error.to_string()))?;
     let peer = look_up(asked, &stop)?;
     native::plan::check_target(peer.ip())?;
+    if let Some(ports) = &asked.scan {
+        return scan::run(asked, ports, peer, &stop, output);
+    }
     let keeping = Keeping::of(asked.record.as_deref(), false)?;
     let (asked_of, method) = method(asked)?;
     let probing = probing(asked, method, peer);

@@ -146,7 +146,7 @@ fn unanswered(error: &EndpointError) -> Option<Failed> {
     match (&error.step, &error.cause) {
         (Step::Reach, Cause::System(cause)) => Some(Failed::Unconnected(process::said(cause))),
         (Step::Reach, Cause::Silence(_)) => Some(Failed::Unconnected("Connection timed out".to_owned())),
-        (Step::Ask, Cause::Silence(_)) => Some(Failed::Silent),
+        (Step::Ask, Cause::Silence(_) | Cause::Unfinished(_)) => Some(Failed::Silent),
         (Step::Ask, Cause::Peer(_) | Cause::Link(_) | Cause::System(_)) => Some(Failed::Short),
         _ => None,
     }

@@ -14,6 +14,7 @@ pub mod table;
 pub mod tos;
 pub mod usage;
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use measure::unit::Nanos;
@@ -40,8 +41,6 @@ pub const LENGTH: Nanos = Nanos::secs(10);
 
 /// The environment's word for the form of what is printed.
 const FORM: &str = "SONDE_IPERF_FORM";
-/// The older form that can be had, by its version.
-const OLDER: &str = "2.0.13";
 
 /// A command line read.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,6 +75,21 @@ pub struct Server {
     pub time: Option<Nanos>,
     /// `-D`.
     pub daemon: bool,
+    /// `-H`: whom a group is joined to hear.
+    pub source: Option<IpAddr>,
+    /// `--permit-key`.
+    pub key: Option<PermitKey>,
+    /// `--histograms`.
+    pub histograms: Option<Histograms>,
+}
+
+/// The key of a server, and for how long it holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PermitKey {
+    /// As it was typed; absent: one is to be made.
+    pub key: Option<String>,
+    /// The server ends after so long; absent: it does not.
+    pub time: Option<Nanos>,
 }
 
 /// Bins of a histogram.
@@ -83,12 +97,13 @@ pub struct Server {
 pub struct Histograms {
     /// Width of a bin in microseconds.
     pub width_us: u32,
-    /// How many there are.
+    /// Their number.
     pub bins: u32,
 }
 
 /// The end that connects.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
 pub struct Client {
     /// What both ends take.
     pub common: Common,
@@ -102,6 +117,14 @@ pub struct Client {
     pub amount: Amount,
     /// `-b`; of UDP [`UDP_RATE`] where nothing is said, of TCP as fast as it goes.
     pub rate: Option<Rate>,
+    /// `-b` behind a comma: how far the rate goes from its mean, bits a second.
+    pub deviation: Option<u64>,
+    /// `-F`: what is sent.
+    pub file: Option<PathBuf>,
+    /// `--permit-key`.
+    pub key: Option<String>,
+    /// `--tcp-write-times`.
+    pub write_times: bool,
     /// `-P`.
     pub streams: u32,
     /// `-L`: where the server connects back to; the server's own port where nothing is said.
@@ -118,6 +141,12 @@ pub struct Client {
     pub start: Start,
     /// `--fq-rate`: bits a second at which the kernel paces.
     pub kernel_rate: Option<u64>,
+    /// `-T`: how many routers datagrams pass, and one more.
+    pub hops: Option<u8>,
+    /// `--tcp-write-prefetch`: bytes that TCP may hold unsent.
+    pub prefetch: Option<u32>,
+    /// `--tcp-quickack`.
+    pub quick_acks: bool,
 }
 
 /// What a client does.
@@ -150,6 +179,8 @@ pub struct Bounceback {
     pub hold_ms: u32,
     /// Whether the server's TCP acknowledges at once.
     pub quickack: bool,
+    /// Bytes of a reply, where it is not as long as its request.
+    pub reply: Option<u32>,
 }
 
 /// How much.
@@ -267,8 +298,30 @@ pub struct Display {
     pub decimals: usize,
     /// `--utc`.
     pub utc: bool,
-    /// `--enhancedreports`, or the environment: the lines of 2.0.13.
-    pub older: bool,
+    /// Whose lines it has.
+    pub form: Form,
+}
+
+/// The version whose lines are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// 2.0.13: of `--enhancedreports`, or of the environment.
+    V2_0_13,
+    /// 2.1.8, which Debian 12 has: of the environment.
+    V2_1_8,
+    /// 2.2.1, which Debian 13 has.
+    #[default]
+    V2_2_1,
+}
+
+impl Form {
+    /// All of them, by their versions.
+    const ALL: [(&str, Self); 3] = [("2.0.13", Self::V2_0_13), ("2.1.8", Self::V2_1_8), ("2.2.1", Self::V2_2_1)];
+
+    /// That of a version.
+    fn of(version: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|(name, _)| *name == version).map(|(_, form)| form)
+    }
 }
 
 /// Reports left out.
@@ -335,10 +388,11 @@ pub fn parse(words: &[String], variable: impl Fn(&str) -> Option<String>) -> Res
     if let Some((option, why)) = refused::refusal(&given, is_server) {
         return Err(Answer::refusal("iperf", &option, why));
     }
-    let mut reading =
-        Reading { notes: refused::notes(&given, is_server), given, older: form.as_deref() == Some(OLDER) };
-    if let Some(form) = form.filter(|form| form != OLDER) {
-        reading.notes.push(format!("{FORM}={form}: passed over: {OLDER} is the one older form there is"));
+    let known = form.as_deref().and_then(Form::of);
+    let mut reading = Reading { notes: refused::notes(&given, is_server), given, form: known.unwrap_or_default() };
+    if let Some(form) = form.filter(|_| known.is_none()) {
+        let all = Form::ALL.map(|(name, _)| name).join(", ");
+        reading.notes.push(format!("{FORM}={form}: passed over: the forms that there are: {all}"));
     }
     let common = either_end::read(&reading)?;
     let (role, own) = if is_server {

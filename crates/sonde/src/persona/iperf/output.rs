@@ -1,4 +1,4 @@
-//! What a run prints, byte for byte in the form of iperf 2.1.8.
+//! Lines of a run, byte for byte in the form of iperf 2.2.1, or of an older one.
 //!
 //! Pure functions of plain facts. First [`banner`], then [`connection`], then lines of [`tcp`], [`udp`] or [`bounce`],
 //! each behind its heading where [`heading`] says so; [`csv`] stands in place of all of them. Where the original's figures

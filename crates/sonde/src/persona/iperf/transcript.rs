@@ -10,6 +10,8 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/iperf"
 pub struct Transcript {
     /// The file it stands in.
     pub file: String,
+    /// The version of the original.
+    pub version: String,
     /// The words behind the program's name.
     pub words: Vec<String>,
     /// Standard output.
@@ -18,33 +20,32 @@ pub struct Transcript {
     pub stderr: String,
 }
 
-/// All processes of 2.1.8 that ran by themselves, not in a loop.
+/// All processes that ran by themselves, not in a loop.
 pub fn all() -> Vec<Transcript> {
     let entries = std::fs::read_dir(FOLDER).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let mut names: Vec<String> = entries.filter(|name| name != "about.txt" && is_of_2_1_8(name)).collect();
+    let mut names: Vec<String> = entries.filter(|name| name != "about.txt" && !name.starts_with("24-")).collect();
     names.sort_unstable();
     names.iter().flat_map(|name| of(name)).collect()
-}
-
-fn is_of_2_1_8(name: &str) -> bool {
-    !["20-", "21-", "22-", "24-"].iter().any(|other| name.starts_with(other))
 }
 
 /// The processes of a file.
 pub fn of(name: &str) -> Vec<Transcript> {
     let text = std::fs::read_to_string(format!("{FOLDER}/{name}")).unwrap();
-    text.split("\n===== ").skip(1).map(|section| process(name, section)).collect()
+    let versions = text.lines().nth(1).unwrap();
+    text.split("\n===== ").skip(1).map(|section| process(name, versions, section)).collect()
 }
 
-fn process(file: &str, section: &str) -> Transcript {
+fn process(file: &str, versions: &str, section: &str) -> Transcript {
     let (first, rest) = section.split_once('\n').unwrap();
-    let (_, command) = first.split_once("$ iperf").unwrap();
+    let (end, command) = first.split_once("$ iperf").unwrap();
+    let (_, version) = versions.split_once(&format!("{}: iperf ", end.trim())).unwrap();
     let command = command.split(['&', ';']).next().unwrap_or_default();
     let command = command.split("     (").next().unwrap_or_default();
     let (body, _) = rest.rsplit_once("----- exit status ").unwrap();
     let (stdout, stderr) = body.split_once("----- stderr\n").unwrap_or((body, ""));
     Transcript {
         file: file.to_owned(),
+        version: version.split_whitespace().next().unwrap().to_owned(),
         words: command.split_whitespace().map(str::to_owned).collect(),
         stdout: stdout.strip_prefix("----- stdout\n").unwrap_or(stdout).to_owned(),
         stderr: stderr.to_owned(),
@@ -54,7 +55,10 @@ fn process(file: &str, section: &str) -> Transcript {
 impl Transcript {
     /// What its words ask for.
     pub fn asked(&self) -> Result<Asked, Answer> {
-        options::parse(&self.words, |_| None)
+        // What was built without fast sampling has two decimals.
+        let two = self.stdout.contains("] 0.00-").then_some(["--decimals", "2"]).into_iter().flatten();
+        let words: Vec<String> = self.words.iter().cloned().chain(two.map(str::to_owned)).collect();
+        options::parse(&words, |name| (name == "SONDE_IPERF_FORM").then(|| self.version.clone()))
     }
 
     /// The same of a client.

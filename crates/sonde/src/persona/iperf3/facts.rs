@@ -62,6 +62,8 @@ pub struct Test {
     pub rate: u64,
     /// Bits a second of the kernel's pacing; 0: none.
     pub fq_rate: u64,
+    /// True where the kernel cuts and joins datagrams.
+    pub segmented: bool,
     /// Bytes of a segment that were asked for.
     pub segment_bytes: Option<u32>,
     /// Bytes of a segment of the control connection; the original's server tells 0.

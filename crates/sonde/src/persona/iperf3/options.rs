@@ -191,6 +191,10 @@ pub struct Client {
     pub zerocopy: bool,
     /// `--skip-rx-copy`.
     pub skip_copy: bool,
+    /// `-m`: over several paths.
+    pub mptcp: bool,
+    /// `--gsro`: the kernel cuts and joins datagrams.
+    pub gsro: bool,
     /// `--cport`.
     pub first_port: Option<u16>,
     /// `--connect-timeout`, in milliseconds.

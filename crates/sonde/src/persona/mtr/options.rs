@@ -195,42 +195,42 @@ fn take(asked: &mut Asked, key: Key, called: Called, text: &str) -> Result<(), A
         Called::Letter(letter) => format!("-{letter}"),
         Called::Name(name) => format!("--{name}"),
     };
-    let wrong = |what: &str| complaint(&format!("{name} {text}: is no {what}"));
+    let wrong = |what: &str| complaint(&format!("{name} {text}: is not {what}"));
     let protocol = |protocol| match asked.protocol {
         Probing::Icmp => Ok(protocol),
         other if other == protocol => Ok(protocol),
         _ => Err(complaint("-u , -T and -S are mutually exclusive")),
     };
-    let ttl = || number::whole(text).filter(|ttl| *ttl > 0).ok_or_else(|| wrong("TTL from 1 to 255"));
-    let time = |least| seconds(text, least).ok_or_else(|| wrong("time in seconds"));
+    let ttl = || number::whole(text).filter(|ttl| *ttl > 0).ok_or_else(|| wrong("a TTL from 1 to 255"));
+    let time = |least| seconds(text, least).ok_or_else(|| wrong("a time in seconds"));
     match key {
         Key::V4 => asked.family = Family::V4,
         Key::V6 => asked.family = Family::V6,
         Key::Udp => asked.protocol = protocol(Probing::Udp)?,
         Key::Tcp => asked.protocol = protocol(Probing::Tcp)?,
         Key::Interface => asked.interface = Some(text.to_owned()),
-        Key::Address => asked.source = Some(text.parse().map_err(|_| wrong("address"))?),
+        Key::Address => asked.source = Some(text.parse().map_err(|_| wrong("an address"))?),
         Key::First => asked.first = ttl()?,
         Key::Most => asked.last = ttl()?,
         Key::Silent => asked.silent = ttl()?,
-        Key::Port => asked.port = Some(number::whole(text).filter(|port| *port > 0).ok_or_else(|| wrong("port"))?),
+        Key::Port => asked.port = Some(number::whole(text).filter(|port| *port > 0).ok_or_else(|| wrong("a port"))?),
         Key::Size => {
             let size = number::whole(text).filter(|size| (36..=4_470).contains(size));
-            asked.size = size.ok_or_else(|| wrong("length from 36 to 4470"))?;
+            asked.size = size.ok_or_else(|| wrong("a length from 36 to 4470"))?;
         }
         Key::Interval => asked.interval = time(0.01)?,
         Key::Grace => asked.grace = time(0.0)?,
         Key::Timeout => asked.timeout = time(0.01)?,
-        Key::Tos => asked.tos = Some(number::octet(text).ok_or_else(|| wrong("octet"))?),
+        Key::Tos => asked.tos = Some(number::octet(text).ok_or_else(|| wrong("an octet"))?),
         Key::Cycles => {
             let rounds = number::whole(text).filter(|rounds| *rounds > 0);
-            asked.rounds = rounds.ok_or_else(|| wrong("number of rounds"))?;
+            asked.rounds = rounds.ok_or_else(|| wrong("a number of rounds"))?;
         }
         Key::Numeric => asked.numeric = true,
         Key::Both => asked.both = true,
         Key::Order => {
             let fields: Option<Vec<Field>> = text.chars().filter(|letter| *letter != '_').map(Field::of).collect();
-            asked.fields = fields.ok_or_else(|| wrong("list of fields"))?;
+            asked.fields = fields.ok_or_else(|| wrong("a list of fields"))?;
         }
         Key::Help => return Err(Answer::said(help(), 0)),
         Key::Version => return Err(Answer::said(concat!("mtr 0.95 (sonde ", env!("CARGO_PKG_VERSION"), ")\n"), 0)),
@@ -280,10 +280,10 @@ mod tests {
     #[test_case("-X", "invalid option -- 'X'"; "a letter")]
     #[test_case("-r -z h", "-z: sonde does not have it"; "numbers of networks")]
     #[test_case("-r --raw h", "--raw: sonde does not have it"; "raw")]
-    #[test_case("-r -c 0 h", "-c 0: is no number of rounds"; "no round")]
-    #[test_case("-r -s 10 h", "is no length from 36"; "a short packet")]
-    #[test_case("-r -o LQ h", "is no list of fields"; "no field")]
-    #[test_case("-r -i 0 h", "is no time"; "a flood")]
+    #[test_case("-r -c 0 h", "-c 0: is not a number of rounds"; "no round")]
+    #[test_case("-r -s 10 h", "is not a length from 36"; "a short packet")]
+    #[test_case("-r -o LQ h", "is not a list of fields"; "no field")]
+    #[test_case("-r -i 0 h", "is not a time"; "a flood")]
     fn what_does_not_fit_is_refused(line: &str, why: &str) {
         let answer = of(line).unwrap_err();
         assert!(answer.status == 1 && answer.stderr.contains(why), "{answer:?}");

@@ -64,6 +64,8 @@ pub enum Metrics {
     IperfUdp,
     /// `TCP_RR_Average_Latency` of all pairs, in ms: the mean of 1000 by the rate.
     MeshLatency,
+    /// `<n>_<test>_Throughput_*` of each second host, and the totals of the first host's two directions, in Mbits/sec.
+    Bidirectional,
     /// Throughput of each pair. No `TCP_STREAM_Total_Throughput`: pairs were not measured at once.
     MeshThroughput,
 }

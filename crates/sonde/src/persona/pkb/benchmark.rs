@@ -1,5 +1,6 @@
 //! PKB's benchmarks as methods of ours.
 
+mod bidirectional;
 mod iperf;
 mod mesh;
 mod netperf;
@@ -22,6 +23,8 @@ pub enum Benchmark {
     Iperf,
     /// Every host with every other.
     Mesh,
+    /// One host with several at once, streams to some and from others.
+    Bidirectional,
 }
 
 /// A test of a benchmark: a method and what is asked of it.
@@ -42,6 +45,8 @@ pub struct Wanted {
     pub hosts: u32,
     /// From which ends each pair is measured.
     pub directions: Directions,
+    /// Where the first host is measured with each other at once: whether it sends to that one, in the hosts' order. Empty: each pair of hosts in rounds.
+    pub fan: Vec<bool>,
     /// How often each test is done in one run of the run stage.
     pub repeats: u32,
     /// Its tests, in order.
@@ -51,16 +56,11 @@ pub struct Wanted {
 }
 
 /// Benchmarks of networks that PKB has and this program does not play, and why.
-const NOT_HAD: [(&str, &str); 13] = [
+const NOT_HAD: [(&str, &str); 12] = [
     (
         "netperf_aggregate",
-        "one client loads two servers at once, and packets a second are counted over all: no plan here lets tests share a host at once. \
-         Per pair: --benchmarks=netperf",
-    ),
-    (
-        "bidirectional_network",
-        "one host streams to and from several at once: no plan here lets tests share a host at once. \
-         Between two hosts: `sonde throughput HOST --bidir`",
+        "it is a script of netperf's that starts netperfs one after the other: run it on `sonde install-names` as it is. \
+         The load of several hosts at once: --benchmarks=bidirectional_network",
     ),
     (
         "container_netperf",
@@ -80,7 +80,7 @@ const NOT_HAD: [(&str, &str); 13] = [
 
 impl Benchmark {
     /// All that are played.
-    pub const ALL: [Self; 4] = [Self::Ping, Self::Netperf, Self::Iperf, Self::Mesh];
+    pub const ALL: [Self; 5] = [Self::Ping, Self::Netperf, Self::Iperf, Self::Mesh, Self::Bidirectional];
 
     /// Its name in PKB.
     pub fn name(self) -> &'static str {
@@ -89,6 +89,7 @@ impl Benchmark {
             Self::Netperf => "netperf",
             Self::Iperf => "iperf",
             Self::Mesh => "mesh_network",
+            Self::Bidirectional => "bidirectional_network",
         }
     }
 
@@ -118,6 +119,7 @@ impl Benchmark {
             Self::Netperf => netperf::wanted(flags),
             Self::Iperf => iperf::wanted(flags),
             Self::Mesh => Ok(mesh::wanted(flags)),
+            Self::Bidirectional => bidirectional::wanted(flags),
         }
     }
 }

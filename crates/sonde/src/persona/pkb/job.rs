@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use logbook::host::Host;
-use logbook::plan::{Addresses, Directions, MOST_REPEATS, Order, Plan};
+use logbook::plan::{Addresses, AtOnce, Directions, MOST_REPEATS, Order, Pairs, Plan};
 use logbook::run::Stage;
 use serde_json::{Map, Value};
 
@@ -115,6 +115,14 @@ fn job(
         notes.extend(more);
         plan.machines.push(machines);
     }
+    if !wanted.fan.is_empty() {
+        let names: Vec<String> = match plan.machines.first() {
+            Some(machines) => provision::names(machines),
+            None => plan.hosts.iter().map(|host| host.name.clone()).collect(),
+        };
+        plan.pairs = fan(&names, &wanted.fan);
+        plan.at_once = AtOnce::All;
+    }
     let (runs, seconds) = runs(flags, &wanted, which)?;
     if which.reachable && plan.hosts.iter().all(|host| host.internal.is_none()) && !plan.hosts.is_empty() {
         plan.addresses = Addresses::External;
@@ -126,6 +134,15 @@ fn job(
     notes.extend(flags.notes.iter().cloned());
     let ask = ask(&uid, benchmark, flags, run_uri, owner, &wanted, which)?;
     Ok(Job { benchmark, uid, plan, ask, notes, seconds, settings: flags.settings.clone() })
+}
+
+/// The first host with each other; whichever sends is the first of its pair.
+fn fan(names: &[String], sends: &[bool]) -> Pairs {
+    let Some((first, others)) = names.split_first() else { return Pairs::default() };
+    let pair = |(other, sends): (&String, &bool)| {
+        if *sends { (first.clone(), other.clone()) } else { (other.clone(), first.clone()) }
+    };
+    Pairs::Listed(others.iter().zip(sends).map(pair).collect())
 }
 
 /// Which addresses carry what is measured.
@@ -207,7 +224,7 @@ fn runs(flags: &Flags, wanted: &Wanted, which: Which) -> Result<(u32, u64), Answ
     }
     let tests: u64 = wanted.tests.iter().map(|test| test.seconds).sum();
     // Of a mesh, half of the hosts measure the other half at once at best.
-    let rounds = u64::from(wanted.hosts.max(2) - 1);
+    let rounds = if wanted.fan.is_empty() { u64::from(wanted.hosts.max(2) - 1) } else { 1 };
     let ways = if wanted.directions == Directions::Both { 2 } else { 1 };
     // With internal addresses only where they answer, external ones are sure.
     let kinds = if which.reachable { 1 } else { which.addresses.each().len() as u64 };

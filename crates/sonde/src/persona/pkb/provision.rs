@@ -135,6 +135,11 @@ pub fn machines(
     Ok((machines, notes))
 }
 
+/// The names of machines as they will be hosts: their zone and number.
+pub fn names(machines: &Machines) -> Vec<String> {
+    machines.zones.iter().enumerate().map(|(number, zone)| format!("{zone}-{number}")).collect()
+}
+
 /// A kernel other than the one that was asked for would measure otherwise.
 fn check_os_type(flags: &Flags) -> Result<(), Answer> {
     let Some(word) = flags.text("os_type").filter(|word| !flags.is_said("image") && *word != "debian12") else {

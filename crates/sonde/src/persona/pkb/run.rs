@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use logbook::host::Address;
-use logbook::plan::{Directions, Plan};
+use logbook::plan::{Directions, Pairs, Plan};
 use logbook::record::Ended;
 use logbook::run::{Answer as Answered, Cell, Place, RunDocument, Stage};
 use uuid::Uuid;
@@ -193,16 +193,16 @@ fn is_left_out(run: &RunDocument, ask: &Ask, place: &Place) -> bool {
     ask.internal_where_reachable && place.over == Address::Internal && unanswered
 }
 
-/// Every cell that a plan of all pairs asks for.
+/// Every cell that a plan asks for, of the pairs it lists or of all.
 fn wanted(plan: &Plan) -> BTreeSet<Place> {
-    let mut pairs: Vec<(&str, &str)> = Vec::new();
-    for (at, one) in plan.hosts.iter().enumerate() {
-        for other in &plan.hosts[at + 1..] {
-            pairs.push((&one.name, &other.name));
-            if plan.directions == Directions::Both {
-                pairs.push((&other.name, &one.name));
-            }
-        }
+    let mut pairs: Vec<(&str, &str)> = match &plan.pairs {
+        Pairs::Listed(listed) => listed.iter().map(|(one, other)| (one.as_str(), other.as_str())).collect(),
+        _ => (plan.hosts.iter().enumerate())
+            .flat_map(|(at, one)| plan.hosts[at + 1..].iter().map(|other| (one.name.as_str(), other.name.as_str())))
+            .collect(),
+    };
+    if plan.directions == Directions::Both {
+        pairs = pairs.into_iter().flat_map(|(one, other)| [(one, other), (other, one)]).collect();
     }
     let has =
         |name: &str, over: Address| plan.hosts.iter().any(|host| host.name == name && host.address(over).is_some());

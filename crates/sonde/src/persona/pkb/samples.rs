@@ -46,6 +46,7 @@ fn telling(asked: &Measurement, repeats_of_a_run: u32) -> Telling {
         Metrics::Netperf { histogram, .. } => (Benchmark::Netperf, histogram.as_ref(), false),
         Metrics::IperfTcp { series } => (Benchmark::Iperf, None, *series),
         Metrics::IperfUdp => (Benchmark::Iperf, None, false),
+        Metrics::Bidirectional => (Benchmark::BidirectionalNetwork, None, false),
         Metrics::MeshLatency | Metrics::MeshThroughput => (Benchmark::MeshNetwork, None, false),
     };
     let histogram =

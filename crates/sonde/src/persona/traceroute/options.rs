@@ -54,9 +54,9 @@ pub struct Asked {
 pub struct Wait {
     /// The longest.
     pub most: Nanos,
-    /// At most so many times that of an answer of the same hop.
+    /// At most so many times that of an answer of the same hop; 0: such an answer shortens no wait.
     pub here: f64,
-    /// At most so many times that of an answer of a farther hop.
+    /// At most so many times that of an answer of a farther hop; 0 likewise.
     pub near: f64,
 }
 
@@ -219,7 +219,7 @@ fn take(
         Key::Numeric => asked.numeric = true,
         Key::Port => *port = Some(number::whole(text).ok_or_else(cannot)?),
         Key::Tos => asked.tos = Some(number::octet(text).ok_or_else(cannot)?),
-        Key::Wait => asked.wait = wait(text, asked.wait).ok_or_else(cannot)?,
+        Key::Wait => asked.wait = wait(text).ok_or_else(cannot)?,
         Key::Queries => {
             asked.probes = whole(text)?;
             match asked.probes {
@@ -247,11 +247,12 @@ fn take(
 /// A day: what is longer is no wait.
 const LONGEST: f64 = 86_400.0;
 
-fn wait(text: &str, usual: Wait) -> Option<Wait> {
-    let mut parts = text.split(',');
+/// Factors that are left out are 0, as traceroute(8) has it: who names a longest wait alone wants it waited for.
+fn wait(text: &str) -> Option<Wait> {
+    let mut parts = text.split([',', '/']);
     let most = number::decimal(parts.next()?).filter(|seconds| *seconds <= LONGEST)?;
-    let mut factor = |usual| parts.next().map_or(Some(usual), number::decimal);
-    let (here, near) = (factor(usual.here)?, factor(usual.near)?);
+    let mut factor = || parts.next().map_or(Some(0.0), number::decimal);
+    let (here, near) = (factor()?, factor()?);
     parts.next().is_none().then_some(Wait { most: nanos(most), here, near })
 }
 
@@ -315,7 +316,9 @@ mod tests {
 
     #[test]
     fn waits_are_seconds_and_factors_and_a_syn_waits_less_than_one() {
-        assert_eq!(of("-w 0.3 h").unwrap().wait, Wait { most: Nanos::millis(300), here: 3.0, near: 10.0 });
+        assert_eq!(of("h").unwrap().wait, Wait { most: Nanos::secs(5), here: 3.0, near: 10.0 });
+        assert_eq!(of("-w 0.3 h").unwrap().wait, Wait { most: Nanos::millis(300), here: 0.0, near: 0.0 });
+        assert_eq!(of("-w 2/4 h").unwrap().wait, Wait { most: Nanos::secs(2), here: 4.0, near: 0.0 });
         assert_eq!(of("-w 2,4,5 h").unwrap().wait, Wait { most: Nanos::secs(2), here: 4.0, near: 5.0 });
         assert_eq!(of("-T h").unwrap().wait.most, Nanos::millis(900));
         assert_eq!(of("-z 500 h").unwrap().pause, Nanos::millis(500));

@@ -231,13 +231,13 @@ impl Walk<'_> {
 
     /// The wait for a probe by other answers.
     fn wait(&self, place: usize) -> Option<Nanos> {
-        let times = |factor: f64, answer: Reply| Nanos((answer.time.0 as f64 * factor) as u64 + LEAST.0);
         let start = self.place(self.ttl(place));
         let behind = start + self.asked.probes as usize;
-        let first = |slots: &[Slot]| slots.iter().find_map(Slot::answer);
-        let here =
-            first(&self.slots[start..behind.min(self.slots.len())]).map(|answer| times(self.asked.wait.here, answer));
-        let near = || first(self.slots.get(behind..)?).map(|answer| times(self.asked.wait.near, answer));
-        here.or_else(near)
+        let by = |factor: f64, slots: &[Slot]| {
+            let answer = slots.iter().find_map(Slot::answer).filter(|_| factor > 0.0)?;
+            Some(Nanos((answer.time.0 as f64 * factor) as u64 + LEAST.0))
+        };
+        by(self.asked.wait.here, &self.slots[start..behind.min(self.slots.len())])
+            .or_else(|| by(self.asked.wait.near, self.slots.get(behind..)?))
     }
 }

@@ -25,7 +25,7 @@ fn a_host_that_is_off_is_told_by_the_link(host: &str) {
     });
     let output = sonde(chain.near()).args(["check", host, "--tcp", "80"]).output().expect("started");
     let text = String::from_utf8(output.stdout).expect("text");
-    assert!(text.contains(&format!("no host on {} has {host}", chain.near().interface())), "{text}");
+    assert!(text.contains(&format!("No host on {} has {host}", chain.near().interface())), "{text}");
 }
 
 /// The middle finds out in 3 s that nobody is there, and says so.

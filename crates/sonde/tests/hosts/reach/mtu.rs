@@ -76,3 +76,19 @@ fn a_path_of_the_interfaces_own_is_whole(six: bool) {
         assert_eq!(found.address["route"]["source"], address(chain.near(), six));
     });
 }
+
+/// The way back alone is narrow, and the router cuts replies, which may be cut.
+#[test]
+fn a_way_back_that_takes_replies_in_pieces_is_told() {
+    let Some(chain) = chain("a narrow way back") else { return };
+    let dev = chain.middle().interface();
+    run(chain.middle(), &["ip", "route", "replace", "10.181.8.0/24", "dev", dev, "mtu", "lock", "1300"]);
+    // Both kinds of socket that echo requests leave by.
+    for group in ["1 0", "0 2147483647"] {
+        set(chain.near(), "ipv4/ping_group_range", group);
+        each_check(&chain, &[&address(chain.far(), false)], |found| {
+            assert_eq!(found.address["mtu"], json!({"found": "whole", "bytes": 1_500}));
+            assert_eq!(found.address["mtu_back_bytes"], 1_300);
+        });
+    }
+}

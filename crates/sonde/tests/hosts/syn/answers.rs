@@ -107,7 +107,8 @@ fn the_text_tells_the_kinds_and_a_record_is_shown_again() {
     let target = scene.target(false, CLOSED);
     let output = command.args(["syn", "-q", &target, "-c", "6", "--every", "2ms", "-o", &file]).output();
     let printed = String::from_utf8(output.expect("started").stdout).expect("text");
-    for words in ["is closed: 6 of 6 SYNs got RST", "RST+ACK: closed", "RST sender", "who answered is not shown"] {
+    for words in ["is closed: 6 of 6 SYNs got RST", "RST+ACK: closed", "RST sender", "who answered is not established"]
+    {
         assert!(printed.contains(words), "{words} in {printed}");
     }
     let again = crate::syn::scene::sonde_in(scene.near()).args(["show", &file]).output().expect("started");

@@ -43,7 +43,7 @@ const INTERVAL: &str = "u300000";
 #[test_case(&["-c 4 -p 11111", "-S -p 7663 -c 3", "-S -p 81 -c 2"]; "the line of the articles, open, dropped")]
 #[test_case(&["-S -p 11111 -c 3", "-A -p 7663 -c 2", "-F -p 11111 -c 2", "-R -p 11111 -c 2"]; "other flags")]
 #[test_case(&["-U -P -p 11111 -c 2", "-S -X -Y -p 7663 -c 2", "-S -w 1000 -y -s 5000 -p 7663 -c 2"]; "odd headers")]
-#[test_case(&["-S -V -p 7663 -c 2", "-V -p 11111 -c 2", "-S -q -p 7663 -c 2", "-S -r -p 7663 -c 3"]; "more and less words")]
+#[test_case(&["-S -V -p 7663 -c 2", "-V -p 11111 -c 2", "-S -q -p 7663 -c 2", "-S -r -p 7663 -c 3", "-S -Q -q -V -p 11111 -c 2"]; "more and less words")]
 #[test_case(&["-S -d 64 -p 11111 -c 2", "-S --tcp-timestamp -p 7663 -c 2", "-S -b -p 7663 -c 2"]; "payload, options, checksum")]
 #[test_case(&["-S -n -T -p 7663 -c 3", "-S -n -t 1 -p 7663 -c 2", "-S -p ++7662 -c 3"]; "hops and ports")]
 #[test_case(&["-1 -c 3", "-1 -V -c 2", "-1 -d 56 -c 2", "-1 -r -c 3", "-1 -o 20 -c 2"]; "echo requests")]
@@ -64,6 +64,57 @@ fn ours_tells_what_the_original_tells(lines: &[&str]) {
         let ours = sonde_in(scene.near()).arg("hping3").args(&words).output().expect("started");
         assert_eq!(text(&ours), text(&original), "{line}");
     }
+}
+
+/// The lines of a scan in the order of their ports, and what was said beside them. Identifications are another one in each run.
+fn scan_form(output: &Output) -> (Vec<String>, Vec<String>, Option<i32>) {
+    let text = |octets: &[u8]| String::from_utf8_lossy(octets).into_owned();
+    let line = |line: &str| match line.split_once(": ") {
+        Some((name, rest)) if !line.starts_with("Not") && !line.starts_with("using") => {
+            let [flags, ttl, _id, window, length] = rest.split_whitespace().collect::<Vec<_>>()[..] else {
+                panic!("no line of a scan: {line}")
+            };
+            format!("{name} {flags} {ttl} {window} {length}")
+        }
+        _ => line.to_owned(),
+    };
+    let mut lines: Vec<String> = text(&output.stdout).lines().map(line).collect();
+    // Its second process prints what the first one had not yet.
+    lines.sort_unstable();
+    lines.dedup();
+    (lines, text(&output.stderr).lines().map(str::to_owned).collect(), output.status.code())
+}
+
+#[test_case("--scan 7660-7665,11111 -S"; "open ones alone are told of")]
+#[test_case("--scan 7663,11111 -S -V"; "closed ones too")]
+#[test_case("--scan 80-81,7663,!80 -S"; "dropped ones")]
+#[test_case("--scan 22,7663 -A -V"; "by another flag")]
+fn a_scan_finds_what_the_originals_finds(line: &str) {
+    let what = "a scan beside hping3's";
+    if !installed("hping3", "hping3", what) {
+        return;
+    }
+    let Some(scene) = Scene::with_rules(what, Scene::far, FIREWALL) else { return };
+    let host = scene.far().v4().to_string();
+    let words: Vec<&str> = line.split(' ').chain([&*host]).collect();
+    let original = scene.near().command("hping3").args(&words).output().expect("started");
+    let ours = sonde_in(scene.near()).arg("hping3").args(&words).output().expect("started");
+    assert_eq!(scan_form(&ours), scan_form(&original), "{line}");
+}
+
+/// The original of Debian aborts at an ICMP error (3.0.0-alpha-2, seen).
+#[test]
+fn a_scan_tells_of_icmp_errors_and_goes_on() {
+    let Some(scene) = Scene::with_rules("a scan and ICMP errors", Scene::far, FIREWALL) else { return };
+    let host = scene.far().v4().to_string();
+    let ours = sonde_in(scene.near()).args(["hping3", "--scan", "81-83,7663", "-S", &host]).output().expect("started");
+    let (lines, code) = (String::from_utf8_lossy(&ours.stdout).into_owned(), ours.status.code());
+    assert!(
+        code == Some(0)
+            && lines.contains(&format!("   82:                        -     -     -   (ICMP   3   3 from {host})\n")),
+        "{lines}"
+    );
+    assert!(lines.contains(" 7663 ") && lines.ends_with("Not responding ports: (81 ) \n"), "{lines}");
 }
 
 /// A service on `host` that gives each datagram back; ended when it goes out of scope.

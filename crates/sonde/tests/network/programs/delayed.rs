@@ -1,32 +1,25 @@
 //! A delay that is planted in a program comes out where the program is waited for, and one of the path in each round trip.
 //!
 //! Each is planted once, or as often as `SONDE_PLANTED` says. A delay in a wrong part may not happen at all. The shortest of some requests is held
-//! against the shortest of as many: other work on this machine makes some longer, and none shorter.
-
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
+//! against the shortest of as many: other work on this machine makes some longer, and, where the row does not say otherwise, none shorter.
 
 use serde_json::Value;
-use testbed::certificate::Signed;
-use testbed::servers::Server;
 
-use super::row::{PHASES, ROWS, Row};
+use super::Asked;
+use super::row::{PHASES, Row};
 use super::slow::{HELD_NS, Slow};
-use super::{far, scene};
-use crate::limits::plant::{FORWARDED, Forward};
-use crate::scene::{Scene, counts, installed, number, tell};
+use crate::plant::{FORWARDED, Forward};
+use crate::scene::{Scene, counts, number, tell};
 
 /// The delay of the path each way: together as long as a program's answer is held.
 const EACH_WAY: &str = "10ms";
-/// So many rows are tried at once: they mostly wait.
-const AT_ONCE: usize = 4;
-/// Requests of a measurement.
+/// Words of each measurement: fifteen requests, of which none is late however busy this machine is.
+const WORDS: [&str; 6] = ["-c", REQUESTS, "--warm-up", "0", "--timeout", "60s"];
 const REQUESTS: &str = "15";
 
 /// Runs of each planted case: once, where nobody wants it more often.
 #[expect(clippy::disallowed_methods, reason = "how often is up to whoever runs the tests")]
-fn runs() -> usize {
+pub fn runs() -> usize {
     let asked = std::env::var("SONDE_PLANTED").ok().and_then(|text| text.parse().ok());
     asked.unwrap_or_else(|| {
         testbed::skip::aloud(
@@ -36,47 +29,27 @@ fn runs() -> usize {
     })
 }
 
-#[test]
-fn a_delay_comes_out_where_it_was_planted() {
-    let what = "delays of programs";
-    if !installed("strace", "strace", what) {
-        return;
-    }
-    let Some((scene, signed)) = scene(what, Scene::beside) else { return };
-    let _forward = Forward::start(&scene, &["--delay", EACH_WAY]);
-    let (runs, next, wrong) = (runs(), AtomicUsize::new(0), Mutex::new(Vec::new()));
-    thread::scope(|scope| {
-        for _ in 0..AT_ONCE {
-            scope.spawn(|| {
-                while let Some(row) = ROWS.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    wrong.lock().expect("sound").extend(tried(&scene, &signed, row, runs));
-                }
-            });
-        }
-    });
-    let wrong = wrong.into_inner().expect("sound");
-    assert!(wrong.is_empty(), "{wrong:#?}");
+/// A longer path to the far host, beside its cable.
+pub fn longer_path(scene: &Scene) -> Forward {
+    Forward::start(scene, &["--delay", EACH_WAY])
 }
 
-/// Complaints about a row after so many runs of each.
-fn tried(scene: &Scene, signed: &Signed, row: &Row, runs: usize) -> Vec<String> {
-    let Some(servers) = (row.start)(&far(scene), signed) else { return Vec::new() };
-    let asked = Asked { scene, signed, row, port: servers[servers.len() - 1].port };
-    let near = scene.target(false);
+/// Complaints about a program after so many runs of each delay.
+pub fn complaints(asked: &Asked<'_>, runs: usize) -> Vec<String> {
+    let (row, near) = (asked.row, asked.scene.target(false));
     let (mut program, mut path) = (Series::new(row, "program"), Series::new(row, "path"));
     for _ in 0..runs {
         let plain = asked.times(&near);
         if let Some(calls) = row.calls {
-            program.add(&plain, &slowed(&asked, &servers[0], calls, &near), row.answers);
+            let slowed = {
+                let _slow = Slow::hold(&asked.servers[0], calls);
+                asked.times(&near)
+            };
+            program.add(&plain, &slowed, row.answers);
         }
-        path.add(&plain, &asked.times(FORWARDED), row.trips.unwrap_or_default().map(Some));
+        path.add(&plain, &asked.times(FORWARDED), row.trips.unwrap_or_default());
     }
     [program, path].into_iter().flat_map(Series::told).collect()
-}
-
-fn slowed(asked: &Asked<'_>, server: &Server, calls: &str, near: &str) -> Times {
-    let _slow = Slow::hold(server, calls);
-    asked.times(near)
 }
 
 /// The shortest of what was measured, nanoseconds.
@@ -85,14 +58,6 @@ struct Times {
     kept: u64,
     /// The parts of requests with a connection each; absent over UDP.
     parts: Option<[Option<u64>; 5]>,
-}
-
-/// A program that is asked.
-struct Asked<'a> {
-    scene: &'a Scene,
-    signed: &'a Signed,
-    row: &'a Row,
-    port: u16,
 }
 
 impl Asked<'_> {
@@ -107,9 +72,9 @@ impl Asked<'_> {
     }
 
     fn record(&self, host: &str, more: &[&str]) -> Value {
-        let words = self.row.asking(&format!("{host}:{}", self.port), self.signed);
+        let words = self.words(host);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let record = self.scene.record(&[&words[..], &["--force", "-c", REQUESTS, "--warm-up", "0"], more].concat());
+        let record = self.scene.record(&[&words[..], &WORDS, more].concat());
         assert_eq!(counts(&record).answered.to_string(), REQUESTS, "{}: {:?}", self.row.name, counts(&record));
         record
     }

@@ -1,10 +1,13 @@
 //! The split of a first look: the row of the handshake says the path, and its difference from the program's row is the program's.
 
+use std::thread;
+
 use serde_json::{Value, json};
+use testbed::servers::Server;
 
 use super::slow::{HELD_NS, Slow};
 use super::{far, scene};
-use crate::limits::plant::{FORWARDED, Forward};
+use crate::plant::{FORWARDED, Forward};
 use crate::scene::{Scene, document, installed, number, run, sonde_in, tell};
 
 /// The shortest times of a first look at one port, nanoseconds, and the cause that it names for their difference.
@@ -47,8 +50,8 @@ fn a_look_lays_a_delay_on_the_path_or_on_the_program() {
     let Some((scene, _signed)) = scene(what, Scene::beside) else { return };
     let _forward = Forward::start(&scene, &["--delay", "10ms"]);
     let (place, near) = (far(&scene), scene.target(false));
-    for (name, calls, server) in [("redis", "write", place.redis(&[])), ("http", "writev", place.nginx("", ""))] {
-        let Some(server) = server else { continue };
+    let programs = [("redis", "write", place.redis(&[])), ("http", "writev", place.nginx("", ""))];
+    let hold = &|name: &str, calls: &str, server: Server| {
         let port = format!("{}={name}", server.port);
         let [plain, path] = [&*near, FORWARDED].map(|host| looked(&scene, host, &port));
         let program = {
@@ -61,7 +64,12 @@ fn a_look_lays_a_delay_on_the_path_or_on_the_program() {
         assert!(is_about(program.share - plain.share, 1.0), "it has the delay");
         assert!(is_about(program.handshake - plain.handshake, 0.0), "the path's does not");
         assert_ne!(program.cause, "nobody-woken", "waking takes no such time");
-    }
+    };
+    thread::scope(|scope| {
+        for (name, calls, server) in programs {
+            scope.spawn(move || server.into_iter().for_each(|server| hold(name, calls, server)));
+        }
+    });
 }
 
 /// A proxy on the way takes the connection, and the program is far behind it.

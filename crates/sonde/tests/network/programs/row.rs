@@ -19,8 +19,8 @@ pub struct Row {
     pub words: &'static [&'static str],
     /// The system calls by which the slowed one answers; absent where they would tell nothing.
     pub calls: Option<&'static str>,
-    /// The round trips over the path that each part takes; absent where there are no connections.
-    pub trips: Option<[u32; 5]>,
+    /// The round trips over the path that each part takes; absent where there are no connections, and of a part where they are not sure.
+    pub trips: Option<[Option<u32>; 5]>,
     /// The answers of the slowed program that each part waits for; absent where a tracer tells nothing of it.
     pub answers: [Option<u32>; 5],
 }
@@ -31,7 +31,7 @@ const TCP: Row = Row {
     url: "",
     words: &[],
     calls: None,
-    trips: Some([1, 0, 0, 1, 0]),
+    trips: Some(each([1, 0, 0, 1, 0])),
     answers: [Some(0), Some(0), Some(0), Some(1), Some(0)],
 };
 const UDP: Row = Row { trips: None, ..TCP };
@@ -76,7 +76,7 @@ pub const ROWS: &[Row] = &[
         url: "https://HOST/behind",
         words: &["--ca", "CA"],
         calls: Some("writev"),
-        trips: Some([1, 2, 0, 1, 0]),
+        trips: Some(each([1, 2, 0, 1, 0])),
         ..TCP
     },
     Row {
@@ -85,7 +85,7 @@ pub const ROWS: &[Row] = &[
         url: "https://HOST/behind",
         words: &["--ca", "CA"],
         calls: Some("writev"),
-        trips: Some([1, 1, 0, 1, 0]),
+        trips: Some(each([1, 1, 0, 1, 0])),
         ..TCP
     },
     Row {
@@ -93,7 +93,7 @@ pub const ROWS: &[Row] = &[
         start: |place, _| before_another(place, " http2"),
         url: "h2c://HOST/behind",
         calls: Some("writev"),
-        trips: Some([1, 0, 1, 1, 0]),
+        trips: Some(each([1, 0, 1, 1, 0])),
         ..TCP
     },
     Row {
@@ -104,7 +104,7 @@ pub const ROWS: &[Row] = &[
         url: "h2://HOST/behind",
         words: &["--ca", "CA"],
         calls: Some("writev"),
-        trips: Some([1, 1, 1, 1, 0]),
+        trips: Some(each([1, 1, 1, 1, 0])),
         ..TCP
     },
     Row {
@@ -117,7 +117,7 @@ pub const ROWS: &[Row] = &[
         },
         url: "rediss://HOST",
         words: &["--ca", "CA"],
-        trips: Some([1, 1, 0, 1, 0]),
+        trips: Some(each([1, 1, 0, 1, 0])),
         ..TCP
     },
     Row {
@@ -141,8 +141,9 @@ pub const ROWS: &[Row] = &[
         words: &["--ca", "CA"],
         calls: Some("sendto"),
         // On a connection of its own the reply waits behind a ticket of TLS that our kernel acknowledges 40 ms later (RFC 896,
-        // RFC 1122 section 4.2.3.2): a round trip more, in which the other answer hides.
-        trips: Some([1, 1, 0, 2, 0]),
+        // RFC 1122 section 4.2.3.2), in which the other answer hides. Where our side took longer than that over its part of the
+        // handshake, as on a busy machine, Linux acknowledges at once: so the wait is not held to a number.
+        trips: Some([Some(1), Some(1), Some(0), None, Some(0)]),
         answers: [Some(0), Some(0), Some(0), None, Some(0)],
     },
     Row {
@@ -151,7 +152,7 @@ pub const ROWS: &[Row] = &[
         url: "dns+https://HOST/a.behind",
         words: &["--ca", "CA"],
         calls: Some("sendto"),
-        trips: Some([1, 1, 1, 1, 0]),
+        trips: Some(each([1, 1, 1, 1, 0])),
         ..TCP
     },
     Row {
@@ -173,7 +174,7 @@ pub const ROWS: &[Row] = &[
         start: |place, _| one(place.nats()),
         url: "nats://HOST",
         calls: Some("write,writev"),
-        trips: Some([1, 0, 1, 1, 0]),
+        trips: Some(each([1, 0, 1, 1, 0])),
         answers: [Some(0), Some(0), Some(1), Some(1), Some(0)],
         ..TCP
     },
@@ -182,7 +183,7 @@ pub const ROWS: &[Row] = &[
         start: |place, _| one(place.mosquitto("log_dest none\n")),
         url: "mqtt://HOST",
         calls: Some("write"),
-        trips: Some([1, 0, 1, 1, 0]),
+        trips: Some(each([1, 0, 1, 1, 0])),
         answers: [Some(0), Some(0), Some(1), Some(1), Some(0)],
         ..TCP
     },
@@ -191,7 +192,7 @@ pub const ROWS: &[Row] = &[
         start: |place, _| one(place.postgres(&[]).map(|(server, _)| server)),
         url: "postgres://sonde@HOST/postgres",
         calls: Some("sendto"),
-        trips: Some([1, 0, 1, 1, 0]),
+        trips: Some(each([1, 0, 1, 1, 0])),
         // A process is made for each session, and the tracer slows all that it does.
         answers: [Some(0), Some(0), None, Some(1), Some(0)],
         ..TCP
@@ -203,13 +204,18 @@ pub const ROWS: &[Row] = &[
         words: &["--password-file", "PASSWORD"],
         calls: Some("sendto"),
         // The greeting comes by itself, and the login is answered.
-        trips: Some([1, 0, 2, 1, 0]),
+        trips: Some(each([1, 0, 2, 1, 0])),
         answers: [Some(0), Some(0), Some(2), Some(1), Some(0)],
     },
 ];
 
 /// A connection may have any number of requests.
 const LONG: &str = "keepalive_requests 1000000000;";
+
+/// Round trips that are sure of every part.
+const fn each([connect, tls, greeting, wait, receive]: [u32; 5]) -> [Option<u32>; 5] {
+    [Some(connect), Some(tls), Some(greeting), Some(wait), Some(receive)]
+}
 
 fn one(server: Option<Server>) -> Option<Vec<Server>> {
     server.map(|server| vec![server])

@@ -5,12 +5,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::judge::{Fate, judge};
 use super::place::Place;
-use super::rows::WORLDS;
+use super::rows::{World, worlds};
 use crate::scene::{installed, tell};
 
 /// A setting of whoever runs the tests.
@@ -32,7 +33,9 @@ fn nothing_is_claimed_of_a_world_that_is_not_so() {
     let chosen = |name: &str| only.as_ref().is_none_or(|only| only.split(',').any(|one| one == name));
     let mut table: BTreeMap<(usize, usize), [usize; 4]> = BTreeMap::new();
     let mut wrong = Vec::new();
-    for (place, world) in WORLDS.iter().enumerate().filter(|(_, world)| chosen(world.name)) {
+    let all: Vec<&World> = worlds().collect();
+    assert!(all.iter().all(|world| !world.name.contains(',')), "so that each can be chosen");
+    for (place, world) in all.iter().enumerate().filter(|(_, world)| chosen(world.name)) {
         if let Some(program) = world.needs.iter().find(|program| !installed(program, program, world.name)) {
             tell(&format!("{}: without {program}", world.name));
             continue;
@@ -54,20 +57,28 @@ fn nothing_is_claimed_of_a_world_that_is_not_so() {
                 table.entry((place, number)).or_default()[fate as usize] += 1;
                 tell(&format!("{} · sonde {}: {fate:?} {why}", world.name, ask.words));
                 if fate == Fate::Wrong {
-                    wrong.push(format!("{} · sonde {}: {why}", world.name, ask.words));
+                    let kept = keep(wrong.len(), &output.stdout);
+                    wrong.push(format!("{} · sonde {}: {why}; {}", world.name, ask.words, kept.display()));
                 }
             }
         }
     }
-    tell(&told(&table));
+    tell(&told(&all, &table));
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// The document of a wrong answer, so that it can be read.
+fn keep(number: usize, document: &[u8]) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("wrong-{number}.json"));
+    std::fs::write(&path, document).expect("written");
+    path
+}
+
 /// The table, one command a line.
-fn told(table: &BTreeMap<(usize, usize), [usize; 4]>) -> String {
+fn told(all: &[&World], table: &BTreeMap<(usize, usize), [usize; 4]>) -> String {
     let mut text = format!("{:22} {:62} right open blind wrong\n", "world", "command");
     for ((place, number), counts) in table {
-        let (world, ask) = (&WORLDS[*place], &WORLDS[*place].asks[*number]);
+        let (world, ask) = (all[*place], &all[*place].asks[*number]);
         let [right, open, blind, wrong] = counts;
         let _ = writeln!(text, "{:22} {:62} {right:5} {open:4} {blind:5} {wrong:5}", world.name, ask.words);
     }

@@ -1,8 +1,10 @@
 //! First looks at ports of programs at work: each is named by one look, and writes no complaint.
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::Ordering;
 use std::thread;
 
 use measure::method::Carrier;
@@ -11,13 +13,18 @@ use testbed::process;
 use testbed::servers::{Place, Server};
 use testbed::skip;
 
-use super::real;
-use super::secured;
+use super::{played, real, secured};
 
 /// The document of a first look at a port.
 fn looked(port: &str) -> Value {
+    looked_trusting(port, None)
+}
+
+/// The same of a host that trusts the certificates of this file, and no others.
+fn looked_trusting(port: &str, trusted: Option<&str>) -> Value {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sonde"));
     command.args(["look", "127.0.0.1", "--port", port, "-t", "2", "--json"]);
+    command.envs(trusted.map(|file| ("SSL_CERT_FILE", file)));
     let ended = process::ended(&mut command, process::LIMIT);
     serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {}", ended.told()))
 }
@@ -95,6 +102,45 @@ fn dropped(server: &Server) -> u64 {
     let asked = process::ended(&mut Place::here().program("mariadb", &words), process::LIMIT);
     let number = asked.stdout.split_whitespace().last().and_then(|number| number.parse().ok());
     number.unwrap_or_else(|| panic!("{}", asked.told()))
+}
+
+/// A web server within TLS is measured where its certificate is trusted, named or not, and told as TLS where it is not.
+#[test]
+fn a_web_server_within_tls_is_measured_where_it_is_trusted() {
+    let signed = secured::good();
+    let Some(server) = real::nginx(&signed.of_nginx("")) else { return };
+    let ca = signed.text("ca.pem");
+    for told in ["=https", ""] {
+        is_measured(&looked_trusting(&format!("{}{told}", server.port), Some(&ca)), "https", server.port);
+    }
+    let found = looked(&format!("{}=https", server.port));
+    is_named(&found, "tls", "certificate not trusted: what is behind TLS was not asked");
+    let Some(clear) = real::nginx("") else { return };
+    is_measured(&looked(&format!("{}=https", clear.port)), "http", clear.port);
+}
+
+/// A head that is longer than most: a web server with many words about itself.
+#[test]
+fn a_long_head_is_one_of_http() {
+    let (url, _) = played::server("http", |mut stream| {
+        while played::request(&mut stream)? {
+            let field = format!("Content-Security-Policy: {}\r\n", "default-src 'self'; ".repeat(300));
+            stream.write_all(format!("HTTP/1.1 200 OK\r\n{field}Content-Length: 0\r\n\r\n").as_bytes())?;
+        }
+        Ok(())
+    });
+    let port: u16 = url.rsplit(':').next().and_then(|port| port.parse().ok()).unwrap();
+    is_measured(&looked(&format!("{port}=http")), "http", port);
+}
+
+/// One OPTIONS, and no series of them.
+#[test]
+fn a_telephone_is_asked_once() {
+    let (port, asked) = played::telephone();
+    let found = looked(&format!("{port}=sip"));
+    is_named(&found, "sip", "sonde rtt sip://127.0.0.1:");
+    assert_eq!(leg(&found, "sip")["carrier"], "udp");
+    assert_eq!(asked.load(Ordering::SeqCst), 1);
 }
 
 /// Twelve programs at once, each looked at on a port that nobody expects it at. Those that neither speak first nor answer a line are named.

@@ -187,6 +187,38 @@ query = "SELECT * FROM nowhere"
     assert!(record["outcome"]["replies"]["longest_bytes"].as_u64() > Some(300_000), "{}", brief(&record));
 }
 
+/// Statements with one row, with rows longer than a read, with none, and one that fails in a session that goes on.
+#[test]
+fn mariadb_runs_statements() {
+    let Some((server, _)) = Place::here().mariadb(&[]) else { return };
+    let text = r#"
+order = "sequence"
+[[request]]
+query = "SELECT 1"
+[[request]]
+name = "rows"
+query = "SELECT repeat('x', 1000), table_name FROM information_schema.columns LIMIT 320"
+[[request]]
+query = "DO 1"
+[[request]]
+name = "wrong"
+query = "SELECT * FROM mysql.nowhere"
+"#;
+    let (_folder, mix) = list(text);
+    let (folder, url) = (tempfile::tempdir().unwrap(), format!("mysql://shop@127.0.0.1:{}", server.port));
+    let word = folder.path().join("word");
+    fs::write(&word, "pencil").unwrap();
+    let word = word.display().to_string();
+    let (record, _) =
+        measured(&[&url, "-c", "80", "--force", "--warm-up", "0", "--mix", &mix, "--password-file", &word]);
+    assert_whole(&record);
+    let asked = counts([("SELECT", 20), ("rows", 20), ("DO", 20), ("wrong", 0)]);
+    assert_eq!(each(&record, "answered"), asked, "{}", brief(&record));
+    assert_eq!((kind(&record, "rows"), kind(&record, "OK")), (40, 20), "{}", brief(&record));
+    assert_eq!(record["outcome"]["replies"]["renewals"], 0, "an error ends no session");
+    assert!(record["outcome"]["replies"]["longest_bytes"].as_u64() > Some(300_000), "{}", brief(&record));
+}
+
 /// Values, misses and errors, each in its class.
 #[test]
 fn memcached_takes_commands_with_values() {

@@ -69,6 +69,31 @@ fn caddy_is_asked_over_http_3() {
 
 /// The handshake of QUIC is a phase; an earlier session is taken up again only where that was asked for. A ticket that comes behind the
 /// reply is lost with its connection, so not each needs to be.
+/// A list in its order, several requests out at once, and each with a connection of its own.
+#[test]
+fn caddy_answers_a_list_over_http_3() {
+    let signed = good();
+    let Some(server) = caddy(&signed, "127.0.0.1") else { return };
+    let mix = server.folder.path().join("mix.toml");
+    let text = "order = \"sequence\"\n[[request]]\npath = \"/health\"\n[[request]]\nname = \"head\"\nmethod = \"HEAD\"\n\
+                [[request]]\nname = \"add\"\npath = \"/items\"\nbody = \"{}\"\n[[request]]\npath = \"/busy\"\n";
+    fs::write(&mix, text).unwrap();
+    let (url, ca, mix) = (format!("h3://127.0.0.1:{}", server.port), signed.text("ca.pem"), mix.display().to_string());
+    for how in [&["--window", "8", "--force"][..], &["--crr", "--force"]] {
+        let words = [&[&url[..], "--ca", &ca, "-c", "80", "--warm-up", "0", "--mix", &mix], how].concat();
+        let (record, _) = measured(&words);
+        let classes =
+            record["outcome"]["replies"]["classes"]["each"].as_array().unwrap_or_else(|| panic!("{}", brief(&record)));
+        let told: Vec<_> = classes
+            .iter()
+            .map(|class| (class["name"].as_str(), class["answered"].as_u64(), class["refused"].as_u64()))
+            .collect();
+        let whole = |name| (Some(name), Some(20), Some(0));
+        let expected = [whole("GET /health"), whole("head"), whole("add"), (Some("GET /busy"), Some(0), Some(20))];
+        assert_eq!(told, expected, "{}", brief(&record));
+    }
+}
+
 #[test]
 fn a_connection_for_each_request_has_its_handshake() {
     let signed = good();

@@ -225,6 +225,113 @@ fn what_is_no_answer_at_all_is_said_before_anything_is_measured(says: &'static [
     assert!(said.contains(told), "{said}");
 }
 
+/// A reply that has begun is no silence, and what may help against it is another thing.
+#[test]
+fn a_reply_that_does_not_end_is_told_as_begun() {
+    let (url, _) = server("http", |mut stream| {
+        request(&mut stream)?;
+        stream.write_all(&OK[..20])?;
+        request(&mut stream).map(|_| ())
+    });
+    let said = refused(&[&url]).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("its answer began and had no end within 5") && said.contains("(--timeout)"), "{said}");
+}
+
+/// A server that says what nobody asked for without end, in the middle, keeps nobody from ending in time.
+#[test_case(&["--window", "4", "--force"]; "several at once")]
+#[test_case(&["--every", "10ms", "--window", "1"]; "one after the other")]
+fn interim_responses_without_end_end_no_run_late(how: &[&str]) {
+    let (url, _) = server("http", |mut stream| {
+        for _ in 0..3 {
+            request(&mut stream)?;
+            stream.write_all(OK)?;
+        }
+        let flood = b"HTTP/1.1 100 Continue\r\n\r\n".repeat(1_000);
+        loop {
+            stream.write_all(&flood)?;
+        }
+    });
+    let (record, _) = measured(&[&[&url[..], "-c", "12", "--warm-up", "0", "--timeout", "300ms"], how].concat());
+    assert_eq!((count(&record, "answered"), count(&record, "scheduled")), (2, 12), "{}", brief(&record));
+}
+
+/// A program that says that it did nothing is no dead link, be it now and then or from some request on.
+#[test_case(|n| n % 2 == 1; "each other")]
+#[test_case(|n| n >= 20; "from the middle on")]
+fn refusals_of_a_program_are_no_dark_time(refuses: fn(u64) -> bool) {
+    let (url, _) = server("http", move |mut stream| {
+        for number in 0.. {
+            if !request(&mut stream)? {
+                break;
+            }
+            let busy = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n";
+            stream.write_all(if refuses(number) { busy } else { OK })?;
+        }
+        Ok(())
+    });
+    for window in ["1", "4"] {
+        let words = [&url[..], "-c", "40", "--warm-up", "0", "--every", "2ms", "--window", window, "--force"];
+        let (record, code) = measured(&words);
+        assert!(count(&record, "answered") >= 19 && count(&record, "refused") >= 19, "{}", brief(&record));
+        assert_eq!((&record["outcome"]["dark"], code), (&Value::Null, Some(0)), "{}", brief(&record));
+    }
+}
+
+/// A reply that nobody waits for is a stray message, and none of the replies that are counted.
+#[test]
+fn a_reply_between_requests_is_counted_with_no_replies() {
+    let (url, _) = server("http", |mut stream| {
+        while request(&mut stream)? {
+            stream.write_all(OK)?;
+            planted(Duration::from_millis(100));
+            stream.write_all(b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")?;
+        }
+        Ok(())
+    });
+    let (record, _) = measured(&[&url, "-c", "6", "--every", "500ms", "--warm-up", "0"]);
+    let (all, answered) = (kind(&record, "200") + kind(&record, "408"), count(&record, "answered"));
+    assert_eq!((all, answered), (6, 6), "{}", brief(&record));
+}
+
+/// A server that lets nobody in any more, in the middle: no reset is told that never came.
+#[test]
+fn a_server_that_is_full_later_on_resets_nobody() {
+    let had = AtomicU64::new(0);
+    let (url, _) = server("mqtt", move |mut stream| {
+        let mut connect = [0; 14];
+        stream.read_exact(&mut connect)?;
+        if had.fetch_add(1, Ordering::SeqCst) > 0 {
+            return stream.write_all(&[0x20, 2, 0, 3]);
+        }
+        stream.write_all(&[0x20, 2, 0, 0])?;
+        let mut ping = [0; 2];
+        for _ in 0..4 {
+            stream.read_exact(&mut ping)?;
+            stream.write_all(&[0xD0, 0])?;
+        }
+        Ok(())
+    });
+    let (record, _) = measured(&[&url, "-c", "12", "--warm-up", "0"]);
+    assert_eq!((count(&record, "answered"), count(&record, "refused")), (3, 9), "{}", brief(&record));
+    let by = |warning: &Value| warning["kind"] == "refused" && warning["by"] == "ended";
+    let warnings = record["warnings"].as_array().cloned().unwrap_or_default();
+    assert!(warnings.iter().any(by), "{warnings:?}");
+}
+
+/// The trial too is waited for as long as the user waits for a request.
+#[test]
+fn a_program_that_takes_long_is_waited_for_as_long_as_is_said() {
+    let (url, _) = server("http", |mut stream| {
+        while request(&mut stream)? {
+            planted(Duration::from_millis(5_500));
+            stream.write_all(OK)?;
+        }
+        Ok(())
+    });
+    let (record, code) = measured(&[&url, "-c", "1", "--warm-up", "0", "--timeout", "60s"]);
+    assert_eq!((count(&record, "answered"), code), (1, Some(0)), "{}", brief(&record));
+}
+
 #[test]
 fn a_head_without_an_end_takes_no_memory() {
     let (url, _) = server("http", |mut stream| {
@@ -362,6 +469,23 @@ fn sip(lines: &'static [&'static str]) -> u16 {
         }
     });
     port
+}
+
+/// One that answers whatever it is asked, and counts that.
+pub(super) fn telephone() -> (u16, Arc<AtomicU64>) {
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let (port, had) = (socket.local_addr().unwrap().port(), Arc::new(AtomicU64::new(0)));
+    let counted = Arc::clone(&had);
+    thread::spawn(move || {
+        let mut buffer = [0; 2_000];
+        while let Ok((length, from)) = socket.recv_from(&mut buffer) {
+            counted.fetch_add(1, Ordering::SeqCst);
+            let text = String::from_utf8_lossy(&buffer[..length]);
+            let answer = text.split_once("\r\n").map(|(_, rest)| format!("SIP/2.0 200 OK\r\n{rest}"));
+            drop(socket.send_to(answer.unwrap_or_default().as_bytes(), from));
+        }
+    });
+    (port, had)
 }
 
 #[test]

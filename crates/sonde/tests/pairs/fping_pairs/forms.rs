@@ -37,14 +37,16 @@ fn fping_prints_the_same(line: &str) {
     alike("fping", "fping", line);
 }
 
-#[test_case("-n F"; "udp")]
-#[test_case("-n -q 1 F6"; "udp over ipv6")]
-#[test_case("-n -I F"; "icmp")]
-#[test_case("-n -T -p 80 F"; "tcp")]
-#[test_case("-n -T -q 1 F6"; "tcp over ipv6")]
+// Each `-w` has it wait as long: by default a probe that comes back three times as late as another of its hop is a `*`, which on a
+// machine with other work happens to both.
+#[test_case("-n -w 5 F"; "udp")]
+#[test_case("-n -w 5 -q 1 F6"; "udp over ipv6")]
+#[test_case("-n -w 5 -I F"; "icmp")]
+#[test_case("-n -w 5,0,0 -T -p 80 F"; "tcp")]
+#[test_case("-n -w 5/0/0 -T -q 1 F6"; "tcp over ipv6")]
 #[test_case("-n -q 1 -w 0.5 -m 4 L"; "silence")]
 #[test_case("-n -q 1 U"; "refused by a router")]
-#[test_case("-n -f 2 -N 1 F 100"; "one by one from the second")]
+#[test_case("-n -w 5 -f 2 -N 1 F 100"; "one by one from the second")]
 #[test_case("-q 11 F"; "too many probes")]
 #[test_case("-X"; "no option")]
 #[test_case("-w x F"; "no wait")]

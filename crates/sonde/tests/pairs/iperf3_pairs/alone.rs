@@ -38,6 +38,13 @@ fn a_server_of_one_test_ends_behind_it() {
 }
 
 #[test]
+fn a_confined_server_sends_without_copies() {
+    let server = Server::start(End::Ours, "");
+    let ended = End::Ours.client(server.port, "-Z -R -n 1M");
+    assert_eq!((ended.overdue, ended.code), (false, Some(0)), "{}", ended.told());
+}
+
+#[test]
 fn a_server_told_to_end_says_so() {
     let ended = Server::start(End::Ours, "").end();
     assert_eq!(ended.code, Some(0), "{}", ended.told());

@@ -236,3 +236,16 @@ fn a_server_says_what_it_does_not_allow() {
     assert!(End::Ours.client(listening.port, "-t 1 -b 500K -l 1000").code == Some(0));
     drop(listening.end());
 }
+
+#[test_case("-A 999", "unable to set CPU affinity: Invalid argument"; "a CPU")]
+#[test_case("-C nosuch", "unable to set TCP_CONGESTION: Supplied congestion control algorithm not supported on this host"; "a congestion control")]
+fn what_this_host_has_not_is_told_once(words: &str, text: &str) {
+    let listening = Server::start(End::Ours, "");
+    for client in [End::Ours, End::Real].into_iter().filter(|client| client.is_here(words)) {
+        let ended = client.client(listening.port, &format!("-t 1 {words}"));
+        assert_eq!(ended.code, Some(1), "{client}: {}", ended.told());
+        assert_eq!(ended.stderr.lines().next(), Some(&*format!("iperf3: error - {text}")), "{client}");
+        assert!(ended.stdout.matches("Connecting to host").count() <= 1, "{client}: {}", ended.told());
+    }
+    drop(listening.end());
+}

@@ -95,3 +95,26 @@ fn a_server_s_output_comes_along(server: End) {
     assert!(document["server_output_text"].as_str().unwrap().contains("receiver"), "{}", ended.told());
     drop(listening.end());
 }
+
+/// Parameters of later versions: a server of 3.12 passes over them, and counts the same.
+#[test_case("-u -n 640K -l 1000 -b 50M --gsro -J", "gso"; "datagrams that the kernel cuts")]
+#[test_case("-u -t 1 -l 1000 -b 20M --gsro -R -J", "gso"; "the same the other way")]
+#[test_case("-t 1 -b 50M -m -J", ""; "several paths")]
+fn what_later_versions_have_goes_with_any_server(words: &str, flag: &str) {
+    for server in [End::Ours, End::Real].into_iter().filter(|server| server.is_here(words)) {
+        let listening = Server::start(server, "");
+        let ended = End::Ours.client(listening.port, words);
+        assert_eq!(ended.code, Some(0), "{server}: {}", ended.told());
+        let document: serde_json::Value = serde_json::from_str(&ended.stdout).expect("JSON");
+        let (sent, received) = (&document["end"]["sum_sent"]["bytes"], &document["end"]["sum_received"]["bytes"]);
+        assert!(sent.as_u64().is_some_and(|bytes| bytes > 0), "{server}: {}", ended.told());
+        if flag.is_empty() {
+            // Neither server listens for several paths: that is said, and nothing is lost.
+            assert!(ended.stderr.contains("-m: data went over plain TCP"), "{server}: {}", ended.told());
+        } else {
+            assert_eq!(document["start"]["test_start"][flag], 1, "{server}");
+        }
+        assert!(received.as_u64().is_some_and(|bytes| bytes > 0), "{server}: {}", ended.told());
+        drop(listening.end());
+    }
+}

@@ -38,7 +38,9 @@ fn a_port_that_is_taken_is_told_in_the_originals_words() {
 }
 
 #[test_case("-c 127.0.0.1 --isochronous=60:1m,0"; "frames")]
-#[test_case("-s --permit-key=abcdefghijkl"; "a key")]
+#[test_case("-c 127.0.0.1 -F /dev/zero"; "a file without an end")]
+#[test_case("-c 127.0.0.1 -F /dev/null/none"; "no file")]
+#[test_case("-c 127.0.0.1 --working-load"; "a load beside")]
 #[test_case("-s -N"; "sockets of a server")]
 #[test_case("-c 127.0.0.1 --bogus"; "no option")]
 #[test_case("-c 127.0.0.1 -R -d"; "two ways")]

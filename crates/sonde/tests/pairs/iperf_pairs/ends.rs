@@ -43,7 +43,7 @@ impl End {
 
     /// Whether it can be run; where not, that is said aloud.
     pub fn is_here(self) -> bool {
-        let here = self == Self::Ours || installed();
+        let here = self == Self::Ours || installed().is_some();
         if !here {
             testbed::skip::aloud("iperf 2 with the original: it is not installed");
         }
@@ -55,17 +55,26 @@ impl End {
         process::ended(self.program().args(words.split_whitespace()), LIMIT)
     }
 
+    /// The same with lines in the form of the original that is installed; of ours alone that makes a difference.
+    pub fn client_in_form(self, words: &str) -> Ended {
+        let form = installed().unwrap_or_default();
+        process::ended(self.program().env("SONDE_IPERF_FORM", form).args(words.split_whitespace()), LIMIT)
+    }
+
     /// Starts this end.
     pub fn started(self, words: &str) -> Running {
         process::started(self.program().args(words.split_whitespace()))
     }
 }
 
-fn installed() -> bool {
-    static HERE: OnceLock<bool> = OnceLock::new();
+/// The version of the original, where it is one whose form is known.
+pub fn installed() -> Option<&'static str> {
+    static HERE: OnceLock<Option<&'static str>> = OnceLock::new();
     *HERE.get_or_init(|| {
-        let output = Command::new("iperf").arg("--version").output();
-        output.is_ok_and(|output| String::from_utf8_lossy(&output.stderr).contains("version 2.1"))
+        let output = Command::new("iperf").arg("--version").output().ok()?;
+        // 2.1.8 says it on standard error, 2.2.1 on standard output.
+        let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        ["2.1.8", "2.2.1"].into_iter().find(|version| text.contains(&format!("version {version} ")))
     })
 }
 

@@ -4,9 +4,9 @@ use test_case::test_case;
 use testbed::port;
 use testbed::process::Ended;
 
-use crate::iperf_pairs::ends::{End, PAIRINGS, Server};
+use crate::iperf_pairs::ends::{End, PAIRINGS, Server, installed};
 
-/// Bytes of the last line of each stream, with values separated by commas, by ports of sender and receiver.
+/// Bytes of the last line of each stream, with values separated by commas, by ports of sender and receiver; the sum of 2.2.1 has no ports.
 fn bytes(text: &str) -> Vec<(u16, u16, u64)> {
     let rows = text.lines().filter_map(|line| {
         let fields: Vec<&str> = line.split(',').collect();
@@ -14,7 +14,7 @@ fn bytes(text: &str) -> Vec<(u16, u16, u64)> {
         // Reports of a server have a total; a sender's own line has −1.
         let own_of_sender = fields.get(11) == Some(&"-1");
         let port = |at: usize| number(at).and_then(|port| u16::try_from(port).ok());
-        Some((port(2)?, port(4)?, number(7)?)).filter(|_| !own_of_sender)
+        Some((port(2)?, port(4)?, number(7)?)).filter(|(from, ..)| !own_of_sender && *from != 0)
     });
     let mut rows: Vec<_> = rows.collect();
     rows.sort_unstable();
@@ -62,6 +62,12 @@ fn both_ends_of_tcp_count_the_same(words: &str) {
 #[test_case("-t 0.3 -b 500pps -P 2"; "by datagrams a second, twice")]
 fn the_server_reports_what_it_counted(words: &str) {
     each(|client, server| {
+        // To 2.2.1 a flow that begins beside another loses its first datagram or itself, as its own client's does: its sockets for both are at one port.
+        if server == End::Real && installed() == Some("2.2.1") && words.contains("-P") {
+            return testbed::skip::aloud(
+                "several flows at once to a server of iperf 2.2.1, which mixes their beginnings up",
+            );
+        }
         let running = Server::start(server, "-u -y C");
         let ended = client.client(&format!("-u -c 127.0.0.1 -p {} -y C {words}", running.port));
         ended_well(&ended, (client, server));
@@ -114,7 +120,8 @@ fn requests_are_answered() {
         let words = format!("-c 127.0.0.1 -p {} -t 1 --bounceback=5 --bounceback-period 0.2 -i 0.5", running.port);
         let ended = client.client(&words);
         ended_well(&ended, (client, server));
-        let last = ended.stdout.lines().rfind(|line| line.starts_with("[  1] 0.0000-") && line.ends_with("rps"));
+        let is_row = |line: &&str| line.ends_with("rps") || line.contains("  RPS=");
+        let last = ended.stdout.lines().rfind(|line| line.starts_with("[  1] 0.0000-") && is_row(line));
         let count = last.and_then(|line| line.split_whitespace().find_map(|word| word.split_once('=')));
         // Five bursts of five, one more at the very end, and fewer where a busy machine leaves some out.
         let count: u32 = count.and_then(|(count, _)| count.parse().ok()).unwrap_or(0);
@@ -147,7 +154,7 @@ fn ours_and_the_originals_lines_have_one_form(words: &str) {
     }
     let lines = |end: End| -> Vec<String> {
         let running = Server::start(End::Ours, "");
-        let ended = end.client(&format!("-c 127.0.0.1 -p {} {words}", running.port));
+        let ended = end.client_in_form(&format!("-c 127.0.0.1 -p {} {words}", running.port));
         running.end();
         let mut lines: Vec<String> = ended.stdout.lines().map(shape).collect();
         // Sockets' numbers and devices are not told here; streams end in any order.

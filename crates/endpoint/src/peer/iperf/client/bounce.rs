@@ -59,10 +59,9 @@ pub fn measure(
     stop: &Stop,
     on_told: &mut dyn FnMut(Told<'_>),
 ) -> Result<Bounced, EndpointError> {
-    let size = test.method.traffic.request_bytes().0;
-    if bounce::sound(u32::try_from(size).unwrap_or(u32::MAX)).is_none()
-        || test.method.traffic.response_bytes().0 != size
-    {
+    let (request, reply) = (test.method.traffic.request_bytes().0, test.method.traffic.response_bytes().0);
+    let is_sound = |size: u64| bounce::sound(u32::try_from(size).unwrap_or(u32::MAX)).is_some();
+    if !is_sound(request) || !is_sound(reply) {
         let what = format!("bounceback messages have {} to {} bytes", bounce::SMALLEST, bounce::LARGEST);
         return Err(EndpointError::new(Step::Agree, test.server, Cause::Peer(what)));
     }
@@ -119,9 +118,12 @@ fn connect(
 fn header(test: &Test, asked: Asked) -> Bounce {
     let quick = if asked.late_acks { BounceFlags::default() } else { BounceFlags::QUICK };
     let clocks = if test.trip_times { quick.with(BounceFlags::CLOCKS) } else { quick };
-    let header = Bounce { hold_us: asked.hold_us, flags: clocks, ..Bounce::default() };
+    let (request, reply) = (test.method.traffic.request_bytes().0, test.method.traffic.response_bytes().0);
+    let reply_size = u32::try_from(reply).ok().filter(|_| reply != request);
+    let sized = if reply_size.is_some() { clocks.with(BounceFlags::REPLY_SIZE) } else { clocks };
+    let header = Bounce { hold_us: asked.hold_us, flags: sized, reply_size, ..Bounce::default() };
     match test.options().tos {
-        Some(service) => Bounce { service: service.into(), flags: clocks.with(BounceFlags::SERVICE), ..header },
+        Some(service) => Bounce { service: service.into(), flags: sized.with(BounceFlags::SERVICE), ..header },
         None => header,
     }
 }

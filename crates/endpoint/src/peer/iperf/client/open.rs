@@ -88,6 +88,8 @@ pub fn ask(test: &Test, back: Option<Back>) -> Ask {
         detects: test.detects,
         silent: test.silent,
         service: test.options().tos.unwrap_or(0).into(),
+        prefetch: test.tuning.unsent_bytes,
+        quick_acks: test.tuning.quick_acks,
     }
 }
 
@@ -97,7 +99,9 @@ pub fn introduce(test: &Test, socket: &Socket, ask: &Ask, stop: &Stop) -> Result
         return Ok((0, None));
     }
     let fail = |cause: io::Error| EndpointError::new(Step::Agree, test.server, cause);
-    let header = ask.first(Stamp::of(wall())).encode();
+    let header = ask.first(Stamp::of(wall()));
+    let header = if let Some(key) = &test.key { header.showing(key.as_bytes()) } else { header };
+    let header = header.encode();
     tcp::send_all(socket, &header, stop).map_err(fail)?;
     let ack = if test.detects { acknowledgement(socket, stop) } else { None };
     Ok((header.len(), ack))

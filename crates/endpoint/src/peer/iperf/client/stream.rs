@@ -1,8 +1,10 @@
 //! A test of streams: opened, introduced, run on a thread for each way of each, and ended as the server expects.
 
+use std::fs::File;
 use std::net::Shutdown;
 use std::os::fd::AsFd;
 
+use measure::method::Schedule;
 use measure::throughput::meter::StreamCount;
 use measure::throughput::{Carried, Sight};
 use measure::unit::Nanos;
@@ -27,6 +29,7 @@ use crate::link::clockwork::poll_one;
 use crate::peer::iperf::course::{self, Idle};
 use crate::peer::iperf::datagram::{Aim, Flowing};
 use crate::peer::iperf::tcp::{self, Reader, Writer};
+use crate::peer::iperf::varied::Varied;
 use crate::session::scene::{Nobody, Scene};
 use crate::session::threads::{self, Post};
 use crate::stop::Stop;
@@ -129,9 +132,14 @@ fn introduce<'a>(
         }
         return Ok(());
     }
+    let content = content(test)?;
     let (early, ack) = open::introduce(test, &socket, ask, stop)?;
     if test.way != Way::Reverse {
-        works.push(Box::new(move |post| Ok(send(test, lane(true), socket, early, ack, halt, post))));
+        let writer = Writer::new(socket, test.size(), early, course::bytes(test.quantity));
+        let writer = if test.trip_times { writer.in_bursts() } else { writer };
+        let writer = if test.write_times { writer.timed() } else { writer };
+        let writer = if let Some(file) = content { writer.of_file(file) } else { writer };
+        works.push(Box::new(move |post| Ok(send(test, lane(true), writer, ack, halt, post))));
     }
     if test.way != Way::Upload {
         works.push(Box::new(move |post| receive(test, lane(false), beside, ack, halt, post)));
@@ -139,16 +147,34 @@ fn introduce<'a>(
     Ok(())
 }
 
+/// The file that a stream sends, where there is one.
+fn content(test: &Test) -> Result<Option<File>, EndpointError> {
+    let Some(path) = &test.file else { return Ok(None) };
+    let fail = |cause| EndpointError::new(Step::Set("content to be sent"), path.display(), cause);
+    File::open(path).map(Some).map_err(fail)
+}
+
 fn found(lane: Lane, count: StreamCount, ended: crate::engine::Ended, socket: &Socket) -> Found {
     let facts = socket_facts(socket);
     let closed = false;
-    Found { lane, count, ended, reads: None, latency: None, ack: None, report: None, closed, facts }
+    let (reads, latency, write_times, ack, report) = (None, None, None, None, None);
+    Found { lane, count, ended, reads, latency, write_times, ack, report, closed, facts }
 }
 
 /// The plan of what we send.
 fn plan<'a>(test: &Test, post: &Post<'a>, halt: &'a Stop) -> Plan<'a> {
     let plan = course::sending(test.quantity, test.rate(), test.size(), test.interval, halt);
-    Plan { thread: post.thread, pacing: test.method.pacing, ..plan }
+    let plan = Plan { thread: post.thread, pacing: test.method.pacing, ..plan };
+    // A rate that varies is waited for by the way itself.
+    if test.spread.is_some() { Plan { schedule: Schedule::BackToBack, ..plan } } else { plan }
+}
+
+/// Runs the engine on what we send.
+fn run_sender<B: Bulk>(way: B, test: &Test, halt: &Stop, post: Post<'_>) -> (B, StreamCount, crate::engine::Ended) {
+    let plan = plan(test, &post, halt);
+    let Some(spread) = test.spread else { return run(way, &plan, post) };
+    let (varied, count, ended) = run(Varied::new(way, spread), &plan, post);
+    (varied.way, count, ended)
 }
 
 /// Runs the engine; what it counted is of one stream.
@@ -168,11 +194,8 @@ fn run<B: Bulk>(way: B, plan: &Plan<'_>, post: Post<'_>) -> (B, StreamCount, cra
 }
 
 /// Sends over a connection, ends our half, and where nothing comes back waits for the server's.
-fn send(test: &Test, lane: Lane, socket: Socket, early: usize, ack: Option<Ack>, halt: &Stop, post: Post<'_>) -> Found {
-    let writer = Writer::new(socket, test.size(), early, course::bytes(test.quantity));
-    let writer = if test.trip_times { writer.in_bursts() } else { writer };
-    let plan = plan(test, &post, halt);
-    let (mut way, mut count, ended) = run(writer, &plan, post);
+fn send(test: &Test, lane: Lane, writer: Writer, ack: Option<Ack>, halt: &Stop, post: Post<'_>) -> Found {
+    let (mut way, mut count, ended) = run_sender(writer, test, halt, post);
     count.carried.bytes.0 += way.complete(halt);
     // A server that is gone is told of by the drain.
     let _gone = way.socket().shutdown(Shutdown::Write);
@@ -186,7 +209,7 @@ fn send(test: &Test, lane: Lane, socket: Socket, early: usize, ack: Option<Ack>,
             }
         });
     let read = Ack::read(&told).ok().flatten().map(|(ack, _)| ack);
-    Found { ack: ack.or(read), closed, ..found(lane, count, ended, way.socket()) }
+    Found { ack: ack.or(read), closed, write_times: way.times(), ..found(lane, count, ended, way.socket()) }
 }
 
 /// Receives over a connection until the server ends it.
@@ -203,7 +226,7 @@ fn receive(
         early = server_header(test, &socket, halt)?;
     }
     let reader = Reader::new(socket, test.size(), early);
-    let reader = if early > 0 { reader.in_bursts() } else { reader };
+    let reader = if early > 0 { reader.in_bursts(None) } else { reader };
     let idle = silence(test);
     let over = |carried: &Carried| idle.is_over(carried);
     let plan = receiving(test, &post, halt, &over);
@@ -244,8 +267,7 @@ fn receiving<'a>(test: &Test, post: &Post<'a>, halt: &'a Stop, over: &'a dyn Fn(
 
 /// Sends a flow, and ends it as its way wants.
 fn send_flow(test: &Test, lane: Lane, flowing: Flowing, halt: &Stop, post: Post<'_>) -> Found {
-    let plan = plan(test, &post, halt);
-    let (mut way, count, ended) = run(flowing, &plan, post);
+    let (mut way, count, ended) = run_sender(flowing, test, halt, post);
     let report = if test.way == Way::Upload && !test.silent { way.close(halt) } else { None };
     if test.way != Way::Upload || test.silent {
         way.say_last();

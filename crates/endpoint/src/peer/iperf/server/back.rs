@@ -124,5 +124,6 @@ pub(super) fn send_flow(
     session.moved(0, count.carried.bytes.0);
     session.ends(connection::end_of(ended, shared));
     let cut_short = connection::why(ended, shared);
-    shared.telling.ended(Ended { test, sends: true, count, cut_short, latency: None, reads: None, report });
+    let (latency, bins, reads) = (None, None, None);
+    shared.telling.ended(Ended { test, sends: true, count, cut_short, latency, bins, reads, report });
 }

@@ -3,6 +3,7 @@
 use std::net::{Shutdown, SocketAddr};
 use std::sync::Arc;
 
+use measure::interval::bins::Bins;
 use measure::served::{RefusalReason, SessionEnd};
 use measure::throughput::Carried;
 use measure::unit::Nanos;
@@ -23,6 +24,7 @@ use crate::peer::iperf::tcp::{self, HEADER, NoBeginning, Reader, Writer, wall};
 use crate::peer::iperf::usual;
 use crate::serve::book::Session;
 use crate::serve::visits::Visit;
+use crate::socket::tuning::Tuning;
 use crate::tcp_info::TcpInfo;
 
 /// How long a client may take to end its half once we have ended ours.
@@ -35,6 +37,9 @@ pub(super) fn serve(socket: &Socket, peer: SocketAddr, shared: &Arc<Shared>, vis
         Err(NoBeginning::Stopped) => return shared.fail(Some(peer), &NoBeginning::Stopped),
         Err(why) => return shared.refuse(peer, RefusalReason::Protocol, &why),
     };
+    if let Err(why) = shared.settings.permits(&beginning) {
+        return shared.refuse(peer, RefusalReason::Key, &why);
+    }
     visit.known();
     let session = Arc::new(shared.settings.door.book.begin(peer, false, || name(&beginning).to_owned()));
     let connection = Connection { socket, peer, shared, test: shared.number(), session };
@@ -72,6 +77,9 @@ impl Connection<'_> {
         if let Err(error) = self.acknowledge(&wish, received) {
             return self.shared.fail(Some(self.peer), &format_args!("cannot acknowledge the header: {error}"));
         }
+        let tuning = Tuning { unsent_bytes: wish.prefetch, quick_acks: wish.quick_acks, ..Tuning::default() };
+        // Best effort, as in the original: the stream is as it is without it, and the client says what it asked for.
+        let _asked = tuning.apply(self.socket, self.peer);
         self.connect_back(&wish, |back| back.now);
         match wish.way {
             Way::Upload => self.receive(octets, wish.pace, wish.trip_times.is_some()),
@@ -126,7 +134,7 @@ impl Connection<'_> {
             Err(error) => return shared.fail(Some(peer), &error),
         };
         let reader = Reader::new(socket, size, early);
-        let reader = if in_bursts { reader.in_bursts() } else { reader };
+        let reader = if in_bursts { reader.in_bursts(shared.settings.bins.map(Bins::new)) } else { reader };
         let slow = pace.map_or(Nanos::ZERO, |pace| pace.gap(size.max(usual::WRITE)));
         let idle = Idle::new(shared.settings.limits.idle.max(Nanos(slow.0.saturating_mul(4))));
         let halt = |carried: &Carried| idle.is_over(carried);
@@ -141,8 +149,8 @@ impl Connection<'_> {
         session.moved(count.carried.bytes.0, 0);
         session.ends(end_of(ended, shared));
         let cut_short = why(ended, shared);
-        let (latency, reads) = (way.latency(), Some(way.reads()));
-        shared.telling.ended(Ended { test, sends: false, count, cut_short, latency, reads, report: None });
+        let (latency, reads, bins) = (way.latency(), Some(way.reads()), way.bins().cloned());
+        shared.telling.ended(Ended { test, sends: false, count, cut_short, latency, bins, reads, report: None });
     }
 }
 
@@ -226,7 +234,8 @@ pub(super) fn stream_out(writer: Writer, wish: &Wish, (test, session): (u64, &Se
     session.moved(0, count.carried.bytes.0);
     session.ends(end_of(ended, shared));
     let cut_short = why(ended, shared);
-    shared.telling.ended(Ended { test, sends: true, count, cut_short, latency: None, reads: None, report: None });
+    let (latency, bins, reads, report) = (None, None, None, None);
+    shared.telling.ended(Ended { test, sends: true, count, cut_short, latency, bins, reads, report });
 }
 
 fn course_gap(pace: Option<Pace>, size: usize) -> Nanos {
@@ -248,7 +257,7 @@ fn own_header(first: &First) -> First {
     let extension = first.extension.unwrap_or_default();
     let extension = Extension { upper: Upper::TRIP_TIMES, version: Version::OURS, ..extension };
     let tail = [[0; 4], start.seconds.to_be_bytes(), start.micros.to_be_bytes(), [0; 4], [0; 4]].concat();
-    let mut header = First { base, extension: Some(extension), tail };
+    let mut header = First { base, extension: Some(extension), tail, key: None };
     header.base.flags = header.base.flags.with_length(header.length());
     header.base.amount = Amount(first.base.amount.0);
     header

@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use measure::interval::bins::Bins;
 use measure::served::{RefusalReason, SessionEnd};
 use measure::throughput::Sight;
 use measure::throughput::meter::Meter;
@@ -190,7 +191,7 @@ impl Desk<'_> {
     }
 
     fn begin(&mut self, from: SocketAddr, datagram: &[u8], envelope: &mut Envelope, now: Instant, arrived: Nanos) {
-        let Some(flow) = Flow::begin(datagram, now, arrived) else { return };
+        let Some(mut flow) = Flow::begin(datagram, now, arrived) else { return };
         if self.flows.len() >= self.shared.settings.limits.flows {
             self.make_room(from, now);
         }
@@ -204,6 +205,11 @@ impl Desk<'_> {
             return;
         }
         let wish = if let Settings::Test(opening) = flow.settings() { Some(Wish::of_opening(opening)) } else { None };
+        // Of clocks that nobody says agree there is none.
+        let timed = wish.is_some_and(|wish| wish.trip_times.is_some());
+        if let Some(layout) = self.shared.settings.bins.filter(|_| timed) {
+            flow = flow.in_bins(Bins::new(layout));
+        }
         let test = self.shared.number();
         let kind = wish.map_or(Kind::Plain, Kind::Asked);
         let began = Began { test, transport: Transport::Udp, local: self.local, peer: from, kind, tcp: None };
@@ -303,6 +309,7 @@ impl Desk<'_> {
     fn ended(&mut self, from: SocketAddr, now: Instant, cut: Option<(SessionEnd, String)>) {
         let Some(kept) = self.flows.get_mut(&from) else { return };
         let (test, wish, report) = (kept.test, kept.wish, kept.flow.report().copied());
+        let bins = kept.flow.bins().cloned();
         let session = kept.session.take();
         let (how, cut_short) = cut.map_or((SessionEnd::Closed, None), |(how, why)| (how, Some(why)));
         let tells = self.shared.settings.interval.is_some();
@@ -319,7 +326,7 @@ impl Desk<'_> {
                 session.moved(count.carried.bytes.0, 0);
                 session.ends(how);
             }
-            let ended = Ended { test, sends: false, count, cut_short, latency: None, reads: None, report };
+            let ended = Ended { test, sends: false, count, cut_short, latency: None, bins, reads: None, report };
             self.shared.telling.ended(ended);
         }
         if let (Some(wish), Some(_)) = (wish, report)

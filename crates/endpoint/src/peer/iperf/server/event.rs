@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use measure::interval::arrivals::Transit;
+use measure::interval::bins::Bins;
 use measure::interval::glance::TcpGlance;
 use measure::throughput::Interval;
 use measure::throughput::meter::StreamCount;
@@ -109,6 +110,8 @@ pub struct Ended {
     pub cut_short: Option<String>,
     /// With trip times over a connection, received: how long bursts took.
     pub latency: Option<Transit>,
+    /// Received, where that is kept: how long each datagram or burst was on its way.
+    pub bins: Option<Bins>,
     /// Received over a connection: how many reads brought how many eighths of what they might have.
     pub reads: Option<[u64; 8]>,
     /// Of datagrams: the report that we sent, or that came back to us.

@@ -2,11 +2,14 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use measure::interval::bins::Layout;
 use measure::unit::Nanos;
+use protocol::iperf::first::Beginning;
 
 use super::event::{Tell, Transport};
 use crate::peer::iperf::course::NO_SERIES;
 use crate::serve::door::Door;
+use crate::socket::multicast::Interface;
 
 /// No interval of a series is shorter: each costs an event.
 const SHORTEST: Nanos = Nanos::millis(1);
@@ -22,6 +25,10 @@ pub struct Settings {
     pub interval: Option<Nanos>,
     /// Octets of a read (`-l`); absent: the usual.
     pub read_bytes: Option<u32>,
+    /// Where groups are joined (`-B` of one); absent: as the routing table says.
+    pub interface: Option<Interface>,
+    /// Whom a group is joined to hear (`-H`); absent: everybody.
+    pub source: Option<IpAddr>,
     /// Buffers of its sockets (`-w`), bytes; absent: as the system has them.
     pub buffer_bytes: Option<u32>,
     /// Whether it opens a connection or flow back to a client that asks (`-d`, `-r`): to the client's own address alone,
@@ -33,8 +40,12 @@ pub struct Settings {
     /// Reports of datagrams tell latencies to clients that did not ask for them by their clocks too. A client of 2.2 prints its longer
     /// lines where they do.
     pub tells_latencies: bool,
+    /// Bins in which it keeps how long datagrams, and bursts of `--trip-times`, were on their way; absent: none.
+    pub bins: Option<Layout>,
     /// Whom it serves; absent: anybody.
     pub only: Option<IpAddr>,
+    /// The key that a connection has to show (`--permit-key`); absent: none may show one, as the original has it.
+    pub key: Option<String>,
     /// Its bounds.
     pub limits: Limits,
     /// Who is told what goes on; absent: nobody.
@@ -49,11 +60,15 @@ impl Settings {
             door: Door::default(),
             interval: None,
             read_bytes: None,
+            interface: None,
+            source: None,
             buffer_bytes: None,
             connects_back: true,
             sends_datagrams: true,
             tells_latencies: true,
+            bins: None,
             only: None,
+            key: None,
             limits: Limits::default(),
             tell: None,
         }
@@ -62,6 +77,18 @@ impl Settings {
     /// The length of an interval; of a series that nobody wants it never ends.
     pub(super) fn interval(&self) -> Nanos {
         self.interval.map_or(NO_SERIES, |interval| interval.max(SHORTEST))
+    }
+
+    /// Refuses a connection that does not show the key.
+    pub(super) fn permits(&self, beginning: &Beginning) -> Result<(), &'static str> {
+        let shown = if let Beginning::Test(first) = beginning { first.key.as_deref() } else { None };
+        match (&self.key, shown) {
+            (None, None) => Ok(()),
+            (None, Some(_)) => Err("the client shows a permit key, which this server has none of"),
+            (Some(_), None) => Err("the client shows no permit key"),
+            (Some(key), Some(shown)) if key.as_bytes() == shown => Ok(()),
+            (Some(_), Some(_)) => Err("the client shows another permit key"),
+        }
     }
 
     pub(super) fn serves(&self, peer: IpAddr) -> bool {

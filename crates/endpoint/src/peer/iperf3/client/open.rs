@@ -78,7 +78,7 @@ fn code_of(step: &Step) -> Code {
         Step::Set("TCP_USER_TIMEOUT") => Code(148),
         Step::Set("content to be sent") => Code(14),
         Step::FirstExchange => Code::STREAM_READ,
-        Step::ConnectData => Code::STREAM_CONNECT,
+        Step::ConnectData | Step::OpenSocket("MPTCP") => Code::STREAM_CONNECT,
         _ => Code::CREATE_STREAM,
     }
 }
@@ -108,7 +108,8 @@ fn connection(
 ) -> Result<Socket, EndpointError> {
     let peer = session.peer();
     let fail = |cause: io::Error| EndpointError::new(Step::ConnectData, peer, cause);
-    let socket = socket::tcp(peer, &options(session, parameters))?;
+    let options = options(session, parameters);
+    let socket = if parameters.mptcp { socket::multipath_tcp(peer, &options) } else { socket::tcp(peer, &options) }?;
     sockets::check_window(&socket, peer, parameters)?;
     sockets::tuning(parameters).apply(&socket, peer)?;
     bind(&socket, session, port)?;

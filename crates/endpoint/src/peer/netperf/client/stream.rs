@@ -22,7 +22,7 @@ use crate::engine::stream::{self, Plan, Streamed};
 use crate::environment::watch::Watch;
 use crate::error::{EndpointError, Step};
 use crate::facts::socket::socket_facts;
-use crate::link::bulk::{FileSender, Receiver, Sender, file_of};
+use crate::link::bulk::{FileSender, Receiver, Sender, new_file};
 use crate::link::ring::{Ring, Shape};
 use crate::session::threads::{self, Brought, Post, worse};
 use crate::stop::Stop;
@@ -168,7 +168,7 @@ fn file_sender(
     let shape = shape(opening, &prepared)?;
     let (path, file) = match &opening.test.calls.fill {
         Some(path) => (path.clone(), File::open(path)),
-        None => (PathBuf::from("a file in memory"), file_of(PATTERN, shape.size * shape.buffers)),
+        None => (PathBuf::from("a file in memory"), new_file(PATTERN, shape.size * shape.buffers)),
     };
     let file = file.and_then(|file| long_enough(file, shape)).map_err(|cause| unreadable(&path, cause))?;
     let (socket, open) = opening.connect(prepared, ready)?;

@@ -61,7 +61,10 @@ pub fn datagrams(
     course: &Course<'_>,
     begin: &mut dyn FnMut(),
 ) -> Result<Done, Errno> {
-    let Some(client) = first_sender(&prepared.socket, setting, course)? else { return Ok(Done::default()) };
+    let lengthens = prepared.sends.size > prepared.receives.size;
+    // Whoever forges a source has its owner sent no more than came.
+    let may_ask = |from: SocketAddr| !lengthens || from.ip().to_canonical() == setting.from.ip().to_canonical();
+    let Some(client) = first_sender(&prepared.socket, setting, course, &may_ask)? else { return Ok(Done::default()) };
     begin();
     course.begin();
     // Datagrams of others are not answered from here on, and each answer is spared a look for its way.
@@ -90,22 +93,27 @@ pub fn accept(listener: &Socket, course: &Course<'_>) -> Result<Option<Socket>, 
     }
 }
 
-/// Who sends the first datagram, which stays to be read; `None` where none comes, or only the end.
+/// The sender of the first datagram of those that `may` send, which stays to be read; `None` where none comes, or only the end.
 ///
 /// An empty datagram from another port than the client's is the end of an earlier test, which came late to a port that was
 /// asked for twice.
-pub fn first_sender(socket: &Socket, setting: &Setting<'_>, course: &Course<'_>) -> Result<Option<SocketAddr>, Errno> {
+pub fn first_sender(
+    socket: &Socket,
+    setting: &Setting<'_>,
+    course: &Course<'_>,
+    may: &dyn Fn(SocketAddr) -> bool,
+) -> Result<Option<SocketAddr>, Errno> {
     loop {
         let mut octet = [0_u8; 1];
         match recvfrom(socket, &mut octet[..], RecvFlags::PEEK) {
             Ok((count, _, from)) => {
                 let from = from.and_then(|from: SocketAddrAny| SocketAddr::try_from(from).ok());
-                if let Some(from) = from.filter(|_| count > 0) {
+                if let Some(from) = from.filter(|from| count > 0 && may(*from)) {
                     return Ok(Some(from));
                 }
                 let _taken = recvfrom(socket, &mut octet[..], RecvFlags::DONTWAIT);
                 let asked = setting.ask.client_port;
-                if from.is_some_and(|from| asked == 0 || from.port() == asked) {
+                if count == 0 && from.is_some_and(|from| asked == 0 || from.port() == asked) {
                     return Ok(None);
                 }
             }

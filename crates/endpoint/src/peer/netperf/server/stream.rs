@@ -18,7 +18,7 @@ use super::data::{Errno, Prepared, sends_files};
 use super::exchange::{accept, first_sender};
 use super::test::{Done, Setting};
 use crate::engine::stream::{self, Halt, Plan, Streamed};
-use crate::link::bulk::{FileSender, Receiver, Sender, file_of};
+use crate::link::bulk::{FileSender, Receiver, Sender, any_file};
 use crate::link::ring::Ring;
 
 /// Takes what the client sends until it ends.
@@ -31,7 +31,7 @@ pub fn sink(
     let datagrams = setting.ask.carrier == Carrier::Udp;
     let Prepared { socket, receives, memory: _memory, .. } = prepared;
     let socket = if datagrams {
-        if first_sender(&socket, setting, course)?.is_none() {
+        if first_sender(&socket, setting, course, &|_| true)?.is_none() {
             return Ok(Done::default());
         }
         socket
@@ -85,7 +85,7 @@ pub fn source(
     begin();
     course.begin();
     let carried = if sends_files(ask) {
-        let file = file_of(PATTERN, sends.size.saturating_mul(sends.buffers))?;
+        let file = any_file(PATTERN, sends.size.saturating_mul(sends.buffers))?;
         run(FileSender::new(socket, file, sends.size)?, &plan)
     } else {
         // The file that a client names stays unread: anyone could have any file of this host sent. What it is asked for is

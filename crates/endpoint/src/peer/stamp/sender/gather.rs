@@ -9,6 +9,7 @@ use measure::unit::Nanos;
 use protocol::stamp::time::ErrorEstimate;
 use rtrb::{Consumer, Producer, RingBuffer};
 
+use super::heard::Heard;
 use super::opening::{Anchor, Opening};
 use super::{Exchanged, Fact};
 use crate::clock::Monotonic;
@@ -32,6 +33,8 @@ pub struct Gather {
     error: Option<ErrorEstimate>,
     /// What was left of the time to live of the latest packet.
     pub time_to_live: Option<u8>,
+    /// The parts of answers, added up.
+    pub parts: Heard,
 }
 
 #[derive(Debug)]
@@ -88,6 +91,10 @@ impl Gather {
                     Fact::Answered(exchanged) => {
                         self.sessions[index].heard(&exchanged);
                         self.note(&exchanged);
+                        // Sessions are counted apart: the first one tells.
+                        if index == 0 {
+                            self.parts.hear(&exchanged);
+                        }
                     }
                 }
             }
@@ -176,6 +183,7 @@ impl FarEnd for Gather {
 
 #[cfg(test)]
 mod tests {
+    use protocol::stamp::part::Told;
     use protocol::stamp::time::Format;
     use test_case::test_case;
 
@@ -190,6 +198,8 @@ mod tests {
             came_by_kernel: false,
             error: ErrorEstimate::new(true, Format::Ntp, Some(1_000)),
             time_to_live: Some(64),
+            left: 0,
+            told: Told::default(),
         })
     }
 

@@ -83,6 +83,8 @@ impl Wire for StampWire {
                     came_by_kernel: seen.came_by_kernel,
                     error: answer.error,
                     time_to_live: answer.time_to_live,
+                    left,
+                    told: self.session.told(reply, seen.came),
                 }));
                 Reading::Reply(seq)
             }
@@ -99,7 +101,8 @@ mod tests {
 
     #[test]
     fn numbers_go_on_where_32_bits_end() {
-        let session = Session { key: None, session: 5, error: ErrorEstimate::new(false, Format::Ntp, None) };
+        let error = ErrorEstimate::new(false, Format::Ntp, None);
+        let session = Session { key: None, session: 5, error, parts: Vec::new(), class: 0 };
         let (producer, mut consumer) = RingBuffer::new(8);
         let mut wire = StampWire::new(Arc::new(session), u32::MAX - 1, Arc::default(), producer);
         let mut packet = [0; 44];

@@ -245,6 +245,14 @@ pub(super) fn datagrams(case: &mut Case, bytes: u64) {
     case.outcome.sockets = vec![socket()];
 }
 
+/// Datagrams of so many bytes of which none was answered, though the peer agreed on them.
+pub(super) fn unanswered(case: &mut Case, bytes: u64) {
+    datagrams(case, bytes);
+    let counts = &mut case.outcome.counts;
+    (counts.lost, counts.answered) = (counts.scheduled, 0);
+    case.context.connected = true;
+}
+
 pub(super) fn restart(case: &mut Case, bytes: u64, on: &str) {
     case.method.schedule = every(Nanos::secs(1));
     exchange(&mut case.method).response_bytes = Bytes(bytes);

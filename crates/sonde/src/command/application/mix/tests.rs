@@ -67,6 +67,14 @@ expect = "201"
 }
 
 #[test]
+fn services_of_grpc_are_classes() {
+    let text = "[[request]]\nservice = \"shop.Cart\"\nweight = 9\n[[request]]\nname = \"all\"\nservice = \"\"\n";
+    let mix = mixed("grpc://db1", text).unwrap().said().mix.unwrap();
+    let classes: Vec<_> = mix.classes.iter().map(|class| (class.name.as_str(), class.weight)).collect();
+    assert_eq!(classes, [("Health/Check shop.Cart", 9), ("all", 1)]);
+}
+
+#[test]
 fn a_list_in_order_counts_the_same_name_together() {
     let text = "order = \"sequence\"\n[[request]]\ncommand = \"GET a\"\n[[request]]\ncommand = \"SET a 1\"\n[[request]]\ncommand = \"get b\"\n";
     let application = mixed("redis://db1", text).unwrap();
@@ -77,6 +85,7 @@ fn a_list_in_order_counts_the_same_name_together() {
 }
 
 #[test_case("memcached://db1", "command = \"set a 0 0 2\"\nbody = \"hi\"", "set a 0 0 2\r\nhi\r\n")]
+#[test_case("mysql://me@db1", "query = \"SELECT 1\"", "\u{9}\0\0\0\u{3}SELECT 1")]
 #[test_case("postgres://me@db1", "query = \"SELECT 1\"", "Q\0\0\0\rSELECT 1\0")]
 #[test_case(
     "dns://10.0.0.53",
@@ -104,8 +113,8 @@ fn each_protocol_has_words_of_its_own(url: &str, entry: &str, expected: &str) {
 #[test_case("http://db1", "order = \"sequence\"\n[[request]]\nweight = 2\n", "line 2: in a sequence"; "a weight in a sequence")]
 #[test_case("http://db1", "[[request]]\nbody = \"a\"\nbody-file = \"body.json\"\n", "exclude each other"; "two bodies")]
 #[test_case("http://db1", "[[request]]\nbody-file = \"nowhere\"\n", "nowhere"; "a body that is not there")]
-#[test_case("http://db1", "[[request]]\nheaders = [\"no field\"]\n", "is no header field"; "a header that is none")]
-#[test_case("http://db1", "[[request]]\nexpect = \"ok\"\n", "`ok` is no status"; "a status that is none")]
+#[test_case("http://db1", "[[request]]\nheaders = [\"no field\"]\n", "is not a header field"; "a header that is none")]
+#[test_case("http://db1", "[[request]]\nexpect = \"ok\"\n", "`ok` is not a status"; "a status that is none")]
 #[test_case("dns://10.0.0.53", "[[request]]\nquestion = \"a.test A b\"\n", "a name and a type"; "a question that is none")]
 #[test_case("postgres://me@db1", "[[request]]\nquery = \"COPY t FROM STDIN\"\n", "COPY is answered by a stream"; "a stream")]
 #[test_case("mqtt://db1", "[[request]]\n", "mqtt is asked one thing over and over (--mix is for http"; "a protocol without")]

@@ -1,4 +1,4 @@
-//! What a search is to do: its condition, its bounds, and the method of each probe. No I/O.
+//! The plan of a search: its condition, its bounds, and the method of each probe. No I/O.
 
 use std::num::NonZeroU64;
 
@@ -23,13 +23,13 @@ const HIGHEST_PER_S: u64 = 1_000_000_000;
 /// A search as it was asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hunt {
-    /// What a rate has to meet.
+    /// The condition that a rate has to meet.
     pub condition: Condition,
     /// Where to search.
     pub bounds: Bounds,
-    /// How long a probe lasts at least.
+    /// The least length of a probe.
     pub probe: Nanos,
-    /// Whether messages leave at random.
+    /// True where messages leave at random.
     random: bool,
     /// Messages that the condition needs.
     needed: u64,
@@ -74,7 +74,7 @@ impl Hunt {
         Ok(Some(Self { condition, bounds, probe, random: schedule.poisson.is_some(), needed }))
     }
 
-    /// How long a probe at `rate` lasts: so long that the condition can be told.
+    /// The length of a probe at `rate`: so long that the condition can be told.
     pub fn length(&self, rate: Rate) -> Nanos {
         // A twentieth more, for what chance, warm-up and the ends of the run may take.
         let messages = u128::from(self.needed) * 21 / 20;
@@ -187,7 +187,7 @@ mod tests {
         let below = with(FindOptions { find: find(), up_to: Some(per_second(100)), ..FindOptions::default() }, rate);
         assert!(below.contains("starts outside its bounds"), "{below}");
         let few = with(FindOptions { find: find(), probes: Some(3), ..FindOptions::default() }, rate);
-        assert!(few.contains("so few probes"), "{few}");
+        assert!(few.contains("too few probes"), "{few}");
         assert_eq!(Hunt::of(&FindOptions::default(), &ScheduleOptions::default(), 1).unwrap(), None);
     }
 }

@@ -44,7 +44,7 @@ fn percent(text: &str) -> Result<f64, String> {
     number
         .filter(|percent| (0.1..=100.0).contains(percent))
         .map(|percent| percent / 100.0)
-        .ok_or_else(|| "is no width: write it as 2%, from 0.1% to 100%".to_owned())
+        .ok_or_else(|| "is not a width: write it as 2%, from 0.1% to 100%".to_owned())
 }
 
 #[cfg(test)]

@@ -151,7 +151,10 @@ fn a_netserver_is_a_far_side_of_another_protocol(line: &str, port: u16, passphra
 fn a_session_reflector_is_asked_over_udp(line: &str, port: u16, request: u64, response: u64) {
     let plan = plan(line);
     assert_eq!(plan.target.as_ref().map(|target| target.port), Some(port));
-    assert_eq!((plan.far(), &plan.protocol), (Peer::Foreign, &Protocol::Stamp { key: None, clocks_agree: None }));
+    assert_eq!(
+        (plan.far(), &plan.protocol),
+        (Peer::Foreign, &Protocol::Stamp { key: None, clocks_agree: None, parts: Vec::new() })
+    );
     assert_eq!(plan.stamp_key.is_some(), line.contains("--stamp-key"));
     let method = plan.asked.resolve_towards(Peer::Foreign).unwrap();
     assert_eq!(
@@ -160,6 +163,22 @@ fn a_session_reflector_is_asked_over_udp(line: &str, port: u16, request: u64, re
     );
 }
 
+#[test_case("db1 --peer twamp", 862, None, 44; "its port and its packets")]
+#[test_case("db1:8862 --peer twamp --size 200 --clocks-agree 1ms", 8_862, Some(Nanos::millis(1)), 200; "padded, of clocks that agree")]
+fn a_server_of_twamp_is_asked_for_sessions(line: &str, port: u16, clocks_agree: Option<Nanos>, octets: u64) {
+    let plan = plan(line);
+    assert_eq!(plan.target.as_ref().map(|target| target.port), Some(port));
+    assert_eq!((plan.far(), &plan.protocol), (Peer::Foreign, &Protocol::Twamp { clocks_agree }));
+    let traffic = plan.asked.resolve_towards(Peer::Foreign).unwrap().traffic;
+    assert_eq!(
+        (traffic.carrier(), traffic.request_bytes(), traffic.response_bytes()),
+        (Carrier::Udp, Bytes(octets), Bytes(octets))
+    );
+}
+
+#[test_case("db1 --peer twamp --stamp-key k", "STAMP"; "a key for a server that is asked without one")]
+#[test_case("db1 --peer twamp --stamp-ask class", "STAMP"; "parts for a server that knows none")]
+#[test_case("db1 --peer twamp --verify", "TWAMP"; "ports that nobody knows beforehand")]
 #[test_case("db1 --peer netperf --stamp-key k", "STAMP"; "a key of stamp for a netserver")]
 #[test_case("db1 --peer stamp --passphrase x", "netserver"; "a passphrase for a session-reflector")]
 #[test_case("db1 --peer netperf --icmp", "kernel"; "over icmp")]

@@ -41,6 +41,8 @@ pub enum Key {
     Traceroute,
     /// Relative identification.
     Relative,
+    /// TCP's sequence numbers alone.
+    SequenceNumbers,
     /// Type of service.
     Tos,
     /// DF.
@@ -81,6 +83,8 @@ pub enum Key {
     Timestamps,
     /// Payload.
     Data,
+    /// Ports that are each probed.
+    Scan,
     /// Exit status by flags.
     ExitCode,
     /// Record; ours.
@@ -132,6 +136,13 @@ pub const ENTRIES: &[Entry] = &[
     valued(Key::Ttl, "t", &["ttl"], Taken, "hops a packet may go"),
     flag(Key::Traceroute, "T", &["traceroute"], Taken, "a hop farther with each packet"),
     flag(Key::Relative, "r", &["rel"], Taken, "IP ids as steps"),
+    flag(
+        Key::SequenceNumbers,
+        "Q",
+        &["seqnum"],
+        Taken,
+        "of each TCP reply its sequence number and the step from the one before, alone",
+    ),
     valued(Key::Tos, "o", &["tos"], Taken, "type of service, hexadecimal"),
     flag(Key::DontFragment, "y", &["dontfrag"], Taken, "no hop may cut it"),
     valued(Key::SourcePort, "s", &["baseport"], Taken, "first source port"),
@@ -152,6 +163,7 @@ pub const ENTRIES: &[Entry] = &[
     valued(Key::Mss, "", &["tcp-mss"], Taken, "largest segment, as an option"),
     flag(Key::Timestamps, "", &["tcp-timestamp"], Taken, "timestamps, as an option"),
     valued(Key::Data, "d", &["data"], Taken, "octets of payload"),
+    valued(Key::Scan, "8", &["scan"], Taken, "probe each of these ports: 22,80-90,known,!53 (1,000 a second, see -i)"),
     flag(Key::ExitCode, "", &["tcpexitcode"], Taken, "exit status: the flags of the last reply"),
     flag(Key::Force, "", &["force"], Taken, "let --flood go (ours)"),
     valued(Key::Record, "", &["record"], Taken, "write the record of the measurement into this file (ours)"),
@@ -161,7 +173,6 @@ pub const ENTRIES: &[Entry] = &[
     flag(Key::Unheeded, "", &["tr-keep-ttl"], Idle, "has no effect: give one -t without -T"),
     flag(Key::Unheeded, "", &["tr-no-rtt"], Idle, "has no effect: the round trip is shown"),
     flag(Key::Unheeded, "0", &["rawip"], Refused, MODE),
-    valued(Key::Unheeded, "8", &["scan"], Refused, "ports are not scanned here: name one with -p"),
     valued(Key::Unheeded, "9", &["listen"], Refused, MODE),
     valued(Key::Unheeded, "a", &["spoof"], Refused, SPOOF),
     flag(Key::Unheeded, "", &["rand-dest"], Refused, "hosts that nobody named are not probed here"),
@@ -179,7 +190,6 @@ pub const ENTRIES: &[Entry] = &[
     valued(Key::Unheeded, "C", &["icmptype"], Refused, MODE),
     valued(Key::Unheeded, "K", &["icmpcode"], Refused, MODE),
     valued(Key::Unheeded, "O", &["tcpoff"], Refused, "headers that lie about their length are not sent here"),
-    flag(Key::Unheeded, "Q", &["seqnum"], Refused, "numbers are told with -V, and in the record"),
     valued(Key::Unheeded, "E", &["file"], Refused, CONTENT),
     valued(Key::Unheeded, "e", &["sign"], Refused, CONTENT),
     flag(Key::Unheeded, "B", &["safe"], Refused, CONTENT),

@@ -100,3 +100,17 @@ fn no_option_is_there_twice() {
 fn what_has_no_effect_is_said() {
     assert_eq!(of("-z -S db1").unwrap().notes, ["--bind: has no effect: no key is bound to anything"]);
 }
+
+#[test_case("--scan 1-3 -S", Nanos::millis(1); "the usual pace")]
+#[test_case("-8 1-3 -S -i u5000", Nanos::millis(5); "a pace that was asked for")]
+fn a_scan_names_ports_and_has_a_pace(words: &str, interval: Nanos) {
+    let asked = of(&format!("{words} db1")).unwrap();
+    assert_eq!((asked.scan.unwrap().all(&[]), asked.interval), (vec![1, 2, 3], interval));
+}
+
+#[test_case("--scan ssh", "Ports syntax error for scan mode\n"; "no ports")]
+#[test_case("--scan 80 -p 80", "hping3: --destport: does not go with --scan: each port is probed by segments here\n"; "one port more")]
+#[test_case("--scan 80 -2", "hping3: --udp: does not go with --scan: each port is probed by segments here\n"; "datagrams")]
+fn what_does_not_go_with_a_scan_is_refused(words: &str, expected: &str) {
+    assert_eq!(of(&format!("{words} db1")).unwrap_err().stderr, expected);
+}

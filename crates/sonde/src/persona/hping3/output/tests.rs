@@ -195,3 +195,12 @@ fn nothing_came_is_a_whole_loss() {
         "\n--- db1 hping statistic ---\n3 packets transmitted, 0 packets received, 100% packet loss\nround-trip min/avg/max = 0.0/0.0/0.0 ms\n"
     );
 }
+
+#[test]
+fn a_sequence_number_has_its_step() {
+    // As the original printed them, but for the last: it says one less around 2³².
+    assert_eq!(sequence_number(0, 0), "         0 +0\n");
+    assert_eq!(sequence_number(1_059_170_953, 0), "1059170953 +1059170953\n");
+    assert_eq!(sequence_number(3_122_142_368, 1_059_170_953), "3122142368 +2062971415\n");
+    assert_eq!(sequence_number(2_286_450_236, 3_122_142_368), "2286450236 +3459275164\n");
+}

@@ -22,6 +22,8 @@ pub struct Printer<'a> {
     /// Replies whose packet's departure has not been told, by its number.
     waiting: BTreeMap<u64, Vec<Answer>>,
     id: Option<u16>,
+    /// The sequence number of the segment before; 0 before the first.
+    number: u32,
     printed: Printed,
 }
 
@@ -45,7 +47,15 @@ struct Departed {
 impl<'a> Printer<'a> {
     /// Of a run.
     pub fn new(asked: &'a Asked, output: &'a Output) -> Self {
-        Self { asked, output, sent: BTreeMap::new(), waiting: BTreeMap::new(), id: None, printed: Printed::default() }
+        Self {
+            asked,
+            output,
+            sent: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            id: None,
+            number: 0,
+            printed: Printed::default(),
+        }
     }
 
     /// A reply came.
@@ -100,7 +110,10 @@ impl<'a> Printer<'a> {
         };
         let id_before = if self.asked.relative_id { self.id } else { None };
         self.id = id.or(self.id);
-        if !self.asked.quiet {
+        if let (Content::Segment(segment), true) = (answer.content, self.asked.sequence_numbers) {
+            self.output.exactly(&output::sequence_number(segment.seq, self.number));
+            self.number = segment.seq;
+        } else if !self.asked.quiet {
             let reply = Reply { answer: *answer, round_trip, duplicate, id_before };
             self.output.exactly(&output::reply(self.asked, &reply));
         }

@@ -6,7 +6,7 @@ use crate::persona::answer::Answer;
 use crate::persona::iperf::options::reading::{Reading, conflict};
 use crate::persona::iperf::options::table::Key;
 use crate::persona::iperf::options::{
-    Amount, Bounceback, Client, Common, Kind, LENGTH, PORT, Rate, Start, Transport, UDP_RATE, number,
+    Amount, Bounceback, Client, Common, Kind, LENGTH, PORT, Rate, Start, Transport, UDP_RATE, number, server,
 };
 use crate::persona::number::whole;
 
@@ -16,6 +16,8 @@ const MOST_STREAMS: u32 = 1_024;
 pub(super) const SHORTEST_BOUNCE: u32 = 68;
 /// The longest, which a server holds in memory.
 const LONGEST_BOUNCE: u32 = 1 << 20;
+/// As much as a socket's buffer can be.
+const LARGEST_PREFETCH: u32 = 1 << 30;
 
 /// Reads them, behind those of both ends.
 pub(super) fn read(reading: &Reading, mut common: Common) -> Result<Client, Answer> {
@@ -23,14 +25,23 @@ pub(super) fn read(reading: &Reading, mut common: Common) -> Result<Client, Answ
     if let Kind::Bounceback(_) = kind {
         bounce_of(reading, &mut common)?;
     }
+    let prefetch = reading.bytes(Key::WritePrefetch, 1..=LARGEST_PREFETCH)?.filter(|_| !reading.has(Key::Udp));
+    let write_times = reading.has(Key::WriteTimes) && !reading.has(Key::Udp);
+    // Who asks for it is told more.
+    common.display.enhanced |= prefetch.is_some() || write_times;
+    let (rate, deviation) = rate(reading)?;
     let client = Client {
         host: reading.text(Key::Client).unwrap_or_default().to_owned(),
         port: reading.port(Key::Port)?.unwrap_or(PORT),
         amount: amount(reading)?,
-        rate: match rate(reading)? {
+        rate: match rate {
             None if common.transport == Transport::Udp => Some(Rate::Bits(UDP_RATE)),
             asked => asked,
         },
+        deviation,
+        file: reading.given.path(Key::FileInput),
+        key: server::key(reading, common.transport)?,
+        write_times,
         streams: reading.whole(Key::Parallel, 1..=MOST_STREAMS)?.unwrap_or(1),
         listen_port: reading.port(Key::ListenPort)?,
         trip_times: reading.has(Key::TripTimes),
@@ -38,6 +49,9 @@ pub(super) fn read(reading: &Reading, mut common: Common) -> Result<Client, Answ
         no_report: reading.has(Key::NoUdpFin),
         retries: reading.whole(Key::ConnectRetries, 0..=1_000_000)?.unwrap_or(0),
         start: start(reading)?,
+        hops: reading.whole(Key::Ttl, 1..=255)?.and_then(|hops| u8::try_from(hops).ok()),
+        prefetch,
+        quick_acks: reading.has(Key::Quickack) && !reading.has(Key::Udp),
         kernel_rate: reading.value(Key::FqRate, bytes_or_bits, "takes bits a second, as 10m")?,
         kind,
         common,
@@ -46,22 +60,24 @@ pub(super) fn read(reading: &Reading, mut common: Common) -> Result<Client, Answ
     Ok(client)
 }
 
-/// `-b`: bits a second, or datagrams a second.
-pub(super) fn rate(reading: &Reading) -> Result<Option<Rate>, Answer> {
-    let takes = "takes bits a second, as 10m, or datagrams a second, as 1000pps";
+/// `-b`: bits a second, or datagrams a second; and how far it varies.
+pub(super) fn rate(reading: &Reading) -> Result<(Option<Rate>, Option<u64>), Answer> {
+    let takes = "takes bits a second, as 10m, with a deviation, as 10m,1m, or datagrams a second, as 1000pps";
     let read = |text: &str| {
+        if let Some((mean, deviation)) = text.split_once(',') {
+            let mean = number::amount(mean).filter(|mean| *mean > 0)?;
+            return Some((
+                Rate::Bits(mean),
+                number::amount(deviation).map(|bits| Some(bits).filter(|bits| *bits > 0))?,
+            ));
+        }
         let packets = text.strip_suffix("pps").or_else(|| text.strip_suffix('p'));
         let rate = number::amount(packets.unwrap_or(text))?;
-        Some(if packets.is_some() { Rate::Packets(rate) } else { Rate::Bits(rate) })
+        Some((if packets.is_some() { Rate::Packets(rate) } else { Rate::Bits(rate) }, None))
     };
-    if reading.text(Key::Bandwidth).is_some_and(|text| text.contains(',')) {
-        return Err(
-            reading.misfit(Key::Bandwidth, "rates that vary are not sent here: leave away what is behind the comma")
-        );
-    }
-    let rate = reading.value(Key::Bandwidth, read, takes)?;
+    let Some((rate, deviation)) = reading.value(Key::Bandwidth, read, takes)? else { return Ok((None, None)) };
     // Zero is no limit, as in the original.
-    Ok(rate.filter(|rate| !matches!(rate, Rate::Bits(0) | Rate::Packets(0))))
+    Ok((Some(rate).filter(|rate| !matches!(rate, Rate::Bits(0) | Rate::Packets(0))), deviation))
 }
 
 /// Upper case means bytes a second here.
@@ -103,19 +119,14 @@ fn bounceback(reading: &Reading) -> Result<Bounceback, Answer> {
         period: (period > Nanos::ZERO).then_some(period),
         hold_ms: reading.whole(Key::BouncebackHold, 0..=1_000_000)?.unwrap_or(0),
         quickack: !reading.has(Key::BouncebackNoQuickack),
+        reply: reading.bytes(Key::BouncebackReply, SHORTEST_BOUNCE..=LONGEST_BOUNCE)?,
     })
 }
 
 /// What `--bounceback` makes of the options of both ends: it says more, each second, and its messages have a size.
 fn bounce_of(reading: &Reading, common: &mut Common) -> Result<(), Answer> {
     let request = reading.bytes(Key::BouncebackRequest, SHORTEST_BOUNCE..=LONGEST_BOUNCE)?.or(common.length);
-    let reply = reading.bytes(Key::BouncebackReply, SHORTEST_BOUNCE..=LONGEST_BOUNCE)?;
     let size = request.unwrap_or(super::BOUNCE_LENGTH);
-    if reply.is_some_and(|reply| reply != size) {
-        let why =
-            "a reply has the size of its request here: servers of 2.1 know no other, and leave the client waiting";
-        return Err(reading.misfit(Key::BouncebackReply, why));
-    }
     if !(SHORTEST_BOUNCE..=LONGEST_BOUNCE).contains(&size) {
         return Err(reading.misfit(Key::Length, "a message of --bounceback has 68 to 1048576 bytes"));
     }
@@ -167,8 +178,22 @@ fn check(reading: &Reading, client: &Client) -> Result<(), Answer> {
     let compatible = client.common.compatibility;
     let turned = client.kind != Kind::Upload;
     let bounces = matches!(client.kind, Kind::Bounceback(_));
-    let asked_rate = rate(reading)?;
+    let asked_rate = rate(reading)?.0;
+    let shows_key = reading.has(Key::Permit);
     let faults = [
+        (
+            shows_key && client.key.is_none(),
+            "option of --permit-key takes a value at a client: the key that the server says",
+        ),
+        (
+            shows_key && (compatible || bounces || matches!(client.kind, Kind::ConnectOnly(_))),
+            "option of --permit-key goes with a header, which -C, --bounceback and --connect-only have not",
+        ),
+        (udp && client.file.is_some(), "option of -F not supported with -u UDP: datagrams have headers in front"),
+        (
+            client.file.is_some() && (turned || client.trip_times),
+            "option of -F goes with a plain upload: nothing else sends what a file holds",
+        ),
         (udp && client.detects, "option of -X or --peer-detect not supported with -u UDP"),
         (!udp && matches!(client.rate, Some(Rate::Packets(_))), "units of pps not supported with TCP"),
         (udp && bounces, "option of --bounceback not supported with -u UDP"),

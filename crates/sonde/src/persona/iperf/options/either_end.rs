@@ -7,7 +7,7 @@ use measure::unit::Nanos;
 use crate::persona::answer::Answer;
 use crate::persona::iperf::options::reading::{Reading, port};
 use crate::persona::iperf::options::table::Key;
-use crate::persona::iperf::options::{Bind, Common, Display, Exclude, Own, Transport, Unit, tos};
+use crate::persona::iperf::options::{Bind, Common, Display, Exclude, Form, Own, Transport, Unit, tos};
 
 /// The shortest interval: what a report takes would be seen in shorter ones.
 const SHORTEST: Nanos = Nanos::millis(5);
@@ -64,11 +64,12 @@ fn display(reading: &Reading) -> Result<Display, Answer> {
     let csv = reading.value(Key::ReportStyle, |text| ["c", "C"].contains(&text).then_some(()), "takes C")?;
     let decimals = |text: &str| text.parse().ok().filter(|decimals| [2, 4].contains(decimals));
     let spelled = reading.has(Key::EnhancedReports);
-    let older = spelled || reading.older;
+    let form = if spelled { Form::V2_0_13 } else { reading.form };
+    let usual = if form == Form::V2_0_13 { 2 } else { 4 };
     Ok(Display {
         enhanced: reading.has(Key::Enhanced) || spelled,
         utc: reading.has(Key::Utc),
-        older,
+        form,
         unit: reading.value(Key::Format, unit, "takes a, b, k, m, g, A, B, K, M or G")?.unwrap_or_default(),
         hides: reading.has(Key::HideIps),
         interval,
@@ -76,7 +77,7 @@ fn display(reading: &Reading) -> Result<Display, Answer> {
         sum_only: reading.has(Key::SumOnly),
         csv: csv.is_some(),
         exclude: reading.value(Key::ReportExclude, exclude, "takes letters of CDMSV")?.unwrap_or_default(),
-        decimals: reading.value(Key::Decimals, decimals, "takes 2 or 4")?.unwrap_or(if older { 2 } else { 4 }),
+        decimals: reading.value(Key::Decimals, decimals, "takes 2 or 4")?.unwrap_or(usual),
     })
 }
 

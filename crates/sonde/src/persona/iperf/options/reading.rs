@@ -5,16 +5,16 @@ use std::ops::RangeInclusive;
 use measure::unit::Nanos;
 
 use crate::persona::answer::Answer;
-use crate::persona::iperf::options::number;
 use crate::persona::iperf::options::table::{self, Entry, Given, Key};
+use crate::persona::iperf::options::{Form, number};
 use crate::persona::number::whole;
 
 /// The options of one command line while they are read.
 pub(super) struct Reading {
     pub(super) given: Given,
     pub(super) notes: Vec<String>,
-    /// The environment wants the lines of 2.0.13.
-    pub(super) older: bool,
+    /// The form that the environment wants.
+    pub(super) form: Form,
 }
 
 impl Reading {

@@ -2,14 +2,14 @@
 //!
 //! A measurement without the option's effect would be another one under its name.
 
+use std::net::IpAddr;
+
 use crate::persona::iperf::options::table::{Entry, Given, Key, Side};
 
-const FRAMES: &str = "frames are not sent here, and 2.1 and 2.2 do not understand each other's: leave it away";
+const FRAMES: &str = "frames are not sent here, and 2.1 and 2.2 do not understand each other's: -b with a deviation varies a rate, and `sonde load` replays a trace";
 const LOAD: &str = "no load runs beside the requests: start it as a client of its own, or see `sonde load`";
-const GROUP: &str = "is of groups of receivers, which are not spoken to here: leave it away";
 const NEXT: &str = "streams of one run go to one place from one address: start one client for each";
-const INPUT: &str =
-    "what is sent is made up, as without it: leave it away, for what the bytes say changes no rate here";
+const INPUT: &str = "what comes by a pipe has no length that could be told: put it into a file, and name that by -F";
 
 /// The first option that is refused, and why.
 pub fn refusal(given: &Given, is_server: bool) -> Option<(String, &'static str)> {
@@ -24,22 +24,24 @@ fn why_of_server(key: Key, given: &Given) -> Option<&'static str> {
         Key::Mss | Key::Nodelay | Key::Tos | Key::Dscp | Key::Congestion => {
             "a server's sockets are as the system has them here: give it to the client"
         }
-        Key::Bind if given.text(Key::Bind).is_some_and(|text| text.contains('%')) => {
-            "a server listens at an address here, not at a device: leave away what is behind the %"
+        Key::Bind if given.text(Key::Bind).is_some_and(is_device_alone) => {
+            "a server listens at an address here, and joins groups at a device: leave away what is behind the %"
         }
         _ => return None,
     };
     Some(why)
 }
 
+/// A device of an address that is no group's.
+fn is_device_alone(bind: &str) -> bool {
+    let Some((address, _)) = bind.split_once('%') else { return false };
+    !address.parse().is_ok_and(|address: IpAddr| address.is_multicast())
+}
+
 /// Why an option is refused; `None` for one that is not.
 pub fn why(key: Key) -> Option<&'static str> {
     let why = match key {
-        Key::Permit | Key::PermitTimeout => {
-            "a key of this kind travels in the clear and guards nothing: keep strangers away by -B or a firewall, or use `sonde serve --key`"
-        }
         Key::SingleClient => "clients are served side by side here, and do not hold each other up: leave it away",
-        Key::Histograms => "histograms of what arrives are not made here: --bounceback has one, at the client",
         Key::TapDevice => "sockets are measured here, and no device below them: leave it away",
         Key::Realtime => {
             "a thread with real-time priority can stop the host: give this process one with chrt, if you must"
@@ -47,16 +49,18 @@ pub fn why(key: Key) -> Option<&'static str> {
         Key::RxWindowClamp => "the window is not clamped here: -w bounds the buffer, and so the window",
         Key::SumDestination => "sums are made by client here: leave it away",
         Key::Isochronous | Key::Ipg | Key::BurstPeriod | Key::BurstSize => FRAMES,
-        Key::Congest | Key::WorkingLoad => LOAD,
-        Key::SsmHost | Key::Ttl => GROUP,
+        Key::Congest | Key::WorkingLoad | Key::WorkingLoadCongestion => LOAD,
+        Key::TxDelay => "packets are not held back here: `sonde forward` delays what passes it",
+        Key::RetryTime => "a second lies between two tries here: leave it away",
+        Key::FqStep => "the kernel's rate stays as --fq-rate says: leave it away",
+        Key::ExchangeTimeout => "a header is waited for four seconds here: leave it away",
         Key::IncrDestination | Key::IncrDestinationPort | Key::IncrSource | Key::IncrSourcePort => NEXT,
-        Key::FileInput | Key::Stdin => INPUT,
-        Key::WritePrefetch => "how much the kernel holds unsent is not bounded here: -w bounds the buffer",
-        Key::WriteTimes => "times of single writes are not told here, and 2.1.8 tells none either: leave it away",
-        Key::Quickack => "acknowledgements of an upload are the server's: leave it away",
-        Key::NearCongestion => "is an experiment of the original whose effect nobody has written down: leave it away",
+        Key::Stdin => INPUT,
+        Key::NearCongestion => {
+            "is an experiment of the original whose effect nobody has written down: -b or --fq-rate slow a sender"
+        }
         Key::LocalOnly => "routes are not gone around here: leave it away",
-        Key::UdpL4s => "congestion marks are not answered here: leave it away",
+        Key::UdpL4s => "congestion marks are not answered here: over TCP -Z prague does so, where the kernel has it",
         Key::SuggestWindow => "suggests nothing in the original either: leave it away",
         _ => return None,
     };
@@ -93,7 +97,16 @@ fn effectless(entry: &Entry, given: &Given, is_server: bool) -> Option<&'static 
         Key::BouncebackRequest,
         Key::BouncebackReply,
     ];
-    let of_tcp = [Key::Mss, Key::Nodelay, Key::Congestion, Key::PrintMss, Key::ConnectRetries];
+    let of_tcp = [
+        Key::Mss,
+        Key::Nodelay,
+        Key::Congestion,
+        Key::PrintMss,
+        Key::ConnectRetries,
+        Key::WritePrefetch,
+        Key::Quickack,
+        Key::WriteTimes,
+    ];
     match entry.key {
         Key::SingleUdp => Some("has no effect: flows do not hold each other up here"),
         Key::NoConnectSync => Some("has no effect: streams begin together here"),
@@ -102,6 +115,16 @@ fn effectless(entry: &Entry, given: &Given, is_server: bool) -> Option<&'static 
         }
         Key::SkipRxCopy => Some("has no effect: what comes is read, and counted alike"),
         Key::SyncTransferId => Some("has no effect: ids are each end's own"),
+        Key::Number | Key::Time if !is_server && given.has(Key::FileInput) => {
+            Some("has no effect beside -F: a test ends with its file")
+        }
+        Key::Bandwidth
+            if given.has(Key::Reverse) && given.text(Key::Bandwidth).is_some_and(|rate| rate.contains(',')) =>
+        {
+            Some("the server is told the mean, and its rate does not vary")
+        }
+        Key::PermitTimeout if !given.has(Key::Permit) => Some("has no effect without --permit-key"),
+        Key::WriteTimes if given.has(Key::Reverse) => Some("has no effect with -R: the server writes"),
         Key::Number if given.place(Key::Time) > given.place(Key::Number) => Some("has no effect before -t"),
         Key::Time if !is_server && given.place(Key::Number) > given.place(Key::Time) => Some("has no effect before -n"),
         key if of_bounce.contains(&key) && !bounces => Some("has no effect without --bounceback"),

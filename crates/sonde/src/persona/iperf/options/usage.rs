@@ -6,7 +6,7 @@ use crate::persona::answer::Answer;
 use crate::persona::iperf::options::table::{ENTRIES, Entry, Side};
 
 /// The version whose behaviour this is, and who behaves so: parsers find a number where they look for one.
-pub const VERSION: &str = concat!("2.1.8-sonde.", env!("CARGO_PKG_VERSION"));
+pub const VERSION: &str = concat!("2.2.1-sonde.", env!("CARGO_PKG_VERSION"));
 
 /// `-v`: on standard error and with status 1, as the original says it.
 pub fn version() -> Answer {

@@ -1,12 +1,16 @@
 //! Lines of `--bounceback`.
 
+use crate::persona::iperf::options::Form;
 use crate::persona::iperf::output::line::{Carried, Moments, Span, Style, Tag};
+use crate::persona::iperf::output::number;
 
 /// What the exchanges of a time took.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bounces {
     /// How many were answered.
     pub count: u64,
+    /// Bytes of the requests, and of the replies.
+    pub bytes: (u64, u64),
     /// From a request's departure to its reply's arrival, the server's hold included.
     pub times: Moments,
     /// Segments retransmitted; what is not known stands as NA.
@@ -28,6 +32,14 @@ impl Bounces {
         let Self { count, times, .. } = self;
         let known = |value: Option<u64>| value.map_or("NA".to_owned(), |value| value.to_string());
         let (retries, rtt) = (known(self.retries), known(self.rtt_us));
+        if style.form == Form::V2_2_1 {
+            // What TCP knows is not asked for in the middle of a test, and 2.2.1 says so at its end.
+            let [sent, came] = [self.bytes.0, self.bytes.1].map(|bytes| number::size(bytes as f64));
+            let front = carried.text(style);
+            return format!(
+                "{front}    {count}={times} ms {retries:>4}   -(-)/-(-)    Tx={sent} Rx={came}  RPS={rate}\n"
+            );
+        }
         let cwnd = self.cwnd_bytes.map_or("NA".to_owned(), |bytes| format!("{}K", bytes / 1024));
         format!("{}    {count}={times} ms {retries:>4} {cwnd:>5}/{rtt} us    {rate} rps\n", carried.text(style))
     }
@@ -55,6 +67,10 @@ impl OneWay {
     /// The same with a rate of its own.
     pub fn line_with(&self, tag: Tag, span: Span, rate: &str, style: Style) -> String {
         let Self { count, to, from, asymmetry } = self;
+        if style.form == Form::V2_2_1 {
+            let span = span.text(style);
+            return format!("{tag}{span}  OWD (ms) Cnt={count} TX={to} RX={from} Asymmetry={asymmetry}\n");
+        }
         format!(
             "{tag}{}  OWD Delays (ms) Cnt={count} To={to} From={from} Asymmetry={asymmetry}    {rate} rps\n",
             span.text(style)

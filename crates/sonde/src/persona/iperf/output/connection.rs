@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use measure::unit::Nanos;
 
+use crate::persona::iperf::options::Form;
 use crate::persona::iperf::output::line::Tag;
 
 /// A connection, or a flow of datagrams.
@@ -25,8 +26,10 @@ pub struct Connection {
 /// What is special about a connection, in the order in which it is told.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mark {
-    /// `--bounceback`: bytes of a message, and how long the server holds it, in microseconds.
-    Bounces { quickack: bool, bytes: u32, hold_us: u64 },
+    /// `--tcp-write-prefetch`, in bytes.
+    Prefetch(u32),
+    /// `--bounceback`: bytes of a request and its reply, and how long the server holds it, in microseconds.
+    Bounces { quickack: bool, bytes: u32, reply: u32, hold_us: u64 },
     /// `-R`, and what a server connects back.
     Reverse,
     /// `--full-duplex`.
@@ -38,10 +41,14 @@ pub enum Mark {
     /// The socket's number, which only the original tells.
     #[cfg(test)]
     Socket(i32),
+    /// `-Z`.
+    Congestion(String),
     /// Type of service, where it is not 0.
     Service(u8),
-    /// The other end's version.
-    Peer(u16, u16, u16),
+    /// The other end's version: its numbers, and what stands behind them.
+    Peer([u16; 3], &'static str),
+    /// `--tcp-quickack`.
+    QuickAcks,
     /// First congestion window in segments, segment in bytes, round trip of the handshake in microseconds.
     Tcp { window: u32, segment: u32, rtt_us: u32 },
     /// How long it took to connect.
@@ -52,7 +59,7 @@ pub enum Mark {
 
 impl Connection {
     /// The line; addresses are left out where `hides`.
-    pub fn line(&self, hides: bool) -> String {
+    pub fn line(&self, hides: bool, form: Form) -> String {
         let device = self.device.as_ref().map(|device| format!("%{device}")).unwrap_or_default();
         let mut text = format!(
             "{}local {}{device} port {} connected with {} port {}",
@@ -64,27 +71,36 @@ impl Connection {
         );
         for mark in &self.marks {
             text.push(' ');
-            text.push_str(&mark.text());
+            text.push_str(&mark.text(form));
         }
         text + "\n"
     }
 }
 
 impl Mark {
-    fn text(&self) -> String {
+    fn text(&self, form: Form) -> String {
         match self {
-            Self::Bounces { quickack, bytes, hold_us } => {
+            Self::Bounces { quickack, bytes, reply, hold_us } => {
                 let quickack = if *quickack { " w/quickack" } else { "" };
-                format!("(bb{quickack} len/hold={bytes}/{hold_us})")
+                match form {
+                    Form::V2_2_1 => format!("(bb{quickack} req/reply/hold={bytes}/{reply}/{hold_us})"),
+                    _ => format!("(bb{quickack} len/hold={bytes}/{hold_us})"),
+                }
             }
+            Self::Prefetch(bytes) => format!("(prefetch={bytes})"),
+            Self::QuickAcks => "(qack)".to_owned(),
             Self::Reverse => "(reverse)".to_owned(),
             Self::FullDuplex => "(full-duplex)".to_owned(),
             Self::NoUdpFin => "(no-udp-fin)".to_owned(),
             Self::TripTimes => "(trip-times)".to_owned(),
             #[cfg(test)]
             Self::Socket(number) => format!("(sock={number})"),
+            Self::Service(octet) if form == Form::V2_2_1 => {
+                format!("(tos tx=0x{octet:x},dscp={},ecn={})", octet >> 2, octet & 3)
+            }
             Self::Service(octet) => format!("(tos rx=0x{octet:x})"),
-            Self::Peer(major, minor, patch) => format!("(peer {major}.{minor}.{patch})"),
+            Self::Congestion(name) => format!("({name})"),
+            Self::Peer([major, minor, patch], status) => format!("(peer {major}.{minor}.{patch}{status})"),
             Self::Tcp { window, segment, rtt_us } => format!("(icwnd/mss/irtt={window}/{segment}/{rtt_us})"),
             Self::Connected(time) => format!("(ct={:.2} ms)", time.as_secs_f64() * 1e3),
             Self::On(moment) => format!("on {moment}"),
@@ -145,7 +161,10 @@ mod tests {
             peer: "[2001:db8::1]:2".parse().unwrap(),
             marks: vec![],
         };
-        assert_eq!(connection.line(true), "[  1] local *.*.*.7%lo port 1 connected with * port 2\n");
-        assert_eq!(connection.line(false), "[  1] local 192.0.2.7%lo port 1 connected with 2001:db8::1 port 2\n");
+        assert_eq!(connection.line(true, Form::V2_2_1), "[  1] local *.*.*.7%lo port 1 connected with * port 2\n");
+        assert_eq!(
+            connection.line(false, Form::V2_2_1),
+            "[  1] local 192.0.2.7%lo port 1 connected with 2001:db8::1 port 2\n"
+        );
     }
 }

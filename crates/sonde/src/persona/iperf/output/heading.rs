@@ -1,5 +1,6 @@
 //! Headings over lines, each printed once, and again when another connection has been told of in between.
 
+use crate::persona::iperf::options::Form;
 use crate::persona::iperf::output::line::Style;
 
 /// What stands over lines of a kind.
@@ -15,14 +16,26 @@ pub enum Heading {
     BothWays,
     /// `-e`: a writer of TCP.
     Writer,
+    /// `--tcp-write-times`: a writer of TCP, and how long its writes took.
+    WriteTimes,
     /// `-e`: a reader of TCP.
     Reader,
     /// `--trip-times`: a reader of TCP.
     Bursts,
     /// `-e`: a sender of UDP.
     Sender,
-    /// `-e`: a receiver of UDP.
+    /// `-e`: a receiver of UDP whose clock and the sender's agree (`--trip-times`); before 2.2 any.
     Receiver,
+    /// `-e` of 2.2: a receiver of UDP.
+    Read,
+    /// `-e` of 2.2: writers of TCP together.
+    Writers,
+    /// `-e` of 2.2: readers of TCP together.
+    Readers,
+    /// `-e` of 2.2: senders of UDP together.
+    Senders,
+    /// `-e` of 2.2: receivers of UDP together.
+    Receivers,
     /// `--bounceback`.
     Bounce,
 }
@@ -30,22 +43,53 @@ pub enum Heading {
 impl Heading {
     /// The line.
     pub fn line(self, style: Style) -> String {
+        let is_newest = style.form == Form::V2_2_1;
+        if self == Self::WriteTimes {
+            let writer = Self::Writer.line(style);
+            let writer = match style.form {
+                Form::V2_1_8 => writer.replace("(var)", ""),
+                Form::V2_2_1 => writer.replace("Rtry     InF", "Rtry    InF").replace("        NetPwr", "   NetPwr"),
+                Form::V2_0_13 => writer,
+            };
+            return format!("{}  write-times avg/min/max/stdev (cnt)\n", writer.trim_end());
+        }
         let (interval, rest) = match self {
             Self::Plain | Self::Sums => ("", "Interval       Transfer     Bandwidth"),
             Self::Received => ("", "Interval       Transfer     Bandwidth        Jitter   Lost/Total Datagrams"),
             Self::BothWays => ("", "Interval       Transfer     Bandwidth    Datagrams   PPS"),
-            Self::Writer if style.older => {
-                (WIDE, "Transfer    Bandwidth       Write/Err  Rtry     Cwnd/RTT        NetPwr")
-            }
-            Self::Writer => (WIDE, "Transfer    Bandwidth       Write/Err  Rtry     Cwnd/RTT(var)        NetPwr"),
-            Self::Reader => (WIDE, "Transfer    Bandwidth       Reads=Dist"),
+            Self::Writer | Self::WriteTimes => (
+                WIDE,
+                match style.form {
+                    Form::V2_0_13 => "Transfer    Bandwidth       Write/Err  Rtry     Cwnd/RTT        NetPwr",
+                    Form::V2_1_8 => "Transfer    Bandwidth       Write/Err  Rtry     Cwnd/RTT(var)        NetPwr",
+                    Form::V2_2_1 => {
+                        "Transfer    Bandwidth       Write/Err  Rtry     InF(pkts)/Cwnd(pkts)/RTT(var)        NetPwr"
+                    }
+                },
+            ),
+            Self::Reader | Self::Readers => (WIDE, "Transfer    Bandwidth       Reads=Dist"),
+            Self::Writers => (WIDE, "Transfer    Bandwidth       Write/Err  Rtry"),
+            Self::Receivers => ("", "Interval     Transfer     Bandwidth       Lost/Total  Latency avg/min/max  PPS"),
+            Self::Read => (
+                WIDE,
+                "Transfer     Bandwidth        Jitter   Lost/Total  Latency avg/min/max/stdev PPS Read/Timeo/NA NetPwr",
+            ),
             Self::Bursts => {
                 (WIDE, "Transfer    Bandwidth    Burst Latency avg/min/max/stdev (cnt/size) inP NetPwr  Reads=Dist")
             }
-            Self::Sender => (WIDE, "Transfer     Bandwidth      Write/Err  PPS"),
+            Self::Sender if is_newest => (WIDE, "Transfer     Bandwidth      Write/Err/Timeo  PPS"),
+            Self::Sender | Self::Senders => (WIDE, "Transfer     Bandwidth      Write/Err  PPS"),
+            Self::Receiver if is_newest => (
+                WIDE,
+                "Transfer     Bandwidth        Jitter   Lost/Total  Latency avg/min/max/stdev PPS  Rx/inP  Read/Timeo/Trunc  NetPwr",
+            ),
             Self::Receiver => (
                 WIDE,
                 "Transfer     Bandwidth        Jitter   Lost/Total  Latency avg/min/max/stdev PPS  Rx/inP  NetPwr",
+            ),
+            Self::Bounce if is_newest => (
+                WIDE,
+                "Transfer    Bandwidth         BB cnt=avg/min/max/stdev         Rtry  Cwnd(pkts)/RTT(var)   Tx/Rx bytes  RPS(avg)",
             ),
             Self::Bounce => {
                 (WIDE, "Transfer    Bandwidth         BB cnt=avg/min/max/stdev         Rtry  Cwnd/RTT    RPS")
@@ -53,7 +97,8 @@ impl Heading {
         };
         // Times with fewer decimals are four columns shorter.
         let cut = if style.decimals < 4 { 4.min(interval.len()) } else { 0 };
-        let id = if self == Self::Sums { "[SUM-cnt]" } else { "[ ID]" };
+        let together = [Self::Sums, Self::Writers, Self::Readers, Self::Senders, Self::Receivers];
+        let id = if together.contains(&self) { "[SUM-cnt]" } else { "[ ID]" };
         format!("{id} {}{rest}\n", &interval[..interval.len() - cut])
     }
 }

@@ -1,11 +1,12 @@
 //! The front of a line: whose it is, of which time, how much and how fast.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use measure::throughput::{self};
 use measure::unit::{Bytes, Nanos};
 
-use crate::persona::iperf::options::{Display, Unit};
+use crate::persona::iperf::options::{Display, Form, Unit};
 use crate::persona::iperf::output::number;
 
 /// Whose a line is.
@@ -35,6 +36,17 @@ impl fmt::Display for Tag {
     }
 }
 
+/// Lines of streams that may show a key: it stands in front of their numbers, `[abcd(1)]` where others have `[  1]`.
+pub fn keyed<'a>(text: &'a str, key: Option<&str>) -> Cow<'a, str> {
+    let Some(key) = key else { return Cow::Borrowed(text) };
+    let line = |line: &str| {
+        let tag = line.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+        let numbered = tag.filter(|(id, _)| id.trim_start_matches([' ', '*']).parse::<u32>().is_ok());
+        numbered.map_or_else(|| line.to_owned(), |(id, rest)| format!("[{key}({})]{rest}", id.trim_start()))
+    };
+    Cow::Owned(text.split_inclusive('\n').map(line).collect())
+}
+
 /// How lines are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
@@ -42,20 +54,20 @@ pub struct Style {
     pub unit: Unit,
     /// Decimals of times.
     pub decimals: usize,
-    /// As 2.0.13 has it.
-    pub older: bool,
+    /// Whose they are.
+    pub form: Form,
 }
 
 impl Style {
     /// That of a command line.
     pub fn of(display: &Display) -> Self {
-        Self { unit: display.unit, decimals: display.decimals, older: display.older }
+        Self { unit: display.unit, decimals: display.decimals, form: display.form }
     }
 }
 
 impl Default for Style {
     fn default() -> Self {
-        Self { unit: Unit::Bits, decimals: 4, older: false }
+        Self { unit: Unit::Bits, decimals: 4, form: Form::default() }
     }
 }
 
@@ -139,5 +151,20 @@ impl Moments {
 impl fmt::Display for Moments {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:.3}/{:.3}/{:.3}/{:.3}", self.mean_ms, self.min_ms, self.max_ms, self.deviation_ms)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_stands_in_front_of_numbers_alone() {
+        let text = "[  1] local\n[ *1] a\n[ ID] Interval\n[SUM] b\n---\n[ 12] c";
+        assert_eq!(keyed(text, None), text);
+        assert_eq!(
+            keyed(text, Some("abcd")),
+            "[abcd(1)] local\n[abcd(*1)] a\n[ ID] Interval\n[SUM] b\n---\n[abcd(12)] c"
+        );
     }
 }

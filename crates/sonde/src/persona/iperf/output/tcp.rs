@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::persona::iperf::options::Form;
 use crate::persona::iperf::output::line::{Carried, Moments, Style};
 use crate::persona::iperf::output::number;
 
@@ -16,6 +17,10 @@ pub struct Writer {
     pub retries: u64,
     /// Congestion window in bytes; `None`: the kernel does not tell.
     pub cwnd_bytes: Option<u64>,
+    /// Bytes that were sent and not acknowledged yet.
+    pub flying_bytes: Option<u64>,
+    /// Bytes of a segment.
+    pub segment_bytes: u64,
     /// Smoothed round trip in microseconds.
     pub rtt_us: u64,
     /// Its mean deviation in microseconds.
@@ -26,7 +31,7 @@ impl Writer {
     /// The line of a stream.
     pub fn line(&self, carried: &Carried, style: Style) -> String {
         let delay = (self.rtt_us > 0).then_some(self.rtt_us as f64 * 1e-6);
-        if style.older {
+        if style.form == Form::V2_0_13 {
             return self.line_older(carried, &number::power_older(carried.bytes_per_s, delay), style);
         }
         let power = number::power(carried.bytes_per_s, delay);
@@ -37,6 +42,13 @@ impl Writer {
     pub fn line_with(&self, carried: &Carried, power: &str, style: Style) -> String {
         let Self { writes, errors, retries, rtt_us, deviation_us, .. } = self;
         let front = carried.text(style);
+        if style.form == Form::V2_2_1 {
+            let front = format!("{front}  {writes}/{errors}{retries:10}");
+            return match self.windows() {
+                Some(windows) => format!("{front} {windows}/{rtt_us}({deviation_us}) us  {power}\n"),
+                None => format!("{front}       NA/{rtt_us}({deviation_us}) us  {power}\n"),
+            };
+        }
         match self.cwnd_bytes.map(|bytes| bytes / 1024) {
             Some(cwnd) => {
                 format!("{front}  {writes}/{errors} {retries:10} {cwnd:8}K/{rtt_us}({deviation_us}) us  {power}\n")
@@ -45,11 +57,35 @@ impl Writer {
         }
     }
 
+    /// `     127K(2)/1023K(16)`: what is on the way, and what may be, in segments too. A part of a segment is one.
+    fn windows(&self) -> Option<String> {
+        let text = |bytes: u64| (bytes / 1024, bytes.div_ceil(self.segment_bytes.max(1)));
+        let ((flying, count), (window, most)) = (text(self.flying_bytes?), text(self.cwnd_bytes?));
+        Some(format!("{flying:8}K({count})/{window}K({most})"))
+    }
+
     /// The line of a stream as 2.0.13 has it: a window that is not known is -1, for which its readers look.
     fn line_older(&self, carried: &Carried, power: &str, style: Style) -> String {
         let Self { writes, errors, retries, rtt_us, .. } = self;
         let cwnd = self.cwnd_bytes.map_or_else(|| "-1".to_owned(), |bytes| (bytes / 1024).to_string());
         format!("{}  {writes}/{errors} {retries:10} {cwnd:>8}K/{rtt_us} us  {power}\n", carried.text(style))
+    }
+
+    /// The line of a stream whose writes were timed: how many, and how long they took.
+    pub fn line_timed(&self, carried: &Carried, times: Moments, count: u64, style: Style) -> String {
+        if style.form == Form::V2_2_1 {
+            let Self { writes, errors, retries, rtt_us, deviation_us, .. } = self;
+            let delay = (self.rtt_us > 0).then_some(self.rtt_us as f64 * 1e-6);
+            let power = number::power(carried.bytes_per_s, delay);
+            let windows = self.windows().map_or_else(|| "NA".to_owned(), |windows| windows.trim_start().to_owned());
+            let windows = format!("{windows}/{rtt_us}({deviation_us}) us");
+            let front = carried.text(style);
+            return format!("{front}  {writes}/{errors}{retries:9}      {windows}{power:>10}  {times} ms ({count})\n");
+        }
+        let line = self.line(carried, style);
+        // 2.1.8 tells no deviation of the round trip here.
+        let deviation = if style.form == Form::V2_1_8 { format!("({})", self.deviation_us) } else { String::new() };
+        format!("{}  {times} ms ({count})\n", line.trim_end().replace(&format!("{deviation} us"), " us"))
     }
 
     /// The line of a sum.
@@ -113,13 +149,41 @@ mod tests {
     use measure::unit::Nanos;
 
     use super::*;
-    use crate::persona::iperf::options::Unit;
+    use crate::persona::iperf::options::{Form, Unit};
     use crate::persona::iperf::output::line::{Span, Tag};
+
+    /// Seen in 2.2.1 and 2.1.8.
+    #[test]
+    fn a_writer_whose_writes_were_timed() {
+        let writer = Writer {
+            writes: 6,
+            cwnd_bytes: Some(1_151 << 10),
+            flying_bytes: Some(0),
+            segment_bytes: 65_483,
+            rtt_us: 304,
+            deviation_us: 456,
+            ..Writer::default()
+        };
+        let span = Span { from: Nanos::millis(750), to: Nanos::secs(1) };
+        let carried = Carried::of(Tag::Stream(1), span, 768 << 10);
+        let times = Moments { mean_ms: 0.060, min_ms: 0.047, max_ms: 0.069, deviation_ms: 0.009 };
+        let line = |form| writer.line_timed(&carried, times, 6, Style { form, ..Style::default() });
+        assert_eq!(
+            line(Form::V2_2_1),
+            "[  1] 0.7500-1.0000 sec   768 KBytes  25.2 Mbits/sec  6/0        0      0K(0)/1151K(18)/304(456) us     10348  \
+             0.060/0.047/0.069/0.009 ms (6)\n"
+        );
+        assert_eq!(
+            line(Form::V2_1_8),
+            "[  1] 0.7500-1.0000 sec   768 KBytes  25.2 Mbits/sec  6/0          0     1151K/304 us  10348  \
+             0.060/0.047/0.069/0.009 ms (6)\n"
+        );
+    }
 
     /// As in what `PerfKit` Benchmarker reads, which builds 2.0.13.
     #[test]
     fn a_writer_of_2_0_13() {
-        let style = Style { unit: Unit::FixedBits(2), decimals: 2, older: true };
+        let style = Style { unit: Unit::FixedBits(2), decimals: 2, form: Form::V2_0_13 };
         let span = Span { from: Nanos::ZERO, to: Nanos::secs(60) };
         let carried = Carried::of(Tag::Stream(3), span, 99_301_327_872);
         let writer =

@@ -1,5 +1,6 @@
 //! Lines of datagrams: receivers, senders, what was lost, the server's report.
 
+use crate::persona::iperf::options::Form;
 use crate::persona::iperf::output::line::{Carried, Moments, Span, Style, Tag};
 use crate::persona::iperf::output::number;
 
@@ -27,6 +28,13 @@ impl Received {
         format!("{}   {}\n", carried.text(style), self.share(style))
     }
 
+    /// The line of a sum with `-e` of 2.2; `latency` is of all that came.
+    pub fn sum_counted(&self, carried: &Carried, latency: Option<Moments>, per_second: f64, style: Style) -> String {
+        let latency =
+            latency.map_or("-/-/-".to_owned(), |all| format!("{:.3}/{:.3}/{:.3}", all.mean_ms, all.min_ms, all.max_ms));
+        format!("{}  {}  {latency}  {per_second:.0} pps\n", carried.text(style), self.share(style))
+    }
+
     /// The line of a sum with `-e`.
     pub fn sum_enhanced(&self, carried: &Carried, per_second: f64, style: Style) -> String {
         format!("{}  {}/{} {per_second:8.0} pps\n", carried.text(style), self.lost, self.total)
@@ -34,7 +42,7 @@ impl Received {
 
     /// `1/854 (0.12%)`.
     fn share(&self, style: Style) -> String {
-        if style.older {
+        if style.form == Form::V2_0_13 {
             return format!("{:4}/{:5} ({}%)", self.lost, self.total, number::percent(self.lost, self.total));
         }
         format!("{}/{} ({}%)", self.lost, self.total, number::percent(self.lost, self.total))
@@ -52,13 +60,18 @@ pub struct Receiver {
     pub per_second: f64,
     /// Datagrams that came.
     pub count: u64,
+    /// Reads that brought one; `None`: of the far side, which does not tell.
+    pub reads: Option<u64>,
+    /// True where the clocks of both ends are said to agree (`--trip-times`); of a report always.
+    pub timed: bool,
 }
 
 impl Receiver {
     /// The line of a stream.
     pub fn line(&self, carried: &Carried, style: Style) -> String {
         let Some(latency) = self.latency else {
-            return format!("{} -/-/-/- ms {:.0} pps\n", self.front(carried, style), self.per_second);
+            let calls = self.calls(style);
+            return format!("{} -/-/-/- ms {:.0} pps{calls}\n", self.front(carried, style), self.per_second);
         };
         let power = number::power(carried.bytes_per_s, Some(latency.mean_ms * 1e-3));
         self.line_with(carried, latency, &power, style)
@@ -67,12 +80,26 @@ impl Receiver {
     /// The same with a network power of its own.
     pub fn line_with(&self, carried: &Carried, latency: Moments, power: &str, style: Style) -> String {
         let front = self.front(carried, style);
+        if style.form == Form::V2_2_1 && !self.timed {
+            return format!("{front} {latency} ms {:.0} pps{} {power}\n", self.per_second, self.calls(style));
+        }
         // Datagrams on the way at a time, by Little's law, and how much that varies.
         let [flying, deviation] = [latency.mean_ms, latency.deviation_ms].map(|ms| ms * 1e-3 * self.per_second);
         format!(
-            "{front} {latency} ms {:.0} pps {}/{flying:.0}({deviation:.0}) pkts {power}\n",
-            self.per_second, self.count
+            "{front} {latency} ms {:.0} pps {}/{flying:.0}({deviation:.0}) pkts{} {power}\n",
+            self.per_second,
+            self.count,
+            self.calls(style)
         )
+    }
+
+    /// ` 850/0/0`: reads, those that waited in vain, datagrams cut off. A read waits as long as it takes, for whole datagrams.
+    fn calls(&self, style: Style) -> String {
+        match (style.form, self.reads) {
+            (Form::V2_2_1, Some(reads)) => format!(" {reads}/0/0"),
+            (Form::V2_2_1, None) => " -/-/-".to_owned(),
+            _ => String::new(),
+        }
     }
 
     fn front(&self, carried: &Carried, style: Style) -> String {
@@ -92,9 +119,20 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// The line of a stream or a sum.
-    pub fn line(&self, carried: &Carried, style: Style) -> String {
+    /// The line of a sum of 2.2.
+    pub fn sum(&self, carried: &Carried, style: Style) -> String {
         format!("{}  {}/{} {:8.0} pps\n", carried.text(style), self.writes, self.errors, self.per_second)
+    }
+
+    /// The line of a stream, and before 2.2 of a sum.
+    pub fn line(&self, carried: &Carried, style: Style) -> String {
+        let Self { writes, errors, per_second } = self;
+        let front = carried.text(style);
+        match style.form {
+            // A write waits as long as it takes: none ends without having sent.
+            Form::V2_2_1 => format!("{front}  {writes}/{errors}/0{per_second:8.0} pps\n"),
+            _ => format!("{front}  {writes}/{errors} {per_second:8.0} pps\n"),
+        }
     }
 }
 

@@ -22,10 +22,10 @@ use measure::outcome::SocketFacts;
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::persona::answer::Answer;
-use crate::persona::iperf::options::{Amount, Client, Kind, Own, Transport};
+use crate::persona::iperf::options::{Amount, Client, Form, Kind, Own, Transport};
 use crate::persona::iperf::output::banner::{self, Sending, Window};
 use crate::persona::iperf::output::connection::{Connection, Mark};
-use crate::persona::iperf::output::line::Tag;
+use crate::persona::iperf::output::line::{self, Tag};
 use crate::persona::iperf::output::{failure, moment};
 use crate::persona::iperf::run::place;
 use crate::persona::process;
@@ -44,6 +44,7 @@ pub fn run(client: &Client, own: &Own, command: &[String], output: &Arc<Output>)
             output.result(text);
         })?;
     }
+    let client = &task::whole(client)?;
     let stop = Stop::default();
     let interruption =
         process::heed(&stop).map_err(|error| failure::other(&format!("cannot wait for signals: {error}")))?;
@@ -90,10 +91,10 @@ pub struct Course<'a> {
 impl Course<'_> {
     /// Prints, unless the record is all that is printed.
     fn print(&self) -> impl Fn(&str) + Send + Sync + 'static {
-        let (output, silent) = (Arc::clone(self.output), self.silent);
+        let (output, silent, key) = (Arc::clone(self.output), self.silent, self.client.key.clone());
         move |text| {
             if !silent && !text.is_empty() {
-                output.result(text);
+                output.result(&line::keyed(text, key.as_deref()));
             }
         }
     }
@@ -104,6 +105,7 @@ impl Course<'_> {
         let bytes = u32::try_from(facts.send_buffer_bytes.unwrap_or_default().0).unwrap_or(u32::MAX);
         let sending = Sending {
             window: Window { bytes, asked: client.common.window },
+            congestion: facts.congestion.as_deref(),
             mss_bytes: facts.mss_bytes.and_then(|bytes| u32::try_from(bytes.0).ok()),
             length: u32::try_from(self.test.size()).unwrap_or(u32::MAX),
             pid: std::process::id(),
@@ -119,11 +121,16 @@ impl Course<'_> {
     /// The line of a connection.
     fn connection(&self, opened: &Opened) -> Connection {
         let Client { common, kind, .. } = self.client;
-        let mut marks = Vec::new();
+        let mut marks: Vec<Mark> = self.client.prefetch.map(Mark::Prefetch).into_iter().collect();
         if let Kind::Bounceback(bounce) = kind {
             let hold_us = u64::from(bounce.hold_ms) * 1_000;
             let bytes = u32::try_from(self.test.method.traffic.request_bytes().0).unwrap_or(u32::MAX);
-            marks.push(Mark::Bounces { quickack: bounce.quickack, bytes, hold_us });
+            marks.push(Mark::Bounces {
+                quickack: bounce.quickack,
+                bytes,
+                reply: bounce.reply.unwrap_or(bytes),
+                hold_us,
+            });
         }
         let udp = common.transport == Transport::Udp;
         marks.extend((*kind == Kind::Reverse).then_some(Mark::Reverse));
@@ -131,11 +138,16 @@ impl Course<'_> {
         marks.extend((udp && *kind == Kind::FullDuplex || self.client.no_report).then_some(Mark::NoUdpFin));
         marks.extend(self.client.trip_times.then_some(Mark::TripTimes));
         let enhanced = common.display.enhanced;
+        let named = common.congestion.clone().filter(|_| !udp && common.display.form == Form::V2_2_1);
+        marks.extend(named.map(Mark::Congestion));
         marks.extend(common.tos.filter(|octet| enhanced && *octet > 0).map(Mark::Service));
-        marks.extend(opened.tcp.as_ref().and_then(tcp_mark));
+        marks.extend(self.client.quick_acks.then_some(Mark::QuickAcks));
+        let tells_tcp = enhanced || common.display.form != Form::V2_2_1;
+        marks.extend(opened.tcp.as_ref().filter(|_| tells_tcp).and_then(tcp_mark));
         if enhanced || matches!(kind, Kind::ConnectOnly(_)) {
             marks.extend((!udp).then_some(Mark::Connected(opened.connecting)));
-            marks.push(Mark::On(moment::spoken(&moment::shown(record::zoned(), common.display.utc))));
+            let now = moment::shown(record::zoned(), common.display.utc);
+            marks.push(Mark::On(moment::spoken(&now, common.display.form)));
         }
         Connection {
             tag: Tag::Stream(opened.stream + 1),

@@ -27,12 +27,18 @@ pub struct Parts {
     pub failed: u64,
     /// A sender's TCP; retransmissions are those of this time.
     pub tcp: Option<TcpGlance>,
+    /// Bytes that its TCP had sent at the end of this time, and the peer not acknowledged.
+    pub flying: Option<u64>,
     /// What a receiver of datagrams counted.
     pub datagrams: Option<Datagrams>,
+    /// True of what the far side says: it does not tell its calls.
+    pub reported: bool,
     /// How a reader of TCP read; known of the whole alone.
     pub reads: Option<Reads>,
     /// How long bursts took; known of the whole alone.
     pub bursts: Option<Transit>,
+    /// Times of writes, where they were asked for; known of the whole alone.
+    pub write_times: Option<Transit>,
 }
 
 impl Parts {
@@ -45,9 +51,12 @@ impl Parts {
             calls: interval.carried.calls,
             failed: interval.carried.failed_calls,
             tcp: interval.tcp.map(|tcp| before.map_or(tcp, |before| tcp.since(before))),
+            flying: interval.tcp.as_ref().and_then(flying),
             datagrams: interval.datagrams,
+            reported: false,
             reads: None,
             bursts: None,
+            write_times: None,
         }
     }
 
@@ -60,9 +69,12 @@ impl Parts {
             calls: count.carried.calls,
             failed: count.carried.failed_calls,
             tcp: count.sight.tcp,
+            flying: count.sight.tcp.as_ref().and_then(flying),
             datagrams: count.sight.datagrams,
+            reported: false,
             reads: reads.map(Reads),
             bursts,
+            write_times: None,
         }
     }
 
@@ -80,6 +92,8 @@ impl Parts {
             errors: self.failed,
             retries: tcp.retransmits.unwrap_or(0),
             cwnd_bytes: tcp.cwnd_bytes.map(|bytes| bytes.0),
+            flying_bytes: self.flying,
+            segment_bytes: tcp.mss_bytes.map_or(0, |bytes| bytes.0),
             rtt_us: micros(tcp.rtt_ns),
             deviation_us: micros(tcp.rttvar_ns),
         }
@@ -102,12 +116,19 @@ impl Parts {
     }
 
     /// The same with what `-e` says more.
-    pub fn receiver(&self) -> Receiver {
+    pub fn receiver(&self, timed: bool) -> Receiver {
         let count = self.datagrams.map_or(0, |seen| seen.received);
-        let latency =
-            self.datagrams.and_then(|seen| seen.transit).filter(|transit| PLAUSIBLE.contains(&transit.min_ns));
+        let latency = self.datagrams.and_then(|seen| seen.transit).filter(is_plausible);
         let per_second = self.per_second(count);
-        Receiver { received: self.received(), latency: latency.as_ref().map(moments), per_second, count }
+        let latency = latency.as_ref().map(moments);
+        Receiver {
+            received: self.received(),
+            latency,
+            per_second,
+            count,
+            reads: (!self.reported).then_some(self.calls),
+            timed,
+        }
     }
 
     /// Datagrams that the numbers account for, or that left.
@@ -121,6 +142,17 @@ impl Parts {
         let bytes = self.bytes.checked_div(transit.count).unwrap_or(0);
         Some(Bursts { count: transit.count, latency: moments(&transit), bytes })
     }
+}
+
+/// Bytes of payload that were sent and are neither acknowledged nor sent again. The first acknowledgement is that of the handshake.
+fn flying(tcp: &TcpGlance) -> Option<u64> {
+    let gone = tcp.acknowledged_bytes?.0.saturating_sub(1) + tcp.retransmitted_bytes?.0;
+    Some(tcp.sent_bytes?.0.saturating_sub(gone))
+}
+
+/// True where two clocks may agree by which such times came about.
+pub fn is_plausible(transit: &Transit) -> bool {
+    PLAUSIBLE.contains(&transit.min_ns)
 }
 
 /// Transit times as they are told.
@@ -146,6 +178,8 @@ pub fn reported(report: &AckFin) -> Parts {
         calls: received,
         failed: 0,
         tcp: None,
+        flying: None,
+        reported: true,
         datagrams: Some(Datagrams {
             expected: report.datagrams,
             received,
@@ -157,5 +191,6 @@ pub fn reported(report: &AckFin) -> Parts {
         }),
         reads: None,
         bursts: None,
+        write_times: None,
     }
 }

@@ -13,14 +13,17 @@ use endpoint::peer::iperf::server as peer;
 use endpoint::peer::iperf::server::event::{Tell, Transport as Over};
 use endpoint::peer::iperf::server::settings::{Place, Settings};
 use endpoint::sandbox::Needs;
+use endpoint::socket::multicast::Interface;
 use endpoint::stop::Stop;
+use measure::interval::bins::Layout;
+use measure::method::SocketOptions;
 use measure::unit::Nanos;
 
 use crate::beginning::Beginning;
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::persona::answer::Answer;
-use crate::persona::iperf::options::{Server, Transport};
+use crate::persona::iperf::options::{PermitKey, Server, Transport};
 use crate::persona::iperf::output::banner::{self, Window};
 use crate::persona::iperf::output::failure;
 use crate::persona::iperf::run::place;
@@ -33,6 +36,7 @@ use crate::words;
 /// # Errors
 /// What is printed where it cannot.
 pub fn run(asked: &Server, output: &Arc<Output>) -> Result<Exit, Answer> {
+    let asked = &with_key(asked)?;
     if let Some(path) = &asked.common.output {
         place::redirect(path, |text| {
             output.result(text);
@@ -52,7 +56,9 @@ pub fn run(asked: &Server, output: &Arc<Output>) -> Result<Exit, Answer> {
         let bytes = bound.receive_buffer.and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(0);
         let window = Window { bytes, asked: asked.common.window };
         // A daemon's number is known behind the fork alone: what is said before is that of who started it.
-        say(&banner::server(asked, bound.address.port(), window, std::process::id()));
+        let facts = place::fresh(bound.address, asked.common.transport == Transport::Udp, &SocketOptions::default());
+        let (port, congestion) = (bound.address.port(), facts.congestion.as_deref());
+        say(&banner::server(asked, port, window, congestion, std::process::id()));
     }
     if asked.daemon && detach()? == Side::Foreground {
         return Ok(Exit::Done);
@@ -60,11 +66,24 @@ pub fn run(asked: &Server, output: &Arc<Output>) -> Result<Exit, Answer> {
     // It connects back where a client asks for that.
     let needs = Needs { connections: true, ..Needs::default() };
     let _interruption = process::confine(beginning, needs, &stop).map_err(deaf)?;
-    if let Some(time) = asked.time {
+    if let Some(time) = asked.time.or(asked.key.as_ref().and_then(|key| key.time)) {
         end_after(time, &stop).map_err(|error| failure::other(&format!("cannot wait for the end: {error}")))?;
     }
     server.run(&stop).map_err(place::told)?;
     Ok(Exit::Done)
+}
+
+/// The same server with a key, where it is to make one.
+fn with_key(asked: &Server) -> Result<Server, Answer> {
+    let Some(key) = &asked.key else { return Ok(asked.clone()) };
+    let shown = key.key.clone().map_or_else(new_key, Ok)?;
+    Ok(Server { key: Some(PermitKey { key: Some(shown), ..key.clone() }), ..asked.clone() })
+}
+
+fn new_key() -> Result<String, Answer> {
+    let drawn = endpoint::random::bytes::<16>();
+    let octets = drawn.map_err(|error| failure::other(&format!("cannot make a key: {error}")))?;
+    Ok(octets.iter().map(|octet| char::from(b"abcdefghijklmnopqrstuvwxyz234567"[usize::from(octet % 32)])).collect())
 }
 
 /// Threads are started behind this: none follows into the background. What it says there goes where it went before.
@@ -92,10 +111,16 @@ fn bind(asked: &Server, desk: &Arc<Desk>) -> Result<peer::Server, Answer> {
     let (first, last) = asked.ports;
     let places = (first..=last).map(|port| at(address, port, transport)).collect();
     let desk = Arc::clone(desk);
+    let device = common.bind.device.as_deref().map(Interface::of).transpose();
+    let device = device.map_err(|error| failure::other(&format!("-B: no such device: {error}")))?;
     let settings = Settings {
+        interface: device,
+        source: asked.source,
         interval: common.display.interval,
         read_bytes: common.length.filter(|_| common.transport == Transport::Tcp),
         buffer_bytes: common.window,
+        key: asked.key.as_ref().and_then(|key| key.key.clone()),
+        bins: asked.histograms.map(|bins| Layout { width: Nanos::micros(bins.width_us.into()), count: bins.bins }),
         tells_latencies: common.display.enhanced,
         tell: Some(Tell(Arc::new(move |event| desk.hear(event)))),
         ..Settings::at(places)

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use measure::interval::arrivals::Transit;
 use measure::unit::Nanos;
 
 use crate::persona::iperf::output::line::Span;
 use crate::persona::iperf::output::tcp::Reads;
-use crate::persona::iperf::run::parts::Parts;
+use crate::persona::iperf::run::parts::{self, Parts};
 
 /// Streams that are told of together.
 #[derive(Clone, Debug, Default)]
@@ -34,6 +35,8 @@ pub struct Sum {
     pub out_of_order: u64,
     /// Datagrams of either way.
     pub datagrams: u64,
+    /// Times on the way to receivers, where the clocks plainly agree.
+    pub transit: Option<Transit>,
     /// How readers read; `None` where one does not tell.
     pub reads: Option<Reads>,
     /// Senders among them, and receivers.
@@ -51,6 +54,7 @@ impl Sum {
             lost: (seen.lost, seen.expected),
             out_of_order: seen.out_of_order,
             datagrams: parts.count(),
+            transit: seen.transit.filter(parts::is_plausible),
             reads: parts.reads,
             ways: if sends { (1, 0) } else { (0, 1) },
         }
@@ -65,11 +69,25 @@ impl Sum {
         self.lost = (self.lost.0 + other.lost.0, self.lost.1 + other.lost.1);
         self.out_of_order += other.out_of_order;
         self.datagrams += other.datagrams;
+        self.transit = self.transit.zip(other.transit).map(|(one, other)| together(&one, &other));
         self.reads = match (self.reads, other.reads) {
             (Some(one), Some(other)) => Some(Reads(std::array::from_fn(|place| one.0[place] + other.0[place]))),
             _ => None,
         };
         self.ways = (self.ways.0 + other.ways.0, self.ways.1 + other.ways.1);
+    }
+}
+
+/// Times of both; how far they deviate is not told of a sum.
+fn together(one: &Transit, other: &Transit) -> Transit {
+    let count = one.count + other.count;
+    let sum = one.mean_ns * one.count as f64 + other.mean_ns * other.count as f64;
+    Transit {
+        count,
+        min_ns: one.min_ns.min(other.min_ns),
+        mean_ns: if count > 0 { sum / count as f64 } else { 0.0 },
+        max_ns: one.max_ns.max(other.max_ns),
+        squares: 0.0,
     }
 }
 
@@ -156,9 +174,12 @@ mod tests {
             calls: 1,
             failed: 0,
             tcp: None,
+            flying: None,
+            reported: false,
             datagrams: None,
             reads: None,
             bursts: None,
+            write_times: None,
         }
     }
 

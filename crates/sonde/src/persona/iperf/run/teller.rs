@@ -7,18 +7,19 @@ use jiff::Zoned;
 use measure::interval::glance::TcpGlance;
 use measure::throughput::Interval;
 
-use crate::persona::iperf::options::{Display, Transport};
+use crate::persona::iperf::options::{Display, Form, Transport};
 use crate::persona::iperf::output::connection::Connection;
 use crate::persona::iperf::output::csv::{Datagrams, Row};
 use crate::persona::iperf::output::heading::{Heading, Headings};
 use crate::persona::iperf::output::line::{Carried, Style, Tag};
 use crate::persona::iperf::output::udp::{self, Received};
 use crate::persona::iperf::output::{moment, tcp};
-use crate::persona::iperf::run::parts::Parts;
+use crate::persona::iperf::run::parts::{self, Parts};
 use crate::persona::iperf::run::sums::{Group, Sum};
 
 /// A stream as it is told of.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each decides over a part of its lines")]
 pub struct Stream {
     /// Its number.
     pub id: u32,
@@ -34,6 +35,8 @@ pub struct Stream {
     pub peer: SocketAddr,
     /// Whether it says more than others: `-e`, or trip times.
     pub enhanced: bool,
+    /// True where the clocks of both ends are said to agree.
+    pub timed: bool,
     /// Whether its sum is told with that of others.
     pub summed: bool,
 }
@@ -74,6 +77,10 @@ impl<'a> Teller<'a> {
         self.style
     }
 
+    fn is_newest(&self) -> bool {
+        self.style.form == Form::V2_2_1
+    }
+
     /// Says what is said first.
     pub fn settings(&mut self, text: &str) {
         if !self.display.csv && !self.display.exclude.settings {
@@ -88,7 +95,7 @@ impl<'a> Teller<'a> {
         }
         self.headings.interrupted();
         if !self.display.exclude.connections {
-            (self.print)(&connection.line(self.display.hides));
+            (self.print)(&connection.line(self.display.hides, self.display.form));
         }
     }
 
@@ -156,7 +163,9 @@ impl<'a> Teller<'a> {
         }
         if let Some(sum) = whole {
             self.groups.remove(&stream.peer.ip());
-            if several {
+            // 2.2 sums both ways of one stream too, where no intervals were told.
+            let ways = self.is_newest() && self.display.interval.is_none() && sum.ways.0 > 0 && sum.ways.1 > 0;
+            if several || ways {
                 self.sum(stream, &sum, count);
                 if stream.transport == Transport::Udp && sum.ways.1 == 0 && sent.is_some() {
                     let left = sum.datagrams + u64::from(sum.ways.0);
@@ -177,7 +186,7 @@ impl<'a> Teller<'a> {
         }
         self.headings.interrupted();
         (self.print)(&udp::server_report(stream.id));
-        self.lines(&Stream { sends: false, ..*stream }, parts);
+        self.lines(&Stream { sends: false, timed: true, ..*stream }, parts);
     }
 
     /// A line that stands by itself.
@@ -203,10 +212,13 @@ impl<'a> Teller<'a> {
         let carried = Carried::of(stream.tag, parts.span, parts.bytes);
         let style = self.style;
         let (heading, text) = match (stream.transport, stream.sends, stream.enhanced) {
-            (Transport::Tcp, true, true) => (Heading::Writer, parts.writer().line(&carried, style)),
+            (Transport::Tcp, true, true) => writer(&carried, parts, style),
             (Transport::Tcp, false, true) => reader(&carried, parts, style),
             (Transport::Udp, true, true) => (Heading::Sender, parts.sender().line(&carried, style)),
-            (Transport::Udp, false, true) => (Heading::Receiver, parts.receiver().line(&carried, style)),
+            (Transport::Udp, false, true) => {
+                let heading = if stream.timed || !self.is_newest() { Heading::Receiver } else { Heading::Read };
+                (heading, parts.receiver(stream.timed).line(&carried, style))
+            }
             (Transport::Udp, false, false) => (Heading::Received, parts.received().line(&carried, style)),
             (Transport::Tcp, ..) | (Transport::Udp, true, _) => (Heading::Plain, carried.line(style)),
         };
@@ -253,17 +265,22 @@ impl<'a> Teller<'a> {
         }
         let received = Received { lost: sum.lost.0, total: sum.lost.1, ..Received::default() };
         let time = |count: u64| if sum.bytes > 0 { count as f64 * carried.bytes_per_s / sum.bytes as f64 } else { 0.0 };
+        let (writes, errors) = sum.writes;
+        let writer = tcp::Writer { writes, errors, retries: sum.retries, ..tcp::Writer::default() };
+        let sender = udp::Sender { writes, errors, per_second: time(writes) };
+        // 2.2 counts the streams in front of what it says more.
+        let counted = Carried { tag: Tag::SumOf(count), ..carried };
+        let newest = self.is_newest();
         let (heading, text) = match (stream.transport, stream.sends, stream.enhanced, sum.reads) {
-            (Transport::Tcp, true, true, _) => {
-                let (writes, errors) = sum.writes;
-                let writer = tcp::Writer { writes, errors, retries: sum.retries, ..tcp::Writer::default() };
-                (Heading::Writer, writer.sum(&carried, style))
-            }
+            (Transport::Tcp, true, true, _) if newest => (Heading::Writers, writer.sum(&counted, style)),
+            (Transport::Tcp, true, true, _) => (Heading::Writer, writer.sum(&carried, style)),
+            (Transport::Tcp, false, true, Some(reads)) if newest => (Heading::Readers, reads.line(&counted, style)),
             (Transport::Tcp, false, true, Some(reads)) => (Heading::Reader, reads.line(&carried, style)),
-            (Transport::Udp, true, true, _) => {
-                let (writes, errors) = sum.writes;
-                let sender = udp::Sender { writes, errors, per_second: time(writes) };
-                (Heading::Sender, sender.line(&carried, style))
+            (Transport::Udp, true, true, _) if newest => (Heading::Senders, sender.sum(&counted, style)),
+            (Transport::Udp, true, true, _) => (Heading::Sender, sender.line(&carried, style)),
+            (Transport::Udp, false, true, _) if newest => {
+                let latency = sum.transit.as_ref().map(parts::moments);
+                (Heading::Receivers, received.sum_counted(&counted, latency, time(sum.lost.1), style))
             }
             (Transport::Udp, false, true, _) => {
                 (Heading::Sender, received.sum_enhanced(&carried, time(sum.lost.1), style))
@@ -297,6 +314,15 @@ impl<'a> Teller<'a> {
             datagrams,
         };
         (self.print)(&row.line());
+    }
+}
+
+/// A writer with `-e`: how long its writes took is known of the whole alone.
+fn writer(carried: &Carried, parts: &Parts, style: Style) -> (Heading, String) {
+    let writer = parts.writer();
+    match &parts.write_times {
+        Some(times) => (Heading::WriteTimes, writer.line_timed(carried, parts::moments(times), times.count, style)),
+        None => (Heading::Writer, writer.line(carried, style)),
     }
 }
 

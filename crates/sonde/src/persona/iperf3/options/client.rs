@@ -50,6 +50,8 @@ pub(super) fn read(reading: &Reading, common: &mut Common) -> Result<Client, Ans
         tos: tos(reading)?,
         zerocopy: reading.has(Key::ZeroCopy),
         skip_copy: reading.has(Key::SkipCopy),
+        mptcp: reading.has(Key::Mptcp),
+        gsro: reading.has(Key::Gsro),
         first_port: reading.whole(Key::ClientPort, 1..=65_535, Code(26))?.map(|port| port as u16),
         connect_timeout_ms: connect_timeout(reading)?,
         title: reading.owned(Key::Title),

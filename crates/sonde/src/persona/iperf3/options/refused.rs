@@ -13,8 +13,6 @@ pub fn refusal(given: &Given) -> Option<(&'static str, &'static str)> {
         (given.has(Key::Sctp), "--sctp", sctp),
         (given.has(Key::Xbind), "-X", sctp),
         (given.has(Key::SctpStreams), "--nstreams", sctp),
-        (given.has(Key::Mptcp), "-m", "MPTCP is not spoken here: leave it away, or use iperf3 itself at both ends"),
-        (given.has(Key::Gsro), "--gsro", "is not done here: leave it away, or use iperf3 itself at both ends"),
         (given.has(Key::FlowLabel), "-L", "flow labels are not set here: leave it away, or use iperf3 itself"),
         (
             given.has(Key::BindDevice) && server,
@@ -51,10 +49,13 @@ pub fn notes(given: &Given) -> Vec<String> {
             "the number before the slash is ours; the server's stands behind a comma, as in 0,1",
         ),
         (given.has(Key::Debug), "-d", "has no effect: there is no debugging output"),
+        (given.has(Key::Mptcp) && server, "-m", "has no effect: a server of ours listens for plain TCP"),
+        (given.has(Key::Mptcp) && udp, "-m", of_tcp),
         (given.has(Key::NoDelay) && udp, "-N", of_tcp),
         (given.has(Key::SegmentSize) && udp, "-M", of_tcp),
         (given.has(Key::Congestion) && udp, "-C", of_tcp),
         (given.has(Key::SendTimeout) && udp, "--snd-timeout", of_tcp),
+        (given.has(Key::Gsro) && !udp, "--gsro", of_udp),
         (given.has(Key::Counters64) && !udp, "--udp-counters-64bit", of_udp),
         (given.has(Key::DontFragment) && !udp, "--dont-fragment", of_udp),
     ];

@@ -157,8 +157,6 @@ fn words_that_are_none(line: &str, first: &str) {
 #[test_case("-c db1 --sctp", "--sctp"; "sctp")]
 #[test_case("-c db1 -X eth0", "-X"; "its addresses")]
 #[test_case("-c db1 --nstreams 3", "--nstreams"; "its streams")]
-#[test_case("-s -m", "-m"; "mptcp")]
-#[test_case("-c db1 -u --gsro", "--gsro"; "segmentation")]
 #[test_case("-c db1 -L 7", "-L"; "flow labels")]
 #[test_case("-s --bind-dev eth0", "--bind-dev"; "a server's device")]
 #[test_case("-c db1 -R -F file", "-F"; "a file to be written")]
@@ -179,6 +177,9 @@ fn what_is_not_done_is_refused_with_a_sentence(line: &str, option: &str) {
 #[test_case("-s --cntl-ka", "--cntl-ka: has no effect"; "keepalive")]
 #[test_case("-c db1 foo", "foo: belongs to no option"; "a stray word")]
 #[test_case("-c db1 -u -N", "-N: has no effect"; "tcp's over udp")]
+#[test_case("-c db1 -u -m", "-m: has no effect"; "several paths of datagrams")]
+#[test_case("-s -m", "-m: has no effect"; "several paths of a server")]
+#[test_case("-c db1 --gsro", "--gsro: has no effect"; "segmentation over tcp")]
 #[test_case("-c db1 --dont-fragment", "--dont-fragment: has no effect"; "udp's over tcp")]
 fn what_has_no_effect_is_named(line: &str, start: &str) {
     let notes = of(line).unwrap().notes;

@@ -151,8 +151,8 @@ fn test_start(test: &Test) -> Value {
         ("bidir", flag(test.direction == Direction::Both)),
         ("fqrate", Value::count(test.fq_rate)),
         ("interval", Value::Number(test.interval_s)),
-        ("gso", flag(false)),
-        ("gro", flag(false)),
+        ("gso", flag(test.segmented)),
+        ("gro", flag(test.segmented)),
     ])
 }
 

@@ -82,8 +82,10 @@ impl Course<'_> {
         };
         let agreed = facts::test(about, &test.parameters);
         let inquiry = record::Inquiry::begin(self, test, session.peer());
+        let mut is_told = false;
         let measured = session.measure(test, &self.stop, &mut |progress| match progress {
             Progress::Streams(connections) => {
+                is_told = true;
                 let streams = connections.iter().map(facts::stream).collect();
                 self.printer.print(&telling.agreed(agreed.clone()));
                 self.printer.print(&telling.streams(streams, buffers(connections)));
@@ -97,7 +99,7 @@ impl Course<'_> {
             Ok(measured) => self.tell(&mut telling, measured, record, &inquiry),
             Err(failure) => {
                 // The server had agreed where it was the streams that failed.
-                if !matches!(failure.error.step, Step::Connect | Step::Agree) {
+                if !is_told && !matches!(failure.error.step, Step::Connect | Step::Agree) {
                     self.printer.print(&telling.agreed(agreed));
                 }
                 self.end(&telling, &End::of(&failure, self.interruption.signal()))
@@ -140,6 +142,9 @@ impl Course<'_> {
         summary.file = task::file(self.common);
         self.printer.print(&telling.summary(summary));
         let end = End::after(&measured, self.interruption.signal(), self.client.until);
+        if self.client.mptcp && self.client.protocol == Protocol::Tcp && !measured.parameters.mptcp {
+            self.printer.note("-m: data went over plain TCP: the server, or a box on the way, has no MPTCP");
+        }
         let server_output = measured.theirs.as_ref().and_then(|results| results.output.clone());
         let kept = record.deliver(|| inquiry.record(measured));
         self.printer.print(&telling.over(end.told(), server_output.as_ref()));

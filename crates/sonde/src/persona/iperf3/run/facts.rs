@@ -43,6 +43,7 @@ pub fn test(about: About, asked: &Parameters) -> Test {
         tos: asked.tos,
         rate: asked.rate.unwrap_or(0),
         fq_rate: asked.fq_rate.unwrap_or(0),
+        segmented: asked.segmentation.is_some_and(|cut| cut.gso),
         segment_bytes: asked.mss,
         control_segment_bytes,
         window: asked.window.unwrap_or(0),

@@ -29,7 +29,7 @@ pub fn wanted(flags: &Flags) -> Result<Wanted, Answer> {
             all.push(one(flags, name, *count, &counts)?);
         }
     }
-    Ok(Wanted { hosts: 2, directions: Directions::Both, repeats: 1, tests: all, notes: Vec::new() })
+    Ok(Wanted { hosts: 2, directions: Directions::Both, fan: Vec::new(), repeats: 1, tests: all, notes: Vec::new() })
 }
 
 fn one(flags: &Flags, name: &str, streams: u32, of: &[u32]) -> Result<Test, Answer> {

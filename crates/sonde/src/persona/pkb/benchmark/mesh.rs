@@ -26,5 +26,5 @@ pub fn wanted(flags: &Flags) -> Wanted {
             .to_owned(),
     ];
     let repeats = flags.count("num_iterations").unwrap_or(1);
-    Wanted { hosts, directions: Directions::Both, repeats, tests, notes }
+    Wanted { hosts, directions: Directions::Both, fan: Vec::new(), repeats, tests, notes }
 }

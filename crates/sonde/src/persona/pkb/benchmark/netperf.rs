@@ -28,6 +28,7 @@ pub fn wanted(flags: &Flags) -> Result<Wanted, Answer> {
     let mut wanted = Wanted {
         hosts: 2,
         directions: Directions::Forward,
+        fan: Vec::new(),
         repeats: flags.count("netperf_max_iter").unwrap_or(1),
         tests: Vec::new(),
         notes: Vec::new(),

@@ -117,7 +117,7 @@ fn settings_under_another_name_are_those_of_the_benchmark_they_name() {
 
 #[test_case(&[], "", "no benchmark is named"; "none")]
 #[test_case(&["--benchmarks=fio"], "", "is none of those"; "of another kind")]
-#[test_case(&["--benchmarks=netperf_aggregate"], "", "loads two servers at once"; "not had")]
+#[test_case(&["--benchmarks=netperf_aggregate"], "", "a script of netperf's"; "not had")]
 #[test_case(&["--benchmarks=ping", "--benchmark_config_file=g"], "", "is not there"; "no file")]
 #[test_case(&["--benchmarks=ping", "--benchmark_config_file=f"], "- 3", "no mapping"; "a list")]
 #[test_case(&["--benchmarks=ping", "--benchmark_config_file=f"], "ping:\n  vm_groups: {}", "`ping.vm_groups`"; "machines by hand")]

@@ -55,6 +55,11 @@ pub const GROUPS: &[Group] = &[
     Group { title: "netperf", module: "linux_benchmarks.netperf_benchmark", flags: NETPERF },
     Group { title: "iperf", module: "linux_benchmarks.iperf_benchmark", flags: IPERF },
     Group { title: "mesh_network", module: "linux_benchmarks.mesh_network_benchmark", flags: MESH },
+    Group {
+        title: "bidirectional_network",
+        module: "linux_benchmarks.bidirectional_network_benchmark",
+        flags: BIDIRECTIONAL,
+    },
     Group { title: "stages and runs", module: "", flags: RUNS },
     Group { title: "results", module: "perfkitbenchmarker.publisher", flags: RESULTS },
     Group { title: "the hosts and their kernels", module: "", flags: HOSTS },
@@ -247,6 +252,16 @@ const MESH: &[Flag] = &[
     heeded("num_connections", Kind::Integer(1, 1_000), "connections of each pair at once [1]"),
     heeded("num_iterations", Kind::Integer(1, 1_000), "how often each pair is measured [1]"),
     heeded("duration_in_seconds", COUNT, "seconds of each test [10, netperf's own]"),
+];
+
+const BIDIRECTIONAL: &[Flag] = &[
+    heeded(
+        "bidirectional_network_tests",
+        Kind::List,
+        "TCP_STREAM, TCP_MAERTS, each with a host of its own [the first, twice the second]",
+    ),
+    heeded("bidirectional_network_test_length", COUNT, "seconds of each test [60]"),
+    heeded("bidirectional_stream_num_streams", Kind::Integer(1, 1_000), "streams of each test [8]"),
 ];
 
 const RUNS: &[Flag] = &[

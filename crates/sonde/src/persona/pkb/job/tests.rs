@@ -132,10 +132,35 @@ fn a_mesh_takes_the_hosts_it_was_told() {
 }
 
 #[test]
+fn one_host_with_several_at_once() {
+    let session =
+        session_of(&["--benchmarks=bidirectional_network", "--zone=us-east1-c", "--zone=us-east1-d"]).unwrap();
+    let (plan, seconds) = (&session.jobs[0].plan, session.jobs[0].seconds);
+    let pair = |from: &str, to: &str| (from.to_owned(), to.to_owned());
+    let (first, second) = ("us-east1-c-0", "us-east1-d-1");
+    let pairs = [pair(first, second), pair("us-east1-c-2", first), pair("us-east1-d-3", first)];
+    assert_eq!((&plan.pairs, plan.at_once), (&Pairs::Listed(pairs.to_vec()), AtOnce::All));
+    assert_eq!((plan.directions, seconds), (Directions::Forward, 60), "all at once take the time of one");
+    let stream = "throughput --tcp --size 16384 --nagle --no-test --streams 8 --time 60s";
+    assert_eq!(plan.methods[0].command, stream);
+    let listed = ["--static_vm_file=hosts.json", "--bidirectional_network_tests=TCP_MAERTS"];
+    let session = session_of(&[&["--benchmarks=bidirectional_network"], &listed[..]].concat()).unwrap();
+    let hosts: Vec<&String> = session.jobs[0].plan.hosts.iter().map(|host| &host.name).collect();
+    assert_eq!(session.jobs[0].plan.pairs, Pairs::Listed(vec![pair(hosts[1], hosts[0])]));
+}
+
+#[test_case("--bidirectional_network_tests=TCP_RR", "TCP_STREAM, TCP_MAERTS"; "a test that is none")]
+#[test_case("--bidirectional_network_tests=", "0 tests"; "none")]
+fn tests_of_one_host_with_several(word: &str, told: &str) {
+    let answer = session_of(&["--benchmarks=bidirectional_network", word]).unwrap_err();
+    assert!(answer.stderr.contains(told), "{answer:?}");
+}
+
+#[test]
 fn every_command_is_one_that_can_be_measured_by() {
     let all = "--netperf_benchmarks=TCP_RR,TCP_CRR,TCP_STREAM,UDP_RR,UDP_STREAM";
     let flags = [
-        "--benchmarks=ping,netperf,iperf,mesh_network",
+        "--benchmarks=ping,netperf,iperf,mesh_network,bidirectional_network",
         all,
         "--netperf_num_streams=1,4",
         "--iperf_benchmarks=TCP,UDP",

@@ -2,6 +2,7 @@
 
 use std::net::{TcpListener, UdpSocket};
 use std::process::Stdio;
+use std::thread;
 use std::time::Duration;
 
 use lab::namespace::{Namespace, NamespaceError, Pair};
@@ -65,12 +66,25 @@ fn within(namespace: &Namespace, name: &str) -> std::process::Command {
     command
 }
 
-#[test_case("tcp dport 5555 drop", "TCP_RR"; "dropped TCP")]
-#[test_case("tcp dport 5555 reject with tcp reset", "TCP_RR"; "rejected TCP")]
-#[test_case("tcp dport 5555 drop", "TCP_STREAM"; "dropped stream")]
-#[test_case("tcp dport 5555 drop", "TCP_CRR"; "dropped connections")]
-#[test_case("udp dport 5555 drop", "UDP_RR"; "dropped UDP")]
-fn a_data_port_behind_a_firewall_is_told(rule: &str, test: &str) {
+/// All of them at the same time: there is nothing to be done but to wait.
+#[test]
+fn a_data_port_behind_a_firewall_is_told() {
+    let walls = [
+        ("tcp dport 5555 drop", "TCP_RR"),
+        ("tcp dport 5555 reject with tcp reset", "TCP_RR"),
+        ("tcp dport 5555 drop", "TCP_STREAM"),
+        ("tcp dport 5555 drop", "TCP_CRR"),
+        ("udp dport 5555 drop", "UDP_RR"),
+    ];
+    thread::scope(|scope| {
+        for (rule, test) in walls {
+            scope.spawn(move || told_behind(rule, test));
+        }
+    });
+}
+
+/// One wall, and the test that meets it.
+fn told_behind(rule: &str, test: &str) {
     let Some(pair) = behind(rule) else { return };
     let server = Server::of(|| within(pair.far(), "netserver"), &[]);
     let mut command = within(pair.near(), "netperf");

@@ -244,12 +244,12 @@ fn what_came_before_a_server_fell_silent_is_printed() {
 fn a_server_that_falls_silent_in_a_test_is_told_by_the_tests_own_time() {
     let manners: [Manner; 3] = [never_accepts, never_answers, falls_silent_mid_test];
     let stopped: [&[&str]; 6] = [
-        &["-t", "TCP_RR", "-l", "3"],
-        &["-t", "TCP_CRR", "-l", "3"],
-        &["-t", "TCP_STREAM", "-l", "3"],
-        &["-t", "TCP_MAERTS", "-l", "3"],
-        &["-t", "UDP_RR", "-l", "3"],
-        &["-t", "UDP_STREAM", "-l", "3"],
+        &["-t", "TCP_RR", "-l", "8"],
+        &["-t", "TCP_CRR", "-l", "8"],
+        &["-t", "TCP_STREAM", "-l", "8"],
+        &["-t", "TCP_MAERTS", "-l", "8"],
+        &["-t", "UDP_RR", "-l", "8"],
+        &["-t", "UDP_STREAM", "-l", "8"],
     ];
     thread::scope(|scope| {
         for manner in manners {
@@ -297,11 +297,12 @@ fn ticks(process: u32) -> u64 {
 fn against_one_that_stops(words: &[&str], limit: Duration) -> Ended {
     let server = Server::start(End::Ours, &[]);
     let before = super::descriptors_at_start(&server);
+    let idle = ticks(server.id());
     let running = End::Ours.running(server.port, &[&["-H", "127.0.0.1"], words].concat());
     wait::until("the test begins", || super::entries(server.id(), "fd") > before + 1);
-    // With its socket open it may not have said so yet: one that is stopped there may still answer. Data flow once it works.
-    let idle = ticks(server.id());
-    wait::until("data flow", || ticks(server.id()) > idle + 2);
+    // With its socket open it may not have said so yet: one that is stopped there may still answer. Data flow once it works, for longer than
+    // making a test takes it.
+    wait::until("data flow", || ticks(server.id()) > idle + 4);
     server.stop();
     running.end(limit)
 }

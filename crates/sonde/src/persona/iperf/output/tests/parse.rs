@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use measure::unit::Nanos;
 
-use crate::persona::iperf::options::Histograms;
+use crate::persona::iperf::options::{Form, Histograms};
 use crate::persona::iperf::output::bounce::{Bounces, OneWay};
 use crate::persona::iperf::output::connection::{Connection, Mark};
 use crate::persona::iperf::output::csv::{Datagrams, Row};
@@ -18,7 +18,7 @@ use crate::persona::iperf::output::udp::{self, Received, Receiver, Sender};
 pub fn again(line: &str, style: Style) -> Option<String> {
     let (tag, rest) = tag(line)?;
     if rest.starts_with("local ") {
-        return connection(tag, rest).map(|connection| connection.line(false));
+        return connection(tag, rest).map(|connection| connection.line(false, style.form));
     }
     if let Some(rest) = rest.strip_prefix("Sent ") {
         return Some(udp::sent(tag, rest.strip_suffix(" datagrams")?.parse().ok()?));
@@ -34,7 +34,7 @@ pub fn again(line: &str, style: Style) -> Option<String> {
     if rest.contains("-PDF: ") {
         return histogram(tag, span, rest, style);
     }
-    if rest.contains("OWD Delays") {
+    if rest.contains(" OWD ") {
         return one_way(tag, span, rest, style);
     }
     let (carried, words) = carried(tag, span, rest)?;
@@ -42,18 +42,29 @@ pub fn again(line: &str, style: Style) -> Option<String> {
 }
 
 /// What stands over a line; `None`: nothing does.
-pub fn heading(line: &str) -> Option<Heading> {
+pub fn heading(line: &str, style: Style) -> Option<Heading> {
     let (tag, rest) = tag(line)?;
     let (span, rest) = span(rest)?;
-    if rest.contains("out-of-order") || rest.contains("-PDF: ") || rest.contains("OWD Delays") {
+    if rest.contains("out-of-order") || rest.contains("-PDF: ") || rest.contains("OWD ") {
         return None;
     }
     let (_, words) = carried(tag, span, rest)?;
+    if style.form == Form::V2_2_1 && matches!(tag, Tag::SumOf(_)) {
+        return Some(match words.as_slice() {
+            [one] if one.contains('=') => Heading::Readers,
+            [_, _, "pps"] => Heading::Senders,
+            [.., "pps"] => Heading::Receivers,
+            _ => Heading::Writers,
+        });
+    }
     Some(match words.as_slice() {
         [] => Heading::Plain,
         [.., "rps"] => Heading::Bounce,
+        [.., last] if last.starts_with("RPS=") => Heading::Bounce,
+        [count, _, "pps"] if !count.contains('/') => Heading::BothWays,
         [_, _, "pps"] => Heading::Sender,
-        [.., "pkts", _] => Heading::Receiver,
+        [.., "pkts", _] | [.., "pkts", _, _] => Heading::Receiver,
+        [_, "ms", _, _, _, "ms", _, "pps", _, _] => Heading::Read,
         [_, "ms", _, _] => Heading::Received,
         [one] if one.contains('=') => Heading::Reader,
         [.., last] if last.contains('=') => Heading::Bursts,
@@ -66,8 +77,33 @@ pub fn heading(line: &str) -> Option<Heading> {
 fn data(carried: &Carried, words: &[&str], rest: &str, style: Style) -> Option<String> {
     match words {
         [] => Some(carried.line(style)),
-        [counts, rate, "pps"] => {
+        [count, rate, "pps"] if !count.contains('/') => {
+            Some(udp::both_ways(carried, count.parse().ok()?, rate.parse().ok()?, style))
+        }
+        [counts, rate, "pps"] if style.form == Form::V2_2_1 && matches!(carried.tag, Tag::SumOf(_)) => {
             let (writes, errors) = pair(counts)?;
+            Some(Sender { writes, errors, per_second: rate.parse().ok()? }.sum(carried, style))
+        }
+        [counts, _, latency, rate, "pps"] => {
+            let values: Vec<f64> = latency.split('/').map_while(|part| part.parse().ok()).collect();
+            let &[mean_ms, min_ms, max_ms] = values.as_slice() else { return None };
+            let latency = Moments { mean_ms, min_ms, max_ms, ..Moments::default() };
+            Some(received("0", counts)?.sum_counted(carried, Some(latency), rate.parse().ok()?, style))
+        }
+        [jitter, "ms", counts, _, latency, "ms", rate, "pps", calls, power] => {
+            let receiver = Receiver {
+                received: received(jitter, counts)?,
+                latency: moments(latency),
+                per_second: rate.parse().ok()?,
+                count: 0,
+                reads: Some(calls.split_once('/')?.0.parse().ok()?),
+                timed: false,
+            };
+            Some(receiver.line_with(carried, moments(latency)?, power, style))
+        }
+        [counts, rate, "pps"] => {
+            // 2.2.1 has writes that waited in vain behind them, of which there are none.
+            let (writes, errors) = pair(counts.strip_suffix("/0").unwrap_or(counts)).or_else(|| pair(counts))?;
             Some(Sender { writes, errors, per_second: rate.parse().ok()? }.line(carried, style))
         }
         [jitter, "ms", counts, _] => Some(received(jitter, counts)?.line(carried, style)),
@@ -78,6 +114,20 @@ fn data(carried: &Carried, words: &[&str], rest: &str, style: Style) -> Option<S
                 latency: moments(latency),
                 per_second: rate.parse().ok()?,
                 count: count.parse().ok()?,
+                reads: None,
+                timed: true,
+            };
+            Some(receiver.line_with(carried, moments(latency)?, power, style))
+        }
+        [jitter, "ms", counts, _, latency, "ms", rate, "pps", flying, "pkts", calls, power] => {
+            let (count, _) = flying.split_once('/')?;
+            let receiver = Receiver {
+                received: received(jitter, counts)?,
+                latency: moments(latency),
+                per_second: rate.parse().ok()?,
+                count: count.parse().ok()?,
+                reads: Some(calls.split_once('/')?.0.parse().ok()?),
+                timed: true,
             };
             Some(receiver.line_with(carried, moments(latency)?, power, style))
         }
@@ -87,6 +137,25 @@ fn data(carried: &Carried, words: &[&str], rest: &str, style: Style) -> Option<S
             let (writes, errors) = pair(counts)?;
             let writer = Writer { writes, errors, retries: retries.parse().ok()?, ..Writer::default() };
             Some(writer.sum(carried, style))
+        }
+        [counts, retries, tcp, "us", power] if style.form == Form::V2_2_1 => {
+            let (writes, errors) = pair(counts)?;
+            let mut parts = tcp.split('/');
+            let (flying, cwnd, times) = (segments(parts.next()?)?, segments(parts.next()?)?, parts.next()?);
+            let (rtt, deviation) = times.split_once('(')?;
+            let known = [flying, cwnd].into_iter().filter(|(_, count)| *count > 0);
+            let segment = known.map(|(bytes, count)| bytes.div_ceil(count)).max().unwrap_or(1);
+            let writer = Writer {
+                writes,
+                errors,
+                retries: retries.parse().ok()?,
+                cwnd_bytes: Some(cwnd.0),
+                flying_bytes: Some(flying.0),
+                segment_bytes: segment,
+                rtt_us: rtt.parse().ok()?,
+                deviation_us: deviation.strip_suffix(')')?.parse().ok()?,
+            };
+            Some(writer.line_with(carried, power, style))
         }
         [counts, retries, tcp, "us", power] => {
             let (writes, errors) = pair(counts)?;
@@ -99,10 +168,12 @@ fn data(carried: &Carried, words: &[&str], rest: &str, style: Style) -> Option<S
                 cwnd_bytes: Some(cwnd.parse::<u64>().ok()? * 1024),
                 rtt_us: rtt.parse().ok()?,
                 deviation_us: deviation.strip_suffix(')')?.parse().ok()?,
+                ..Writer::default()
             };
             Some(writer.line_with(carried, power, style))
         }
         [.., "rps"] => bounces(carried, words, style),
+        [.., rate] if rate.starts_with("RPS=") => bounces_newest(carried, words, rest, style),
         [latency, "ms", counts, _, _, power, reading] => {
             let (count, bytes) = pair(counts.strip_prefix('(')?.strip_suffix(')')?)?;
             let bursts = Bursts { count, latency: moments(latency)?, bytes };
@@ -115,6 +186,32 @@ fn data(carried: &Carried, words: &[&str], rest: &str, style: Style) -> Option<S
     }
 }
 
+/// `1023K(16)`: bytes, and segments.
+fn segments(text: &str) -> Option<(u64, u64)> {
+    let (kilobytes, count) = text.strip_suffix(')')?.split_once("K(")?;
+    let count: u64 = count.parse().ok()?;
+    // What was cut off to whole kilobytes is so many segments.
+    Some((kilobytes.parse::<u64>().ok()? * 1024 + if count > 0 { 1023 } else { 0 }, count))
+}
+
+fn bounces_newest(carried: &Carried, words: &[&str], rest: &str, style: Style) -> Option<String> {
+    let [times, "ms", retries, ..] = words else { return None };
+    let (count, times) = times.split_once('=')?;
+    let size = |name: &str| {
+        let (_, behind) = rest.split_once(name)?;
+        let mut words = behind.split_whitespace();
+        Some(bytes(words.next()?, words.next()?)? as u64)
+    };
+    let bounces = Bounces {
+        count: count.parse().ok()?,
+        bytes: (size("Tx=")?, size("Rx=")?),
+        times: moments(times)?,
+        retries: retries.parse().ok(),
+        ..Bounces::default()
+    };
+    Some(bounces.line_with(carried, words.last()?.strip_prefix("RPS=")?, style))
+}
+
 fn bounces(carried: &Carried, words: &[&str], style: Style) -> Option<String> {
     let [times, "ms", retries, tcp, "us", rate, "rps"] = words else { return None };
     let (count, times) = times.split_once('=')?;
@@ -125,6 +222,7 @@ fn bounces(carried: &Carried, words: &[&str], style: Style) -> Option<String> {
         retries: retries.parse().ok(),
         cwnd_bytes: Some(cwnd.parse::<u64>().ok()? * 1024),
         rtt_us: rtt.parse().ok(),
+        ..Bounces::default()
     };
     Some(bounces.line_with(carried, rate, style))
 }
@@ -134,8 +232,8 @@ fn one_way(tag: Tag, span: Span, rest: &str, style: Style) -> Option<String> {
     let behind = |name: &str| words.iter().find_map(|word| word.strip_prefix(name));
     let one_way = OneWay {
         count: behind("Cnt=")?.parse().ok()?,
-        to: moments(behind("To=")?)?,
-        from: moments(behind("From=")?)?,
+        to: moments(behind("To=").or_else(|| behind("TX="))?)?,
+        from: moments(behind("From=").or_else(|| behind("RX="))?)?,
         asymmetry: moments(behind("Asymmetry=")?)?,
     };
     Some(one_way.line_with(tag, span, words.iter().rev().nth(1)?, style))
@@ -194,7 +292,12 @@ pub fn bytes(number: &str, unit: &str) -> Option<f64> {
 
 fn rate(number: &str, unit: &str) -> Option<f64> {
     match ["bit", "Kbit", "Mbit", "Gbit"].iter().position(|known| *known == unit) {
-        Some(power) => Some(number.parse::<f64>().ok()? * 1000_f64.powi(power as i32) / 8.0),
+        Some(power) => {
+            let value: f64 = number.parse().ok()?;
+            // A thousand of a unit was a little less, for it would be one of the next.
+            let value = if value == 1000.0 { 999.9 } else { value };
+            Some(value * 1000_f64.powi(power as i32) / 8.0)
+        }
         None => bytes(number, unit),
     }
 }
@@ -258,15 +361,25 @@ fn mark(text: &str) -> Option<Mark> {
         "full-duplex" => return Some(Mark::FullDuplex),
         "no-udp-fin" => return Some(Mark::NoUdpFin),
         "trip-times" => return Some(Mark::TripTimes),
+        "qack" => return Some(Mark::QuickAcks),
         _ => {}
+    }
+    if let Some(bytes) = text.strip_prefix("prefetch=") {
+        return Some(Mark::Prefetch(bytes.parse().ok()?));
+    }
+    if let Some(octet) = text.strip_prefix("tos tx=0x") {
+        return Some(Mark::Service(u8::from_str_radix(octet.split(',').next()?, 16).ok()?));
+    }
+    if ["cubic", "bbr", "reno"].contains(&text) {
+        return Some(Mark::Congestion(text.to_owned()));
     }
     if let Some(number) = text.strip_prefix("sock=") {
         return Some(Mark::Socket(number.parse().ok()?));
     }
     if let Some(version) = text.strip_prefix("peer ") {
+        let (version, status) = version.strip_suffix("-rc").map_or((version, ""), |version| (version, "-rc"));
         let parts: Vec<u16> = version.split('.').map_while(|part| part.parse().ok()).collect();
-        let &[major, minor, patch] = parts.as_slice() else { return None };
-        return Some(Mark::Peer(major, minor, patch));
+        return Some(Mark::Peer(parts.try_into().ok()?, status));
     }
     if let Some(values) = text.strip_prefix("icwnd/mss/irtt=") {
         let values: Vec<u32> = values.split('/').map_while(|part| part.parse().ok()).collect();
@@ -277,10 +390,14 @@ fn mark(text: &str) -> Option<Mark> {
         let millis: f64 = time.strip_suffix(" ms")?.parse().ok()?;
         return Some(Mark::Connected(Nanos((millis * 1e6).round() as u64)));
     }
-    let (how, sizes) = text.strip_prefix("bb")?.split_once(" len/hold=")?;
-    let (bytes, hold) = sizes.split_once('/')?;
-    let (bytes, hold_us) = (bytes.parse().ok()?, hold.parse().ok()?);
-    Some(Mark::Bounces { quickack: how.contains("quickack"), bytes, hold_us })
+    let (how, sizes) = text.strip_prefix("bb")?.split_once("hold=")?;
+    let sizes: Vec<u32> = sizes.split('/').map_while(|size| size.parse().ok()).collect();
+    let (bytes, reply, hold_us) = match sizes[..] {
+        [bytes, hold] => (bytes, bytes, hold),
+        [bytes, reply, hold] => (bytes, reply, hold),
+        _ => return None,
+    };
+    Some(Mark::Bounces { quickack: how.contains("quickack"), bytes, reply, hold_us: hold_us.into() })
 }
 
 /// A line of comma-separated values.

@@ -9,7 +9,7 @@ use measure::unit::{Instant, Nanos};
 
 use crate::exit::Exit;
 use crate::persona::answer::Answer;
-use crate::persona::iperf::options::{Bounceback, Histograms};
+use crate::persona::iperf::options::{Bounceback, Form, Histograms};
 use crate::persona::iperf::output::bounce::{Bounces, OneWay};
 use crate::persona::iperf::output::failure;
 use crate::persona::iperf::output::heading::Heading;
@@ -32,7 +32,8 @@ pub fn run(course: &Course<'_>, bounce: Bounceback) -> Result<Exit, Answer> {
     let display = &course.client.common.display;
     let mut teller = Teller::new(display, false, record::zoned, course.print());
     teller.settings(&course.banner(&course.facts()));
-    let mut tally = Tally::new(display.interval, course.test.method.traffic.request_bytes().0 * 2);
+    let traffic = &course.test.method.traffic;
+    let mut tally = Tally::new(display.interval, (traffic.request_bytes().0, traffic.response_bytes().0));
     let asked = Asked { hold_us: bounce.hold_ms.saturating_mul(1_000), late_acks: !bounce.quickack };
     let bounced = peer::measure(&course.test, asked, &course.stop, &mut |told| match told {
         Told::Open(opened) => teller.connection(&course.connection(opened)),
@@ -63,7 +64,8 @@ fn tell(course: &Course<'_>, teller: &mut Teller<'_>, tally: &mut Tally, bounced
         };
         teller.data(&line.line(TAG, span, tally.whole.moments().mean_ms, style));
     }
-    teller.data(&tally.histogram.line(TAG, span, "BB8", style));
+    let name = if style.form == Form::V2_2_1 { "BB8(f)" } else { "BB8" };
+    teller.data(&tally.histogram.line(TAG, span, name, style));
 }
 
 fn fault(course: &Course<'_>, bounced: &Bounced) -> Option<Answer> {
@@ -91,7 +93,7 @@ struct Tally {
     present: Times,
     whole: Times,
     histogram: Histogram,
-    bytes_each: u64,
+    bytes_each: (u64, u64),
 }
 
 /// Times of exchanges.
@@ -121,11 +123,13 @@ impl Times {
         Moments::of(self.count, self.mean, (self.min, self.max), self.squares)
     }
 
-    fn text(&self, span: Span, bytes_each: u64, facts: Option<&SocketFacts>, teller: &Teller<'_>) -> String {
-        let carried = Carried::of(TAG, span, self.count * bytes_each);
+    fn text(&self, span: Span, bytes_each: (u64, u64), facts: Option<&SocketFacts>, teller: &Teller<'_>) -> String {
+        let bytes = (self.count * bytes_each.0, self.count * bytes_each.1);
+        let carried = Carried::of(TAG, span, bytes.0 + bytes.1);
         let micros = |time: Nanos| time.0 / 1_000;
         let bounces = Bounces {
             count: self.count,
+            bytes,
             times: self.moments(),
             retries: facts.and_then(|facts| facts.retransmitted),
             cwnd_bytes: None,
@@ -136,7 +140,7 @@ impl Times {
 }
 
 impl Tally {
-    fn new(interval: Option<Nanos>, bytes_each: u64) -> Self {
+    fn new(interval: Option<Nanos>, bytes_each: (u64, u64)) -> Self {
         Self {
             interval,
             began: Instant(0),

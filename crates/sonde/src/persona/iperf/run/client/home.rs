@@ -63,6 +63,7 @@ impl Home {
             local,
             peer: began.peer,
             enhanced: self.enhanced,
+            timed: false,
             summed: false,
         };
         teller.connection(&Connection { tag: stream.tag, local, device: None, peer: began.peer, marks: Vec::new() });

@@ -8,7 +8,7 @@ use measure::unit::Nanos;
 
 use crate::exit::Exit;
 use crate::persona::answer::Answer;
-use crate::persona::iperf::options::{Kind, Transport};
+use crate::persona::iperf::options::{Form, Kind, Transport};
 use crate::persona::iperf::output::line::Tag;
 use crate::persona::iperf::output::{banner, connection, failure};
 use crate::persona::iperf::run::client::Course;
@@ -81,6 +81,7 @@ impl<'a> Telling<'a> {
                         local: opened.local,
                         peer: opened.remote,
                         enhanced: course.client.common.display.enhanced,
+                        timed: course.client.trip_times,
                         summed: true,
                     };
                     self.teller.begins(&stream);
@@ -100,7 +101,8 @@ impl<'a> Telling<'a> {
     fn ended(&mut self, course: &Course<'_>, outcome: &Outcome) {
         let udp = course.client.common.transport == Transport::Udp;
         for (found, stream) in outcome.found.iter().zip(self.streams.clone()) {
-            let parts = Parts::of_all(&found.count, found.reads, found.latency);
+            let whole = Parts::of_all(&found.count, found.reads, found.latency);
+            let parts = Parts { write_times: found.write_times, ..whole };
             // The one that ends a flow is a datagram too.
             let sent = (udp && stream.sends).then(|| found.count.carried.calls + 1);
             self.teller.ended(&stream, &parts, sent);
@@ -114,7 +116,7 @@ impl<'a> Telling<'a> {
         }
         self.home.finish(&mut self.teller);
         let display = &course.client.common.display;
-        if display.enhanced && !udp && course.client.streams > 1 {
+        if display.enhanced && display.form != Form::V2_2_1 && !udp && course.client.streams > 1 {
             let failed = course.client.streams as usize - self.connecting.len();
             self.teller.data(&connection::times(&self.connecting, failed).unwrap_or_default());
         }
@@ -128,7 +130,8 @@ fn fault(course: &Course<'_>, outcome: &Outcome) -> Option<Answer> {
         Ended::Broken(fault) => Some(fault.to_string()),
         _ => None,
     }) {
-        return Some(failure::other(&format!("{server}: the test ended early: {fault}")));
+        let key = if course.client.key.is_some() { ": has the server this key?" } else { "" };
+        return Some(failure::other(&format!("{server}: the test ended early: {fault}{key}")));
     }
     if outcome.found.iter().any(|found| found.ended == Ended::Stopped) {
         // Somebody interrupted it, or the server fell silent.
@@ -143,6 +146,13 @@ fn fault(course: &Course<'_>, outcome: &Outcome) -> Option<Answer> {
         return Some(failure::other(&format!(
             "{server}: the server did not send back, or not to the end: can it reach our port (-L)?"
         )));
+    }
+    // What a server without the key never read is in the sockets' buffers, and counts as sent; who takes a header acknowledges it.
+    let is_taken = |found: &Found| found.closed && found.ack.is_some();
+    let is_dropped = |found: &Found| found.lane.sends && found.ended == Ended::Complete && !is_taken(found);
+    let is_alone = !matches!(course.client.kind, Kind::Reverse | Kind::FullDuplex);
+    if course.client.key.is_some() && is_alone && outcome.found.iter().any(is_dropped) {
+        return Some(failure::other(&format!("{server}: the server did not acknowledge the header: has it this key?")));
     }
     let nothing = outcome.found.iter().any(|found| found.count.carried.bytes.0 == 0);
     nothing.then(|| failure::other(&format!("{server}: nothing was carried")))

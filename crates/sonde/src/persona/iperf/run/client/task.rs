@@ -7,13 +7,30 @@ use endpoint::socket::tuning::Tuning;
 use measure::event::INTERVAL;
 use measure::method::{Asked, Carrier, Direction, Far, Pattern, Schedule, SocketOptions, Stop, Traffic, Window};
 use measure::unit::{Bytes, Nanos};
+use measure::varying::Spread;
 use protocol::iperf::wish::{Back, Pace, Quantity, Way};
 
 use crate::persona::answer::Answer;
 use crate::persona::iperf::options::{Amount, BOUNCE_LENGTH, Bounceback, Client, Kind, Rate, Transport};
 use crate::persona::iperf::output::failure;
+use crate::persona::iperf::run::place;
 use crate::program::PROGRAM;
 use crate::words;
+
+/// The same client with an amount that is its file's, where it sends one.
+///
+/// # Errors
+/// A file that cannot be sent, and why.
+pub fn whole(client: &Client) -> Result<Client, Answer> {
+    let Some(path) = &client.file else { return Ok(client.clone()) };
+    let unfit = |why: &str| failure::other(&format!("-F {}: {why}", path.display()));
+    let facts = std::fs::metadata(path).map_err(|cause| unfit(&place::said(&cause)))?;
+    match facts.len() {
+        _ if !facts.is_file() => Err(unfit("no file of a length: what it holds is sent, and its end ends the test")),
+        0 => Err(unfit("an empty file: there is nothing to be sent")),
+        bytes => Ok(Client { amount: Amount::Bytes(bytes), ..client.clone() }),
+    }
+}
 
 /// The method with gaps, as it stands in a record.
 pub fn asked(client: &Client, local: Option<IpAddr>) -> Asked {
@@ -30,7 +47,9 @@ pub fn asked(client: &Client, local: Option<IpAddr>) -> Asked {
         pattern: Some(if bounce.is_some() { Pattern::Exchange } else { Pattern::Stream }),
         direction: bounce.is_none().then(|| direction(&client.kind)),
         request_bytes: if bounce.is_some() { size.or(Some(Bytes(BOUNCE_LENGTH.into()))) } else { size },
-        response_bytes: if bounce.is_some() { size.or(Some(Bytes(BOUNCE_LENGTH.into()))) } else { None },
+        response_bytes: bounce.and_then(|bounce| {
+            bounce.reply.map(|bytes| Bytes(bytes.into())).or(size).or(Some(Bytes(BOUNCE_LENGTH.into())))
+        }),
         connections: Some(client.streams),
         stop: stop(client.amount),
         // A request that is held longer than this is not lost for it.
@@ -57,6 +76,10 @@ pub fn asked(client: &Client, local: Option<IpAddr>) -> Asked {
 /// # Errors
 /// A method that makes no sense, with the reason.
 pub fn test(client: &Client, server: SocketAddr, asked: &Asked) -> Result<Test, Answer> {
+    let to_group = server.ip().is_multicast();
+    if to_group && (client.common.transport == Transport::Tcp || client.kind != Kind::Upload) {
+        return Err(failure::other("a group is sent to, by datagrams: add -u, and leave away what makes it answer"));
+    }
     let mut method =
         asked.resolve_towards(Far::Foreign).map_err(|refusal| failure::other(&words::refusal(&refusal)))?;
     if let (Kind::Bounceback(Bounceback { burst, period: Some(period), .. }), Traffic::Exchange(exchange)) =
@@ -80,15 +103,26 @@ pub fn test(client: &Client, server: SocketAddr, asked: &Asked) -> Result<Test, 
             Rate::Bits(bits) => Pace::Bits(bits),
             Rate::Packets(packets) => Pace::Packets(packets),
         }),
+        spread: match (client.rate, client.deviation) {
+            (Some(Rate::Bits(mean)), Some(deviation)) => Some(Spread { mean, deviation }),
+            _ => None,
+        },
+        file: client.file.clone(),
+        key: client.key.clone(),
+        write_times: client.write_times,
         call_bytes: common.length,
         trip_times: client.trip_times,
         detects: client.detects,
         plain: common.compatibility,
-        silent: client.no_report,
+        // Who sends to a group is told by nobody.
+        silent: client.no_report || to_group,
         local_port: common.bind.port,
         tuning: Tuning {
             segment_bytes: common.mss.filter(|_| common.transport == Transport::Tcp),
             pacing_bytes_per_s: client.kernel_rate.map(|bits| bits / 8),
+            unsent_bytes: client.prefetch,
+            hops: client.hops,
+            quick_acks: client.quick_acks,
             ..Tuning::default()
         },
         interval: common.display.interval.unwrap_or(INTERVAL),

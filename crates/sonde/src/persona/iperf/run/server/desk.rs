@@ -10,10 +10,11 @@ use measure::unit::{Bytes, Nanos};
 use protocol::iperf::wish::{Pace, Way, Wish};
 
 use crate::output::Output;
-use crate::persona::iperf::options::{Rate, Server, Transport};
+use crate::persona::iperf::options::{Form, Rate, Server, Transport};
 use crate::persona::iperf::output::banner::{self, Place, Sending, Window};
 use crate::persona::iperf::output::connection::{Connection, Mark};
-use crate::persona::iperf::output::line::{Span, Tag};
+use crate::persona::iperf::output::histogram::Histogram;
+use crate::persona::iperf::output::line::{self, Span, Tag};
 use crate::persona::iperf::output::moment;
 use crate::persona::iperf::run::client::{record, tcp_mark};
 use crate::persona::iperf::run::parts::{self, Parts};
@@ -44,9 +45,10 @@ impl Desk {
     /// Nothing has come yet; `stop` is asked for after as many connections as the command line says.
     pub fn new(asked: &Server, output: &Arc<Output>, stop: &Stop) -> Self {
         let out = Arc::clone(output);
+        let key = asked.key.as_ref().and_then(|key| key.key.clone());
         let print = move |text: &str| {
             if !text.is_empty() {
-                out.result(text);
+                out.result(&line::keyed(text, key.as_deref()));
             }
         };
         let state = State {
@@ -110,6 +112,7 @@ impl Desk {
             local: place::towards(began.local, began.peer),
             peer: began.peer,
             enhanced: self.asked.common.display.enhanced || trip_times,
+            timed: trip_times,
             summed: true,
         };
         Self::joins(state, began.test, stream);
@@ -129,6 +132,11 @@ impl Desk {
         // The one that ends a flow is a datagram too.
         let sent = (stream.transport == Transport::Udp && stream.sends).then(|| ended.count.carried.calls + 1);
         state.teller.ended(&stream, &parts, sent);
+        if let Some(bins) = &ended.bins {
+            let name = if stream.transport == Transport::Udp { "T8(f)" } else { "F8(f)" };
+            let line = Histogram::kept(bins).line(stream.tag, parts.span, name, state.teller.style());
+            state.teller.data(&line);
+        }
         if let Some(report) = ended.report.as_ref().filter(|_| stream.sends) {
             state.teller.report(&stream, &parts::reported(report));
         }
@@ -153,9 +161,12 @@ impl Desk {
             calls: replies,
             failed: 0,
             tcp: None,
+            flying: None,
+            reported: false,
             datagrams: None,
             reads: None,
             bursts: None,
+            write_times: None,
         };
         state.teller.ended(&stream, &parts, None);
         self.over(state, 1);
@@ -186,6 +197,7 @@ impl Desk {
         let sending = Sending {
             window: Window { bytes: u32::try_from(bytes.0).unwrap_or(u32::MAX), asked: common.window },
             mss_bytes: None,
+            congestion: facts.congestion.as_deref(),
             length: common.bytes(began.peer.is_ipv6()),
             pid: std::process::id(),
         };
@@ -198,13 +210,15 @@ impl Desk {
         let mut marks = Vec::new();
         if let Kind::Bounce(bounce) = began.kind {
             let quickack = bounce.flags.has(protocol::iperf::bounce::BounceFlags::QUICK);
-            marks.push(Mark::Bounces { quickack, bytes: bounce.size, hold_us: bounce.hold_us.into() });
+            let reply = bounce.reply_octets().and_then(|octets| u32::try_from(octets).ok()).unwrap_or(bounce.size);
+            marks.push(Mark::Bounces { quickack, bytes: bounce.size, reply, hold_us: bounce.hold_us.into() });
             let timed = bounce.flags.has(protocol::iperf::bounce::BounceFlags::CLOCKS);
             marks.extend(timed.then_some(Mark::TripTimes));
         }
         marks.extend(matches!(began.kind, Kind::Back(_)).then_some(Mark::Reverse));
         let mut enhanced = display.enhanced;
         if let Some(wish) = wish {
+            marks.extend(wish.prefetch.map(Mark::Prefetch));
             marks.extend(match wish.way {
                 Way::Upload => None,
                 Way::Reverse => Some(Mark::Reverse),
@@ -216,15 +230,15 @@ impl Desk {
             if enhanced {
                 let octet = u8::try_from(wish.service).ok().filter(|octet| *octet > 0);
                 marks.extend(octet.map(Mark::Service));
-                marks.extend(wish.version.map(|version| {
-                    let [major, minor, patch] = version.numbers();
-                    Mark::Peer(major, minor, patch)
-                }));
+                marks.extend(wish.version.map(|version| Mark::Peer(version.numbers(), version.status())));
             }
         }
-        marks.extend(began.tcp.as_ref().and_then(tcp_mark));
-        if enhanced {
-            marks.push(Mark::On(moment::spoken(&moment::shown(record::zoned(), self.asked.common.display.utc))));
+        marks.extend(wish.filter(|wish| wish.quick_acks).map(|_| Mark::QuickAcks));
+        let tells_tcp = enhanced || display.form != Form::V2_2_1;
+        marks.extend(began.tcp.as_ref().filter(|_| tells_tcp).and_then(tcp_mark));
+        let answers = display.form == Form::V2_2_1 && wish.is_some_and(|wish| wish.way == Way::Reverse);
+        if enhanced && !answers {
+            marks.push(Mark::On(moment::spoken(&moment::shown(record::zoned(), display.utc), display.form)));
         }
         let device = self.asked.common.bind.device.clone().filter(|_| enhanced);
         Connection { tag, local: place::towards(began.local, began.peer), device, peer: began.peer, marks }

@@ -92,6 +92,7 @@ fn test(document: &Value) -> Test {
         tos: count(&agreed["tos"]) as u8,
         rate: count(&agreed["target_bitrate"]),
         fq_rate: count(&agreed["fqrate"]),
+        segmented: false,
         segment_bytes: start.get("tcp_mss").map(|mss| count(mss) as u32),
         control_segment_bytes: count(&start["tcp_mss_default"]) as u32,
         window: count(&start["sock_bufsize"]) as u32,

@@ -117,6 +117,7 @@ fn test(text: &str) -> Test {
         tos: 0,
         rate: field(text, "Target Bitrate: ").map_or(0, |rate| rate.parse().unwrap()),
         fq_rate: 0,
+        segmented: false,
         segment_bytes: None,
         control_segment_bytes: field(text, "TCP MSS: ")
             .map_or(0, |mss| mss.split_once(' ').unwrap().0.parse().unwrap()),

@@ -114,9 +114,9 @@ fn words(failure: &Failure) -> String {
         (_, Some(errno)) if errno > 0 => Some(said(&io::Error::from_raw_os_error(errno))),
         _ => None,
     };
-    // Congestion control is told with its reason in the original, where its number has none.
+    // Its reason stands in its words.
     if failure.code == Code::CONGESTION {
-        return format!("{}: Supplied congestion control algorithm not supported on this host", failure.code);
+        return failure.code.to_string();
     }
     failure::text(failure.code, system.as_deref())
 }
@@ -143,6 +143,15 @@ mod tests {
         assert!(end.line().unwrap().ends_with("firewall issue, etc.: Connection refused\n"));
         assert_eq!(end.exit(), Exit::Persona(1));
         assert!(end.hint.unwrap().contains("start `iperf3 -s` there"));
+    }
+
+    #[test]
+    fn a_congestion_control_that_is_not_there_is_told_once() {
+        let cause = io::Error::from(rustix::io::Errno::NOENT);
+        let error = EndpointError::new(Step::Set("congestion control"), "::1", cause);
+        let line = End::of(&Failure::new(Code::CONGESTION, error), None).line().unwrap();
+        let expected = "unable to set TCP_CONGESTION: Supplied congestion control algorithm not supported on this host";
+        assert_eq!(line, format!("iperf3: error - {expected}\n"));
     }
 
     #[test]

@@ -2,10 +2,12 @@
 
 use std::net::IpAddr;
 
-use endpoint::error::EndpointError;
+use endpoint::error::{Cause, EndpointError};
 use endpoint::peer::iperf3::client::{Credentials, Test};
 use endpoint::stop::Stop;
+use endpoint::thread::check_allowed;
 use measure::unit::Nanos;
+use protocol::iperf3::code::Code;
 use protocol::iperf3::parameters::{DATAGRAM, Parameters, Protocol, Segmentation};
 
 use crate::persona::answer::Answer;
@@ -13,6 +15,7 @@ use crate::persona::iperf3::facts::File;
 use crate::persona::iperf3::options::{Client, Common, Until};
 use crate::persona::iperf3::output::failure;
 use crate::persona::process::said;
+use crate::words;
 
 /// What we say we are: servers note it, and none depends on it.
 const VERSION: &str = "3.21";
@@ -26,8 +29,16 @@ const NO_INTERVAL: Nanos = Nanos::secs(100 * 86_400);
 pub fn test(common: &Common, client: &Client, credentials: Option<Credentials>) -> Result<Test, Answer> {
     if let Some(path) = &common.file {
         std::fs::File::open(path).map_err(|cause| {
-            let text = failure::text(protocol::iperf3::code::Code(14), Some(&said(&cause)));
+            let text = failure::text(Code(14), Some(&said(&cause)));
             Answer::complaint(failure::line(&text))
+        })?;
+    }
+    if let Some(cpu) = common.cpu {
+        check_allowed(&[cpu]).map_err(|error| {
+            let cause = if let Cause::System(cause) = &error.cause { said(cause) } else { error.cause.to_string() };
+            let text = failure::text(Code(132), Some(&cause));
+            let hint = words::hint(&error).map_or_else(String::new, |hint| format!("iperf3: {hint}\n"));
+            Answer::complaint(failure::line(&text) + &hint)
         })?;
     }
     Ok(Test {
@@ -96,7 +107,7 @@ fn parameters(client: &Client) -> Parameters {
         fq_rate: client.fq_rate,
         pacing_timer_us: client.pacing_timer_us,
         burst: client.burst,
-        segmentation: udp.then_some(Segmentation::OFF),
+        segmentation: udp.then_some(Segmentation { gso: client.gsro, gro: client.gsro, ..Segmentation::OFF }),
         tos: client.tos,
         title: client.title.clone(),
         extra_data: client.extra_data.clone(),
@@ -107,6 +118,7 @@ fn parameters(client: &Client) -> Parameters {
         zerocopy: client.zerocopy,
         dont_fragment: client.dont_fragment && udp,
         skip_rx_copy: client.skip_copy,
+        mptcp: client.mptcp && !udp,
         client_version: Some(VERSION.to_owned()),
         ..Parameters::default()
     }

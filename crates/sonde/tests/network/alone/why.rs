@@ -15,7 +15,7 @@ use crate::scene::{Reflector, Scene, document, sonde_in, tell};
 
 /// Short trials in one block more than the fewest that can show any cause: a trial may fail. `--intervals 0` leaves out what only tells
 /// where the time goes.
-const SHORT: &str = "why --json -q --intervals 0 --blocks 9 -t 160ms --warm-up 20ms --every 2ms";
+const SHORT: &str = "why --json -q --intervals 0 --blocks 9 -t 100ms --warm-up 20ms --every 2ms";
 
 #[expect(clippy::disallowed_methods, reason = "how often is up to whoever runs the tests")]
 fn times() -> usize {

@@ -7,15 +7,16 @@
 //! they run as users run them.
 
 mod latency;
-pub mod plant;
 
 use measure::throughput::limit::Limiter;
 use serde_json::Value;
 use test_case::test_case;
 
+use crate::plant::{
+    FORWARDED, Forward, Quota, Standing, bucket, own_bucket, policer_of_buckets, policer_of_rules, sonde_of,
+};
 use crate::scene::{Reflector, Scene, document, installed, run, tell};
 use Case::{First, Further};
-use plant::{FORWARDED, Forward, Quota, Standing, bucket, own_bucket, policer_of_buckets, policer_of_rules, sonde_of};
 
 /// Whether a case is one of those that all other tests have beside them, or one of its variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

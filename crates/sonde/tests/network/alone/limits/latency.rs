@@ -4,8 +4,8 @@ use serde_json::Value;
 use test_case::test_case;
 
 use super::Case::{self, First, Further};
-use super::plant::{FORWARDED, Forward, Standing, bucket, sonde_of};
 use super::reflector;
+use crate::plant::{FORWARDED, Forward, Standing, bucket, sonde_of};
 use crate::scene::{Scene, document, installed, number, tell};
 
 /// Bits a second of the bottleneck, and what its queue holds.

@@ -25,7 +25,7 @@ fn a_known_time_at_the_peer_is_seen_in_full_and_put_down_to_the_peer(carrier: &s
     let target = scene.target(false);
     let measure = |port: &str| {
         // One at a time and both as often, so that both ends are as cold with the hold as without.
-        let method = ["-c", "120", "--every", "3ms", "--window", "1", "--warm-up", "100ms", "--stamps"];
+        let method = ["-c", "60", "--every", "3ms", "--window", "1", "--warm-up", "100ms", "--stamps"];
         scene.record(&[&[&target, "--port", port, carrier], &method[..]].concat())
     };
     let runs: Vec<[Value; 2]> = (0..RUNS).map(|_| [measure("7001"), measure("7002")]).collect();

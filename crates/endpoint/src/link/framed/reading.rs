@@ -1,0 +1,161 @@
+//! Octets that have come on a connection, read up to the end of a reply.
+
+use measure::event::Details;
+use measure::unit::Bytes;
+use protocol::application::talk::Digest;
+use protocol::application::{Came, Reply, Speech};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
+
+use super::phases::Parts;
+use super::secured::Fetched;
+use super::{Framed, Trouble};
+use crate::clock::Monotonic;
+
+/// The outcome of one look at a connection.
+#[derive(Debug)]
+pub(super) enum Look {
+    Reply(Digest),
+    /// Something else came, or a part.
+    Something,
+    Nothing,
+}
+
+impl<S: Speech> Framed<S> {
+    /// Reads what is there; where that is not enough, takes what has come.
+    #[inline]
+    pub(super) fn look(&mut self, flags: RecvFlags) -> Result<Look, Trouble> {
+        if let Some(digest) = self.read_on()? {
+            return Ok(Look::Reply(digest));
+        }
+        if self.begin > 0 {
+            self.incoming.copy_within(self.begin..self.end, 0);
+            (self.begin, self.end) = (0, self.end - self.begin);
+        }
+        if self.end == self.incoming.len() {
+            return Err(Trouble::Foreign("what comes has no end"));
+        }
+        match self.fetch(flags)? {
+            Fetched::End => self.ended(),
+            Fetched::Octets(count) => {
+                if self.door.anew.is_some() {
+                    self.fetched = Monotonic::now();
+                    self.details.first.get_or_insert(self.fetched);
+                }
+                self.end += count;
+                self.starved = false;
+                Ok(self.read_on()?.map_or(Look::Something, Look::Reply))
+            }
+            Fetched::Nothing => Ok(Look::Nothing),
+        }
+    }
+
+    /// Takes what has come behind what is unread.
+    #[inline]
+    pub(super) fn fetch(&mut self, flags: RecvFlags) -> Result<Fetched, Trouble> {
+        let room = &mut self.incoming[self.end..];
+        let Some(secured) = &mut self.secured else {
+            return match recv(&self.socket, room, flags) {
+                Ok((0, _)) => Ok(Fetched::End),
+                Ok((_, count)) => Ok(Fetched::Octets(count)),
+                Err(Errno::AGAIN | Errno::INTR) => Ok(Fetched::Nothing),
+                Err(errno) => Err(Trouble::System(errno)),
+            };
+        };
+        let before = self.unsent.len();
+        let fetched = secured.fetch(&self.socket, room, &mut self.unsent, flags)?;
+        if self.unsent.len() > before {
+            self.flush_now()?;
+        }
+        Ok(fetched)
+    }
+
+    /// Reads of what is there up to the end of a reply.
+    #[inline]
+    pub(super) fn read_on(&mut self) -> Result<Option<Digest>, Trouble> {
+        while self.begin < self.end && !self.starved {
+            let taken = self.speech.take(&self.incoming[self.begin..self.end]);
+            self.begin += taken.octets;
+            match taken.came {
+                Came::Part => {
+                    self.read += taken.octets as u64;
+                    self.starved = taken.octets == 0;
+                }
+                Came::Reply(reply) => return Ok(Some(self.replied(reply, taken.octets as u64))),
+                Came::Aside | Came::Opened => {
+                    // Between the parts of a reply it ends nothing.
+                    if self.read == 0 || !self.speech.interleaves() {
+                        self.read = 0;
+                        // A reply does not begin with it: what follows it has just come.
+                        self.details.first = (self.begin < self.end).then_some(self.fetched);
+                    }
+                    let answer = self.speech.answer().to_vec();
+                    self.say(&answer)?;
+                }
+                Came::Secure => self.secure_within()?,
+                Came::Declined(words) => return Err(Trouble::Declined(words)),
+                Came::Unsound(why) => return Err(Trouble::Foreign(why)),
+            }
+        }
+        if self.begin == self.end {
+            (self.begin, self.end) = (0, 0);
+        }
+        Ok(None)
+    }
+
+    #[inline]
+    pub(super) fn replied(&mut self, reply: Reply, octets: u64) -> Digest {
+        (self.fruitful, self.fruitless) = (true, 0);
+        self.answered_one(reply.number);
+        // Parts of several replies that come in turn are not told apart here.
+        let mixed = self.speech.interleaves() && !self.outstanding.is_empty();
+        let digest = Digest { reply, octets: if mixed { 0 } else { self.read + octets } };
+        self.read = 0;
+        self.details.kind = Some(reply.kind.0);
+        if self.door.anew.is_some() {
+            self.whole();
+        }
+        if reply.closes {
+            self.spend();
+        }
+        digest
+    }
+
+    /// Strikes out the request that a reply is to: that of its number, or else the oldest.
+    #[inline]
+    pub(super) fn answered_one(&mut self, low: Option<u32>) {
+        let Some(low) = low else {
+            self.outstanding.pop_front();
+            return;
+        };
+        let mask = u32::MAX >> (u32::BITS - self.speech.mark_bits().min(u32::BITS));
+        let is_it = |number: &u64| (*number as u32 ^ low) & mask == 0;
+        let place = self.outstanding.iter().position(is_it).unwrap_or(0);
+        self.outstanding.remove(place);
+    }
+
+    /// A reply is whole to a request that took a connection of its own.
+    pub(super) fn whole(&mut self) {
+        let last = Monotonic::now();
+        let Details { opened, first, .. } = self.details;
+        let seen = opened.zip(first).and_then(|(opened, first)| first.since(opened).zip(last.since(first)));
+        // One that came before it was asked for has no parts.
+        self.parts = self
+            .parts
+            .take()
+            .zip(seen)
+            .map(|((number, parts), (wait, receive))| (number, Parts { wait, receive, ..parts }));
+        let (head, body) = self.speech.lengths().map(|(head, body)| (Bytes(head), Bytes(body))).unzip();
+        self.details = Details { last: Some(last), head, body, ..self.details };
+        self.fruitful = true;
+    }
+
+    /// The peer has closed the connection, which may be how a reply ends.
+    #[cold]
+    pub(super) fn ended(&mut self) -> Result<Look, Trouble> {
+        match self.speech.closed() {
+            Some(reply) => Ok(Look::Reply(self.replied(reply, 0))),
+            None => Err(Trouble::Closed),
+        }
+    }
+}

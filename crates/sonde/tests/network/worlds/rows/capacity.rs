@@ -1,0 +1,178 @@
+//! Paths that let so much through: shapers, policers, queues, and uneven delay.
+
+use super::*;
+
+/// Slightly more than the link carries, from the first second on: each second the queue is longer by an eighth of one.
+const GROWS: &[(Host, &str)] =
+    &[(Near, "sleep 1.5; exec \"$0\" load 10.181.9.2 --size 1000 --rate 1125 --reply-every 1000 -t 12 -q")];
+
+/// All of them.
+pub(super) const WORLDS: &[World] = &[
+    World {
+        name: "uneven rates",
+        lay: &[(
+            Middle,
+            "tc qdisc add dev middle root tbf rate 1mbit burst 4kb latency 200ms; tc qdisc add dev middle-far root tbf rate 20mbit burst 16kb latency 50ms",
+        )],
+        asks: &[
+            ask("throughput 10.181.9.2 -t 4", &["congestion"], &["not-steady"]),
+            ask(
+                "load 10.181.9.2 --rate 500 --size 1000 -t 3",
+                &["lost"],
+                &["lost-on-the-way", "not-steady", "changed", "dark"],
+            ),
+        ],
+        ..WORLD
+    },
+    World {
+        name: "a full queue",
+        needs: &["socat"],
+        lay: &[(Middle, "tc qdisc add dev middle-far root tbf rate 10mbit burst 16kb latency 400ms")],
+        goes_on: &[
+            (Far, "exec socat -u TCP-LISTEN:5555,fork,reuseaddr /dev/null"),
+            (Near, "while :; do socat -u /dev/zero TCP:10.181.9.2:5555; sleep 0.2; done"),
+        ],
+        asks: &[
+            Ask { before: READY, ..look(&[], &["interval", "nobody-woken", "changed", "retransmitted"]) },
+            counted(
+                ask(
+                    "rtt 10.181.9.2 --udp --every 20ms -t 3",
+                    &[],
+                    &["lost", "not-steady", "changed", "lost-on-the-way", "groups"],
+                ),
+                &[(P50, 2e6, 6e8)],
+            ),
+            ask("throughput 10.181.9.2 -t 4", &["congestion"], &["not-steady"]),
+        ],
+        ..WORLD
+    },
+    World {
+        name: "a policer of all",
+        lay: &[(
+            Middle,
+            "nft 'table ip f { chain f { type filter hook forward priority 0; iifname middle limit rate over 2500 kbytes/second burst 50 kbytes drop; }; }'",
+        )],
+        asks: &[ask("throughput 10.181.9.2 -t 4", &["policer"], &["not-steady"]), look(&[], ALWAYS)],
+        ..WORLD
+    },
+    World {
+        name: "a policer of TCP",
+        lay: &[(
+            Middle,
+            "nft 'table ip f { chain f { type filter hook forward priority 0; iifname middle ip protocol tcp limit rate over 2500 kbytes/second burst 50 kbytes drop; }; }'",
+        )],
+        asks: &[ask("throughput 10.181.9.2 -t 4", &[], &["not-steady"]), look(&[], ALWAYS)],
+        ..WORLD
+    },
+    World {
+        name: "delay by size",
+        lay: &[(
+            Middle,
+            "tc qdisc add dev middle-far root handle 1: htb default 1; tc class add dev middle-far parent 1: classid 1:1 htb rate 1gbit quantum 60000; \
+            tc class add dev middle-far parent 1: classid 1:2 htb rate 4mbit burst 2k cburst 2k; \
+            nft 'table ip f { chain f { type filter hook postrouting priority 0; oifname middle-far meta length > 800 meta priority set 0x10002; }; }'",
+        )],
+        asks: &[
+            ask(
+                "compare 'rtt 10.181.9.2 --udp --size 64 --every 3ms' 'rtt 10.181.9.2 --udp --size 1200 --every 3ms' --figures p50 --budget 15s",
+                &["p50-more"],
+                &[],
+            ),
+            ask("throughput 10.181.9.2 -t 4", &["congestion"], &["not-steady"]),
+        ],
+        ..WORLD
+    },
+    World {
+        name: "reordered",
+        lay: &[(
+            Middle,
+            "tc qdisc add dev middle-far root handle 1: htb default 1; tc class add dev middle-far parent 1: classid 1:1 htb rate 1gbit quantum 60000; \
+            tc class add dev middle-far parent 1: classid 1:2 htb rate 2mbit burst 1500 cburst 1500; \
+            nft 'table ip f { chain f { type filter hook postrouting priority 0; oifname middle-far udp dport 7663 numgen inc mod 10 0 meta priority set 0x10002; }; }'",
+        )],
+        asks: &[
+            ask("load 10.181.9.2 --rate 1500 --size 1000 -t 3", &[], &["lost", "not-steady", "changed", "late"]),
+            look(&[], ALWAYS),
+        ],
+        ..WORLD
+    },
+    World {
+        name: "jitter",
+        beside: &["--delay", "10ms", "--jitter", "4ms"],
+        asks: &[
+            Ask { words: "10.181.10.2", fair: ALWAYS, ..ASK },
+            ask("throughput 10.181.10.2 -t 3", &[], &["receive-window", "send-buffer"]),
+            counted(ask("rtt 10.181.10.2 --udp --every 5ms -t 3", &[], &[]), &[(P50, 16e6, 30e6)]),
+        ],
+        ..WORLD
+    },
+    World {
+        name: "a policer at the receiver",
+        lay: &[(
+            Far,
+            "nft 'table ip f { chain i { type filter hook input priority 0; iifname far limit rate over 2500 kbytes/second burst 50 kbytes drop; }; }'",
+        )],
+        asks: &[
+            ask("throughput 10.181.9.2 -t 4", &["policer"], &["not-steady"]),
+            look(&[], ALWAYS),
+            ask(WHY, &[], ENDS),
+        ],
+        ..WORLD
+    },
+    World {
+        name: "marks in place of losses",
+        lay: &[
+            (Near, "sysctl -qw net.ipv4.tcp_ecn=1"),
+            (Far, "sysctl -qw net.ipv4.tcp_ecn=1"),
+            (
+                Middle,
+                "nft 'table ip f { chain f { type filter hook forward priority 0; iifname middle ip ecn != not-ect numgen random mod 100 < 20 ip ecn set ce; }; }'",
+            ),
+        ],
+        asks: &[
+            ask("throughput 10.181.9.2 -t 4", &[], &["not-steady", "sender-cpu", "receiver-cpu"]),
+            ask("rtt 10.181.9.2 -t 2", &[], &[]),
+        ],
+        ..WORLD
+    },
+    World {
+        name: "a queue for each flow",
+        needs: &["socat"],
+        lay: &[(
+            Middle,
+            "tc qdisc add dev middle-far root handle 1: htb default 1; tc class add dev middle-far parent 1: classid 1:9 htb rate 20mbit; \
+            for c in 1 2; do tc class add dev middle-far parent 1:9 classid 1:$c htb rate 10mbit ceil 20mbit burst 16k cburst 16k; done; \
+            nft 'table ip f { chain f { type filter hook postrouting priority 0; oifname middle-far tcp dport 5555 meta priority set 0x10002; }; }'",
+        )],
+        goes_on: &[
+            (Far, "exec socat -u TCP-LISTEN:5555,fork,reuseaddr /dev/null"),
+            (Near, "while :; do socat -u /dev/zero TCP:10.181.9.2:5555; sleep 0.2; done"),
+        ],
+        asks: &[
+            Ask { before: READY, ..look(&[], ALWAYS) },
+            counted(ask("rtt 10.181.9.2 --udp --every 20ms -t 3", &[], &[]), &[(LOSS, 0.0, 0.02)]),
+            ask("throughput 10.181.9.2 -t 4", &["congestion"], &["not-steady"]),
+            ask(WHY, &[], ENDS),
+        ],
+        ..WORLD
+    },
+    World {
+        name: "a queue that grows",
+        lay: &[(Middle, "tc qdisc add dev middle-far root tbf rate 8mbit burst 4kb limit 4mb")],
+        asks: &[
+            meanwhile(
+                ask("rtt 10.181.9.2 --udp --every 10ms -t 9", &["not-steady", "changed"], &["lost", "late", "dark"]),
+                GROWS,
+            ),
+            meanwhile(look(&[], &["interval", "nobody-woken", "dark", "changed"]), GROWS),
+            ask(WHY, &[], ENDS),
+        ],
+        ..WORLD
+    },
+    World {
+        name: "a tiny receive buffer",
+        server: "sysctl -qw net.ipv4.tcp_rmem='4096 8192 8192';",
+        asks: &[ask("throughput 10.181.9.2 -t 3", &["receive-window"], &["not-steady"])],
+        ..WORLD
+    },
+];
