@@ -132,7 +132,9 @@ impl Moved {
             return None;
         }
         let (before, stood) = (slowest.standing?, fastest.standing?);
-        let stands = stood.0 >= before.0 + QUEUED.0 && stood.0 >= 2 * before.0;
+        // What lets all through that it was asked for had something else to do for a while.
+        let capped = fastest.through_bytes_per_s.is_some_and(|through| through * CAPPED <= fastest.asked_bytes_per_s);
+        let stands = capped && stood.0 >= before.0 + QUEUED.0 && stood.0 >= 2 * before.0;
         (stands && !self.contradicts(fastest.through())).then_some((stood, fastest))
     }
 

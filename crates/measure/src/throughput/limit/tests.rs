@@ -85,6 +85,9 @@ fn legs(lost: &[f64], queue: Nanos) -> Moved {
     let mut moved = Moved { legs: each.collect() };
     let last = moved.legs.last_mut().unwrap();
     (last.standing, last.after_loss) = (Some(queue), last.after_loss.and(Some(queue)));
+    if queue >= Nanos::millis(1) && last.through_bytes_per_s.is_none() {
+        last.through_bytes_per_s = Some(last.sent_bytes_per_s / 1.2);
+    }
     moved
 }
 

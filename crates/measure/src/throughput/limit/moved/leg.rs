@@ -20,8 +20,8 @@ pub struct Leg {
     pub standing: Option<Nanos>,
     /// What a quarter of those waited at most that came next after lost ones.
     pub after_loss: Option<Nanos>,
-    /// Bytes of payload per second that arrived once some had been lost: what a bucket had saved up before was let through beside
-    /// its rate. Middle one of the whole intervals after the first with losses; `None` where there are fewer than two.
+    /// Bytes of payload per second that arrived once some had been lost or had queued: what a bucket had saved up before was let
+    /// through beside its rate. Middle one of the whole intervals after the first such; `None` where there are fewer than two.
     pub through_bytes_per_s: Option<f64>,
 }
 
@@ -96,10 +96,12 @@ impl Leg {
     }
 }
 
-/// The rate of arrival after the first losses. The last interval ends when the sender has said so, not with what it sent.
+/// The rate of arrival after the first losses, or once a queue stood. The last interval ends when the sender has said so, not with what
+/// it sent.
 fn through(intervals: &[&Interval]) -> Option<f64> {
-    let loses = |interval: &&Interval| interval.datagrams.is_some_and(|datagrams| datagrams.lost > 0);
-    let first = intervals.iter().position(loses)?;
+    let stands = |datagrams: &Datagrams| datagrams.standing_ns.is_some_and(|standing| standing >= QUEUED.0 as f64);
+    let fills = |interval: &&Interval| interval.datagrams.is_some_and(|seen| seen.lost > 0 || stands(&seen));
+    let first = intervals.iter().position(fills)?;
     let whole = intervals.get(first + 1..intervals.len().checked_sub(1)?)?;
     let rates = whole.iter().filter_map(|interval| per_second(interval.carried.bytes, interval.length_ns));
     middle(rates).filter(|_| whole.len() > 1)

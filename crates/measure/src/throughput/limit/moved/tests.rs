@@ -271,6 +271,27 @@ fn a_host_that_cannot_send_faster_confirms_below() {
     assert_eq!(moved.tells(Some(0.02), Some(60e6)).0, Some(Limiter::Policer));
 }
 
+/// As of a router that was kept busy by something else while it was asked for half as much again as the stream had, and let nearly
+/// all of it through.
+#[test]
+fn a_queue_that_holds_nothing_back_is_no_bottleneck() {
+    let stood = |asked: f64, through: f64, standing: Nanos| {
+        let calm = Wanted { bytes_per_s: 1e6, length: Nanos::millis(600) };
+        let whole = leg(Path::Lossy { share: 0.0, run: 1.0 }, calm, QUIET, 7);
+        let (standing, through_bytes_per_s) = (Some(standing), Some(through));
+        Leg { asked_bytes_per_s: asked, sent_bytes_per_s: asked, standing, through_bytes_per_s, ..whole }
+    };
+    let slow = stood(54e6, 54e6, Nanos::micros(40));
+    let course = Course { arrived_bytes_per_s: 108e6, lost: None, datagram: Bytes(1_400), most_bytes_per_s: 450e6 };
+    let named = |moved: &Moved| moved.tells(None, Some(108e6)).0;
+    let mut moved = Moved { legs: vec![slow, stood(162e6, 158e6, Nanos::micros(1_350))] };
+    assert_eq!((named(&moved), moved.next(&course).is_some()), (None, true));
+    moved.legs.push(stood(432e6, 425e6, Nanos::micros(1_350)));
+    assert_eq!(named(&moved), None);
+    *moved.legs.last_mut().unwrap() = stood(432e6, 158e6, Nanos::millis(40));
+    assert_eq!((named(&moved), moved.next(&course).is_none()), (Some(Limiter::Congestion), true));
+}
+
 #[test]
 fn a_search_takes_no_longer_than_it_says() {
     let course = Course { arrived_bytes_per_s: 1e5, lost: Some(0.001), datagram: Bytes(1_400), most_bytes_per_s: 1e12 };
