@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 CARGO ?= cargo
 
-.PHONY: all build dist drivers packages-tried reproducible test bench fuzz docs site transcripts planted noticing churn strangers stories faults store agents image install coverage mutants clean help
+.PHONY: all build dist drivers packages-tried reproducible test bench fuzz docs site transcripts planted noticing churn strangers stories quiet-hour faults store agents image install coverage mutants clean help
 
 all: build ## the same as build
 
@@ -49,7 +49,10 @@ strangers: ## how much longer a session takes to open while a thousand strangers
 	SONDE_STRANGERS=1 $(CARGO) test --release --workspace --locked --test network strangers::sessions -- --nocapture --test-threads=1
 
 stories: build ## four things that happen to twenty hosts, told by every way of the monitor (twenty minutes of a quiet machine, as root)
-	SONDE_STORIES=target/dist $(CARGO) test --workspace --locked --test stories -- --ignored --nocapture
+	SONDE_STORIES=target/dist $(CARGO) test --workspace --locked --test stories -- --ignored --nocapture four_things
+
+quiet-hour: build ## an hour in which nothing happens to twenty hosts: the monitor tells nothing (of a quiet machine, as root)
+	SONDE_STORIES=target/dist $(CARGO) test --workspace --locked --test stories -- --ignored --nocapture a_quiet_hour
 
 store: build ## a monitor's store of 1,000 hosts, filled in virtual time and measured (minutes; STORE= and OPTIONS= change it)
 	target/dist/sonde-monitor generate --store $(or $(STORE),target/store.db) $(OPTIONS)

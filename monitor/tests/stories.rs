@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::Value;
 use testbed::port;
-use testbed::process::{Running, ended, started};
+use testbed::process::{Ended, Running, ended, started};
 
 /// How long one command of the stage may take.
 const LIMIT: Duration = Duration::from_mins(3);
@@ -32,6 +32,8 @@ const STARTING: Duration = Duration::from_mins(3);
 const LEARNING: Duration = Duration::from_mins(4);
 /// In which nothing happens, and nothing may be told.
 const QUIET: Duration = Duration::from_mins(1);
+/// Likewise, where nothing happens at all.
+const HOUR: Duration = Duration::from_mins(60);
 /// How long something is made wrong: long enough to be noticed by what is promised.
 const WRONG: Duration = Duration::from_secs(80);
 /// How long it may go on to be told after it is right again: a loss ends after three quiet minutes in which it would have shown itself.
@@ -74,6 +76,30 @@ impl Lab {
         );
         fs::write(lab.at("plan.toml"), plan).unwrap();
         lab
+    }
+
+    /// A monitor of the lab, once all its agents measure.
+    fn watched(&self) -> Running {
+        let listen = self.listen.to_string();
+        let monitor = started(self.monitor(&["monitor"]).arg(self.at("plan.toml")).args(["--listen", &listen]));
+        let begun = Instant::now();
+        let measuring = || {
+            let now = self.now();
+            let hosts = now["hosts"].as_array().unwrap().iter();
+            hosts.filter(|host| host["agent"]["standing"] == "measuring").count()
+        };
+        monitor.until("the page is served", |said| said.contains("page and metrics"));
+        while measuring() < 20 {
+            assert!(begun.elapsed() < STARTING, "{}", monitor.told());
+            pass(Duration::from_secs(1));
+        }
+        println!("20 agents measure after {:.0?}", begun.elapsed());
+        monitor
+    }
+
+    /// The monitor's store as `history` tells it.
+    fn history(&self) -> Ended {
+        ended(self.monitor(&["history"]).arg("--store").arg(self.at("state/sonde/monitor.db")), LIMIT)
     }
 
     fn at(&self, name: &str) -> PathBuf {
@@ -282,24 +308,33 @@ fn pass(time: Duration) {
     thread::sleep(time);
 }
 
+/// An hour in which nothing is done to twenty hosts: nothing is told in it, and every cell was asked all the time.
+#[test]
+#[ignore = "an hour of a quiet machine, as root: make quiet-hour"]
+fn a_quiet_hour_tells_nothing() {
+    let (hook_port, told) = hook();
+    let lab = Lab::up(hook_port);
+    let monitor = lab.watched();
+    pass(LEARNING + HOUR);
+    let open = by_page(&lab);
+    let asked = lab.get("/metrics");
+    let asked = asked.lines().filter(|line| line.starts_with("sonde_agent_requests_total")).count();
+    let said = monitor.told();
+    monitor.signal(Signal::TERM);
+    assert_eq!(monitor.end(LIMIT).code, Some(0));
+    let history = lab.history();
+    println!("{said}\n{}", history.told());
+    assert_eq!(asked, 20, "hosts that asked");
+    assert_eq!((open.len(), told.lock().unwrap().len()), (0, 0), "{open:?} {:?}", told.lock().unwrap());
+    assert!(!history.stdout.contains("past "), "{}", history.stdout);
+}
+
 #[test]
 #[ignore = "a quarter of an hour of a quiet machine, as root: make stories"]
 fn four_things_that_happen_are_told_the_same_by_every_way() {
     let (hook_port, told) = hook();
     let lab = Lab::up(hook_port);
-    let monitor =
-        started(lab.monitor(&["monitor"]).arg(lab.at("plan.toml")).args(["--listen", &lab.listen.to_string()]));
-    let begun = Instant::now();
-    let measuring = |lab: &Lab| {
-        let hosts = lab.now();
-        hosts["hosts"].as_array().unwrap().iter().filter(|host| host["agent"]["standing"] == "measuring").count()
-    };
-    monitor.until("the page is served", |said| said.contains("page and metrics"));
-    while measuring(&lab) < 20 {
-        assert!(begun.elapsed() < STARTING, "{}", monitor.told());
-        pass(Duration::from_secs(1));
-    }
-    println!("20 agents measure after {:.0?}", begun.elapsed());
+    let monitor = lab.watched();
     let prometheus = prometheus(&lab);
     pass(LEARNING + QUIET);
     let quiet = by_page(&lab);
@@ -376,7 +411,7 @@ fn four_things_that_happen_are_told_the_same_by_every_way() {
     let said = monitor.told();
     monitor.signal(Signal::TERM);
     assert_eq!(monitor.end(LIMIT).code, Some(0));
-    let history = ended(lab.monitor(&["history"]).arg("--store").arg(lab.at("state/sonde/monitor.db")), LIMIT);
+    let history = lab.history();
     println!("{said}\n{}", history.told());
     if let Some((running, _)) = prometheus {
         running.signal(Signal::TERM);

@@ -114,7 +114,9 @@ impl Moved {
         let apart = |one: f64, other: f64| one.max(other) / one.min(other);
         let alike = |one: &Leg, other: &Leg| {
             let (through, as_much) = (one.through_bytes_per_s?, other.through_bytes_per_s?);
-            let is_alike = apart(one.sent_bytes_per_s, other.sent_bytes_per_s) >= FASTER
+            // Both went beyond it: a leg of which hardly anything was lost shows no bound.
+            let is_alike = one.loss().min(other.loss()) >= BEYOND
+                && apart(one.sent_bytes_per_s, other.sent_bytes_per_s) >= FASTER
                 && apart(through, as_much) <= CAPPED
                 && one.met() == other.met();
             (is_alike && one.met() != Met::Unknown).then_some((one.met(), as_much))
@@ -138,11 +140,12 @@ impl Moved {
         (stands && !self.contradicts(fastest.through())).then_some((stood, fastest))
     }
 
-    /// Whether a leg after the first one with losses lost none, and more got through than a bottleneck of this rate has: what a bucket had
-    /// saved up is gone by then.
+    /// True where a leg after the first one with losses lost far less than a bottleneck of this rate takes: what a bucket had saved up
+    /// is gone by then.
     fn contradicts(&self, through: f64) -> bool {
-        let since = self.legs.iter().skip_while(|leg| leg.loss() < LOSSES);
-        since.filter(|leg| leg.loss() < LOSSES).any(|leg| leg.through() > through * CAPPED)
+        let mut since = self.legs.iter().skip_while(|leg| leg.loss() < LOSSES).skip(1);
+        let taken = |leg: &Leg| 1.0 - through * CAPPED / leg.sent_bytes_per_s;
+        since.any(|leg| leg.loss() < taken(leg) / STEEPER)
     }
 
     /// The share that all legs lost about alike, where it is enough to tell.

@@ -131,11 +131,24 @@ fn leg(path: Path, wanted: Wanted, disturbed: Disturbed, seed: u64) -> Leg {
     let [mut chance, mut of_sender, mut of_receiver] = [1, 2, 3].map(|part| Chance(seed * 3 + part));
     let (mut sender, mut receiver) =
         (Host::new(disturbed.sender, &mut of_sender), Host::new(disturbed.receiver, &mut of_receiver));
-    let (mut way, mut arrivals, mut intervals) =
-        (Way::new(path, chance.within(0.2, 1.0)), Arrivals::new(false), Vec::new());
+    let (mut way, mut came) = (Way::new(path, chance.within(0.2, 1.0)), Vec::new());
     let gap = PAYLOAD / wanted.bytes_per_s;
-    let (end, mut due, mut place, mut number, mut edge) = (wanted.length.as_secs_f64(), 0.0, 0.0, 0, 0.1);
-    let mut before = Datagrams::default();
+    let (end, mut due, mut place, mut number) = (wanted.length.as_secs_f64(), 0.0, 0.0, 0);
+    while due < end {
+        let now = sender.runs(due);
+        number += 1;
+        if let Some(passed) = way.passes(now, &mut chance) {
+            let waking = if chance.share() < 0.01 { chance.within(1e-4, 5e-4) } else { chance.within(1e-5, 6e-5) };
+            came.push((receiver.runs(passed + waking), now, number));
+        }
+        // What was due meanwhile is left out.
+        place = f64::max(place, (now / gap).floor()) + 1.0;
+        due = gap * place;
+    }
+    came.sort_by(|one, other| one.0.total_cmp(&other.0));
+    // The receiver's intervals end while the sender sends; all that comes behind it is in the last.
+    let (mut arrivals, mut intervals, mut edge, mut before) =
+        (Arrivals::new(false), Vec::new(), 0.1, Datagrams::default());
     let mut close = |arrivals: &mut Arrivals, length: f64| {
         let sight = arrivals.sight();
         let datagrams = sight.since(&before);
@@ -144,21 +157,12 @@ fn leg(path: Path, wanted: Wanted, disturbed: Disturbed, seed: u64) -> Leg {
         intervals.push(Interval { carried, length_ns, datagrams: Some(datagrams), ..Interval::default() });
         before = sight;
     };
-    while due < end {
-        let now = sender.runs(due);
-        number += 1;
-        if now >= edge {
-            close(&mut arrivals, 0.1 + now - edge);
-            edge = now + 0.1;
+    for (at, sent, number) in came {
+        if at >= edge && at < end {
+            close(&mut arrivals, 0.1 + at - edge);
+            edge = at + 0.1;
         }
-        if let Some(passed) = way.passes(now, &mut chance) {
-            let waking = if chance.share() < 0.01 { chance.within(1e-4, 5e-4) } else { chance.within(1e-5, 6e-5) };
-            let came = receiver.runs(passed + waking);
-            arrivals.arrived(number, 1_000_000 + ((came - now) * 1e9) as i64);
-        }
-        // What was due meanwhile is left out.
-        place = f64::max(place, (now / gap).floor()) + 1.0;
-        due = gap * place;
+        arrivals.arrived(number, 1_000_000 + ((at - sent) * 1e9) as i64);
     }
     arrivals.last(number);
     close(&mut arrivals, 0.05);
