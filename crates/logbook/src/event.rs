@@ -81,7 +81,7 @@ impl Line {
     }
 }
 
-/// What is about to be measured.
+/// First event: the measurement that is about to begin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Start {
@@ -92,7 +92,7 @@ pub struct Start {
     pub id: Uuid,
     /// The program that measures.
     pub tool: Tool,
-    /// When it was started.
+    /// Start of the measurement.
     pub started: Moment,
     /// Whom it asks.
     pub target: Target,
@@ -106,7 +106,7 @@ pub struct Start {
 pub struct ThreadSecond {
     /// The thread's number, from 0.
     pub thread: u32,
-    /// What it held.
+    /// Counts of that second.
     #[serde(flatten)]
     pub second: Second,
     /// Histogram of the response times of the requests that were answered since the second before it in this stream, of whichever
@@ -151,7 +151,7 @@ impl ThreadSecond {
 pub struct ThreadInterval {
     /// The thread's number, from 0.
     pub thread: u32,
-    /// What it held.
+    /// Counts and times of that interval.
     #[serde(flatten)]
     pub interval: Box<Interval>,
 }

@@ -1,4 +1,4 @@
-//! What a campaign over several hosts is asked for: which hosts, which pairs of them, measured by which methods, how often.
+//! Plan of a campaign over several hosts: its hosts, pairs, methods and repeats.
 //!
 //! A plan is written as TOML, or made of flags; either way it stands in the document of the run with nothing left open.
 //! [`Plan::read`] reads one and says what is wrong where; `schema/plan.v1.json` describes it for editors.
@@ -23,12 +23,12 @@ pub const MOST_REPEATS: u32 = 1_000;
 /// Most methods of a plan.
 pub const MOST_METHODS: usize = 100;
 
-/// What several hosts measure of each other: a plan as it is written in TOML.
+/// Measurements between several hosts: a plan as it is written in TOML.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// What a reader may call it.
+    /// Name for the reader; absent: none was given.
     #[serde(default)]
     pub name: Option<String>,
     /// Files that list hosts, beside those listed here, each as `path` or `form:path`; seen from the folder of the plan. Empty in
@@ -44,7 +44,7 @@ pub struct Plan {
     /// Which of them measure each other.
     #[serde(default)]
     pub pairs: Pairs,
-    /// Whether each pair is measured from both of its ends, one after the other.
+    /// Directions in which each pair is measured: from one of its ends, or from both, one after the other.
     #[serde(default)]
     pub directions: Directions,
     /// Which of the addresses carry what is measured.
@@ -52,7 +52,7 @@ pub struct Plan {
     pub addresses: Addresses,
     /// By what each pair is measured.
     pub methods: Vec<PlannedMethod>,
-    /// How often each is measured, a count from 1 to 1,000.
+    /// Measurements of each, a count from 1 to 1,000.
     #[serde(default = "one")]
     pub repeats: u32,
     /// In which order.
@@ -67,7 +67,7 @@ pub struct Plan {
     /// Port number of the far side, over TCP and UDP, 1 to 65535; absent: the usual one.
     #[serde(default)]
     pub port: Option<u16>,
-    /// Whether each pair is asked what answers there before it is measured.
+    /// True where each pair is asked for the ports that answer before it is measured.
     #[serde(default = "yes")]
     pub check: bool,
 }

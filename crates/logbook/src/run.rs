@@ -87,7 +87,7 @@ pub struct HostSeen {
     /// Port number, over TCP and UDP, at which the run's reflector answered there; absent where none was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
-    /// When it was given up, and why; absent where it was there until the end.
+    /// The moment at which it was given up, and the reason; absent where it was there until the end.
     pub lost: Option<Failure>,
 }
 
@@ -163,7 +163,7 @@ pub struct Cell {
     pub round: u32,
     /// Other cells that were measured at the same time on machines of this one, a count: with any, they shared processors.
     pub beside: u32,
-    /// When it was begun.
+    /// Start of the measurement.
     pub started: Moment,
     /// Its record's name in the store; absent where nothing was measured.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>", extend("format" = "uuid")))]

@@ -35,7 +35,7 @@ pub trait Shelf: fmt::Debug + Send {
     /// Where it lies, for messages.
     fn place(&self) -> String;
 
-    /// How long a write waits while somebody else writes.
+    /// Sets the longest wait of a write while another one writes.
     fn wait(&mut self, patience: Duration);
 
     /// Keeps a run at its start; its checks and cells, where it has some already, too.
@@ -62,7 +62,7 @@ pub trait Shelf: fmt::Debug + Send {
     /// The records that are wanted, the latest first.
     fn records(&self, filter: &RecordFilter) -> Result<Vec<RecordSummary>, ShelfError>;
 
-    /// What `word` names: the start of a run's id, else of a record's, or [`LAST`].
+    /// Run or record that `word` names: the start of a run's id, else of a record's, or [`LAST`].
     fn find(&self, word: &str) -> Result<Found, ShelfError>;
 
     /// The run of this name, its cells in the order they were kept.
@@ -78,17 +78,17 @@ pub trait Shelf: fmt::Debug + Send {
     fn records_of(&self, run: Uuid, filter: &CellFilter, each: EachRecord<'_>) -> Result<(), ShelfError>;
 }
 
-/// What is told of each record of a run.
+/// Receiver of each record of a run.
 pub type EachRecord<'a> = &'a mut dyn FnMut(Cell, Record) -> ControlFlow<()>;
 
-/// What moves on in a run while it goes on.
+/// Progress of a run: its parts that change while it goes on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
-    /// What was found of each host until now.
+    /// State of each host until now.
     pub hosts: Vec<HostSeen>,
     /// Stages that were done.
     pub stages: Vec<Stage>,
-    /// How it ended; absent while it goes on.
+    /// End of the run; absent while it goes on.
     pub ended: Option<Ended>,
 }
 
@@ -119,7 +119,7 @@ pub struct RunSummary {
     /// Its name.
     #[cfg_attr(feature = "schema", schemars(with = "String", extend("format" = "uuid")))]
     pub id: Uuid,
-    /// When it was started.
+    /// Start of the run.
     pub started: Moment,
     /// Its plan's name; absent where it has none.
     pub plan: Option<String>,
@@ -131,7 +131,7 @@ pub struct RunSummary {
     pub failed: u64,
     /// Places that were to be measured, a count; absent where the run did not say.
     pub planned: Option<u64>,
-    /// How it ended; absent while it goes on, and where it was killed.
+    /// End of the run; absent while it goes on, and where it was killed.
     pub ended: Option<Ended>,
 }
 
@@ -151,7 +151,7 @@ pub struct RecordFilter {
 pub struct RecordSummary {
     /// Its name.
     pub id: Uuid,
-    /// When it was started.
+    /// Start of the measurement.
     pub started: Moment,
     /// The host as typed, or its address.
     pub target: String,
@@ -174,7 +174,7 @@ pub struct CellFilter {
     pub method: Option<String>,
 }
 
-/// What a word names.
+/// Run or record that a word names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// A run.

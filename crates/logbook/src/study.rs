@@ -74,8 +74,8 @@ pub enum Question {
     Compare {
         /// The order in which the runs were made.
         design: Design,
-        /// When it was judged, where it was to end as soon as it is settled: it ended early where its blocks are fewer than the last
-        /// look's runs. Without looks it was judged once.
+        /// Looks at which it was judged, where it was to end as soon as it is settled: it ended early where its blocks are
+        /// fewer than the last look's runs. Without looks it was judged once.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         looks: Vec<Look>,
     },

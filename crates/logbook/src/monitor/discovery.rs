@@ -132,20 +132,20 @@ impl Default for Login {
     }
 }
 
-/// What was found.
+/// Hosts and targets that a discovery found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Found {
     /// Hosts, on which an agent is to stay.
     #[serde(default)]
     pub hosts: Vec<Host>,
-    /// What they ask.
+    /// Targets, which the hosts ask.
     #[serde(default)]
     pub targets: Vec<Target>,
 }
 
 impl Found {
-    /// Whether nothing was.
+    /// Returns true where neither a host nor a target was found.
     pub fn is_empty(&self) -> bool {
         self.hosts.is_empty() && self.targets.is_empty()
     }

@@ -1,4 +1,4 @@
-//! What a monitor is asked for: which hosts, how they ask each other, where that is kept, and whom to tell.
+//! Plan of a monitor: its hosts, the measurement between them, the store, and the receivers of notices.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -27,7 +27,7 @@ pub const PORT: u16 = 7665;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MonitorPlan {
-    /// What a reader may call it.
+    /// Name for the reader; absent: none was given.
     #[serde(default)]
     pub name: Option<String>,
     /// Files that list hosts as `[[hosts]]`, seen from the folder of the plan. They are watched.
@@ -36,28 +36,28 @@ pub struct MonitorPlan {
     /// Hosts on which an agent stays: each asks others and answers.
     #[serde(default)]
     pub hosts: Vec<Host>,
-    /// What is asked without an agent of ours on it.
+    /// Targets: peers without an agent of ours.
     #[serde(default)]
     pub targets: Vec<Target>,
-    /// Who knows of further hosts and targets.
+    /// Sources of further hosts and targets.
     #[serde(default)]
     pub discover: Vec<Discovery>,
     /// The folder of the agents that stand on the hosts already, as `/var/lib/sonde-agent`; absent: one of the monitor's own on each host.
     #[serde(default)]
     pub agents: Option<String>,
-    /// How hosts ask each other.
+    /// Measurement between the hosts.
     #[serde(default)]
     pub measure: Measured,
     /// Where history is kept: a file, or `postgres://user@host/database`; absent: the user's own.
     #[serde(default)]
     pub store: Option<String>,
-    /// How long it is kept.
+    /// Retention of the history.
     #[serde(default)]
     pub keep: Retention,
     /// Where the page and the metrics are served, as `127.0.0.1:7680`; absent: nowhere.
     #[serde(default)]
     pub listen: Option<String>,
-    /// When something is told, and how often it may be without cause.
+    /// Limits of notices: false alarms in a week, and the time between repeats.
     #[serde(default)]
     pub notice: Notice,
     /// Whom to tell.
@@ -86,7 +86,7 @@ fn minute() -> Nanos {
     Nanos::secs(60)
 }
 
-/// What is asked and does not ask.
+/// A peer that is asked and does not ask.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Target {
@@ -192,7 +192,7 @@ impl Target {
     }
 }
 
-/// How hosts ask each other.
+/// Measurement between hosts.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Measured {
@@ -201,7 +201,7 @@ pub struct Measured {
     /// The time between two requests of a cell.
     #[serde(deserialize_with = "time")]
     pub every: Nanos,
-    /// How long an answer may take.
+    /// Longest wait for an answer.
     #[serde(deserialize_with = "time")]
     pub timeout: Nanos,
     /// The port at which agents answer, TCP and UDP.
@@ -212,7 +212,7 @@ pub struct Measured {
     pub zone: String,
     /// Which of the hosts' addresses.
     pub address: Address,
-    /// Whether less than 100 ms between requests is meant.
+    /// True where less than 100 ms between requests is meant, and no slip.
     pub aggressive: bool,
 }
 
@@ -246,7 +246,7 @@ pub enum MeshPairs {
     Rotation,
 }
 
-/// How long history is kept.
+/// Retention of the history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Retention {
@@ -264,13 +264,13 @@ impl Default for Retention {
     }
 }
 
-/// When something is told.
+/// Limits of notices.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Notice {
     /// False alarms of the whole monitor that are put up with in a week, above 0.
     pub false_alarms_a_week: f64,
-    /// How often what goes on is told again.
+    /// Time between two notices of an incident that goes on.
     #[serde(deserialize_with = "time")]
     pub repeat: Nanos,
 }
@@ -281,7 +281,7 @@ impl Default for Notice {
     }
 }
 
-/// Who is told. Secrets stand in files, not here.
+/// Receiver of notices. Secrets stand in files, not here.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "to", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Receiver {
@@ -324,7 +324,7 @@ pub enum Receiver {
 }
 
 impl Receiver {
-    /// What it is called in messages.
+    /// Name of the kind in messages.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Alertmanager { .. } => "Alertmanager",
@@ -361,7 +361,7 @@ impl MonitorPlan {
     /// The plan in `text`, a TOML document that is called `name`. Its inventories are not read yet: see [`MonitorPlan::check`].
     ///
     /// # Errors
-    /// What is no TOML, an unknown key, a value of another kind than its key wants: the first, with its place.
+    /// Text that is no TOML, an unknown key, a value of another type than its key takes: the first, with its place.
     pub fn read(text: &str, name: &str) -> Result<Self, PlanError> {
         toml::from_str(text).map_err(|error| {
             let (at, what, hint) = worded(&error);

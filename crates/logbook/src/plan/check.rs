@@ -1,4 +1,4 @@
-//! What a plan must be beyond the kinds of its values, each fault with its place in the text.
+//! Rules of a plan beyond the types of its values, each fault with its place in the text.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
