@@ -89,8 +89,8 @@ pub fn is_plain(text: &str, more: &str) -> bool {
         && text.chars().all(|letter| letter.is_ascii_alphanumeric() || more.contains(letter))
 }
 
-/// Region of `zone`, where that is a whole region and no zone: `us-central1` of gcp, `us-east-1` of aws. Azure has machines
-/// in no zone of a region.
+/// Hint that names a zone where `zone` is a whole region: `us-central1` of gcp, `us-east-1` of aws. `None` for Azure, where
+/// machines may be in no zone of a region.
 pub fn region(cloud: Cloud, zone: &str) -> Option<String> {
     let parts: Vec<&str> = zone.split('-').collect();
     let letters = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_lowercase());
