@@ -32,20 +32,20 @@ use crate::network::state::{Folder, Phase, State};
 pub struct Found {
     /// Its name.
     pub id: String,
-    /// What was noted of it; absent where nothing could be read.
+    /// Its note; absent where nothing could be read.
     pub state: Option<State>,
-    /// How it stands.
+    /// Its state.
     pub standing: Standing,
 }
 
-/// How a lab stands.
+/// State of a lab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// It is there for use.
     Ready,
     /// Somebody makes or removes it right now.
     Busy,
-    /// Who made or removed it did not come to an end: `clean` removes what is left.
+    /// The process that made or removed it did not come to an end: `clean` removes the rest.
     CutShort,
     /// The machine was started anew since: of it there are only files.
     Gone,
@@ -53,7 +53,7 @@ pub enum Standing {
     Elsewhere,
 }
 
-/// What `clean` did.
+/// Result of `clean`.
 #[derive(Clone, Debug, Default)]
 pub struct Cleaned {
     /// Labs that were removed.

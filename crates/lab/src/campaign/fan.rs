@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// How many things are begun with: who is busy with these has no time for more.
+/// Things that are begun at first: a machine that is busy with these has no time for more.
 const FIRST: usize = 8;
-/// How many things are done at the same time; with each that ends one more, until they are so many.
+/// Things that are done at the same time; with each that ends one more is begun, until they are so many.
 const FAN_OUT: usize = 32;
 /// After how long without the end of any of them twice as many are done: those that are there hang, unless this machine is what they wait for.
 const STALL: Duration = Duration::from_secs(3);
@@ -21,7 +21,8 @@ pub(super) fn each<T: Sync, R: Send>(things: &[T], act: &(dyn Fn(usize, &T) -> R
     each_unless(&is_crowded, things, act)
 }
 
-/// Whether more wants to run on this machine than it has CPUs for; `false` where that cannot be read.
+/// Returns true where more than [`CROWDED`] threads for each CPU want to run on this machine; `false` where that cannot be
+/// read.
 fn is_crowded() -> bool {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let told = std::fs::read_to_string("/proc/loadavg").ok();

@@ -11,7 +11,7 @@ use crate::child;
 use crate::network::state::{Held, Phase};
 use crate::network::{layout, ours, process};
 
-/// How long `ip` may take to remove one namespace.
+/// Longest wait for `ip` to remove one namespace.
 const PATIENCE: Nanos = Nanos::secs(30);
 
 /// Removes all of it: processes, namespaces, files. What is left stays noted.

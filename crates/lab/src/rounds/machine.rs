@@ -77,7 +77,7 @@ impl Table {
 #[derive(Clone, Debug, Default)]
 struct Taken {
     words: Vec<u64>,
-    /// How many words at the beginning are full: nothing is free there any more.
+    /// Words at the beginning that are full: nothing is free there any more.
     full: usize,
 }
 

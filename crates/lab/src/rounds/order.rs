@@ -21,12 +21,12 @@ pub struct Task {
     pub method: usize,
 }
 
-/// What is measured of a pair in its round, one after the other.
+/// All measurements of a pair in its round, one after the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {
     /// The pair.
     pub pair: Pair,
-    /// What is measured of it.
+    /// Measurements of the pair.
     pub tasks: Vec<Task>,
 }
 
@@ -52,7 +52,7 @@ pub fn repeat<'a>(plan: &'a Plan, rounds: &'a [Round], seed: u64, repeat: u32) -
     })
 }
 
-/// What is measured of a pair, as listed: method by method, over each address, from its first host and then from its second.
+/// Measurements of a pair, as listed: method by method, over each address, from its first host and then from its second.
 fn tasks(plan: &Plan, pair: Pair) -> Vec<Task> {
     let ends = match plan.directions {
         Directions::Both => vec![(pair.first, pair.second), (pair.second, pair.first)],

@@ -34,7 +34,7 @@ impl Program {
         Self { path: path.into(), sha256: sha256.into(), octets: octets.into(), packed: Arc::default() }
     }
 
-    /// What is sent, as the input of a command: compressed by gzip where the host can unpack that.
+    /// Octets that are sent, as the input of a command: compressed by gzip where the host can unpack that.
     pub(super) fn input(&self, is_packed: bool) -> io::Result<File> {
         let mut file = File::from(memfd_create("sonde", MemfdFlags::CLOEXEC)?);
         file.write_all(if is_packed { self.packed() } else { &self.octets })?;
@@ -52,7 +52,7 @@ impl Program {
         &packed.octets
     }
 
-    /// How long it took to compress it, which no host is to be blamed for; nothing where it was not.
+    /// Time that its compression took, which no host is to be blamed for; zero where it was not compressed.
     pub(crate) fn packing(&self) -> Nanos {
         self.packed.get().map_or(Nanos::ZERO, |packed| packed.took)
     }

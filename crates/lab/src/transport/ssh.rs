@@ -25,7 +25,7 @@ use crate::transport::{Program, Transport, command_of};
 
 /// The longest time that `ssh` may take to connect, whatever patience there is.
 const CONNECT: u64 = 10;
-/// How long `ssh` may take to close a shared connection: both ends of that are on this machine.
+/// Longest wait for `ssh` to close a shared connection: both ends of that are on this machine.
 const CLOSE: Nanos = Nanos::secs(2);
 
 /// The way to a host by `ssh`.

@@ -51,7 +51,7 @@ impl Ways {
         })
     }
 
-    /// What leads to where the namespace of this name is listed: nothing, but for a lab that was made without root.
+    /// Words that lead to where the namespace of this name is listed: none, but for a lab that was made without root.
     fn lead(&self, name: &str) -> Vec<String> {
         self.labs.as_deref().map_or_else(Vec::new, |labs| network::lead(labs, name))
     }

@@ -1,7 +1,7 @@
-//! What the shell of a host is asked, in the words of POSIX. One line each, and no backslash: the login shell that hands it to
+//! Scripts for the shell of a host, in the words of POSIX. One line each, and no backslash: the login shell that hands it to
 //! `sh` may be another.
 
-/// What every answer begins with.
+/// Beginning of every answer.
 pub(super) const MARK: &str = "sonde-put ";
 
 /// `$d` is the folder in the cache, `$f` the program in it.
