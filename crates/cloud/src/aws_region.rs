@@ -1,4 +1,4 @@
-//! What a region of AWS needs around its machines: a VPC with its ways out and in, and peerings between regions.
+//! Network of a region of AWS around its machines: a VPC with its ways out and in, and peerings between regions.
 
 use logbook::machines::{Opening, Placement, Protocol};
 
@@ -242,7 +242,7 @@ impl Region<'_> {
         Resource { delete: Some(self.words("delete-placement-group", &["--group-name", &format!("${id}")])), ..group }
     }
 
-    /// What connects this region with another: the peering, its acceptance over there, and a route on each side.
+    /// Connection of this region with another: the peering, its acceptance over there, and a route on each side.
     pub(super) fn peering(&self, other: &Region) -> [Resource; 4] {
         let pair = format!("{}_{}", self.index, other.index);
         let key = |part: &str| format!("{part}-{}-{}", self.index, other.index);

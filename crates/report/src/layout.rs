@@ -156,7 +156,7 @@ impl Page {
             if index > 0 {
                 let needed = between.width() + parts[0].width();
                 if line.width + needed + closing(&between, index, items.len()) > self.style.width {
-                    // What joins the items stays at the line's end, so that it reads as going on.
+                    // The joint between two items stays at the line's end, so that it reads as going on.
                     line.push(&Piece::from(between.trim_end()), false);
                     self.lines.push(line.finish());
                     line = Line::indented(indent);

@@ -15,7 +15,7 @@ use crate::number;
 pub struct Running<'a> {
     /// Since recording began.
     pub elapsed: Nanos,
-    /// When it will end.
+    /// Limits at which it will end.
     pub stop: &'a Stop,
     /// Counts of what ended so far, all threads together.
     pub total: &'a Counts,

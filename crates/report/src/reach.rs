@@ -118,7 +118,7 @@ fn route(route: &Route) -> String {
 }
 
 fn mtu(address: &AddressReach) -> String {
-    // What comes back in pieces went there whole.
+    // A reply that comes back in pieces answers a request that went there whole.
     let there = |bytes: u32| match (address.mtu_back_bytes, address.mtu_by) {
         (Some(back), _) => format!("{bytes} B to the peer, replies cut to {back} B on the way back"),
         (None, Some(MtuBy::RefusedDatagram)) => format!("{bytes} B to the peer"),

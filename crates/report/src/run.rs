@@ -1,6 +1,6 @@
 //! A run of a plan as a screen of text: how many cells were measured, its plan and hosts, failures by reason, a line for each cell.
 //!
-//! Of several cells at one place the last counts. Not here: the matrix, and the records that the cells name.
+//! The last of several cells at one place counts. Not here: the matrix, and the records that the cells name.
 
 pub mod comparison;
 pub mod list;

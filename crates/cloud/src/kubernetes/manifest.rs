@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::ZONE;
 use crate::wanted::{EXPIRES, MADE, OWNER, RUN};
 
-/// What pods are wanted.
+/// Wanted pods.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pods {
     /// The run's id.
@@ -20,15 +20,15 @@ pub struct Pods {
     pub zones: Vec<String>,
     /// Pods in each zone, each on a node of its own; absent: one on every node.
     pub per_zone: Option<u32>,
-    /// Whether they are root and may send raw packets: for ICMP and SYN probes.
+    /// True where they are root and may send raw packets: for ICMP and SYN probes.
     pub raw: bool,
     /// Their demands on the cluster.
     pub demands: Demands,
-    /// Who made it.
+    /// Owner of the run.
     pub owner: String,
-    /// When it is made, in seconds since 1970.
+    /// Time at which it is made, in seconds since 1970.
     pub made: u64,
-    /// When it may be removed by anybody, in seconds since 1970.
+    /// Time from which anybody may remove it, in seconds since 1970.
     pub expires: u64,
 }
 
@@ -145,7 +145,7 @@ impl Pods {
         json!({EXPIRES: self.expires.to_string(), MADE: self.made.to_string(), OWNER: self.owner})
     }
 
-    /// What tells the pods of one set from all others.
+    /// Labels that tell the pods of one set from all others.
     fn selecting(&self, network: Network, zone: Option<&str>) -> Value {
         let mut labels = json!({RUN: self.run, "sonde-network": network.name()});
         if let Some(zone) = zone {
