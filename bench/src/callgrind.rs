@@ -9,7 +9,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-/// Whether valgrind is installed.
+/// Returns true where valgrind is installed.
 pub fn is_here() -> bool {
     Command::new("valgrind").arg("--version").output().is_ok_and(|output| output.status.success())
 }
@@ -39,7 +39,7 @@ impl Profile {
         Ok(Self { folder: folder.to_owned() })
     }
 
-    /// What the names of the profiles begin with.
+    /// Beginning of the names of the profiles.
     pub fn prefix(&self) -> PathBuf {
         self.folder.join("profile")
     }

@@ -30,7 +30,7 @@ pub struct Work<'a> {
 /// Makes everything; where that fails, or somebody asks to stop, what was made is removed.
 ///
 /// # Errors
-/// Things that could not be made, and those that could not be removed either: these are owed. What is not is owed.
+/// Things that could not be made, and those that could not be removed either: these are owed.
 pub fn make_or_remove(work: Work) -> Result<(), Failure> {
     let Err(failure) = make(work) else { return Ok(()) };
     (work.tell)(&format!("{}; removing what was made", failure.what));
