@@ -65,12 +65,12 @@ const AT_ONCE: usize = 12;
 /// Days of seven, for the rate of false alarms.
 const WEEK: f64 = 7.0;
 
-/// What happens.
+/// Event that a centre handles.
 #[derive(Debug)]
 pub enum Event {
     /// Something came over the line of this number.
     Heard(u64, Heard),
-    /// What the process that led to an agent said on its standard error, when it ended.
+    /// Standard error of the process that led to an agent, when it ended.
     Said(u64, String),
     /// The store answered.
     Kept(Kept),
@@ -82,7 +82,7 @@ pub enum Event {
     End,
 }
 
-/// What a centre works with.
+/// Tools of a centre.
 #[derive(Debug)]
 pub struct Tools {
     /// The program that measures.
@@ -255,7 +255,7 @@ impl Centre {
             Event::Heard(line, Heard::Gone(why)) => {
                 if let Some(at) = self.lines.get(&line).copied() {
                     self.hosts[at].gone(&why, now());
-                    // Why it ended may still come by its standard error: until then the line's number leads here.
+                    // The reason for its end may still come by its standard error: until then the line's number leads here.
                     if self.hosts[at].last_words.take().is_some() {
                         self.lines.remove(&line);
                     }
@@ -353,7 +353,8 @@ impl Centre {
             if far >= self.hosts.len() {
                 self.live[id as usize].hear(second, span, (&cell.replies, cell.certified_until_s));
             }
-            // What has no agent is asked as it is; an agent that is not put there yet, or that was asked before it was, is no fault of anybody's.
+            // A target without an agent is asked as it is; an agent that is not put there yet, or that was asked before it
+            // was, is no fault of anybody's.
             if let Some(far) = self.hosts.get_mut(far) {
                 let stood = far.stood(second);
                 if span.counts.answered > 0 && far.stands_since.is_none() {
@@ -369,7 +370,7 @@ impl Centre {
         self.lookout.beat(self.hosts[at].id, second, beat.own.punctuality(), &judged);
     }
 
-    /// What is done once a second.
+    /// Does the work of each second.
     fn second(&mut self, now: u64) {
         for change in self.lookout.step(now) {
             self.change(&change, now);
@@ -464,7 +465,7 @@ impl Centre {
                         self.order(line, &Order::Kept { instance, upto });
                     }
                 }
-                // What was left with the agents while the store was away is told anew over a new line.
+                // Beats that were left with the agents while the store was away are told anew over a new line.
                 if self.pending.left_some && self.store_fault.is_none() {
                     self.pending.left_some = false;
                     (0..self.hosts.len()).for_each(|at| self.hang_up(at, "the store was away"));
@@ -520,7 +521,7 @@ impl Centre {
         self.keep_state()?;
         let say = self.tools.say;
         self.keeper.finish();
-        // What the store said last is worth hearing; agents keep what it did not take.
+        // The last fault of the store is worth hearing; agents keep the beats that it did not take.
         for event in inbox.try_iter() {
             if let Event::Kept(Kept::Fault(Some(fault))) = event {
                 say(&format!("history is not kept: {fault}; agents hold it until it is"));

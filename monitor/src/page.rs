@@ -21,7 +21,7 @@ pub struct Saving {
 }
 
 impl Saving {
-    /// Of the records in `files`, and of those that the ways in `waiting` are about to give.
+    /// Page of the records in `files`, and of those that the ways in `waiting` are about to give.
     pub fn new(waiting: BTreeSet<usize>, files: Vec<PathBuf>, page: PathBuf) -> Self {
         Self { waiting, files, scratch: None, page }
     }

@@ -13,7 +13,7 @@ use crate::view::{LATELY, NOW, Row, Standing, View};
 use crate::words::{self, mark_named, mark_told, notice_told, percentile_name, quantile, share, time_went, warnings};
 use measure::span::Span;
 
-/// How to draw.
+/// Settings of drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
     /// With colours.
@@ -104,7 +104,7 @@ impl Page<'_> {
             (_, Some(notice)) => notice.clone(),
             _ => fitting(&KEYS, usize::from(area.width)),
         };
-        // What is typed is seen at its end.
+        // The end of a text that is being typed stays visible.
         let width = usize::from(area.width);
         let skip = if view.typing.is_some() { text.chars().count().saturating_sub(width) } else { 0 };
         self.say(area, 0, &text.chars().skip(skip).collect::<String>(), Style::new().add_modifier(Modifier::REVERSED));
@@ -199,7 +199,7 @@ impl Page<'_> {
     }
 }
 
-/// What is said below the map of the chosen row: where the time went, what is wrong with this host, the latest changes and marks.
+/// Lines below the map of the chosen row: its breakdown, the trouble of this host, the latest changes and marks.
 fn told(view: &View, width: u16) -> Vec<String> {
     /// Changes and marks at the most.
     const LATEST: usize = 2;
@@ -258,7 +258,7 @@ impl Columns {
     }
 }
 
-/// What stands in a line of the table.
+/// Texts of a line of the table.
 struct Cells {
     host: String,
     figures: Vec<String>,

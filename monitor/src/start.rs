@@ -131,7 +131,7 @@ fn export(plan: &MonitorPlan, board: &Arc<Board>, events: Sender<Event>) -> Resu
     Export::start(settings, Arc::clone(board), tell).map(Some)
 }
 
-/// What a plan comes to, before anything is started.
+/// Size of a plan, before anything is started.
 fn look(plan: &MonitorPlan) -> String {
     let mesh = mesh::mesh(plan, 0, epoch(plan, now()));
     format!("The plan can be carried out: {}.{}", told(plan, &mesh), Foresight::of(plan, &mesh).text())

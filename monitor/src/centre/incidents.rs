@@ -1,4 +1,4 @@
-//! What becomes of incidents: who is told of them and when, what is kept, and which are shown.
+//! Handling of incidents: the receivers and times of their notices, those that are kept, and those that are shown.
 
 use std::collections::BTreeSet;
 
