@@ -102,7 +102,7 @@ impl<'a> Live<'a> {
         let seed = options.trials.seeded();
         let mut asked = asked(options, Design::Paired);
         let budget = options.trials.budget;
-        // What each setting changes is measured in whole blocks of all settings, and a number that was said is exact.
+        // The effect of each setting is measured in whole blocks of all settings, and a number that was said is exact.
         let early = match options.trials.blocks {
             None if places.iter().all(|place| *place == Place::Side) => {
                 early::plan(&words, &asked.list(false), seed, (RUNS, AIM), budget)?

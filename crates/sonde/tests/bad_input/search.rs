@@ -15,7 +15,7 @@ fn searching(serve: &Serve) -> Running {
     running
 }
 
-/// What the last line holds of a search that did not come to its end.
+/// End of a search that was stopped, from its last line, which holds what was found by then.
 fn kept(last: &Value) -> &Value {
     assert_eq!(last["event"], "found", "{last:#}");
     let found = &last["data"];

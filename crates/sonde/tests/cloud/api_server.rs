@@ -158,7 +158,7 @@ impl Cluster {
         kubectl(&self.scene, words, input)
     }
 
-    /// What this says, which must be taken.
+    /// Output of these words, which must be taken.
     #[track_caller]
     fn done(&self, words: &[&str], input: Option<&Value>) -> String {
         let said = self.kubectl(words, input);

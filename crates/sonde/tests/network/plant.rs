@@ -49,7 +49,7 @@ impl Drop for Quota {
     }
 }
 
-/// How the program runs.
+/// Standing of the program with the scheduler.
 #[derive(Clone, Copy)]
 pub enum Standing<'a> {
     /// As users run it, beside whatever else the machine does.

@@ -55,7 +55,8 @@ fn what_was_counted_crossed_the_cable(carrier: &[&str], subjects: &[&str], six: 
     assert_eq!(record["wire"]["interface"], scene.near().interface());
     assert_eq!(number(&record, "/wire/sent/elsewhere") + number(&record, "/wire/received/elsewhere"), 0);
     assert!(number(&record, "/wire/times/count") >= 250, "{}", record["wire"]);
-    // What was measured contains what the capture saw of it; of a connection for each exchange only the handshake is timed.
+    // A measured time contains the one that the capture saw; where each exchange has a connection only the handshake is
+    // timed.
     let less = record["wire"]["times"]["application_less_p50_ns"].as_i64();
     assert!(if carrier == ["--crr"] { less.is_none() } else { less > Some(0) }, "{}", record["wire"]);
 }

@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// A far host and by what it is asked.
 type Cell = (String, Over);
 
-/// What all connections and those who write share.
+/// State that all connections and the writers of beats share.
 #[derive(Debug)]
 pub struct Desk {
     instance: Uuid,
@@ -36,7 +36,7 @@ pub struct Desk {
     news: Condvar,
 }
 
-/// How it is by now.
+/// The present state.
 #[derive(Debug)]
 struct Now {
     spool: Spool,
@@ -45,17 +45,17 @@ struct Now {
     /// Requests of it that left, and how many of those late.
     left: (u64, u64),
     revision: Option<u64>,
-    /// What does not work.
+    /// Faults of the cells, for people.
     troubles: BTreeMap<Cell, String>,
     /// The connection that is attended to; they are numbered from 1.
     attached: u64,
-    /// How many there were.
+    /// Connections so far.
     connections: u64,
-    /// How often it was asked whether it is there, and has not said so.
+    /// Requests for a sign of life that were not answered yet.
     calls: u64,
 }
 
-/// What an order is to be done by.
+/// Receiver of orders.
 pub trait Obey: Send + Sync {
     /// Measures this from now on.
     fn assign(&self, assignment: Assignment);
@@ -64,7 +64,7 @@ pub trait Obey: Send + Sync {
 }
 
 impl Desk {
-    /// Of the start named `instance`, which keeps its beats in `spool`.
+    /// Desk of the start named `instance`, which keeps its beats in `spool`.
     pub fn new(instance: Uuid, spool: Spool) -> Self {
         let troubles = BTreeMap::new();
         let (attached, connections, calls) = (0, 0, 0);
@@ -143,7 +143,7 @@ impl Desk {
             if read.is_err() || !line.ends_with(b"\n") || self.now().attached != number {
                 return;
             }
-            // What is of another kind or none at all is passed over.
+            // Orders of another kind, and lines that are none, are passed over.
             let Ok(order) = serde_json::from_slice(&line) else { continue };
             match order {
                 Order::Assign(assignment) => obey.assign(assignment),
@@ -198,7 +198,7 @@ impl Desk {
     }
 
     fn now(&self) -> MutexGuard<'_, Now> {
-        // Who panicked in it left a whole value.
+        // A thread that panicked in it left a whole value.
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -217,10 +217,10 @@ impl Now {
     }
 }
 
-/// What one connection was told.
+/// Messages that one connection got.
 struct Reader {
     number: u64,
-    /// How many tellings of the counters had been due when it heard them last.
+    /// Messages of the counters that had been due when it got them last; absent: it got none.
     counted: Option<u64>,
     cursor: Cursor,
     /// Whose beats come last.

@@ -82,7 +82,7 @@ impl Folder {
     /// Listens at its socket. One that is left of an agent that is gone is replaced: whoever listens holds the folder.
     ///
     /// # Errors
-    /// What the system says.
+    /// Errors of the system.
     pub fn listen(&self) -> io::Result<UnixListener> {
         let socket = self.path.join(SOCKET);
         if let Err(error) = fs::remove_file(&socket)
@@ -116,7 +116,7 @@ impl Folder {
     /// Keeps what is assigned; its key apart.
     ///
     /// # Errors
-    /// What the system says.
+    /// Errors of the system.
     pub fn keep(&self, assignment: &Assignment) -> io::Result<()> {
         let key = assignment.key.as_deref().unwrap_or_default();
         self.write("key", key.as_bytes())?;
@@ -124,7 +124,7 @@ impl Folder {
         self.write("assignment.json", &serde_json::to_vec(&without_key)?)
     }
 
-    /// What was assigned last; `None`: nothing that can be read.
+    /// The last assignment; `None`: nothing that can be read.
     pub fn assigned(&self) -> Option<Assignment> {
         let read = |name: &str| {
             let mut text = String::new();
@@ -138,7 +138,7 @@ impl Folder {
     /// The file for what an agent says that nobody watches.
     ///
     /// # Errors
-    /// What the system says.
+    /// Errors of the system.
     pub fn log(&self) -> io::Result<File> {
         let path = self.path.join("agent.log");
         if fs::metadata(&path).is_ok_and(|log| log.len() > LONGEST_LOG) {
@@ -150,7 +150,7 @@ impl Folder {
     /// Removes it with all that is in it.
     ///
     /// # Errors
-    /// What the system says.
+    /// Errors of the system.
     pub fn purge(self) -> io::Result<()> {
         fs::remove_dir_all(&self.path)
     }

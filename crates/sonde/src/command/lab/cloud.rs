@@ -34,7 +34,7 @@ Each run has a ledger in ~/.local/state/sonde/cloud (XDG_STATE_HOME), written be
 `up` in the middle, it is known what there is. Where a clean-up is owed, no other run is begun.
 ";
 
-/// What `sonde lab cloud` takes.
+/// Options of `sonde lab cloud`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct CloudOptions {
@@ -57,7 +57,7 @@ enum Verb {
 /// Does what is asked.
 ///
 /// # Errors
-/// What the cloud, its program or the ledger says.
+/// Errors of the cloud, its program or the ledger.
 pub fn run(options: CloudOptions, output: &Arc<Output>) -> Result<Exit, Failure> {
     let stop = Stop::default();
     let asked = stop.clone();
@@ -72,7 +72,7 @@ pub fn run(options: CloudOptions, output: &Arc<Output>) -> Result<Exit, Failure>
     }
 }
 
-/// What every verb works with.
+/// Means of every verb: ledgers, signals, output.
 #[derive(Debug)]
 pub struct Room {
     shelf: Shelf,
@@ -106,7 +106,7 @@ impl Room {
         &self.shelf
     }
 
-    /// What asks its calls to end.
+    /// The request to end, which its calls obey.
     pub fn stop(&self) -> &Stop {
         &self.stop
     }

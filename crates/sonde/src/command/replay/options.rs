@@ -56,7 +56,7 @@ pub struct ReplayOptions {
     #[command(flatten)]
     pub waiting: WaitingOptions,
 
-    /// When it ends
+    /// End of the measurement
     #[command(flatten)]
     pub stop: StopOptions,
 

@@ -35,7 +35,7 @@ use crate::program::tool;
 pub struct Inquiry {
     /// The name of the measurement.
     pub id: Uuid,
-    /// When it was started.
+    /// Start of the measurement.
     pub started: Moment,
     /// The command line.
     pub command: Vec<String>,

@@ -50,7 +50,7 @@ pub struct RttOptions {
     #[command(flatten)]
     pub carrier: CarrierOptions,
 
-    /// When requests are due
+    /// Times of the requests
     #[command(flatten)]
     pub schedule: ScheduleOptions,
 
@@ -62,7 +62,7 @@ pub struct RttOptions {
     #[command(flatten)]
     pub shape: ShapeOptions,
 
-    /// When it ends
+    /// End of the measurement
     #[command(flatten)]
     pub stop: StopOptions,
 
@@ -135,7 +135,7 @@ fn carriers() -> impl TypedValueParser<Value = Carrier> {
     })
 }
 
-/// When requests are due.
+/// Times of the requests.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Schedule")]
 pub struct ScheduleOptions {
@@ -227,7 +227,7 @@ pub struct ShapeOptions {
     pub threads: Option<u32>,
 }
 
-/// When it ends.
+/// End of the measurement.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Duration")]
 pub struct StopOptions {
@@ -260,7 +260,7 @@ pub enum StampAsk {
     Location,
     /// Counts of packets.
     Counts,
-    /// When the reply before left.
+    /// Send time of the reply before.
     FollowUp,
 }
 

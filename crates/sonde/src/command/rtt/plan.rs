@@ -353,7 +353,7 @@ fn carrier(options: &CarrierOptions) -> Option<Carrier> {
     options.carrier.or(word)
 }
 
-/// When requests are due, where it was said.
+/// Times of the requests, where they were said.
 pub fn schedule(options: &ScheduleOptions) -> Option<Schedule> {
     match (options.every, options.burst) {
         (Some(Nanos::ZERO), None) => Some(Schedule::BackToBack),

@@ -1,4 +1,4 @@
-//! What `sonde serve` was asked for, as a plan: no I/O yet.
+//! Plan of `sonde serve`, from its options: no I/O yet.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroU64;
@@ -30,7 +30,7 @@ pub struct Plan {
     pub without_ipv6: Option<SocketAddr>,
     /// The servers of other tools' protocols beside it.
     pub beside: ServerOptions,
-    /// Whether the iperf 2 server of these sends datagrams to whoever asks by one.
+    /// True where the iperf 2 server of these sends datagrams to whoever asks by one.
     pub iperf_udp_reverse: bool,
     /// The session-reflector of STAMP beside it; absent: none.
     pub stamp: Option<StampPlan>,
@@ -40,25 +40,25 @@ pub struct Plan {
     pub identity: Option<KeyFile>,
     /// Networks whose hosts are answered; none: all.
     pub gate: Gate,
-    /// Whether clients are told of this host.
+    /// True where clients are told of this host.
     pub facts: bool,
-    /// How who comes is written down; absent: it is not.
+    /// Format of the audit; absent: there is none.
     pub audit: Option<AuditFormat>,
     /// Where its counters are written to when they are asked for; absent: nowhere.
     pub counters: Option<PathBuf>,
-    /// Whether anybody is answered without a key.
+    /// True where anybody is answered without a key.
     pub open: bool,
-    /// Whether it gives up what it needs no more once it listens.
+    /// True where it gives up the rights that it needs no more once it listens.
     pub sandbox: bool,
-    /// How it waits where a client does not say.
+    /// Wait mode where a client does not say.
     pub waiting: Waiting,
     /// CPUs of its threads where a client does not say; empty: the scheduler decides.
     pub cpus: Vec<u32>,
-    /// What it allows.
+    /// Limits.
     pub limits: Limits,
     /// The same of all together.
     pub together: Together,
-    /// What tests ask of it.
+    /// Behaviour for tests.
     pub behaviour: Behaviour,
 }
 
@@ -69,11 +69,11 @@ pub struct StampPlan {
     pub port: u16,
     /// The file of its key; absent: packets are not authenticated.
     pub key: Option<KeyFile>,
-    /// Whether it numbers its answers.
+    /// True where it numbers its answers.
     pub counts: bool,
     /// True where short packets of TWAMP Light have longer answers.
     pub lengthens: bool,
-    /// How wrong its clock is to be.
+    /// Pretended fault of its clock.
     pub clock: Pretence,
 }
 
@@ -123,7 +123,7 @@ impl Plan {
 }
 
 impl Plan {
-    /// How the servers beside are to be.
+    /// Manner of the servers beside.
     pub fn manner(&self, door: Door) -> Manner {
         Manner { door, sends_datagrams: self.iperf_udp_reverse }
     }
@@ -133,7 +133,7 @@ impl Plan {
         Permit { facts: self.facts, ..Permit::within(self.limits) }
     }
 
-    /// What it still needs once it listens.
+    /// Rights and files that it still needs once it listens.
     pub fn needs(&self) -> Needs {
         let beside: Vec<u16> = self.beside.chosen().map(|(_, port)| port).collect();
         let stamp = self.stamp.as_ref().map(|stamp| stamp.port);

@@ -269,7 +269,7 @@ mod tests {
             "{}",
             failure.told.what
         );
-        // What is needed beside the trials is counted with them, in the refusal and in its advice.
+        // The time needed beside the trials is counted with them, in the refusal and in its advice.
         let beside = |whole| Budget { whole: Nanos::secs(whole), aside: Nanos::secs(2) };
         let failure = plan(settings(), 7, 1, AIM, Some(beside(18))).unwrap_err();
         assert_eq!(failure.told.hint.as_deref().and_then(|hint| hint.split(',').next()), Some("--budget 20s"));

@@ -57,7 +57,7 @@ pub struct ThroughputOptions {
     #[command(flatten)]
     pub waiting: WaitingOptions,
 
-    /// When it ends
+    /// End of the measurement
     #[command(flatten)]
     pub stop: StopOptions,
 
@@ -164,7 +164,7 @@ pub struct BesideOptions {
     pub no_test: bool,
 }
 
-/// When it ends.
+/// End of the measurement.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Duration")]
 pub struct StopOptions {

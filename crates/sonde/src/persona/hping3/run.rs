@@ -30,7 +30,7 @@ use crate::program::PROGRAM;
 use crate::system::now;
 use crate::words;
 
-/// How long replies are waited for behind the last packet, as the original does.
+/// Longest wait for replies behind the last packet, as the original does.
 const LINGER: Nanos = Nanos::secs(1);
 
 /// Runs what was asked for.

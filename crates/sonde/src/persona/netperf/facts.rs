@@ -1,4 +1,4 @@
-//! What a run of a test found: plain numbers, all that any output of this persona is made from.
+//! Results of a test's run: plain numbers, all that any output of this persona is made from.
 //!
 //! Units are in the names. What was asked for is not repeated here: it is in [`Options`](super::options::Options).
 //! Absent is `None`; which number stands for it in the output (−1, 0, an empty word) is the output's affair.
@@ -92,7 +92,7 @@ pub struct End {
     pub sent_bytes: u64,
     /// Bytes received.
     pub received_bytes: u64,
-    /// Whether Nagle's algorithm was off.
+    /// True where Nagle's algorithm was off.
     pub nodelay: bool,
     /// `SO_PRIORITY` as set; `None` where it was left.
     pub priority: Option<i32>,
@@ -121,7 +121,7 @@ pub struct Cpu {
     pub irq_percent: f64,
     /// Software interrupts.
     pub softirq_percent: f64,
-    /// How it was measured: `S` is /proc/stat, `U` is unknown.
+    /// Method of its measurement: `S` is /proc/stat, `U` is unknown.
     pub method: char,
     /// CPUs there are.
     pub count: u32,
@@ -146,7 +146,7 @@ pub struct Latency {
     pub stddev_ns: f64,
     /// Nearest rank: the value at ⌈q·count⌉ of the sorted durations, one for each of [`Percentile::ALL`].
     pub percentiles_ns: [u64; Percentile::ALL.len()],
-    /// How many took how long.
+    /// Durations and their counts.
     pub histogram: Histogram,
 }
 

@@ -17,19 +17,19 @@ pub struct Ask {
     pub product_name: String,
     /// `official`.
     pub official: bool,
-    /// What goes into every sample: `--metadata`.
+    /// Metadata of every sample: `--metadata`.
     pub metadata: BTreeMap<String, String>,
-    /// Whether metadata is one string, `labels`; else an object, `metadata`.
+    /// True where metadata is one string, `labels`; else an object, `metadata`.
     pub collapse_labels: bool,
     /// Cells of a place that make one run of the run stage: repeats in a row are a run together, and `run_number` counts them.
     pub repeats_of_a_run: u32,
     /// Internal addresses that do not answer are left out: `--ip_addresses=REACHABLE`.
     pub internal_where_reachable: bool,
-    /// What each method of the plan is asked for, in the plan's order.
+    /// Samples that are asked for of each method of the plan, in the plan's order.
     pub measurements: Vec<Measurement>,
 }
 
-/// What a method of the plan is asked for.
+/// Samples that are asked for of a method.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurement {
     /// The method's name in the plan.
@@ -57,7 +57,7 @@ pub enum Metrics {
     },
     /// `Throughput`, in Mbits/sec.
     IperfTcp {
-        /// Whether the series of intervals is among the metadata.
+        /// True where the series of intervals is among the metadata.
         series: bool,
     },
     /// `UDP Throughput`, in Mbits/sec.

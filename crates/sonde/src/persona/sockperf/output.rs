@@ -1,4 +1,4 @@
-//! What a run prints, byte for byte in the form of sockperf 3.10.
+//! Output of a run, byte for byte in the form of sockperf 3.10.
 //!
 //! Pure functions of plain facts. In the order of a client's run: [`start`], [`activity`] as often as asked for,
 //! [`end`], then [`latency`] with [`histogram`], or [`throughput`]; [`full_log`] is the file. Of a server's: [`start`],

@@ -14,7 +14,7 @@ use crate::syn::scene::{Scene, installed, sonde_in};
 /// Requests of each, a tenth of a second apart.
 const COUNT: usize = 20;
 
-/// What a program says of its run.
+/// Results of a run in a program's own words.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Told {
     sent: u64,
@@ -115,7 +115,7 @@ fn all_of_them_agree_on_one_path_at_one_time() {
     assert!(seen.values().all(|told| (told.sent, told.received) == (COUNT as u64, COUNT as u64)), "{seen:?}");
     // hping3 tells tenths of a millisecond.
     let tenth = 100_000;
-    // What a program took contains what passed the wire.
+    // A program's time contains the time on the wire.
     let least = seen.values().flat_map(|told| &told.times).min().expect("times");
     assert!(told.iter().all(|told| told.times.iter().all(|time| time + tenth >= *least)), "{least}: {told:?}");
 }

@@ -16,7 +16,7 @@ struct Forger(Child);
 
 impl Forger {
     fn start(scene: &Scene, mode: &str) -> Self {
-        // What it answers goes no farther.
+        // Its answers go no farther.
         let rules =
             "table inet box { chain forward { type filter hook forward priority 0; icmp type echo-request drop; }; }";
         run(scene.middle(), &["nft", rules]);

@@ -108,7 +108,7 @@ pub fn run(namespace: &Namespace, words: &[&str]) {
     assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Whether a program is installed; where not, that is said aloud.
+/// Returns true where a program is installed; where not, that is said aloud.
 pub fn installed(program: &str, package: &str, what: &str) -> bool {
     let there = Command::new(program).arg("--version").stdin(Stdio::null()).output().is_ok();
     if !there {

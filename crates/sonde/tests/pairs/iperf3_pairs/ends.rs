@@ -43,7 +43,7 @@ impl End {
         command
     }
 
-    /// Whether it can be run; where not, that is said aloud.
+    /// Returns true where it can be run; where not, that is said aloud.
     pub fn is_here(self, what: &str) -> bool {
         let here = self == Self::Ours || installed();
         if !here {

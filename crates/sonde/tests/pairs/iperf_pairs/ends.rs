@@ -41,7 +41,7 @@ impl End {
         command
     }
 
-    /// Whether it can be run; where not, that is said aloud.
+    /// Returns true where it can be run; where not, that is said aloud.
     pub fn is_here(self) -> bool {
         let here = self == Self::Ours || installed().is_some();
         if !here {

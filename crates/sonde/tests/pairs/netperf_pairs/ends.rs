@@ -67,7 +67,7 @@ impl End {
         Some(command)
     }
 
-    /// Whether it can be run; where not, that is said aloud.
+    /// Returns true where it can be run; where not, that is said aloud.
     pub fn is_here(self, what: &str) -> bool {
         let here = match self {
             Self::Ours => true,

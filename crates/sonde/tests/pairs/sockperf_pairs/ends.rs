@@ -44,7 +44,7 @@ impl End {
         command
     }
 
-    /// Whether it can be run; where not, that is said aloud.
+    /// Returns true where it can be run; where not, that is said aloud.
     pub fn is_here(self, what: &str) -> bool {
         let here = self == Self::Ours || installed();
         if !here {
@@ -120,7 +120,7 @@ impl Server {
     }
 }
 
-/// Whether a whole line says that a thread waits for messages.
+/// Returns true for a whole line that says that a thread waits for messages.
 fn serves(line: &str) -> bool {
     line.contains("[tid ") && line.ends_with('\n')
 }

@@ -113,7 +113,7 @@ pub enum Side {
 
 /// One option.
 pub type Entry = getopt::Entry<Key, Side>;
-/// What was given.
+/// Options that were given.
 pub type Given = getopt::Given<Key, Side>;
 
 /// The entry of a key.

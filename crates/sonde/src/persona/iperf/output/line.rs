@@ -14,7 +14,7 @@ use crate::persona::iperf::output::number;
 pub enum Tag {
     /// A stream's.
     Stream(u32),
-    /// What goes the other way over the same socket, or came over a connection that a server made.
+    /// A stream in the other direction over the same socket, or over a connection that a server made.
     Turned(u32),
     /// All streams'.
     Sum,
@@ -47,7 +47,7 @@ pub fn keyed<'a>(text: &'a str, key: Option<&str>) -> Cow<'a, str> {
     Cow::Owned(text.split_inclusive('\n').map(line).collect())
 }
 
-/// How lines are written.
+/// Form of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
     /// The unit of amounts and rates.
@@ -88,7 +88,7 @@ impl Span {
     }
 }
 
-/// What was carried in a time.
+/// Bytes and rate in a span.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Carried {
     /// Whose.
@@ -121,7 +121,7 @@ impl Carried {
     }
 }
 
-/// How long something took, of several times: in milliseconds `avg/min/max/stdev`.
+/// Mean, extremes and deviation of several times: in milliseconds `avg/min/max/stdev`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[expect(clippy::struct_field_names, reason = "the unit is in the name")]
 pub struct Moments {

@@ -55,12 +55,12 @@ fn unknown(host: &str, error: &EndpointError) -> Answer {
     }
 }
 
-/// What an error is in this program's words, with what to try.
+/// An error in this program's words, with the next step.
 pub fn told(error: EndpointError) -> Answer {
     failure::other(Failure::from(error).text().trim_end())
 }
 
-/// What the system says, as the original has it: with a capital letter, and no number behind.
+/// An error of the system, as the original prints it: with a capital letter, and no number behind.
 pub fn said(error: &std::io::Error) -> String {
     let text = process::said(error);
     let mut letters = text.chars();

@@ -34,7 +34,7 @@ use crate::words;
 /// Listens and serves, in the foreground or the background, until a signal, a time or a number of connections ends it.
 ///
 /// # Errors
-/// What is printed where it cannot.
+/// The text that is printed where it cannot.
 pub fn run(asked: &Server, output: &Arc<Output>) -> Result<Exit, Answer> {
     let asked = &with_key(asked)?;
     if let Some(path) = &asked.common.output {
@@ -132,7 +132,7 @@ fn at(address: IpAddr, port: u16, transport: Over) -> Place {
     Place { address: SocketAddr::new(address, port), transport }
 }
 
-/// Why it cannot listen, in the original's words; what to try behind it.
+/// Reason for which it cannot listen, in the original's words; the next step behind it.
 fn unable(error: EndpointError) -> Answer {
     match &error.cause {
         Cause::System(cause) if error.step == Step::Listen => {

@@ -92,7 +92,7 @@ pub enum End {
 
 /// One option.
 pub type Entry = getopt::Entry<Key, End>;
-/// What was given.
+/// Options that were given.
 pub type Given = getopt::Given<Key, End>;
 
 use End::{Client, Either, Server};

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::persona::iperf3::facts::{Datagrams, Slice};
 
-/// What came of each stream and is not told yet.
+/// Intervals of each stream that are not printed yet.
 #[derive(Clone, Debug, Default)]
 pub struct Groups {
     waiting: Vec<VecDeque<Slice>>,

@@ -34,7 +34,7 @@ use crate::words;
 /// Listens and serves, in the foreground or the background.
 ///
 /// # Errors
-/// What is printed where it cannot.
+/// The text that is printed where it cannot.
 pub fn run(asked: &Asked, server: &Server, output: &Arc<Output>) -> Result<Exit, Answer> {
     let common = &asked.common;
     let printer = Arc::new(Printer::open(common, None, output)?);
@@ -68,7 +68,8 @@ pub fn run(asked: &Asked, server: &Server, output: &Arc<Output>) -> Result<Exit,
     Ok(if server.one_off && teller.failed() { Exit::Persona(1) } else { Exit::Done })
 }
 
-/// What it still needs: the file of `-F`, and the folder that its number is removed from at the end, whosever that is.
+/// Rights and files that it still needs: the file of `-F`, and the folder that its number is removed from at the end,
+/// whosever that is.
 fn needs(common: &Common, pidfile: Option<&Path>) -> Needs {
     let rights = [common.file.as_ref().map(|_| Capability::DacReadSearch), pidfile.map(|_| Capability::DacOverride)];
     Needs {

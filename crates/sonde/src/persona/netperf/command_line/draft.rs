@@ -108,7 +108,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Whether and how the test is repeated.
+    /// Sets the repeats of the test: none, or until its confidence is reached.
     ///
     /// # Errors
     /// A level that is neither 95 nor 99, in the words of the original.

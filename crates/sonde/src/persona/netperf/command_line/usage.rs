@@ -1,4 +1,4 @@
-//! What `-h` and `-V` print. The first lines and the exit status are the original's, the words are ours.
+//! Texts of `-h` and `-V`. The first lines and the exit status are the original's, the words are ours.
 
 use crate::persona::answer::Answer;
 

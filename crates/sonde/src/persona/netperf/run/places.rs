@@ -23,7 +23,7 @@ pub struct Places {
     pub data_server: Option<Drawn>,
     /// Our data address; `None`: any.
     pub data_local: Option<Drawn>,
-    /// What banner and selectors call them.
+    /// Ends as banner and selectors name them.
     pub path: Path,
 }
 

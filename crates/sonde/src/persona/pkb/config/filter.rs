@@ -37,7 +37,7 @@ const LONGEST: usize = 4_096;
 /// The filter in `text`.
 ///
 /// # Errors
-/// What is not understood: anything but comparisons with `and` and `or` between them.
+/// Text that is not understood: anything but comparisons with `and` and `or` between them.
 pub fn read(text: &str) -> Result<Filter, String> {
     if text.len() > LONGEST {
         return Err(format!("is longer than {LONGEST} bytes"));
@@ -53,7 +53,7 @@ pub fn read(text: &str) -> Result<Filter, String> {
 }
 
 impl Filter {
-    /// Whether it holds where `value` tells what flags are.
+    /// Returns true where the filter holds for flags of these values.
     ///
     /// # Errors
     /// A flag of which nothing is told.

@@ -1,4 +1,4 @@
-//! How many observations fall into each bin of `--histogram`.
+//! Counts of observations in each bin of `--histogram`.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What the observations come to, by the original's formulas.
+//! Figures of the observations, by the original's formulas.
 //!
 //! A value is half a round trip cut to whole nanoseconds, or with `--full-rtt` the whole. Of up to [`EXACT`] values
 //! every figure is exact. Of more the average, the deviation and the extremes are; what needs the values in order comes
@@ -21,7 +21,7 @@ const TO_DEVIATION: f64 = 1.482_602_218_51;
 /// Figures of some observations, in whole nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Latency {
-    /// How many; at least one.
+    /// Number of observations, at least one.
     pub observations: u64,
     /// The mean.
     pub average_ns: u64,

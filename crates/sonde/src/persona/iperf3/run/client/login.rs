@@ -1,4 +1,4 @@
-//! Who logs in: the key is read, the password taken from the environment or asked for.
+//! Login: the key is read, the password taken from the environment or asked for.
 
 use logbook::whole;
 use std::io::{self, BufRead, IsTerminal, Write};

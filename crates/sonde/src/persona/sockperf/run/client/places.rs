@@ -68,7 +68,7 @@ impl Places {
         Ok(Self { all, endpoints, host, local: local.map(|address| address.ip()) })
     }
 
-    /// Whether a datagram goes to any of them.
+    /// Returns true where a datagram goes to any of them.
     pub fn has_datagrams(&self) -> bool {
         self.all.iter().any(|place| place.carrier == Carrier::Udp)
     }
