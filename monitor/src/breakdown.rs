@@ -87,7 +87,7 @@ pub struct Busy {
 }
 
 impl Breakdown {
-    /// Takes in what second `at` said. Whether its figures are this host's own rather than the network's.
+    /// Takes in what second `at` said. Returns true where its figures are this host's own rather than the network's.
     pub fn push(&mut self, at: u64, told: &ThreadSecond) -> bool {
         let mut dropped = told.dropped.clone();
         dropped.retain(|_, count| *count > 0);

@@ -3,7 +3,7 @@
 //! A mark is a change that somebody made, at a time that is known, so that nothing is searched for. Each side is cut into stretches,
 //! each of which gives one number: neighbouring requests resemble each other, and are not counted as if each told something new. A stretch is
 //! [`STRETCH`] seconds long, or [`APART`] times as long as a second resembles those after it, where that is longer: a latency that wanders
-//! by itself differs between any two minutes. What lies within [`SETTLING`] seconds after the mark belongs to neither side.
+//! by itself differs between any two minutes. The [`SETTLING`] seconds after the mark belong to neither side.
 
 use std::ops::Range;
 

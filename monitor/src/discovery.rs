@@ -1,7 +1,7 @@
 //! Hosts and targets that a plan does not list: programs of DNS, clusters and clouds are asked for them, again and again.
 //!
-//! Each source has a thread of its own, so that one that does not answer holds nobody up. What was found last stays, also over a restart, until
-//! something else is found.
+//! Each source has a thread of its own, so that one that does not answer holds nobody up. The last list stays, also over a
+//! restart, until another one is found.
 
 mod read;
 
@@ -161,7 +161,8 @@ pub fn read_once(path: &Path) -> Result<MonitorPlan> {
     })
 }
 
-/// The plan at `path` with the hosts of its inventories, without those that others know of. Whether it can be carried out is not looked at.
+/// The plan at `path` with the hosts of its inventories, without those that others know of. It is not checked here that it
+/// can be carried out.
 ///
 /// # Errors
 /// A file cannot be read, or is none.
@@ -204,8 +205,8 @@ fn once(plan: &MonitorPlan) -> Result<Vec<Found>> {
     plan.discover.iter().map(each).collect()
 }
 
-/// `plan` with what was `found`. What it lists itself comes first: of others of the same name it is told that they are left out, as of what has no address that
-/// is measured.
+/// `plan` with what was `found`. Its own hosts and targets come first: others of the same name are reported as left out, and
+/// so are those without an address that is measured.
 fn extended(mut plan: MonitorPlan, found: Vec<Found>) -> (MonitorPlan, Option<String>) {
     let mut names: BTreeSet<String> = plan.hosts.iter().map(|host| host.name.clone()).collect();
     names.extend(plan.targets.iter().map(|target| target.name.clone()));

@@ -54,7 +54,7 @@ impl Saving {
         Ok(self.scratch.as_deref().expect("it was made"))
     }
 
-    /// The process of way `number` has ended. Whether it was the last.
+    /// The process of way `number` has ended. Returns true where it was the last.
     pub fn ended(&mut self, number: usize) -> bool {
         self.waiting.remove(&number);
         self.waiting.is_empty()

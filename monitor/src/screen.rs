@@ -70,7 +70,8 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// Writes `text` in one line of `area`, cut at its end. What in it would move the cursor or turn the text is shown by its number.
+    /// Writes `text` in one line of `area`, cut at its end. A character that would move the cursor or turn the text is shown
+    /// by its number.
     fn say(&mut self, area: Rect, from: u16, text: &str, style: Style) {
         let is_seen = from < area.width && area.y < self.buffer.area.bottom();
         if !is_seen {

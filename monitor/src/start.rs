@@ -233,8 +233,8 @@ fn watch_plan(plan: &Path, folder: &Path, events: Sender<Event>) -> Result<()> {
         let mut space = [std::mem::MaybeUninit::uninit(); 4_096];
         let mut changes = inotify::Reader::new(&watch, &mut space);
         while changes.next().is_ok() {
-            // The plan may name other files now: from here on their changes are told, and those before are in what is read. What cannot be watched is
-            // told by whoever reads it.
+            // The plan may name other files now: from here on their changes are told, and those before are in what is read.
+            // A file that cannot be watched is reported by whoever reads it.
             let _not_there = watch_folders(&watch, &plan, &folder);
             if events.send(Event::Reload).is_err() {
                 return;

@@ -1,4 +1,4 @@
-//! Where a monitor keeps what its agents tell: one seam, with a file of one monitor behind it or a database that a team shares.
+//! Store of what a monitor's agents tell: one seam, with a file of one monitor behind it or a database that a team shares.
 //!
 //! Each batch is *added*: a minute may come in as many parts as it likes, in any order. Each part says which beats of which
 //! start of an agent it holds, and the store keeps the number of the last one in the same transaction; so a part that comes
@@ -252,7 +252,8 @@ impl Retention {
         }
     }
 
-    /// The first second of which a level is kept. What is removed is whole intervals of the level above, so that nothing is ever made anew of a rest.
+    /// The first second of which a level is kept. Whole intervals of the level above are removed, so that nothing is ever
+    /// made anew of a rest.
     fn edge(&self, level: Level, now: u64) -> Option<u64> {
         self.of(level).map(|kept| level.above().unwrap_or(level).start(now.saturating_sub(kept)))
     }

@@ -38,7 +38,7 @@ pub struct Fault {
 }
 
 impl Telling {
-    /// Starts a thread for each receiver. What they still had to be told stands in `state`; what does not work goes to `tell`.
+    /// Starts a thread for each receiver. The notices that they still had to get stand in `state`; faults go to `tell`.
     ///
     /// # Errors
     /// A secret cannot be read; the system starts no thread.

@@ -160,7 +160,7 @@ impl View {
         self.rows.len() - 1
     }
 
-    /// Takes in what the process of way `number` said. What is noticed by that.
+    /// Takes in what the process of way `number` said. Returns the changes that are noticed by that.
     pub fn take(&mut self, number: usize, line: Line) -> Vec<Change> {
         let began = self.began;
         let Some(row) = self.rows.get_mut(number) else { return Vec::new() };

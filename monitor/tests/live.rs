@@ -171,7 +171,7 @@ fn a_terminal_shows_it_and_gets_back_what_it_had() {
     session.expect("\u{1b}[?1049h").unwrap();
     session.expect("over time").unwrap();
     session.expect("µs").unwrap();
-    // Keys are taken in their order. What is drawn between them is only what differs, so that no text in it is whole.
+    // Keys are taken in their order. Only the differences between them are drawn, so that no text in it is whole.
     session.send("mcable moved\rhq").unwrap();
     session.expect("\u{1b}[?1049l").unwrap();
     let rest = session.expect(Eof).unwrap();

@@ -62,7 +62,7 @@ fn is_sound(text: &str) -> bool {
         && text.chars().all(|letter| letter.is_ascii_graphic() && letter != '$')
 }
 
-/// A path as the vendors' own options for picking a value write it: `Vpcs[0].VpcId`. Of alternatives the first.
+/// A path as the vendors' own options for picking a value write it: `Vpcs[0].VpcId`. The first of alternatives is taken.
 pub fn picked(path: &str) -> String {
     let first = path.split('|').next().unwrap_or_default().trim_end_matches('/');
     let parts = first.split('.').map(|key| match key.parse::<usize>() {

@@ -1,4 +1,4 @@
-//! Amazon Web Services by `aws`: its words and signs. What a region has stands in `aws_region`.
+//! Amazon Web Services by `aws`: its words and signs. The network of a region stands in `aws_region`.
 //!
 //! Nothing is named but key pairs, placement groups and security groups: things are found by their tags, of which `sonde-part`
 //! is the thing's key within the run. Machines shut themselves down when they expire, and a shutdown terminates them.

@@ -172,8 +172,8 @@ fn is_name(letter: char) -> bool {
     letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == '_'
 }
 
-/// The resources by levels: each needs only what stands in earlier ones. What needs something that does not exist, or itself,
-/// would never come: such a list is a fault of ours, and those stand in no level.
+/// The resources by levels: each needs only what stands in earlier ones. A resource that needs one that does not exist, or
+/// itself, would never come: such a list is a fault of ours, and those stand in no level.
 pub fn levels<'a>(resources: impl Iterator<Item = &'a Resource>) -> Vec<Vec<String>> {
     let mut left: Vec<&Resource> = resources.collect();
     let mut done: Vec<String> = Vec::new();

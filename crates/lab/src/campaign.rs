@@ -1,7 +1,7 @@
 //! A plan carried out over its hosts: agents, what answers between them, and the cells, round by round.
 //!
 //! Hosts are independent of each other: one that cannot be reached, or is lost in the middle, costs its own cells and nothing
-//! else, and every wait for it is bounded. What is found goes out as it is found; nothing is kept here.
+//! else, and every wait for it is bounded. Results go out as they come; nothing is kept here.
 
 pub mod cells;
 pub mod check;

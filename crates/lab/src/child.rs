@@ -189,7 +189,7 @@ fn wait(child: &mut Child, pipes: &mut [Pipe; 2], patience: &Patience, stop: &St
     }
 }
 
-/// Takes what is there in both. Whether there was anything to keep.
+/// Takes what is there in both. Returns true where there was anything to keep.
 fn drain(pipes: &mut [Pipe; 2]) -> bool {
     pipes.iter_mut().fold(false, |heard, pipe| pipe.drain() | heard)
 }
@@ -242,7 +242,8 @@ impl Pipe {
         self.from.as_ref().map(AsFd::as_fd)
     }
 
-    /// Takes what is there, but not for ever. Whether there was anything to keep: who babbles without end is not alive for it.
+    /// Takes what is there, but not for ever. Returns true where there was anything to keep: a program that babbles without
+    /// end is not alive for it.
     fn drain(&mut self) -> bool {
         let (mut part, mut heard) = ([0; 4096], false);
         for _ in 0..AT_A_TIME {

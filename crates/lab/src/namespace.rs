@@ -280,7 +280,7 @@ impl Entry {
         }
     }
 
-    /// Removes the namespaces of processes that are no more. What cannot be removed stays: it does no harm.
+    /// Removes the namespaces of processes that are no more. A namespace that cannot be removed stays: it does no harm.
     pub(crate) fn sweep(&self) {
         let Ok(listed) = self.command("ip").args(["netns", "list"]).output() else { return };
         for name in abandoned(&String::from_utf8_lossy(&listed.stdout), process_lives) {

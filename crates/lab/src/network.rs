@@ -1,8 +1,8 @@
 //! Many hosts made out of one machine: network namespaces on a bridge that lies in one of its own.
 //!
-//! Unlike a [`crate::namespace::Pair`] a lab outlives the process that made it. What it is made of is noted in a file before it is
-//! made, so that it can be removed whole whenever that process was killed. The machine's own network is never touched: bridge,
-//! cables, addresses and routes lie inside, and so two labs may have the same addresses.
+//! Unlike a [`crate::namespace::Pair`] a lab outlives the process that made it. Its parts are noted in a file before they
+//! are made, so that it can be removed whole whenever that process was killed. The machine's own network is never touched:
+//! bridge, cables, addresses and routes lie inside, and so two labs may have the same addresses.
 //!
 //! A lab's parts: `<folder>/<id>.json` says what was made, `<folder>/<id>/` holds its keys, its hosts' homes and logs; whoever makes or
 //! removes a lab holds a lock on that folder. Namespaces are called `sondelab-<id>-…`. All processes in them are the lab's, and end

@@ -1,8 +1,8 @@
 //! Which hosts of a plan measure each other, as a list of pairs.
 //!
-//! A pair has two different hosts and is there once, whatever it was asked for by; hosts are named by their place in the plan. What
-//! cannot be measured, for want of an address or of a label, is left out and said, never dropped in silence. Not here: when each
-//! pair comes ([`crate::rounds`]).
+//! A pair has two different hosts and is there once, whatever it was asked for by; hosts are named by their place in the
+//! plan. A pair that cannot be measured, for want of an address or of a label, is left out and reported, never dropped in
+//! silence. Not here: when each pair comes ([`crate::rounds`]).
 
 mod choose;
 mod machines;

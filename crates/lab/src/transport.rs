@@ -42,7 +42,7 @@ pub trait Transport: Send + Sync + fmt::Debug {
     fn clean(&self, patience: Nanos, stop: &Stop) -> Result<(), Failure>;
 }
 
-/// A command of `words` behind those of `prefix`. Of no words at all it is one that cannot be started.
+/// A command of `words` behind those of `prefix`. Without any words it is one that cannot be started.
 fn command_of(prefix: &[String], words: &[String]) -> Command {
     let mut all = prefix.iter().chain(words);
     let mut command = Command::new(all.next().map_or("", String::as_str));

@@ -3,8 +3,9 @@
 //! The first line is `start`, then comes a `second` (of a stream: a `carried`) for each thread and interval, and `end`
 //! carries the whole record; where the measurement failed the last line is `error`. A search for a rate has a `probe` for
 //! each probe in place of seconds, and its last line is `found`; a study has a `trial` for each trial, and its last line is
-//! `studied`. A first look begins with an `answer` for each way by which the host was heard of, and its last line is `looked`. Of
-//! a run of a plan the last line is `ran`. A stream of lines has one of the six, as its last; without any it was cut off.
+//! `studied`. A first look begins with an `answer` for each way by which the host was heard of, and its last line is
+//! `looked`. A run of a plan has `ran` for its last line. A stream of lines has one of the six, as its last; without any it
+//! was cut off.
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,10 @@
 //! Where runs and their records are kept: one seam, so that a file of one user and a database that a team shares are the same to
 //! whoever keeps and reads.
 //!
-//! A record is never rewritten, and neither is a cell. Of a run only what moves on does: its hosts, its stages, its end. What is
-//! given twice is kept once, so that whoever does not know whether something was kept may give it again. [`keeper`] is what a
-//! run writes through: what cannot be kept here is spooled beside ([`spool`]) and comes here later.
+//! A record is never rewritten, and neither is a cell. Only the parts of a run that move on are rewritten: its hosts, its
+//! stages, its end. A thing that is given twice is kept once, so that whoever does not know whether something was kept may
+//! give it again. [`keeper`] is what a run writes through: what cannot be kept here is spooled beside ([`spool`]) and comes
+//! here later.
 
 pub mod error;
 pub mod item;

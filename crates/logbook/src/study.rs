@@ -32,8 +32,8 @@ pub struct StudyDocument {
     pub question: Question,
     /// The measured settings, each by one number of the trials: the first is a comparison's first side.
     pub settings: Vec<Setting>,
-    /// Trials of each setting that were to be made, a number of blocks: each block has one of each. Of a comparison that ended early:
-    /// those that were made until then. Of stored records: the most of one side.
+    /// Trials of each setting that were to be made, a number of blocks: each block has one of each. In a comparison that
+    /// ended early: those that were made until then. With stored records: the most of one side.
     pub blocks: u32,
     /// Seed of the order in which a block's trials were made, and of every draw of the analysis, a number without unit.
     pub seed: u64,

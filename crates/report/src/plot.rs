@@ -2,8 +2,8 @@
 //!
 //! A [`Chart`] says what is shown: two axes, series with their uncertainty, bars, cells, marks. It is laid out once
 //! (`layout`, on the rulers of `ruler`) and painted twice: as SVG with names for every part, so that a page may restyle and
-//! operate it, and as PNG without a browser and without fonts of the system. What an axis has no place for, as 0 on a
-//! logarithmic one, is counted and said under the chart, never moved to where it could be drawn.
+//! operate it, and as PNG without a browser and without fonts of the system. A value that an axis has no place for, as 0 on
+//! a logarithmic one, is counted and said under the chart, never moved to where it could be drawn.
 //!
 //! Not here: which charts there are of a record (`picture`), pages (`page`), and plots of characters (`curve`, `histogram`).
 

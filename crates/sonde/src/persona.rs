@@ -1,8 +1,8 @@
 //! Other tools' command lines and outputs, spoken so that their scripts and parsers can't tell.
 //!
 //! A persona is a folder: argv in, exact text out. It has no socket; what it measures with is the same engine that
-//! everything here measures with. The bytes it speaks are the folder of the same name in `protocol`. What personas share
-//! is the kit: [`answer`], [`call`], [`getopt`], [`number`], [`own`], [`process`] and [`record`]. None of them knows another.
+//! everything here measures with. The bytes it speaks are the folder of the same name in `protocol`. Personas share the kit:
+//! [`answer`], [`call`], [`getopt`], [`number`], [`own`], [`process`] and [`record`]. None of them knows another.
 
 pub mod answer;
 pub mod call;

@@ -1,8 +1,8 @@
 //! Links over virtual paths: what [`protocol::link::Link`] asks for, in virtual time.
 //!
 //! Flows of one [`Network`] share its clock. Time passes only where a call waits (`receive`, `wait_any`, `sleep`,
-//! `spin`) or where the path says that a call takes time; everything happens in one order, given by the seed. What the
-//! path did with each message is kept as a [`Passage`], for comparison with what was recorded.
+//! `spin`) or where the path says that a call takes time; everything happens in one order, given by the seed. The path's
+//! treatment of each message is kept as a [`Passage`], for comparison with what was recorded.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

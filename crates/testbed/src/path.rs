@@ -2,8 +2,8 @@
 //!
 //! Numbers are those that the recorder gives: from 0, the warm-up not counted. They are read from a native header;
 //! messages without one are numbered as they are sent. Requests of a warm-up, which the header tells too, meet the same
-//! delays but no fault that is given by number or by chance. What is drawn depends on seed,
-//! flow, number and direction alone: a fault added elsewhere moves no other draw.
+//! delays but no fault that is given by number or by chance. A draw depends on seed, flow, number and direction alone: a
+//! fault added elsewhere moves no other draw.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -257,8 +257,8 @@ impl Path {
         self
     }
 
-    /// A receive that nothing comes for returns so long after the instant asked for, as a socket's timeout does. What
-    /// comes meanwhile is received.
+    /// A receive that nothing comes for returns so long after the instant asked for, as a socket's timeout does. A message
+    /// that comes in that time is received.
     #[must_use]
     pub fn coarse(mut self, late: Nanos) -> Self {
         self.near.coarse = late;

@@ -5,7 +5,7 @@
 //!
 //! Invariant: a process gives numbers only of blocks that it holds. A block is held by a name in the abstract namespace
 //! of Unix sockets, which is that of the network namespace, as ports are, and is let go of when the process ends, however
-//! that comes. What is bound is read in the kernel's tables and never tried: a socket bound to find out lives on, for as long
+//! that comes. Bound ports are read in the kernel's tables and never tried: a socket bound to find out lives on, for as long
 //! as a process that another thread is just starting has it too, and the program that is then given the number finds it
 //! taken. Not here: sockets of our own, which bind port 0.
 

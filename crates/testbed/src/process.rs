@@ -1,7 +1,7 @@
 //! Runs a program to its end within a bounded time, or beside a test, and keeps all that it said.
 //!
-//! Each wait is for an event of that program: a line it prints, a socket it binds, its end. Each wait has a bound so
-//! generous that only a program that hangs meets it, and fails with everything that was said until then.
+//! Each wait is for an event of that program: a line it prints, a socket it binds, its end. It has a bound so generous that
+//! only a program that hangs meets it, and fails with everything that was said until then.
 
 use std::io::Read;
 use std::mem;

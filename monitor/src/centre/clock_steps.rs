@@ -107,7 +107,8 @@ impl Story {
         self.pending.settled(count);
     }
 
-    /// Goes on for so many seconds; the last [`AWAY`] of each `broken` seconds there is no line. How many requests were due, and how many of those lost.
+    /// Goes on for so many seconds; the last [`AWAY`] of each `broken` seconds there is no line. Returns the requests that
+    /// were due, and those of them that were lost.
     fn run(&mut self, seconds: u64, broken: Option<u64>) -> (u64, u64) {
         let (mut due, mut lost, mut was_away) = (0, 0, false);
         loop {

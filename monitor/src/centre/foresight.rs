@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::mesh::topology;
 use super::settings;
 
-/// All of it. What is absent is never so.
+/// All of it. An absent value stands for a change that is never noticed, or a pair that never has its turn.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Foresight {
     format: &'static str,

@@ -98,7 +98,7 @@ impl Pending {
         }
     }
 
-    /// Parts that are ready to be kept. It counts until [`Pending::settled`].
+    /// Parts that are ready to be kept. They count until [`Pending::settled`].
     pub fn hand_over(&mut self) -> Vec<Part> {
         let parts = std::mem::take(&mut self.ready);
         self.away += parts.len();

@@ -180,8 +180,7 @@ pub fn histogram(page: &mut Page<'_>, row: &Row, view: &View, area: Rect) {
     }
 }
 
-/// Brightness of each shade, by the weights of Rec. 709 on the levels of xterm's cube of 6 × 6 × 6 colours. 709 of what
-/// xterm's cube of 6 × 6 × 6 colours has.
+/// Brightness of each shade, by the weights of Rec. 709 on the levels of xterm's cube of 6 × 6 × 6 colours.
 #[cfg(test)]
 pub fn brightness() -> Vec<u32> {
     let of = |shade: &Color| {

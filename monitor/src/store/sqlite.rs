@@ -2,9 +2,7 @@
 //!
 //! An acknowledged write is on the disk: the journal is written ahead (WAL) and flushed with each transaction. Minutes lie
 //! by time, so that a minute of all cells is written in one place, and a removal frees whole pages, which the next minutes
-//! fill: the file stops growing where removing begins, and is never rewritten as a whole. Minutes lie by time, so that a
-//! minute of all cells is written in one place, and what is removed frees whole pages, which the next minutes fill: the file
-//! stops growing where removing begins, and is never rewritten as a whole.
+//! fill: the file stops growing where removing begins, and is never rewritten as a whole.
 
 mod form;
 

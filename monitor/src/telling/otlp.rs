@@ -146,7 +146,7 @@ pub struct Export {
 }
 
 impl Export {
-    /// Starts it. What does not work is noted on the board, and said once by `tell`.
+    /// Starts it. A fault is noted on the board, and said once by `tell`.
     ///
     /// # Errors
     /// The system starts no thread.

@@ -170,8 +170,7 @@ impl Entry {
         Letter { incident: self.incident.clone(), status, ended: self.ended }
     }
 
-    /// Time of its next notice. A receiver that was told that it began hears its end whatever is silent. Who was told that
-    /// it began hears its end whatever is silent.
+    /// Time of its next notice. A receiver that was told that it began hears its end whatever is silent.
     fn when(&self, manner: Manner) -> Option<u64> {
         let not_before = if self.ended.is_none() { self.silent_until } else { 0 };
         self.wanted(manner).map(|at| at.max(not_before))

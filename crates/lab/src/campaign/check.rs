@@ -18,7 +18,7 @@ use crate::trial::Run;
 /// Longest check of one host.
 const MOST: Nanos = Nanos::secs(30);
 
-/// Asks each of `pairs`, from either end where the plan measures so, and tells what answers. What has to do with a host that is lost
+/// Asks each of `pairs`, from either end where the plan measures so, and tells what answers. A pair with a host that is lost
 /// is not asked: nobody measures there.
 pub fn all(campaign: &Campaign<'_>, crew: &Crew, pairs: &[Pair]) -> Vec<PairCheck> {
     let found = fan::each(&asked(campaign, crew, pairs), &|_, asked| {

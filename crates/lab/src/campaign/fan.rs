@@ -16,7 +16,7 @@ const STALL: Duration = Duration::from_secs(3);
 /// Where more threads than this for each CPU want to run, those that are there wait for one another.
 const CROWDED: usize = 3;
 
-/// Does `act` to each of `things`, [`FAN_OUT`] at a time and more where they hang. What came of each, in their order.
+/// Does `act` to each of `things`, [`FAN_OUT`] at a time and more where they hang. Returns the results, in their order.
 pub(super) fn each<T: Sync, R: Send>(things: &[T], act: &(dyn Fn(usize, &T) -> R + Sync)) -> Vec<R> {
     each_unless(&is_crowded, things, act)
 }

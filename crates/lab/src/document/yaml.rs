@@ -11,7 +11,7 @@ use super::{Fault, Node, Value};
 
 /// Greatest depth of values in each other.
 const DEEPEST: usize = 64;
-/// Most weight of a document: a value weighs one, and one more for each 64 letters. What an alias stands for weighs each time.
+/// Most weight of a document: a value weighs one, and one more for each 64 letters. The value of an alias weighs each time.
 const MOST: usize = 600_000;
 
 /// The key whose value's entries a map has beside its own.

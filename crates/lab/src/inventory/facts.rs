@@ -127,7 +127,7 @@ impl Facts {
         Self { variables: true, ..Self::new(name, line) }
     }
 
-    /// That `name` is `value`. What is told later is what holds; an empty value is none.
+    /// That `name` is `value`. A later value replaces an earlier one; an empty value is none.
     pub(super) fn tell(&mut self, name: &str, value: &str, line: usize) -> Result<(), Fault> {
         if !is_taken(name, value, self.variables, line)? {
             return Ok(());

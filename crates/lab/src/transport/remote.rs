@@ -72,9 +72,9 @@ impl Fault {
     }
 }
 
-/// Puts `program` there unless it is there; the name by which it is called. What may pass, as a connection that was cut or a file that
-/// another run took away in this moment, is tried again for `patience`. What is asked there is waited for as long as something comes of it: it may
-/// be silent for `patience`.
+/// Puts `program` there unless it is there; the name by which it is called. A failure that may pass, as a connection that
+/// was cut or a file that another run took away in this moment, is tried again for `patience`. An answer is waited for as
+/// long as something comes of it: the host may be silent for `patience`.
 pub(super) fn put(way: &dyn Remote, program: &Program, patience: Nanos, stop: &Stop) -> Result<String, Failure> {
     let due = Monotonic::now().after(patience);
     let (mut tries, mut pause) = (1, Pause::default());

@@ -1,6 +1,7 @@
 //! A host by the system's `ssh`: agents, jump hosts and `~/.ssh/config` work as for the user, and one connection serves all.
 //!
-//! Nothing is ever asked at a terminal. What a user set for a host stands before what is set here, for `ssh` heeds the first.
+//! Nothing is ever asked at a terminal. A user's settings for a host stand before those set here, for `ssh` honours the
+//! first.
 
 mod said;
 pub(super) mod sockets;

@@ -15,7 +15,7 @@ use crate::transport::remote::Fault;
 use crate::transport::ssh::Ssh;
 use crate::transport::ssh::sockets::Sockets;
 
-/// Makes ways to hosts. What they share, as the connections of `ssh`, ends when this and all of them are gone.
+/// Makes ways to hosts. Their common parts, as the connections of `ssh`, end when this and all of them are gone.
 #[derive(Debug)]
 pub struct Ways {
     /// Where sockets may lie: `$XDG_RUNTIME_DIR`, or `/tmp`.

@@ -84,7 +84,7 @@ pub struct Lost {
 }
 
 impl Keeper {
-    /// Keeps in the store of `file` and the spool beside it. What waits there is put onto the shelf first.
+    /// Keeps in the store of `file` and the spool beside it. The things that wait there are put onto the shelf first.
     pub fn at(file: &Path) -> (Self, Opening) {
         let path = file.to_owned();
         let open =

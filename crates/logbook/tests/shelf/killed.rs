@@ -54,7 +54,8 @@ fn held(file: &Path) -> Connection {
     holder
 }
 
-/// Starts a writer and kills it somewhere: within its start, between two cells, within a cell. How many it had acknowledged.
+/// Starts a writer and kills it somewhere: within its start, between two cells, within a cell. Returns the number of things
+/// that it had acknowledged.
 fn killed(file: &Path, run: u64, chance: &mut fastrand::Rng) -> u64 {
     let mut writer = Writer::start(file, run, CELLS, Duration::ZERO);
     let wanted = chance.u64(0..8);

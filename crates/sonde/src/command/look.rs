@@ -1,7 +1,7 @@
-//! `sonde HOST`: the first look. How far is it by each carrier, and which number should be believed?
+//! `sonde HOST`: the first look. Round-trip time to a host by each protocol, and the reference among them.
 //!
 //! The host is tried once by each usual way; all ways that answer are then measured side by side, in the same rounds, with a few
-//! exchanges back to back between two halves of them. What follows is judged in `measure::look`.
+//! exchanges back to back between two halves of them. The conclusions are drawn in `measure::look`.
 
 pub mod asking;
 pub mod bursts;

@@ -23,7 +23,7 @@ pub struct Persona {
     pub colours: ColorChoice,
     /// True where a link may stand in its place: not where most uses of the original are refused.
     pub linked: bool,
-    /// Plays the part. What is printed in place of a run is an error.
+    /// Plays the part. Text that is printed in place of a run is an error.
     pub play: fn(&Call<'_>) -> Result<Exit, Answer>,
 }
 

@@ -1,4 +1,4 @@
-//! A search that is ended early: by hand, or because the far side went away. What was found until then is kept.
+//! A search that is ended early: by hand, or because the far side went away. The results until then are kept.
 
 use endpoint::clock::Monotonic;
 use rustix::process::Signal;

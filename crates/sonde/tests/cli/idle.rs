@@ -211,7 +211,7 @@ fn short_of_descriptors_it_waits_for_some_and_serves_again() {
     while descriptors(running.id()) < 40 && Monotonic::now() < give_up {
         pace::sleep_until(Monotonic::now().after(Nanos::millis(5)));
     }
-    // Some wait to be accepted. Who asked again and again for a descriptor would never be seen to wait itself.
+    // Some wait to be accepted. A thread that asked again and again for a descriptor would never be seen to wait itself.
     assert!((0..1_000).any(|_| Threads::of(running.id()).wait));
     drop(clients);
     sonde_rtt(port);

@@ -30,8 +30,7 @@ pub fn whole() -> bool {
 }
 
 /// Moments of a fault: before the deed of a call, or after it. The engine is the same for all clouds, so both of one of them
-/// are enough in the usual run; a fault after the caller's death is the harder one. The engine is the same for all clouds,
-/// so both of one of them are enough in the usual run; what is done after its caller's death is the harder one.
+/// are enough in the usual run; a fault after the caller's death is the harder one.
 pub fn moments(cloud: usize) -> &'static [&'static str] {
     if cloud == 0 || whole() { &["before", "after"] } else { &["before"] }
 }

@@ -191,8 +191,8 @@ fn losses_of_the_path_contradict_nothing() {
     );
 }
 
-/// Segments that the far side drops behind our interface are sent again: each of them is seen twice. What comes again
-/// though it was not lost is told by the kernel as well.
+/// Segments that the far side drops behind our interface are sent again: each of them is seen twice. A segment that comes
+/// again though it was not lost is reported by the kernel as well.
 #[test]
 fn segments_sent_again_are_counted() {
     let Some(scene) = scene("segments sent again") else { return };

@@ -143,7 +143,7 @@ fn answers<'a>(question: &Question, pieces: impl Iterator<Item = &'a [u8]>) -> B
     (seen, error.map(|error| check_error(&mut client, error)))
 }
 
-/// Errors are final and say something. How much was unasked depends on the pieces it came in.
+/// Errors are final and say something. The number of unasked octets depends on the pieces they came in.
 fn check_error(client: &mut Client, error: Error) -> Error {
     assert!(!error.to_string().is_empty());
     let _ = error.side();

@@ -43,8 +43,7 @@ pub fn request(families: &[Family], head: &Head) -> Vec<u8> {
     .encode_to_vec()
 }
 
-/// Points that the collector refused, and its reason; `None`: it took all, or its answer cannot be read. Of an answer that
-/// is none of its kind it is not known.
+/// Points that the collector refused, and its reason; `None`: it took all, or its answer cannot be read.
 pub fn refused(answer: &[u8]) -> Option<(i64, String)> {
     let told = proto::Answer::decode(answer).ok()?.partial_success?;
     (told.rejected_data_points != 0).then_some((told.rejected_data_points, told.error_message))

@@ -74,7 +74,7 @@ fn check(connection: &Connection, version: i64) -> Result<(), Fault> {
     }
 }
 
-/// Leads the file to the present version in one transaction. Who comes second finds it there.
+/// Leads the file to the present version in one transaction. A process that comes second finds it there.
 fn climb(connection: &mut Connection) -> Result<(), Fault> {
     let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let from = version(&step)?;

@@ -1,6 +1,6 @@
 //! Words of `ssh`, as a kind of failure: it has one status for all of its own errors, so its words have to tell.
 //!
-//! The words are OpenSSH's, from 8 on. What none of them fits is told as it was said.
+//! The words are OpenSSH's, from 8 on. Words that fit none of them are reported as they are.
 
 use logbook::failure::Side;
 use logbook::host;

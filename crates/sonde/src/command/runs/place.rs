@@ -38,7 +38,7 @@ impl StoreOptions {
         self.path().is_ok_and(|path| path.is_file() || waits(&path))
     }
 
-    /// The store for those who read. What waits beside it is taken in first.
+    /// The store for those who read. The things that wait beside it are taken in first.
     ///
     /// # Errors
     /// Where there is none, and what opening it says.

@@ -74,8 +74,8 @@ pub struct DoorOptions {
     pub insecure_key_file: bool,
     /// Answer only clients of this network, as in 10.0.0.0/8; repeatable
     ///
-    /// A bare address is that host alone. Of the servers beside (--netperf and others) clients from elsewhere are not even
-    /// refused: nothing answers.
+    /// A bare address is that host alone. Servers beside (--netperf and others) do not even refuse clients from elsewhere:
+    /// nothing answers.
     #[arg(long, value_name = "NETWORK", value_parser = network)]
     pub allow: Vec<IpNet>,
     /// Do not tell clients about this host: its name, kernel, CPUs and settings

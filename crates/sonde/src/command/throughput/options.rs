@@ -1,5 +1,5 @@
-//! The options of `sonde throughput`, each defined once: help, man page, completions and reference are made from here. What
-//! it shares with `sonde rtt` is defined there.
+//! The options of `sonde throughput`, each defined once: help, man page, completions and reference are made from here. Those
+//! that it shares with `sonde rtt` are defined there.
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};

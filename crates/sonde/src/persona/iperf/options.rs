@@ -1,7 +1,7 @@
 //! Words behind `iperf`, as plain values: no I/O, no name looked up, no file read.
 //!
-//! [`parse`] reads the words by the rules of the real program's command line. What is not honoured is refused with a
-//! sentence ([`Answer`]) or, where the run makes sense without it, named in [`Asked::notes`].
+//! [`parse`] reads the words by the rules of the real program's command line. An option that is not honoured is refused with
+//! a sentence ([`Answer`]) or, where the run makes sense without it, named in [`Asked::notes`].
 
 mod client;
 mod either_end;
@@ -341,7 +341,7 @@ pub struct Exclude {
 /// In which unit bytes and rates are told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unit {
-    /// `a`: bits, whichever power fits. What is told without `-f`.
+    /// `a`: bits, whichever power fits. The unit without `-f`.
     #[default]
     Bits,
     /// `A`: bytes, whichever power fits.

@@ -1,7 +1,7 @@
 //! Facts that output is made from: plain values, whoever found them.
 //!
-//! Times are in nanoseconds and told in microseconds. What is not known is absent; where the original's form has no way
-//! to leave it out, output writes what the original writes there.
+//! Times are in nanoseconds and told in microseconds. An unknown value is absent; where the original's form has no way to
+//! leave it out, output writes what the original writes there.
 
 use std::net::SocketAddr;
 
@@ -199,7 +199,7 @@ pub struct File {
     pub size: u64,
 }
 
-/// One stream at the end. What an end did not tell is 0 there, as in the original.
+/// One stream at the end. A figure that an end did not report is 0 there, as in the original.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// Bytes the sender sent.

@@ -1,7 +1,7 @@
 //! Words behind `iperf3`, as plain values: no I/O, no name looked up, no file read.
 //!
-//! [`parse`] reads the words by the rules of the real program's command line, and complains in its words. What is not
-//! honoured is refused with a sentence ([`Answer`]) or, where the run makes sense without it, named in [`Asked::notes`].
+//! [`parse`] reads the words by the rules of the real program's command line, and complains in its words. An option that is
+//! not honoured is refused with a sentence ([`Answer`]) or, where the run makes sense without it, named in [`Asked::notes`].
 
 mod client;
 mod either_end;

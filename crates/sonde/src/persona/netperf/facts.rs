@@ -1,7 +1,7 @@
 //! Results of a test's run: plain numbers, all that any output of this persona is made from.
 //!
-//! Units are in the names. What was asked for is not repeated here: it is in [`Options`](super::options::Options).
-//! Absent is `None`; which number stands for it in the output (−1, 0, an empty word) is the output's affair.
+//! Units are in the names. The options are not repeated here: they are in [`Options`](super::options::Options). Absent is
+//! `None`; which number stands for it in the output (−1, 0, an empty word) is the output's affair.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -199,8 +199,8 @@ pub const ROWS: usize = 8;
 pub const COLUMNS: usize = 10;
 
 /// Counts of durations. The columns of a row share the time from 0 to ten of its units evenly: of ten columns, column `c` of row `r`
-/// counts from c·10^r µs to below (c+1)·10^r µs. What a row before it counts is not counted there, so the first tenth of all rows but
-/// the first is empty.
+/// counts from c·10^r µs to below (c+1)·10^r µs. A duration that a row before it counts is not counted there, so the first
+/// tenth of all rows but the first is empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
     /// The counts: as many rows as there are, of as many columns each.

@@ -1,7 +1,8 @@
 //! Words behind `netperf`, as plain values: no I/O, no name looked up, no file read.
 //!
-//! [`super::command_line::parse`] reads the words by the rules of the real program's command line. What is not honoured is refused with a
-//! sentence ([`crate::persona::answer::Answer`]) or, where the run makes sense without it, named in [`Options::notes`].
+//! [`super::command_line::parse`] reads the words by the rules of the real program's command line. An option that is not
+//! honoured is refused with a sentence ([`crate::persona::answer::Answer`]) or, where the run makes sense without it, named
+//! in [`Options::notes`].
 
 pub mod form;
 pub mod pair;

@@ -1,7 +1,7 @@
 //! Where words meet sockets: one run of the client, one of the server.
 //!
 //! [`conduct`] is the course of a client's run, from the control connection to the result, over a [`Bench`] that owns
-//! the sockets: [`sockets`]. What a bench finds out reaches the text only as facts.
+//! the sockets: [`sockets`]. The findings of a bench reach the text only as facts.
 
 pub mod facts;
 pub mod places;
@@ -39,8 +39,7 @@ pub fn client(options: &Options, command: &[String], output: &Output) -> Result<
     ended
 }
 
-/// Owner of the sockets of a run. Every fault comes as the text that is printed of it. Every fault comes as what is to be
-/// printed of it.
+/// Owner of the sockets of a run. Every fault comes as the text that is printed of it.
 pub trait Bench {
     /// Opens the control connection; tells between which ends the data will flow.
     fn open(&mut self, options: &Options) -> Result<Path, Answer>;
@@ -64,7 +63,7 @@ pub trait Bench {
         false
     }
 
-    /// Ends the control connection. What is said behind the result, where the last iteration ended early.
+    /// Ends the control connection. Returns the text behind the result, where the last iteration ended early.
     fn close(&mut self) -> Option<Answer> {
         None
     }

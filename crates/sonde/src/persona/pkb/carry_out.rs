@@ -48,8 +48,7 @@ pub trait Runner {
     /// Does the stages of a plan, and comes back when they are done, failed or stopped.
     ///
     /// # Errors
-    /// The fault that kept it from being begun. Faults on the way stand in the document. What failed on the way stands in
-    /// the document.
+    /// The fault that kept it from being begun. Faults on the way stand in the document.
     fn carry_out(&self, order: &Order<'_>) -> Result<Carried, Failure>;
 
     /// The samples that are asked for.

@@ -1,6 +1,6 @@
 //! Settings of benchmarks in a file: flags for each, and matrices of flags, of which every combination is a run.
 //!
-//! The command line goes before the file, as in PKB. What a file may say beyond flags (machines by hand, disks) is refused
+//! The command line goes before the file, as in PKB. Anything in the file beyond flags (machines by hand, disks) is refused
 //! by its name.
 
 mod filter;

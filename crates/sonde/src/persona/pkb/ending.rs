@@ -146,7 +146,7 @@ pub fn table(ended: &[Ending<'_>]) -> String {
     )
 }
 
-/// The same for programs: an object a line, with PKB's keys in PKB's order. What does not apply is absent.
+/// The same for programs: an object a line, with PKB's keys in PKB's order. A key that does not apply is absent.
 pub fn lines(ended: &[Ending<'_>]) -> String {
     ended.iter().map(of_one).collect()
 }

@@ -1,7 +1,7 @@
 //! PKB's flags, read as PKB reads them: `--name=value`, `--name value`, one dash or two, `--noname` of a switch, files of flags.
 //!
 //! Each flag has a [`Fate`]: it is heeded, it changes no number here, or it is refused with a reason. One that is none is refused
-//! with the nearest that is. What a run is made of is asked here by name; a flag that was not said is absent.
+//! with the nearest that is. The parts of a run ask here by name; a flag that was not given is absent.
 
 mod beside;
 pub mod help;

@@ -1,7 +1,7 @@
 //! Words behind `sockperf`, as plain values: no I/O, no name looked up, no file read.
 //!
-//! [`parse`] reads the words by the rules of the real program's command line. What is not honoured is refused with a
-//! sentence ([`Answer`]) or, where the run makes sense without it, named in [`Asked::notes`].
+//! [`parse`] reads the words by the rules of the real program's command line. An option that is not honoured is refused with
+//! a sentence ([`Answer`]) or, where the run makes sense without it, named in [`Asked::notes`].
 
 mod client;
 mod either_end;
@@ -138,14 +138,14 @@ pub enum Kind {
     },
     /// On schedule, whatever comes back.
     UnderLoad {
-        /// Amount, rate and duration. Never by count. Never by count.
+        /// Amount, rate and duration. Never by count.
         load: Load,
         /// `--reply-every`: the global numbers that this divides ask for an answer.
         reply_every: u32,
     },
     /// One way; nothing asks for an answer.
     Throughput {
-        /// Amount, rate and duration. Never by count. Never by count.
+        /// Amount, rate and duration. Never by count.
         load: Load,
     },
     /// At the times and sizes of a file.

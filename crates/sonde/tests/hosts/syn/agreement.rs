@@ -1,6 +1,6 @@
 //! ping, fping, hping3 and ours on the same pair of hosts at the same time, and tcpdump, which sees what each of them sent
-//! and got: the counts are the same, and no time is shorter than what passed the wire. How the times compare is for optimised
-//! programs on a quiet machine to show: these are neither.
+//! and got: the counts are the same, and no time is shorter than what passed the wire. The comparison of times is for
+//! optimised programs on a quiet machine: these are neither.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -2,8 +2,7 @@
 //! that others take where we sleep. Once here, as often as `SONDE_PLANTED` says elsewhere.
 //!
 //! A cause that is not there may never be named. That one that is there is not named is no accusation, and its rate is one
-//! that a single run does not have: of many runs it is one of twenty. That what is there is not named is no accusation, and
-//! how often that happens is a rate, which one run does not have: of many it is one of twenty.
+//! that a single run does not have: of many runs it is one of twenty.
 //!
 //! Both ends and what disturbs them run at real-time priority, so that nothing else on this machine is a cause.
 

@@ -9,8 +9,8 @@ pub fn fixture(name: &str) -> String {
     std::fs::read_to_string(path).expect("a fixture")
 }
 
-/// A line with every number alike, and every unit. What stands in which column is tested to the byte where text is made;
-/// here words, signs, their order and the blanks at the end count.
+/// A line with every number alike, and every unit. Columns are tested to the byte where text is made; here words, signs,
+/// their order and the blanks at the end count.
 fn skeleton(line: &str) -> String {
     let words = line.split_whitespace().map(|word| {
         let mut shape = String::new();

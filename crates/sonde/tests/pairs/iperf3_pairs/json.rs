@@ -35,8 +35,7 @@ pub fn same_keys(text: &str, model: &str) -> Result<(), String> {
     if missing.is_empty() && more.is_empty() { Ok(()) } else { Err(format!("lacks {missing:?}, has {more:?}")) }
 }
 
-/// Tests that the numbers of a test that ended well agree. `exact`: both ends wait for messages on their way. `exact`:
-/// whether both ends wait for what is on its way.
+/// Tests that the numbers of a test that ended well agree. `exact`: both ends wait for messages on their way.
 pub fn sound(text: &str, exact: bool) -> Result<(), String> {
     let document: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let (start, end) = (&document["start"]["test_start"], &document["end"]);

@@ -1,7 +1,7 @@
 //! Agreement of the values of one result with each other, so that a field is more than a number of the right form.
 //!
-//! Each rule is a function from the selectors of a result to what is wrong with them. What the original counts wrongly
-//! by its nature is excused where it stands at that end ([`Ends`]), and nothing else.
+//! Each rule is a function from the selectors of a result to what is wrong with them. A count that the original has wrong by
+//! its nature is excused where it stands at that end ([`Ends`]), and nothing else.
 
 use crate::netperf_pairs::fields::{Fields, Interim};
 

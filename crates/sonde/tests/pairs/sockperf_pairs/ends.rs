@@ -97,7 +97,7 @@ impl Server {
         Self(running)
     }
 
-    /// Ends it. How many messages it says that it took; absent where it says nothing of them.
+    /// Ends it. Returns the messages that it says it took; `None` where it says nothing of them.
     pub fn end(self) -> Option<u64> {
         self.end_told().0
     }

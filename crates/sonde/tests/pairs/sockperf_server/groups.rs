@@ -40,7 +40,7 @@ fn at(host: &Namespace) -> [String; 4] {
     ["--mc-rx-if".to_owned(), address.clone(), "--mc-tx-if".to_owned(), address]
 }
 
-/// The number of answers that a client has had, each of them once. What was under way when its time was over it calls
+/// The number of answers that a client has had, each of them once. Messages under way when its time was over it calls
 /// dropped.
 fn answers(ended: &Ended) -> u64 {
     assert!(ended.said("# duplicated messages = 0"), "{}", ended.told());

@@ -76,8 +76,7 @@ pub struct UpOptions {
 }
 
 impl UpOptions {
-    /// Machines of the options, as a plan would have them. Where there are several machine types it has the first alone. Of
-    /// several machine types it has the first alone.
+    /// Machines of the options, as a plan would have them. Where there are several machine types it has the first alone.
     pub fn machines(&self) -> Machines {
         Machines {
             cloud: self.cloud,

@@ -64,7 +64,7 @@ pub struct Made {
 }
 
 impl Order {
-    /// `machines`, of the groups that they come in, as the run of this id. What a reader should know is said.
+    /// `machines`, of the groups that they come in, as the run of this id. Notes for the reader are printed.
     pub fn of(machines: &Machines, groups: Vec<Group>, run: String, room: &Room) -> Result<Self, Failure> {
         let wanted = wanted(machines, groups, run, room)?;
         let drawn = (Vendor::of(wanted.cloud).draw)(&wanted).map_err(failure)?;

@@ -96,7 +96,7 @@ pub enum Key {
 /// Effect of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It is.
+    /// It is acted upon.
     Taken,
     /// It is read, and has no effect.
     Idle,

@@ -124,7 +124,7 @@ fn address(address: IpAddr, hides: bool) -> String {
 }
 
 /// Times that several connections took: the last line of a client with `-e` and several streams. `failed`: connections that
-/// were not made. `failed`: how many were not made.
+/// were not made.
 pub fn times(all: &[Nanos], failed: usize) -> Option<String> {
     let count = all.len();
     let (min, max) = (all.iter().min()?, all.iter().max()?);

@@ -99,7 +99,7 @@ impl Course<'_> {
         }
     }
 
-    /// Lines before the test. `facts`: those of a socket as it will be. `facts`: of a socket as it will be.
+    /// Lines before the test. `facts`: those of a socket as it will be.
     fn banner(&self, facts: &SocketFacts) -> String {
         let client = self.client;
         let bytes = u32::try_from(facts.send_buffer_bytes.unwrap_or_default().0).unwrap_or(u32::MAX);

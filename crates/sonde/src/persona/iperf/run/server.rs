@@ -86,7 +86,7 @@ fn new_key() -> Result<String, Answer> {
     Ok(octets.iter().map(|octet| char::from(b"abcdefghijklmnopqrstuvwxyz234567"[usize::from(octet % 32)])).collect())
 }
 
-/// Threads are started behind this: none follows into the background. What it says there goes where it went before.
+/// Threads are started behind this: none follows into the background. Its output there goes where it went before.
 fn detach() -> Result<Side, Answer> {
     daemon::detach(Streams::OutputKept)
         .map_err(|error| failure::other(&format!("cannot go into the background: {error}")))

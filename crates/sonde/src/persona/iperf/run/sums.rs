@@ -139,8 +139,8 @@ impl Group {
         self.is_over().then_some(self.whole).flatten()
     }
 
-    /// Intervals that waited for a stream that has ended, in order: of those that went on all have told theirs. What is shorter than
-    /// `length` is the rest of some streams and no interval of all.
+    /// Intervals that waited for a stream that has ended, in order: of those that went on all have told theirs. An interval
+    /// shorter than `length` is the rest of some streams and no interval of all.
     pub fn released(&mut self, length: Nanos) -> Vec<Sum> {
         let members = &self.members;
         let is_told =

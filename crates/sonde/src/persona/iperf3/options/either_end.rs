@@ -50,7 +50,7 @@ pub(super) fn read(reading: &Reading) -> Result<Common, Answer> {
     })
 }
 
-/// Splits `host%device`. Of a link-local address of IPv6 the device is a part.
+/// Splits `host%device`. The device is a part of a link-local address of IPv6.
 pub(super) fn split_device(text: Option<&str>) -> (Option<String>, Option<String>) {
     match text.and_then(|text| text.split_once('%')) {
         Some((host, device)) if !host.to_ascii_lowercase().starts_with("fe80:") => {

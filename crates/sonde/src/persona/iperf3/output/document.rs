@@ -13,7 +13,7 @@ use crate::persona::iperf3::output::{interval, summary};
 
 type Entries = Vec<(&'static str, Value)>;
 
-/// All of a run. What it did not come to is absent.
+/// All of a run. A part that it did not come to is absent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Whole<'a> {
     /// The test, once its streams were there.

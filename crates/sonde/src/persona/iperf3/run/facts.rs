@@ -110,7 +110,7 @@ fn glance(tcp: &TcpGlance) -> Tcp {
     }
 }
 
-/// Result of a test, from the reports of both ends. `peaks`: of each stream. `peaks`: of each stream.
+/// Result of a test, from the reports of both ends. `peaks`: those of each stream.
 pub fn summary(
     asked: &Parameters,
     streams: &[Ran],

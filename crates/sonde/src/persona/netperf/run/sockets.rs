@@ -135,8 +135,8 @@ impl<'a> Sockets<'a> {
         Ok(iteration)
     }
 
-    /// The status of a run that a signal ended: one by time is a shorter run, of a count the rest is missing. What asks a program to go
-    /// away is no wish for a result.
+    /// The status of a run that a signal ended: one by time is a shorter run, of a count the rest is missing. A signal that
+    /// asks a program to go away is no wish for a result.
     fn cut_short(&self) -> Option<Answer> {
         let signal = self.interruption.signal()?;
         let status = 128 + u8::try_from(signal.number()).unwrap_or_default();

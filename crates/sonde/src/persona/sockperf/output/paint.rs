@@ -5,9 +5,9 @@ use report::markup::sealed;
 /// Use of colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paint {
-    /// They are.
+    /// Colours are written.
     Coloured,
-    /// They are not.
+    /// No colours are written.
     Plain,
 }
 

@@ -57,8 +57,7 @@ pub fn run(asked: &options::Server, output: &Arc<Output>) -> Result<Exit, Answer
     Ok(Exit::Done)
 }
 
-/// Threads are started behind this: none follows into the background. What it says there goes
-/// where it went before.
+/// Threads are started behind this: none follows into the background. Its output there goes where it went before.
 fn detach() -> Result<Side, Answer> {
     daemon::detach(Streams::OutputKept)
         .map_err(|error| failure::other(&format!("cannot go into the background: {error}")))

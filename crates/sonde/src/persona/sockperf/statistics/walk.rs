@@ -47,7 +47,7 @@ impl Walk {
         }
     }
 
-    /// The next slot. What lies before the cool-down even if none follows is settled at once.
+    /// The next slot. A slot that lies before the cool-down even if none follows is settled at once.
     pub(super) fn step(&mut self, slot: Slot, accepted: &mut dyn FnMut(Observation)) {
         let (first, _) = *self.sent.get_or_insert((slot.sent_ns, slot.sent_ns));
         self.sent = Some((first, slot.sent_ns));

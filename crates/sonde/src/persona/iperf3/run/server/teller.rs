@@ -1,6 +1,6 @@
 //! Output of a server while it serves.
 //!
-//! The original has one test at a time. Of several at once the first to speak is told as it goes, and each of the others is
+//! The original has one test at a time. The first of several at once to print is told as it goes, and each of the others is
 //! told whole when its turn comes: lines of two tests never stand among each other, for nothing in them says whose they are.
 
 use std::collections::BTreeMap;

@@ -229,7 +229,7 @@ impl Lively {
         self.ticker = Some(Ticker::new(self.activity, at.0));
     }
 
-    /// An interval went by. When each of its messages went is not known: they are taken as evenly spread.
+    /// An interval went by. The departure of each of its messages is not known: they are taken as evenly spread.
     fn pass(&mut self, second: &Second) -> String {
         let (every, before, count) = (self.activity.every, self.messages, second.counts.messages_sent());
         self.messages += count;
