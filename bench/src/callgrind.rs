@@ -14,7 +14,7 @@ pub fn is_here() -> bool {
     Command::new("valgrind").arg("--version").output().is_ok_and(|output| output.status.success())
 }
 
-/// Whose instructions of a process are meant.
+/// Part of a process whose instructions are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// All its threads'.

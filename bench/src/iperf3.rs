@@ -41,7 +41,7 @@ pub struct Streamed {
     pub seconds_per_gigabyte: f64,
 }
 
-/// Where the two ends stand.
+/// Hosts of the two ends.
 #[derive(Clone, Debug)]
 pub struct Ends {
     near: Host,

@@ -81,7 +81,7 @@ pub struct Call {
     any_status: bool,
 }
 
-/// Where a program runs.
+/// Host of a program.
 #[derive(Clone, Debug, Default)]
 pub enum Host {
     /// Here.

@@ -56,7 +56,7 @@ pub enum End {
     Reflector,
 }
 
-/// Which loop the recorder is fed as.
+/// Loop that the recorder is fed as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Feed {
@@ -121,7 +121,7 @@ pub enum Path {
     Veth,
 }
 
-/// Whose programs stand at the ends of a row of one-way messages, against the original at both.
+/// Programs at the ends of a row of one-way messages, against the original at both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ends {
@@ -154,7 +154,7 @@ pub enum Streams {
     },
 }
 
-/// Whom our ping is compared with.
+/// Program that our ping is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pinger {
@@ -236,36 +236,36 @@ pub enum Subject {
     Instructions {
         /// Carrier.
         carrier: Carrier,
-        /// Which end is counted.
+        /// End that is counted.
         end: End,
     },
     /// Instructions of the recorder per exchange.
     Recording {
-        /// As which loop.
+        /// Loop that it is fed as.
         feed: Feed,
     },
     /// Nanoseconds a fed exchange, with the recorder and without.
     RecordingTime {
-        /// As which loop.
+        /// Loop that it is fed as.
         feed: Feed,
     },
     /// Peak memory of 10^9 recorded exchanges, and of 10^6.
     Memory {
-        /// As which loop.
+        /// Loop that it is fed as.
         feed: Feed,
     },
     /// A test of netperf's, both ends ours and both ends the original.
     Netperf {
-        /// Which one.
+        /// The test.
         test: NetperfTest,
         /// The figure of its result.
         figure: Figure,
-        /// Over what.
+        /// The path.
         path: Path,
     },
     /// The highest rate of one-way UDP messages with hardly a loss, ours and sockperf's.
     SockperfFlood {
-        /// Whose ends ours are.
+        /// Ends that are ours.
         ends: Ends,
     },
     /// Exchanges a second of sockperf's ping-pong, both ends ours and both ends the original.
@@ -284,9 +284,9 @@ pub enum Subject {
     },
     /// Streams, by `sonde throughput` and by iperf3.
     Streams {
-        /// Which, and what of them.
+        /// The streams, and their figure.
         streams: Streams,
-        /// Over what.
+        /// The path.
         path: Path,
     },
     /// SYN probes a second over a pair of virtual interfaces, by ours under hping3's name and by the original: `-i u1`.
@@ -305,12 +305,12 @@ pub enum Subject {
     },
     /// Requests a second to a program at work over one connection, ours and the C loop's.
     Asked {
-        /// Which.
+        /// The program.
         program: Program,
     },
     /// Requests a second to a program at work, ours and those of the generator that is known for its protocol.
     Generated {
-        /// Whose.
+        /// The generator.
         by: Generator,
         /// Over so many connections of each.
         connections: u32,
@@ -382,7 +382,7 @@ impl Subject {
         }
     }
 
-    /// Where the row belongs.
+    /// Section of the row.
     pub fn section(self) -> Section {
         let limited = matches!(self, Self::Streams { streams, .. } if streams != Streams::Cost);
         let section =

@@ -43,9 +43,9 @@ pub struct Bench {
     pub sonde: Sonde,
     /// The program that feeds the recorder.
     pub record_loop: PathBuf,
-    /// Where profiles are left.
+    /// Folder of the profiles.
     pub profiles: PathBuf,
-    /// At which priority both sides run.
+    /// Priority of both sides.
     pub priority: Priority,
     /// Pairs of a row; some rows have a multiple ([`Subject::thoroughness`]).
     pub pairs: usize,

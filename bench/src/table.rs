@@ -32,7 +32,7 @@ pub struct Report {
     pub began: Timestamp,
     /// The machine.
     pub machine: Machine,
-    /// At which priority both sides ran.
+    /// Priority of both sides.
     pub priority: Priority,
     /// Pairs of each row.
     pub pairs: usize,

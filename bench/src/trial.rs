@@ -13,7 +13,7 @@ pub struct Pair {
     pub ours: f64,
     /// Figure of theirs.
     pub theirs: f64,
-    /// Which of the two ran first.
+    /// True where ours ran first.
     pub ours_first: bool,
 }
 

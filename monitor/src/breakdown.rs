@@ -1,4 +1,4 @@
-//! Where the time of one way's round trips went, and what disturbed this host, by second.
+//! Breakdown of one way's round trips, and the disturbance of this host, by second.
 
 use std::collections::{BTreeMap, VecDeque};
 

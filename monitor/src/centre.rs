@@ -87,7 +87,7 @@ pub enum Event {
 pub struct Tools {
     /// The program that measures.
     pub sonde: PathBuf,
-    /// Where what the centre knows beside the store lies.
+    /// Folder of the centre's state beside the store.
     pub folder: PathBuf,
     /// The key that agents share.
     pub key: String,
@@ -114,7 +114,7 @@ pub struct Centre {
     epoch: u64,
     revision: u64,
     hosts: Vec<Host>,
-    /// Which host a line leads to.
+    /// Place of the host that a line leads to.
     lines: HashMap<u64, usize>,
     next_line: u64,
     live: Vec<Live>,
@@ -128,12 +128,12 @@ pub struct Centre {
     incidents: BTreeMap<u64, Incident>,
     /// Silences that somebody asked for, beside those of the plan.
     silences: Vec<KeptSilence>,
-    /// Until when each of them is told to nobody, as receivers know it, and why.
+    /// Silence about each of them, as receivers know it, with its end and its reason.
     silent: BTreeMap<u64, Silent>,
     past: VecDeque<IncidentNow>,
     unkept: Vec<store::Incident>,
     marks: Vec<store::Mark>,
-    /// Where the look at cells without a reference has come to, and when it began.
+    /// Place at which the look at cells without a reference stands, and its begin.
     looked_up: (usize, u64),
     /// Incidents, assignments, agents that stand or references are others than was written down.
     has_news: bool,

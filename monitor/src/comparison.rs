@@ -114,8 +114,9 @@ pub fn parted(history: &History, mark: u64, now: u64, q: f64) -> Parted {
     }
 }
 
-/// Which parts of the round trip took longer or shorter after a change at second `mark` of a way, the one that moved most first, and
-/// those of which no difference was shown. All parts together call one different with a probability of at most 5 % where none is. `None` where there is too little to say.
+/// Parts of the round trip that took longer or shorter after a change at second `mark` of a way, the one that moved most
+/// first, and those of which no difference was shown. All parts together call one different with a probability of at most 5
+/// % where none is. `None` where there is too little to say.
 pub fn moved(row: &Row, mark: u64, now: u64) -> Option<Vec<(Part, Compared)>> {
     moved_between(row, mark, mark + SETTLING, now)
 }

@@ -64,7 +64,7 @@ fn subject(incident: &Incident) -> String {
     }
 }
 
-/// Where, for people: `db3`, `db3 as it answers`, `db1 → db2`, `zone a → zone b`.
+/// Scope, for people: `db3`, `db3 as it answers`, `db1 → db2`, `zone a → zone b`.
 pub fn place(scope: &Scope) -> String {
     let arrow = |both: bool| if both { "↔" } else { "→" };
     match scope {
@@ -157,7 +157,7 @@ pub fn kind(kind: Kind) -> &'static str {
     }
 }
 
-/// Whom an incident is put down to, as a label that stays the same while it goes on: `host=db3`.
+/// Scope that an incident is put down to, as a label that stays the same while it goes on: `host=db3`.
 pub fn label(scope: &Scope) -> String {
     match scope {
         Scope::Everything => "everything".to_owned(),

@@ -15,7 +15,7 @@ pub struct Saving {
     waiting: BTreeSet<usize>,
     /// Records that are on disk.
     files: Vec<PathBuf>,
-    /// Where those lie that nobody wants to keep; it is removed.
+    /// Folder of the pages that nobody wants to keep; it is removed.
     scratch: Option<PathBuf>,
     page: PathBuf,
 }

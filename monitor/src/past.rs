@@ -30,7 +30,7 @@ const BY_HOUR: u64 = 2 * 86_400;
 /// More rows than a table can be read of.
 const MOST_ROWS: u64 = 100_000;
 
-/// Which store.
+/// The store.
 #[derive(Clone, Debug, Args)]
 pub struct StoreOptions {
     /// The monitor's store: a file or `postgres://USER@HOST/DATABASE` [default: sonde/monitor.db in `$XDG_STATE_HOME` or ~/.local/state]
@@ -94,7 +94,7 @@ pub struct CompareOptions {
     pub store: StoreOptions,
 }
 
-/// By what a host was asked.
+/// Protocol by which a host was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Protocol {
     /// A request and a reply over UDP
@@ -144,7 +144,7 @@ impl By {
 
 /// History of one cell in a stretch.
 pub struct Past {
-    /// Which.
+    /// The cell.
     pub cell: Cell,
     /// Length of its intervals.
     pub level: Level,

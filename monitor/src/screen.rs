@@ -235,7 +235,7 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Where the columns of the table begin, and how wide they are.
+/// Begins of the table's columns, and their widths.
 struct Columns {
     host: u16,
     figures: Vec<(u16, u16)>,

@@ -31,7 +31,7 @@ pub struct Cell {
     pub from: String,
     /// The host that is asked.
     pub to: String,
-    /// By what.
+    /// Protocol of the cell.
     pub over: Over,
 }
 
@@ -120,7 +120,7 @@ pub struct Batch {
 /// Sum of some beats of one start of an agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// Which start of which agent.
+    /// Start of the agent.
     pub instance: Uuid,
     /// The number of the first beat in it.
     pub first: u64,
@@ -146,7 +146,7 @@ pub struct Incident {
     /// Time at which it was over; absent: it goes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<u64>,
-    /// Until when it is told to nobody, or was to be when it ended; absent: no silence was about it then.
+    /// Time until which it is told to nobody, or was to be when it ended; absent: no silence was about it then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silent_until: Option<u64>,
     /// All that was found.
@@ -204,7 +204,7 @@ pub struct Baseline {
     pub incident: Option<Uuid>,
 }
 
-/// Which incidents are meant: those that were open at some second of the stretch.
+/// Filter of incidents: those that were open at some second of the stretch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IncidentFilter {
     /// The first second of it.
@@ -264,7 +264,7 @@ pub const LATEST: u64 = 1 << 40;
 
 /// Keeps, adds up and finds what agents told. Each monitor and each reader opens one of its own.
 pub trait Store: Send {
-    /// Where it is, as people name it; without a password.
+    /// Its place, as people name it; without a password.
     fn place(&self) -> String;
 
     /// Keeps all of `batch`, or none of it. A part whose beats are all kept already adds nothing, whatever it holds.

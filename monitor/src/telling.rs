@@ -31,7 +31,7 @@ pub struct Telling {
 /// A fault, and its receiver.
 #[derive(Debug)]
 pub struct Fault {
-    /// Whose.
+    /// Name of the receiver.
     pub receiver: String,
     /// What.
     pub text: String,

@@ -46,13 +46,13 @@ pub enum Standing {
 /// One way, and what was seen of it.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Which.
+    /// The way.
     pub way: Way,
     /// Its state.
     pub standing: Standing,
     /// Its past.
     pub history: History,
-    /// Where the time of its round trips went, and what disturbed this host meanwhile.
+    /// Breakdown of its round trips, and the disturbance of this host.
     pub breakdown: Breakdown,
     /// Changes of it that were noticed.
     pub notices: Notices,
@@ -91,7 +91,7 @@ pub enum Order {
 pub struct View {
     /// Start of the watch, from which seconds count.
     pub began: Timestamp,
-    /// Where that was in the day, for a clock of the screen.
+    /// Time zone of the begin, for a clock of the screen.
     pub zone: jiff::tz::TimeZone,
     /// The hosts in the order in which they were named.
     pub hosts: Vec<String>,
@@ -103,7 +103,7 @@ pub struct View {
     pub typing: Option<Mark>,
     /// Text at the bottom until there is another one.
     pub notice: Option<String>,
-    /// Where the row stands that was chosen, from the top.
+    /// Place of the row that was chosen, from the top.
     pub chosen: usize,
     /// The end of what is shown, where it stands still.
     pub frozen: Option<u64>,

@@ -118,7 +118,7 @@ fn clock() -> Instant {
     Instant::now()
 }
 
-/// Where it is told.
+/// Face of the watch.
 enum Face {
     /// On a screen.
     Screen(Box<DefaultTerminal>, Look),

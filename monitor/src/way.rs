@@ -89,7 +89,7 @@ pub fn of(host: &str, sonde: &Path) -> Result<Vec<Way>> {
     Ok(ways)
 }
 
-/// By what an address answers. Where `sonde` serves there is no need of a handshake.
+/// Protocols by which an address answers. Where `sonde` serves there is no need of a handshake.
 fn answering(address: &AddressReach) -> Vec<Protocol> {
     let served =
         |port: &PortFinding| matches!(port.service, Some(ServiceFinding::Known { service: Service::Sonde, .. }));

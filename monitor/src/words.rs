@@ -135,7 +135,7 @@ fn part_name(part: Part, peer: &str) -> String {
     }
 }
 
-/// Where the time of the latest round trips went, the longest part first: `path 45.1 µs`, `wake-up at peer 40.1 µs`.
+/// Breakdown of the latest round trips, the longest part first: `path 45.1 µs`, `wake-up at peer 40.1 µs`.
 pub fn time_went(row: &Row, view: &View) -> Vec<String> {
     let (from, to) = now(view);
     let timed = |part: Part| Some((part, row.breakdown.median(part, from, to)?));

@@ -28,9 +28,10 @@ use testbed::process::{Running, ended, started};
 const LIMIT: Duration = Duration::from_mins(3);
 /// Longest wait until all agents measure.
 const STARTING: Duration = Duration::from_mins(3);
-/// In which the lookout learns what is usual, and after which it judges: a quarter of an hour of a timetable has to leave room for the rest.
+/// Time in which the lookout learns what is usual, and after which it judges: a quarter of an hour of a timetable has to
+/// leave room for the rest.
 const LEARNING: Duration = Duration::from_mins(4);
-/// In which nothing happens, and nothing may be told.
+/// Time in which nothing happens, and nothing may be told.
 const QUIET: Duration = Duration::from_mins(1);
 /// Time for which something is made wrong: long enough to be noticed by the promised limit.
 const WRONG: Duration = Duration::from_secs(80);

@@ -44,7 +44,7 @@ impl Region<'_> {
         [format!("Name=tag:sonde-run,Values={}", self.wanted.run), format!("Name=tag:sonde-part,Values={part}")]
     }
 
-    /// Which of the run's subnets a zone has: the zone's number.
+    /// Number of a zone among the run's subnets.
     pub(super) fn subnet_number(&self, zone: &str) -> usize {
         self.wanted.zones().iter().position(|one| *one == zone).unwrap_or_default()
     }

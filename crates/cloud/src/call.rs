@@ -61,7 +61,7 @@ impl Default for Patience {
 /// Caller of a vendor's program.
 #[derive(Debug)]
 pub struct Caller<'a> {
-    /// Whose program.
+    /// The vendor's program.
     pub tool: &'a Tool,
     /// The account, where one was named.
     pub account: Option<String>,

@@ -31,7 +31,7 @@ pub struct Ledger {
     pub version: u32,
     /// The run's id.
     pub run: String,
-    /// Whose cloud.
+    /// The cloud.
     pub cloud: Cloud,
     /// The account, where one was named.
     pub account: Option<String>,
@@ -46,7 +46,7 @@ pub struct Ledger {
     /// True where that process is to remove it too, before it ends.
     #[serde(default)]
     pub attended: bool,
-    /// Where it stands.
+    /// Phase of the run.
     pub phase: Phase,
     /// Its things, in an order in which each comes behind what it needs.
     pub entries: Vec<Entry>,
@@ -58,7 +58,7 @@ pub struct Ledger {
     pub trouble: Option<String>,
 }
 
-/// Where a run stands.
+/// Phase of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
@@ -132,7 +132,7 @@ impl Ledger {
     }
 }
 
-/// Where ledgers lie.
+/// Folder of the ledgers.
 #[derive(Clone, Debug)]
 pub struct Shelf {
     folder: PathBuf,
@@ -276,8 +276,8 @@ impl Shelf {
         }
     }
 
-    /// Where `ssh` remembers the host keys of a run's machines: an address is handed on to other machines when it is free, whose
-    /// keys are others.
+    /// File in which `ssh` remembers the host keys of a run's machines: an address is handed on to other machines when it is
+    /// free, whose keys are others.
     pub fn known_hosts(&self, run: &str) -> PathBuf {
         self.folder.join(format!("{run}.known_hosts"))
     }

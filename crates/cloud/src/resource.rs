@@ -56,9 +56,9 @@ pub struct Find {
 pub struct Read {
     /// The placeholder it is for.
     pub name: String,
-    /// Where it stands (`answer`).
+    /// Path of the value (`answer`).
     pub path: String,
-    /// Where given: what is read is whether the value is this, `true` or `false`.
+    /// Word to compare with, where given: the value read is `true` where the path has it, else `false`.
     pub is: Option<String>,
     /// True where the thing is good only where this is there.
     pub must: bool,

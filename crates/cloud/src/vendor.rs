@@ -15,7 +15,7 @@ use crate::{aws, az, gcloud};
 /// A program that is called, and how it speaks.
 #[derive(Debug)]
 pub struct Tool {
-    /// Whose it is, for people.
+    /// Owner of the program, for people.
     pub whose: &'static str,
     /// The program.
     pub program: &'static str,

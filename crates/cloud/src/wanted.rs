@@ -32,7 +32,7 @@ pub struct Wanted {
     /// True where the machines' network interfaces bypass the hypervisor, if the vendor has a switch for that: gVNIC,
     /// Azure's accelerated networking. AWS's ENA has none.
     pub accelerated_networking: bool,
-    /// Where ssh may come from.
+    /// Network that ssh may come from.
     pub ssh_from: Network,
     /// Further openings of the firewall.
     pub open: Vec<Opening>,

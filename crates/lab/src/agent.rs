@@ -30,7 +30,7 @@ pub enum Order {
     },
     /// Ask it to end in order; what does not is killed.
     End {
-        /// Which.
+        /// Number of the job.
         job: u64,
     },
     /// Say that it is there.
@@ -45,7 +45,7 @@ pub enum Told {
     Hello(Hello),
     /// A line on the standard error of what is watched.
     Said {
-        /// Whose.
+        /// Number of the job.
         job: u64,
         /// The line, without its end.
         line: String,
@@ -78,7 +78,7 @@ pub struct Hello {
 /// End of a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ended {
-    /// Which.
+    /// Number of the job.
     pub job: u64,
     /// All it printed.
     pub printed: String,

@@ -20,7 +20,7 @@ use measure::unit::Nanos;
 use crate::transport::Program;
 use crate::transport::ways::Ways;
 
-/// Where the file descriptor of a key is, for what an agent starts: nothing else is on its standard input.
+/// File of a key, for a process that an agent starts: nothing else is on its standard input.
 pub(crate) const KEY_FILE: &str = "/dev/stdin";
 
 /// A way of measuring, ready to be run.

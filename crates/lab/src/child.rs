@@ -116,7 +116,7 @@ pub(crate) fn last_line(text: &str) -> Option<&str> {
 /// Runs `command` with this standard input, for `patience` at most and until `stop` asks.
 ///
 /// # Errors
-/// Where it did not come to an end of its own.
+/// An end that is not the program's own.
 pub(crate) fn run(
     command: &mut Command,
     input: impl Into<Stdio>,

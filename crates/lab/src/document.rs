@@ -5,7 +5,7 @@ pub mod yaml;
 /// A value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// Where it begins, a count from 1.
+    /// Line at which it begins, a count from 1.
     pub line: usize,
     /// Value at that line.
     pub value: Value,

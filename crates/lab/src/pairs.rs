@@ -1,4 +1,4 @@
-//! Which hosts of a plan measure each other, as a list of pairs.
+//! Pairs of a plan's hosts that measure each other, as a list.
 //!
 //! A pair has two different hosts and is there once, whatever it was asked for by; hosts are named by their place in the
 //! plan. A pair that cannot be measured, for want of an address or of a label, is left out and reported, never dropped in
@@ -200,7 +200,7 @@ pub enum NoPairs {
         "`{host}` has the loopback address {address}, at which `{from}` on another machine would measure itself: give `{host}` the address by which `{from}` reaches it"
     )]
     Loopback {
-        /// Whose address it is.
+        /// Host of the address.
         host: String,
         /// The address.
         address: IpAddr,

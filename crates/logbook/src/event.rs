@@ -95,7 +95,7 @@ pub struct Start {
     pub tool: Tool,
     /// Start of the measurement.
     pub started: Moment,
-    /// Whom it asks.
+    /// Peer of the measurement.
     pub target: Target,
     /// The method as it will be carried out.
     pub method: Method,
@@ -115,8 +115,8 @@ pub struct ThreadSecond {
     /// where its writer fell behind. Absent unless it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub histogram: Option<String>,
-    /// Where the time went: medians of the exchanges that were stamped and settled since the second before it in this stream, of whichever thread.
-    /// Absent where there were none, and unless histograms were asked for.
+    /// Breakdown of the time: medians of the exchanges that were stamped and settled since the second before it in this
+    /// stream, of whichever thread. Absent where there were none, and unless histograms were asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub split: Option<Split>,
     /// Disturbance of this host since the second before it in this stream; absent unless histograms were asked for.

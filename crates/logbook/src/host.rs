@@ -89,7 +89,7 @@ pub struct Pod {
     pub context: Option<String>,
 }
 
-/// Which of a host's addresses.
+/// Kind of a host's address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -109,7 +109,7 @@ impl Host {
         }
     }
 
-    /// Where it is measured by `near`, over this kind of address and, where one is wanted, in this family.
+    /// Address at which it is measured by `near`, over this kind of address and, where one is wanted, in this family.
     pub fn seen_from(&self, near: &Self, which: Address, family: Option<Family>) -> Option<&DataAddress> {
         self.address(which)?.seen_from(near.address(which), family)
     }

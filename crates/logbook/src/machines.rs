@@ -17,7 +17,7 @@ pub const MOST: u32 = 200;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Machines {
-    /// Whose cloud.
+    /// The cloud.
     pub cloud: Cloud,
     /// The zones: `count` machines in each, and in one that is named twice so many more.
     pub zones: Vec<String>,
@@ -132,7 +132,7 @@ pub fn is_arm(cloud: Cloud, machine_type: &str) -> bool {
     }
 }
 
-/// Whose cloud.
+/// Vendor of a cloud.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

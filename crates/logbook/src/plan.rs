@@ -41,27 +41,27 @@ pub struct Plan {
     /// Machines that the stage `provision` makes, and `teardown` removes: they become hosts, behind those listed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub machines: Vec<Machines>,
-    /// Which of them measure each other.
+    /// Pairs that measure each other.
     #[serde(default)]
     pub pairs: Pairs,
     /// Directions in which each pair is measured: from one of its ends, or from both, one after the other.
     #[serde(default)]
     pub directions: Directions,
-    /// Which of the addresses carry what is measured.
+    /// Addresses that carry the measurements.
     #[serde(default)]
     pub addresses: Addresses,
-    /// By what each pair is measured.
+    /// Methods by which each pair is measured.
     pub methods: Vec<PlannedMethod>,
     /// Measurements of each, a count from 1 to 1,000.
     #[serde(default = "one")]
     pub repeats: u32,
-    /// In which order.
+    /// Order of the measurements.
     #[serde(default)]
     pub order: Order,
     /// Seed of the order, a number without unit; absent in a plan: drawn, and then present in the document of the run.
     #[serde(default)]
     pub seed: Option<u64>,
-    /// Which pairs may be measured at the same time.
+    /// Pairs that may be measured at the same time.
     #[serde(default)]
     pub at_once: AtOnce,
     /// Port number of the far side, over TCP and UDP, 1 to 65535; absent: the usual one.
@@ -105,7 +105,7 @@ pub struct PlannedMethod {
     pub command: String,
 }
 
-/// Which hosts measure each other. A pair has two different hosts, and is there once.
+/// Pairs of hosts that measure each other. A pair has two different hosts, and is there once.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -125,7 +125,7 @@ pub enum Pairs {
     Listed(Vec<(String, String)>),
 }
 
-/// From which ends a pair is measured.
+/// Directions in which a pair is measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -137,7 +137,7 @@ pub enum Directions {
     Forward,
 }
 
-/// Which addresses carry what is measured.
+/// Addresses that carry the measurements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -151,7 +151,7 @@ pub enum Addresses {
     Both,
 }
 
-/// In which order pairs, directions and methods come.
+/// Order of pairs, directions and methods.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -163,7 +163,7 @@ pub enum Order {
     Listed,
 }
 
-/// Which pairs may be measured at the same time.
+/// Pairs that may be measured at the same time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

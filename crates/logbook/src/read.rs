@@ -91,7 +91,7 @@ pub enum ReadError {
     /// Written by a later sonde.
     #[error("a {what} of version {version}, which is newer than this program, which reads up to {newest}")]
     FromTheFuture {
-        /// Which kind, as `search`.
+        /// Kind of the document, as `search`.
         what: &'static str,
         /// Its version.
         version: u32,
@@ -101,7 +101,7 @@ pub enum ReadError {
     /// A document whose content is not what its form says.
     #[error("a {what} of sonde, but{} {reason}", .place.map_or(String::new(), |(line, column)| format!(" at line {line}, column {column}:")))]
     Malformed {
-        /// Which kind, as `search`.
+        /// Kind of the document, as `search`.
         what: &'static str,
         /// Line and column; absent where it has no text of its own.
         place: Option<(usize, usize)>,

@@ -99,7 +99,7 @@ pub struct PairCheck {
     pub from: String,
     /// The host that was asked.
     pub to: String,
-    /// Which of its addresses.
+    /// Kind of its address.
     pub over: Address,
     /// That address; absent where it was a name that could not be looked up.
     pub address: Option<IpAddr>,
@@ -145,11 +145,11 @@ pub struct Place {
     pub from: String,
     /// The host that answered.
     pub to: String,
-    /// Which of its addresses.
+    /// Kind of its address.
     pub over: Address,
     /// The method's name in the plan.
     pub method: String,
-    /// Which of the repeats, a count from 0.
+    /// Number of the repeat, from 0.
     pub repeat: u32,
 }
 

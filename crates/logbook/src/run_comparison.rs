@@ -74,7 +74,7 @@ pub struct ComparedRun {
 pub struct Spot {
     /// The method's name in the plan.
     pub method: String,
-    /// Which of the addresses.
+    /// Kind of the address.
     pub over: Address,
     /// The host that measured.
     pub from: String,
@@ -101,7 +101,7 @@ pub struct ComparedCell {
 pub struct SharedBy {
     /// The method's name in the plan.
     pub method: String,
-    /// Which of the addresses.
+    /// Kind of the address.
     pub over: Address,
     /// The figure that is worse.
     pub figure: Figure,

@@ -19,11 +19,11 @@ pub struct SearchDocument {
     /// Its name, and who made it when.
     #[serde(flatten)]
     pub head: Head<SearchDocument>,
-    /// Whom it was asked of.
+    /// Peer of the measurements.
     pub target: Target,
     /// Condition on a rate, as clauses with commas between them: `p99<1ms,loss<0.1%,achieved>=99.9%`.
     pub condition: Condition,
-    /// Where was searched, and how surely.
+    /// Bounds of the search, and its confidence.
     pub bounds: Bounds,
     /// Length of a probe as asked for, nanoseconds; where the condition needs more messages, probes were longer.
     pub probe_ns: Nanos,

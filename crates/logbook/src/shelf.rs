@@ -1,4 +1,4 @@
-//! Where runs and their records are kept: one seam, so that a file of one user and a database that a team shares are the same to
+//! Store of runs and their records: one seam, so that a file of one user and a database that a team shares are the same to
 //! whoever keeps and reads.
 //!
 //! A record is never rewritten, and neither is a cell. Only the parts of a run that move on are rewritten: its hosts, its
@@ -31,9 +31,9 @@ pub const LAST: &str = "last";
 /// Fewest digits of a name that are taken for one: shorter words are more often something else.
 pub const FEWEST_DIGITS: usize = 4;
 
-/// Where runs and records are kept.
+/// Store of runs and records.
 pub trait Shelf: fmt::Debug + Send {
-    /// Where it lies, for messages.
+    /// Its place, for messages.
     fn place(&self) -> String;
 
     /// Sets the longest wait of a write while another one writes.
@@ -100,7 +100,7 @@ impl Progress {
     }
 }
 
-/// Which runs are wanted; what is absent excludes none.
+/// Filter of runs; an absent condition excludes none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunFilter {
     /// Those started then or later.
@@ -136,7 +136,7 @@ pub struct RunSummary {
     pub ended: Option<Ended>,
 }
 
-/// Which records are wanted; what is absent excludes none.
+/// Filter of records; an absent condition excludes none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordFilter {
     /// Those started then or later.
@@ -162,7 +162,7 @@ pub struct RecordSummary {
     pub run: Option<Uuid>,
 }
 
-/// Which cells of a run are wanted; what is absent excludes none.
+/// Filter of a run's cells; an absent condition excludes none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CellFilter {
     /// Measured by this host.

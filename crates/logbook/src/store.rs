@@ -99,7 +99,7 @@ pub enum StoreError {
     Io {
         /// Step that failed.
         step: Step,
-        /// On which file or folder.
+        /// The file or folder.
         path: PathBuf,
         /// Error of the system.
         #[source]
@@ -108,7 +108,7 @@ pub enum StoreError {
     /// The file was read, and holds no record.
     #[error("{}: {fault}", .path.display())]
     NoRecord {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// Fault of its text.
         #[source]

@@ -23,7 +23,7 @@ use logbook::study::{StudyDocument, Trial};
 use crate::markup;
 use columns::COLUMNS;
 
-/// In which form rows are written.
+/// Format of the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Text, a row a line, with a head line.

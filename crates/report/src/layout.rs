@@ -338,7 +338,7 @@ fn cut(word: &str, room: usize) -> Vec<String> {
     pieces
 }
 
-/// Where the lines under the headline start.
+/// Column at which the lines under the headline start.
 pub const INDENT: usize = 2;
 /// Cells between two columns, where there is room.
 const WIDE: usize = 3;

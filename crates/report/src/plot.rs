@@ -146,7 +146,7 @@ impl Caveats {
     /// Words of those that there can be, in the order of [`Caveats::all`].
     pub(crate) const WORDS: [&'static str; 3] = ["busy machine", "interval not kept", "incomplete"];
 
-    /// Which of them there are.
+    /// The caveats, in their order: true where there is one.
     pub(crate) fn all(self) -> [bool; 3] {
         [self.busy, self.pace, self.incomplete]
     }
@@ -155,7 +155,7 @@ impl Caveats {
 /// The range of a band at one place.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Band {
-    /// Where.
+    /// Place on the axis.
     pub x: f64,
     /// From this value …
     pub low: f64,
@@ -204,9 +204,9 @@ pub struct Cells {
 /// A place that has a name: a line across the chart.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mark {
-    /// On which axis.
+    /// The axis.
     pub on: On,
-    /// Where on it.
+    /// Place on it.
     pub at: f64,
     /// Its text.
     pub text: String,

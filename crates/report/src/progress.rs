@@ -10,7 +10,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::layout::Style;
 use crate::number;
 
-/// Where a running measurement stands.
+/// State of a running measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Running<'a> {
     /// Since recording began.

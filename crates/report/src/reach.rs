@@ -13,9 +13,9 @@ use crate::layout::{INDENT, Page, Piece, Style, Tone};
 use crate::number;
 use crate::words::{capitalised, port, remark};
 
-/// Where text behind a label starts.
+/// Column at which text behind a label starts.
 const LABEL: usize = 11;
-/// Where what is said of a port starts.
+/// Column at which the text on a port starts.
 const DETAIL: usize = 32;
 /// Cells of a line below which that stands on a line of its own.
 const NARROW: usize = 60;

@@ -53,7 +53,7 @@ fn wire(search: &SearchDocument) -> Option<String> {
     Some(parts.join("; "))
 }
 
-/// Where the sentence starts.
+/// Column at which the sentence starts.
 const FOUND: usize = 10;
 
 /// The end of a search that did not end by itself.

@@ -86,7 +86,7 @@ impl Failure {
     }
 }
 
-/// Where the text behind `error:` and `try:` starts.
+/// Column at which the text behind `error:` and `try:` starts.
 const INDENT: usize = 7;
 
 /// The first line of `text` wrapped behind its label; further ones, as an excerpt or commands, as they are.

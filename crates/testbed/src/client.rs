@@ -47,7 +47,7 @@ pub fn open(carrier: Carrier) -> Open {
 /// A control connection whose session is open.
 #[derive(Debug)]
 pub struct Session {
-    /// Where the reflector is.
+    /// Address of the reflector.
     pub address: SocketAddr,
     /// Agreed settings of the session.
     pub opened: Opened,

@@ -14,7 +14,7 @@ use std::fmt;
 
 use atom::{Atom, atoms};
 
-/// Where the form of what was seen is not that of the model.
+/// Difference of an output from the form of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// The line of what was seen, from 1.

@@ -62,7 +62,7 @@ pub(crate) struct Near {
     pub together: Option<usize>,
 }
 
-/// Where kernel stamps are taken, as times between them; each adds to the round trip.
+/// Distances of kernel stamps, as times between them; each adds to the round trip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parts {
     /// Our send call to our packet scheduler.
@@ -79,7 +79,7 @@ pub struct Parts {
     pub peer_clock_offset: i64,
 }
 
-/// Which way a message goes.
+/// Direction of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     There,

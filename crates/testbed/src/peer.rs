@@ -37,7 +37,7 @@ impl fmt::Debug for Peer {
     }
 }
 
-/// Which request a message is.
+/// Number of a message's request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Numbered {
     pub number: u64,

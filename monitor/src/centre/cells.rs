@@ -14,7 +14,7 @@ const HOURS: usize = 24;
 const FEWEST: u64 = 10;
 /// Fewest minutes of which it is said what is usual.
 const USUAL: usize = 10;
-/// From which ratio on a median is called slower, or faster, than usual.
+/// Ratio from which on a median is called slower, or faster, than usual.
 const RATIO: f64 = 1.25;
 /// Seconds without any answer after which a cell is silent.
 const SILENT: u64 = 3;

@@ -37,7 +37,7 @@ pub struct Foresight {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 struct Slower {
     within_s: u64,
-    /// In which share of cases.
+    /// Share of cases in which it is noticed.
     share: f64,
 }
 

@@ -43,7 +43,7 @@ pub struct Host {
     /// Time at which it is to be reached for again, seconds since 1970; absent: it is reached, or being reached.
     pub again: Option<u64>,
     tries: u32,
-    /// Whose beats come.
+    /// Start of the agent whose beats come.
     pub instance: Option<Uuid>,
     /// The first second it told; absent: its agent does not stand yet, and what asks it has no answer to expect.
     pub stands_since: Option<u64>,

@@ -56,7 +56,7 @@ impl Centre {
         self.note(incident, ended, now);
     }
 
-    /// Until when an incident is told to nobody, and why, where a silence is about it now: the one that ends last.
+    /// Silence about an incident now, with its end and its reason: the one that ends last.
     pub(super) fn silent(&self, incident: &Incident, now: u64) -> Option<Silent> {
         let all = self.plan.silence.iter().chain(self.silences.iter().map(|asked| &asked.silence));
         let on = all.filter(|silence| silence.is_on(now) && is_meant(incident, silence));

@@ -58,7 +58,7 @@ pub struct HostNow {
 pub struct AgentNow {
     /// State of the agent.
     pub standing: Standing,
-    /// Since when, seconds since 1970.
+    /// Time since which it is so, seconds since 1970.
     pub since: u64,
     /// Its latest second that came; absent: none yet.
     pub last: Option<u64>,
@@ -97,7 +97,7 @@ pub struct CellNow {
     pub from: u32,
     /// Place of the host that is asked.
     pub to: u32,
-    /// By what.
+    /// Protocol of the cell.
     pub over: Over,
     /// State of the cell.
     pub state: State,
@@ -148,7 +148,7 @@ pub enum State {
     Loses,
     /// Nothing is answered.
     Silent,
-    /// Whoever asks is late itself, so that nothing is known of the network.
+    /// The host that asks is late itself, so that nothing is known of the network.
     Disturbed,
 }
 
@@ -161,7 +161,7 @@ pub struct IncidentNow {
     pub text: String,
     /// The kind, as machines name it.
     pub kind: String,
-    /// Whom it is put down to, as machines name it.
+    /// Scope that it is put down to, as machines name it.
     pub scope: String,
     /// Earliest time at which it may have begun, seconds since 1970.
     pub onset_from: u64,
@@ -173,7 +173,7 @@ pub struct IncidentNow {
     pub ended: Option<u64>,
     /// Cells that show it.
     pub cells: u64,
-    /// Until when it is told to nobody, seconds since 1970; absent: no silence is about it.
+    /// Time until which it is told to nobody, seconds since 1970; absent: no silence is about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silent_until: Option<u64>,
     /// Why, as somebody wrote it; absent: nobody did.

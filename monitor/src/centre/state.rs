@@ -24,7 +24,7 @@ const LARGEST: u64 = 1 << 30;
 pub struct State<L = ()> {
     /// Names this monitor for good: its agents' folders are called by it.
     pub monitor: Uuid,
-    /// From which partners are drawn.
+    /// Seed from which partners are drawn.
     pub seed: u64,
     /// The last revision of what was assigned.
     pub revision: u64,

@@ -43,7 +43,7 @@ const STALE: u64 = 180;
 /// Rights of a page: everything from here, nothing from elsewhere, no script but ours.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Which past of which cell.
+/// Cell and stretch of a query.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CellQuery {
@@ -51,7 +51,7 @@ pub struct CellQuery {
     pub from: String,
     /// The host that is asked.
     pub to: String,
-    /// By what; absent: UDP.
+    /// Protocol of the cell; absent: UDP.
     #[serde(default)]
     pub over: Option<Over>,
     /// From this second on, since 1970.
@@ -102,7 +102,7 @@ pub struct Interval {
     pub buckets: Vec<(u64, u64)>,
 }
 
-/// Whoever knows the past.
+/// Source of the past.
 pub trait Past: Send + Sync {
     /// The intervals of a cell that are kept, in order; at most `most`, the latest ones.
     ///

@@ -37,7 +37,7 @@ pub enum Fault {
     /// A row is no longer as it was written.
     #[error("the store is damaged: {what}: {why}")]
     Damaged {
-        /// Which row, or which file.
+        /// The row or the file.
         what: String,
         /// Its fault.
         why: String,
@@ -53,13 +53,13 @@ pub enum Fault {
     /// It is something else.
     #[error("this is no store of a monitor: {0}")]
     NotOurs(String),
-    /// Where it lies is not said in a way that is understood.
+    /// Its place is not given in a form that is understood.
     #[error("{0}")]
     Unclear(String),
     /// Some beats of a part are kept and others are not.
     #[error("beats {first} to {last} of agent {instance}: those up to {kept} are kept already")]
     Overlap {
-        /// Which start of which agent.
+        /// Start of the agent.
         instance: Uuid,
         /// The first that was given.
         first: u64,

@@ -20,12 +20,12 @@ const KEY: usize = 255;
 pub struct Sender {
     /// Name of the plan.
     pub name: String,
-    /// Where its page is; absent: nowhere.
+    /// URL of its page; absent: none.
     pub page: Option<String>,
 }
 
 impl Sender {
-    /// Where the incident is shown.
+    /// URL of the incident on the page.
     fn page_of(&self, id: u64) -> Option<String> {
         Some(format!("{}#/incident/{id}", self.page.as_deref()?))
     }

@@ -25,10 +25,10 @@ const LONGEST: u64 = 3_600;
 /// The most of an answer that is read, octets.
 const ANSWER: u64 = 64 << 10;
 
-/// Where to, and how.
+/// Receiver of the metrics, and the form of the messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Where metrics are posted.
+    /// URL that metrics are posted to.
     url: String,
     headers: Vec<(String, String)>,
     timeout: Duration,

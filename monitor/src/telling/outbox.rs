@@ -53,7 +53,7 @@ pub struct Note {
     pub incident: Incident,
     /// Its end, seconds since 1970; absent: it goes on.
     pub ended: Option<u64>,
-    /// Until when it is told to nobody, where a silence is about it, seconds since 1970.
+    /// Time until which it is told to nobody, where a silence is about it, seconds since 1970.
     pub silent_until: Option<u64>,
 }
 
@@ -79,7 +79,7 @@ struct Entry {
     told_over: Option<u64>,
     tries: u32,
     next: u64,
-    /// Until when its beginning, and that it goes on, is not told.
+    /// Time until which its beginning, and that it goes on, is not told.
     #[serde(default)]
     silent_until: u64,
 }

@@ -20,7 +20,7 @@ use super::outbox::{Letter, Outcome};
 
 /// Longest wait for a receiver.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Where PagerDuty takes events.
+/// URL at which PagerDuty takes events.
 const PAGERDUTY: &str = "https://events.pagerduty.com/v2/enqueue";
 /// The longest secret that is read from a file, octets.
 const SECRET: u64 = 4_096;

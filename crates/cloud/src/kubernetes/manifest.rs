@@ -14,7 +14,7 @@ pub struct Pods {
     pub run: String,
     /// The image that holds this program as its entry point.
     pub image: String,
-    /// Which networks: a set of pods for each.
+    /// Networks: a set of pods for each.
     pub networks: Vec<Network>,
     /// The zones (`topology.kubernetes.io/zone`); empty: wherever there are nodes.
     pub zones: Vec<String>,
@@ -60,7 +60,7 @@ pub struct Toleration {
     pub effect: Option<String>,
 }
 
-/// Whose network a pod has.
+/// Network of a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
     /// One of its own: what the cluster's network plugin makes of it.

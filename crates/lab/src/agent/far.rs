@@ -33,7 +33,7 @@ const MOST_SAID: usize = 4 << 10;
 
 /// Processes that run, by the number of their job.
 type Jobs = Arc<Mutex<BTreeMap<u64, Pid>>>;
-/// Where lines go out, whole.
+/// Output for lines, each written whole.
 type Out<W> = Arc<Mutex<W>>;
 
 /// Carries out the lines of `orders` until they end, and reports on `out`. `program` is the program that is run, `named` its

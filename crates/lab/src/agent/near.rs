@@ -29,7 +29,7 @@ const ON_THE_WAY: Nanos = Nanos::secs(15);
 /// Longest wait for the end of an agent, with all it runs, once its orders have ended: those that it asks to end have five
 /// seconds.
 const FAREWELL: Nanos = Nanos::secs(12);
-/// After which part of the patience an agent that is silent is asked whether it is there.
+/// Part of the patience after which an agent that is silent is asked for a sign of life: one in so many.
 const SIGNS: u64 = 3;
 /// Time between two looks at a process that is to end.
 const LOOK: Nanos = Nanos::millis(10);

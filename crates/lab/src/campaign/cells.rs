@@ -132,7 +132,7 @@ impl Course<'_> {
         agent.measure(&words, key, most, campaign.stop)
     }
 
-    /// Where it is to be measured; else why there is no use in trying, where that is known.
+    /// Address at which it is to be measured; else the reason for which trying is of no use, where that is known.
     fn hindrance<'b>(
         &self,
         place: &Place,

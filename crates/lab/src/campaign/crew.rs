@@ -266,7 +266,7 @@ impl Member {
     }
 
     /// The addresses it listens at; none: every one. An outer address may be that of a box in front of it.
-    /// Where a name is among them: every one too, for what it means here may be another.
+    /// With a name among them: every one too, for its meaning here may be another.
     fn listens(&self, campaign: &Campaign<'_>) -> Vec<IpAddr> {
         let kinds = campaign.plan.addresses.each();
         let is_own = matches!(self.host.reach, Reach::Local | Reach::Namespace(_));

@@ -10,7 +10,7 @@ pub struct Opening {
     pub host: String,
     /// Closed ports and protocols, as `TCP port 7663`.
     pub closed: Vec<String>,
-    /// From which hosts.
+    /// Hosts that do not reach it.
     pub from: Vec<String>,
     /// Commands, each with where it is run; one of them is enough.
     pub rules: Vec<(String, String)>,

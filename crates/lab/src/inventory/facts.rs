@@ -20,7 +20,7 @@ pub(super) const MOST_VALUES: usize = 64;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Facts {
     pub name: String,
-    /// Where it is told, a count from 1.
+    /// Line of the host, a count from 1.
     pub line: usize,
     /// Values by name, each with its line.
     values: BTreeMap<String, (String, usize)>,
@@ -299,8 +299,8 @@ impl<'a> Known<'a> {
     }
 }
 
-/// Where nobody says which of a host's addresses it is that it is reached at: a private one is its internal address, any other its
-/// external one. Beside an internal address it is the external one.
+/// Sets the address that a host is reached at, where no fact names its kind: a private one is its internal address, any
+/// other its external one. Beside an internal address it is the external one.
 fn place(host: &mut Host, known: &Known<'_>) {
     let reached = known.get(Key::Address).map_or(host.name.as_str(), |(text, _)| text);
     let Ok(address) = reached.parse::<IpAddr>() else {

@@ -1,4 +1,4 @@
-//! Which namespaces, cables, addresses and routes a lab is made of. No I/O: lines for `ip -batch` and `tc -batch` come out.
+//! Namespaces, cables, addresses and routes of a lab. No I/O: lines for `ip -batch` and `tc -batch` come out.
 //!
 //! Where no way is worse than another all hosts lie on one bridge. Otherwise each zone, or the one host that is meant, has a bridge
 //! and a network of its own, and the switch routes between them: what goes between the two ends goes through a link of our forwarder,

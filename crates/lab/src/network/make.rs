@@ -254,7 +254,7 @@ fn package(program: &str) -> &'static str {
     }
 }
 
-/// Where a program lies that only root's PATH finds.
+/// Path of a program that only root's PATH finds.
 pub(super) fn program_in(folders: &[&str], name: &str) -> Option<PathBuf> {
     folders.iter().map(|folder| Path::new(folder).join(name)).find(|path| path.is_file())
 }

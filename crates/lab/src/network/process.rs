@@ -1,4 +1,4 @@
-//! Which processes are a lab's, and their end: by what `/proc` tells, and never by a number alone.
+//! Processes of a lab, and their end: by the facts of `/proc`, and never by a number alone.
 
 use std::collections::BTreeSet;
 use std::fs;

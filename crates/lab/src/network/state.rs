@@ -81,7 +81,7 @@ pub struct Process {
     pub what: String,
 }
 
-/// Where labs are noted.
+/// Folder of the labs' notes.
 #[derive(Clone, Debug)]
 pub struct Folder(PathBuf);
 

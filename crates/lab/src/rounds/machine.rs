@@ -36,7 +36,7 @@ pub(super) fn split(rounds: Vec<Round>, hosts: usize, machines: &[usize]) -> Vec
     table.rounds
 }
 
-/// Which machine is in which round.
+/// Machines of each round.
 struct Table {
     /// The machine of each host.
     machine: Vec<usize>,

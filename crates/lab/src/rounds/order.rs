@@ -1,4 +1,4 @@
-//! In which order rounds come, and what is measured of each pair within them: drawn anew for each repeat from one seed, so that
+//! Order of the rounds, and of the measurements of each pair within them: drawn anew for each repeat from one seed, so that
 //! what drifts meets all of them, and a run that is resumed goes on in the order it was begun in.
 
 use logbook::host::Address;
@@ -15,9 +15,9 @@ pub struct Task {
     pub from: usize,
     /// The host that answers.
     pub to: usize,
-    /// Which of its addresses; it has one of this kind.
+    /// Kind of its address; it has one of this kind.
     pub over: Address,
-    /// Which method.
+    /// Place of the method in the plan, from 0.
     pub method: usize,
 }
 

@@ -14,7 +14,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 /// The program that is put onto hosts.
 #[derive(Clone)]
 pub struct Program {
-    /// Where it lies here.
+    /// Its path here.
     pub path: PathBuf,
     /// SHA-256 of what is put, 64 hexadecimal digits: what lies on a host under this name and is something else is put there anew.
     pub sha256: String,
@@ -79,13 +79,13 @@ pub fn stripped(program: &[u8]) -> Vec<u8> {
     )
 }
 
-/// Where an ELF header keeps the offset of the table of segments.
+/// Offset in an ELF header of the offset of the table of segments.
 const SEGMENTS: usize = 32;
-/// Where it keeps the offset of the table of sections.
+/// Offset in it of the offset of the table of sections.
 const SECTIONS: usize = 40;
-/// Where it keeps the size of an entry of the table of segments, and then their number.
+/// Offset in it of the size of an entry of the table of segments, and then their number.
 const SEGMENT_SIZES: usize = 54;
-/// Where it keeps the same of sections.
+/// Offset in it of the same of sections.
 const SECTION_SIZES: usize = 58;
 /// Length of the header, bytes.
 const HEADER: usize = 64;

@@ -18,9 +18,9 @@ use crate::transport::ssh::sockets::Sockets;
 /// Makes ways to hosts. Their common parts, as the connections of `ssh`, end when this and all of them are gone.
 #[derive(Debug)]
 pub struct Ways {
-    /// Where sockets may lie: `$XDG_RUNTIME_DIR`, or `/tmp`.
+    /// Folder for sockets: `$XDG_RUNTIME_DIR`, or `/tmp`.
     runtime: PathBuf,
-    /// Where the labs of this machine are noted; absent: nowhere.
+    /// Folder of the notes on this machine's labs; absent: none.
     labs: Option<PathBuf>,
     kubectl: String,
     sockets: Mutex<Option<Arc<Sockets>>>,

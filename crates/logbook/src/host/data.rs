@@ -1,4 +1,4 @@
-//! Where a host is measured: its addresses, or names that whoever measures it looks up.
+//! Addresses of a host for measurements, or names that whoever measures it looks up.
 
 use std::fmt;
 use std::net::IpAddr;

@@ -48,19 +48,19 @@ pub struct MonitorPlan {
     /// Measurement between the hosts.
     #[serde(default)]
     pub measure: Measured,
-    /// Where history is kept: a file, or `postgres://user@host/database`; absent: the user's own.
+    /// Store of the history: a file, or `postgres://user@host/database`; absent: the user's own.
     #[serde(default)]
     pub store: Option<String>,
     /// Retention of the history.
     #[serde(default)]
     pub keep: Retention,
-    /// Where the page and the metrics are served, as `127.0.0.1:7680`; absent: nowhere.
+    /// Address at which the page and the metrics are served, as `127.0.0.1:7680`; absent: nowhere.
     #[serde(default)]
     pub listen: Option<String>,
     /// Limits of notices: false alarms in a week, and the time between repeats.
     #[serde(default)]
     pub notice: Notice,
-    /// Whom to tell.
+    /// Receivers of notices.
     #[serde(default)]
     pub tell: Vec<Receiver>,
     /// Silences: incidents that are told to nobody for a time.
@@ -98,7 +98,7 @@ pub struct Target {
     /// Its port; not for ICMP.
     #[serde(default)]
     pub port: Option<u16>,
-    /// By what.
+    /// Protocol by which it is asked.
     #[serde(default = "handshake")]
     pub over: Over,
     /// Hosts that ask it; absent: all.
@@ -131,7 +131,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// By what it is asked.
+    /// Protocol by which it is asked.
     pub fn over(&self) -> Over {
         if self.url.is_some() { Over::Url } else { self.over }
     }
@@ -196,7 +196,7 @@ impl Target {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Measured {
-    /// By what, one cell each.
+    /// Protocols, one cell each.
     pub over: Vec<Over>,
     /// The time between two requests of a cell.
     #[serde(deserialize_with = "time")]
@@ -206,11 +206,11 @@ pub struct Measured {
     pub timeout: Nanos,
     /// The port at which agents answer, TCP and UDP.
     pub port: u16,
-    /// Which pairs.
+    /// Pairs that ask each other.
     pub pairs: MeshPairs,
     /// The label of a host that is its zone.
     pub zone: String,
-    /// Which of the hosts' addresses.
+    /// Kind of the hosts' addresses.
     pub address: Address,
     /// True where less than 100 ms between requests is meant, and no slip.
     pub aggressive: bool,
@@ -231,7 +231,7 @@ impl Default for Measured {
     }
 }
 
-/// Which hosts ask which.
+/// Pairs of hosts that ask each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MeshPairs {
@@ -290,9 +290,9 @@ pub enum Receiver {
         /// Its base, as `http://127.0.0.1:9093`.
         url: String,
     },
-    /// Whoever reads Alertmanager's webhook, version 4.
+    /// Reader of Alertmanager's webhook, version 4.
     Webhook {
-        /// Where it is posted.
+        /// URL that it is posted to.
         url: String,
         /// A file with the key that signs what is sent; absent: not signed.
         #[serde(default)]
@@ -305,7 +305,7 @@ pub enum Receiver {
     },
     /// A letter by the system's `sendmail`.
     Mail {
-        /// To whom.
+        /// Address of the receiver.
         address: String,
     },
     /// Slack's incoming webhook.
@@ -317,7 +317,7 @@ pub enum Receiver {
     Pagerduty {
         /// A file with the routing key.
         key_file: String,
-        /// Where it is posted; absent: PagerDuty's own.
+        /// URL that it is posted to; absent: PagerDuty's own.
         #[serde(default)]
         url: Option<String>,
     },
@@ -539,7 +539,7 @@ impl MonitorPlan {
     }
 }
 
-/// Where `word` stands in `text`, as a word of its own; the start where it does not.
+/// Position of `word` in `text`, as a word of its own; the start where it is not there.
 fn place(text: &str, word: &str) -> Range<usize> {
     let is_part = |letter: char| letter.is_alphanumeric() || "-_.".contains(letter);
     let mut places = text

@@ -28,7 +28,7 @@ pub enum Order {
     Assign(Assignment),
     /// Beats of `instance` up to `upto` are kept: they need not be told again.
     Kept {
-        /// Whose beats: see [`Hello::instance`].
+        /// Start of the agent that the beats are of: see [`Hello::instance`].
         instance: Uuid,
         /// The last number that is kept.
         upto: u64,
@@ -53,7 +53,7 @@ pub struct Assignment {
     pub key: Option<String>,
     /// Longest wait for an answer, nanoseconds.
     pub timeout_ns: Nanos,
-    /// Whom to ask, and how.
+    /// Cells to ask, and their protocols.
     pub cells: Vec<CellTask>,
     /// Programs at work to ask, each in its own protocol ([`CellTask::program`]). They stand apart so that an agent that does not know of them asks the
     /// others.
@@ -70,7 +70,7 @@ pub struct CellTask {
     pub address: String,
     /// Its port; absent for ICMP.
     pub port: Option<u16>,
-    /// By what it is asked.
+    /// Protocol by which it is asked.
     pub over: Over,
     /// The time between two requests, nanoseconds. Each leaves within a tenth of it around its time, by chance.
     pub every_ns: Nanos,
@@ -105,7 +105,7 @@ pub struct Program {
     pub password_file: Option<String>,
 }
 
-/// By what a host is asked.
+/// Protocol by which a host is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Over {
@@ -151,7 +151,7 @@ pub enum Told {
     /// Beats from here on are those of this start of the agent, until another is named: those of [`Hello::instance`] where none was. One that
     /// was ended, even killed, has left its beats to the next, which tells them first.
     Instance {
-        /// Which start.
+        /// Start of the agent.
         instance: Uuid,
         /// The number of its oldest beat that is left; absent: none is.
         oldest: Option<u64>,
@@ -164,7 +164,7 @@ pub enum Told {
     Trouble {
         /// The far host.
         to: String,
-        /// By what.
+        /// Protocol of the cell.
         over: Over,
         /// Fault of the agent, for people; empty: it works again.
         text: String,
@@ -283,7 +283,7 @@ impl Health {
 pub struct CellBeat {
     /// The far host.
     pub to: String,
-    /// By what; absent: UDP.
+    /// Protocol of the cell; absent: UDP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<Over>,
     /// Not answered.
@@ -327,7 +327,7 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl CellBeat {
-    /// By what the host was asked.
+    /// Protocol by which the host was asked.
     pub fn over(&self) -> Over {
         self.over.unwrap_or(Over::Udp)
     }

@@ -155,7 +155,7 @@ fn hint_of(said: &str) -> &'static str {
     }
 }
 
-/// Where a fault is, as people count.
+/// Position of a fault, as people count.
 fn locate(text: &str, name: &str, fault: Fault) -> PlanError {
     let start = floor(text, fault.at.start.min(text.len()));
     let end = floor(text, fault.at.end.clamp(start, text.len()));

@@ -60,7 +60,7 @@ pub enum Fault {
     /// A kept thing cannot be read.
     #[error("{what} cannot be read: {fault}")]
     Unread {
-        /// Which run, cell or record.
+        /// The run, cell or record.
         what: String,
         /// Reason.
         #[source]
@@ -69,7 +69,7 @@ pub enum Fault {
     /// Something else is kept under that name.
     #[error("{what} is kept already with another content, and what is kept is never rewritten")]
     Taken {
-        /// Which run, cell or record.
+        /// The run, cell or record.
         what: String,
     },
     /// A cell and the record given with it do not belong together.

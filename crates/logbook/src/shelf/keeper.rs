@@ -51,7 +51,7 @@ pub struct Opening {
     pub shelf: Option<ShelfError>,
 }
 
-/// Where something is now.
+/// Place of a thing that was kept.
 #[derive(Debug)]
 pub enum Kept {
     /// On the shelf.
@@ -61,7 +61,7 @@ pub enum Kept {
     },
     /// In a file, until the shelf takes it.
     Spooled {
-        /// Which.
+        /// Its file.
         path: PathBuf,
         /// Reason for which it is not on the shelf.
         why: ShelfError,

@@ -50,7 +50,7 @@ pub struct Taken {
 /// A file that stays.
 #[derive(Debug)]
 pub struct Left {
-    /// Which.
+    /// The file.
     pub path: PathBuf,
     /// Why.
     pub why: Why,
@@ -99,7 +99,7 @@ impl Spool {
         Self::new(PathBuf::from(name))
     }
 
-    /// Where it is.
+    /// Its folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }

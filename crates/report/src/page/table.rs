@@ -19,7 +19,7 @@ pub(super) struct Table {
 /// A row.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Row {
-    /// Where in the page its head leads.
+    /// Anchor in the page that its head leads to.
     pub(super) link: Option<String>,
     pub(super) cells: Vec<Cell>,
 }

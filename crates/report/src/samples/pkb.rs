@@ -58,7 +58,7 @@ const USUAL_PERCENTILES: [f64; 7] = [10.0, 50.0, 90.0, 99.0, 99.9, 99.99, 99.999
 /// The form of a method's records.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Telling {
-    /// As which benchmark.
+    /// Benchmark that the samples are told as.
     pub benchmark: Benchmark,
     /// The histogram of `netperf`; `None`: none is told, nor the percentiles that come from it.
     pub histogram: Option<Histogram>,

@@ -271,7 +271,7 @@ fn letter(number: usize) -> String {
         .map_or_else(|| format!("side {}", number + 1), |number| char::from(b'A' + number).to_string())
 }
 
-/// Where two commands differ, moved together what cannot be moved apart.
+/// Differences between two commands; settings that cannot be moved apart are moved together.
 fn differences(first: &Words, second: &Words, corners: Option<&Corners>) -> Result<Differences, Failure> {
     let (one, other) = (first.method()?, second.method()?);
     let groups = corners.map_or_else(

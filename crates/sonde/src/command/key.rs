@@ -243,7 +243,7 @@ impl List {
     }
 }
 
-/// Where each key's table begins.
+/// Beginnings of the keys' tables, octets from the start.
 fn table_heads(text: &str) -> Vec<usize> {
     let mut at = 0;
     let mut heads = Vec::new();

@@ -139,7 +139,7 @@ fn parsed<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(from: D) -> Resul
 /// One key of a list.
 #[derive(Debug)]
 pub struct Listed {
-    /// By what its holder is known.
+    /// Holder of the key.
     pub holder: Holder,
     /// Its name and its rights, within those of all.
     pub permit: Permit,

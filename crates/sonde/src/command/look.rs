@@ -265,7 +265,7 @@ impl<'a> Run<'a> {
         steps
     }
 
-    /// Whose resets those of a port are that refuses, where another one accepts, and we may probe.
+    /// Origin of the resets of a port that refuses, where another one accepts, and we may probe.
     fn reset(&self, reach: &AddressReach, legs: &[Leg]) -> Option<Reset> {
         let accepts = legs.iter().find(|leg| leg.carrier == Carrier::TcpConnect && leg.address == 0 && leg.answers());
         let accepts = accepts?.port?;

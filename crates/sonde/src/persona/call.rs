@@ -33,7 +33,7 @@ pub struct Call<'a> {
     pub program: &'static str,
     /// The words behind it.
     pub words: &'a [String],
-    /// Where everything is said.
+    /// Output of everything.
     pub output: &'a Arc<Output>,
 }
 

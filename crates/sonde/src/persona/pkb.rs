@@ -111,7 +111,7 @@ fn given() -> Given {
     Given { run_uri, owner: user() }
 }
 
-/// Whoever runs this, as PKB finds it: the environment says, or else the machine's list of users.
+/// User who runs this, as PKB finds it: the environment says, or else the machine's list of users.
 fn user() -> String {
     let said = ["LOGNAME", "USER", "LNAME", "USERNAME"].into_iter().find_map(variable);
     let listed = || {

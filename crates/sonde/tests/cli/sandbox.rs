@@ -205,7 +205,7 @@ fn keys_that_are_replaced_are_read_again(starter: &[&str]) {
     scene.measure(&reflector);
 }
 
-/// Whoever starts it by `nohup` wants it to outlive the terminal.
+/// A person who starts it by `nohup` wants it to outlive the terminal.
 #[test]
 fn a_server_without_keys_that_ignores_hangups_goes_on() {
     let folder = tempfile::tempdir().unwrap();

@@ -44,9 +44,9 @@ const FAULTS: [Fault; 5] = [Fault::Kill, Fault::Stop, Fault::LinkDown, Fault::Dr
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// Where the measurement is made from.
+    /// The end that measures.
     Near,
-    /// Where it is answered.
+    /// The end that answers.
     Far,
 }
 

@@ -59,7 +59,7 @@ impl Drop for Router {
     }
 }
 
-/// Which host of the row.
+/// Host of the row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Near,

@@ -22,7 +22,7 @@ pub struct Packet {
 #[derive(Debug, Default)]
 pub struct Reader {
     captured: Vec<u8>,
-    /// Where the next packet begins; 0 before the header of the file was seen.
+    /// Begin of the next packet; 0 before the header of the file was seen.
     at: usize,
 }
 

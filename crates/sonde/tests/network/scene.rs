@@ -25,7 +25,7 @@ thread_local! {
     static URGENT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Which others may run at the same time.
+/// Tests that may run at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// None.
@@ -102,12 +102,12 @@ impl Scene {
         }
     }
 
-    /// Where the measurement is made from.
+    /// Host that measures.
     pub fn near(&self) -> &Namespace {
         self.pair.near()
     }
 
-    /// Where the reflector is.
+    /// Host of the reflector.
     pub fn far(&self) -> &Namespace {
         self.pair.far()
     }

@@ -11,7 +11,7 @@ use crate::capture::Capture;
 use crate::pcap::{Packet, segment};
 use crate::scene::{Scene, counts, document, installed, number, run};
 
-/// Where the session-reflector listens.
+/// Port of the session-reflector.
 const PORT: u16 = 8_620;
 /// Seconds between 1900 and 1970.
 const ERA: u64 = 2_208_988_800;

@@ -15,7 +15,7 @@ pub struct Graph {
 #[derive(Debug)]
 pub struct Package {
     pub name: String,
-    /// Where it comes from; `None`: this workspace.
+    /// Its source; `None`: this workspace.
     pub source: Option<String>,
     pub licence: Option<String>,
 }

@@ -12,7 +12,7 @@ use expression::Expression;
 use graph::{Graph, Package};
 use toml::Table;
 
-/// Where crates may come from, besides this workspace.
+/// Source that crates may come from, besides this workspace.
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
 /// The rules of `deny.toml` that are checked here.

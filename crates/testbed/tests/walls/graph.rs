@@ -1,4 +1,4 @@
-//! Which crate may depend on which: ours as drawn in the architecture page, others as listed here.
+//! Crates that may depend on each other: ours as drawn in the architecture page, others as listed here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;

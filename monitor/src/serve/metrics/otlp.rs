@@ -21,7 +21,7 @@ const CUMULATIVE: i32 = 2;
 pub struct Head {
     /// Attributes of the resource: the monitor that sends.
     pub resource: Vec<(String, String)>,
-    /// Since when sums count, nanoseconds since 1970.
+    /// Time since which sums count, nanoseconds since 1970.
     pub since: u64,
     /// Now.
     pub now: u64,

@@ -21,7 +21,7 @@ use crate::store::tests::{CASES, DAY, agent, batch, cell, seen};
 struct Server {
     folder: TempDir,
     programs: PathBuf,
-    /// Whom it runs as, where we are root, as whom it will not.
+    /// User it runs as where we are root, as whom it will not.
     user: Option<u32>,
     running: Option<Running>,
 }

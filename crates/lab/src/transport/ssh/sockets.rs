@@ -1,4 +1,4 @@
-//! Where the sockets of shared connections lie: a short folder of this process's own, gone with it.
+//! Folder of the sockets of shared connections: a short one of this process's own, gone with it.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;

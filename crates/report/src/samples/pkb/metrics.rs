@@ -1,4 +1,4 @@
-//! Which samples a record makes, by the names of the benchmark it is told as.
+//! Samples of a record, by the names of the benchmark it is told as.
 
 use std::collections::BTreeMap;
 
@@ -67,7 +67,7 @@ pub(super) fn of(run: &RunDocument, cell: &Cell, record: &Record, telling: &Tell
     told.samples
 }
 
-/// Which run it is, and which repeat of it where there are several.
+/// Notes the number of the run, and that of the repeat in it where there are several.
 pub(super) fn number(told: &mut Told, cell: &Cell, telling: &Telling) {
     let each = telling.repeats_of_a_run.max(1);
     told.note("run_number", Some(cell.place.repeat / each));

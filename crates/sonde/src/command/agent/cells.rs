@@ -44,9 +44,9 @@ pub struct Cells {
 /// A cell that cannot be asked as it was assigned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// Which.
+    /// Host of the cell.
     pub to: String,
-    /// By what.
+    /// Protocol of the cell.
     pub over: Over,
     /// Why.
     pub text: String,
@@ -87,7 +87,7 @@ impl Cells {
         (Probing { timeout, credential: key.map(Credential::from), cells }, refused)
     }
 
-    /// To whom a cell leads, and by what.
+    /// Host that a cell leads to, and its protocol.
     pub fn name(&self, cell: CellId) -> Option<(&str, Over)> {
         let task = self.tasks.get(&cell).or_else(|| self.gone.get(&cell).map(|(task, _)| task))?;
         Some((&task.to, task.over))

@@ -1,5 +1,5 @@
-//! Where an agent that stays is spoken to: one connection at a time, to which it tells what it is, what it has left and what comes, and which gives
-//! orders.
+//! Connections to an agent that stays: one at a time, to which it tells its identity, the beats it has left and those that
+//! come, and which gives orders.
 //!
 //! Nothing is kept for whoever listens but how far it has read: one that does not read holds up itself alone.
 
@@ -22,7 +22,7 @@ use super::spool::{Cursor, Spool};
 const LONGEST: u64 = 8 << 20;
 /// Beats from one telling of the counters to the next.
 const COUNTED: u64 = 10;
-/// Whoever takes nothing for so long is gone.
+/// Longest time for which a reader may take nothing before it counts as gone.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A far host and by what it is asked.
@@ -223,7 +223,7 @@ struct Reader {
     /// Messages of the counters that had been due when it got them last; absent: it got none.
     counted: Option<u64>,
     cursor: Cursor,
-    /// Whose beats come last.
+    /// Start of the agent that the latest beats are of.
     of: Uuid,
     troubles: BTreeMap<Cell, String>,
 }

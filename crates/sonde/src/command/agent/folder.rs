@@ -17,7 +17,7 @@ use crate::failure::Failure;
 
 /// The name of one where none is given.
 const USUAL: &str = "agent";
-/// Where they are, of a user without a home.
+/// Folder of them for a user without a home.
 const SYSTEM: &str = "/run/sonde";
 /// The socket's name.
 const SOCKET: &str = "agent.sock";
@@ -55,7 +55,7 @@ impl Folder {
         Ok(Self { path, open })
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -108,7 +108,7 @@ impl Folder {
         format!("/proc/self/fd/{}/{SOCKET}", self.open.as_raw_fd()).into()
     }
 
-    /// Where the spool is.
+    /// Path of the spool.
     pub fn spool(&self) -> PathBuf {
         self.path.join("spool")
     }

@@ -19,8 +19,8 @@ const LONGEST: u64 = 1 << 20;
 /// Longest silence of the way there.
 const PATIENCE: Nanos = Nanos::secs(20);
 
-/// Which host the first line of standard input says, and does `words` of this program there, with the rest of standard input
-/// and output passed on. A program that was put there is removed afterwards where `clean` says so.
+/// Reads a host from the first line of standard input, and does `words` of this program there, with the rest of standard
+/// input and output passed on. A program that was put there is removed afterwards where `clean` says so.
 ///
 /// # Errors
 /// A line that names no host, a way that does not lead there.

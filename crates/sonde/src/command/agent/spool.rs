@@ -32,7 +32,7 @@ const GIVEN_UP: &str = "given-up";
 /// The first line of a file.
 #[derive(Debug, Serialize, Deserialize)]
 struct Head {
-    /// Whose beats these are.
+    /// Start of the agent that these beats are of.
     instance: Uuid,
 }
 

@@ -101,7 +101,7 @@ impl Room {
         }
     }
 
-    /// Where its ledgers lie.
+    /// Folder of its ledgers.
     pub fn shelf(&self) -> &Shelf {
         &self.shelf
     }
@@ -146,7 +146,7 @@ fn now() -> u64 {
     endpoint::clock::wall() / 1_000_000_000
 }
 
-/// Where ledgers lie.
+/// Folder of the ledgers.
 fn folder() -> Result<PathBuf, Failure> {
     let absolute = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));

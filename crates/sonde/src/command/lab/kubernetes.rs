@@ -123,7 +123,7 @@ struct DownOptions {
     cluster: ClusterOptions,
 }
 
-/// Which cluster, and how long it is waited for.
+/// The cluster, and the longest wait for it.
 #[derive(Debug, Args)]
 struct ClusterOptions {
     /// Context of kubectl [default: the current one]

@@ -64,7 +64,7 @@ pub struct Means<'a> {
     pub key: Option<&'a Credential>,
     /// True where the user wants the end.
     pub stop: &'a Stop,
-    /// Where the line on the terminal stands.
+    /// Output of the line on the terminal.
     pub output: &'a Output,
 }
 

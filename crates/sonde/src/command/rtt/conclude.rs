@@ -43,7 +43,7 @@ pub struct Inquiry {
     pub asked: Asked,
     /// The method as carried out.
     pub method: Method,
-    /// Whom; absent: a reflector of our own.
+    /// Peer; absent: a reflector of our own.
     pub target: Option<rtt::Target>,
     /// The protocol of the peer.
     pub spoken: Spoken,
@@ -199,7 +199,7 @@ pub struct Around {
     pub peer: PeerFacts,
     /// Its end.
     pub ended: Ending,
-    /// Whom it was measured against.
+    /// Peer of the measurement.
     pub target: SocketAddr,
     /// True where that was a reflector of our own.
     pub own_reflector: bool,

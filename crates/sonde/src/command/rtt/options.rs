@@ -251,7 +251,7 @@ pub struct StopOptions {
     pub warm_up: Option<Nanos>,
 }
 
-/// By what a session-reflector is asked.
+/// Facts that a session-reflector is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StampAsk {
     /// Code point and congestion marks.
@@ -264,7 +264,7 @@ pub enum StampAsk {
     FollowUp,
 }
 
-/// Whose protocol the far side speaks.
+/// Protocol of the far side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum PeerWord {
     /// Ours.

@@ -1,4 +1,4 @@
-//! Which store is meant, and the way into it.
+//! Store of a command, and the way into it.
 
 use std::path::{Path, PathBuf};
 

@@ -32,7 +32,7 @@ const EACH: Nanos = Nanos::millis(50);
 struct Entry {
     time: String,
     event: &'static str,
-    /// Which of the servers of other tools' protocols; absent: our own.
+    /// Server of another tool's protocol; absent: our own.
     #[serde(skip_serializing_if = "Option::is_none")]
     server: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]

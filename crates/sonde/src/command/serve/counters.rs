@@ -11,11 +11,11 @@ use crate::output::Output;
 
 /// Counters, and the places that they are written to.
 pub struct Counters {
-    /// Where it is kept.
+    /// Books in which they are kept.
     pub books: Books,
-    /// Where it is written to for Prometheus besides.
+    /// File that they are written to for Prometheus besides.
     pub file: Option<PathBuf>,
-    /// Where it is told.
+    /// Output that they are told on.
     pub output: Arc<Output>,
 }
 

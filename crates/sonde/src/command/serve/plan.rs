@@ -24,9 +24,9 @@ use crate::failure::Failure;
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "one per switch of the command line")]
 pub struct Plan {
-    /// Where it listens.
+    /// Addresses at which it listens.
     pub listen: Vec<SocketAddr>,
-    /// Where it listens on a machine without IPv6; absent where the addresses were given by name.
+    /// Address at which it listens on a machine without IPv6; absent where the addresses were given by name.
     pub without_ipv6: Option<SocketAddr>,
     /// The servers of other tools' protocols beside it.
     pub beside: ServerOptions,
@@ -44,7 +44,7 @@ pub struct Plan {
     pub facts: bool,
     /// Format of the audit; absent: there is none.
     pub audit: Option<AuditFormat>,
-    /// Where its counters are written to when they are asked for; absent: nowhere.
+    /// File that its counters are written to when they are asked for; absent: none.
     pub counters: Option<PathBuf>,
     /// True where anybody is answered without a key.
     pub open: bool,

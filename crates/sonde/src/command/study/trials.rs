@@ -1,4 +1,4 @@
-//! Which trials a study makes, how long each is, and how long all of them take: known, and said, before the first.
+//! Trials of a study, the duration of each, and that of all of them: known, and said, before the first.
 
 use measure::method::{Method, SourcePorts};
 use measure::study::lengths::{self, Wish};
@@ -50,7 +50,7 @@ pub struct Planned {
     pub most: Vec<Nanos>,
     /// The time that one of each should take, with what lies around it.
     pub each: Vec<Nanos>,
-    /// In which order.
+    /// Order of the trials.
     pub turns: Vec<Turn>,
     /// Blocks that are compared with each other: they share their source ports.
     stretch: u32,

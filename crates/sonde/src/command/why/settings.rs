@@ -39,7 +39,7 @@ pub struct Settings {
     pub question: Question,
     /// The words of each setting.
     pub words: Vec<Words>,
-    /// Where each lies.
+    /// Place of each.
     pub places: Vec<Place>,
 }
 

@@ -20,7 +20,7 @@ use crate::persona::hping3::ports::Ports;
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
-    /// Whom, as named.
+    /// Host, as named.
     pub host: String,
     /// Kind of the packets.
     pub mode: Mode,
@@ -101,7 +101,7 @@ pub enum Mode {
 const WINDOW: u16 = 512;
 /// The payload of the largest packet.
 const MOST_DATA: u64 = 65_455;
-/// Where `--flood` is let go, so many packets a second leave and no more.
+/// Time between two packets of `--flood`, which leave no faster.
 pub const FLOOD: Nanos = Nanos::micros(10);
 
 /// From one packet of a scan to the next where nothing is said.

@@ -21,7 +21,7 @@ pub struct Place {
     pub local: IpAddr,
     /// The largest packet it takes.
     pub mtu: Option<u32>,
-    /// Whom they go to.
+    /// Address that they go to.
     pub remote: IpAddr,
 }
 

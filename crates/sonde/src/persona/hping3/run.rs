@@ -153,7 +153,7 @@ fn probing(asked: &Asked, method: Method, peer: SocketAddr) -> Probing {
     }
 }
 
-/// Where all come from where nobody says: the original draws one.
+/// Source port that all keep where none is given: the original draws one.
 const KEPT: u16 = 2_640;
 
 /// TCP options in the order of the original: largest segment, timestamps.

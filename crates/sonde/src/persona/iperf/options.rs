@@ -45,7 +45,7 @@ const FORM: &str = "SONDE_IPERF_FORM";
 /// A command line read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Asked {
-    /// Which end it is, and what it does.
+    /// The end, and its task.
     pub role: Role,
     /// Options that the original has not.
     pub own: Own,
@@ -53,7 +53,7 @@ pub struct Asked {
     pub notes: Vec<String>,
 }
 
-/// Which end.
+/// End of the test.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Role {
     /// `-s`.
@@ -298,7 +298,7 @@ pub struct Display {
     pub decimals: usize,
     /// `--utc`.
     pub utc: bool,
-    /// Whose lines it has.
+    /// Program whose form the lines have.
     pub form: Form,
 }
 
@@ -338,7 +338,7 @@ pub struct Exclude {
     pub server: bool,
 }
 
-/// In which unit bytes and rates are told.
+/// Unit of bytes and rates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unit {
     /// `a`: bits, whichever power fits. The unit without `-f`.

@@ -42,7 +42,7 @@ pub struct Test {
     pub began_ms: i64,
     /// Protocol of the data.
     pub protocol: Protocol,
-    /// Which way.
+    /// Direction of the data.
     pub direction: Direction,
     /// Streams in each direction.
     pub parallel: u32,

@@ -30,13 +30,13 @@ use crate::persona::iperf3::options::table::{ENTRIES, End, Given, Key};
 pub struct Asked {
     /// Options of both ends.
     pub common: Common,
-    /// Which end, and what it takes alone.
+    /// The end, and the options that it takes alone.
     pub role: Role,
     /// Sentences for standard error: what has no effect here.
     pub notes: Vec<String>,
 }
 
-/// Which end.
+/// End of the test.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Role {
     /// `-s`.
@@ -125,11 +125,11 @@ pub struct Server {
     pub idle_timeout_s: Option<u32>,
     /// `--server-max-duration`.
     pub max_duration_s: Option<u32>,
-    /// Whom it lets in.
+    /// Users that it lets in.
     pub login: Option<ServerLogin>,
 }
 
-/// Whom a server lets in.
+/// Users that a server lets in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerLogin {
     /// `--rsa-private-key-path`.
@@ -253,7 +253,7 @@ pub fn parse(words: &[String]) -> Result<Asked, Answer> {
     Ok(Asked { common, role, notes: refused::notes(&reading) })
 }
 
-/// Which end it is, where no option of the other was given.
+/// Returns true for a server, where no option of the other end was given.
 fn is_server(reading: &Reading) -> Result<bool, Answer> {
     let (server, client) = (reading.has(Key::Server), reading.has(Key::Client));
     let alone = |end| reading.entries().any(|entry| entry.place == end);

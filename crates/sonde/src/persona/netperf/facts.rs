@@ -15,7 +15,7 @@ pub struct Facts {
     pub latency: Option<Latency>,
     /// The test's UUID, made or as given with `-u`.
     pub uuid: String,
-    /// Where the data connection went from and to.
+    /// Ends of the data connection.
     pub path: Path,
 }
 

@@ -28,7 +28,7 @@ pub const ALIGNMENT: u32 = 8;
 pub struct Options {
     /// `-t`.
     pub test: Test,
-    /// Where the server is.
+    /// Address of the server.
     pub control: Control,
     /// `-l`: when the test ends.
     pub length: Length,
@@ -67,7 +67,7 @@ pub struct Options {
     pub command_line: String,
 }
 
-/// Where the server is, and where from it is asked.
+/// Address of the server, and the one it is asked from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Control {
     /// `-H`; `None`: the local host of the family.
@@ -157,7 +157,7 @@ impl Pace {
     }
 }
 
-/// Where buffers lie in memory, at each end.
+/// Position of buffers in memory, at each end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buffers {
     /// Alignment of send buffers, in bytes.

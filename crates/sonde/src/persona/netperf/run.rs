@@ -1,4 +1,4 @@
-//! Where words meet sockets: one run of the client, one of the server.
+//! Runs over sockets: one of the client, one of the server.
 //!
 //! [`conduct`] is the course of a client's run, from the control connection to the result, over a [`Bench`] that owns
 //! the sockets: [`sockets`]. The findings of a bench reach the text only as facts.

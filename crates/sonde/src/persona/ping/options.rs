@@ -30,7 +30,7 @@ pub const LARGEST: u32 = 65_507;
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own, on or off by itself")]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Whom to ask, as it was typed.
+    /// Host to ask, as it was typed.
     pub destination: String,
     /// `-4`, `-6`.
     pub family: Family,

@@ -1,4 +1,4 @@
-//! Which samples a benchmark of PKB's makes of what was measured: what the writer of samples is asked for.
+//! Samples that a benchmark of PKB's makes of a measurement: the request to the writer of samples.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ pub struct Ask {
     pub uid: String,
     /// The run's name as it was said or drawn, without the UUID that PKB hangs on it.
     pub run_uri: String,
-    /// Whose run it is.
+    /// Owner of the run.
     pub owner: String,
     /// `product_name`.
     pub product_name: String,
@@ -34,7 +34,7 @@ pub struct Ask {
 pub struct Measurement {
     /// The method's name in the plan.
     pub method: String,
-    /// Which metrics are made of its records.
+    /// Metrics that are made of its records.
     pub metrics: Metrics,
     /// Metadata that PKB's samples of it have from the flags alone; zones, machine types, `ip_type` and what was found come from the
     /// run.

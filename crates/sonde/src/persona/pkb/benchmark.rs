@@ -43,9 +43,10 @@ pub struct Test {
 pub struct Wanted {
     /// Hosts it takes, a count.
     pub hosts: u32,
-    /// From which ends each pair is measured.
+    /// Directions in which each pair is measured.
     pub directions: Directions,
-    /// Where the first host is measured with each other at once: whether it sends to that one, in the hosts' order. Empty: each pair of hosts in rounds.
+    /// Directions where the first host is measured with each other at once, in the hosts' order: true where it sends to that
+    /// one. Empty: each pair of hosts in rounds.
     pub fan: Vec<bool>,
     /// Repeats of each test in one run of the run stage.
     pub repeats: u32,

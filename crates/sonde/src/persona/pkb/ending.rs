@@ -114,7 +114,7 @@ impl Substatus {
 /// The end of one benchmark.
 #[derive(Clone, Debug)]
 pub struct Ending<'a> {
-    /// Which.
+    /// The job.
     pub job: &'a Job,
     /// How.
     pub status: Status,

@@ -40,7 +40,7 @@ impl Folder {
         Ok(Self { path })
     }
 
-    /// Where it lies.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -16,13 +16,13 @@ use crate::persona::pkb::{config, provision, stages, static_file};
 /// One benchmark to run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
-    /// Which.
+    /// The benchmark.
     pub benchmark: Benchmark,
     /// Its name among those of this run: `netperf0`.
     pub uid: String,
     /// Plan of the measurements, and of the machines that are made for them where the hosts are not there already.
     pub plan: Plan,
-    /// Which samples are made of it.
+    /// Samples that are made of it.
     pub ask: Ask,
     /// Notes for the reader, a line each.
     pub notes: Vec<String>,
@@ -145,7 +145,7 @@ fn fan(names: &[String], sends: &[bool]) -> Pairs {
     Pairs::Listed(others.iter().zip(sends).map(pair).collect())
 }
 
-/// Which addresses carry what is measured.
+/// Addresses that carry the measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Which {
     addresses: Addresses,

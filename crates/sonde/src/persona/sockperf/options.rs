@@ -110,7 +110,7 @@ impl Default for Multicast {
 pub struct Client {
     /// Options of every subcommand.
     pub common: Common,
-    /// Which traffic.
+    /// Kind of the traffic.
     pub kind: Kind,
     /// `--client_ip`, `--client_port`.
     pub local: Local,
@@ -166,7 +166,7 @@ impl Kind {
         }
     }
 
-    /// Which global numbers ask for an answer: those that this divides; `None` where none do.
+    /// Divisor of the global numbers that ask for an answer; `None` where none do.
     pub fn reply_every(&self) -> Option<u32> {
         match self {
             Self::PingPong { .. } => Some(1),
@@ -228,7 +228,7 @@ impl Size {
     }
 }
 
-/// Where a client sends from.
+/// Address that a client sends from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Local {
     /// `--client_ip`: name or address.
@@ -260,9 +260,9 @@ pub struct Display {
 pub struct Histogram {
     /// Width of a bin, 1 or more.
     pub bin_us: u32,
-    /// Where the first begins.
+    /// Begin of the first bin, microseconds.
     pub low_us: u32,
-    /// Where the last ends; above `low_us`.
+    /// End of the last, microseconds; above `low_us`.
     pub high_us: u32,
 }
 
@@ -324,9 +324,9 @@ pub struct Socket {
     pub port: u16,
 }
 
-/// Where a server listens that was not told: at every address of both families.
+/// Address of a server that was given none: every address of both families.
 pub const SERVER_HOST: Ipv6Addr = Ipv6Addr::UNSPECIFIED;
-/// Whom a client asks that was not told. Servers of either version, not told either, are there.
+/// Address that a client asks that was given none. Servers of either version, not told either, are there.
 pub const CLIENT_HOST: &str = "127.0.0.1";
 
 /// Transport of the messages.

@@ -26,7 +26,7 @@ pub const COOL_DOWN_NS: u64 = 50_000_000;
 /// A message that asked for an answer, and what came of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
-    /// Over which socket it left, from 0: answers of one are in order or not, those of two are not ordered.
+    /// Number of the socket it left over, from 0: answers of one are in order or not, those of two are not ordered.
     pub socket: u32,
     /// Its number on the wire, a multiple of reply-every.
     pub sequence: u64,
@@ -42,7 +42,7 @@ pub struct Slot {
 /// At a million a second they are those of a second.
 const AHEAD: usize = 1 << 20;
 
-/// Which slots count.
+/// Slots that count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Window {
     /// By time: those from [`WARM_UP_NS`] behind the first slot to [`COOL_DOWN_NS`] before the last (`-t`).
@@ -83,9 +83,9 @@ pub struct Observation {
 /// Settings of the figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// Which numbers are slots: the multiples of this, 1 or more.
+    /// Divisor of the numbers that are slots, 1 or more.
     pub reply_every: u32,
-    /// Which slots count.
+    /// Slots that count.
     pub window: Window,
     /// Round trips in place of half of them.
     pub full_rtt: bool,

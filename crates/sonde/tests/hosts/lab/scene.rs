@@ -54,7 +54,7 @@ impl User {
         self.folder.path()
     }
 
-    /// Where this user's labs are noted.
+    /// Folder of the notes on this user's labs.
     pub fn labs(&self) -> PathBuf {
         self.home().join("state/sonde/lab")
     }

@@ -1,4 +1,4 @@
-//! Whoever writes somebody else's address as his own has no server of ours send anything there.
+//! A client that writes somebody else's address as its own has no server of ours send anything there.
 
 use std::io::Write;
 use std::process::Stdio;

@@ -1,4 +1,4 @@
-//! Whose resets they are, where it is known: a box on the way that answers by itself, one that copies the host, the host.
+//! Origin of the resets, where it is known: a box on the way that answers by itself, one that copies the host, the host.
 
 use serde_json::Value;
 use test_case::test_case;

@@ -42,7 +42,7 @@ impl Scene {
         Some(scene)
     }
 
-    /// Where probes come from.
+    /// Host that probes come from.
     pub fn near(&self) -> &Namespace {
         self.chain.near()
     }
@@ -52,7 +52,7 @@ impl Scene {
         self.chain.middle()
     }
 
-    /// Where they go.
+    /// Host that they go to.
     pub fn far(&self) -> &Namespace {
         self.chain.far()
     }

@@ -17,11 +17,11 @@ mod others;
 /// One of the three.
 #[derive(Clone, Copy, Debug)]
 pub enum Host {
-    /// Where the program is started.
+    /// Host on which the program is started.
     Near,
     /// The router.
     Middle,
-    /// Where the server is.
+    /// Host of the server.
     Far,
 }
 use Host::{Far, Middle, Near};

@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use testbed::port;
 use testbed::process::{self, Ended, LIMIT, Running};
 
-/// Whose program stands at an end.
+/// Program at an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// This project's binary, called by the original's name.
@@ -74,7 +74,7 @@ fn installed() -> bool {
 /// A server that listens.
 pub struct Server {
     running: Running,
-    /// Where.
+    /// Its port.
     pub port: u16,
 }
 

@@ -5,9 +5,9 @@
 
 use crate::netperf_pairs::fields::{Fields, Interim};
 
-/// At which ends the original stood. Its percentiles may lie a bucket beyond the largest value; the part of a message
-/// that left before its clock interrupted the call is not counted, nor what it has not read when a test that only
-/// receives is over.
+/// Ends at which the original stood. Its percentiles may lie a bucket beyond the largest value; the part of a message that
+/// left before its clock interrupted the call is not counted, nor what it has not read when a test that only receives is
+/// over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ends {
     /// As the client, which printed the result.

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use rustix::process::Signal;
 use testbed::process::{self, Ended, LIMIT, Running};
 
-/// Whose program stands at an end.
+/// Program at an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// This project's binary, called by the original's name.

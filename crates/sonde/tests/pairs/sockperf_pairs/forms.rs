@@ -32,7 +32,7 @@ pub fn told(text: &str) -> String {
     lines.flat_map(|line| [line.trim_end(), "\n"]).collect()
 }
 
-/// Where what was seen has not the form of the model. The socket's line has another in IPv6.
+/// Differences of an output from the form of the model. The socket's line has another in IPv6.
 pub fn compared(model: &str, seen: &str, is_original: bool, ipv6: bool) -> Vec<String> {
     let socket = |line: &&str| !(ipv6 && line.starts_with("[ "));
     let prepared = |text: &str| -> String {

@@ -22,7 +22,7 @@ enum Kind {
 
 use Kind::{Latency, Throughput};
 
-/// Over what, with whom.
+/// Both ends of a pair, and the address.
 #[derive(Clone, Copy)]
 struct Place {
     client: End,

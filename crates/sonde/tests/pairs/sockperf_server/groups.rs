@@ -34,7 +34,7 @@ fn client(host: &Namespace, name: &str, words: &[&str]) -> Ended {
     process::ended(command.args(words), LIMIT)
 }
 
-/// Where a host joins and sends. Its routes lead to no group.
+/// Options by which a host joins and sends. Its routes lead to no group.
 fn at(host: &Namespace) -> [String; 4] {
     let address = host.v4().to_string();
     ["--mc-rx-if".to_owned(), address.clone(), "--mc-tx-if".to_owned(), address]

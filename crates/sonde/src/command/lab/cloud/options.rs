@@ -143,7 +143,7 @@ impl CallOptions {
     }
 }
 
-/// Which of a cloud is asked by tags.
+/// Search of a cloud by tags.
 #[derive(Clone, Debug, Args)]
 pub struct TagOptions {
     /// Search this cloud for resources with the tags

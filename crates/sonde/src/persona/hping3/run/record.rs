@@ -23,7 +23,7 @@ pub struct Inquiry<'a> {
     pub asked: &'a Asked,
     /// The probing.
     pub probing: &'a Probing,
-    /// Whom, as named.
+    /// Host, as named.
     pub host: String,
     /// Distance of the wall clock ahead of the monotonic one before the run, nanoseconds.
     pub offset_before: i128,

@@ -100,7 +100,7 @@ pub enum Key {
     Decimals,
 }
 
-/// Where an option has an effect.
+/// End at which an option has an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// At either end.

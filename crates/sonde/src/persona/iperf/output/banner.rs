@@ -122,7 +122,7 @@ pub fn connecting_back(common: &Common, place: &Place<'_>, rate: Option<Rate>, s
     text + &sending.window.line(common) + RULE
 }
 
-/// Where a client connects to.
+/// Address that a client connects to.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
     /// As it was named.

@@ -11,7 +11,7 @@ use crate::persona::iperf::output::line::Tag;
 /// A connection, or a flow of datagrams.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Connection {
-    /// Whose it is.
+    /// Stream of the connection.
     pub tag: Tag,
     /// Our end.
     pub local: SocketAddr,

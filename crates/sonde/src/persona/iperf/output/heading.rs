@@ -105,7 +105,7 @@ impl Heading {
 
 const WIDE: &str = "Interval            ";
 
-/// Which headings stand already.
+/// Headings that stand already.
 #[derive(Debug, Default)]
 pub struct Headings {
     standing: Vec<Heading>,

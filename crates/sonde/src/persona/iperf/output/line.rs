@@ -9,7 +9,7 @@ use measure::unit::{Bytes, Nanos};
 use crate::persona::iperf::options::{Display, Form, Unit};
 use crate::persona::iperf::output::number;
 
-/// Whose a line is.
+/// Stream of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tag {
     /// A stream's.
@@ -54,7 +54,7 @@ pub struct Style {
     pub unit: Unit,
     /// Decimals of times.
     pub decimals: usize,
-    /// Whose they are.
+    /// Program whose form they have.
     pub form: Form,
 }
 
@@ -74,9 +74,9 @@ impl Default for Style {
 /// A time of a test, from its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// Where it begins.
+    /// Its beginning.
     pub from: Nanos,
-    /// Where it ends.
+    /// Its end.
     pub to: Nanos,
 }
 
@@ -91,7 +91,7 @@ impl Span {
 /// Bytes and rate in a span.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Carried {
-    /// Whose.
+    /// The stream.
     pub tag: Tag,
     /// When.
     pub span: Span,

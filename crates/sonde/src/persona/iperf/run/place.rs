@@ -21,7 +21,7 @@ use crate::persona::iperf::options::{Bind, Start};
 use crate::persona::iperf::output::failure;
 use crate::persona::process;
 
-/// Where a server is.
+/// Address of a server.
 ///
 /// # Errors
 /// A name that nobody knows.
@@ -43,7 +43,7 @@ pub fn local(bind: &Bind, like: IpAddr, stop: &Stop) -> Result<Option<IpAddr>, A
     name::look_up(host, 0, family, stop).map(|found| Some(found.ip())).map_err(|error| unknown(host, &error))
 }
 
-/// Where a server listens that was not told: at every address, of IPv6 too where `ipv6`.
+/// Address of a server that was given none: every address, of IPv6 too where `ipv6`.
 pub fn anywhere(ipv6: bool) -> IpAddr {
     if ipv6 { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() }
 }

@@ -25,7 +25,7 @@ pub struct Stream {
     pub id: u32,
     /// Beginning of its lines.
     pub tag: Tag,
-    /// Over what.
+    /// Transport of the stream.
     pub transport: Transport,
     /// True where we send.
     pub sends: bool,

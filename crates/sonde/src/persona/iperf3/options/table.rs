@@ -79,7 +79,7 @@ pub enum Key {
     Record,
 }
 
-/// Which end takes an option.
+/// End that takes an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// Each.

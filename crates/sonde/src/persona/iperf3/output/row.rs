@@ -7,7 +7,7 @@ use crate::persona::number::general;
 /// Between groups of rows.
 pub const SEPARATOR: &str = "- - - - - - - - - - - - - - - - - - - - - - - - -\n";
 
-/// Whose row it is.
+/// Owner of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
     /// A stream, by its number.

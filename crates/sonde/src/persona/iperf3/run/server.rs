@@ -90,7 +90,7 @@ fn bind(settings: Settings, without_ipv6: Option<SocketAddr>, teller: &Arc<Telle
     bound.map_err(|error| unable(&error))
 }
 
-/// Where it cannot listen: the original's words, and what to try.
+/// Complaint where it cannot listen: the original's words, and the next step.
 fn unable(error: &EndpointError) -> Answer {
     let text = match &error.cause {
         Cause::System(cause) => {

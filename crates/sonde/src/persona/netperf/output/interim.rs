@@ -7,7 +7,7 @@ use crate::persona::netperf::unit::{Unit, quotient};
 /// Work of one interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Interval {
-    /// Which, from 0.
+    /// Number of the interval, from 0.
     pub index: u64,
     /// Transactions completed in it.
     pub transactions: u64,

@@ -33,7 +33,7 @@ pub struct Inquiry<'a> {
     pub asked: &'a Asked,
     /// The test as it was run.
     pub test: &'a Test,
-    /// Where the control connection went.
+    /// Address that the control connection went to.
     pub server: SocketAddr,
     /// Distance of the wall clock ahead of the monotonic one before the iteration, nanoseconds.
     pub offset_before: i128,

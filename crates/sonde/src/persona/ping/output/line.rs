@@ -70,7 +70,7 @@ fn time(micros: u64) -> String {
     }
 }
 
-/// Where the payload differs first, and all of it.
+/// First difference of the payload, and all of it.
 fn wrong(sent: &[u8], payload: &[u8]) -> String {
     let differs = |at: &usize| sent.get(*at) != payload.get(*at);
     let Some(at) = (STAMP..sent.len().min(payload.len())).find(differs) else { return String::new() };

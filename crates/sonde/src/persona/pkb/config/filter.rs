@@ -1,4 +1,5 @@
-//! Which combinations of a matrix are run: comparisons of flags, as `zones < extra_zones and machine_type != 'n1-standard-1'`.
+//! Combinations of a matrix that are run: comparisons of flags, as
+//! `zones < extra_zones and machine_type != 'n1-standard-1'`.
 
 use std::cmp::Ordering;
 

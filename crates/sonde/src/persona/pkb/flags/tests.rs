@@ -227,7 +227,7 @@ fn what_the_real_one_has_by_itself_is_taken_here_too() {
     assert!(taken > 100, "{taken}");
 }
 
-/// Where PKB's own value is one that cannot be had here, or none of a command line.
+/// Flags whose own value of PKB's is one that cannot be had here, or none of a command line.
 const SAID_OTHERWISE: [&str; 11] = [
     "os_type",
     "netperf_num_streams",

@@ -13,7 +13,7 @@ use crate::persona::sockperf::output::say;
 pub struct Endpoint {
     /// The server's address.
     pub address: SocketAddr,
-    /// Over what.
+    /// Transport of the socket.
     pub transport: Transport,
 }
 

@@ -37,7 +37,7 @@ fn progress(transcript: &Transcript, activity: Option<Activity>, messages: u64) 
     told.collect()
 }
 
-/// Which transcripts are held against text elsewhere, or why they are not.
+/// Transcripts that are held against text elsewhere, or the reasons for which they are not.
 #[test]
 fn every_transcript_is_covered_or_named() {
     for name in names() {

@@ -22,7 +22,7 @@ pub const EVERY: Nanos = Nanos::millis(1);
 /// Threads that take turns: one that has to wait for a connection holds the others up no more.
 const THREADS: u64 = 4;
 
-/// Where strangers come from.
+/// Addresses of the strangers.
 #[derive(Clone, Copy, Debug)]
 pub enum Sources {
     /// 200 addresses of IPv4, which are as many sources.

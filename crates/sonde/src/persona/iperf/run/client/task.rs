@@ -131,7 +131,7 @@ pub fn test(client: &Client, server: SocketAddr, asked: &Asked) -> Result<Test, 
     })
 }
 
-/// Which way a stream goes, seen from our end.
+/// Direction of a stream, seen from our end.
 pub fn direction(kind: &Kind) -> Direction {
     match kind {
         Kind::Reverse => Direction::Receive,
