@@ -102,7 +102,7 @@ pub struct Tools {
 struct Silent {
     /// The first second in which it is not, since 1970.
     until: u64,
-    /// Why, as somebody wrote it.
+    /// Reason, as somebody wrote it.
     why: Option<String>,
 }
 
@@ -121,9 +121,10 @@ pub struct Centre {
     /// Places of the mesh's hosts, by name.
     ids: HashMap<String, u32>,
     pending: Pending,
-    /// Up to which beat of which start of an agent the store has all.
+    /// Last beat of each start of an agent up to which the store has all.
     kept: BTreeMap<Uuid, u64>,
-    /// Up to which all was counted and judged: what is told again for the store's sake is not counted again.
+    /// Last beat up to which all was counted and judged: beats that are told again for the store's sake are not counted
+    /// again.
     counted: BTreeMap<Uuid, u64>,
     incidents: BTreeMap<u64, Incident>,
     /// Silences that somebody asked for, beside those of the plan.

@@ -15,7 +15,7 @@ const MOST: usize = 100;
 pub struct Notice {
     /// The incident; its times are seconds since 1970.
     pub incident: Incident,
-    /// From when on it was gone.
+    /// Second from which on it was gone; absent: it goes on.
     pub ended: Option<u64>,
 }
 

@@ -176,9 +176,9 @@ pub struct KeptSilence {
 pub struct Mark {
     /// Names it for good.
     pub id: Uuid,
-    /// When.
+    /// Time of the change, seconds since 1970.
     pub at: u64,
-    /// What, as it was typed.
+    /// The change, as it was typed.
     pub text: String,
     /// Hosts that it is about; empty: all.
     #[serde(default)]

@@ -33,7 +33,7 @@ pub struct Telling {
 pub struct Fault {
     /// Name of the receiver.
     pub receiver: String,
-    /// What.
+    /// The fault, for people.
     pub text: String,
 }
 

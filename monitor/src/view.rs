@@ -69,9 +69,9 @@ pub struct Row {
 /// Something that somebody did, at a second of the watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// When.
+    /// Second of the mark.
     pub at: u64,
-    /// What.
+    /// Change that somebody made, as it was typed.
     pub text: String,
 }
 

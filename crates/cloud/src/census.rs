@@ -57,7 +57,7 @@ pub struct Found {
 pub struct Left {
     /// The thing.
     pub what: String,
-    /// Why.
+    /// The fault.
     pub fault: Fault,
 }
 

@@ -64,7 +64,7 @@ impl From<Nanos> for Patience {
 /// A program that has ended.
 #[derive(Debug)]
 pub(crate) struct Finished {
-    /// How.
+    /// Its exit status.
     pub(crate) status: ExitStatus,
     /// Its standard output.
     pub(crate) printed: String,

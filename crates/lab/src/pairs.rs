@@ -73,7 +73,7 @@ impl PairList {
         self.hosts
     }
 
-    /// In how many pairs each host is.
+    /// Number of pairs of each host.
     pub fn degrees(&self) -> Vec<usize> {
         let mut degrees = vec![0; self.hosts];
         for pair in &self.pairs {

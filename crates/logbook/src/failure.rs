@@ -45,7 +45,7 @@ pub struct Failure {
     pub what: String,
     /// The peer, file or option it failed on.
     pub to_whom: Option<String>,
-    /// On whose side the cause lies; absent where that is not known.
+    /// Side of the cause; absent where that is not known.
     pub side: Option<Side>,
     /// Next step for the reader; absent where nothing helps.
     pub hint: Option<String>,
@@ -55,7 +55,7 @@ pub struct Failure {
     pub partial: Option<Box<Record>>,
 }
 
-/// On whose side a cause lies.
+/// Side of a cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

@@ -35,7 +35,8 @@ pub struct Machines {
     /// True where their interfaces bypass the hypervisor, if the vendor has a switch for that.
     #[serde(default = "yes")]
     pub accelerated_networking: bool,
-    /// From where ssh may come: the address by which the cloud sees whoever carries the plan out, or a network, ADDRESS/BITS.
+    /// Source that ssh may come from: the address by which the cloud sees whoever carries the plan out, or a network,
+    /// ADDRESS/BITS.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub from: Network,
     /// Further openings of the firewall, as `tcp:7663@203.0.113.0/24` or `icmp@0.0.0.0/0`.
@@ -55,7 +56,7 @@ pub struct Machines {
     /// Project, profile or subscription; absent: as the vendor's program is configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account: Option<String>,
-    /// From when on anybody may remove them, with its unit: 10m to 168h.
+    /// Time from which anybody may remove them, with its unit: 10m to 168h.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub lifetime: Lifetime,
@@ -239,7 +240,7 @@ pub struct Opening {
     pub protocol: Protocol,
     /// The first and the last port; absent for ICMP.
     pub ports: Option<(u16, u16)>,
-    /// From where, as ADDRESS/BITS.
+    /// Source, as ADDRESS/BITS.
     pub from: Network,
 }
 

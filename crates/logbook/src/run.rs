@@ -81,8 +81,8 @@ pub struct HostSeen {
     pub cpus: Option<u32>,
     /// Names its running kernel: hosts that tell the same share a machine; absent where it was not told.
     pub boot_id: Option<String>,
-    /// By how much its wall clock was ahead of ours, nanoseconds, to within half the time its answer took; absent where it was not
-    /// told. Nothing measured depends on it.
+    /// Distance of its wall clock ahead of ours, nanoseconds, to within half the time its answer took; absent where it was
+    /// not told. Nothing measured depends on it.
     pub clock_ahead_ns: Option<i64>,
     /// Port number, over TCP and UDP, at which the run's reflector answered there; absent where none was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -262,7 +262,7 @@ impl ComparedFigure {
 pub struct Shift {
     /// The quantile, a share 0 to 1.
     pub q: f64,
-    /// By how much, nanoseconds.
+    /// The difference, nanoseconds.
     pub difference_ns: f64,
     /// Lower end of the 95 % interval, nanoseconds; bootstrap over runs and blocks of values within.
     pub low_ns: f64,

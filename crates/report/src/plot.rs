@@ -53,7 +53,7 @@ pub struct Axis {
     pub unit: Unit,
     /// The scale on which they are laid out.
     pub scale: Scale,
-    /// From where to where; absent: what is drawn decides.
+    /// Its ends; absent: the drawn values decide.
     pub range: Option<(f64, f64)>,
     /// True where 0 is always on it; of a linear one alone.
     pub from_zero: bool,

@@ -128,7 +128,7 @@ fn why(search: &SearchDocument, end: &End) -> String {
     })
 }
 
-/// By how many probes the ends are known, how long they were, and what they cannot have seen.
+/// Number and length of the probes at the ends, and the limits of what they can have seen.
 pub(crate) fn how_surely(search: &SearchDocument) -> String {
     let bracket = &search.bracket;
     let agree = |end: &End| {

@@ -24,7 +24,7 @@ const AWAY: u64 = 20;
 
 /// An agent whose clock is stepped, and a centre whose clock is right.
 struct Story {
-    /// By how many seconds the clock is stepped, forward or back.
+    /// Seconds by which the clock is stepped, forward or back.
     by: i64,
     prober: Prober,
     host: Host,

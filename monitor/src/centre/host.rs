@@ -19,9 +19,9 @@ use super::picture::{AgentNow, Standing};
 /// The first wait before an agent is reached for again, seconds; each is twice the one before, up to the longest.
 const FIRST: u64 = 1;
 const LONGEST: u64 = 30;
-/// By when whoever asked in vain has asked again, seconds: the longest pause of an agent, and some.
+/// Time by which an agent that asked in vain has asked again, seconds: the longest pause of an agent, and some.
 const ASKED_AGAIN: u64 = 15;
-/// Beyond what its clock differs from the centre's before its seconds are moved, seconds.
+/// Difference of its clock from the centre's beyond which its seconds are moved, seconds.
 const SKEW: i64 = 2;
 /// Seconds that a second may be ahead of the centre's clock.
 const AHEAD: i64 = 5;

@@ -176,7 +176,7 @@ pub struct IncidentNow {
     /// Time until which it is told to nobody, seconds since 1970; absent: no silence is about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silent_until: Option<u64>,
-    /// Why, as somebody wrote it; absent: nobody did.
+    /// Reason, as somebody wrote it; absent: nobody did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silent_why: Option<String>,
 }
@@ -184,7 +184,7 @@ pub struct IncidentNow {
 /// Change that somebody noted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MarkNow {
-    /// When, seconds since 1970.
+    /// Time of the change, seconds since 1970.
     pub at: u64,
     /// His words.
     pub text: String,

@@ -37,7 +37,7 @@ use super::places::Places;
 const HEAD: Duration = Duration::from_secs(5);
 /// The most intervals of a cell that are told at once.
 const INTERVALS: usize = 2_000;
-/// After how many seconds without a picture the monitor is not well.
+/// Seconds without a picture after which the monitor is not well.
 const STALE: u64 = 180;
 
 /// Rights of a page: everything from here, nothing from elsewhere, no script but ours.

@@ -151,8 +151,8 @@ impl Agent {
         &self.hello
     }
 
-    /// By how much its wall clock was ahead of ours when it started, nanoseconds, to within half the time that took; absent where it is
-    /// further away than 292 years.
+    /// Distance of its wall clock ahead of ours when it started, nanoseconds, to within half the time that took; `None` where
+    /// it is further away than 292 years.
     pub fn clock_ahead_ns(&self) -> Option<i64> {
         self.clock_ahead_ns
     }

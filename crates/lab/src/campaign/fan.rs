@@ -10,7 +10,8 @@ use std::time::Duration;
 const FIRST: usize = 8;
 /// Things that are done at the same time; with each that ends one more is begun, until they are so many.
 const FAN_OUT: usize = 32;
-/// After how long without the end of any of them twice as many are done: those that are there hang, unless this machine is what they wait for.
+/// Time without the end of any of them after which twice as many are done: those that are there hang, unless this machine is
+/// what they wait for.
 const STALL: Duration = Duration::from_secs(3);
 
 /// Where more threads than this for each CPU want to run, those that are there wait for one another.

@@ -42,7 +42,7 @@ pub(super) trait Remote {
 pub(super) struct Fault {
     /// The failure.
     pub(super) what: String,
-    /// On whose side.
+    /// Side of the cause.
     pub(super) side: Option<Side>,
     /// Next step for the reader.
     pub(super) hint: String,

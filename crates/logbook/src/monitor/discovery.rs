@@ -121,7 +121,7 @@ pub enum Source {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Login {
-    /// As whom; absent: as `ssh` is configured.
+    /// User to log in as; absent: as `ssh` is configured.
     pub user: Option<String>,
     /// Kind of the address to log in at; the other kind where it has none of this.
     pub at: Address,

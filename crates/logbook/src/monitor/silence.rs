@@ -35,7 +35,7 @@ pub struct Silence {
     /// End, seconds since 1970.
     #[serde(deserialize_with = "moment", serialize_with = "text")]
     pub until: u64,
-    /// Why, for those who see the page.
+    /// Reason, for those who see the page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }

@@ -52,7 +52,7 @@ pub struct Taken {
 pub struct Left {
     /// The file.
     pub path: PathBuf,
-    /// Why.
+    /// Reason.
     pub why: Why,
 }
 

@@ -54,7 +54,7 @@ pub(super) enum Shape {
 /// The sort of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stroke {
-    /// Behind what is drawn.
+    /// Line behind the drawing.
     Grid,
     /// The foot of the chart.
     Axis,

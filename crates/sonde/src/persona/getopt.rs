@@ -161,7 +161,7 @@ pub enum Called {
 /// A word that does not fit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Why.
+    /// Reason.
     pub why: Why,
     /// The whole word.
     pub word: String,

@@ -16,7 +16,7 @@ const MOST: usize = 160;
 /// Sums since the start.
 const CUMULATIVE: i32 = 2;
 
-/// When, and what stands at the head of what is sent.
+/// Time of the samples, and the head of what is sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Head {
     /// Attributes of the resource: the monitor that sends.

@@ -48,7 +48,7 @@ pub struct Refused {
     pub to: String,
     /// Protocol of the cell.
     pub over: Over,
-    /// Why.
+    /// Reason for which it is refused, for people.
     pub text: String,
 }
 

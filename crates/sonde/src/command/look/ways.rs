@@ -1,4 +1,4 @@
-//! From what was tried at an address to the ways by which it is measured, and those by which it cannot be.
+//! Ways by which an address is measured, and those by which it cannot be, of the trials of it.
 
 use std::net::SocketAddr;
 

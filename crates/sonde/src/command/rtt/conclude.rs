@@ -1,4 +1,4 @@
-//! From what an engine found to the record, and from the record to the exit status. No I/O.
+//! Record of an engine's findings, and exit status of the record. No I/O.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 

@@ -116,7 +116,7 @@ impl Substatus {
 pub struct Ending<'a> {
     /// The job.
     pub job: &'a Job,
-    /// How.
+    /// Its status.
     pub status: Status,
     /// Things that were not done, a line each.
     pub detail: Vec<String>,

@@ -48,7 +48,7 @@ pub struct World {
 /// A command and the truth.
 #[derive(Clone, Copy, Debug)]
 pub struct Ask {
-    /// Behind the program's name.
+    /// Words behind the program's name.
     pub words: &'static str,
     /// Before it in its shell.
     pub before: &'static str,

@@ -83,7 +83,7 @@ impl Order {
         hosts(&ledger, &self.login)
     }
 
-    /// From when on anybody may remove them.
+    /// Time from which anybody may remove them.
     fn until(&self) -> String {
         let until = jiff::Timestamp::from_second(self.wanted.expires.cast_signed());
         until.map(|time| time.to_string()).unwrap_or_default()

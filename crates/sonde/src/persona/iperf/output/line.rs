@@ -93,7 +93,7 @@ impl Span {
 pub struct Carried {
     /// The stream.
     pub tag: Tag,
-    /// When.
+    /// Span of the bytes.
     pub span: Span,
     /// Bytes.
     pub bytes: f64,

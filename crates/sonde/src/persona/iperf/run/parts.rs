@@ -17,7 +17,7 @@ const PLAUSIBLE: std::ops::RangeInclusive<i64> = -10_000_000..=60_000_000_000;
 /// Counts of a stream in a span.
 #[derive(Clone, Copy, Debug)]
 pub struct Parts {
-    /// When.
+    /// Span of the counts.
     pub span: Span,
     /// Bytes carried.
     pub bytes: u64,

@@ -1,4 +1,4 @@
-//! From what the protocol and the engine know to what output is made from.
+//! Facts of the output, from those of the protocol and the engine.
 
 use endpoint::peer::iperf3::sockets::Connection;
 use endpoint::peer::iperf3::streams::Ran;

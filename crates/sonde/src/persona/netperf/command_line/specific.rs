@@ -168,7 +168,7 @@ fn socket_type(text: &str) -> Result<SocketType, Reason> {
     })
 }
 
-/// From where to where.
+/// Reads an option on the addresses and ports of the data connection.
 fn place(draft: &mut Draft, letter: char, text: &str) -> Result<(), Reason> {
     let both = split(text, Rule::Both);
     match letter {

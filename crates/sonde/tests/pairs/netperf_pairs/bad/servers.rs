@@ -223,7 +223,7 @@ fn against(manner: Manner, limit: Duration) -> Ended {
     process::ended(&mut command, limit)
 }
 
-/// Who, why and what to try, in that order, as of everybody who fell silent in a test.
+/// Asserts peer, reason and next step, in that order, as of everybody who fell silent in a test.
 fn silence_is_told(ended: &Ended) {
     told_clearly(ended);
     let [who, why, what] = ["127.0.0.1:", "no answer within", "\nhint:"].map(|words| ended.stderr.find(words));

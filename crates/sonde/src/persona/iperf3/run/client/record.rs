@@ -30,7 +30,7 @@ const LONGEST: Nanos = Nanos::secs(7 * 86_400);
 /// Refuses a test that no record can describe, before it runs.
 ///
 /// # Errors
-/// Why.
+/// The reason for which no record of this test can be made.
 pub fn check(course: &Course<'_>, test: &Test) -> Result<(), Answer> {
     let method = asked(course, test, &test.parameters).resolve_towards(Far::ForeignPaced);
     method.map(drop).map_err(|refusal| usage::parameter_error(format!("--record: {}", words::refusal(&refusal))))
