@@ -33,7 +33,7 @@ const FAREWELL: Nanos = Nanos::secs(12);
 const SIGNS: u64 = 3;
 /// Time between two looks at a process that is to end.
 const LOOK: Nanos = Nanos::millis(10);
-/// Time between two looks at `stop` while an answer is waited for.
+/// Time between two looks of a thread that waits for an answer: at its limit, at `stop` and at the silence of the agent.
 const GLANCE: Nanos = Nanos::millis(100);
 
 /// An agent on a host, and what leads there. Dropped, it ends with all it runs.
