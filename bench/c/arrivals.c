@@ -1,4 +1,4 @@
-// How well a sender of sockperf's messages keeps its schedule, seen by the kernel's receive stamps of what arrives.
+// Distance of sockperf's messages from their sender's schedule, by the kernel's receive stamps of those that arrive.
 // build: cc -O2 -o arrivals arrivals.c
 // use:   arrivals PORT INTERVAL_NS SPAN_MS [CPU]
 // Takes datagrams on 127.0.0.1:PORT until SIGTERM, answers those that ask for it, as sockperf's server does, and prints how

@@ -1,4 +1,4 @@
-// What the C loops share: clocks, pinning, addresses, exact percentiles. Each program is one .c file and this.
+// Common parts of the C loops: clocks, pinning, addresses, exact percentiles. Each program is one .c file and this.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>

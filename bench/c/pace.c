@@ -1,4 +1,4 @@
-// How late is "send at time T"? Lateness of absolute deadlines, kept by sleeping, sleeping and then spinning, or spinning.
+// Lateness of "send at time T": of absolute deadlines, kept by sleeping, sleeping and then spinning, or spinning.
 // build: cc -O2 -o pace pace.c
 // use:   pace INTERVAL_US slack50|slack1|hybrid|spin [COUNT] [CPU] [MARGIN_US]
 // hybrid wakes MARGIN_US (60) before the deadline, timer slack 1 ns, and spins the rest. Deadlines are t0 + k * interval and

@@ -1,4 +1,4 @@
-// How much goes through TCP connections one way, by which calls: the fewest instructions around them.
+// Throughput of TCP connections one way, by the calls that carry it: the fewest instructions around them.
 // build: cc -O2 -o tcp_stream tcp_stream.c
 // use:   tcp_stream write|sendfile read|trunc SECONDS CHUNK STREAMS PORT [CLIENT_CPU SERVER_CPU [NEAR FAR ADDRESS]]
 // A process for each end of each stream. sendfile sends from memory that is a file, so that no disk takes part; trunc drops what
@@ -73,7 +73,7 @@ int main(int c, char **v) {
   sleep_until(end);
   uint64_t to = now();
   for (int i = 0; i < streams; i++) after += count[8 * i];
-  // Who gives ends first: nobody's connection is reset under them.
+  // Senders end first: nobody's connection is reset under them.
   while (n--) kill(children[n], SIGKILL), waitpid(children[n], 0, 0);
   printf("received_mbit/s=%.0f\n", (after - before) * 8e3 / (to - from));
   return 0;

@@ -1,4 +1,4 @@
-// How many UDP datagrams a second go one way, by which calls: the fewest instructions around them.
+// UDP datagrams a second one way, by the calls that carry them: the fewest instructions around them.
 // build: cc -O2 -o udp_rate udp_rate.c
 // use:   udp_rate sendto|mmsg|gso recv|mmsg|gro SECONDS SIZE BATCH PORT [CLIENT_CPU SERVER_CPU [NEAR FAR ADDRESS]]
 // NEAR and FAR are network namespaces, ADDRESS is FAR's. mmsg takes up to BATCH datagrams a call, gso sends one buffer that is cut into BATCH segments (128 and 65507 bytes at the

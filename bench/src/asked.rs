@@ -95,7 +95,7 @@ impl Program {
 
     /// The program at `port`.
     fn start(self, port: u16, priority: Priority) -> Result<Running> {
-        // What is started is waited for by its first line, and some say none.
+        // A started program is waited for by its first line, and some print none.
         let script = match self {
             Self::Redis => {
                 format!("echo begins; exec redis-server --port {port} --bind 127.0.0.1 --save '' --appendonly no")

@@ -11,8 +11,8 @@ use crate::process::{Call, Priority};
 use crate::row::{Carrier, Waiting};
 use crate::sonde::{CLIENT_CPU, RECORDED_S, SEGMENTS, SERVER_CPU, SIZE};
 
-/// How long a paced sender is watched, milliseconds: both run longer, for times of their own, and of a thread that polls at a
-/// real-time priority the kernel takes its CPU for a twentieth of each second.
+/// Time for which a paced sender is watched, milliseconds: both run longer, for times of their own, and where a thread polls
+/// at a real-time priority the kernel takes its CPU for a twentieth of each second.
 const PACED_MS: u32 = 800;
 
 /// The folder that holds the built C loops.
@@ -75,7 +75,7 @@ impl CLoops {
         figure(&self.call("udp_rate", &arguments).run(priority)?, "received/s=")
     }
 
-    /// What TCP streams carry at the most, 10^6 bits of payload a second received.
+    /// Highest throughput of TCP streams, 10^6 bits of payload a second received.
     pub fn streams(&self, fast: bool, streams: u32, chunk: u32, ends: &Ends, priority: Priority) -> Result<f64> {
         let calls = if fast { "sendfile trunc" } else { "write read" };
         let (port, place) = (port::free(), ends.place());
@@ -96,7 +96,7 @@ impl CLoops {
         self.call("arrivals", &format!("{port} {interval_ns} {PACED_MS} {SERVER_CPU}"))
     }
 
-    /// What a clock read costs on the client's CPU, nanoseconds.
+    /// Duration of a clock read on the client's CPU, nanoseconds.
     pub fn clock_read_ns(&self) -> Result<f64> {
         figure(&self.call("clockcost", &CLIENT_CPU.to_string()).run(Priority::Normal)?, "monotonic=")
     }

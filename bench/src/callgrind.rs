@@ -9,12 +9,12 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-/// Whether valgrind is installed.
+/// Returns true where valgrind is installed.
 pub fn is_here() -> bool {
     Command::new("valgrind").arg("--version").output().is_ok_and(|output| output.status.success())
 }
 
-/// Whose instructions of a process are meant.
+/// Part of a process whose instructions are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// All its threads'.
@@ -39,7 +39,7 @@ impl Profile {
         Ok(Self { folder: folder.to_owned() })
     }
 
-    /// What the names of the profiles begin with.
+    /// Beginning of the names of the profiles.
     pub fn prefix(&self) -> PathBuf {
         self.folder.join("profile")
     }

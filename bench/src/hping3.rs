@@ -13,7 +13,7 @@ const PROBES: u32 = 20_000;
 /// A port where nobody listens: each probe is answered by a reset.
 const PORT: u16 = 9;
 
-/// Who probes.
+/// Program that probes.
 #[derive(Clone, Debug)]
 pub enum Hping3 {
     /// The one that is installed.

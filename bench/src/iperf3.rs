@@ -23,7 +23,7 @@ pub const SEGMENTS: u32 = 46;
 /// Buffers of both ends of a stream of datagrams, bytes: what is not lost in them is not lost.
 const ROOM: u32 = 4 << 20;
 
-/// How bytes are handed over.
+/// System calls by which bytes are handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// Written and read, as most programs do.
@@ -32,7 +32,7 @@ pub enum Way {
     Fast,
 }
 
-/// What a run of TCP gave.
+/// Result of a TCP run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Streamed {
     /// Received, 10^6 bits of payload a second.
@@ -41,7 +41,7 @@ pub struct Streamed {
     pub seconds_per_gigabyte: f64,
 }
 
-/// Where the two ends stand.
+/// Hosts of the two ends.
 #[derive(Clone, Debug)]
 pub struct Ends {
     near: Host,

@@ -11,7 +11,7 @@ const LOWEST: f64 = 2e4;
 /// From one to the next.
 const STEP: f64 = 0.92;
 
-/// What a run was asked for.
+/// Rate that a run was asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rung {
     /// As fast as the sender can.
@@ -20,12 +20,12 @@ pub enum Rung {
     Rate(u32),
 }
 
-/// What came of it.
+/// Result of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Flood {
     /// Messages handed to the kernel.
     pub sent: f64,
-    /// Of them, those that the far side received.
+    /// Messages among them that the far side received.
     pub received: f64,
     /// In so many seconds.
     pub seconds: f64,
@@ -61,7 +61,7 @@ impl Ladder {
                 self.carried = Some(rate);
                 return Ok(flood.per_s());
             }
-            // What was received under a flood is about what can be; what was sent can't be exceeded.
+            // The rate received under a flood is about the highest possible; the rate sent can't be exceeded.
             rate = if rung == Rung::Max { (flood.per_s() / STEP).min(HIGHEST) } else { rate * STEP };
             if rate < LOWEST {
                 bail!("more than {} in 1000 are lost even at {:.0} a second", LOSS * 1e3, rate / STEP);

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde::Serialize;
 
-/// What stands above a table. What could not be read is absent.
+/// Facts of the machine above a table. A fact that could not be read is absent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Machine {
     /// Kernel release.
@@ -14,7 +14,7 @@ pub struct Machine {
     pub cpu: Option<String>,
     /// CPUs of the machine.
     pub cpus: Option<usize>,
-    /// Whether it is a guest of a hypervisor.
+    /// True where it is a guest of a hypervisor.
     pub guest: Option<bool>,
     /// Congestion control of a new TCP socket: both sides have it.
     pub congestion: Option<String>,

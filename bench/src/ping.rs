@@ -18,7 +18,7 @@ const FPING_PERIODS: [&str; 4] = ["0.02", "0.05", "0.1", "0.2"];
 /// Requests of a run that is paced.
 const PACED: u32 = 60;
 
-/// Who asks.
+/// Program that asks.
 #[derive(Clone, Debug)]
 pub enum Ping {
     /// iputils' ping, the installed one.

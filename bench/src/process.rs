@@ -23,7 +23,7 @@ const VALGRIND_LIMIT_S: u32 = 300;
 /// between them no second asks for more.
 const REST: Duration = Duration::from_millis(150);
 
-/// How a program is asked to end.
+/// Signal by which a program is asked to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
     /// SIGTERM, as a service manager asks.
@@ -42,7 +42,7 @@ impl Signal {
     }
 }
 
-/// How the kernel schedules both sides.
+/// Scheduling of both sides by the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Priority {
@@ -81,7 +81,7 @@ pub struct Call {
     any_status: bool,
 }
 
-/// Where a program runs.
+/// Host of a program.
 #[derive(Clone, Debug, Default)]
 pub enum Host {
     /// Here.

@@ -6,7 +6,7 @@ use crate::asked::Program;
 use crate::generator::Generator;
 use crate::verdict::Target;
 
-/// What carries a row's exchanges.
+/// Protocol of a row's exchanges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Carrier {
@@ -26,7 +26,7 @@ impl Carrier {
     }
 }
 
-/// How both ends of a row wait.
+/// Wait mode of both ends of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Waiting {
@@ -56,7 +56,7 @@ pub enum End {
     Reflector,
 }
 
-/// Which loop the recorder is fed as.
+/// Loop that the recorder is fed as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Feed {
@@ -99,7 +99,7 @@ impl NetperfTest {
     }
 }
 
-/// What a row of netperf's reads of a result.
+/// Figure that a row of netperf's reads from a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Figure {
@@ -111,7 +111,7 @@ pub enum Figure {
     Mean,
 }
 
-/// What lies between the ends of a row.
+/// Path between the ends of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Path {
@@ -121,7 +121,7 @@ pub enum Path {
     Veth,
 }
 
-/// Whose programs stand at the ends of a row of one-way messages, against the original at both.
+/// Programs at the ends of a row of one-way messages, against the original at both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ends {
@@ -149,12 +149,12 @@ pub enum Streams {
     Eight,
     /// Datagrams with hardly a loss.
     Datagrams {
-        /// Whether ours go in segments.
+        /// True where ours go in segments.
         segments: bool,
     },
 }
 
-/// Whom our ping is compared with.
+/// Program that our ping is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pinger {
@@ -174,7 +174,7 @@ impl Pinger {
     }
 }
 
-/// What of a distribution of pacing errors.
+/// Percentile of a distribution of pacing errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Share {
@@ -194,7 +194,7 @@ impl Share {
     }
 }
 
-/// What a row compares.
+/// Measurement that a row compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "compares", rename_all = "kebab-case")]
 pub enum Subject {
@@ -236,36 +236,36 @@ pub enum Subject {
     Instructions {
         /// Carrier.
         carrier: Carrier,
-        /// Which end is counted.
+        /// End that is counted.
         end: End,
     },
     /// Instructions of the recorder per exchange.
     Recording {
-        /// As which loop.
+        /// Loop that it is fed as.
         feed: Feed,
     },
     /// Nanoseconds a fed exchange, with the recorder and without.
     RecordingTime {
-        /// As which loop.
+        /// Loop that it is fed as.
         feed: Feed,
     },
     /// Peak memory of 10^9 recorded exchanges, and of 10^6.
     Memory {
-        /// As which loop.
+        /// Loop that it is fed as.
         feed: Feed,
     },
     /// A test of netperf's, both ends ours and both ends the original.
     Netperf {
-        /// Which one.
+        /// The test.
         test: NetperfTest,
-        /// What of its result.
+        /// The figure of its result.
         figure: Figure,
-        /// Over what.
+        /// The path.
         path: Path,
     },
     /// The highest rate of one-way UDP messages with hardly a loss, ours and sockperf's.
     SockperfFlood {
-        /// Whose ends ours are.
+        /// Ends that are ours.
         ends: Ends,
     },
     /// Exchanges a second of sockperf's ping-pong, both ends ours and both ends the original.
@@ -275,49 +275,49 @@ pub enum Subject {
         /// Waiting.
         waiting: Waiting,
     },
-    /// How far from its schedule a message arrives, of ours and of sockperf's sender.
+    /// Distance of a message's arrival from its schedule, of ours and of sockperf's sender.
     SockperfPacing {
         /// Messages a second.
         per_s: u32,
-        /// What of the errors.
+        /// Percentile of the errors.
         share: Share,
     },
     /// Streams, by `sonde throughput` and by iperf3.
     Streams {
-        /// Which, and what of them.
+        /// The streams, and their figure.
         streams: Streams,
-        /// Over what.
+        /// The path.
         path: Path,
     },
     /// SYN probes a second over a pair of virtual interfaces, by ours under hping3's name and by the original: `-i u1`.
     Probes,
     /// ICMP round trips a second back to back, of `sonde ping` and of another.
     PingFlood {
-        /// Of whom.
+        /// The other program.
         pinger: Pinger,
     },
-    /// How far from its interval a request leaves, of `sonde ping` and of another.
+    /// Distance of a request's departure from its interval, of `sonde ping` and of another.
     PingSlip {
-        /// Of whom.
+        /// The other program.
         pinger: Pinger,
         /// The interval, milliseconds.
         every_ms: u32,
     },
     /// Requests a second to a program at work over one connection, ours and the C loop's.
     Asked {
-        /// Which.
+        /// The program.
         program: Program,
     },
     /// Requests a second to a program at work, ours and those of the generator that is known for its protocol.
     Generated {
-        /// Whose.
+        /// The generator.
         by: Generator,
         /// Over so many connections of each.
         connections: u32,
     },
     /// One-way UDP messages a second that arrive, ours and the C loop's, as fast as they go.
     Flood {
-        /// Whether they go in segments.
+        /// True where they go in segments.
         segments: bool,
     },
 }
@@ -333,7 +333,7 @@ pub const GROWTH: f64 = 1.1;
 /// Most memory of a process that records, MiB.
 pub const MEMORY_MIB: f64 = 64.0;
 
-/// How many times the original's rate ours must be where segments leave and come in one call.
+/// Factor by which our rate must exceed the original's where segments leave and come in one call.
 pub const OFFLOAD: f64 = 5.0;
 
 /// A row.
@@ -341,37 +341,37 @@ pub const OFFLOAD: f64 = 5.0;
 pub struct Row {
     /// Its name, by which it can be chosen.
     pub name: String,
-    /// What it compares.
+    /// The measurement.
     pub subject: Subject,
-    /// What it must reach.
+    /// Target of the row.
     pub target: Target,
 }
 
 /// Rows that are read together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Section {
-    /// What they measure, with its unit.
+    /// Figure of its rows, with its unit.
     pub title: &'static str,
-    /// What stands in the first column.
+    /// Heading of the first column.
     pub ours: &'static str,
-    /// What stands in the second; empty where there is nothing to compare with.
+    /// Heading of the second; empty where there is nothing to compare with.
     pub theirs: &'static str,
-    /// What the effect is.
+    /// Heading of the effect.
     pub effect: &'static str,
     /// Decimals of the figures.
     pub decimals: usize,
-    /// Whether a plain C loop says beside them what the system carries.
+    /// True where a plain C loop beside them shows the system's limit.
     pub limited: bool,
 }
 
-/// How many times the usual number of pairs the rows on stamps have: they are to show 0.99 with 0.03 to spare, and 63
-/// pairs on a machine that others use left an interval of that width on either side.
+/// Factor of the usual number of pairs for the rows on stamps: they are to show 0.99 with 0.03 to spare, and 63 pairs on a
+/// machine that others use left an interval of that width on either side.
 pub const STAMP_PAIRS: usize = 7;
 /// The same of the rows on netperf's stream and on its least duration: their figures scatter most.
 pub const SCATTERED_PAIRS: usize = 3;
 
 impl Subject {
-    /// How many times the usual number of pairs its row has.
+    /// Factor of the usual number of pairs for its row.
     pub fn thoroughness(self) -> usize {
         match self {
             Self::StampSampling { .. } => STAMP_PAIRS,
@@ -382,7 +382,7 @@ impl Subject {
         }
     }
 
-    /// Where the row belongs.
+    /// Section of the row.
     pub fn section(self) -> Section {
         let limited = matches!(self, Self::Streams { streams, .. } if streams != Streams::Cost);
         let section =
@@ -570,7 +570,7 @@ fn generators() -> Vec<Row> {
 /// Connections of the rows that have several.
 const POOL: u32 = 8;
 
-/// How many times iperf3's best received rate ours must be where segments leave and come in one call.
+/// Factor by which our received rate must exceed iperf3's best where segments leave and come in one call.
 pub const STREAM_OFFLOAD: f64 = 10.0;
 
 /// The rows against iperf3, by what is streamed and over what.

@@ -26,12 +26,12 @@ pub enum Sockperf {
     Ours(PathBuf),
 }
 
-/// How both ends of a flood are set where it may help: each side of a row gets its best. Buffers are large in all.
+/// Settings of both ends of a flood where they may help: each side of a row gets its best. Buffers are large in all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// Whether the client's threads may use both CPUs.
+    /// True where the client's threads may use both CPUs.
     pub roams: bool,
-    /// Whether the server polls its socket.
+    /// True where the server polls its socket.
     pub polls: bool,
 }
 
@@ -67,7 +67,7 @@ impl Sockperf {
         );
         let cpus = if setting.roams { format!("{CLIENT_CPU},{SERVER_CPU}") } else { CLIENT_CPU.to_string() };
         let printed = self.call(&cpus, &client).run(priority);
-        // What the client sent has come by now: `run` rests.
+        // All that the client sent has come by now: `run` rests.
         let told = running.end_by(Signal::Interrupt)?;
         let printed = printed.with_context(|| format!("the server said `{}`", last_line(&told)))?;
         let run = Total::read(&printed, "[Total Run]")?;
@@ -126,7 +126,7 @@ impl Total {
     }
 }
 
-/// What the server says it had: `sockperf: Total 1001 messages received and handled`.
+/// Messages that the server reports: `sockperf: Total 1001 messages received and handled`.
 fn handled(told: &str) -> Result<f64> {
     let line = told.lines().find_map(|line| line.split_once("Total ")?.1.split_once(" messages received and handled"));
     let number = line.and_then(|(number, _)| number.trim().parse().ok());

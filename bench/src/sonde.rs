@@ -25,7 +25,7 @@ pub const RECORDED_S: f64 = 0.6;
 /// The warm-up of both sides, as sonde takes it.
 pub const WARM_UP: &str = "100ms";
 
-/// Whether the kernel stamps some exchanges of a run.
+/// Kernel timestamps of a run's exchanges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stamps {
     /// As a user gets it who does not say: in spells, a hundredth of the run.
@@ -119,7 +119,7 @@ impl Sonde {
         flood_of(&serde_json::from_str(&printed).context("sonde printed no JSON")?)
     }
 
-    /// Of those sent as fast as they go, messages a second that arrive.
+    /// Messages a second that arrive of those sent as fast as they go.
     pub fn flood_unbounded(&self, segments: bool, priority: Priority) -> Result<f64> {
         let Flood { received, seconds, .. } = self.flood(segments, Rung::Max, priority)?;
         Ok(received / seconds)
@@ -156,11 +156,11 @@ pub fn said_by<T>(reflector: Running, result: Result<T>) -> Result<T> {
     result.with_context(|| format!("the reflector said `{first}` {}", rest.trim()))
 }
 
-/// What a record of a load tells of its messages: those that asked for a reply, and the others beside them.
+/// Counts of a load's messages in its record: those that asked for a reply, and the others beside them.
 fn flood_of(record: &Value) -> Result<Flood> {
     let asking = number(record, "/outcome/counts/scheduled")? - number(record, "/outcome/counts/send_failed")?;
     let sent = asking + number(record, "/outcome/counts/one_way")?;
-    // Of the time in which it sent, without that in which it waited for the last replies.
+    // The time in which it sent, without that in which it waited for the last replies.
     let seconds = sent / number(record, "/outcome/sent_per_s")?;
     Ok(Flood { sent, received: number(record, "/outcome/loss/peer_received")?, seconds })
 }

@@ -43,9 +43,9 @@ pub struct Bench {
     pub sonde: Sonde,
     /// The program that feeds the recorder.
     pub record_loop: PathBuf,
-    /// Where profiles are left.
+    /// Folder of the profiles.
     pub profiles: PathBuf,
-    /// At which priority both sides run.
+    /// Priority of both sides.
     pub priority: Priority,
     /// Pairs of a row; some rows have a multiple ([`Subject::thoroughness`]).
     pub pairs: usize,
@@ -55,7 +55,7 @@ pub struct Bench {
     pub original: OnceCell<Side>,
 }
 
-/// Why a row was not run, with the names of programs and files and without where they lie here: it is kept.
+/// Reason for which a row was not run, with the names of programs and files and without their folders here: it is kept.
 fn told(fault: &anyhow::Error) -> String {
     let name = |word: &str| match word.rsplit_once('/') {
         Some((folder, name)) if folder.trim_start_matches('`').starts_with('/') => name.to_owned(),
@@ -64,7 +64,7 @@ fn told(fault: &anyhow::Error) -> String {
     format!("{fault:#}").split(' ').map(name).collect::<Vec<_>>().join(" ")
 }
 
-/// What a row gave.
+/// Result of a row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Seen {
     /// The row.
@@ -72,14 +72,14 @@ pub struct Seen {
     pub row: Row,
     /// The pairs as they came.
     pub pairs: Vec<Pair>,
-    /// What a plain C loop reached of the same right behind them, the median of some runs; absent where there is none.
+    /// Figure of a plain C loop for the same right behind them, the median of some runs; absent where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<f64>,
     /// The effect over them.
     pub effect: Option<Effect>,
-    /// Whether the target is reached.
+    /// Verdict on the target.
     pub verdict: Verdict,
-    /// Why it was not run.
+    /// Reason for which it was not run; absent where it was.
     pub fault: Option<String>,
 }
 
@@ -100,7 +100,7 @@ impl Bench {
         Seen { row: row.clone(), pairs, limit, effect, verdict, fault }
     }
 
-    /// What the system carries with nothing in the way, where a C loop of ours tells it.
+    /// Limit of the system with nothing in the way, where a C loop of ours measures it.
     fn limit_of(&self, subject: Subject) -> Result<Option<f64>> {
         match subject {
             Subject::Streams { streams, path } => self.streams_limit(streams, path),

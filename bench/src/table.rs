@@ -13,7 +13,7 @@ use crate::subject::Seen;
 use crate::trial::PAIRS;
 use crate::verdict::{Effect, Target};
 
-/// How the figures above it are to be read.
+/// Reading of the figures above it.
 const FOOT: &str = "\
 ratio: Hodges-Lehmann of the logarithms of ours / theirs, with the signed-rank interval; met when
 estimate >= target and lower bound >= target - 0.03 (where less is better, <= and upper and + 0.03).
@@ -28,11 +28,11 @@ at the normal priority. limit: what a plain C loop carries of the same, the medi
 /// One output of the bench, whole.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// When it was begun.
+    /// Begin of the report's rows.
     pub began: Timestamp,
     /// The machine.
     pub machine: Machine,
-    /// At which priority both sides ran.
+    /// Priority of both sides.
     pub priority: Priority,
     /// Pairs of each row.
     pub pairs: usize,
@@ -147,7 +147,7 @@ fn printed(target: Target, effect: Effect) -> (String, String) {
     (number(value), interval)
 }
 
-/// Why a row was not run, in lines of at most 96 characters.
+/// Writes the reason for which a row was not run, in lines of at most 96 characters.
 fn wrapped(text: &mut String, why: &str) {
     let mut column = 0;
     text.push_str("   ");

@@ -9,11 +9,11 @@ pub const PAIRS: usize = 21;
 /// One pair of runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Pair {
-    /// What our run gave, in the row's unit.
+    /// Figure of our run, in the row's unit.
     pub ours: f64,
-    /// What theirs gave.
+    /// Figure of theirs.
     pub theirs: f64,
-    /// Which of the two ran first.
+    /// True where ours ran first.
     pub ours_first: bool,
 }
 

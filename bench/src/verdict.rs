@@ -1,4 +1,4 @@
-//! What pairs of runs show, and whether that meets the target.
+//! Verdict of pairs of runs on a target.
 //!
 //! The rule: a ratio is *met* when the estimate reaches the target and the bound of its 95 % interval on the bad side misses
 //! it by at most 0.03; a difference when the estimate and the upper bound reach it. Everything else is *not shown*, with the
@@ -12,10 +12,10 @@ use serde::Serialize;
 
 use crate::trial::Pair;
 
-/// How far the bound of a ratio on its bad side may miss the target.
+/// Distance by which the bound of a ratio on its bad side may miss the target.
 const SLACK: f64 = 0.03;
 
-/// What a row must reach.
+/// Target of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Target {
@@ -58,7 +58,7 @@ impl fmt::Display for Target {
     }
 }
 
-/// Whether a target is reached.
+/// Verdict on a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -126,7 +126,7 @@ fn median(mut values: Vec<f64>) -> Option<Effect> {
     Some(Effect { value, low: at(ranks.low), high: at(ranks.high) })
 }
 
-/// What `effect`, which came of `pairs`, says of `target`. Without the interval that a target needs nothing is shown.
+/// Verdict of `effect`, which came of `pairs`, on `target`. Without the interval that a target needs nothing is shown.
 pub fn judge(target: Target, effect: Effect, pairs: &[Pair]) -> Verdict {
     let Effect { value, low, high } = effect;
     let met = match target {

@@ -1,6 +1,6 @@
-//! What the recorder costs in the optimised program: instructions per exchange, and memory however long it runs.
+//! Cost of the recorder in the optimised program: instructions per exchange, and memory however long it runs.
 //!
-//! Of that program no more is built than the recorder with its loop.
+//! No more of that program is built than the recorder with its loop.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

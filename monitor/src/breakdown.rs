@@ -1,4 +1,4 @@
-//! Where the time of one way's round trips went, and what disturbed this host, by second.
+//! Breakdown of one way's round trips, and the disturbance of this host, by second.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -45,7 +45,7 @@ impl Part {
         Self::WakeUp,
     ];
 
-    /// How long it took; absent where it was not stamped, and of what is told by its own parts.
+    /// Its time in a second's breakdown; absent where it was not stamped, and for a sum whose parts are given.
     fn of(self, split: &Split) -> Option<Nanos> {
         let is_whole = split.path_ns.is_some();
         match self {
@@ -61,7 +61,7 @@ impl Part {
     }
 }
 
-/// What a second said beside its response times.
+/// Facts of a second beside its response times.
 #[derive(Clone, Debug, Default)]
 struct Moment {
     split: Option<Split>,
@@ -87,7 +87,7 @@ pub struct Busy {
 }
 
 impl Breakdown {
-    /// Takes in what second `at` said. Whether its figures are this host's own rather than the network's.
+    /// Takes in what second `at` said. Returns true where its figures are this host's own rather than the network's.
     pub fn push(&mut self, at: u64, told: &ThreadSecond) -> bool {
         let mut dropped = told.dropped.clone();
         dropped.retain(|_, count| *count > 0);
@@ -103,7 +103,7 @@ impl Breakdown {
         self.seconds.iter().filter(move |(at, _)| (from..to).contains(at)).map(|(_, moment)| moment)
     }
 
-    /// How long `part` took in the seconds from `from` to before `to`, nanoseconds: the median of the seconds' medians.
+    /// Time of `part` in the seconds from `from` to before `to`, nanoseconds: the median of the seconds' medians.
     pub fn median(&self, part: Part, from: u64, to: u64) -> Option<f64> {
         let splits = self.between(from, to).filter_map(|moment| moment.split.as_ref());
         let mut medians: Vec<u64> = splits.filter_map(|split| part.of(split)).map(|time| time.0).collect();
@@ -112,7 +112,7 @@ impl Breakdown {
         Some(medians[middle] as f64)
     }
 
-    /// How busy this host was in that time, where it was; over seconds that say so.
+    /// Load of this host in that time, where it was busy; over seconds that have it.
     pub fn busy(&self, from: u64, to: u64) -> Option<Busy> {
         let disturbances = self.between(from, to).filter_map(|moment| moment.disturbance.as_ref());
         let mean = |of: fn(&Disturbance) -> Option<f64>, limit: f64| {
@@ -128,7 +128,7 @@ impl Breakdown {
         (found != Busy::default()).then_some(found)
     }
 
-    /// What the kernel of this host dropped in that time because a queue was full, by the counter's name.
+    /// Packets that the kernel of this host dropped in that time because a queue was full, by the counter's name.
     pub fn dropped(&self, from: u64, to: u64) -> BTreeMap<&str, i64> {
         let mut sum = BTreeMap::new();
         for (name, count) in self.between(from, to).flat_map(|moment| &moment.dropped) {

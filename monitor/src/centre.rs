@@ -65,12 +65,12 @@ const AT_ONCE: usize = 12;
 /// Days of seven, for the rate of false alarms.
 const WEEK: f64 = 7.0;
 
-/// What happens.
+/// Event that a centre handles.
 #[derive(Debug)]
 pub enum Event {
     /// Something came over the line of this number.
     Heard(u64, Heard),
-    /// What the process that led to an agent said on its standard error, when it ended.
+    /// Standard error of the process that led to an agent, when it ended.
     Said(u64, String),
     /// The store answered.
     Kept(Kept),
@@ -82,12 +82,12 @@ pub enum Event {
     End,
 }
 
-/// What a centre works with.
+/// Tools of a centre.
 #[derive(Debug)]
 pub struct Tools {
     /// The program that measures.
     pub sonde: PathBuf,
-    /// Where what the centre knows beside the store lies.
+    /// Folder of the centre's state beside the store.
     pub folder: PathBuf,
     /// The key that agents share.
     pub key: String,
@@ -102,7 +102,7 @@ pub struct Tools {
 struct Silent {
     /// The first second in which it is not, since 1970.
     until: u64,
-    /// Why, as somebody wrote it.
+    /// Reason, as somebody wrote it.
     why: Option<String>,
 }
 
@@ -114,26 +114,27 @@ pub struct Centre {
     epoch: u64,
     revision: u64,
     hosts: Vec<Host>,
-    /// Which host a line leads to.
+    /// Place of the host that a line leads to.
     lines: HashMap<u64, usize>,
     next_line: u64,
     live: Vec<Live>,
     /// Places of the mesh's hosts, by name.
     ids: HashMap<String, u32>,
     pending: Pending,
-    /// Up to which beat of which start of an agent the store has all.
+    /// Last beat of each start of an agent up to which the store has all.
     kept: BTreeMap<Uuid, u64>,
-    /// Up to which all was counted and judged: what is told again for the store's sake is not counted again.
+    /// Last beat up to which all was counted and judged: beats that are told again for the store's sake are not counted
+    /// again.
     counted: BTreeMap<Uuid, u64>,
     incidents: BTreeMap<u64, Incident>,
     /// Silences that somebody asked for, beside those of the plan.
     silences: Vec<KeptSilence>,
-    /// Until when each of them is told to nobody, as receivers know it, and why.
+    /// Silence about each of them, as receivers know it, with its end and its reason.
     silent: BTreeMap<u64, Silent>,
     past: VecDeque<IncidentNow>,
     unkept: Vec<store::Incident>,
     marks: Vec<store::Mark>,
-    /// Where the look at cells without a reference has come to, and when it began.
+    /// Place at which the look at cells without a reference stands, and its begin.
     looked_up: (usize, u64),
     /// Incidents, assignments, agents that stand or references are others than was written down.
     has_news: bool,
@@ -255,7 +256,7 @@ impl Centre {
             Event::Heard(line, Heard::Gone(why)) => {
                 if let Some(at) = self.lines.get(&line).copied() {
                     self.hosts[at].gone(&why, now());
-                    // Why it ended may still come by its standard error: until then the line's number leads here.
+                    // The reason for its end may still come by its standard error: until then the line's number leads here.
                     if self.hosts[at].last_words.take().is_some() {
                         self.lines.remove(&line);
                     }
@@ -353,7 +354,8 @@ impl Centre {
             if far >= self.hosts.len() {
                 self.live[id as usize].hear(second, span, (&cell.replies, cell.certified_until_s));
             }
-            // What has no agent is asked as it is; an agent that is not put there yet, or that was asked before it was, is no fault of anybody's.
+            // A target without an agent is asked as it is; an agent that is not put there yet, or that was asked before it
+            // was, is no fault of anybody's.
             if let Some(far) = self.hosts.get_mut(far) {
                 let stood = far.stood(second);
                 if span.counts.answered > 0 && far.stands_since.is_none() {
@@ -369,7 +371,7 @@ impl Centre {
         self.lookout.beat(self.hosts[at].id, second, beat.own.punctuality(), &judged);
     }
 
-    /// What is done once a second.
+    /// Does the work of each second.
     fn second(&mut self, now: u64) {
         for change in self.lookout.step(now) {
             self.change(&change, now);
@@ -464,7 +466,7 @@ impl Centre {
                         self.order(line, &Order::Kept { instance, upto });
                     }
                 }
-                // What was left with the agents while the store was away is told anew over a new line.
+                // Beats that were left with the agents while the store was away are told anew over a new line.
                 if self.pending.left_some && self.store_fault.is_none() {
                     self.pending.left_some = false;
                     (0..self.hosts.len()).for_each(|at| self.hang_up(at, "the store was away"));
@@ -520,7 +522,7 @@ impl Centre {
         self.keep_state()?;
         let say = self.tools.say;
         self.keeper.finish();
-        // What the store said last is worth hearing; agents keep what it did not take.
+        // The last fault of the store is worth hearing; agents keep the beats that it did not take.
         for event in inbox.try_iter() {
             if let Event::Kept(Kept::Fault(Some(fault))) = event {
                 say(&format!("history is not kept: {fault}; agents hold it until it is"));

@@ -1,9 +1,9 @@
-//! What a mark parts: the time before it and the time after it, of one way, judged as `sonde compare` judges runs.
+//! Sides of a mark: the time before it and the time after it, of one way, judged as `sonde compare` judges runs.
 //!
 //! A mark is a change that somebody made, at a time that is known, so that nothing is searched for. Each side is cut into stretches,
 //! each of which gives one number: neighbouring requests resemble each other, and are not counted as if each told something new. A stretch is
 //! [`STRETCH`] seconds long, or [`APART`] times as long as a second resembles those after it, where that is longer: a latency that wanders
-//! by itself differs between any two minutes. What lies within [`SETTLING`] seconds after the mark belongs to neither side.
+//! by itself differs between any two minutes. The [`SETTLING`] seconds after the mark belong to neither side.
 
 use std::ops::Range;
 
@@ -19,7 +19,7 @@ use crate::view::Row;
 const STRETCH: u64 = 5;
 /// The same at the most: what wanders for longer is told from no change.
 const LONGEST: u64 = 120;
-/// How many times as long as seconds resemble each other a stretch is.
+/// Length of a stretch, as a multiple of the time for which seconds resemble each other.
 const APART: f64 = 3.0;
 /// Seconds on either side by which that is found.
 const EXAMINED: u64 = 600;
@@ -30,7 +30,7 @@ const SETTLING: u64 = 2;
 /// Stretches of a side without which nothing is said.
 const FEWEST: usize = 6;
 
-/// What was found about a mark.
+/// Result of the comparison about a mark.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Parted {
     /// Both sides have enough: the quantile asked for, and the share that was lost.
@@ -43,12 +43,12 @@ pub enum Parted {
     Within(u64),
 }
 
-/// What both sides of a mark say.
+/// Both sides of a mark, compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
-    /// Of the quantile, in nanoseconds.
+    /// The quantile, in nanoseconds.
     pub latency: Compared,
-    /// Of the share of the requests that was lost.
+    /// The share of the requests that was lost.
     pub loss: Compared,
 }
 
@@ -82,7 +82,7 @@ impl Sides {
         Ok(Self { before, after })
     }
 
-    /// What each stretch gives by `of`.
+    /// Values of `of` for each stretch.
     fn runs(&self, of: impl Fn(&Range<u64>) -> Option<f64>) -> Runs {
         Runs { first: self.before.iter().map(&of).collect(), second: self.after.iter().map(&of).collect() }
     }
@@ -94,7 +94,7 @@ impl Sides {
     }
 }
 
-/// What the mark at second `mark` parts, where seconds before `now` are known to the end.
+/// Comparison of the sides of the mark at second `mark`, where seconds before `now` are known to the end.
 pub fn parted(history: &History, mark: u64, now: u64, q: f64) -> Parted {
     let sides = match Sides::of(history, mark, mark + SETTLING, now) {
         Ok(sides) => sides,
@@ -114,8 +114,9 @@ pub fn parted(history: &History, mark: u64, now: u64, q: f64) -> Parted {
     }
 }
 
-/// Which parts of the round trip took longer or shorter after a change at second `mark` of a way, the one that moved most first, and
-/// those of which no difference was shown. All parts together call one different with a probability of at most 5 % where none is. `None` where there is too little to say.
+/// Parts of the round trip that took longer or shorter after a change at second `mark` of a way, the one that moved most
+/// first, and those of which no difference was shown. All parts together call one different with a probability of at most 5
+/// % where none is. `None` where there is too little to say.
 pub fn moved(row: &Row, mark: u64, now: u64) -> Option<Vec<(Part, Compared)>> {
     moved_between(row, mark, mark + SETTLING, now)
 }
@@ -134,7 +135,8 @@ pub fn moved_between(row: &Row, end: u64, begin: u64, now: u64) -> Option<Vec<(P
     (!compared.is_empty()).then_some(compared)
 }
 
-/// How many seconds of those from `from` to before `to` tell as much as one that resembles no other, at least 1: by the medians.
+/// Number of seconds of those from `from` to before `to` that tell as much as one that resembles no other, at least 1: by
+/// the medians.
 fn resemblance(history: &History, from: u64, to: u64) -> f64 {
     let medians: Vec<f64> =
         history.seconds(from, to).filter_map(|span| Some((span.times.quantile(0.5)? as f64).ln())).collect();
@@ -204,8 +206,8 @@ mod tests {
         assert_eq!(told(&history, 40, 80), (Word::NotShown, Word::NotShown));
     }
 
-    /// Of 400 marks at which nothing was changed, in worlds where each second resembles the one before it by `memory`: how many were said to
-    /// show a difference in latency or loss, and of how many anything was said.
+    /// False alarms at 400 marks at which nothing was changed, in worlds where each second resembles the one before it by
+    /// `memory`: the marks that showed a difference in latency or loss, and those that were judged at all.
     fn alarms(memory: f64, mark: u64, now: u64) -> (usize, usize) {
         let outcomes = (0..400).filter_map(|seed| {
             let mut rng = fastrand::Rng::with_seed(seed);

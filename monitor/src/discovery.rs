@@ -1,7 +1,7 @@
 //! Hosts and targets that a plan does not list: programs of DNS, clusters and clouds are asked for them, again and again.
 //!
-//! Each source has a thread of its own, so that one that does not answer holds nobody up. What was found last stays, also over a restart, until
-//! something else is found.
+//! Each source has a thread of its own, so that one that does not answer holds nobody up. The last list stays, also over a
+//! restart, until another one is found.
 
 mod read;
 
@@ -24,14 +24,14 @@ use logbook::monitor::plan::{MOST_HOSTS, MonitorPlan};
 use measure::unit::Nanos;
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// How long a program may take.
+/// Longest run of a program.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// The longest answer that is read, octets.
 const LONGEST: u64 = 16 << 20;
 /// The longest complaint that is read, octets.
 const COMPLAINT: u64 = 4 << 10;
 
-/// What was found last by each source, by the source as JSON; in memory and on disk.
+/// Latest list of each source, by the source as JSON; in memory and on disk.
 #[derive(Debug)]
 struct Kept {
     lists: Mutex<BTreeMap<String, Found>>,
@@ -43,7 +43,7 @@ impl Kept {
         self.lists.lock().unwrap_or_else(PoisonError::into_inner).get(source).cloned()
     }
 
-    /// Whether it is another list than before.
+    /// Keeps a list; returns true where it is another one than before.
     fn put(&self, source: &str, found: Found) -> Result<bool> {
         let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
         if lists.get(source) == Some(&found) {
@@ -59,11 +59,11 @@ impl Kept {
     }
 }
 
-/// Who asks, and what was found.
+/// Discoveries: their threads, and the lists that they found.
 #[derive(Debug)]
 pub struct Discoveries {
     kept: Arc<Kept>,
-    /// Who is asked again and again, and what ends that when it is dropped.
+    /// Sources that are asked again and again, and the end of that when it is dropped.
     asking: Mutex<BTreeMap<String, Sender<()>>>,
     say: fn(&str),
 }
@@ -72,7 +72,7 @@ impl Discoveries {
     /// Nobody is asked yet; what a monitor before this one found is read from its `folder`.
     pub fn new(folder: &Path, say: fn(&str)) -> Self {
         let file = folder.join("discovered.json");
-        // What cannot be read is found again.
+        // A list that cannot be read is found again.
         let lists =
             fs::read_to_string(&file).ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
         Self { kept: Arc::new(Kept { lists: Mutex::new(lists), file }), asking: Mutex::default(), say }
@@ -107,7 +107,7 @@ impl Discoveries {
         }
     }
 
-    /// What is known by those of `plan`.
+    /// Lists of the sources of `plan`.
     fn found(&self, plan: &MonitorPlan) -> Vec<Found> {
         plan.discover.iter().filter_map(|each| self.kept.of(&key(&each.source))).collect()
     }
@@ -127,7 +127,7 @@ impl fmt::Debug for PlanReader {
 }
 
 impl PlanReader {
-    /// Of the plan at `path`. Where something else is found than before, `changed` is called: it is to be read again.
+    /// Reader of the plan at `path`. Where something else is found than before, `changed` is called: it is to be read again.
     pub fn new(path: PathBuf, discoveries: Discoveries, changed: impl Fn() + Send + Sync + 'static) -> Self {
         Self { path, discoveries, changed: Arc::new(changed) }
     }
@@ -161,7 +161,8 @@ pub fn read_once(path: &Path) -> Result<MonitorPlan> {
     })
 }
 
-/// The plan at `path` with the hosts of its inventories, without those that others know of. Whether it can be carried out is not looked at.
+/// The plan at `path` with the hosts of its inventories, without those that others know of. It is not checked here that it
+/// can be carried out.
 ///
 /// # Errors
 /// A file cannot be read, or is none.
@@ -204,8 +205,8 @@ fn once(plan: &MonitorPlan) -> Result<Vec<Found>> {
     plan.discover.iter().map(each).collect()
 }
 
-/// `plan` with what was `found`. What it lists itself comes first: of others of the same name it is told that they are left out, as of what has no address that
-/// is measured.
+/// `plan` with what was `found`. Its own hosts and targets come first: others of the same name are reported as left out, and
+/// so are those without an address that is measured.
 fn extended(mut plan: MonitorPlan, found: Vec<Found>) -> (MonitorPlan, Option<String>) {
     let mut names: BTreeSet<String> = plan.hosts.iter().map(|host| host.name.clone()).collect();
     names.extend(plan.targets.iter().map(|target| target.name.clone()));
@@ -348,7 +349,7 @@ fn words(source: &Source) -> Vec<String> {
     }
 }
 
-/// What a program prints within `patience`.
+/// Output of a program within `patience`.
 fn printed(program: &str, words: &[String], patience: Duration) -> Result<String> {
     let mut command = Command::new(program);
     command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -387,7 +388,7 @@ fn gathered(from: Option<impl Read + Send + 'static>, most: u64, goes_on: bool) 
         let mut text = Vec::new();
         if let Some(from) = from {
             let mut first = from.take(most);
-            // What cannot be read to its end is as long as it is.
+            // An output that cannot be read to its end is as long as it is.
             let _cut = first.read_to_end(&mut text);
             if goes_on {
                 let _rest = io::copy(&mut first.into_inner(), &mut io::sink());

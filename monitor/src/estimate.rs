@@ -1,4 +1,4 @@
-//! How much a monitor will keep, before it keeps any: rows, octets a day, and what it comes to in the end.
+//! Size of a monitor's store, before it keeps anything: rows, octets a day, and their sum in the end.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -12,11 +12,11 @@ use crate::failure::Failure;
 use crate::generate::octets_of_a_span;
 use crate::store::{Level, Retention};
 
-/// What a row takes: its span times the first number, and the second beside, in octets. As measured of stores that were filled (`docs/howto/history.md`
-/// says how): keys, heads of rows, pages that are not quite full.
+/// Octets of a row: its span times the first number, and the second beside. As measured of stores that were filled
+/// (`docs/howto/history.md` says how): keys, heads of rows, pages that are not quite full.
 const STORES: [(&str, f64, f64); 2] = [("SQLite", 1.13, 16.0), ("PostgreSQL", 1.05, 90.0)];
 
-/// How many of what.
+/// Size of the monitor.
 #[derive(Clone, Debug, Args)]
 pub struct Options {
     /// Hosts

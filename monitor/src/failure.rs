@@ -1,19 +1,19 @@
-//! Why a command cannot do what it was asked, and what to try.
+//! Failures of commands: the fault, and the next step.
 
 use crate::store::error::StoreError;
 
-/// What is wrong, to whom, and what to try.
+/// A fault, with its place, and the next step.
 #[derive(Debug, thiserror::Error)]
 #[error("{text}")]
 pub struct Failure {
-    /// What is wrong.
+    /// The fault.
     pub text: String,
-    /// What to try.
+    /// Next step for the reader.
     pub hint: String,
 }
 
 impl Failure {
-    /// What is wrong with what was typed.
+    /// Makes a failure of typed words.
     pub fn new(text: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { text: text.into(), hint: hint.into() }
     }

@@ -27,7 +27,7 @@ const START: u64 = 20_000 * 86_400;
 /// Incidents that are kept before it is asked for them.
 const INCIDENTS: u64 = 10_000;
 
-/// How much of what.
+/// Store to fill, and the size of its history.
 #[derive(Clone, Debug, Args)]
 pub struct Options {
     /// Store to fill
@@ -53,7 +53,7 @@ pub struct Options {
     pub lines: bool,
 }
 
-/// What was measured; times in milliseconds.
+/// Measured values; times in milliseconds.
 #[derive(Default, Serialize)]
 struct Measured {
     minute_rows: u64,
@@ -79,7 +79,7 @@ struct Measured {
 /// Fills a store and measures it.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub fn run(options: &Options) -> Result<ExitCode> {
     let mut store = open(Some(&options.store), Purpose::Keep).map_err(Failure::from)?;
     let mut measured = filled(store.as_mut(), options)?;
@@ -105,7 +105,7 @@ impl Source {
         Self { times, random }
     }
 
-    /// What a cell has in a minute, in which `requests` are made.
+    /// Counts and times of a cell in a minute, in which `requests` are made.
     fn span(&mut self, requests: u64) -> Span {
         let mut span = Span::default();
         for _ in 0..requests {

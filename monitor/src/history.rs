@@ -1,4 +1,4 @@
-//! What was seen of one way, by second and by minute: counts and distributions that add up exactly.
+//! Past of one way, by second and by minute: counts and distributions that add up exactly.
 
 use std::collections::VecDeque;
 
@@ -37,7 +37,7 @@ impl History {
         self.seconds.back().map(|(at, _)| *at)
     }
 
-    /// What happened in the seconds from `from` to before `to`: by minutes where the seconds are gone, whole ones alone.
+    /// Counts and times of the seconds from `from` to before `to`: by minutes where the seconds are gone, whole ones alone.
     pub fn between(&self, from: u64, to: u64) -> Span {
         let mut found = Span::default();
         let first = self.seconds.front().map_or(u64::MAX, |(at, _)| *at);

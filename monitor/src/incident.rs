@@ -34,7 +34,7 @@ pub fn heading(incident: &Incident) -> String {
     format!("{}{size}", subject(incident))
 }
 
-/// What changed and by how much, where the place is known to the reader: `p50 +31 % [24, 40]`.
+/// Change and its size, where the place is known to the reader: `p50 +31 % [24, 40]`.
 pub fn change(incident: &Incident) -> String {
     match (incident.kind, incident.size) {
         (Kind::Slower | Kind::Faster | Kind::Loss | Kind::Tail, Some(size)) => sized(size),
@@ -58,13 +58,13 @@ fn what(kind: Kind) -> &'static str {
 fn subject(incident: &Incident) -> String {
     let what = what(incident.kind);
     match (&incident.scope, incident.kind) {
-        // Of these it is the host itself that is meant, whichever of its cells show it.
+        // These kinds mean the host itself, whichever of its cells show it.
         (Scope::Host { host, .. }, Kind::Overloaded | Kind::AgentSilent) => format!("{host}: {what}"),
         (scope, _) => format!("{}: {what}", place(scope)),
     }
 }
 
-/// Where, for people: `db3`, `db3 as it answers`, `db1 → db2`, `zone a → zone b`.
+/// Scope, for people: `db3`, `db3 as it answers`, `db1 → db2`, `zone a → zone b`.
 pub fn place(scope: &Scope) -> String {
     let arrow = |both: bool| if both { "↔" } else { "→" };
     match scope {
@@ -134,7 +134,7 @@ fn moment(second: u64) -> Option<Timestamp> {
     Timestamp::from_second(i64::try_from(second).ok()?).ok()
 }
 
-/// Why it ended.
+/// Reason for its end.
 pub fn ending(ending: Ending) -> String {
     match ending {
         Ending::Resolved => "it is over".to_owned(),
@@ -157,7 +157,7 @@ pub fn kind(kind: Kind) -> &'static str {
     }
 }
 
-/// Whom an incident is put down to, as a label that stays the same while it goes on: `host=db3`.
+/// Scope that an incident is put down to, as a label that stays the same while it goes on: `host=db3`.
 pub fn label(scope: &Scope) -> String {
     match scope {
         Scope::Everything => "everything".to_owned(),
@@ -184,7 +184,7 @@ pub fn hosts(scope: &Scope) -> Vec<String> {
     }
 }
 
-/// Whether a silence is about it.
+/// Returns true where a silence is about it.
 pub fn is_meant(incident: &Incident, silence: &Silence) -> bool {
     let is_kind = silence.kinds.is_empty() || silence.kinds.contains(&incident.kind);
     is_kind && (silence.is_everywhere() || is_placed(&incident.scope, silence))
@@ -206,14 +206,15 @@ fn is_placed(scope: &Scope, silence: &Silence) -> bool {
 /// Seconds of an accepted time that have to be over before an incident ends by it: what they showed is usual from then on.
 const SEEN: u64 = 60;
 
-/// Whether somebody accepted a time in which it went on, or the incident itself, which the store calls `id`: what it showed is how things should be.
+/// Returns true where somebody accepted a time in which it went on, or the incident itself, which the store calls `id`: its
+/// level is how things should be.
 pub fn is_accepted(incident: &Incident, id: Uuid, baseline: &Baseline, now: u64) -> bool {
     let is_seen = baseline.from + SEEN <= now;
     if let Some(accepted) = baseline.incident {
         return accepted == id && is_seen;
     }
     let is_meant = baseline.hosts.is_empty() || hosts(&incident.scope).iter().any(|host| baseline.hosts.contains(host));
-    // Who accepted it knew of it.
+    // A person who accepted it knew of it.
     let is_since = baseline.from >= incident.onset.likely && baseline.accepted >= incident.noticed;
     is_meant && is_since && is_seen
 }

@@ -1,4 +1,4 @@
-//! What a measuring process says, as it is passed on: its events, each with the way it is of.
+//! Events of a measuring process, as they are passed on, each with the way that it is of.
 
 use logbook::event::Line;
 use measure::lookout::incident::Change;
@@ -39,7 +39,7 @@ pub fn passed(way: &Way, line: &Line) -> String {
     written(&Passed { way: Source::of(way), line })
 }
 
-/// What was noticed of `way` as one line of JSON: an event `noticed`.
+/// Change of `way` as one line of JSON: an event `noticed`.
 pub fn noticed(way: &Way, change: &Change) -> String {
     written(&Noticed { way: Source::of(way), event: "noticed", data: change })
 }

@@ -1,6 +1,6 @@
 //! Changes of one way that nobody had to mark: the lookout of a monitor, with one cell.
 //!
-//! How often it is wrong: `docs/explain/noticing.md`.
+//! False alarms: `docs/explain/noticing.md`.
 
 use measure::lookout::agent::Punctuality;
 use measure::lookout::incident::{Change, Ending, Incident, Kind};
@@ -13,13 +13,13 @@ const MOST: usize = 100;
 /// A change that was noticed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Notice {
-    /// What is known of it; its times are seconds since 1970.
+    /// The incident; its times are seconds since 1970.
     pub incident: Incident,
-    /// From when on it was gone.
+    /// Second from which on it was gone; absent: it goes on.
     pub ended: Option<u64>,
 }
 
-/// What was noticed of one way.
+/// Changes of one way that were noticed.
 #[derive(Clone, Debug)]
 pub struct Notices {
     lookout: Lookout,
@@ -79,7 +79,7 @@ impl Notices {
         &self.found
     }
 
-    /// Whether something goes on.
+    /// Returns true where a change goes on.
     pub fn is_open(&self) -> bool {
         self.found.iter().any(|notice| notice.ended.is_none())
     }
@@ -113,7 +113,8 @@ mod tests {
         (0..12).map(|_| rng.f64()).sum::<f64>() - 6.0
     }
 
-    /// What is noticed where the level becomes `factor` times as high at second 900, of seconds whose level wanders by 5 % with `memory` from minute to minute.
+    /// Changes that are noticed where the level becomes `factor` times as high at second 900, of seconds whose level wanders
+    /// by 5 % with `memory` from minute to minute.
     fn noticed(seed: u64, memory: f64, seconds: u64, factor: f64) -> Notices {
         let mut rng = fastrand::Rng::with_seed(seed);
         let factors = factors();
@@ -143,8 +144,8 @@ mod tests {
         }
     }
 
-    /// Of half a day each in which nothing was changed. At 22 in 1,000 cell-days, which `docs/explain/noticing.md` found of ten a second that wander, two or more
-    /// have a probability of less than 0.01 %.
+    /// Four half days in which nothing was changed. At 22 in 1,000 cell-days, which `docs/explain/noticing.md` found of ten
+    /// a second that wander, two or more have a probability of less than 0.01 %.
     #[test_case(0.0)]
     #[test_case(0.9)]
     fn nothing_comes_by_itself_where_nothing_changed(memory: f64) {

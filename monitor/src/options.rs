@@ -7,16 +7,16 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::refining::Refining;
 use crate::{estimate, generate, past};
 
-/// What sonde measures, live.
+/// Live view of what sonde measures.
 #[derive(Debug, Parser)]
 #[command(name = "sonde-monitor", bin_name = "sonde-monitor", version)]
 pub struct Arguments {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// What to do.
+/// Commands of the program.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Latency and loss of hosts, live on one screen
@@ -25,7 +25,7 @@ pub enum Command {
     /// Latency and loss between all hosts of a plan, for ever
     #[command(bin_name = "sonde monitor", after_help = MONITOR_EXAMPLES, args_conflicts_with_subcommands = true)]
     Monitor(MonitorOptions),
-    /// What a monitor has kept: latency and loss of hosts over days and months
+    /// History that a monitor has kept: latency and loss of hosts over days and months
     #[command(bin_name = "sonde history", after_help = HISTORY_EXAMPLES)]
     History(past::Options),
     /// Two stretches of what a monitor has kept, compared
@@ -34,7 +34,7 @@ pub enum Command {
     /// Accept a stretch of time as how things should be
     #[command(bin_name = "sonde accept", after_help = ACCEPT_EXAMPLES)]
     Accept(past::accept::Options),
-    /// How much a monitor of so many hosts will keep: rows, octets a day, and in the end
+    /// Size of the store of a monitor of so many hosts: rows, octets a day, and in the end
     Estimate(estimate::Options),
     /// Fill a store with time that never passed, and measure it
     #[command(hide = true)]
@@ -53,7 +53,7 @@ Examples:
 docs/howto/monitor.md has a plan to begin with. The plan is read again when it changes, and on SIGHUP.
 Exit status: 0 where it ended as it was told to; 2 for an error.";
 
-/// What a monitor is to do.
+/// Options of `sonde monitor`.
 #[derive(Clone, Debug, Args)]
 pub struct MonitorOptions {
     /// Something else than to monitor
@@ -94,7 +94,7 @@ pub struct MonitorOptions {
     pub sonde: Option<PathBuf>,
 }
 
-/// What `sonde monitor` does beside.
+/// Further commands of `sonde monitor`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum MonitorCommand {
     /// Say whether a plan is right, and what it comes to
@@ -120,7 +120,7 @@ pub enum MonitorCommand {
     },
     /// Note what you change now: history and page show it
     Mark {
-        /// What you change
+        /// Your change, in words
         #[arg(value_name = "TEXT")]
         text: String,
         /// Only this host; repeatable

@@ -15,13 +15,13 @@ pub struct Saving {
     waiting: BTreeSet<usize>,
     /// Records that are on disk.
     files: Vec<PathBuf>,
-    /// Where those lie that nobody wants to keep; it is removed.
+    /// Folder of the pages that nobody wants to keep; it is removed.
     scratch: Option<PathBuf>,
     page: PathBuf,
 }
 
 impl Saving {
-    /// Of the records in `files`, and of those that the ways in `waiting` are about to give.
+    /// Page of the records in `files`, and of those that the ways in `waiting` are about to give.
     pub fn new(waiting: BTreeSet<usize>, files: Vec<PathBuf>, page: PathBuf) -> Self {
         Self { waiting, files, scratch: None, page }
     }
@@ -54,7 +54,7 @@ impl Saving {
         Ok(self.scratch.as_deref().expect("it was made"))
     }
 
-    /// The process of way `number` has ended. Whether it was the last.
+    /// The process of way `number` has ended. Returns true where it was the last.
     pub fn ended(&mut self, number: usize) -> bool {
         self.waiting.remove(&number);
         self.waiting.is_empty()

@@ -30,7 +30,7 @@ const BY_HOUR: u64 = 2 * 86_400;
 /// More rows than a table can be read of.
 const MOST_ROWS: u64 = 100_000;
 
-/// Which store.
+/// The store.
 #[derive(Clone, Debug, Args)]
 pub struct StoreOptions {
     /// The monitor's store: a file or `postgres://USER@HOST/DATABASE` [default: sonde/monitor.db in `$XDG_STATE_HOME` or ~/.local/state]
@@ -94,7 +94,7 @@ pub struct CompareOptions {
     pub store: StoreOptions,
 }
 
-/// By what a host was asked.
+/// Protocol by which a host was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Protocol {
     /// A request and a reply over UDP
@@ -142,11 +142,11 @@ impl By {
     }
 }
 
-/// What is known of one cell in a stretch.
+/// History of one cell in a stretch.
 pub struct Past {
-    /// Which.
+    /// The cell.
     pub cell: Cell,
-    /// How long its intervals are.
+    /// Length of its intervals.
     pub level: Level,
     /// The first second of the first interval, and the one after the last.
     pub stretch: Stretch,
@@ -156,7 +156,7 @@ pub struct Past {
     pub whole: Span,
 }
 
-/// What happened meanwhile.
+/// Events of a stretch.
 pub struct Events {
     /// Incidents, the earliest first.
     pub incidents: Vec<Incident>,
@@ -164,7 +164,7 @@ pub struct Events {
     pub marks: Vec<Mark>,
 }
 
-/// What there is to print, and whether anything is known at all.
+/// Text to print, and `true` where anything is known at all.
 type Told = (String, bool);
 
 /// Shows the past.
@@ -308,7 +308,7 @@ fn measured(store: &mut dyn Store, from: &str, to: &str, over: Option<Over>) -> 
     Err(Failure::new(format!("{}: {told}", store.place()), hint).into())
 }
 
-/// What happened in a stretch that is about any of `hosts`, or about all.
+/// Events of a stretch that are about any of `hosts`, or about all.
 fn events(store: &mut dyn Store, hosts: &[&str], stretch: Stretch) -> Result<Events> {
     let is_about = |named: &[String]| {
         hosts.is_empty() || named.is_empty() || named.iter().any(|name| hosts.contains(&name.as_str()))

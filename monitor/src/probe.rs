@@ -16,11 +16,11 @@ use crate::way::Way;
 
 /// The longest line that is read, octets: a record of an hour has some hundred thousand.
 const LONGEST: u64 = 64 << 20;
-/// How long a process measures where nobody said: the next one goes on. So each record has an end, and a server that bounds sessions is
-/// not asked for more than a usual one.
+/// Duration of one process's measurement where nobody named one: the next one goes on. So each record has an end, and a
+/// server that bounds sessions is not asked for more than a usual one.
 const PIECE: &str = "1h";
 
-/// What came of a way.
+/// News of a way.
 #[derive(Debug)]
 pub enum News {
     /// The process said something.
@@ -33,7 +33,7 @@ pub enum News {
 #[derive(Debug)]
 pub struct Probe {
     child: Child,
-    /// Whether it was asked to end: asked twice, it would end without a record.
+    /// True once it was asked to end: asked twice, it would end without a record.
     is_ending: bool,
 }
 

@@ -13,7 +13,7 @@ use crate::view::{LATELY, NOW, Row, Standing, View};
 use crate::words::{self, mark_named, mark_told, notice_told, percentile_name, quantile, share, time_went, warnings};
 use measure::span::Span;
 
-/// How to draw.
+/// Settings of drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
     /// With colours.
@@ -70,7 +70,8 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// Writes `text` in one line of `area`, cut at its end. What in it would move the cursor or turn the text is shown by its number.
+    /// Writes `text` in one line of `area`, cut at its end. A character that would move the cursor or turn the text is shown
+    /// by its number.
     fn say(&mut self, area: Rect, from: u16, text: &str, style: Style) {
         let is_seen = from < area.width && area.y < self.buffer.area.bottom();
         if !is_seen {
@@ -104,7 +105,7 @@ impl Page<'_> {
             (_, Some(notice)) => notice.clone(),
             _ => fitting(&KEYS, usize::from(area.width)),
         };
-        // What is typed is seen at its end.
+        // The end of a text that is being typed stays visible.
         let width = usize::from(area.width);
         let skip = if view.typing.is_some() { text.chars().count().saturating_sub(width) } else { 0 };
         self.say(area, 0, &text.chars().skip(skip).collect::<String>(), Style::new().add_modifier(Modifier::REVERSED));
@@ -199,7 +200,7 @@ impl Page<'_> {
     }
 }
 
-/// What is said below the map of the chosen row: where the time went, what is wrong with this host, the latest changes and marks.
+/// Lines below the map of the chosen row: its breakdown, the trouble of this host, the latest changes and marks.
 fn told(view: &View, width: u16) -> Vec<String> {
     /// Changes and marks at the most.
     const LATEST: usize = 2;
@@ -234,7 +235,7 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Where the columns of the table begin, and how wide they are.
+/// Begins of the table's columns, and their widths.
 struct Columns {
     host: u16,
     figures: Vec<(u16, u16)>,
@@ -258,7 +259,7 @@ impl Columns {
     }
 }
 
-/// What stands in a line of the table.
+/// Texts of a line of the table.
 struct Cells {
     host: String,
     figures: Vec<String>,

@@ -1,4 +1,4 @@
-//! What a monitor serves over HTTP: the page and its data, and `/metrics`. Read-only.
+//! HTTP server of a monitor: the page and its data, and `/metrics`. Read-only.
 
 pub mod board;
 pub mod http;

@@ -131,7 +131,7 @@ fn export(plan: &MonitorPlan, board: &Arc<Board>, events: Sender<Event>) -> Resu
     Export::start(settings, Arc::clone(board), tell).map(Some)
 }
 
-/// What a plan comes to, before anything is started.
+/// Size of a plan, before anything is started.
 fn look(plan: &MonitorPlan) -> String {
     let mesh = mesh::mesh(plan, 0, epoch(plan, now()));
     format!("The plan can be carried out: {}.{}", told(plan, &mesh), Foresight::of(plan, &mesh).text())
@@ -233,8 +233,8 @@ fn watch_plan(plan: &Path, folder: &Path, events: Sender<Event>) -> Result<()> {
         let mut space = [std::mem::MaybeUninit::uninit(); 4_096];
         let mut changes = inotify::Reader::new(&watch, &mut space);
         while changes.next().is_ok() {
-            // The plan may name other files now: from here on their changes are told, and those before are in what is read. What cannot be watched is
-            // told by whoever reads it.
+            // The plan may name other files now: from here on their changes are told, and those before are in what is read.
+            // A file that cannot be watched is reported by whoever reads it.
             let _not_there = watch_folders(&watch, &plan, &folder);
             if events.send(Event::Reload).is_err() {
                 return;

@@ -1,9 +1,10 @@
-//! Where a monitor keeps what its agents tell: one seam, with a file of one monitor behind it or a database that a team shares.
+//! Store of what a monitor's agents tell: one seam, with a file of one monitor behind it or a database that a team shares.
 //!
-//! What is given is *added*: a minute may come in as many parts as it likes, in any order. Each part says which beats of which start of an
-//! agent it holds, and the store keeps the number of the last one in the same transaction; so a part that comes twice adds nothing,
-//! and what was acknowledged is on the disk. Hours are made of their minutes and days of their hours ([`Store::roll`]); until an
-//! interval is made, or made anew since something came late, readers get the sum of what it is to be made of. So nobody ever reads less than is kept.
+//! Each batch is *added*: a minute may come in as many parts as it likes, in any order. Each part says which beats of which
+//! start of an agent it holds, and the store keeps the number of the last one in the same transaction; so a part that comes
+//! twice adds nothing, and what was acknowledged is on the disk. Hours are made of their minutes and days of their hours
+//! ([`Store::roll`]); until an interval is made, or made anew since something came late, readers get the sum of what it is
+//! to be made of. So nobody ever reads less than is kept.
 //!
 //! Times are seconds since 1970 UTC; intervals are named by their first second, and a day is one of UTC. Not here: clocks, detectors, words of commands.
 
@@ -30,11 +31,11 @@ pub struct Cell {
     pub from: String,
     /// The host that is asked.
     pub to: String,
-    /// By what.
+    /// Protocol of the cell.
     pub over: Over,
 }
 
-/// How long an interval is.
+/// Length of an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
     /// 60 s.
@@ -68,7 +69,7 @@ impl Level {
         span.disturbed * 10 > self.seconds()
     }
 
-    /// What it is made of.
+    /// Level of its parts; `None`: minutes are made of beats.
     pub const fn below(self) -> Option<Self> {
         match self {
             Self::Minute => None,
@@ -77,7 +78,7 @@ impl Level {
         }
     }
 
-    /// What is made of it.
+    /// Level that is made of it; `None`: days are the longest.
     pub const fn above(self) -> Option<Self> {
         match self {
             Self::Minute => Some(Self::Hour),
@@ -96,7 +97,7 @@ impl Level {
     }
 }
 
-/// What a store is opened for.
+/// Purpose for which a store is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// To keep: it is made where there is none, and brought to the present form where an older program made it.
@@ -105,10 +106,10 @@ pub enum Purpose {
     Read,
 }
 
-/// What is kept in one transaction: all of it or none.
+/// Rows that are kept in one transaction: all of them or none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Batch {
-    /// What beats carried. One start of an agent may have several parts, in the order of its beats.
+    /// Content of beats. One start of an agent may have several parts, in the order of its beats.
     pub parts: Vec<Part>,
     /// Incidents that began, changed or ended; the latest of each id is kept.
     pub incidents: Vec<Incident>,
@@ -116,16 +117,16 @@ pub struct Batch {
     pub marks: Vec<Mark>,
 }
 
-/// What some beats of one start of an agent carried, added up.
+/// Sum of some beats of one start of an agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// Which start of which agent.
+    /// Start of the agent.
     pub instance: Uuid,
     /// The number of the first beat in it.
     pub first: u64,
     /// The number of the last.
     pub last: u64,
-    /// What they add to each minute, by its first second.
+    /// Counts and times that they add to each minute, by its first second.
     pub minutes: Vec<(Cell, u64, Span)>,
 }
 
@@ -134,18 +135,18 @@ pub struct Part {
 pub struct Incident {
     /// Names it for good.
     pub id: Uuid,
-    /// What it is, as the lookout names it.
+    /// Kind, as the lookout names it.
     pub kind: String,
     /// Hosts that it is about, or that its zones have; empty where it is about all or none was named.
     pub hosts: Vec<String>,
     /// The earliest second in which it may have begun.
     pub onset: u64,
-    /// When it was noticed.
+    /// Time at which it was noticed.
     pub begun: u64,
-    /// When it was over; absent: it goes on.
+    /// Time at which it was over; absent: it goes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<u64>,
-    /// Until when it is told to nobody, or was to be when it ended; absent: no silence was about it then.
+    /// Time until which it is told to nobody, or was to be when it ended; absent: no silence was about it then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silent_until: Option<u64>,
     /// All that was found.
@@ -164,20 +165,20 @@ impl Incident {
 pub struct KeptSilence {
     /// Its number in the store.
     pub number: u64,
-    /// When it was asked for.
+    /// Time at which it was asked for.
     pub asked: u64,
-    /// What is silenced, until when, and why.
+    /// The silence, with its end and its reason.
     pub silence: Silence,
 }
 
-/// What a person says was changed.
+/// Change that a person noted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
     /// Names it for good.
     pub id: Uuid,
-    /// When.
+    /// Time of the change, seconds since 1970.
     pub at: u64,
-    /// What, as it was typed.
+    /// The change, as it was typed.
     pub text: String,
     /// Hosts that it is about; empty: all.
     #[serde(default)]
@@ -196,14 +197,14 @@ pub struct Baseline {
     /// Hosts that it is for; empty: all.
     #[serde(default)]
     pub hosts: Vec<String>,
-    /// When it was accepted.
+    /// Time at which it was accepted.
     pub accepted: u64,
     /// The incident whose time it is: that one alone ends by it; absent: those that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub incident: Option<Uuid>,
 }
 
-/// Which incidents are meant: those that were open at some second of the stretch.
+/// Filter of incidents: those that were open at some second of the stretch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IncidentFilter {
     /// The first second of it.
@@ -222,7 +223,7 @@ impl Default for IncidentFilter {
     }
 }
 
-/// How long what is kept, by level, in seconds; absent: for ever.
+/// Retention of each level, in seconds; absent: for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retention {
     /// Minutes.
@@ -242,7 +243,7 @@ impl Default for Retention {
 }
 
 impl Retention {
-    /// What is kept of a level.
+    /// Retention of a level.
     pub fn of(&self, level: Level) -> Option<u64> {
         match level {
             Level::Minute => self.minutes,
@@ -251,7 +252,8 @@ impl Retention {
         }
     }
 
-    /// The first second of which a level is kept. What is removed is whole intervals of the level above, so that nothing is ever made anew of a rest.
+    /// The first second of which a level is kept. Whole intervals of the level above are removed, so that nothing is ever
+    /// made anew of a rest.
     fn edge(&self, level: Level, now: u64) -> Option<u64> {
         self.of(level).map(|kept| level.above().unwrap_or(level).start(now.saturating_sub(kept)))
     }
@@ -262,7 +264,7 @@ pub const LATEST: u64 = 1 << 40;
 
 /// Keeps, adds up and finds what agents told. Each monitor and each reader opens one of its own.
 pub trait Store: Send {
-    /// Where it is, as people name it; without a password.
+    /// Its place, as people name it; without a password.
     fn place(&self) -> String;
 
     /// Keeps all of `batch`, or none of it. A part whose beats are all kept already adds nothing, whatever it holds.
@@ -331,7 +333,7 @@ pub trait Store: Send {
     /// Intervals that are over by second `now` and are to be made, or made anew since something came late; the shorter first.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     fn due(&mut self, now: u64) -> Result<Vec<(Level, u64)>, StoreError> {
         let mut due = Vec::new();
         for level in [Level::Hour, Level::Day] {
@@ -344,7 +346,7 @@ pub trait Store: Send {
     /// Removes what is older than it is to be kept, after making what it is part of. Starts of agents are remembered as long as hours are.
     ///
     /// # Errors
-    /// What the store says; what was removed before that is removed.
+    /// Errors of the store; rows removed before that are removed.
     fn retain(&mut self, now: u64, retention: &Retention) -> Result<(), StoreError> {
         for level in Level::ALL {
             let Some(edge) = retention.edge(level, now) else { continue };
@@ -362,7 +364,7 @@ pub trait Store: Send {
     /// Intervals of a cell that begin from `from` to before `to`, in order; those of which nothing is known are left out.
     ///
     /// # Errors
-    /// What the store says; a damaged row by its name.
+    /// Errors of the store; a damaged row by its name.
     fn history(&mut self, cell: &Cell, level: Level, from: u64, to: u64) -> Result<Vec<(u64, Span)>, StoreError> {
         let Some(below) = level.below() else { return self.rows(cell, level, from, to) };
         let unmade = self.unmade(level, from, to)?;
@@ -421,7 +423,7 @@ fn second(at: u64) -> Result<i64, Fault> {
     }
 }
 
-/// What a row holds of a silence; its number is the row's.
+/// Text of a silence in its row; its number is the row's.
 fn asked(silence: &Silence, now: u64) -> Result<String, Fault> {
     let asked = KeptSilence { number: 0, asked: now, silence: silence.clone() };
     serde_json::to_string(&asked).map_err(|cause| Fault::Impossible(format!("a silence ({cause})")))
@@ -455,7 +457,7 @@ fn json(document: &impl Serialize) -> String {
     serde_json::to_string(document).expect("our documents have string keys alone")
 }
 
-/// Whether a part is to be added, where beats up to `kept` are kept.
+/// Returns true where a part is to be added, beats up to `kept` being kept.
 fn is_new(part: &Part, kept: Option<u64>) -> Result<bool, Fault> {
     let kept = kept.unwrap_or(0);
     match part {

@@ -1,4 +1,4 @@
-//! What is left when a watch ends: a line for each way, and what each mark parted.
+//! Summary at the end of a watch: a line for each way, and the sides of each mark.
 
 use std::fmt::Write;
 

@@ -19,7 +19,7 @@ use self::form::Sender;
 use self::outbox::{Manner, Note, Outbox, Outcome, Status};
 use self::post::Post;
 
-/// How often Alertmanager hears again what goes on, and for how long that it is over, seconds.
+/// Repeats to Alertmanager of an incident that goes on, and for how long that it is over, seconds.
 const ALERTMANAGER: Manner = Manner { repeat: 60, resolved_for: 300 };
 
 /// All receivers of a plan.
@@ -28,17 +28,17 @@ pub struct Telling {
     receivers: Vec<Channel<Note>>,
 }
 
-/// What did not work, of which receiver.
+/// A fault, and its receiver.
 #[derive(Debug)]
 pub struct Fault {
-    /// Whose.
+    /// Name of the receiver.
     pub receiver: String,
-    /// What.
+    /// The fault, for people.
     pub text: String,
 }
 
 impl Telling {
-    /// Starts a thread for each receiver. What they still had to be told stands in `state`; what does not work goes to `tell`.
+    /// Starts a thread for each receiver. The notices that they still had to get stand in `state`; faults go to `tell`.
     ///
     /// # Errors
     /// A secret cannot be read; the system starts no thread.
@@ -103,7 +103,7 @@ impl Clerk {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
-            // What came meanwhile is taken before anything is told: of an incident that changed the latest is told.
+            // Notes that came by now are taken before anything is sent: an incident that changed is told as it is now.
             for note in inbox.try_iter() {
                 self.outbox.note(note, now());
             }
@@ -128,7 +128,7 @@ fn now() -> u64 {
     u64::try_from(Timestamp::now().as_second()).unwrap_or_default()
 }
 
-/// What is left in the file at `path`; of a file that is none of ours nothing: then what goes on is told again.
+/// Outbox in the file at `path`; empty where that is none of ours: then incidents that go on are told again.
 fn read(path: &Path) -> Outbox {
     fs::read(path).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
 }

@@ -1,4 +1,5 @@
-//! What is shown: the ways, their past, the marks, and what a person chose. Nothing here draws, waits or reads a clock.
+//! State of the screen: the ways, their past, the marks, and the choices of a person. Nothing here draws, waits or reads a
+//! clock.
 
 use std::time::Duration;
 
@@ -29,7 +30,7 @@ const PERCENTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 /// Seconds of a column that can be chosen.
 const STEPS: [u64; 4] = [1, 10, MINUTE, 10 * MINUTE];
 
-/// How a way does.
+/// State of a way.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Standing {
     /// It was started, and has said nothing.
@@ -45,32 +46,32 @@ pub enum Standing {
 /// One way, and what was seen of it.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Which.
+    /// The way.
     pub way: Way,
-    /// How it does.
+    /// Its state.
     pub standing: Standing,
     /// Its past.
     pub history: History,
-    /// Where the time of its round trips went, and what disturbed this host meanwhile.
+    /// Breakdown of its round trips, and the disturbance of this host.
     pub breakdown: Breakdown,
-    /// What was noticed of it.
+    /// Changes of it that were noticed.
     pub notices: Notices,
-    /// Whether it is measured with kernel timestamps.
+    /// True where it is measured with kernel timestamps.
     pub is_stamped: bool,
     /// Replies of a program at work that refused their requests, by kind.
     pub refusals: Refusals,
     /// Processes in a row that failed without an answer.
     failures: u32,
-    /// When the process that measures began, whose seconds count from there.
+    /// Start of the process that measures, from which its seconds count.
     began: Option<Timestamp>,
 }
 
 /// Something that somebody did, at a second of the watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// When.
+    /// Second of the mark.
     pub at: u64,
-    /// What.
+    /// Change that somebody made, as it was typed.
     pub text: String,
 }
 
@@ -88,29 +89,29 @@ pub enum Order {
 /// All that is shown.
 #[derive(Clone, Debug)]
 pub struct View {
-    /// When the watch began: seconds count from there.
+    /// Start of the watch, from which seconds count.
     pub began: Timestamp,
-    /// Where that was in the day, for a clock of the screen.
+    /// Time zone of the begin, for a clock of the screen.
     pub zone: jiff::tz::TimeZone,
     /// The hosts in the order in which they were named.
     pub hosts: Vec<String>,
     /// The ways, in the order in which they were found.
     pub rows: Vec<Row>,
-    /// What somebody did, in order.
+    /// Marks of people, in order.
     pub marks: Vec<Mark>,
-    /// What is being typed for a mark of that second.
+    /// Mark that is being typed, with its second.
     pub typing: Option<Mark>,
-    /// What is to be said at the bottom until something else is.
+    /// Text at the bottom until there is another one.
     pub notice: Option<String>,
-    /// Where the row stands that was chosen, from the top.
+    /// Place of the row that was chosen, from the top.
     pub chosen: usize,
     /// The end of what is shown, where it stands still.
     pub frozen: Option<u64>,
-    /// Whether the table gives way.
+    /// True where the table gives way.
     pub is_large: bool,
-    /// Whether the histogram is shown in place of the map.
+    /// True where the histogram is shown in place of the map.
     pub shows_histogram: bool,
-    /// Whether the keys are.
+    /// True where the keys are shown.
     pub shows_help: bool,
     /// The order of the rows.
     pub order: Order,
@@ -119,7 +120,7 @@ pub struct View {
 }
 
 impl View {
-    /// Of these hosts, from now on.
+    /// View of these hosts, from now on.
     pub fn new(hosts: &[String], began: Timestamp, zone: jiff::tz::TimeZone) -> Self {
         Self {
             began,
@@ -159,7 +160,7 @@ impl View {
         self.rows.len() - 1
     }
 
-    /// Takes in what the process of way `number` said. What is noticed by that.
+    /// Takes in what the process of way `number` said. Returns the changes that are noticed by that.
     pub fn take(&mut self, number: usize, line: Line) -> Vec<Change> {
         let began = self.began;
         let Some(row) = self.rows.get_mut(number) else { return Vec::new() };

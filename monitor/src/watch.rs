@@ -43,7 +43,7 @@ const FRAME: Duration = Duration::from_millis(200);
 enum Event {
     /// These ways of a host answer, or why it is not known.
     Found(Result<Vec<Way>>),
-    /// Of a way by its number.
+    /// News of a way, by its number.
     News(usize, News),
     /// A key.
     Key(KeyEvent),
@@ -118,7 +118,7 @@ fn clock() -> Instant {
     Instant::now()
 }
 
-/// Where it is told.
+/// Face of the watch.
 enum Face {
     /// On a screen.
     Screen(Box<DefaultTerminal>, Look),
@@ -154,7 +154,7 @@ struct Watch<'a> {
     options: &'a Options,
     sonde: PathBuf,
     sender: Sender<Event>,
-    /// Of each way, by its number.
+    /// Probe of each way, by its number.
     probes: Vec<Option<Probe>>,
     /// Records kept of each.
     pieces: Vec<u32>,
@@ -164,11 +164,11 @@ struct Watch<'a> {
     kept: Vec<PathBuf>,
     /// The page whose records are awaited.
     saving: Option<Saving>,
-    /// Whether a page is being made of its records.
+    /// True while a page is being made of its records.
     is_writing: bool,
     /// Hosts whose ways are being looked for.
     searching: usize,
-    /// Whether somebody asked for the end.
+    /// True once somebody asked for the end.
     over: bool,
     face: Face,
 }
@@ -235,7 +235,7 @@ impl Watch<'_> {
         Ok(())
     }
 
-    /// Whether all ways came to their end, where there is one.
+    /// Returns true where all ways came to their end, if there is one.
     fn is_done(&self) -> bool {
         self.searching == 0 && self.again.is_empty() && self.probes.iter().all(Option::is_none)
     }
@@ -324,7 +324,7 @@ impl Watch<'_> {
                         row.pause()
                     }
                 };
-                // What has a time is over after it, whatever became of it.
+                // A way with a duration is over after it, whatever became of it.
                 if self.options.time.is_none() && !self.over {
                     self.again.push((clock() + wait, number));
                 }

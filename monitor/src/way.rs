@@ -17,7 +17,7 @@ const PORT: u16 = 7663;
 pub struct Way {
     /// The host as it was typed, or a URL that says what is spoken there.
     pub host: String,
-    /// How it is asked.
+    /// Protocol of its requests.
     pub protocol: Protocol,
 }
 
@@ -59,7 +59,7 @@ impl Way {
     }
 }
 
-/// What `sonde check --json` prints, as far as it is read here.
+/// Output of `sonde check --json`, as far as it is read here.
 #[derive(Debug, Deserialize)]
 struct Checked {
     check: Reach,
@@ -89,7 +89,7 @@ pub fn of(host: &str, sonde: &Path) -> Result<Vec<Way>> {
     Ok(ways)
 }
 
-/// By what an address answers. Where `sonde` serves there is no need of a handshake.
+/// Protocols by which an address answers. Where `sonde` serves there is no need of a handshake.
 fn answering(address: &AddressReach) -> Vec<Protocol> {
     let served =
         |port: &PortFinding| matches!(port.service, Some(ServiceFinding::Known { service: Service::Sonde, .. }));

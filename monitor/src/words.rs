@@ -10,7 +10,7 @@ use crate::incident;
 use crate::notices::Notice;
 use crate::view::{Mark, NOW, Row, View};
 
-/// What the keys do.
+/// Keys and their actions.
 pub const HELP: &str = "\
 up, down     choose another way
 space        stand still: measuring goes on, and the next space shows it
@@ -63,7 +63,7 @@ pub fn mark_named(mark: &Mark, view: &View) -> String {
     format!("{} {}", view.clock(mark.at), report::markup::visible(&mark.text))
 }
 
-/// What a mark parts of one way.
+/// Sides of a mark for one way, in words.
 pub fn mark_told(mark: &Mark, row: &Row, view: &View) -> String {
     let name = percentile_name(view.percentile());
     match parted(&row.history, mark.at, view.end(), view.percentile()) {
@@ -79,7 +79,7 @@ pub fn mark_told(mark: &Mark, row: &Row, view: &View) -> String {
     }
 }
 
-/// What was noticed of one way: `14:02:10 ± 3 s: p50 +31 % [24, 40], wake-up at db1 +38.2 µs; path: no difference shown`.
+/// Change of one way, in words: `14:02:10 ± 3 s: p50 +31 % [24, 40], wake-up at db1 +38.2 µs; path: no difference shown`.
 pub fn notice_told(notice: &Notice, row: &Row, view: &View) -> String {
     let incident = &notice.incident;
     let over = notice.ended.map(|at| format!("; over since {}", view.clock(view.second(at)))).unwrap_or_default();
@@ -135,7 +135,7 @@ fn part_name(part: Part, peer: &str) -> String {
     }
 }
 
-/// Where the time of the latest round trips went, the longest part first: `path 45.1 µs`, `wake-up at peer 40.1 µs`.
+/// Breakdown of the latest round trips, the longest part first: `path 45.1 µs`, `wake-up at peer 40.1 µs`.
 pub fn time_went(row: &Row, view: &View) -> Vec<String> {
     let (from, to) = now(view);
     let timed = |part: Part| Some((part, row.breakdown.median(part, from, to)?));

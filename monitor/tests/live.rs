@@ -81,7 +81,7 @@ fn seconds_tell_where_the_time_went() {
             lines.iter().filter(|line| line["event"] == "second").map(|line| &line["data"]).collect();
         assert!(seconds.iter().all(|second| second["disturbance"]["watched_ns"].as_u64() > Some(0)), "{seconds:#?}");
         let stamped = |second: &&&Value| second["split"]["samples"].as_u64() > Some(0);
-        // Whether a kernel stamps is its own affair: the record says so.
+        // Some kernels stamp and some do not: the record says which.
         let record = &lines.last().unwrap()["data"];
         let has = |part: &str| record["outcome"]["split"][part].is_u64();
         assert_eq!(seconds.iter().any(|second| stamped(&second)), wanted && has("round_trip_ns"), "{record:#}");
@@ -158,7 +158,7 @@ fn a_page_is_written_of_what_there_is() {
     assert!(text.contains("<html") && text.contains("127.0.0.1"), "{}", page.display());
 }
 
-/// What a person sees and types: the screen, a mark, the end with a summary, the terminal as it was.
+/// Dialogue with a person: the screen, a mark, the end with a summary, the terminal as it was.
 #[test]
 fn a_terminal_shows_it_and_gets_back_what_it_had() {
     let port = port::free();
@@ -171,7 +171,7 @@ fn a_terminal_shows_it_and_gets_back_what_it_had() {
     session.expect("\u{1b}[?1049h").unwrap();
     session.expect("over time").unwrap();
     session.expect("µs").unwrap();
-    // Keys are taken in their order. What is drawn between them is only what differs, so that no text in it is whole.
+    // Keys are taken in their order. Only the differences between them are drawn, so that no text in it is whole.
     session.send("mcable moved\rhq").unwrap();
     session.expect("\u{1b}[?1049l").unwrap();
     let rest = session.expect(Eof).unwrap();

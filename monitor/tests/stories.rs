@@ -1,7 +1,7 @@
 //! A lab of twenty hosts, reached by ssh, and four things that happen there one after the other: terminal, page, metrics, Prometheus, webhook and
 //! history tell the same four stories, and before them nothing.
 //!
-//! Of a quiet machine, as root, with the programs that are installed: `make stories`.
+//! The stories take a quiet machine, root, and the programs that are installed: `make stories`.
 
 #![expect(
     clippy::disallowed_methods,
@@ -24,19 +24,21 @@ use serde_json::Value;
 use testbed::port;
 use testbed::process::{Ended, Running, ended, started};
 
-/// How long one command of the stage may take.
+/// Longest run of one command of the stage.
 const LIMIT: Duration = Duration::from_mins(3);
-/// How long until all agents measure.
+/// Longest wait until all agents measure.
 const STARTING: Duration = Duration::from_mins(3);
-/// In which the lookout learns what is usual, and after which it judges: a quarter of an hour of a timetable has to leave room for the rest.
+/// Time in which the lookout learns what is usual, and after which it judges: a quarter of an hour of a timetable has to
+/// leave room for the rest.
 const LEARNING: Duration = Duration::from_mins(4);
-/// In which nothing happens, and nothing may be told.
+/// Time in which nothing happens, and nothing may be told.
 const QUIET: Duration = Duration::from_mins(1);
 /// Likewise, where nothing happens at all.
 const HOUR: Duration = Duration::from_mins(60);
-/// How long something is made wrong: long enough to be noticed by what is promised.
+/// Time for which something is made wrong: long enough to be noticed by the promised limit.
 const WRONG: Duration = Duration::from_secs(80);
-/// How long it may go on to be told after it is right again: a loss ends after three quiet minutes in which it would have shown itself.
+/// Longest time that it may go on to be told after it is right again: a loss ends after three quiet minutes in which it
+/// would have shown itself.
 const OVER: Duration = Duration::from_mins(7);
 
 /// A lab, which is taken down at the end however that comes.
@@ -230,7 +232,7 @@ fn prometheus(lab: &Lab) -> Option<(Running, u16)> {
     Some((started(&mut command), port))
 }
 
-/// What is told at a moment, by every way: kind and scope.
+/// Incidents that are told at a moment, by every way: kind and scope.
 type Told = BTreeSet<(String, String)>;
 
 fn by_page(lab: &Lab) -> Told {
@@ -243,7 +245,7 @@ fn by_page(lab: &Lab) -> Told {
 struct Story {
     what: &'static str,
     kind: &'static str,
-    /// What may be told of the same place beside it.
+    /// Kinds that may be told of the same place beside it.
     with_it: &'static [&'static str],
     /// One of these.
     scopes: Vec<String>,

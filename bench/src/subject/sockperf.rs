@@ -12,8 +12,8 @@ use crate::sockperf::{Setting, Sockperf};
 use crate::sonde::Sonde;
 use crate::trial::Pair;
 
-/// Of both sides of a flood. At real-time priority the original's sender, which never waits, keeps its own receiver from the
-/// CPU, and no run of it gives a result.
+/// Priority of both sides of a flood. At real-time priority the original's sender, which never waits, keeps its own receiver
+/// from the CPU, and no run of it gives a result.
 const FLOODING: Priority = Priority::Normal;
 
 /// One side of a row of one-way messages, with its best setting and the way down the rates it went last.
@@ -21,9 +21,9 @@ const FLOODING: Priority = Priority::Normal;
 pub enum Side {
     /// sockperf's words.
     Sockperf {
-        /// Who sends.
+        /// Program that sends.
         client: Sockperf,
-        /// Who receives.
+        /// Program that receives.
         server: Sockperf,
         /// The best of all for these two.
         setting: Setting,
@@ -104,7 +104,7 @@ impl Bench {
         self.alternate(|| run(&ours), || run(&theirs))
     }
 
-    /// Of the pacing errors of `maker`'s sender, microseconds.
+    /// Percentile of the pacing errors of `maker`'s sender, microseconds.
     fn pacing_error(&self, maker: &Sockperf, per_s: u32, share: Share) -> Result<f64> {
         let port = port::free();
         let receiver = self.c.arrivals(port, 1_000_000_000 / u64::from(per_s)).start(self.priority)?;

@@ -13,7 +13,7 @@ use crate::trial::Pair;
 const LIMIT_RUNS: usize = 5;
 
 impl Bench {
-    /// What the C loops reach of what a row measures; `None` of CPU time, which they do not tell.
+    /// Figure of the C loops for a row's measurement; `None` for CPU time, which they do not report.
     pub(super) fn streams_limit(&self, streams: Streams, path: Path) -> Result<Option<f64>> {
         let ends = Ends::over(path)?;
         let (c, priority) = (&self.c, self.priority);

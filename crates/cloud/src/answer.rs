@@ -53,7 +53,8 @@ fn step<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
     }
 }
 
-/// Whether `text` may be a word of a command: it goes to no shell, but must not be taken for an option or a placeholder.
+/// Returns true where `text` may be a word of a command: it goes to no shell, but must not be taken for an option or a
+/// placeholder.
 fn is_sound(text: &str) -> bool {
     !text.is_empty()
         && text.len() <= LONGEST
@@ -61,7 +62,7 @@ fn is_sound(text: &str) -> bool {
         && text.chars().all(|letter| letter.is_ascii_graphic() && letter != '$')
 }
 
-/// A path as the vendors' own options for picking a value write it: `Vpcs[0].VpcId`. Of alternatives the first.
+/// A path as the vendors' own options for picking a value write it: `Vpcs[0].VpcId`. The first of alternatives is taken.
 pub fn picked(path: &str) -> String {
     let first = path.split('|').next().unwrap_or_default().trim_end_matches('/');
     let parts = first.split('.').map(|key| match key.parse::<usize>() {
@@ -71,7 +72,7 @@ pub fn picked(path: &str) -> String {
     parts.collect::<String>().trim_start_matches('.').to_owned()
 }
 
-/// What a thing is marked with: `labels` or `tags` that are an object, `Tags` that are a list of `Key` and `Value`, and words
+/// Marks of a thing: `labels` or `tags` that are an object, `Tags` that are a list of `Key` and `Value`, and words
 /// `key=value` of a `description`, for things that can carry neither.
 pub fn marks(item: &Value) -> std::collections::BTreeMap<String, String> {
     let pair = |(key, value): (&String, &Value)| Some((key.clone(), value.as_str()?.to_owned()));

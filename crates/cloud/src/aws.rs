@@ -1,4 +1,4 @@
-//! Amazon Web Services by `aws`: its words and signs. What a region has stands in `aws_region`.
+//! Amazon Web Services by `aws`: its words and signs. The network of a region stands in `aws_region`.
 //!
 //! Nothing is named but key pairs, placement groups and security groups: things are found by their tags, of which `sonde-part`
 //! is the thing's key within the run. Machines shut themselves down when they expire, and a shutdown terminates them.
@@ -138,7 +138,7 @@ pub(super) fn region(zone: &str) -> &str {
     &zone[..end]
 }
 
-/// Whether machines of a type can be in a cluster placement group: those of burstable performance cannot.
+/// Returns true where machines of a type can be in a cluster placement group: those of burstable performance cannot.
 fn can_cluster(machine_type: &str) -> bool {
     let family = machine_type.split('.').next().unwrap_or_default();
     !(family.starts_with('t') && family[1..].starts_with(|letter: char| letter.is_ascii_digit()))
@@ -155,7 +155,7 @@ fn image(group: &Group) -> String {
     group.image.clone().unwrap_or_else(debian)
 }
 
-/// What is needed, for the engine.
+/// Draws the wanted machines: resources in the order in which they are made, hosts, and notes.
 fn draw(wanted: &Wanted) -> Result<Drawn, Failure> {
     let (placement, note) = wanted.placed(can_cluster)?;
     let names = once(wanted.zones().into_iter().map(region));

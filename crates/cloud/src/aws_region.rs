@@ -1,4 +1,4 @@
-//! What a region of AWS needs around its machines: a VPC with its ways out and in, and peerings between regions.
+//! Network of a region of AWS around its machines: a VPC with its ways out and in, and peerings between regions.
 
 use logbook::machines::{Opening, Placement, Protocol};
 
@@ -44,7 +44,7 @@ impl Region<'_> {
         [format!("Name=tag:sonde-run,Values={}", self.wanted.run), format!("Name=tag:sonde-part,Values={part}")]
     }
 
-    /// Which of the run's subnets a zone has: the zone's number.
+    /// Number of a zone among the run's subnets.
     pub(super) fn subnet_number(&self, zone: &str) -> usize {
         self.wanted.zones().iter().position(|one| *one == zone).unwrap_or_default()
     }
@@ -242,7 +242,7 @@ impl Region<'_> {
         Resource { delete: Some(self.words("delete-placement-group", &["--group-name", &format!("${id}")])), ..group }
     }
 
-    /// What connects this region with another: the peering, its acceptance over there, and a route on each side.
+    /// Connection of this region with another: the peering, its acceptance over there, and a route on each side.
     pub(super) fn peering(&self, other: &Region) -> [Resource; 4] {
         let pair = format!("{}_{}", self.index, other.index);
         let key = |part: &str| format!("{part}-{}-{}", self.index, other.index);

@@ -72,7 +72,7 @@ fn region(zone: &str) -> (&str, Option<&str>) {
     zone.split_once('-').map_or((zone, None), |(region, number)| (region, Some(number)))
 }
 
-/// What is needed, for the engine.
+/// Draws the wanted machines: resources in the order in which they are made, hosts, and notes.
 fn draw(wanted: &Wanted) -> Result<Drawn, Failure> {
     let (placement, note) = wanted.placed(|_| true)?;
     let regions = once(wanted.zones().into_iter().map(|zone| region(zone).0));

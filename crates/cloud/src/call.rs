@@ -17,14 +17,15 @@ use serde_json::Value;
 use crate::fault::{Fault, Kind};
 use crate::vendor::Tool;
 
-/// How often a call is looked after while it goes on.
+/// Time between two looks at a call while it goes on.
 const LOOK: Nanos = Nanos::millis(5);
-/// What a program may print: lists of a thousand machines take a few MB.
+/// Greatest output of a program, octets: lists of a thousand machines take a few MB.
 const MOST: u64 = 32 << 20;
-/// How long what a program printed may still be on its way when it has ended; somebody it left behind may hold the pipe for ever.
+/// Longest wait for the rest of a program's output when it has ended; a process that it left behind may hold the pipe for
+/// ever.
 const DRAIN: std::time::Duration = std::time::Duration::from_secs(5);
 
-/// How long is waited, and how often tried.
+/// Longest waits, the pauses between looks, and the number of tries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Patience {
     /// For the end of one call.
@@ -57,24 +58,24 @@ impl Default for Patience {
     }
 }
 
-/// Who calls.
+/// Caller of a vendor's program.
 #[derive(Debug)]
 pub struct Caller<'a> {
-    /// Whose program.
+    /// The vendor's program.
     pub tool: &'a Tool,
     /// The account, where one was named.
     pub account: Option<String>,
-    /// How long is waited.
+    /// Longest waits and number of tries.
     pub patience: Patience,
     /// Asks for the end.
     pub stop: Stop,
-    /// What the program gets for standard input. Where there is a ledger, that is its lock, an empty file: as long as a call goes
-    /// on, also one whose caller was killed, the lock is held.
+    /// Standard input of the program. Where there is a ledger, that is its lock, an empty file: as long as a call goes on,
+    /// also one whose caller was killed, the lock is held.
     pub input: Option<File>,
 }
 
 impl Caller<'_> {
-    /// What the program prints for these words.
+    /// Output of the program for these words.
     ///
     /// # Errors
     /// As [`Fault`] tells.
@@ -221,7 +222,7 @@ fn read_apart(pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
     let (to, from) = channel();
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        // What was read before an error is all there is; beyond the bound the pipe closes, and the program meets that.
+        // Octets read before an error are all there are; beyond the bound the pipe closes, and the program meets that.
         let _ = pipe.take(MOST).read_to_end(&mut bytes);
         let _ = to.send(bytes);
     });

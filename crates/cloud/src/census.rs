@@ -11,25 +11,25 @@ use crate::fault::{Fault, Kind};
 use crate::resource::{Values, filled, words};
 use crate::wanted::{EXPIRES, MADE, OWNER, RUN};
 
-/// How to find everything of ours.
+/// Search for everything of ours.
 #[derive(Debug)]
 pub struct Census {
     /// The words that list the regions, and the path to their names, where lists are per region.
     pub regions: Option<(&'static str, &'static str)>,
-    /// What there may be, in the order in which it can be removed.
+    /// Kinds of things that there may be, in the order in which they can be removed.
     pub listings: &'static [Listing],
 }
 
 /// One kind of thing.
 #[derive(Debug)]
 pub struct Listing {
-    /// What it is.
+    /// Name of the kind.
     pub what: &'static str,
     /// The words that list those of ours; `$REGION` where the lists are per region.
     pub list: &'static str,
     /// The path to the things in the answer.
     pub items: &'static str,
-    /// What is read of each, by the names of placeholders; the first names it.
+    /// Values that are read of each, by the names of placeholders; the first names it.
     pub reads: &'static [(&'static str, &'static str)],
     /// The words that remove it, one call after the other; a call for which something is not told is left out.
     pub deletes: &'static [&'static str],
@@ -38,26 +38,26 @@ pub struct Listing {
 /// A thing that carries our tags.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// What it is, and its name.
+    /// Its kind and its name.
     pub what: String,
     /// The run that made it.
     pub run: String,
-    /// Who made it; absent where that cannot be read.
+    /// Owner; absent where that cannot be read.
     pub owner: Option<String>,
-    /// When it was made, in seconds since 1970; absent where that cannot be read.
+    /// Time at which it was made, in seconds since 1970; absent where that cannot be read.
     pub made: Option<u64>,
-    /// When it may be removed, in seconds since 1970; absent where that cannot be read.
+    /// Time at which it may be removed, in seconds since 1970; absent where that cannot be read.
     pub expires: Option<u64>,
     values: Values,
     deletes: &'static [&'static str],
 }
 
-/// What could not be done about a thing, or about a whole list.
+/// A thing, or a whole list, that could not be removed, with the fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Left {
     /// The thing.
     pub what: String,
-    /// Why.
+    /// The fault.
     pub fault: Fault,
 }
 
@@ -65,7 +65,7 @@ impl Census {
     /// The regions to ask: `asked`, or all there are; one without a name where the lists are of all regions at once.
     ///
     /// # Errors
-    /// What the call says.
+    /// Fault of the call.
     pub fn regions(&self, asked: &[String], caller: &Caller) -> Result<Vec<String>, Fault> {
         match self.regions {
             None => Ok(vec![String::new()]),
@@ -128,7 +128,7 @@ impl Found {
 /// Everything of ours for which `which` holds.
 ///
 /// # Errors
-/// What the first call that fails says: a list that is not whole would be taken for one that is.
+/// Fault of the first call that fails: a list that is not whole would be taken for one that is.
 pub fn find(
     caller: &Caller,
     census: &Census,
@@ -148,7 +148,7 @@ pub fn find(
 /// Removes everything of ours for which `which` holds, kind by kind, and tells what it removed and what it could not.
 ///
 /// # Errors
-/// What the first list that cannot be had says; what was removed until then is removed.
+/// Fault of the first list that cannot be had; everything removed until then is removed.
 pub fn remove(
     caller: &Caller,
     census: &Census,

@@ -1,10 +1,10 @@
-//! What can go wrong with a call of a vendor's program, told apart by what it says, and what to try.
+//! Faults of a call of a vendor's program, told apart by its words, and the next step for each.
 
 use logbook::failure::{Failure, Side};
 
 use crate::vendor::Tool;
 
-/// Why a call did not do what it should.
+/// Kind of a fault of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The program is not there.
@@ -27,7 +27,7 @@ pub enum Kind {
     Busy,
     /// The cloud's own fault, of the passing kind.
     Passing,
-    /// What it printed is no JSON, or not of the form that is read.
+    /// Its output is no JSON, or not of the form that is read.
     Rubbish,
     /// It did not end in time and was ended: whether it had its effect is unknown.
     Hung,
@@ -58,16 +58,16 @@ impl Kind {
     /// The kind of the fault that `failure` was made of ([`Fault::failure`]); absent where it is no call's.
     pub fn of(failure: &Failure) -> Option<Self> {
         let place = |kind: Self| failure.what.find(&format!(": {}: ", kind.words())).map(|place| (place, kind));
-        // What the vendor said comes after our words.
+        // The vendor's words come after ours.
         Self::ALL.into_iter().filter_map(place).min_by_key(|(place, _)| *place).map(|(_, kind)| kind)
     }
 
-    /// Whether the same call may do better in a while, and did nothing now.
+    /// Returns true where the same call may do better in a while, and did nothing now.
     pub fn is_worth_another_try(self) -> bool {
         matches!(self, Self::RateLimited | Self::Passing)
     }
 
-    /// Whether the call certainly had no effect.
+    /// Returns true where the call certainly had no effect.
     pub fn is_refusal(self) -> bool {
         matches!(
             self,
@@ -81,12 +81,12 @@ impl Kind {
     }
 }
 
-/// What went wrong with a call.
+/// A fault of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Of which kind it is.
+    /// Its kind.
     pub kind: Kind,
-    /// What was said.
+    /// Words of the program.
     pub said: String,
 }
 
@@ -96,7 +96,7 @@ impl Fault {
         Self { kind, said: said.into() }
     }
 
-    /// What a program's last words mean. The first entry of the vendor's table that occurs in them decides.
+    /// Meaning of a program's last words. The first entry of the vendor's table that occurs in them decides.
     pub fn read(tool: &Tool, stderr: &str) -> Self {
         let words: Vec<&str> = stderr.split_whitespace().collect();
         let said: String = words.join(" ").chars().filter(|letter| !letter.is_control()).take(400).collect();

@@ -107,7 +107,7 @@ fn region(zone: &str) -> &str {
     zone.rsplit_once('-').map_or(zone, |(region, _)| region)
 }
 
-/// What is needed, for the engine.
+/// Draws the wanted machines: resources in the order in which they are made, hosts, and notes.
 fn draw(wanted: &Wanted) -> Result<Drawn, Failure> {
     let (placement, note) = wanted.placed(|machine_type| !APART.contains(&family(machine_type)))?;
     let plan = Plan { wanted, name: format!("sonde-{}", wanted.run), placement };

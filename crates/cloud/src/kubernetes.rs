@@ -4,7 +4,7 @@
 //! shot (Job). The manifests are JSON, which `kubectl` takes as it takes YAML. Everything carries the label `sonde-run`, and is
 //! removed by it; when it may go stands in an annotation.
 //!
-//! The pods do nothing but be there: they listen at loopback alone. What is measured is begun by `kubectl exec`.
+//! The pods do nothing but be there: they listen at loopback alone. Measurements are begun by `kubectl exec`.
 
 pub mod found;
 pub mod manifest;

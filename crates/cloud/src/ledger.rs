@@ -24,41 +24,41 @@ use crate::wanted::Wanted;
 /// Version of the ledger's form. One of another version is not read, and counts as owed.
 const VERSION: u32 = 1;
 
-/// What is known of a run.
+/// Record of a run: its things and their states.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
     /// Version of this form.
     pub version: u32,
     /// The run's id.
     pub run: String,
-    /// Whose cloud.
+    /// The cloud.
     pub cloud: Cloud,
     /// The account, where one was named.
     pub account: Option<String>,
-    /// Who made it.
+    /// Owner of the run.
     pub owner: String,
-    /// When it was begun, in seconds since 1970.
+    /// Begin of its making, in seconds since 1970.
     pub made: u64,
-    /// When it may be removed by anybody, in seconds since 1970.
+    /// Time from which anybody may remove it, in seconds since 1970.
     pub expires: u64,
     /// The process that works on it, or did last.
     pub process: u32,
-    /// Whether that process is to remove it too, before it ends.
+    /// True where that process is to remove it too, before it ends.
     #[serde(default)]
     pub attended: bool,
-    /// Where it stands.
+    /// Phase of the run.
     pub phase: Phase,
     /// Its things, in an order in which each comes behind what it needs.
     pub entries: Vec<Entry>,
-    /// What answers told.
+    /// Values that answers held.
     pub values: Values,
     /// Its machines.
     pub machines: Vec<Machine>,
-    /// What went wrong last; absent where nothing did.
+    /// Last fault; absent where there was none.
     pub trouble: Option<String>,
 }
 
-/// Where a run stands.
+/// Phase of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
@@ -75,11 +75,11 @@ pub enum Phase {
 pub struct Entry {
     /// The thing.
     pub resource: Resource,
-    /// What became of it.
+    /// Its state.
     pub state: State,
 }
 
-/// What became of a thing.
+/// State of a thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
@@ -117,7 +117,7 @@ impl Ledger {
         }
     }
 
-    /// Whether nothing of it is there: every thing that has to be removed was, or was never begun.
+    /// Returns true where nothing of it is there: every thing that has to be removed was, or was never begun.
     pub fn is_clean(&self) -> bool {
         let left = |entry: &&Entry| !matches!(entry.state, State::Planned | State::Gone);
         !self.entries.iter().filter(|entry| entry.resource.delete.is_some()).any(|entry| left(&entry))
@@ -132,7 +132,7 @@ impl Ledger {
     }
 }
 
-/// Where ledgers lie.
+/// Folder of the ledgers.
 #[derive(Clone, Debug)]
 pub struct Shelf {
     folder: PathBuf,
@@ -145,14 +145,15 @@ pub struct Listed {
     pub run: String,
     /// Its file.
     pub file: PathBuf,
-    /// What it says, or why that cannot be read.
+    /// Its content, or the reason for which that cannot be read.
     pub ledger: Result<Ledger, String>,
-    /// Whether somebody works on the run now.
+    /// True while a process works on the run.
     pub busy: bool,
 }
 
 impl Listed {
-    /// Why a clean-up is owed, if one is: its maker died in the middle, could not remove everything, or its time is over.
+    /// Reason for which a clean-up is owed, `None` where none is: its maker died in the middle, could not remove everything,
+    /// or its time is over.
     pub fn owed(&self, now: u64) -> Option<String> {
         if self.busy {
             return None;
@@ -275,8 +276,8 @@ impl Shelf {
         }
     }
 
-    /// Where `ssh` remembers the host keys of a run's machines: an address is handed on to other machines when it is free, whose
-    /// keys are others.
+    /// File in which `ssh` remembers the host keys of a run's machines: an address is handed on to other machines when it is
+    /// free, whose keys are others.
     pub fn known_hosts(&self, run: &str) -> PathBuf {
         self.folder.join(format!("{run}.known_hosts"))
     }
@@ -295,7 +296,7 @@ fn run_of(file: &Path) -> Option<String> {
     (file.extension()? == "json").then(|| file.file_stem().map(|run| run.to_string_lossy().into_owned()))?
 }
 
-/// What a file says; `None`: it is not there.
+/// Content of a file; `Err(None)`: it is not there.
 fn read(file: &Path) -> Result<Ledger, Option<String>> {
     let text = fs::read_to_string(file).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => None,
@@ -315,12 +316,12 @@ pub struct Book {
 }
 
 impl Book {
-    /// What it says.
+    /// Copy of its content.
     pub fn ledger(&self) -> Ledger {
         self.open().clone()
     }
 
-    /// What answers told so far.
+    /// Values that answers held so far.
     pub fn values(&self) -> Values {
         self.open().values.clone()
     }
@@ -360,7 +361,7 @@ impl Book {
     /// It cannot be taken away.
     pub fn close(self) -> Result<(), Failure> {
         fs::remove_file(&self.file).map_err(|error| unkept(&self.file, "cannot be removed", &error))?;
-        // What stays of these does no harm.
+        // Files that stay of these do no harm.
         let _ = fs::remove_file(&self.lock_file);
         let _ = fs::remove_file(self.lock_file.with_extension("known_hosts"));
         Ok(())

@@ -1,4 +1,4 @@
-//! Who works on a run: a lock that a vendor's program keeps too as long as it goes on, also when its caller was killed.
+//! Lock of a run: a vendor's program keeps it too as long as it goes on, also when its caller was killed.
 //!
 //! The lock file is the standard input of every call. So a run whose `sonde` was killed in the middle of a call is taken up only
 //! when that call has ended, or was ended here: what it makes is there to be found then, and nothing comes later.
@@ -21,7 +21,7 @@ const PASSING: Nanos = Nanos::secs(1);
 /// So long a call that was ended may take to be gone.
 const GONE: Nanos = Nanos::secs(10);
 
-/// Why a lock cannot be had.
+/// Reason for which a lock cannot be had.
 #[derive(Debug)]
 pub(super) enum Held {
     /// Another `sonde` works on the run.
@@ -30,7 +30,7 @@ pub(super) enum Held {
     Stubborn(Vec<u32>),
     /// We were asked to stop.
     Stopped,
-    /// What the system says.
+    /// Error of the system.
     System(io::Error),
 }
 
@@ -76,7 +76,8 @@ pub(super) fn take_new(path: &Path) -> Result<File, Held> {
     }
 }
 
-/// Whether this process has the file open: then it lives, and is the one that was noted, not another of its number.
+/// Returns true where this process has the file open: then it lives, and is the one that was noted, not another of its
+/// number.
 pub(super) fn works(path: &Path, process: u32) -> bool {
     path.canonicalize().is_ok_and(|path| has_open(process, &path))
 }

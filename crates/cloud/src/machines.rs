@@ -8,7 +8,7 @@ use logbook::host::{Host, Reach, Ssh};
 use crate::ledger::Ledger;
 use crate::resource::fill;
 
-/// How one logs in to the machines.
+/// Login to the machines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Login {
     /// The user.

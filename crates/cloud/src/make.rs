@@ -14,23 +14,23 @@ use crate::parallel;
 use crate::remove::remove;
 use crate::resource::{Condition, Resource, Values, filled, levels};
 
-/// How things are made and removed.
+/// Tools by which things are made and removed.
 #[derive(Clone, Copy)]
 pub struct Work<'a> {
     /// The ledger.
     pub book: &'a Book,
-    /// Who calls.
+    /// Caller of the vendor's program.
     pub caller: &'a Caller<'a>,
     /// Calls at once.
     pub at_once: usize,
-    /// Who is told what is being done.
+    /// Receiver of each step's name.
     pub tell: &'a (dyn Fn(&str) + Sync),
 }
 
 /// Makes everything; where that fails, or somebody asks to stop, what was made is removed.
 ///
 /// # Errors
-/// What could not be made, and whether everything is gone. What is not is owed.
+/// Things that could not be made, and those that could not be removed either: these are owed.
 pub fn make_or_remove(work: Work) -> Result<(), Failure> {
     let Err(failure) = make(work) else { return Ok(()) };
     (work.tell)(&format!("{}; removing what was made", failure.what));
@@ -136,7 +136,8 @@ fn told(condition: &Condition) -> &'static str {
     if *condition == Condition::Absent { "not there" } else { "not ready" }
 }
 
-/// How a thing is now. What the program does not know is absent, except where it was only to be looked up.
+/// Condition of a thing now, and the values read of it. A thing that the program does not know is absent, except where it
+/// was only to be looked up.
 pub(super) fn look(work: Work, resource: &Resource) -> Result<(Condition, Values), Fault> {
     let words = filled(&resource.find.words, &work.book.values()).map_err(|name| untold(&name))?;
     match work.caller.patient_json(&words) {

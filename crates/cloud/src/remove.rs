@@ -1,7 +1,7 @@
 //! Removes what a ledger tells of, the last made first, and says what could not be removed.
 //!
-//! What was begun and never seen may still come: it is looked for until it settles. A ledger that cannot be written any more
-//! stops no removal: what it said last is enough to do the same again.
+//! A thing that was begun and never seen may still come: it is looked for until it settles. A ledger that cannot be written
+//! any more stops no removal: what it said last is enough to do the same again.
 
 use std::sync::Mutex;
 
@@ -17,7 +17,7 @@ use crate::resource::{Condition, Resource, Values, filled, levels};
 /// Removes everything of the ledger's run. Whoever gets no error closes the ledger.
 ///
 /// # Errors
-/// What could not be removed, and why; the ledger keeps it.
+/// Things that could not be removed, each with its fault; the ledger keeps them.
 pub fn remove(work: Work) -> Result<(), Failure> {
     let ledger = work.book.ledger();
     // As said above: that the ledger cannot be written is no reason to leave machines running.
@@ -99,7 +99,7 @@ fn one(work: Work, entry: &Entry) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What is read of a thing that is there. `None`: it is not; one that may still come was waited for.
+/// Values read of a thing that is there. `None`: it is not; one that may still come was waited for.
 fn seen(work: Work, entry: &Entry) -> Result<Option<Values>, Fault> {
     let until = Monotonic::now().after(work.caller.patience.settle);
     loop {
@@ -115,7 +115,7 @@ fn seen(work: Work, entry: &Entry) -> Result<Option<Values>, Fault> {
     }
 }
 
-/// What needs this and was not removed.
+/// First thing that needs this one and was not removed; `None`: none.
 fn still_used(book: &Book, resource: &Resource) -> Option<String> {
     let ledger = book.ledger();
     let user = |entry: &&Entry| is_to_remove(entry) && entry.resource.needs.contains(&resource.key);

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::answer;
 
-/// What answers told so far, by the names of placeholders.
+/// Values of the answers so far, by the names of placeholders.
 pub type Values = BTreeMap<String, String>;
 
 /// A thing to make, or only to look up.
@@ -18,19 +18,19 @@ pub type Values = BTreeMap<String, String>;
 pub struct Resource {
     /// Its name within the run: `network`, `machine-3`.
     pub key: String,
-    /// What it is, for people: `network sonde-x`.
+    /// Name for people: `network sonde-x`.
     pub what: String,
     /// The keys of what has to be there before it.
     pub needs: Vec<String>,
     /// The words that make it. `None`: it is only looked up.
     pub create: Option<Vec<String>>,
-    /// How to see whether it is there. It uses no placeholder that is read later than its creation.
+    /// Search for it. It uses no placeholder that is read later than its creation.
     pub find: Find,
     /// The words that remove it, with placeholders of its own [`Find::reads`] alone. `None`: it goes with what it needs.
     pub delete: Option<Vec<String>>,
 }
 
-/// How to see whether a thing is there, and what is read of it.
+/// Search for a thing, and the values read of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Find {
     /// The words that tell of it.
@@ -45,7 +45,7 @@ pub struct Find {
     pub gone: Vec<String>,
     /// The states from which it never comes to a good one.
     pub bad: Vec<String>,
-    /// What is read.
+    /// Values that are read.
     pub reads: Vec<Read>,
     /// The words that tell why it does not come about, and the path of the reason.
     pub why: Option<(Vec<String>, String)>,
@@ -56,11 +56,11 @@ pub struct Find {
 pub struct Read {
     /// The placeholder it is for.
     pub name: String,
-    /// Where it stands (`answer`).
+    /// Path of the value (`answer`).
     pub path: String,
-    /// Where given: what is read is whether the value is this, `true` or `false`.
+    /// Word to compare with, where given: the value read is `true` where the path has it, else `false`.
     pub is: Option<String>,
-    /// Whether the thing is good only where this is there.
+    /// True where the thing is good only where this is there.
     pub must: bool,
 }
 
@@ -75,13 +75,13 @@ impl Read {
         Self { must: false, ..Self::of(name, path) }
     }
 
-    /// Whether the value is `is`.
+    /// Reads `true` or `false`: the value is `is`, or not.
     pub fn whether(name: impl Into<String>, path: &str, is: &str) -> Self {
         Self { is: Some(is.into()), ..Self::if_told(name, path) }
     }
 }
 
-/// How a thing is.
+/// Condition of a thing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Condition {
     /// It is not there.
@@ -100,8 +100,8 @@ impl Find {
         Self { words, ..Self::default() }
     }
 
-    /// What an answer says of the thing, and what was read. `None`: it has not the form that is known, so it does not even say
-    /// that the thing is absent.
+    /// Condition of the thing by an answer, and the values read. `None`: it has not the form that is known, so it does not
+    /// even say that the thing is absent.
     pub fn judge(&self, answer: &Value) -> Option<(Condition, Values)> {
         let object = answer.as_object()?;
         if let Some(path) = &self.present {
@@ -172,8 +172,8 @@ fn is_name(letter: char) -> bool {
     letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == '_'
 }
 
-/// The resources by levels: each needs only what stands in earlier ones. What needs something that does not exist, or itself,
-/// would never come: such a list is a fault of ours, and those stand in no level.
+/// The resources by levels: each needs only what stands in earlier ones. A resource that needs one that does not exist, or
+/// itself, would never come: such a list is a fault of ours, and those stand in no level.
 pub fn levels<'a>(resources: impl Iterator<Item = &'a Resource>) -> Vec<Vec<String>> {
     let mut left: Vec<&Resource> = resources.collect();
     let mut done: Vec<String> = Vec::new();

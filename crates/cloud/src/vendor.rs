@@ -1,4 +1,4 @@
-//! What differs from vendor to vendor, as data: program, words of every call, signs of faults, lists of things.
+//! Differences between vendors, as data: program, words of every call, signs of faults, lists of things.
 
 use std::collections::BTreeMap;
 
@@ -15,17 +15,17 @@ use crate::{aws, az, gcloud};
 /// A program that is called, and how it speaks.
 #[derive(Debug)]
 pub struct Tool {
-    /// Whose it is, for people.
+    /// Owner of the program, for people.
     pub whose: &'static str,
     /// The program.
     pub program: &'static str,
-    /// How to come by the program.
+    /// Words that say how the program is installed.
     pub install: &'static str,
-    /// How to log in.
+    /// Words that say how one logs in.
     pub login: &'static str,
     /// The rights that are needed.
     pub rights: &'static str,
-    /// What stands in the environment of each call.
+    /// Environment of each call.
     pub environment: &'static [(&'static str, &'static str)],
     /// The last words of every call.
     pub always: &'static [&'static str],
@@ -42,22 +42,22 @@ pub struct Vendor {
     pub tool: Tool,
     /// The last words by which one value is picked and printed bare; `{}` stands for its path.
     pub pick: &'static [&'static str],
-    /// Who logs in where nobody is named.
+    /// Login user where nobody is named.
     pub user: &'static str,
     /// The things that are needed for what is wanted.
     pub draw: fn(&Wanted) -> Result<Drawn, Failure>,
-    /// How to find what carries our tags.
+    /// Search for things that carry our tags.
     pub census: Census,
 }
 
-/// What is to be made.
+/// Resources to be made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Drawn {
     /// In an order in which each comes behind what it needs.
     pub resources: Vec<Resource>,
     /// The machines among them.
     pub machines: Vec<Machine>,
-    /// What a person should know.
+    /// Notes for a person.
     pub notes: Vec<String>,
 }
 

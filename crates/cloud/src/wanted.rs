@@ -1,4 +1,4 @@
-//! What is wanted of a cloud, checked before any program is called.
+//! Request for machines of a cloud, checked before any program is called.
 
 use logbook::failure::{Failure, Side};
 use logbook::machines::{Cloud, MOST, Network, Opening, Placement, is_plain, region};
@@ -10,7 +10,7 @@ pub struct Group {
     pub zone: String,
     /// The machine type: `n4-standard-2`, `m7i.large`, `Standard_D2s_v6`.
     pub machine_type: String,
-    /// How many.
+    /// Machines, a count.
     pub count: u32,
     /// The image: `PROJECT/FAMILY` or a name, an AMI, a URN; absent: Debian 12 of the vendor's own.
     pub image: Option<String>,
@@ -27,31 +27,31 @@ pub struct Wanted {
     pub account: Option<String>,
     /// The machines.
     pub machines: Vec<Group>,
-    /// How close they are put.
+    /// Distance between them.
     pub placement: Placement,
-    /// Whether the machines' network interfaces bypass the hypervisor where the vendor has a switch for that: gVNIC, Azure's
-    /// accelerated networking. AWS's ENA has none.
+    /// True where the machines' network interfaces bypass the hypervisor, if the vendor has a switch for that: gVNIC,
+    /// Azure's accelerated networking. AWS's ENA has none.
     pub accelerated_networking: bool,
-    /// Where ssh may come from.
+    /// Network that ssh may come from.
     pub ssh_from: Network,
-    /// What else is let in from outside.
+    /// Further openings of the firewall.
     pub open: Vec<Opening>,
-    /// Who logs in.
+    /// Login user.
     pub user: String,
     /// The public key, kind and base64.
     pub public_key: String,
     /// The file it was read from, absolute.
     pub public_key_file: String,
-    /// Who is to blame for the costs: letters, digits, `-` and `_`.
+    /// Tag that names the person who answers for the costs: letters, digits, `-` and `_`.
     pub owner: String,
-    /// When it is made, in seconds since 1970.
+    /// Time at which it is made, in seconds since 1970.
     pub made: u64,
-    /// When it may be removed by anybody, in seconds since 1970.
+    /// Time from which anybody may remove it, in seconds since 1970.
     pub expires: u64,
 }
 
 impl Wanted {
-    /// Whether every word of it may stand in a command, and the whole makes sense.
+    /// Tests that every word of it may stand in a command, and that the whole makes sense.
     ///
     /// # Errors
     /// The first thing that does not.
@@ -101,7 +101,7 @@ impl Wanted {
         self.machines.iter().flat_map(|group| std::iter::repeat_n(group, group.count as usize)).enumerate()
     }
 
-    /// What all things of the run are marked with.
+    /// Marks of all things of the run.
     pub fn marks(&self) -> [(&'static str, String); 4] {
         [
             (RUN, self.run.clone()),

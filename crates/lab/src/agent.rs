@@ -13,31 +13,31 @@ use serde::{Deserialize, Serialize};
 /// Version of the talk, a count from 1: an agent of another is not spoken to.
 pub const VERSION: u32 = 1;
 
-/// What an agent is told to do, one a line.
+/// Orders to an agent, one a line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case")]
 pub enum Order {
     /// Run the program with these words.
     Start {
-        /// What it is called from now on; no two are called alike.
+        /// Number of the job from now on; no two are alike.
         job: u64,
         /// The words behind the program's name.
         words: Vec<String>,
-        /// What stands on its standard input, a key for one: neither words nor an environment would keep it secret.
+        /// Its standard input, a key for one: neither words nor an environment would keep it secret.
         input: Option<String>,
-        /// Whether each line of its standard error is told at once, not only at its end.
+        /// True where each line of its standard error is reported at once, not only at its end.
         watch: bool,
     },
     /// Ask it to end in order; what does not is killed.
     End {
-        /// Which.
+        /// Number of the job.
         job: u64,
     },
     /// Say that it is there.
     Answer,
 }
 
-/// What an agent tells, one a line.
+/// Messages of an agent, one a line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "told", rename_all = "kebab-case")]
 pub enum Told {
@@ -45,7 +45,7 @@ pub enum Told {
     Hello(Hello),
     /// A line on the standard error of what is watched.
     Said {
-        /// Whose.
+        /// Number of the job.
         job: u64,
         /// The line, without its end.
         line: String,
@@ -56,7 +56,7 @@ pub enum Told {
     Here,
 }
 
-/// Who an agent is, and where.
+/// Identity of an agent and its host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
     /// Version of the talk.
@@ -75,10 +75,10 @@ pub struct Hello {
     pub wall_ns: u64,
 }
 
-/// What became of something started.
+/// End of a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ended {
-    /// Which.
+    /// Number of the job.
     pub job: u64,
     /// All it printed.
     pub printed: String,
@@ -86,6 +86,6 @@ pub struct Ended {
     pub said: String,
     /// Its exit status; absent where a signal ended it, or where it did not start.
     pub status: Option<i32>,
-    /// Why it did not start; absent where it did.
+    /// Reason for which it did not start; absent where it did.
     pub not_started: Option<String>,
 }

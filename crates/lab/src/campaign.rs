@@ -1,7 +1,7 @@
 //! A plan carried out over its hosts: agents, what answers between them, and the cells, round by round.
 //!
 //! Hosts are independent of each other: one that cannot be reached, or is lost in the middle, costs its own cells and nothing
-//! else, and every wait for it is bounded. What is found goes out as it is found; nothing is kept here.
+//! else, and every wait for it is bounded. Results go out as they come; nothing is kept here.
 
 pub mod cells;
 pub mod check;
@@ -20,7 +20,7 @@ use measure::unit::Nanos;
 use crate::transport::Program;
 use crate::transport::ways::Ways;
 
-/// Where the file descriptor of a key is, for what an agent starts: nothing else is on its standard input.
+/// File of a key, for a process that an agent starts: nothing else is on its standard input.
 pub(crate) const KEY_FILE: &str = "/dev/stdin";
 
 /// A way of measuring, ready to be run.
@@ -30,17 +30,17 @@ pub struct Measure {
     pub name: String,
     /// The measuring command's name and its options, without a host.
     pub words: Vec<String>,
-    /// What it needs at the far side.
+    /// Its need at the far side.
     pub needs: Needs,
     /// The family of addresses that it wants; absent: either.
     pub family: Option<Family>,
-    /// How long it should take, with what lies around it.
+    /// Expected duration, with its preparation and end.
     pub lasts: Nanos,
-    /// How long it takes at most where the far side is silent.
+    /// Longest duration, where the far side is silent.
     pub most: Nanos,
 }
 
-/// What a method needs at the far side.
+/// Need of a method at the far side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
     /// A reflector of ours: it is asked for with the run's key.
@@ -49,26 +49,26 @@ pub enum Needs {
     Port,
     /// Nothing but a kernel that answers echoes.
     Echo,
-    /// What the method names itself: a program that is there already, or a port.
+    /// A server that the method names itself: a program that is there already, or a port.
     ItsOwn,
 }
 
 impl Needs {
-    /// Whether somebody of ours has to be at the far side.
+    /// Returns true where a server of ours has to be at the far side.
     pub fn server(self) -> bool {
         matches!(self, Self::Reflector | Self::Port)
     }
 }
 
-/// Who hears what is found, from several threads.
+/// Receiver of a campaign's results, called from several threads.
 pub trait Watcher: Sync {
     /// A host answered, or was given up: then, or later.
     fn seen(&self, host: &HostSeen);
-    /// What answers at a pair.
+    /// A pair was checked for the ports that answer.
     fn checked(&self, check: &PairCheck);
     /// A cell came to its end, with its record where there is one.
     fn ended(&self, cell: Cell, record: Option<Box<Record>>);
-    /// What goes on now, for a person.
+    /// The present step, for a person.
     fn going_on(&self, what: &str);
 }
 
@@ -86,12 +86,12 @@ pub struct Campaign<'a> {
     pub key: &'a str,
     /// The port of the far side.
     pub port: u16,
-    /// How long a host is waited for until it has its agent, and then for a sign of it.
+    /// Longest wait for a host until it has its agent, and then for a sign of it.
     pub patience: Nanos,
     /// The wish to stop.
     pub stop: &'a Stop,
     /// Tells the time of day.
     pub now: &'a (dyn Fn() -> Moment + Sync),
-    /// Who hears.
+    /// Receiver of the results.
     pub watcher: &'a dyn Watcher,
 }

@@ -16,29 +16,30 @@ use measure::unit::Nanos;
 use rustix::io::{Errno, ioctl_fionbio};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process_group, pidfd_open, waitid};
 
-/// How often a program that is to end is looked after.
+/// Time between two looks at a program that is to end.
 const LOOK: Nanos = Nanos::millis(5);
-/// How long a program that was told to end may take, before it is killed.
+/// Longest wait for a program that was told to end, before it is killed.
 const GRACE: Nanos = Nanos::millis(500);
-/// How long a pipe may stay open behind the program: who inherited it, as the background half of a shared `ssh`, keeps it open.
+/// Longest time that a pipe may stay open behind the program: a process that inherited it, as the background half of a
+/// shared `ssh`, keeps it open.
 const TAIL: Nanos = Nanos::millis(250);
 /// Bytes that are kept of each pipe; what comes beyond is read and dropped, for the other end may never be quiet.
 const KEPT: usize = 1 << 20;
 /// Parts of a pipe that are read before anything else is looked at.
 const AT_A_TIME: usize = 64;
 
-/// How long a program is waited for.
+/// Longest wait for a program.
 #[derive(Debug)]
 pub(crate) struct Patience {
     /// Since anything came of it last, or since it read anything.
     silence: Nanos,
     /// In all.
     whole: Nanos,
-    /// What it reads: the place in it, which it moves, is a sign of life.
+    /// Its input: the place in it, which the program moves, is a sign of life.
     input: Option<File>,
 }
 
-/// Who is slow, and not silent, is waited for so many times as long.
+/// Factor by which a program that is slow, and not silent, is waited for longer.
 const SLOW: u64 = 4;
 
 impl Patience {
@@ -47,7 +48,7 @@ impl Patience {
         Self { silence, whole: Nanos(silence.0.saturating_mul(SLOW)), input }
     }
 
-    /// How far it has read.
+    /// Octets of its input that it has read; `None` where that cannot be read.
     fn place(&self) -> Option<u64> {
         self.input.as_ref().and_then(|input| rustix::fs::tell(input).ok())
     }
@@ -63,15 +64,15 @@ impl From<Nanos> for Patience {
 /// A program that has ended.
 #[derive(Debug)]
 pub(crate) struct Finished {
-    /// How.
+    /// Its exit status.
     pub(crate) status: ExitStatus,
-    /// What it printed on standard output.
+    /// Its standard output.
     pub(crate) printed: String,
-    /// What it said on standard error.
+    /// Its standard error.
     pub(crate) said: String,
 }
 
-/// Why there is no end to tell of.
+/// Reason for which there is no end to report.
 #[derive(Debug)]
 pub(crate) enum Unfinished {
     /// It could not be started.
@@ -82,7 +83,7 @@ pub(crate) enum Unfinished {
     Stopped,
 }
 
-/// How a program took too long.
+/// Limit that a program exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Took {
     /// No sign of life for so long.
@@ -115,7 +116,7 @@ pub(crate) fn last_line(text: &str) -> Option<&str> {
 /// Runs `command` with this standard input, for `patience` at most and until `stop` asks.
 ///
 /// # Errors
-/// Where it did not come to an end of its own.
+/// An end that is not the program's own.
 pub(crate) fn run(
     command: &mut Command,
     input: impl Into<Stdio>,
@@ -139,7 +140,7 @@ pub(crate) fn run(
     }
 }
 
-/// Why the waiting ended before the program.
+/// Reason for which the waiting ended before the program.
 enum Waited {
     TooLong(Took),
     Stopped,
@@ -188,7 +189,7 @@ fn wait(child: &mut Child, pipes: &mut [Pipe; 2], patience: &Patience, stop: &St
     }
 }
 
-/// Takes what is there in both. Whether there was anything to keep.
+/// Takes what is there in both. Returns true where there was anything to keep.
 fn drain(pipes: &mut [Pipe; 2]) -> bool {
     pipes.iter_mut().fold(false, |heard, pipe| pipe.drain() | heard)
 }
@@ -216,7 +217,7 @@ fn end(child: &mut Child) {
     while matches!(gone(), Ok(None)) && Monotonic::now().since(asked) < Some(GRACE) {
         pace::sleep_until(Monotonic::now().after(LOOK));
     }
-    // What it started may stay where it went.
+    // Processes that it started may stay where they went.
     let _ = kill_process_group(group, Signal::KILL);
     let killed = Monotonic::now();
     while matches!(child.try_wait(), Ok(None)) && Monotonic::now().since(killed) < Some(GRACE) {
@@ -241,7 +242,8 @@ impl Pipe {
         self.from.as_ref().map(AsFd::as_fd)
     }
 
-    /// Takes what is there, but not for ever. Whether there was anything to keep: who babbles without end is not alive for it.
+    /// Takes what is there, but not for ever. Returns true where there was anything to keep: a program that babbles without
+    /// end is not alive for it.
     fn drain(&mut self) -> bool {
         let (mut part, mut heard) = ([0; 4096], false);
         for _ in 0..AT_A_TIME {
@@ -260,7 +262,7 @@ impl Pipe {
         heard
     }
 
-    /// What came of it.
+    /// Text that came of it.
     fn text(self) -> String {
         String::from_utf8_lossy(&self.bytes).into_owned()
     }

@@ -5,13 +5,13 @@ pub mod yaml;
 /// A value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// Where it begins, a count from 1.
+    /// Line at which it begins, a count from 1.
     pub line: usize,
-    /// What stands there.
+    /// Value at that line.
     pub value: Value,
 }
 
-/// What a value is.
+/// A value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// Nothing.
@@ -50,7 +50,7 @@ impl Node {
         }
     }
 
-    /// What it is, in a word.
+    /// Its kind, in a word.
     pub fn kind(&self) -> &'static str {
         match self.value {
             Value::Null => "nothing",
@@ -61,15 +61,15 @@ impl Node {
     }
 }
 
-/// What is wrong at a line.
+/// A fault at a line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {what}: {hint}")]
 pub struct Fault {
     /// A count from 1; 0: nowhere in particular.
     pub line: usize,
-    /// What is wrong.
+    /// The fault.
     pub what: String,
-    /// What to try.
+    /// Next step for the reader.
     pub hint: String,
 }
 

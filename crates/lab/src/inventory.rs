@@ -47,7 +47,7 @@ pub enum Form {
     Ini,
     /// Ansible's, as YAML.
     Yaml,
-    /// What `tofu output -json` (or `terraform`'s) prints.
+    /// Output of `tofu output -json` (or `terraform`'s).
     Tofu,
     /// Static machines of `PerfKit` Benchmarker (`--static_vm_file`).
     Pkb,
@@ -115,7 +115,7 @@ fn of_content(text: &str) -> Form {
     }
 }
 
-/// What is wrong with an inventory, and where.
+/// A fault of an inventory, with its place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name}{}: {what}", line.map_or_else(String::new, |line| format!(", line {line}")))]
 pub struct InventoryError {
@@ -123,9 +123,9 @@ pub struct InventoryError {
     pub name: String,
     /// The line, a count from 1; absent where it is the file as a whole.
     pub line: Option<usize>,
-    /// What is wrong there.
+    /// The fault.
     pub what: String,
-    /// What to try.
+    /// Next step for the reader.
     pub hint: String,
 }
 
@@ -151,8 +151,8 @@ impl Fault {
 /// The hosts that `text` lists, a file that is called `name`, in its own order. Where no form is given it is found out.
 ///
 /// # Errors
-/// What is not of the form, a value that is not of its kind, two hosts of one name, no hosts or too many, and a form that is not
-/// known; each with its line.
+/// Text that is not of the form, a value that is not of its kind, two hosts of one name, no hosts or too many, and a form
+/// that is not known; each with its line.
 pub fn read(text: &str, name: &str, form: Option<Form>) -> Result<Vec<Host>, InventoryError> {
     match form.unwrap_or_else(|| Form::of(name, text)) {
         Form::Toml => own(text, name),

@@ -16,8 +16,8 @@ const PREFIX: &str = "sonde-";
 
 /// Two network namespaces, `near` and `far`, with an address of each family, joined by a pair of `veth` interfaces.
 ///
-/// What still runs inside when this is dropped keeps its namespace alive, without a name and without the cable: end
-/// your processes first.
+/// A process that still runs inside when this is dropped keeps its namespace alive, without a name and without the cable:
+/// end your processes first.
 #[derive(Debug)]
 pub struct Pair {
     near: Namespace,
@@ -34,7 +34,7 @@ pub struct Namespace {
     entry: Arc<Entry>,
 }
 
-/// How this process may work on namespaces.
+/// Way in which this process may work on namespaces.
 #[derive(Debug)]
 pub(crate) enum Entry {
     /// Directly, being root.
@@ -44,7 +44,7 @@ pub(crate) enum Entry {
     Held(Child),
 }
 
-/// Why there are no namespaces to be had.
+/// Reason for which no namespaces can be had.
 #[derive(Debug, thiserror::Error)]
 pub enum NamespaceError {
     /// A program that makes them is not installed.
@@ -54,7 +54,7 @@ pub enum NamespaceError {
         program: &'static str,
         /// The Debian package it comes in.
         package: &'static str,
-        /// What the system says.
+        /// Error of the system.
         cause: io::Error,
     },
     /// Neither directly nor inside a user namespace.
@@ -62,9 +62,9 @@ pub enum NamespaceError {
         "not permitted to make network namespaces, neither directly ({direct}) nor in a user namespace ({held}); run as root"
     )]
     NotPermitted {
-        /// What the direct way says.
+        /// Error of the direct way.
         direct: String,
-        /// What the other way says.
+        /// Error of the other way.
         held: String,
     },
     /// One of the steps failed.
@@ -72,7 +72,7 @@ pub enum NamespaceError {
     Step {
         /// The command.
         command: String,
-        /// What it said on standard error.
+        /// Its standard error.
         said: String,
     },
 }
@@ -280,7 +280,7 @@ impl Entry {
         }
     }
 
-    /// Removes the namespaces of processes that are no more. What cannot be removed stays: it does no harm.
+    /// Removes the namespaces of processes that are no more. A namespace that cannot be removed stays: it does no harm.
     pub(crate) fn sweep(&self) {
         let Ok(listed) = self.command("ip").args(["netns", "list"]).output() else { return };
         for name in abandoned(&String::from_utf8_lossy(&listed.stdout), process_lives) {

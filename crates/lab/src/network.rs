@@ -1,8 +1,8 @@
 //! Many hosts made out of one machine: network namespaces on a bridge that lies in one of its own.
 //!
-//! Unlike a [`crate::namespace::Pair`] a lab outlives the process that made it. What it is made of is noted in a file before it is
-//! made, so that it can be removed whole whenever that process was killed. The machine's own network is never touched: bridge,
-//! cables, addresses and routes lie inside, and so two labs may have the same addresses.
+//! Unlike a [`crate::namespace::Pair`] a lab outlives the process that made it. Its parts are noted in a file before they
+//! are made, so that it can be removed whole whenever that process was killed. The machine's own network is never touched:
+//! bridge, cables, addresses and routes lie inside, and so two labs may have the same addresses.
 //!
 //! A lab's parts: `<folder>/<id>.json` says what was made, `<folder>/<id>/` holds its keys, its hosts' homes and logs; whoever makes or
 //! removes a lab holds a lock on that folder. Namespaces are called `sondelab-<id>-…`. All processes in them are the lab's, and end
@@ -32,20 +32,20 @@ use crate::network::state::{Folder, Phase, State};
 pub struct Found {
     /// Its name.
     pub id: String,
-    /// What was noted of it; absent where nothing could be read.
+    /// Its note; absent where nothing could be read.
     pub state: Option<State>,
-    /// How it stands.
+    /// Its state.
     pub standing: Standing,
 }
 
-/// How a lab stands.
+/// State of a lab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// It is there for use.
     Ready,
     /// Somebody makes or removes it right now.
     Busy,
-    /// Who made or removed it did not come to an end: `clean` removes what is left.
+    /// The process that made or removed it did not come to an end: `clean` removes the rest.
     CutShort,
     /// The machine was started anew since: of it there are only files.
     Gone,
@@ -53,7 +53,7 @@ pub enum Standing {
     Elsewhere,
 }
 
-/// What `clean` did.
+/// Result of `clean`.
 #[derive(Clone, Debug, Default)]
 pub struct Cleaned {
     /// Labs that were removed.

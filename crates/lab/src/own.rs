@@ -3,8 +3,8 @@
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// Where the kernel keeps the program that a process runs, whatever became of its file since: another host with the same home may have
-/// put its own copy in the file's place, and so may an upgrade.
+/// File in which the kernel keeps the program that a process runs, whatever became of its file since: another host with the
+/// same home may have put its own copy in the file's place, and so may an upgrade.
 pub const PROGRAM: &str = "/proc/self/exe";
 /// Its name in lists of processes.
 pub const NAME: &str = "sonde";

@@ -1,8 +1,8 @@
-//! Which hosts of a plan measure each other, as a list of pairs.
+//! Pairs of a plan's hosts that measure each other, as a list.
 //!
-//! A pair has two different hosts and is there once, whatever it was asked for by; hosts are named by their place in the plan. What
-//! cannot be measured, for want of an address or of a label, is left out and said, never dropped in silence. Not here: when each
-//! pair comes ([`crate::rounds`]).
+//! A pair has two different hosts and is there once, whatever it was asked for by; hosts are named by their place in the
+//! plan. A pair that cannot be measured, for want of an address or of a label, is left out and reported, never dropped in
+//! silence. Not here: when each pair comes ([`crate::rounds`]).
 
 mod choose;
 mod machines;
@@ -68,12 +68,12 @@ impl PairList {
         &self.pairs
     }
 
-    /// Of how many hosts they are chosen.
+    /// Number of hosts that they are chosen of.
     pub fn hosts(&self) -> usize {
         self.hosts
     }
 
-    /// In how many pairs each host is.
+    /// Number of pairs of each host.
     pub fn degrees(&self) -> Vec<usize> {
         let mut degrees = vec![0; self.hosts];
         for pair in &self.pairs {
@@ -84,7 +84,7 @@ impl PairList {
     }
 }
 
-/// What is no list of pairs.
+/// Reason for which something is no list of pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoPairList {
     /// A pair of a host with itself or with one that is not there.
@@ -92,7 +92,7 @@ pub enum NoPairList {
     NoPair {
         /// The pair.
         pair: Pair,
-        /// How many hosts there are.
+        /// Number of hosts.
         hosts: usize,
     },
     /// A pair that is there twice.
@@ -108,11 +108,11 @@ pub enum NoPairList {
 pub struct Chosen {
     /// The pairs of which something can be measured.
     pub pairs: PairList,
-    /// What cannot be measured though it was asked for.
+    /// Wanted measurements that cannot be made.
     pub left_out: Vec<LeftOut>,
 }
 
-/// What cannot be measured though it was asked for.
+/// A wanted measurement that cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LeftOut {
     /// A host to which nothing is measured over this kind of address.
@@ -133,7 +133,7 @@ pub enum LeftOut {
     },
 }
 
-/// How a kind of address is called in a sentence.
+/// Name of a kind of address in a sentence.
 pub(crate) fn word(over: Address) -> &'static str {
     match over {
         Address::Internal => "internal",
@@ -141,7 +141,7 @@ pub(crate) fn word(over: Address) -> &'static str {
     }
 }
 
-/// Why a plan has no list of pairs, with what to try.
+/// Reason for which a plan has no list of pairs, with the next step.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoPairs {
     /// Fewer than two hosts.
@@ -176,7 +176,7 @@ pub enum NoPairs {
         "the pair `{0}` and `{1}` is listed twice: list it once; both of its directions are measured unless `directions` says otherwise"
     )]
     ListedTwice(String, String),
-    /// What should be `name=value`.
+    /// The word, which should be `name=value`.
     #[error("`{0}` is no label: write `name=value`, as `zone=us-east1-b`")]
     NotALabel(String),
     /// A label that no host has.
@@ -184,7 +184,7 @@ pub enum NoPairs {
     NobodyHas {
         /// The label, as `name` or `name=value`.
         label: String,
-        /// What of the kind there is.
+        /// Values or names that there are.
         known: Vec<String>,
     },
     /// More pairs at once than one run measures.
@@ -200,11 +200,11 @@ pub enum NoPairs {
         "`{host}` has the loopback address {address}, at which `{from}` on another machine would measure itself: give `{host}` the address by which `{from}` reaches it"
     )]
     Loopback {
-        /// Whose address it is.
+        /// Host of the address.
         host: String,
         /// The address.
         address: IpAddr,
-        /// Who would measure.
+        /// The host that would measure.
         from: String,
     },
     /// There are pairs, and none has an address of the wanted kind.
@@ -238,7 +238,7 @@ fn has(known: &[String]) -> String {
 /// The pairs of `plan`, whose inventories are already among its hosts.
 ///
 /// # Errors
-/// What the plan asks for and cannot have.
+/// Wishes of the plan that it cannot have.
 pub fn of(plan: &Plan) -> Result<Chosen, NoPairs> {
     let hosts = &plan.hosts;
     names(hosts)?;
@@ -278,7 +278,7 @@ fn apart(plan: &Plan, pair: Pair) -> Result<(), NoPairs> {
     Ok(())
 }
 
-/// Whether anything of a pair can be measured.
+/// Returns true where anything of a pair can be measured.
 fn measurable(plan: &Plan, pair: Pair) -> bool {
     let there = |place: usize| plan.addresses.each().iter().any(|&over| plan.hosts[place].address(over).is_some());
     there(pair.second) || (plan.directions == Directions::Both && there(pair.first))

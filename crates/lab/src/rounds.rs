@@ -1,4 +1,4 @@
-//! Which pairs are measured at the same time: rounds in which no host appears twice.
+//! Pairs that are measured at the same time: rounds in which no host appears twice.
 //!
 //! A mesh of n hosts takes n - 1 rounds (n where n is odd), by the circle method; any other list takes at most one round more than
 //! the most pairs that one host has, by the edge colouring of Misra and Gries (Information Processing Letters 41, 1992). Hosts that

@@ -1,7 +1,8 @@
 //! The way to a host: a command that runs words there, and how the program comes to be there.
 //!
-//! What runs there is this very program as an agent, which is spoken to over its standard input and output; so a host needs no
-//! port of ours for control, and whatever leads a command there will do: nothing, `ip netns exec`, `ssh`, `kubectl exec`.
+//! The program there is this very program as an agent, which is spoken to over its standard input and output; so a host
+//! needs no port of ours for control, and whatever leads a command there will do: nothing, `ip netns exec`, `ssh`,
+//! `kubectl exec`.
 
 pub mod local;
 pub mod namespace;
@@ -26,8 +27,8 @@ pub trait Transport: Send + Sync + fmt::Debug {
     /// Puts `program` there, unless it is there already, and tells by which name it is called there.
     ///
     /// # Errors
-    /// What did not work, on whose side, and what to try: after `patience` without a sign of life from there, at the latest after a few times as
-    /// long, or when `stop` asks.
+    /// The action that failed, the side, and the next step: after `patience` without a sign of life from there, at the
+    /// latest after a few times as long, or when `stop` asks.
     fn put(&self, program: &Program, patience: Nanos, stop: &Stop) -> Result<String, Failure>;
 
     /// A command that runs `words` there, the first of which [`Transport::put`] told, with its standard streams and its end
@@ -41,7 +42,7 @@ pub trait Transport: Send + Sync + fmt::Debug {
     fn clean(&self, patience: Nanos, stop: &Stop) -> Result<(), Failure>;
 }
 
-/// A command of `words` behind those of `prefix`. Of no words at all it is one that cannot be started.
+/// A command of `words` behind those of `prefix`. Without any words it is one that cannot be started.
 fn command_of(prefix: &[String], words: &[String]) -> Command {
     let mut all = prefix.iter().chain(words);
     let mut command = Command::new(all.next().map_or("", String::as_str));
@@ -49,7 +50,7 @@ fn command_of(prefix: &[String], words: &[String]) -> Command {
     command
 }
 
-/// How long is waited between tries: longer each time, so that what is overloaded is not asked more often than it answers.
+/// Time between tries: longer each time, so that an overloaded host is not asked more often than it answers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pause(Nanos);
 

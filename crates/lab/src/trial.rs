@@ -24,12 +24,12 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::own;
 use crate::transport::ssh::quoted;
 
-/// How often a run is looked after while it goes on.
+/// Time between two looks at a run while it goes on.
 const LOOK: Nanos = Nanos::millis(10);
-/// How long a run may take to end in order when it was asked to, before it is killed.
+/// Longest wait for a run that was asked to end, before it is killed.
 const GRACE: Nanos = Nanos::secs(5);
 
-/// Who makes the runs.
+/// Program that makes the runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Runner {
     /// The words in front of the measuring command, which lead to the program elsewhere; none: this very program.
@@ -38,7 +38,7 @@ pub struct Runner {
     pub by_shell: bool,
 }
 
-/// What became of a run.
+/// Result of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Run {
     /// It measured.
@@ -104,7 +104,7 @@ fn conclude(mut child: Child, most: Nanos, stop: &Stop) -> Run {
     outcome(&text(printed), &text(said), overdue.then_some(most))
 }
 
-/// What a measuring command made that printed and said this; `overdue`, where it had to be killed after that time.
+/// Result of a measuring command with this output and these errors; `overdue`, where it had to be killed after that time.
 pub(crate) fn outcome(printed: &str, said: &str, overdue: Option<Nanos>) -> Run {
     if let Err(error) = whole::check(printed.len() as u64, whole::RECORD) {
         return Run::Failed(failure(format!("the run told too much: {error}")));
@@ -124,7 +124,7 @@ pub(crate) fn outcome(printed: &str, said: &str, overdue: Option<Nanos>) -> Run 
 fn read_apart(pipe: impl Read + Send + 'static) -> thread::JoinHandle<String> {
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        // What was read before an error is all there is; who says on and on is heard to no end, and not kept.
+        // Octets read before an error are all there are; an endless stream is read to its end, and not kept.
         let mut pipe = pipe;
         let _ = pipe.by_ref().take(whole::RECORD + 1).read_to_end(&mut bytes);
         let _ = io::copy(&mut pipe, &mut io::sink());

@@ -1,4 +1,5 @@
-//! A plan of claims: measurements with names, and what is claimed of them, as TOML. What is wrong is said with its line and column.
+//! A plan of claims: measurements with names, and what is claimed of them, as TOML. A fault is reported with its line and
+//! column.
 //!
 //! Not here: the words of measuring commands, which the commands read.
 

@@ -1,4 +1,4 @@
-//! What every document of ours begins with, the name and version of its form, and how one is written.
+//! Start of every document of ours, the name and version of its form, and the trait by which one is written.
 //!
 //! A form is named once, by [`Form`]; a document of it has a [`Mark`], or, where it is of a measurement, a whole [`Head`]. A new
 //! optional field leaves a form's version as it is, for readers pass over what they do not know; anything else (a field
@@ -18,7 +18,7 @@ use crate::moment::Moment;
 pub trait Form: Serialize + DeserializeOwned {
     /// Its name, which stands in each.
     const FORMAT: &'static str;
-    /// What one is called, as `search`.
+    /// Short name of the form, as `search`.
     const NAME: &'static str;
     /// The version that is written and the last that is read, a count from 1.
     const VERSION: u32 = 1;
@@ -40,9 +40,9 @@ pub trait Form: Serialize + DeserializeOwned {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the {what} cannot be written as JSON: {reason}")]
 pub struct Unwritable {
-    /// What it is, as `record`.
+    /// Name of the form, as `record`.
     pub what: &'static str,
-    /// What stands in the way.
+    /// Reason for which the form cannot be written.
     pub reason: String,
 }
 
@@ -50,7 +50,7 @@ pub struct Unwritable {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark<T>(PhantomData<T>);
 
-/// What a document of a measurement begins with.
+/// Start of a document of a measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(bound = "T: Form")]
@@ -66,7 +66,7 @@ pub struct Head<T> {
     pub tool: Tool,
     /// The command line as given, the program's name first.
     pub command: Vec<String>,
-    /// When it was started.
+    /// Start of the measurement.
     pub started: Moment,
 }
 

@@ -3,8 +3,9 @@
 //! The first line is `start`, then comes a `second` (of a stream: a `carried`) for each thread and interval, and `end`
 //! carries the whole record; where the measurement failed the last line is `error`. A search for a rate has a `probe` for
 //! each probe in place of seconds, and its last line is `found`; a study has a `trial` for each trial, and its last line is
-//! `studied`. A first look begins with an `answer` for each way by which the host was heard of, and its last line is `looked`. Of
-//! a run of a plan the last line is `ran`. A stream of lines has one of the six, as its last; without any it was cut off.
+//! `studied`. A first look begins with an `answer` for each way by which the host was heard of, and its last line is
+//! `looked`. A run of a plan has `ran` for its last line. A stream of lines has one of the six, as its last; without any it
+//! was cut off.
 
 use std::collections::BTreeMap;
 
@@ -81,7 +82,7 @@ impl Line {
     }
 }
 
-/// What is about to be measured.
+/// First event: the measurement that is about to begin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Start {
@@ -92,9 +93,9 @@ pub struct Start {
     pub id: Uuid,
     /// The program that measures.
     pub tool: Tool,
-    /// When it was started.
+    /// Start of the measurement.
     pub started: Moment,
-    /// Whom it asks.
+    /// Peer of the measurement.
     pub target: Target,
     /// The method as it will be carried out.
     pub method: Method,
@@ -106,7 +107,7 @@ pub struct Start {
 pub struct ThreadSecond {
     /// The thread's number, from 0.
     pub thread: u32,
-    /// What it held.
+    /// Counts of that second.
     #[serde(flatten)]
     pub second: Second,
     /// Histogram of the response times of the requests that were answered since the second before it in this stream, of whichever
@@ -114,8 +115,8 @@ pub struct ThreadSecond {
     /// where its writer fell behind. Absent unless it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub histogram: Option<String>,
-    /// Where the time went: medians of the exchanges that were stamped and settled since the second before it in this stream, of whichever thread.
-    /// Absent where there were none, and unless histograms were asked for.
+    /// Breakdown of the time: medians of the exchanges that were stamped and settled since the second before it in this
+    /// stream, of whichever thread. Absent where there were none, and unless histograms were asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub split: Option<Split>,
     /// Disturbance of this host since the second before it in this stream; absent unless histograms were asked for.
@@ -151,7 +152,7 @@ impl ThreadSecond {
 pub struct ThreadInterval {
     /// The thread's number, from 0.
     pub thread: u32,
-    /// What it held.
+    /// Counts and times of that interval.
     #[serde(flatten)]
     pub interval: Box<Interval>,
 }

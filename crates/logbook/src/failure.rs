@@ -1,4 +1,4 @@
-//! What stands in the place of a record where there is none: the error document.
+//! Error document: stands in the place of a record where there is none.
 //!
 //! With `--json` exactly one valid document is printed, also on failure; this is the other one.
 
@@ -14,7 +14,7 @@ pub struct ErrorDocument {
     /// Its form.
     #[serde(flatten)]
     pub mark: Mark<ErrorDocument>,
-    /// What failed.
+    /// The failure.
     pub error: Failure,
 }
 
@@ -37,25 +37,25 @@ impl ErrorDocument {
     }
 }
 
-/// What failed, towards whom, on whose side, and what to try.
+/// A failure: the action that failed, the peer, the side on which it failed, and the next step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Failure {
-    /// What could not be done, and why.
+    /// Action that failed, with the reason.
     pub what: String,
     /// The peer, file or option it failed on.
     pub to_whom: Option<String>,
-    /// On whose side the cause lies; absent where that is not known.
+    /// Side of the cause; absent where that is not known.
     pub side: Option<Side>,
-    /// What to try.
+    /// Next step for the reader; absent where nothing helps.
     pub hint: Option<String>,
-    /// What was measured before: a record, as `record.v1.json` describes it; absent where nothing was.
+    /// Measurement up to the failure: a record, as `record.v1.json` describes it; absent where nothing was measured.
     #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Map<String, serde_json::Value>>"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partial: Option<Box<Record>>,
 }
 
-/// On whose side a cause lies.
+/// Side of a cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

@@ -18,7 +18,7 @@ use data::{DataAddress, DataAddresses, Family};
 pub struct Host {
     /// Its name, which no other host of the plan has.
     pub name: String,
-    /// How it is reached.
+    /// Transport by which the host is reached.
     pub reach: Reach,
     /// Its addresses within its network; absent where it has none.
     #[serde(default)]
@@ -26,7 +26,8 @@ pub struct Host {
     /// Its addresses as seen from outside; absent where it has none.
     #[serde(default)]
     pub external: Option<DataAddresses>,
-    /// What else is known: `cloud`, `region`, `zone`, `machine_type`, `placement_group`, `nic`, `price_per_hour`, and any other.
+    /// Further facts of the host: `cloud`, `region`, `zone`, `machine_type`, `placement_group`, `nic`, `price_per_hour`, and
+    /// any other.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
     /// The machine it lies on, where several hosts share one; absent: one of its own, as far as is known.
@@ -34,7 +35,7 @@ pub struct Host {
     pub machine: Option<String>,
 }
 
-/// How a host is reached: by a program that is started here, never by a protocol of ours.
+/// Transport by which a host is reached: a program that is started here, never a protocol of ours.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -49,7 +50,7 @@ pub enum Reach {
     Pod(Pod),
 }
 
-/// What `ssh` is told.
+/// Arguments of `ssh`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -70,7 +71,7 @@ pub struct Ssh {
     pub through: Vec<String>,
 }
 
-/// What `kubectl exec` is told.
+/// Arguments of `kubectl exec`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -88,7 +89,7 @@ pub struct Pod {
     pub context: Option<String>,
 }
 
-/// Which of a host's addresses.
+/// Kind of a host's address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -108,12 +109,12 @@ impl Host {
         }
     }
 
-    /// Where it is measured by `near`, over this kind of address and, where one is wanted, in this family.
+    /// Address at which it is measured by `near`, over this kind of address and, where one is wanted, in this family.
     pub fn seen_from(&self, near: &Self, which: Address, family: Option<Family>) -> Option<&DataAddress> {
         self.address(which)?.seen_from(near.address(which), family)
     }
 
-    /// Whether it is known to be another machine than this one.
+    /// Returns true where the host is known to be another machine than this one.
     pub fn is_elsewhere(&self) -> bool {
         match &self.reach {
             Reach::Local | Reach::Namespace(_) => false,
@@ -141,26 +142,27 @@ impl Host {
         self.loopback().filter(|_| self.is_elsewhere())
     }
 
-    /// What is known of it under this name.
+    /// Value of its label `name`; `None` where it has none.
     pub fn label(&self, name: &str) -> Option<&str> {
         self.labels.get(name).map(String::as_str)
     }
 }
 
-/// Whether `name` can stand in a table, a file's name and a line: 1 to 200 characters, none of them a control character.
+/// Returns true where `name` can stand in a table, a file's name and a line: 1 to 200 characters, none of them a control
+/// character.
 pub fn is_name(name: &str) -> bool {
     const LONGEST: usize = 200;
     !name.trim().is_empty() && name.chars().count() <= LONGEST && !name.contains(|letter: char| letter.is_control())
 }
 
-/// Whether `word` looks like an IPv4 address and is none, as 10.0.0.300.
+/// Returns true where `word` looks like an IPv4 address and is none, as 10.0.0.300.
 pub fn is_mistyped_address(word: &str) -> bool {
     let parts: Vec<&str> = word.split('.').collect();
     let digits = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     parts.len() > 2 && parts.iter().all(digits) && word.parse::<IpAddr>().is_err()
 }
 
-/// Whether `word` can be an argument of a command that would take it for nothing else: not for an option, above all.
+/// Returns true where `word` can be an argument of a command: not empty, without control characters, and no option.
 pub fn is_argument(word: &str) -> bool {
     !word.is_empty() && !word.starts_with('-') && !word.contains(|letter: char| letter.is_control())
 }

@@ -1,4 +1,4 @@
-//! What was asked, done and seen: the record of a measurement, its JSON Schema, its events and where records are kept.
+//! The record of a measurement (request, method, results), its JSON Schema, its events and the store of records.
 //!
 //! A record carries its method with its numbers. Each document names its form and its version ([`document`]): a program
 //! refuses by name what is newer than it instead of misreading it.

@@ -17,9 +17,9 @@ pub struct LookDocument {
     /// Its name, and who made it when.
     #[serde(flatten)]
     pub head: Head<LookDocument>,
-    /// What it found.
+    /// Results of the survey.
     pub look: Look,
-    /// How it ended.
+    /// End of the survey.
     pub ended: Ended,
 }
 
@@ -34,11 +34,11 @@ impl Form for LookDocument {
 pub struct FirstAnswer {
     /// The address that was asked.
     pub address: String,
-    /// What it was asked over: `icmp`, `tcp` or `udp`.
+    /// Protocol of the request: `icmp`, `tcp` or `udp`.
     pub over: String,
     /// The port number, 1 to 65535; absent of an echo.
     pub port: Option<u16>,
-    /// What it met with.
+    /// Result of the request.
     pub seen: Seen,
 }
 

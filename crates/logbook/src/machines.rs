@@ -17,7 +17,7 @@ pub const MOST: u32 = 200;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Machines {
-    /// Whose cloud.
+    /// The cloud.
     pub cloud: Cloud,
     /// The zones: `count` machines in each, and in one that is named twice so many more.
     pub zones: Vec<String>,
@@ -26,43 +26,44 @@ pub struct Machines {
     /// Machines in each zone, a count; all of them are 1 to 200.
     #[serde(default = "one")]
     pub count: u32,
-    /// What they start from: `PROJECT/FAMILY` or a name, an AMI, a URN; absent: Debian 12 of the vendor's own.
+    /// Image of the machines: `PROJECT/FAMILY` or a name, an AMI, a URN; absent: Debian 12 of the vendor's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
-    /// How close to each other: `none`, `cluster`, `spread`, `closest_supported`, or the vendor's own word.
+    /// Distance between the machines: `none`, `cluster`, `spread`, `closest_supported`, or the vendor's own word.
     #[serde(default = "closest")]
     pub placement: String,
-    /// Whether their interfaces bypass the hypervisor where the vendor has a switch for that.
+    /// True where their interfaces bypass the hypervisor, if the vendor has a switch for that.
     #[serde(default = "yes")]
     pub accelerated_networking: bool,
-    /// From where ssh may come: the address by which the cloud sees whoever carries the plan out, or a network, ADDRESS/BITS.
+    /// Source that ssh may come from: the address by which the cloud sees whoever carries the plan out, or a network,
+    /// ADDRESS/BITS.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub from: Network,
-    /// What else is let in from outside, as `tcp:7663@203.0.113.0/24` or `icmp@0.0.0.0/0`.
+    /// Further openings of the firewall, as `tcp:7663@203.0.113.0/24` or `icmp@0.0.0.0/0`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
     pub open: Vec<Opening>,
-    /// Who logs in; absent: `admin` on aws, elsewhere `sonde`.
+    /// Login user; absent: `admin` on aws, elsewhere `sonde`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
     /// The file of the public key that may log in, seen from where the command is given; the private one lies beside it, without
     /// `.pub`. Absent: `~/.ssh/id_ed25519.pub`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub public_key: Option<String>,
-    /// Who is to blame for the costs, as a tag; absent: the user's name.
+    /// Tag that names the person who answers for the costs; absent: the user's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
     /// Project, profile or subscription; absent: as the vendor's program is configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account: Option<String>,
-    /// From when on anybody may remove them, with its unit: 10m to 168h.
+    /// Time from which anybody may remove them, with its unit: 10m to 168h.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub lifetime: Lifetime,
 }
 
 impl Machines {
-    /// How many there are, a count.
+    /// Number of machines: zones times machines in each.
     pub fn machines(&self) -> u64 {
         self.zones.len() as u64 * u64::from(self.count)
     }
@@ -80,7 +81,8 @@ fn closest() -> String {
     "closest_supported".to_owned()
 }
 
-/// Whether a word of letters, digits and `more` may stand in a vendor's command and is taken for nothing else there.
+/// Returns true where a word has 1 to 128 letters, digits and characters of `more`, and no dash at its start: a vendor's
+/// command takes it for nothing else.
 pub fn is_plain(text: &str, more: &str) -> bool {
     !text.is_empty()
         && text.len() <= 128
@@ -88,8 +90,8 @@ pub fn is_plain(text: &str, more: &str) -> bool {
         && text.chars().all(|letter| letter.is_ascii_alphanumeric() || more.contains(letter))
 }
 
-/// What to name in place of `zone`, where that is a whole region: `us-central1` of gcp, `us-east-1` of aws. Azure has machines in no
-/// zone of a region.
+/// Hint that names a zone where `zone` is a whole region: `us-central1` of gcp, `us-east-1` of aws. `None` for Azure, where
+/// machines may be in no zone of a region.
 pub fn region(cloud: Cloud, zone: &str) -> Option<String> {
     let parts: Vec<&str> = zone.split('-').collect();
     let letters = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_lowercase());
@@ -109,8 +111,8 @@ pub fn region(cloud: Cloud, zone: &str) -> Option<String> {
     is_region.then(|| format!("name a zone of it, as `{zone}`"))
 }
 
-/// Whether machines of this type are known to have ARM processors, by the vendor's names: `c4a-standard-2`, `m7g.large`,
-/// `Standard_D2ps_v5`.
+/// Returns true where machines of this type are known to have ARM processors, by the vendor's names: `c4a-standard-2`,
+/// `m7g.large`, `Standard_D2ps_v5`.
 pub fn is_arm(cloud: Cloud, machine_type: &str) -> bool {
     let after_digits = |text: &str| {
         let rest = text.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
@@ -131,7 +133,7 @@ pub fn is_arm(cloud: Cloud, machine_type: &str) -> bool {
     }
 }
 
-/// Whose cloud.
+/// Vendor of a cloud.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -167,7 +169,7 @@ impl FromStr for Cloud {
     }
 }
 
-/// How close to each other machines are put.
+/// Distance between machines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Placement {
     /// Wherever the cloud puts them.
@@ -230,7 +232,7 @@ impl Protocol {
     }
 }
 
-/// What a firewall lets in from outside. Between the machines themselves everything is open.
+/// Opening of a firewall: traffic that is let in from outside. Between the machines themselves everything is open.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Opening {
@@ -238,7 +240,7 @@ pub struct Opening {
     pub protocol: Protocol,
     /// The first and the last port; absent for ICMP.
     pub ports: Option<(u16, u16)>,
-    /// From where, as ADDRESS/BITS.
+    /// Source, as ADDRESS/BITS.
     pub from: Network,
 }
 
@@ -301,7 +303,7 @@ impl fmt::Display for Opening {
     }
 }
 
-/// How long machines are meant to live.
+/// Lifetime of machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Lifetime(Nanos);
@@ -339,7 +341,7 @@ impl FromStr for Lifetime {
     }
 }
 
-/// What is written as a text and read from one: a fault names the text.
+/// Types that are written as a text and read from one: a fault names the text.
 macro_rules! as_text {
     ($($kind:ty),*) => {$(
         impl TryFrom<String> for $kind {

@@ -55,7 +55,7 @@ impl fmt::Display for Moment {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is no RFC 3339 date and time with its offset, such as 2026-10-20T14:03:12+02:00")]
 pub struct NoMoment {
-    /// What was there instead.
+    /// The text in its place.
     pub text: String,
 }
 

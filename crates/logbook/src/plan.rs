@@ -1,4 +1,4 @@
-//! What a campaign over several hosts is asked for: which hosts, which pairs of them, measured by which methods, how often.
+//! Plan of a campaign over several hosts: its hosts, pairs, methods and repeats.
 //!
 //! A plan is written as TOML, or made of flags; either way it stands in the document of the run with nothing left open.
 //! [`Plan::read`] reads one and says what is wrong where; `schema/plan.v1.json` describes it for editors.
@@ -23,12 +23,12 @@ pub const MOST_REPEATS: u32 = 1_000;
 /// Most methods of a plan.
 pub const MOST_METHODS: usize = 100;
 
-/// What several hosts measure of each other: a plan as it is written in TOML.
+/// Measurements between several hosts: a plan as it is written in TOML.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// What a reader may call it.
+    /// Name for the reader; absent: none was given.
     #[serde(default)]
     pub name: Option<String>,
     /// Files that list hosts, beside those listed here, each as `path` or `form:path`; seen from the folder of the plan. Empty in
@@ -41,33 +41,33 @@ pub struct Plan {
     /// Machines that the stage `provision` makes, and `teardown` removes: they become hosts, behind those listed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub machines: Vec<Machines>,
-    /// Which of them measure each other.
+    /// Pairs that measure each other.
     #[serde(default)]
     pub pairs: Pairs,
-    /// Whether each pair is measured from both of its ends, one after the other.
+    /// Directions in which each pair is measured: from one of its ends, or from both, one after the other.
     #[serde(default)]
     pub directions: Directions,
-    /// Which of the addresses carry what is measured.
+    /// Addresses that carry the measurements.
     #[serde(default)]
     pub addresses: Addresses,
-    /// By what each pair is measured.
+    /// Methods by which each pair is measured.
     pub methods: Vec<PlannedMethod>,
-    /// How often each is measured, a count from 1 to 1,000.
+    /// Measurements of each, a count from 1 to 1,000.
     #[serde(default = "one")]
     pub repeats: u32,
-    /// In which order.
+    /// Order of the measurements.
     #[serde(default)]
     pub order: Order,
     /// Seed of the order, a number without unit; absent in a plan: drawn, and then present in the document of the run.
     #[serde(default)]
     pub seed: Option<u64>,
-    /// Which pairs may be measured at the same time.
+    /// Pairs that may be measured at the same time.
     #[serde(default)]
     pub at_once: AtOnce,
     /// Port number of the far side, over TCP and UDP, 1 to 65535; absent: the usual one.
     #[serde(default)]
     pub port: Option<u16>,
-    /// Whether each pair is asked what answers there before it is measured.
+    /// True where each pair is asked for the ports that answer before it is measured.
     #[serde(default = "yes")]
     pub check: bool,
 }
@@ -105,7 +105,7 @@ pub struct PlannedMethod {
     pub command: String,
 }
 
-/// Which hosts measure each other. A pair has two different hosts, and is there once.
+/// Pairs of hosts that measure each other. A pair has two different hosts, and is there once.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -125,7 +125,7 @@ pub enum Pairs {
     Listed(Vec<(String, String)>),
 }
 
-/// From which ends a pair is measured.
+/// Directions in which a pair is measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -137,7 +137,7 @@ pub enum Directions {
     Forward,
 }
 
-/// Which addresses carry what is measured.
+/// Addresses that carry the measurements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -151,7 +151,7 @@ pub enum Addresses {
     Both,
 }
 
-/// In which order pairs, directions and methods come.
+/// Order of pairs, directions and methods.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -163,7 +163,7 @@ pub enum Order {
     Listed,
 }
 
-/// Which pairs may be measured at the same time.
+/// Pairs that may be measured at the same time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

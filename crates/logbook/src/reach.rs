@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::document::{Form, Mark};
 
-/// What one check found.
+/// Result of one check.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReachDocument {
@@ -14,9 +14,9 @@ pub struct ReachDocument {
     pub mark: Mark<ReachDocument>,
     /// The program that asked, and its version.
     pub program: String,
-    /// Whether all that was asked for answers: what the exit status says too.
+    /// True where all that was asked for answers, as in the exit status.
     pub holds: bool,
-    /// What it found.
+    /// Results of the check.
     pub check: Reach,
 }
 
@@ -26,7 +26,7 @@ impl Form for ReachDocument {
 }
 
 impl ReachDocument {
-    /// What `program` found, as a document.
+    /// Results of `program`, as a document.
     pub fn new(program: impl Into<String>, holds: bool, check: Reach) -> Self {
         Self { mark: Mark::default(), program: program.into(), holds, check }
     }

@@ -65,7 +65,7 @@ impl Document {
     }
 }
 
-/// Why a text holds no record that can be read. Lines and columns count from 1.
+/// Reason for which a text holds no record that can be read. Lines and columns count from 1.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
@@ -76,7 +76,7 @@ pub enum ReadError {
         line: usize,
         /// Column of the fault.
         column: usize,
-        /// What the parser met.
+        /// Error of the parser.
         reason: String,
     },
     /// JSON of another kind.
@@ -91,7 +91,7 @@ pub enum ReadError {
     /// Written by a later sonde.
     #[error("a {what} of version {version}, which is newer than this program, which reads up to {newest}")]
     FromTheFuture {
-        /// Which kind, as `search`.
+        /// Kind of the document, as `search`.
         what: &'static str,
         /// Its version.
         version: u32,
@@ -101,11 +101,11 @@ pub enum ReadError {
     /// A document whose content is not what its form says.
     #[error("a {what} of sonde, but{} {reason}", .place.map_or(String::new(), |(line, column)| format!(" at line {line}, column {column}:")))]
     Malformed {
-        /// Which kind, as `search`.
+        /// Kind of the document, as `search`.
         what: &'static str,
         /// Line and column; absent where it has no text of its own.
         place: Option<(usize, usize)>,
-        /// What does not fit.
+        /// The part that does not fit.
         reason: String,
     },
     /// More values than a document of ours has: it was made to fill the memory.
@@ -120,7 +120,7 @@ pub enum ReadError {
 }
 
 impl ReadError {
-    /// What to try.
+    /// Next step for the reader.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::NotJson { .. } => "the file may be cut short or changed by hand: take the original",
@@ -136,7 +136,7 @@ impl ReadError {
     }
 }
 
-/// What every document of ours opens with, as far as it has it.
+/// Start of every document of ours, as far as the text has it.
 #[derive(Deserialize)]
 struct Head {
     format: Option<String>,

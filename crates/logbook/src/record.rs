@@ -26,9 +26,9 @@ pub struct Record {
     /// Its name, and who made it when.
     #[serde(flatten)]
     pub head: Head<Record>,
-    /// Which question was asked.
+    /// Question of the measurement.
     pub question: Question,
-    /// Whom it was asked of.
+    /// Peer of the measurement.
     pub target: Target,
     /// The one who answered, as far as is known.
     pub peer: Peer,
@@ -91,7 +91,7 @@ pub enum Question {
     Load,
 }
 
-/// Whom a measurement was asked of.
+/// Peer of a measurement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Target {
@@ -123,8 +123,8 @@ pub struct Peer {
     pub batch: Option<Batch>,
     /// Receive buffer of its sockets of datagrams, bytes, as its kernel counts it, of several the smallest; where it said.
     pub receive_buffer_bytes: Option<Bytes>,
-    /// By what it and the client knew each other: a secret key that both have, or an identity of each; absent where there was no
-    /// key, and where another protocol was spoken.
+    /// Authentication of both ends: a secret key that both have, or an identity of each; absent where there was no key, and
+    /// where another protocol was spoken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authentication: Option<Authentication>,
     /// True where each datagram carried a message authentication code, which both ends compute and check; where there was a key,

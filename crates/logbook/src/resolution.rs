@@ -1,4 +1,4 @@
-//! What a machine can resolve, as a document of its own: `sonde self --json`.
+//! Resolution of a machine, as a document of its own: `sonde self --json`.
 
 use measure::resolution::Resolution;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ pub struct ResolutionDocument {
     pub mark: Mark<ResolutionDocument>,
     /// The program that looked, and its version.
     pub program: String,
-    /// What it saw.
+    /// The resolution.
     pub resolution: Resolution,
 }
 
@@ -24,7 +24,7 @@ impl Form for ResolutionDocument {
 }
 
 impl ResolutionDocument {
-    /// What `program` saw, as a document.
+    /// Resolution that `program` found, as a document.
     pub fn new(program: impl Into<String>, resolution: Resolution) -> Self {
         Self { mark: Mark::default(), program: program.into(), resolution }
     }

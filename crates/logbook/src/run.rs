@@ -81,13 +81,13 @@ pub struct HostSeen {
     pub cpus: Option<u32>,
     /// Names its running kernel: hosts that tell the same share a machine; absent where it was not told.
     pub boot_id: Option<String>,
-    /// By how much its wall clock was ahead of ours, nanoseconds, to within half the time its answer took; absent where it was not
-    /// told. Nothing measured depends on it.
+    /// Distance of its wall clock ahead of ours, nanoseconds, to within half the time its answer took; absent where it was
+    /// not told. Nothing measured depends on it.
     pub clock_ahead_ns: Option<i64>,
     /// Port number, over TCP and UDP, at which the run's reflector answered there; absent where none was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
-    /// When it was given up, and why; absent where it was there until the end.
+    /// The moment at which it was given up, and the reason; absent where it was there until the end.
     pub lost: Option<Failure>,
 }
 
@@ -99,7 +99,7 @@ pub struct PairCheck {
     pub from: String,
     /// The host that was asked.
     pub to: String,
-    /// Which of its addresses.
+    /// Kind of its address.
     pub over: Address,
     /// That address; absent where it was a name that could not be looked up.
     pub address: Option<IpAddr>,
@@ -145,11 +145,11 @@ pub struct Place {
     pub from: String,
     /// The host that answered.
     pub to: String,
-    /// Which of its addresses.
+    /// Kind of its address.
     pub over: Address,
     /// The method's name in the plan.
     pub method: String,
-    /// Which of the repeats, a count from 0.
+    /// Number of the repeat, from 0.
     pub repeat: u32,
 }
 
@@ -163,7 +163,7 @@ pub struct Cell {
     pub round: u32,
     /// Other cells that were measured at the same time on machines of this one, a count: with any, they shared processors.
     pub beside: u32,
-    /// When it was begun.
+    /// Start of the measurement.
     pub started: Moment,
     /// Its record's name in the store; absent where nothing was measured.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>", extend("format" = "uuid")))]

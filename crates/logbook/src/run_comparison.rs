@@ -26,7 +26,7 @@ pub struct RunComparisonDocument {
     pub tool: Tool,
     /// The command line as given, the program's name first.
     pub command: Vec<String>,
-    /// When they were compared.
+    /// Time of the comparison.
     pub started: Moment,
     /// The run that the other is compared with.
     pub first: ComparedRun,
@@ -62,19 +62,19 @@ pub struct ComparedRun {
     /// Its name.
     #[cfg_attr(feature = "schema", schemars(with = "String", extend("format" = "uuid")))]
     pub id: Uuid,
-    /// When it was started.
+    /// Start of the run.
     pub started: Moment,
     /// Its plan's name; absent where it has none.
     pub plan: Option<String>,
 }
 
-/// What repeats are repeats of.
+/// Place of repeats in a run: method, address, and both hosts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spot {
     /// The method's name in the plan.
     pub method: String,
-    /// Which of the addresses.
+    /// Kind of the address.
     pub over: Address,
     /// The host that measured.
     pub from: String,
@@ -86,32 +86,33 @@ pub struct Spot {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ComparedCell {
-    /// What it is of.
+    /// Its place in both runs.
     pub spot: Spot,
-    /// What is compared of it; each number belongs to a repeat, in their order.
+    /// Figures that are compared; each number belongs to a repeat, in their order.
     pub figures: Vec<ComparedFigure>,
     /// The limits that were asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub thresholds: Vec<ThresholdHeld>,
 }
 
-/// What those values of one kind that are worse have in common.
+/// Labels that the worse values of one kind have in common.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SharedBy {
     /// The method's name in the plan.
     pub method: String,
-    /// Which of the addresses.
+    /// Kind of the address.
     pub over: Address,
     /// The figure that is worse.
     pub figure: Figure,
-    /// What they have in common, and how many of them.
+    /// Labels in common, and the number of cells that have them.
     #[serde(flatten)]
     pub shared: Shared,
 }
 
 impl RunComparisonDocument {
-    /// What the cells that are worse have in common, of each method, kind of address and figure, where the hosts have these labels.
+    /// Labels that the worse cells have in common, of each method, kind of address and figure, where the hosts have these
+    /// labels.
     pub fn shared_by(cells: &[ComparedCell], labels: &Labels<'_>) -> Vec<SharedBy> {
         let mut groups: Vec<(&str, Address, Figure, Vec<Row<'_>>)> = Vec::new();
         for ComparedCell { spot, figures, .. } in cells {
@@ -140,9 +141,9 @@ impl RunComparisonDocument {
 pub struct MethodDifference {
     /// Its name.
     pub method: String,
-    /// What it was in the first run.
+    /// Method of that name in the first run.
     pub first: String,
-    /// What it was in the second.
+    /// Method of that name in the second run.
     pub second: String,
 }
 

@@ -183,7 +183,7 @@ mod tests {
         own || array || referred(property, root).is_some_and(|there| is_number(there, root))
     }
 
-    /// What a property refers to, directly or as "that or nothing".
+    /// Type that a property refers to, directly or as "that or nothing".
     fn referred<'a>(property: &'a Value, root: &'a Value) -> Option<&'a Value> {
         let choices = property["anyOf"].as_array().into_iter().flatten();
         let link = [property].into_iter().chain(choices).find_map(|choice| choice["$ref"].as_str())?;

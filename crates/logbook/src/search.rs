@@ -19,19 +19,19 @@ pub struct SearchDocument {
     /// Its name, and who made it when.
     #[serde(flatten)]
     pub head: Head<SearchDocument>,
-    /// Whom it was asked of.
+    /// Peer of the measurements.
     pub target: Target,
-    /// What a rate has to meet, as clauses with commas between them: `p99<1ms,loss<0.1%,achieved>=99.9%`.
+    /// Condition on a rate, as clauses with commas between them: `p99<1ms,loss<0.1%,achieved>=99.9%`.
     pub condition: Condition,
-    /// Where was searched, and how surely.
+    /// Bounds of the search, and its confidence.
     pub bounds: Bounds,
     /// Length of a probe as asked for, nanoseconds; where the condition needs more messages, probes were longer.
     pub probe_ns: Nanos,
-    /// What was found.
+    /// Highest rate that met the condition and lowest that did not.
     pub bracket: Bracket,
     /// The probes, in the order they were made.
     pub probes: Vec<Probe>,
-    /// How the search ended.
+    /// End of the search.
     pub ended: Ended,
 }
 
@@ -46,11 +46,11 @@ impl Form for SearchDocument {
 pub struct Probe {
     /// The rate it offered, messages per 1000 seconds.
     pub rate_per_1000s: Rate,
-    /// What it says of the rate.
+    /// Verdict on the rate.
     pub verdict: Verdict,
     /// The clauses that did not hold, with what was found.
     pub missed: Vec<String>,
-    /// What was measured: a whole record, as `record.v1.json` describes it.
+    /// Measurement at that rate: a whole record, as `record.v1.json` describes it.
     #[cfg_attr(feature = "schema", schemars(with = "serde_json::Map<String, serde_json::Value>"))]
     pub record: Record,
 }

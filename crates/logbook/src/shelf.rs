@@ -1,9 +1,10 @@
-//! Where runs and their records are kept: one seam, so that a file of one user and a database that a team shares are the same to
+//! Store of runs and their records: one seam, so that a file of one user and a database that a team shares are the same to
 //! whoever keeps and reads.
 //!
-//! A record is never rewritten, and neither is a cell. Of a run only what moves on does: its hosts, its stages, its end. What is
-//! given twice is kept once, so that whoever does not know whether something was kept may give it again. [`keeper`] is what a
-//! run writes through: what cannot be kept here is spooled beside ([`spool`]) and comes here later.
+//! A record is never rewritten, and neither is a cell. Only the parts of a run that move on are rewritten: its hosts, its
+//! stages, its end. A thing that is given twice is kept once, so that whoever does not know whether something was kept may
+//! give it again. [`keeper`] is what a run writes through: what cannot be kept here is spooled beside ([`spool`]) and comes
+//! here later.
 
 pub mod error;
 pub mod item;
@@ -30,12 +31,12 @@ pub const LAST: &str = "last";
 /// Fewest digits of a name that are taken for one: shorter words are more often something else.
 pub const FEWEST_DIGITS: usize = 4;
 
-/// Where runs and records are kept.
+/// Store of runs and records.
 pub trait Shelf: fmt::Debug + Send {
-    /// Where it lies, for messages.
+    /// Its place, for messages.
     fn place(&self) -> String;
 
-    /// How long a write waits while somebody else writes.
+    /// Sets the longest wait of a write while another one writes.
     fn wait(&mut self, patience: Duration);
 
     /// Keeps a run at its start; its checks and cells, where it has some already, too.
@@ -62,7 +63,7 @@ pub trait Shelf: fmt::Debug + Send {
     /// The records that are wanted, the latest first.
     fn records(&self, filter: &RecordFilter) -> Result<Vec<RecordSummary>, ShelfError>;
 
-    /// What `word` names: the start of a run's id, else of a record's, or [`LAST`].
+    /// Run or record that `word` names: the start of a run's id, else of a record's, or [`LAST`].
     fn find(&self, word: &str) -> Result<Found, ShelfError>;
 
     /// The run of this name, its cells in the order they were kept.
@@ -78,17 +79,17 @@ pub trait Shelf: fmt::Debug + Send {
     fn records_of(&self, run: Uuid, filter: &CellFilter, each: EachRecord<'_>) -> Result<(), ShelfError>;
 }
 
-/// What is told of each record of a run.
+/// Receiver of each record of a run.
 pub type EachRecord<'a> = &'a mut dyn FnMut(Cell, Record) -> ControlFlow<()>;
 
-/// What moves on in a run while it goes on.
+/// Progress of a run: its parts that change while it goes on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
-    /// What was found of each host until now.
+    /// State of each host until now.
     pub hosts: Vec<HostSeen>,
     /// Stages that were done.
     pub stages: Vec<Stage>,
-    /// How it ended; absent while it goes on.
+    /// End of the run; absent while it goes on.
     pub ended: Option<Ended>,
 }
 
@@ -99,7 +100,7 @@ impl Progress {
     }
 }
 
-/// Which runs are wanted; what is absent excludes none.
+/// Filter of runs; an absent condition excludes none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunFilter {
     /// Those started then or later.
@@ -119,7 +120,7 @@ pub struct RunSummary {
     /// Its name.
     #[cfg_attr(feature = "schema", schemars(with = "String", extend("format" = "uuid")))]
     pub id: Uuid,
-    /// When it was started.
+    /// Start of the run.
     pub started: Moment,
     /// Its plan's name; absent where it has none.
     pub plan: Option<String>,
@@ -131,11 +132,11 @@ pub struct RunSummary {
     pub failed: u64,
     /// Places that were to be measured, a count; absent where the run did not say.
     pub planned: Option<u64>,
-    /// How it ended; absent while it goes on, and where it was killed.
+    /// End of the run; absent while it goes on, and where it was killed.
     pub ended: Option<Ended>,
 }
 
-/// Which records are wanted; what is absent excludes none.
+/// Filter of records; an absent condition excludes none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordFilter {
     /// Those started then or later.
@@ -151,7 +152,7 @@ pub struct RecordFilter {
 pub struct RecordSummary {
     /// Its name.
     pub id: Uuid,
-    /// When it was started.
+    /// Start of the measurement.
     pub started: Moment,
     /// The host as typed, or its address.
     pub target: String,
@@ -161,7 +162,7 @@ pub struct RecordSummary {
     pub run: Option<Uuid>,
 }
 
-/// Which cells of a run are wanted; what is absent excludes none.
+/// Filter of a run's cells; an absent condition excludes none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CellFilter {
     /// Measured by this host.
@@ -174,7 +175,7 @@ pub struct CellFilter {
     pub method: Option<String>,
 }
 
-/// What a word names.
+/// Run or record that a word names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// A run.

@@ -43,8 +43,8 @@ impl Store {
     }
 }
 
-/// How a record's file is called where nobody says: by the time it was started, in UTC, and its id, so that names sort
-/// by time and two of one second differ: `20261020T120312Z-0199f2ab….json`.
+/// Default name of a record's file: the time at which it was started, in UTC, and its id, so that names sort by time and two
+/// of one second differ: `20261020T120312Z-0199f2ab….json`.
 pub fn file_name(record: &Record) -> String {
     let started = record.head.started.timestamp().to_zoned(TimeZone::UTC);
     format!("{}-{}.json", started.strftime("%Y%m%dT%H%M%SZ"), record.head.id.simple())
@@ -52,7 +52,7 @@ pub fn file_name(record: &Record) -> String {
 
 /// Writes `content` to `path` whole or not at all: an older file there stays as it was until the new one is on the disk.
 ///
-/// What is no regular file (a pipe, a terminal, `/dev/null`) is written to directly.
+/// A path that is no regular file (a pipe, a terminal, `/dev/null`) is written to directly.
 pub fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), StoreError> {
     let mut draft = Draft::begin(path)?;
     draft.write_all(content.as_ref()).map_err(|cause| StoreError::io(Step::Write, path, cause))?;
@@ -67,7 +67,7 @@ pub fn read(path: &Path) -> Result<Record, StoreError> {
 /// The document in the file at `path`, whichever of ours it is.
 ///
 /// # Errors
-/// What the system says, and what is no document that can be read.
+/// Errors of the system, and text that is no document that can be read.
 pub fn read_document(path: &Path) -> Result<Document, StoreError> {
     Document::read(&text(path)?).map_err(|fault| StoreError::NoRecord { path: path.to_owned(), fault })
 }
@@ -90,27 +90,27 @@ pub fn of_its_kind(text: &str) -> io::Result<()> {
     if is_run { Ok(()) } else { whole::check(text.len() as u64, whole::RECORD) }
 }
 
-/// Why a record could not be kept or had.
+/// Reason for which a record could not be kept or had.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
     /// The system refused.
     #[error("{}: cannot {step}: {cause}", .path.display())]
     Io {
-        /// What was tried.
+        /// Step that failed.
         step: Step,
-        /// On which file or folder.
+        /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         #[source]
         cause: io::Error,
     },
     /// The file was read, and holds no record.
     #[error("{}: {fault}", .path.display())]
     NoRecord {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Fault of its text.
         #[source]
         fault: ReadError,
     },
@@ -119,7 +119,7 @@ pub enum StoreError {
     Unwritable(#[from] Unwritable),
 }
 
-/// What was tried with a file.
+/// Step of work on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Make the folder it belongs into.
@@ -148,12 +148,12 @@ impl StoreError {
         Self::Io { step, path: path.to_owned(), cause }
     }
 
-    /// What the system said when the file at `path` was written to.
+    /// Error of the system for a write to the file at `path`.
     pub fn written(path: &Path, cause: io::Error) -> Self {
         Self::io(Step::Write, path, cause)
     }
 
-    /// What to try.
+    /// Next step for the reader.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Io { cause, step, .. } => io_hint(cause.kind(), *step),

@@ -28,12 +28,12 @@ pub struct StudyDocument {
     /// Its name, and who made it when.
     #[serde(flatten)]
     pub head: Head<StudyDocument>,
-    /// Which question was asked.
+    /// Question of the study.
     pub question: Question,
     /// The measured settings, each by one number of the trials: the first is a comparison's first side.
     pub settings: Vec<Setting>,
-    /// Trials of each setting that were to be made, a number of blocks: each block has one of each. Of a comparison that ended early:
-    /// those that were made until then. Of stored records: the most of one side.
+    /// Trials of each setting that were to be made, a number of blocks: each block has one of each. In a comparison that
+    /// ended early: those that were made until then. With stored records: the most of one side.
     pub blocks: u32,
     /// Seed of the order in which a block's trials were made, and of every draw of the analysis, a number without unit.
     pub seed: u64,
@@ -74,8 +74,8 @@ pub enum Question {
     Compare {
         /// The order in which the runs were made.
         design: Design,
-        /// When it was judged, where it was to end as soon as it is settled: it ended early where its blocks are fewer than the last
-        /// look's runs. Without looks it was judged once.
+        /// Looks at which it was judged, where it was to end as soon as it is settled: it ended early where its blocks are
+        /// fewer than the last look's runs. Without looks it was judged once.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         looks: Vec<Look>,
     },
@@ -122,11 +122,11 @@ pub struct Setting {
     pub command: Vec<String>,
     /// The method it stands for; absent where a stored side has several.
     pub method: Option<Method>,
-    /// Where it lies.
+    /// Place of the setting.
     pub at: Place,
 }
 
-/// Where a setting lies in its study.
+/// Place of a setting in its study.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "as", rename_all = "kebab-case")]
@@ -137,12 +137,12 @@ pub enum Place {
     Side,
     /// Between the two sides: some axes moved to the second.
     Corner {
-        /// Which, a number of bits without unit: bit k, from 0, is set where the k-th axis that differs was moved.
+        /// The corner, a number of bits without unit: bit k, from 0, is set where the k-th axis that differs was moved.
         moved: u32,
     },
     /// A point of a curve.
     Point {
-        /// Which curve, a number of its own from 0.
+        /// Number of the curve, from 0.
         series: u32,
         /// Name of the curve.
         of: String,
@@ -158,7 +158,7 @@ pub enum Place {
     Measurement,
     /// No switch moved, and the peer on a CPU of its host.
     PeerCpu {
-        /// Which, by its number there.
+        /// The CPU, by its number there.
         cpu: u32,
     },
 }
@@ -167,9 +167,9 @@ pub enum Place {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Trial {
-    /// Which block, a number of its own from 0.
+    /// Number of the block, from 0.
     pub block: u32,
-    /// Which setting, a number of its own from 0.
+    /// Number of the setting, from 0.
     pub setting: u32,
     /// The whole record, as `record.v1.json` describes it; absent where nothing was measured.
     #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Map<String, serde_json::Value>>"))]
@@ -235,7 +235,7 @@ pub struct Comparison {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ComparedFigure {
-    /// Which. Times are nanoseconds, losses shares, rates a second, throughput bytes a second.
+    /// The figure. Times are nanoseconds, losses shares, rates a second, throughput bytes a second.
     pub figure: Figure,
     /// Result of the runs.
     pub compared: Compared,
@@ -260,9 +260,9 @@ impl ComparedFigure {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Shift {
-    /// Which quantile, a share 0 to 1.
+    /// The quantile, a share 0 to 1.
     pub q: f64,
-    /// By how much, nanoseconds.
+    /// The difference, nanoseconds.
     pub difference_ns: f64,
     /// Lower end of the 95 % interval, nanoseconds; bootstrap over runs and blocks of values within.
     pub low_ns: f64,

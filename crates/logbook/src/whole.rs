@@ -17,7 +17,7 @@ pub const VALUES: u64 = 6_000_000;
 /// All of the file at `path`, which has `most` octets at most.
 ///
 /// # Errors
-/// What the system says; a file that is longer.
+/// Errors of the system; a file that is longer.
 pub fn file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     octets(File::open(path)?, most)
 }
@@ -33,7 +33,7 @@ pub fn text(path: &Path, most: u64) -> io::Result<String> {
 /// All that comes from `source`, `most` octets at most.
 ///
 /// # Errors
-/// What the system says; a source that goes on.
+/// Errors of the system; a source that has more.
 pub fn octets(source: impl Read, most: u64) -> io::Result<Vec<u8>> {
     let mut octets = Vec::new();
     source.take(most + 1).read_to_end(&mut octets)?;

@@ -188,7 +188,7 @@ fn rate_not_reached(record: &Record, outcome: &Outcome) -> Option<String> {
     let lost = if record.method.traffic.load().is_some() { load_losses(outcome) } else { losses(record, outcome) };
     let lost = if lost == NONE_LOST { String::new() } else { format!(" {}.", capitalised(&lost)) };
     let (sent, offered) = (per_second(sent)?, per_second(offered)?);
-    // What crossed no network has another meaning; else whom it was sent to is said below.
+    // Packets that crossed no network have another meaning; otherwise the address they were sent to is given below.
     let no_network = record.target.own_reflector || is_same_host(record);
     let to = if no_network { format!(": {}", subject(record)) } else { String::new() };
     Some(format!("Rate not reached: {sent} of {offered} {what}/s sent{to}. {why}.{lost}"))

@@ -24,11 +24,11 @@ pub const SIGNS: [(char, char); 6] = [('●', 'o'), ('×', 'x'), ('▲', '^'), (
 /// The drawing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curve {
-    /// In which units its points are.
+    /// Units of its points.
     pub units: Units,
     /// Series by name, the first drawn first.
     pub series: Vec<Series>,
-    /// Where the curve ends to be of use, in the unit of the lower axis; marked there.
+    /// End of the useful part of the curve, in the unit of the lower axis; marked there.
     pub mark: Option<f64>,
     /// True where powers of ten are written along the lower axis, if there is room.
     pub decades: bool,

@@ -23,7 +23,7 @@ use logbook::study::{StudyDocument, Trial};
 use crate::markup;
 use columns::COLUMNS;
 
-/// In which form rows are written.
+/// Format of the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Text, a row a line, with a head line.
@@ -348,7 +348,7 @@ mod tests {
         let entries: Vec<Entry<'_>> = documents.iter().flat_map(entries).collect();
         let names: std::collections::BTreeSet<&str> = COLUMNS.iter().map(|column| column.name).collect();
         assert_eq!(names.len(), COLUMNS.len());
-        // What no record of the tests has.
+        // Columns that no record of the tests fills.
         let unseen =
             ["limited_by", "retransmitted_segments", "back_received_bytes_per_s", "our_speed_mbps", "their_speed_mbps"];
         for column in COLUMNS {

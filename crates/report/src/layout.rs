@@ -156,7 +156,7 @@ impl Page {
             if index > 0 {
                 let needed = between.width() + parts[0].width();
                 if line.width + needed + closing(&between, index, items.len()) > self.style.width {
-                    // What joins the items stays at the line's end, so that it reads as going on.
+                    // The joint between two items stays at the line's end, so that it reads as going on.
                     line.push(&Piece::from(between.trim_end()), false);
                     self.lines.push(line.finish());
                     line = Line::indented(indent);
@@ -338,7 +338,7 @@ fn cut(word: &str, room: usize) -> Vec<String> {
     pieces
 }
 
-/// Where the lines under the headline start.
+/// Column at which the lines under the headline start.
 pub const INDENT: usize = 2;
 /// Cells between two columns, where there is room.
 const WIDE: usize = 3;

@@ -27,7 +27,7 @@ pub use sentence::answer;
 
 /// Between what stands side by side.
 const JOINT: &str = " · ";
-/// Where text behind a label starts.
+/// Column at which text behind a label starts.
 const LABEL: usize = 10;
 /// Warnings that the screen shows without `-v`.
 const MOST: usize = 3;

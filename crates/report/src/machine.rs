@@ -10,7 +10,7 @@ use crate::layout::{INDENT, Page, Piece, Style, Tone};
 use crate::number;
 use crate::words::{capitalised, spoiler};
 
-/// Where text behind a label starts.
+/// Column at which text behind a label starts.
 const LABEL: usize = 13;
 
 /// The screen for `found`: lines of at most `style.width` cells.

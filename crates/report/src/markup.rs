@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 
 /// `text` for the content of an element or for an attribute in double quotes.
 ///
-/// What would end either is written by its name. What cannot be seen, and what turns the order of letters around, is shown as
-/// a sign of its own: a host's name must not be able to look like another one's.
+/// Characters that would end either are written by their names. Invisible characters, and those that turn the order of
+/// letters around, are shown as a sign of their own: a host's name must not be able to look like another one's.
 pub fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len() + text.len() / 8);
     for letter in text.chars() {

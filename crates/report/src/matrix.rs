@@ -28,7 +28,7 @@ pub use text::text;
 pub struct Matrix {
     /// The method's name in the plan.
     pub method: String,
-    /// Which of the addresses.
+    /// Kind of the addresses.
     pub over: Address,
     /// The figure that its squares show.
     pub figure: Figure,

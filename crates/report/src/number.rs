@@ -56,7 +56,7 @@ pub fn estimate(ns: f64, half_width: Option<f64>) -> Option<String> {
     let magnitude = half.log10().floor();
     let leading_one = half / 10_f64.powf(magnitude) < 1.95;
     let decimals = (-magnitude as i32 + i32::from(leading_one)).clamp(0, 3) as usize;
-    // Of a wide interval two digits are certain enough, and of the value those above them.
+    // Two digits of a wide interval are certain enough, and those of the value above them.
     let step = 10_f64.powf(magnitude - 1.0).max(1.0);
     let (value, half) =
         if step > 1.0 { ((value / step).round() * step, (half / step).round() * step) } else { (value, half) };

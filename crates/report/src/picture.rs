@@ -1,4 +1,4 @@
-//! Which charts there are of what was measured, and what they say in words.
+//! Charts of a measurement, and their words.
 //!
 //! A chart shows what the record has and no more: means and extremes by the second are no quantiles, and a heat map takes
 //! the samples. Curves are thinned to what a screen shows. Not here: how a chart is drawn (`plot`).

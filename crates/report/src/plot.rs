@@ -2,8 +2,8 @@
 //!
 //! A [`Chart`] says what is shown: two axes, series with their uncertainty, bars, cells, marks. It is laid out once
 //! (`layout`, on the rulers of `ruler`) and painted twice: as SVG with names for every part, so that a page may restyle and
-//! operate it, and as PNG without a browser and without fonts of the system. What an axis has no place for, as 0 on a
-//! logarithmic one, is counted and said under the chart, never moved to where it could be drawn.
+//! operate it, and as PNG without a browser and without fonts of the system. A value that an axis has no place for, as 0 on
+//! a logarithmic one, is counted and said under the chart, never moved to where it could be drawn.
 //!
 //! Not here: which charts there are of a record (`picture`), pages (`page`), and plots of characters (`curve`, `histogram`).
 
@@ -53,7 +53,7 @@ pub struct Axis {
     pub unit: Unit,
     /// The scale on which they are laid out.
     pub scale: Scale,
-    /// From where to where; absent: what is drawn decides.
+    /// Its ends; absent: the drawn values decide.
     pub range: Option<(f64, f64)>,
     /// True where 0 is always on it; of a linear one alone.
     pub from_zero: bool,
@@ -146,7 +146,7 @@ impl Caveats {
     /// Words of those that there can be, in the order of [`Caveats::all`].
     pub(crate) const WORDS: [&'static str; 3] = ["busy machine", "interval not kept", "incomplete"];
 
-    /// Which of them there are.
+    /// The caveats, in their order: true where there is one.
     pub(crate) fn all(self) -> [bool; 3] {
         [self.busy, self.pace, self.incomplete]
     }
@@ -155,7 +155,7 @@ impl Caveats {
 /// The range of a band at one place.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Band {
-    /// Where.
+    /// Place on the axis.
     pub x: f64,
     /// From this value …
     pub low: f64,
@@ -204,9 +204,9 @@ pub struct Cells {
 /// A place that has a name: a line across the chart.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mark {
-    /// On which axis.
+    /// The axis.
     pub on: On,
-    /// Where on it.
+    /// Place on it.
     pub at: f64,
     /// Its text.
     pub text: String,

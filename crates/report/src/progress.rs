@@ -10,12 +10,12 @@ use unicode_width::UnicodeWidthStr;
 use crate::layout::Style;
 use crate::number;
 
-/// Where a running measurement stands.
+/// State of a running measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Running<'a> {
     /// Since recording began.
     pub elapsed: Nanos,
-    /// When it will end.
+    /// Limits at which it will end.
     pub stop: &'a Stop,
     /// Counts of what ended so far, all threads together.
     pub total: &'a Counts,

@@ -13,9 +13,9 @@ use crate::layout::{INDENT, Page, Piece, Style, Tone};
 use crate::number;
 use crate::words::{capitalised, port, remark};
 
-/// Where text behind a label starts.
+/// Column at which text behind a label starts.
 const LABEL: usize = 11;
-/// Where what is said of a port starts.
+/// Column at which the text on a port starts.
 const DETAIL: usize = 32;
 /// Cells of a line below which that stands on a line of its own.
 const NARROW: usize = 60;
@@ -118,7 +118,7 @@ fn route(route: &Route) -> String {
 }
 
 fn mtu(address: &AddressReach) -> String {
-    // What comes back in pieces went there whole.
+    // A reply that comes back in pieces answers a request that went there whole.
     let there = |bytes: u32| match (address.mtu_back_bytes, address.mtu_by) {
         (Some(back), _) => format!("{bytes} B to the peer, replies cut to {back} B on the way back"),
         (None, Some(MtuBy::RefusedDatagram)) => format!("{bytes} B to the peer"),

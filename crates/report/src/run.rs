@@ -1,6 +1,6 @@
 //! A run of a plan as a screen of text: how many cells were measured, its plan and hosts, failures by reason, a line for each cell.
 //!
-//! Of several cells at one place the last counts. Not here: the matrix, and the records that the cells name.
+//! The last of several cells at one place counts. Not here: the matrix, and the records that the cells name.
 
 pub mod comparison;
 pub mod list;
@@ -22,7 +22,7 @@ use crate::moment::moment;
 use crate::number;
 use crate::shell;
 
-/// Where text behind a label starts.
+/// Column at which text behind a label starts.
 const LABEL: usize = 14;
 /// Digits of a record's id that are shown at least: the millisecond it was given.
 const FEWEST: usize = 12;
@@ -288,7 +288,7 @@ fn pair(place: &Place) -> String {
     format!("{} → {}{outside} {} #{}", place.from, place.to, place.method, place.repeat)
 }
 
-/// Which of a host's addresses, as a word.
+/// Kind of a host's address, as a word.
 pub(crate) fn over(address: Address) -> &'static str {
     match address {
         Address::Internal => "internal",

@@ -18,7 +18,7 @@ use measure::event::{Exchange, Fate};
 use measure::method::LoopKind;
 use measure::unit::Instant;
 
-/// In which form rows are written.
+/// Format of the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Text, a row a line, with a head line.

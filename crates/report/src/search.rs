@@ -53,7 +53,7 @@ fn wire(search: &SearchDocument) -> Option<String> {
     Some(parts.join("; "))
 }
 
-/// Where the sentence starts.
+/// Column at which the sentence starts.
 const FOUND: usize = 10;
 
 /// The end of a search that did not end by itself.
@@ -128,7 +128,7 @@ fn why(search: &SearchDocument, end: &End) -> String {
     })
 }
 
-/// By how many probes the ends are known, how long they were, and what they cannot have seen.
+/// Number and length of the probes at the ends, and the limits of what they can have seen.
 pub(crate) fn how_surely(search: &SearchDocument) -> String {
     let bracket = &search.bracket;
     let agree = |end: &End| {

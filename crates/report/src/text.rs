@@ -1,7 +1,7 @@
 //! A record as the screen a person reads.
 //!
 //! The answer first, then its evidence (quantiles, mean, method, parts of the round trip), then the warnings; with `-v` also the
-//! distribution and all that the record knows of both ends. What is absent is not shown, never as 0.
+//! distribution and all that the record knows of both ends. An absent value is not shown, never as 0.
 
 pub(crate) mod column;
 mod facts;

@@ -86,7 +86,7 @@ impl Failure {
     }
 }
 
-/// Where the text behind `error:` and `try:` starts.
+/// Column at which the text behind `error:` and `try:` starts.
 const INDENT: usize = 7;
 
 /// The first line of `text` wrapped behind its label; further ones, as an excerpt or commands, as they are.
@@ -96,8 +96,8 @@ fn say(page: &mut Page, label: &str, text: &str) {
     rest.lines().for_each(|line| page.line(0, &[Piece::from(line)]));
 }
 
-/// What cannot be had here for lack of a permission, a device or a right name is status 2; what the far side or the
-/// path refuses is 1.
+/// Status 2 for an error of our own system, as for lack of a permission, a device or a right name; 1 for a refusal of the
+/// far side or the path.
 impl From<EndpointError> for Failure {
     fn from(error: EndpointError) -> Self {
         let exit = match (error.side, &error.cause) {

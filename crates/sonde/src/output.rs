@@ -14,7 +14,7 @@ use report::markup::{cut, for_terminal};
 
 use crate::failure::Failure;
 
-/// Where a command's words go.
+/// Output of a command's words.
 #[derive(Debug)]
 pub struct Output {
     quiet: bool,

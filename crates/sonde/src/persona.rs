@@ -1,8 +1,8 @@
 //! Other tools' command lines and outputs, spoken so that their scripts and parsers can't tell.
 //!
 //! A persona is a folder: argv in, exact text out. It has no socket; what it measures with is the same engine that
-//! everything here measures with. The bytes it speaks are the folder of the same name in `protocol`. What personas share
-//! is the kit: [`answer`], [`call`], [`getopt`], [`number`], [`own`], [`process`] and [`record`]. None of them knows another.
+//! everything here measures with. The bytes it speaks are the folder of the same name in `protocol`. Personas share the kit:
+//! [`answer`], [`call`], [`getopt`], [`number`], [`own`], [`process`] and [`record`]. None of them knows another.
 
 pub mod answer;
 pub mod call;
@@ -50,13 +50,13 @@ pub static ALL: &[&Persona] = &[
     &tcping::PERSONA,
 ];
 
-/// Whom the binary is called as: the file name of its first word, whatever folder it lies in.
+/// Persona that the binary is called as: the file name of its first word, whatever folder it lies in.
 pub fn called(program: &OsStr) -> Option<&'static Persona> {
     named(Path::new(program).file_name()?.to_str()?)
 }
 
-/// Whom a whole command line asks for, and the words that are meant for it, untouched: the binary is called by
-/// that name, or the name is its first word.
+/// Persona that a whole command line asks for, and the words that are meant for it, untouched: the binary is called by that
+/// name, or the name is its first word.
 pub fn asked(argv: &[OsString]) -> Option<(&'static Persona, Vec<String>)> {
     let (first, words) = argv.split_first()?;
     let (persona, words) = match called(first) {

@@ -165,6 +165,6 @@ fn heed(signal: Signal) {
 }
 
 fn watched() -> MutexGuard<'static, Watched> {
-    // Who panicked in it has told what it had to tell.
+    // A thread that panicked in it has told what it had to tell.
     WATCHED.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -9,7 +9,7 @@ use protocol::link::Fault;
 
 use crate::clock::VirtualClock;
 
-/// How long a call waits for room or data before it gives up.
+/// Longest wait of a call for room or data before it gives up.
 const GLANCE: Nanos = Nanos::millis(100);
 
 /// One way of a stream whose calls each take a stated time.
@@ -26,7 +26,7 @@ pub struct VirtualPipe {
     ending: Option<u64>,
     stalls: Vec<(Nanos, Nanos)>,
     oversleep: Nanos,
-    /// When calls that moved something began, from the start of the clock.
+    /// Times at which calls that moved something began, from the start of the clock.
     pub departures: Vec<Nanos>,
 }
 

@@ -21,7 +21,7 @@ pub const PATIENCE: Duration = Duration::from_secs(30);
 /// Time stands still for the machine: sockets have timeouts of their own.
 const NOW: Instant = Instant(0);
 
-/// What asks for a session of 64-byte messages on one flow.
+/// Request for a session of 64-byte messages on one flow.
 pub fn open(carrier: Carrier) -> Open {
     Open {
         program: "sonde test".into(),
@@ -47,9 +47,9 @@ pub fn open(carrier: Carrier) -> Open {
 /// A control connection whose session is open.
 #[derive(Debug)]
 pub struct Session {
-    /// Where the reflector is.
+    /// Address of the reflector.
     pub address: SocketAddr,
-    /// What was agreed on.
+    /// Agreed settings of the session.
     pub opened: Opened,
     stream: TcpStream,
     machine: Client,
@@ -78,7 +78,7 @@ impl Session {
         open: Open,
         proof: Option<Proof>,
     ) -> Result<Self, SessionError> {
-        // Of a session of a test nobody guesses anything.
+        // Nobody guesses anything of a test's session.
         let mut machine = Client::new(open, proof.map(|proof| Secret { proof, ephemeral: [0x11; 32] }), NOW);
         match next(&mut stream, &mut machine)? {
             ClientEvent::Opened(opened) => Ok(Self { address, opened, stream, machine }),
@@ -110,7 +110,7 @@ impl Session {
         data(self.address, Data { version: 1, token: self.token(), flow })
     }
 
-    /// What authenticates its datagrams, where something does.
+    /// Key that authenticates its datagrams; `None`: they are not authenticated.
     pub fn mac(&self) -> Option<Mac> {
         self.opened.got.datagram_key.as_ref().map(Mac::new)
     }
@@ -170,7 +170,7 @@ pub fn asked(socket: &UdpSocket, request: &[u8]) -> Vec<u8> {
     reply
 }
 
-/// Whether nothing is there to be read now.
+/// Returns true where nothing is there to be read now.
 pub fn is_silent(socket: &UdpSocket) -> bool {
     socket.set_nonblocking(true).expect("a socket that does what it is asked for");
     let silent = matches!(socket.recv(&mut [0; 2]), Err(error) if error.kind() == io::ErrorKind::WouldBlock);

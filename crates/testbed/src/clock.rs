@@ -22,7 +22,7 @@ struct Works {
     now: Cell<Instant>,
     tick: Cell<Nanos>,
     still: Cell<u64>,
-    /// When (in true time) and by how much the reading goes back, in order of time.
+    /// Steps back of the reading: the instant in true time, and the length, in order of time.
     steps: RefCell<Vec<(Instant, Nanos)>>,
 }
 
@@ -123,7 +123,7 @@ impl VirtualClock {
     /// Counts a call that lets no time pass.
     ///
     /// # Panics
-    /// When time has stood still for ten million calls: the loop under test would not end on a real clock either, or
+    /// Panics once time has stood still for ten million calls: the loop under test would not end on a real clock either, or
     /// it polls and needs a clock that ticks ([`VirtualClock::ticking`]) or polls that take time.
     pub fn stand_still(&self) {
         let still = self.0.still.get() + 1;

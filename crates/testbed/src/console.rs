@@ -1,4 +1,4 @@
-//! What a program printed when it was called from a shell: the fixture that an output is compared with.
+//! Output of a program that was called from a shell: the fixture that an output is compared with.
 //!
 //! ```text
 //! # a remark
@@ -14,13 +14,13 @@
 /// One call of a program, and what came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Console {
-    /// What is to be known of it.
+    /// Remarks for the reader.
     pub remarks: Vec<String>,
     /// The words it was called with, its name first.
     pub command: Vec<String>,
-    /// What it printed.
+    /// Its standard output.
     pub stdout: String,
-    /// What it said on standard error.
+    /// Its standard error.
     pub stderr: String,
     /// Its exit status.
     pub status: i32,

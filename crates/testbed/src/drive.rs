@@ -261,8 +261,8 @@ fn decode<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Frames {
     (messages, None)
 }
 
-/// How the ends of a drive know each other, by two bits of its first octet: every other time by a key, and of those every other
-/// time by identities.
+/// Authentication of the ends of a drive, by two bits of its first octet: every other drive has a key, and every other of
+/// those has identities.
 fn kind(start: u8) -> Option<Authentication> {
     let by_identity = start & 32 != 0;
     let kind = if by_identity { Authentication::Identity } else { Authentication::PreShared };
@@ -393,7 +393,7 @@ pub fn native_client(data: &[u8]) {
     finish_client(client, flows, failed.as_ref());
 }
 
-/// What a driver does too early or too late is answered, and the session goes on.
+/// Takes a refusal for an answer where a driver acts too early or too late: the session goes on.
 fn ask(result: Result<(), SessionError>) -> Result<(), SessionError> {
     match result {
         Err(SessionError::OutOfOrder {
@@ -425,7 +425,7 @@ fn finish_client(mut client: Client, flows: u32, failed: Option<&SessionError>) 
     }
 }
 
-/// What a machine sends is bounded.
+/// Tests that the octets a machine sends are bounded.
 fn check_said(octets: &[u8]) {
     assert!(octets.len() <= OUTBOX + 2 * frame::LARGEST, "{} octets wait", octets.len());
 }

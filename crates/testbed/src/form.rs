@@ -1,4 +1,4 @@
-//! Whether two outputs have the same form: the same words, columns, widths, blanks and line ends, and other values.
+//! Comparison of the form of two outputs: the same words, columns, widths, blanks and line ends, and other values.
 //!
 //! A program that parses one must not be able to tell it from the other. Values differ from run to run, so they are
 //! compared by class ([`atom`]): an integer stays an integer, two decimals stay two decimals. A blank more or less is a
@@ -14,12 +14,12 @@ use std::fmt;
 
 use atom::{Atom, atoms};
 
-/// Where the form of what was seen is not that of the model.
+/// Difference of an output from the form of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// The line of what was seen, from 1.
     pub line: usize,
-    /// What differs in it.
+    /// The difference.
     pub what: String,
 }
 
@@ -53,7 +53,7 @@ pub fn differences(model: &str, seen: &str) -> Vec<Difference> {
     differences
 }
 
-/// Whether one line has the form of another, its end included.
+/// Tests that one line has the form of another, its end included.
 pub fn same_line(model: &str, seen: &str) -> Result<(), String> {
     let ended = |line: &str| line.ends_with('\n');
     if ended(model) != ended(seen) {
@@ -75,7 +75,7 @@ pub fn same_line(model: &str, seen: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether the blanks in front of atom `at`, or behind the last, are as many as they may be.
+/// Tests that the blanks in front of atom `at`, or behind the last, are as many as they may be.
 ///
 /// A value that is longer takes room from the blanks beside it: from those in front where it is aligned to the right,
 /// from those behind where to the left, and from none where it fills its field anyway.

@@ -1,8 +1,8 @@
 //! For tests only: a virtual clock, a path whose every fault is known, and links over it that the real engines run on.
 //!
 //! Time stands still but where something waits, chance comes from a seed, and what the path did is kept beside
-//! ([`link::Network::passages`]): a test injects, and the recorder must say exactly that. What touches the machine stands
-//! apart: [`client`], which speaks to a reflector over real sockets, [`process`], [`port`] and [`wait`], for programs,
+//! ([`link::Network::passages`]): a test injects, and the recorder must say exactly that. The modules that touch the machine
+//! stand apart: [`client`], which speaks to a reflector over real sockets, [`process`], [`port`] and [`wait`], for programs,
 //! [`servers`], [`template`] and [`certificate`], for those of others, and [`skip`], which tells what could not be tested.
 
 pub mod bulk;

@@ -1,8 +1,8 @@
 //! Links over virtual paths: what [`protocol::link::Link`] asks for, in virtual time.
 //!
 //! Flows of one [`Network`] share its clock. Time passes only where a call waits (`receive`, `wait_any`, `sleep`,
-//! `spin`) or where the path says that a call takes time; everything happens in one order, given by the seed. What the
-//! path did with each message is kept as a [`Passage`], for comparison with what was recorded.
+//! `spin`) or where the path says that a call takes time; everything happens in one order, given by the seed. The path's
+//! treatment of each message is kept as a [`Passage`], for comparison with what was recorded.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -38,7 +38,7 @@ struct State {
     arrivals: u64,
 }
 
-/// What the path did with one message, all in true time.
+/// Way of one message along the path, all in true time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Passage {
     /// The flow, in the order of [`Network::link`].
@@ -47,13 +47,13 @@ pub struct Passage {
     pub number: u64,
     /// Bytes it had.
     pub bytes: usize,
-    /// Whether it was flagged as warm-up.
+    /// True where it was flagged as warm-up.
     pub warm_up: bool,
-    /// When our side let go of it.
+    /// Instant at which our side let go of it.
     pub left: Instant,
-    /// When it reached the peer's kernel; `None`: lost on the way.
+    /// Instant at which it reached the peer's kernel; `None`: lost on the way.
     pub reached: Option<Instant>,
-    /// When each copy of its reply reached our kernel, in order; empty: none.
+    /// Instants at which the copies of its reply reached our kernel, in order; empty: none.
     pub back: Vec<Instant>,
 }
 
@@ -64,7 +64,7 @@ struct Flow {
     arrivals: BTreeMap<(Instant, u64), Arrival>,
     /// Overtaken replies, by the number that goes before.
     overtaken: Vec<(u64, Reply)>,
-    /// When the peer is done with what it has.
+    /// Instant at which the peer is done with all it has.
     busy_until: Instant,
     closed: bool,
     departure: Departure,
@@ -116,7 +116,7 @@ impl Network {
         VirtualLink { flow: state.flows.len() - 1, network: self.clone(), held: Cell::default() }
     }
 
-    /// What became of every message that left our side so far, in order of departure.
+    /// Passages of all messages that left our side so far, in order of departure.
     pub fn passages(&self) -> Vec<Passage> {
         self.state.borrow().passages.clone()
     }
@@ -221,7 +221,8 @@ impl State {
 }
 
 impl Flow {
-    /// When the peer's application reads a request that reached its kernel at `reached`, and when it sends the reply.
+    /// Instants at which the peer's application reads a request that reached its kernel at `reached`, and at which it sends
+    /// the reply.
     fn served(&mut self, reached: Instant, held: Nanos, start: Instant) -> (Instant, Instant) {
         let parts = self.path.stamps.unwrap_or_default();
         let mut read = reached.after(parts.peer_wake_up).max(self.busy_until);
@@ -236,7 +237,7 @@ impl Flow {
         (read, self.busy_until.after(self.path.hold).after(held))
     }
 
-    /// What arrived until `now` and is first in order.
+    /// First in order of the messages that arrived until `now`.
     fn take(&mut self, now: Instant) -> Result<Option<(Instant, Vec<u8>)>, Fault> {
         if self.closed {
             return Err(Fault::Closed);
@@ -260,7 +261,7 @@ impl Flow {
         }
         let mut arrived = self.arrivals.range(..=(now, u64::MAX));
         let (&key, error) = arrived.find(|(_, arrival)| !matches!(arrival, Arrival::Message(_)))?;
-        // What came before the end of the stream is still there to be read, so its mark stays.
+        // Messages before the end of the stream are still there to be read, so its mark stays.
         if matches!(error, Arrival::Close) {
             return Some(Fault::Closed);
         }
@@ -281,7 +282,7 @@ fn spoil(reply: &mut [u8], octet: usize) {
 pub struct VirtualLink {
     network: Network,
     flow: usize,
-    /// How long sends have waited for room.
+    /// Time that sends have waited for room.
     held: Cell<Nanos>,
 }
 

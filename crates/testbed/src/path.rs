@@ -1,9 +1,9 @@
-//! What lies between two ends, and every fault of it: said beforehand, by the number of the request it befalls.
+//! Path between two ends, and every fault of it: said beforehand, by the number of the request it befalls.
 //!
 //! Numbers are those that the recorder gives: from 0, the warm-up not counted. They are read from a native header;
 //! messages without one are numbered as they are sent. Requests of a warm-up, which the header tells too, meet the same
-//! delays but no fault that is given by number or by chance. What is drawn depends on seed,
-//! flow, number and direction alone: a fault added elsewhere moves no other draw.
+//! delays but no fault that is given by number or by chance. A draw depends on seed, flow, number and direction alone: a
+//! fault added elsewhere moves no other draw.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +27,7 @@ pub struct Path {
     pub(crate) stamps: Option<Parts>,
 }
 
-/// What befalls one request; the faults of one number add up.
+/// Faults of one request; those of one number add up.
 #[expect(clippy::struct_excessive_bools, reason = "each fault is there or not by itself, and they combine freely")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Fault {
@@ -51,7 +51,7 @@ pub(crate) struct Fault {
     pub closed: bool,
 }
 
-/// What our own end costs.
+/// Delays of our own end.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Near {
     pub send_takes: Nanos,
@@ -62,7 +62,7 @@ pub(crate) struct Near {
     pub together: Option<usize>,
 }
 
-/// Where kernel stamps are taken, as times between them; each adds to the round trip.
+/// Distances of kernel stamps, as times between them; each adds to the round trip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parts {
     /// Our send call to our packet scheduler.
@@ -79,7 +79,7 @@ pub struct Parts {
     pub peer_clock_offset: i64,
 }
 
-/// Which way a message goes.
+/// Direction of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     There,
@@ -241,23 +241,24 @@ impl Path {
         self
     }
 
-    /// Who waits in a blocking call returns so long after the message came. A message that is there already is had at
-    /// once.
+    /// Sets the time from a message's arrival to the return of a blocking call that waits for it. A message that is there
+    /// already is had at once.
     #[must_use]
     pub fn wake_up(mut self, late: Nanos) -> Self {
         self.near.wake_up = late;
         self
     }
 
-    /// Who sleeps, or waits for several links and nothing comes, wakes so long after the instant asked for: the timer.
+    /// Sets the time by which a sleep, or a wait for several links on which nothing comes, ends behind the instant asked
+    /// for: the timer's delay.
     #[must_use]
     pub fn oversleep(mut self, late: Nanos) -> Self {
         self.near.oversleep = late;
         self
     }
 
-    /// A receive that nothing comes for returns so long after the instant asked for, as a socket's timeout does. What
-    /// comes meanwhile is received.
+    /// A receive that nothing comes for returns so long after the instant asked for, as a socket's timeout does. A message
+    /// that comes in that time is received.
     #[must_use]
     pub fn coarse(mut self, late: Nanos) -> Self {
         self.near.coarse = late;
@@ -271,7 +272,7 @@ impl Path {
         self
     }
 
-    /// What befalls request `number` of `flow`.
+    /// Faults of request `number` of `flow`.
     pub(crate) fn fault(&self, flow: usize, number: u64) -> Fault {
         let mut fault = self.faults.get(&number).copied().unwrap_or_default();
         if self.loss > 0.0 {

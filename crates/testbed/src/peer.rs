@@ -6,7 +6,7 @@ use protocol::native::header::{Flags, Header, LENGTH, PeerStamps};
 
 use crate::path::Parts;
 
-/// Who answers at the far end of a flow.
+/// Peer at the far end of a flow.
 pub struct Peer {
     kind: Kind,
     sent: u64,
@@ -37,14 +37,14 @@ impl fmt::Debug for Peer {
     }
 }
 
-/// Which request a message is.
+/// Number of a message's request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Numbered {
     pub number: u64,
     pub warm_up: bool,
 }
 
-/// When the peer had a request and let go of its reply, in nanoseconds of true time or lengths thereof.
+/// Times at which the peer had a request and let go of its reply, in nanoseconds of true time or lengths thereof.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AtPeer {
     /// Its kernel's receive stamp, by its wall clock.
@@ -53,7 +53,7 @@ pub(crate) struct AtPeer {
     pub wake_up: u64,
     /// From its receive to its send.
     pub hold: u64,
-    /// What its stamps lie apart.
+    /// Planted times between its stamps.
     pub parts: Parts,
 }
 

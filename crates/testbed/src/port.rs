@@ -5,7 +5,7 @@
 //!
 //! Invariant: a process gives numbers only of blocks that it holds. A block is held by a name in the abstract namespace
 //! of Unix sockets, which is that of the network namespace, as ports are, and is let go of when the process ends, however
-//! that comes. What is bound is read in the kernel's tables and never tried: a socket bound to find out lives on, for as long
+//! that comes. Bound ports are read in the kernel's tables and never tried: a socket bound to find out lives on, for as long
 //! as a process that another thread is just starting has it too, and the program that is then given the number finds it
 //! taken. Not here: sockets of our own, which bind port 0.
 
@@ -22,9 +22,9 @@ use measure::method::Carrier;
 const LEAST: u16 = 15_000;
 /// Numbers in a block. One for the many test programs that need a few; few enough that dozens of programs find one each.
 const BLOCK: u16 = 50;
-/// What the system gives by itself where it does not tell.
+/// Range of ports that the system gives by itself where it does not report one.
 const USUAL: Range<u32> = 32_768..61_000;
-/// What a held block is called.
+/// Name of a held block.
 const NAME: &str = "sonde-testbed-ports";
 
 static BLOCKS: LazyLock<Mutex<Blocks>> =
@@ -50,7 +50,7 @@ pub fn row() -> Range<u16> {
     blocks.whole().expect("a row of ports that no other test was given and nothing has bound")
 }
 
-/// Whether somebody listens for connections at `port`, or takes datagrams there.
+/// Returns true where a socket listens for connections at `port`, or takes datagrams there.
 ///
 /// # Panics
 /// For a carrier that has no ports, and where the kernel's table cannot be read.
@@ -119,7 +119,7 @@ struct Blocks {
 }
 
 impl Blocks {
-    /// Of all numbers from [`LEAST`] on that `given` has not; processes begin at different ones.
+    /// Takes all numbers from [`LEAST`] on that are not in `given`; processes begin at different ones.
     fn new(name: String, given: &Range<u32>, process: u32, look: fn() -> BTreeSet<u16>) -> Self {
         let end = u32::from(u16::MAX) + 1;
         let blocks = (u32::from(LEAST)..end - u32::from(BLOCK)).step_by(BLOCK.into());

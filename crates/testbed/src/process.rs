@@ -1,7 +1,7 @@
 //! Runs a program to its end within a bounded time, or beside a test, and keeps all that it said.
 //!
-//! What is waited for is an event of that program: a line it prints, a socket it binds, its end. Each wait has a bound so
-//! generous that only a program that hangs meets it, and fails with everything that was said until then.
+//! Each wait is for an event of that program: a line it prints, a socket it binds, its end. It has a bound so generous that
+//! only a program that hangs meets it, and fails with everything that was said until then.
 
 use std::io::Read;
 use std::mem;
@@ -18,29 +18,29 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_pro
 
 use crate::port;
 
-/// How long a program may take that no test says otherwise of. Its end by this is a failure, never a result.
+/// Longest run of a program where the test sets no other. Its end by this is a failure, never a result.
 pub const LIMIT: Duration = Duration::from_mins(3);
 
-/// How often a condition is looked at that nothing tells of: that a socket is bound.
+/// Time between two looks at a condition that nothing announces: that a socket is bound.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// What a program left behind.
+/// End of a program and all that it printed.
 #[derive(Debug)]
 pub struct Ended {
     /// Its exit status; `None` where a signal ended it.
     pub code: Option<i32>,
-    /// Whether it had to be ended, or left somebody behind who kept its outputs open.
+    /// True where it had to be ended, or left a process behind that kept its outputs open.
     pub overdue: bool,
-    /// What it printed.
+    /// Its standard output.
     pub stdout: String,
-    /// What it said on standard error.
+    /// Its standard error.
     pub stderr: String,
     /// From its start to its end.
     pub took: Duration,
 }
 
 impl Ended {
-    /// Whether it said this, on either output.
+    /// Returns true where it printed this, on either output.
     pub fn said(&self, words: &str) -> bool {
         self.stdout.contains(words) || self.stderr.contains(words)
     }
@@ -87,14 +87,14 @@ pub fn started(command: &mut Command) -> Running {
     Running { child, what: format!("{command:?}"), watched, began, reaped: false }
 }
 
-/// What is seen of a program while it runs.
+/// State of a program while it runs.
 #[derive(Debug, Default)]
 struct Seen {
     stdout: Vec<u8>,
     stderr: Vec<u8>,
     /// Outputs that somebody may still write to.
     open: u8,
-    /// When it ended.
+    /// Instant of its end; `None`: it runs.
     gone: Option<Instant>,
 }
 
@@ -130,7 +130,7 @@ fn read(mut from: impl Read + Send + 'static, watched: &Arc<Watched>, into: fn(&
     let watched = Arc::clone(watched);
     thread::spawn(move || {
         let mut piece = [0; 16 << 10];
-        // What was read before an error is kept.
+        // Octets read before an error are kept.
         while let Ok(length @ 1..) = from.read(&mut piece) {
             watched.change(|seen| into(seen).extend_from_slice(&piece[..length]));
         }
@@ -180,7 +180,7 @@ impl Running {
         text(&self.watched.lock().stderr)
     }
 
-    /// Whether it has ended.
+    /// Returns true where it has ended.
     pub fn has_ended(&self) -> bool {
         self.watched.lock().gone.is_some()
     }
@@ -208,7 +208,7 @@ impl Running {
     pub fn until(&self, what: &str, mut holds: impl FnMut(&str) -> bool) {
         let mut held = false;
         self.watched.until(LIMIT, |seen| {
-            // Whether it has gone is known before the look: what it did at the last is not missed.
+            // Its end is looked at before its output: the last that it printed is not missed.
             let gone = seen.gone.is_some() && seen.open == 0;
             held = holds(&text(&seen.stdout));
             held || gone
@@ -233,7 +233,7 @@ impl Running {
         self.until(&what, |_| port::listens_near(self.id(), carrier, port));
     }
 
-    /// How it is and what it said so far, for whoever reads why a test failed.
+    /// Its state and its output so far, for whoever reads why a test failed.
     pub fn told(&self) -> String {
         let seen = self.watched.lock();
         let how = if seen.gone.is_some() { "it has ended" } else { "it runs" };
@@ -252,7 +252,7 @@ impl Running {
         let status = self.child.wait().expect("a child of ours");
         self.reaped = true;
         let took = self.watched.lock().gone.map_or_else(|| self.began.elapsed(), |gone| gone - self.began);
-        // What it printed last is on its way; somebody it left behind may hold the pipe for ever.
+        // Its last output is on its way; a process that it left behind may hold the pipe for ever.
         overdue |= !self.watched.until(limit, |seen| seen.open == 0);
         let mut seen = self.watched.lock();
         let [stdout, stderr] = [mem::take(&mut seen.stdout), mem::take(&mut seen.stderr)].map(|said| text(&said));

@@ -15,7 +15,7 @@ use crate::{port, skip, template, wait};
 /// A server, the folder that it lives in, and its port.
 #[derive(Debug)]
 pub struct Server {
-    /// Where it listens.
+    /// Its port.
     pub port: u16,
     /// Its process.
     pub running: Running,

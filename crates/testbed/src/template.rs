@@ -43,7 +43,7 @@ fn copied_in(kept: &Path, name: &str, to: &Path, make: impl FnOnce(&Path)) {
     }
     make(to);
     if partial.exists() {
-        // Of one that died half way.
+        // The folder is of one that died half way.
         fs::remove_dir_all(&partial).expect("a folder of ours");
     }
     copy(to, &partial);

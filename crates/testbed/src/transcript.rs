@@ -1,4 +1,4 @@
-//! What two programs said to each other, octet by octet: the fixture that a session is tested against.
+//! Dialogue of two programs, octet by octet: the fixture that a session is tested against.
 //!
 //! Text, so that a reader sees what it holds and a change shows as a difference of lines:
 //! ```text
@@ -17,16 +17,16 @@ use std::fmt::{self, Write as _};
 pub struct Transcript {
     /// The program and its version.
     pub program: String,
-    /// What was said, in order.
+    /// Messages, in order.
     pub messages: Vec<Message>,
 }
 
 /// One message of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Who said it.
+    /// Side that sent it.
     pub side: Side,
-    /// What was said.
+    /// Its octets.
     pub bytes: Vec<u8>,
 }
 
@@ -44,7 +44,7 @@ pub enum Side {
 pub struct TranscriptError {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// The fault.
     pub fault: &'static str,
 }
 

@@ -14,7 +14,7 @@ const HOURS: usize = 24;
 const FEWEST: u64 = 10;
 /// Fewest minutes of which it is said what is usual.
 const USUAL: usize = 10;
-/// From which ratio on a median is called slower, or faster, than usual.
+/// Ratio from which on a median is called slower, or faster, than usual.
 const RATIO: f64 = 1.25;
 /// Seconds without any answer after which a cell is silent.
 const SILENT: u64 = 3;
@@ -27,7 +27,7 @@ const HALF: u64 = 30;
 #[derive(Clone, Debug, Default)]
 pub struct Live {
     minute: u64,
-    /// What came of that minute so far: a whole [`Span`] would be mostly zeros.
+    /// Times of that minute so far: a whole [`Span`] would be mostly zeros.
     times: Distribution,
     scheduled: u64,
     sent: u64,
@@ -38,7 +38,7 @@ pub struct Live {
     /// The latest second that was told, and the latest in which something was answered, and from which on nothing was.
     told: u64,
     unanswered: u64,
-    /// Whether anything was answered since it is watched.
+    /// True once anything was answered since it is watched.
     pub was_answered: bool,
     /// Medians, nanoseconds, exactly: the middle of a bucket has few bits.
     minutes: VecDeque<f32>,
@@ -49,7 +49,7 @@ pub struct Live {
     pub probe: Option<ProbeNow>,
 }
 
-/// What a whole minute showed.
+/// Figures of a whole minute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Minute {
     /// Its first second.
@@ -60,14 +60,14 @@ pub struct Minute {
     pub p99: Option<u64>,
     /// Requests that left.
     pub sent: u64,
-    /// Of these, how many were not answered in time.
+    /// Requests among these that were not answered in time.
     pub lost: u64,
     /// Seconds in which the host that asks was late itself.
     pub disturbed: u64,
 }
 
 impl Minute {
-    /// What `span` shows of the minute at `at`.
+    /// Figures of `span`, the minute at `at`.
     pub fn of(at: u64, span: &Span) -> Self {
         let sent = span.counts.messages_sent();
         Self::new(at, &span.times, (sent, sent.saturating_sub(span.counts.answered)), span.disturbed)
@@ -116,7 +116,7 @@ impl Live {
         if at < self.told || span.counts.scheduled == 0 {
             return;
         }
-        // Of several of a second one that refuses, else the most frequent.
+        // A reply that refuses, else the most frequent one, stands for several of a second.
         let reply = replies.iter().max_by_key(|(_, kind)| (!kind.answers, kind.count)).map(|(name, _)| name.clone());
         let before = self.probe.take();
         // A second without a reply leaves the latest there was.
@@ -151,7 +151,7 @@ impl Live {
         }
     }
 
-    /// How it stands at `now`.
+    /// State of the cell at `now`.
     pub fn state(&self, now: u64) -> State {
         if self.told == 0 || now > self.told + UNKNOWN {
             return State::Unknown;

@@ -1,5 +1,5 @@
-//! What steps of an agent's clock do to what is kept of it, in virtual time: the machine that says what is asked when, what the centre makes of its
-//! seconds, and a real store.
+//! Effects of steps of an agent's clock on its history, in virtual time: the machine that schedules the requests, the
+//! centre's reading of its seconds, and a real store.
 
 use logbook::monitor::talk::{CellBeat, Health, Hello, Over};
 use measure::prober::Prober;
@@ -15,16 +15,16 @@ use crate::store::sqlite::SqliteStore;
 use crate::store::{Batch, Cell, LATEST, Level, Purpose, Store};
 
 const SECOND: u64 = 1_000_000_000;
-/// When all begins, by a clock that is right: at the start of a minute.
+/// Begin of the story, by a clock that is right: at the start of a minute.
 const BEGIN: u64 = 1_764_115_200;
 /// The step comes after so many seconds.
 const STEP: u64 = 600;
-/// How long a line is away, seconds.
+/// Time for which a line is away, seconds.
 const AWAY: u64 = 20;
 
 /// An agent whose clock is stepped, and a centre whose clock is right.
 struct Story {
-    /// By how many seconds the clock is stepped, forward or back.
+    /// Seconds by which the clock is stepped, forward or back.
     by: i64,
     prober: Prober,
     host: Host,
@@ -60,7 +60,7 @@ impl Story {
         story
     }
 
-    /// How far the agent's wall clock is ahead of its monotonic one, nanoseconds.
+    /// Distance of the agent's wall clock ahead of its monotonic one, nanoseconds.
     fn ahead(&self, now: Instant) -> i128 {
         let step = if now.0 >= STEP * SECOND { self.by } else { 0 };
         (i128::from(BEGIN) + i128::from(step)) * i128::from(SECOND)
@@ -107,7 +107,8 @@ impl Story {
         self.pending.settled(count);
     }
 
-    /// Goes on for so many seconds; the last [`AWAY`] of each `broken` seconds there is no line. How many requests were due, and how many of those lost.
+    /// Goes on for so many seconds; the last [`AWAY`] of each `broken` seconds there is no line. Returns the requests that
+    /// were due, and those of them that were lost.
     fn run(&mut self, seconds: u64, broken: Option<u64>) -> (u64, u64) {
         let (mut due, mut lost, mut was_away) = (0, 0, false);
         loop {
@@ -136,7 +137,7 @@ impl Story {
             }
             was_away = is_away;
         }
-        // What is under way comes to its end.
+        // Requests under way come to their end.
         let end = Instant((seconds + 3) * SECOND);
         self.prober.remove(0);
         self.book(end);

@@ -1,4 +1,4 @@
-//! What a plan will see, and how soon, before anything is measured.
+//! Reach of a plan: the changes that it will notice, and the time until then, before anything is measured.
 
 use logbook::monitor::plan::MonitorPlan;
 use measure::lookout::{Mesh, delay};
@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::mesh::topology;
 use super::settings;
 
-/// All of it. What is absent is never so.
+/// All of it. An absent value stands for a change that is never noticed, or a pair that never has its turn.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Foresight {
     format: &'static str,
@@ -17,9 +17,9 @@ pub struct Foresight {
     hosts: usize,
     targets: usize,
     cells: usize,
-    /// Of all together.
+    /// Requests of all hosts together.
     requests_per_second: f64,
-    /// Of the host that asks most.
+    /// Cells of the host that asks most.
     cells_of_a_host: u64,
     /// Share of all ordered pairs of hosts that are measured at a time.
     covered: Option<f64>,
@@ -28,21 +28,21 @@ pub struct Foresight {
     /// Until medians are judged.
     judged_after_s: Option<u64>,
     silence_noticed_after_s: f64,
-    /// Of 1 % at the host whose cells make the fewest requests.
+    /// Time until a loss of 1 % is noticed at the host whose cells make the fewest requests.
     loss_noticed_after_s: Option<f64>,
     slower_noticed: Option<Slower>,
 }
 
-/// When it is noticed that one cell is 30 % slower.
+/// Time after which it is noticed that one cell is 30 % slower.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 struct Slower {
     within_s: u64,
-    /// In which share of cases.
+    /// Share of cases in which it is noticed.
     share: f64,
 }
 
 impl Foresight {
-    /// What follows from a plan whose cells are `mesh`.
+    /// Foresight for a plan whose cells are `mesh`.
     pub fn of(plan: &MonitorPlan, mesh: &Mesh) -> Self {
         let (hosts, every) = (plan.hosts.len(), plan.measure.every);
         let ways = plan.measure.over.len() as u32;

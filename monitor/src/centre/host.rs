@@ -19,9 +19,9 @@ use super::picture::{AgentNow, Standing};
 /// The first wait before an agent is reached for again, seconds; each is twice the one before, up to the longest.
 const FIRST: u64 = 1;
 const LONGEST: u64 = 30;
-/// By when whoever asked in vain has asked again, seconds: the longest pause of an agent, and some.
+/// Time by which an agent that asked in vain has asked again, seconds: the longest pause of an agent, and some.
 const ASKED_AGAIN: u64 = 15;
-/// Beyond what its clock differs from the centre's before its seconds are moved, seconds.
+/// Difference of its clock from the centre's beyond which its seconds are moved, seconds.
 const SKEW: i64 = 2;
 /// Seconds that a second may be ahead of the centre's clock.
 const AHEAD: i64 = 5;
@@ -35,29 +35,29 @@ const SAID: u64 = 4_096;
 pub struct Host {
     /// Its place in the mesh.
     pub id: HostId,
-    /// How its agent is, for people.
+    /// State of its agent, for people.
     pub agent: AgentNow,
     /// The number of the line to it; absent: there is none.
     pub line: Option<u64>,
     child: Option<Child>,
-    /// When it is to be reached for again, seconds since 1970; absent: it is reached, or being reached.
+    /// Time at which it is to be reached for again, seconds since 1970; absent: it is reached, or being reached.
     pub again: Option<u64>,
     tries: u32,
-    /// Whose beats come.
+    /// Start of the agent whose beats come.
     pub instance: Option<Uuid>,
     /// The first second it told; absent: its agent does not stand yet, and what asks it has no answer to expect.
     pub stands_since: Option<u64>,
-    /// What is taken off its seconds, since its clock differs.
+    /// Seconds that are subtracted from its own, since its clock differs.
     pub skew: i64,
     /// Its latest second by its own clock, and the centre's second in which that came.
     latest: Option<(u64, u64)>,
     /// Seconds for which its clock kept one second, since it was set back.
     held: u64,
-    /// What the leading process said on its standard error, where that ended before the line.
+    /// Standard error of the leading process, where that ended before the line.
     pub last_words: Option<String>,
     /// Cells that cannot be measured as they were assigned: why.
     troubles: BTreeMap<(String, Over), String>,
-    /// Why it is not reached, or what its hello says that is to be known.
+    /// Reasons for which it is not reached, or facts of its hello that people should know.
     notes: Vec<String>,
 }
 
@@ -197,12 +197,13 @@ impl Host {
         self.retell();
     }
 
-    /// Whether its agent was there to answer in the second `at`, as far as it ever was, and long enough for all that ask it to have tried again.
+    /// Returns true where its agent was there to answer in the second `at`, as far as it ever was, and long enough for all
+    /// that ask it to have tried again.
     pub fn stood(&self, at: u64) -> bool {
         self.stands_since.is_some_and(|since| since + ASKED_AGAIN < at)
     }
 
-    /// Whether the way to it is being laid.
+    /// Returns true while the way to it is being laid.
     pub fn is_being_reached(&self) -> bool {
         self.child.is_some() && self.instance.is_none()
     }
@@ -224,7 +225,7 @@ impl Host {
         }
     }
 
-    /// What the leading process said last: why it ended.
+    /// Takes the last words of the leading process for the reason of its end.
     pub fn said(&mut self, text: &str) {
         if let (false, Some(last)) = (text.is_empty(), self.notes.last_mut()) {
             let first = text.lines().next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What becomes of incidents: who is told of them and when, what is kept, and which are shown.
+//! Handling of incidents: the receivers and times of their notices, those that are kept, and those that are shown.
 
 use std::collections::BTreeSet;
 
@@ -56,7 +56,7 @@ impl Centre {
         self.note(incident, ended, now);
     }
 
-    /// Until when an incident is told to nobody, and why, where a silence is about it now: the one that ends last.
+    /// Silence about an incident now, with its end and its reason: the one that ends last.
     pub(super) fn silent(&self, incident: &Incident, now: u64) -> Option<Silent> {
         let all = self.plan.silence.iter().chain(self.silences.iter().map(|asked| &asked.silence));
         let on = all.filter(|silence| silence.is_on(now) && is_meant(incident, silence));

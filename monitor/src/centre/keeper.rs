@@ -12,15 +12,15 @@ use super::reference;
 use crate::store::error::{Fault, StoreError};
 use crate::store::{Baseline, Batch, Cell, Incident, KeptSilence, Level, Mark, Retention, Store};
 
-/// How long is waited before a store that did not take something is tried again: twice as long each time, up to the longest.
+/// Wait before a store that did not take something is tried again: twice as long each time, up to the longest.
 const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(30);
-/// How long after its end an interval is made of its parts, seconds: what comes a little late is in then.
+/// Time after its end at which an interval is made of its parts, seconds: parts that come a little late are in it then.
 const LATE: u64 = 120;
-/// How long marks are shown, seconds.
+/// Time for which marks are shown, seconds.
 const MARKS: u64 = 14 * 86_400;
 
-/// What the keeper tells.
+/// Message of the keeper.
 #[derive(Debug)]
 pub enum Kept {
     /// Parts are kept: up to which beat of which start of an agent, and how many parts.
@@ -29,11 +29,11 @@ pub enum Kept {
     Overlap(Uuid, u64, usize),
     /// The store does not take it now; absent: it does again.
     Fault(Option<String>),
-    /// What stands beside what is measured.
+    /// Notes of people in the store, and the references.
     Beside(Beside),
 }
 
-/// What people wrote into the store, and what follows from what is kept.
+/// Notes of people in the store, and the references that follow from the history.
 #[derive(Debug)]
 pub struct Beside {
     /// The marks of the last days.
@@ -42,11 +42,11 @@ pub struct Beside {
     pub baselines: Vec<Baseline>,
     /// Silences that somebody asked for and that are not over.
     pub silences: Vec<KeptSilence>,
-    /// Of cells that were asked for: the medians that are normal in hours of the week.
+    /// References of the cells that were asked for: the medians that are normal in hours of the week.
     pub references: Vec<(Cell, Vec<(u8, Nanos)>)>,
 }
 
-/// What the keeper has to do.
+/// Work of the keeper.
 #[derive(Debug)]
 struct Errand {
     batch: Batch,
@@ -95,7 +95,7 @@ struct Clerk<T> {
     inbox: Receiver<Errand>,
     /// The hour in which old things were removed last.
     rolled: Option<u64>,
-    /// Whether it was told that the store does not work, and not yet that it does again.
+    /// True once it was reported that the store does not work, and until it does again.
     is_failing: bool,
 }
 
@@ -163,7 +163,7 @@ impl<T: Fn(Kept)> Clerk<T> {
     /// Waits, and takes what comes meanwhile into the batch: it is kept with it.
     fn rest(&mut self, batch: &mut Batch, wait: Duration) -> bool {
         match self.inbox.recv_timeout(wait) {
-            // What is normal of its cells is asked again.
+            // The references of its cells are asked for again.
             Ok(Errand { batch: next, .. }) => {
                 batch.parts.extend(next.parts);
                 batch.incidents.extend(next.incidents);
@@ -186,7 +186,7 @@ impl<T: Fn(Kept)> Clerk<T> {
         }
         let (baselines, mut references) = (self.store.baselines()?, Vec::new());
         for cell in unknown {
-            // What was before somebody accepted a time is how things were, and not how they should be.
+            // Times before somebody accepted a stretch show how things were, and not how they should be.
             let is_meant =
                 |hosts: &[String]| hosts.is_empty() || [&cell.from, &cell.to].iter().any(|host| hosts.contains(host));
             let accepted = baselines.iter().filter(|baseline| is_meant(&baseline.hosts)).map(|baseline| baseline.from);

@@ -1,4 +1,4 @@
-//! Which cells a plan has at a time.
+//! Cells of a plan at a time.
 
 use logbook::host::{Host as Planned, Reach};
 use logbook::monitor::plan::{MeshPairs, MonitorPlan, Target};

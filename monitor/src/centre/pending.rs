@@ -1,4 +1,5 @@
-//! What beats brought and no store has yet: gathered by start of an agent and by minute, handed over when the minute is over, and held until it is kept.
+//! Beats that no store has yet: gathered by start of an agent and by minute, handed over when the minute is over, and held
+//! until they are kept.
 
 use std::collections::HashMap;
 
@@ -11,7 +12,7 @@ use crate::store::{Cell, Level, Part};
 /// Parts that may wait for the store: ten minutes of a thousand agents. Beyond it nothing more is gathered: agents have it still.
 const MOST: usize = 10_000;
 
-/// What came of a beat.
+/// Result of taking a beat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
     /// It is new, and gathered.
@@ -29,7 +30,7 @@ pub struct Pending {
     ready: Vec<Part>,
     /// Parts that are with the store.
     away: usize,
-    /// Whether beats were left with their agents for want of room.
+    /// True where beats were left with their agents for want of room.
     pub left_some: bool,
 }
 
@@ -48,7 +49,7 @@ struct Open {
 }
 
 impl Pending {
-    /// What is known of a start of an agent: the store has its beats up to `kept`.
+    /// Begins a start of an agent, of which the store has the beats up to `kept`.
     pub fn begin(&mut self, instance: Uuid, kept: u64) {
         let open = self.open.entry(instance).or_default();
         open.seen = open.seen.max(kept);
@@ -97,7 +98,7 @@ impl Pending {
         }
     }
 
-    /// What is ready to be kept. It counts until [`Pending::settled`].
+    /// Parts that are ready to be kept. They count until [`Pending::settled`].
     pub fn hand_over(&mut self) -> Vec<Part> {
         let parts = std::mem::take(&mut self.ready);
         self.away += parts.len();

@@ -1,4 +1,4 @@
-//! What a monitor knows now: what its page, its metrics and its screens show.
+//! Present state of a monitor, as its page, its metrics and its screens show it.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct Picture {
     /// The second, counted since 1970.
     pub at: u64,
-    /// What the plan is called; absent where it has no name.
+    /// Name of the plan; absent where it has none.
     pub name: Option<String>,
     /// The time between two requests of a cell, nanoseconds.
     pub every_ns: Nanos,
@@ -20,13 +20,13 @@ pub struct Picture {
     pub hosts: Vec<HostNow>,
     /// Cells, by the places of their hosts in `hosts`.
     pub cells: Vec<CellNow>,
-    /// What is wrong now, the latest first.
+    /// Incidents that go on, the latest first.
     pub incidents: Vec<IncidentNow>,
-    /// What is over, the latest first, a few.
+    /// Incidents that are over, the latest first, a few.
     pub past: Vec<IncidentNow>,
-    /// What people said they changed, the latest first, a few.
+    /// Changes that people noted, the latest first, a few.
     pub marks: Vec<MarkNow>,
-    /// Why history is not kept at the moment; absent: it is.
+    /// Reason for which history is not kept at the moment; absent: it is.
     pub store_fault: Option<String>,
     /// The collector of OpenTelemetry that metrics are sent to; absent: none is named.
     pub collector: Option<CollectorNow>,
@@ -35,7 +35,7 @@ pub struct Picture {
 /// A collector of metrics.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CollectorNow {
-    /// Why it does not take the metrics at the moment; absent: it does, or was not tried yet.
+    /// Reason for which it does not take the metrics at the moment; absent: it does, or was not tried yet.
     pub fault: Option<String>,
 }
 
@@ -46,7 +46,7 @@ pub struct HostNow {
     pub name: String,
     /// Its zone; absent: in none.
     pub zone: Option<String>,
-    /// How its agent is; absent: it is a target, which has none.
+    /// State of its agent; absent: it is a target, which has none.
     pub agent: Option<AgentNow>,
     /// The scheme of its URL; absent: it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,9 +56,9 @@ pub struct HostNow {
 /// The agent on a host.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AgentNow {
-    /// How it stands.
+    /// State of the agent.
     pub standing: Standing,
-    /// Since when, seconds since 1970.
+    /// Time since which it is so, seconds since 1970.
     pub since: u64,
     /// Its latest second that came; absent: none yet.
     pub last: Option<u64>,
@@ -68,13 +68,13 @@ pub struct AgentNow {
     pub slip_ns: Option<Nanos>,
     /// Share of its latest second in which something on its host waited for a processor, 0 to 1.
     pub cpu_pressure: Option<f64>,
-    /// What it did since it started, as it told last; absent: it is not reached, or does not tell.
+    /// Its counters since it started, as of its last message; absent: it is not reached, or does not tell.
     pub counters: Option<Counters>,
-    /// What does not work, for people.
+    /// Faults, for people.
     pub troubles: Vec<String>,
 }
 
-/// How an agent stands.
+/// State of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
@@ -97,9 +97,9 @@ pub struct CellNow {
     pub from: u32,
     /// Place of the host that is asked.
     pub to: u32,
-    /// By what.
+    /// Protocol of the cell.
     pub over: Over,
-    /// How it stands.
+    /// State of the cell.
     pub state: State,
     /// Median of its latest whole minute, nanoseconds; absent: too few answers.
     pub p50_ns: Option<u64>,
@@ -107,7 +107,7 @@ pub struct CellNow {
     pub p99_ns: Option<u64>,
     /// Requests that left in that minute.
     pub sent: u64,
-    /// Of these, how many were not answered in time.
+    /// Requests among these that were not answered in time.
     pub lost: u64,
     /// Its usual median, nanoseconds; absent: not known yet.
     pub usual_ns: Option<u64>,
@@ -131,7 +131,7 @@ pub struct ProbeNow {
     pub certified_until_s: Option<u64>,
 }
 
-/// How a cell stands.
+/// State of a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
@@ -148,7 +148,7 @@ pub enum State {
     Loses,
     /// Nothing is answered.
     Silent,
-    /// Whoever asks is late itself, so that nothing is known of the network.
+    /// The host that asks is late itself, so that nothing is known of the network.
     Disturbed,
 }
 
@@ -157,43 +157,43 @@ pub enum State {
 pub struct IncidentNow {
     /// Its number, which no other has.
     pub id: u64,
-    /// What it is, in one sentence.
+    /// The incident, in one sentence.
     pub text: String,
     /// The kind, as machines name it.
     pub kind: String,
-    /// Whom it is put down to, as machines name it.
+    /// Scope that it is put down to, as machines name it.
     pub scope: String,
-    /// When it began, seconds since 1970: from.
+    /// Earliest time at which it may have begun, seconds since 1970.
     pub onset_from: u64,
     /// The same: to.
     pub onset_to: u64,
-    /// When it was noticed.
+    /// Time at which it was noticed.
     pub found: u64,
-    /// When it ended; absent: it goes on.
+    /// Time at which it ended; absent: it goes on.
     pub ended: Option<u64>,
     /// Cells that show it.
     pub cells: u64,
-    /// Until when it is told to nobody, seconds since 1970; absent: no silence is about it.
+    /// Time until which it is told to nobody, seconds since 1970; absent: no silence is about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silent_until: Option<u64>,
-    /// Why, as somebody wrote it; absent: nobody did.
+    /// Reason, as somebody wrote it; absent: nobody did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silent_why: Option<String>,
 }
 
-/// What somebody said he changed.
+/// Change that somebody noted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MarkNow {
-    /// When, seconds since 1970.
+    /// Time of the change, seconds since 1970.
     pub at: u64,
     /// His words.
     pub text: String,
 }
 
-/// What was asked since the centre started, in sums that never fall.
+/// Requests since the centre started, in sums that never fall.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Totals {
-    /// When it started, seconds since 1970.
+    /// Start of the centre, seconds since 1970.
     pub since: f64,
     /// By the host that asks.
     pub hosts: BTreeMap<(String, Over), Sum>,
@@ -236,7 +236,7 @@ impl Sum {
 
     fn take(&mut self, (from, to, over): (&str, &str, Over), at: u64, span: &Span) {
         self.span.add(span);
-        // Of several answers of a second the longest alone is known exactly.
+        // The longest alone of several answers of a second is known exactly.
         let Some(took) = span.max.filter(|took| took.0 > 0) else { return };
         let minute = at - at % 60;
         let held = self.examples.get(&took.0.ilog2());

@@ -115,7 +115,7 @@ impl Centre {
     }
 }
 
-/// What a plan measures, in a few words.
+/// Measurements of a plan, in a few words.
 pub fn told(plan: &MonitorPlan, mesh: &Mesh) -> String {
     let targets = if plan.targets.is_empty() { String::new() } else { format!(" and {} targets", plan.targets.len()) };
     let rate = mesh.cells.len() as f64 * 1e9 / plan.measure.every.0 as f64;

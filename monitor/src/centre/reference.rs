@@ -1,4 +1,4 @@
-//! What is normal of a cell in each hour of the week, from the hours of the past that are kept.
+//! References of a cell: its normal median in each hour of the week, from the hours of the past that are kept.
 
 use std::collections::BTreeMap;
 

@@ -14,7 +14,7 @@ impl Centre {
         let hosts = self.mesh.hosts.iter().zip(agents);
         let scheme = |target: &Target| Some(target.url.as_ref()?.split_once("://")?.0.to_ascii_lowercase());
         let schemes = self.hosts.iter().map(|_| None).chain(self.plan.targets.iter().map(scheme));
-        // Of a thousand hosts it has megabytes, each second: no room is made that stays empty.
+        // The picture of a thousand hosts has megabytes, each second: no room is made that stays empty.
         let mut cells = Vec::with_capacity(self.live.len());
         cells.extend(self.mesh.cells.iter().zip(&self.live).filter_map(|(cell, live)| cell_now(cell, live, now)));
         Picture {

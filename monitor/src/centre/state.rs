@@ -1,4 +1,4 @@
-//! What a centre knows beside its store, in a file of its folder: so a restart neither repeats an alarm nor forgets one.
+//! State of a centre beside its store, in a file of its folder: so a restart neither repeats an alarm nor forgets one.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fs;
@@ -24,15 +24,15 @@ const LARGEST: u64 = 1 << 30;
 pub struct State<L = ()> {
     /// Names this monitor for good: its agents' folders are called by it.
     pub monitor: Uuid,
-    /// From which partners are drawn.
+    /// Seed from which partners are drawn.
     pub seed: u64,
     /// The last revision of what was assigned.
     pub revision: u64,
-    /// What the lookout knows.
+    /// State of the lookout.
     pub lookout: L,
-    /// What goes on.
+    /// Incidents that go on.
     pub incidents: Vec<Incident>,
-    /// What is over and still shown.
+    /// Incidents that are over and still shown.
     pub past: VecDeque<IncidentNow>,
     /// Hosts whose agents stood once, by name.
     #[serde(default)]
@@ -82,7 +82,7 @@ impl<L> State<L> {
     /// Writes it, whole or not at all.
     ///
     /// # Errors
-    /// What the system says.
+    /// Errors of the system.
     pub fn write(&self, folder: &Path) -> Result<()>
     where
         L: Serialize,
@@ -98,7 +98,8 @@ impl<L> State<L> {
         written.and_then(|()| fs::rename(&beside, &path)).with_context(|| format!("cannot write {}", path.display()))
     }
 
-    /// What the agent on a host calls its folder: as the plan says, else by monitor and host, so that several can be on one machine.
+    /// Name of the folder of the agent on a host: as in the plan, else by monitor and host, so that several can be on one
+    /// machine.
     pub fn folder_of(&self, plan: &MonitorPlan, host: &str) -> String {
         if let Some(folder) = &plan.agents {
             return folder.clone();

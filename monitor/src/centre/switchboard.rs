@@ -17,14 +17,14 @@ use rustix::io::{Errno, ioctl_fionbio};
 const LONGEST: usize = 4 << 20;
 /// The most that waits for an agent that does not read, octets: then it is hung up on.
 const UNREAD: usize = 8 << 20;
-/// How much of what was heard may wait to be worked on before nothing more is read, octets: a second of a thousand agents.
+/// Octets that may wait to be worked on before nothing more is read: a second of a thousand agents.
 const BACKLOG: usize = 2 << 20;
-/// How much is read at once.
+/// Octets that are read at once.
 const CHUNK: usize = 16 << 10;
 /// The bell's event.
 const BELL: u64 = u64::MAX;
 
-/// What comes from a line.
+/// Event of a line.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Heard {
     /// A line, without its end.
@@ -40,7 +40,8 @@ enum Wish {
     HangUp(u64),
 }
 
-/// What was heard and is not yet worked on, octets: whoever hears waits while it is much, so that whoever tells waits too, and keeps it himself.
+/// Octets that were read and are not yet worked on: the reader waits while they are many, so that the sender waits too, and
+/// keeps its messages itself.
 #[derive(Debug, Default)]
 pub struct Backlog {
     octets: Mutex<usize>,
@@ -70,7 +71,7 @@ impl Backlog {
 pub struct Switchboard {
     wishes: Sender<Wish>,
     bell: Arc<OwnedFd>,
-    /// How much of what was heard waits to be worked on.
+    /// Octets that wait to be worked on.
     pub backlog: Arc<Backlog>,
 }
 
@@ -78,7 +79,7 @@ impl Switchboard {
     /// Starts the thread; what it hears goes to `tell`, until that says that nobody listens.
     ///
     /// # Errors
-    /// What the system says.
+    /// Errors of the system.
     pub fn start(tell: impl Fn(u64, Heard) -> bool + Send + 'static) -> io::Result<Self> {
         let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
         let events = epoll::create(CreateFlags::CLOEXEC)?;
@@ -127,7 +128,7 @@ struct Line {
     to: OwnedFd,
     heard: Vec<u8>,
     unsaid: VecDeque<u8>,
-    /// Whether the system is asked to tell when there is room again.
+    /// True while the system is asked to tell when there is room again.
     waits_for_room: bool,
 }
 
@@ -163,7 +164,7 @@ impl<T: Fn(u64, Heard) -> bool> Operator<T> {
         }
     }
 
-    /// Whether anybody still has wishes.
+    /// Carries out the wishes; returns false once nobody has any more.
     fn wishes(&mut self) -> bool {
         let mut rings = [0; 8];
         let _read = rustix::io::read(&*self.bell, &mut rings);

@@ -1,4 +1,5 @@
-//! What the programs print that know of hosts and targets, as far as it is read here: what is not up, or has no address, is left out.
+//! Output of the programs that know of hosts and targets, as far as it is read here: hosts that are not up, or have no
+//! address, are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -12,7 +13,7 @@ use logbook::monitor::talk::Over;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-/// What `source` found by what its program printed.
+/// Hosts and targets in the output of the program of `source`.
 ///
 /// # Errors
 /// It is not what that program prints.

@@ -16,7 +16,7 @@ fn targets(found: &Found) -> Vec<(&str, &str, Option<u16>)> {
     found.targets.iter().map(|each| (each.name.as_str(), each.address.as_str(), each.port)).collect()
 }
 
-/// Of each host: its name, how it is reached, its address inside, its zone.
+/// Each host: its name, its transport, its address inside, its zone.
 fn hosts(found: &Found) -> Vec<(String, String, String, Option<&str>)> {
     let reach = |reach: &Reach| match reach {
         Reach::Ssh(ssh) => ssh.to.clone(),
@@ -185,7 +185,7 @@ fn a_program_that_gives_no_list_is_told_with_its_words() {
     assert_eq!(shell("head -c 1000000 /dev/zero >&2; echo []", long), "printed []\n");
     assert_eq!(shell("exec cat /dev/zero", long), "sh printed more than 16 MiB");
     assert_eq!(shell("printf '\\377'", long), "sh printed no text: invalid utf-8 sequence of 1 bytes from index 0");
-    // What it started itself ends with it, so that nothing holds its output open.
+    // Processes that it started itself end with it, so that nothing holds its output open.
     assert!(shell("sleep 1000 & sleep 1000", Duration::from_millis(20)).starts_with("sh gave no answer within"));
     let error = printed("/nowhere/kubectl", &[], long).unwrap_err();
     assert!(format!("{error:#}").contains("cannot run /nowhere/kubectl: install it"), "{error:#}");

@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::incident;
 use crate::store::{Baseline, Incident, IncidentFilter, Store};
 
-/// What is accepted.
+/// Stretch that is accepted.
 #[derive(Clone, Debug, Args)]
 pub struct Options {
     /// Name of the baseline; without one all are listed

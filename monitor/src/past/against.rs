@@ -24,19 +24,19 @@ use crate::failure::Failure;
 use crate::store::{Cell, Level, Store, sum};
 use crate::words::{change, difference, percentile_name};
 
-/// How many times as long as intervals resemble each other a block is.
+/// Length of a block, as a multiple of the number of intervals that resemble each other.
 const APART: f64 = 3.0;
 /// Blocks of a side at the most.
 const BLOCKS: usize = 48;
 /// Blocks of a side without which nothing is said.
 const FEWEST: usize = 6;
-/// What is compared beside the share that was lost.
+/// Percentiles that are compared, beside the share that was lost.
 const QUANTILES: [f64; 2] = [0.5, 0.99];
 
 /// One side as it was asked for.
 type Side<'a> = (&'a String, &'a String, Stretch);
 
-/// What two stretches say.
+/// Verdict on two stretches.
 #[derive(Debug, PartialEq)]
 enum Judged {
     /// Percentiles in nanoseconds, and the share that was lost; intervals of a block.
@@ -50,7 +50,7 @@ enum Judged {
 /// Compares two stretches and tells it.
 ///
 /// # Errors
-/// What the store says; there is nothing of a side.
+/// Errors of the store; nothing is kept of a side.
 pub fn told(
     store: &mut dyn Store,
     sides: [Side<'_>; 2],
@@ -131,13 +131,13 @@ fn judged(sides: [&[Span]; 2]) -> Judged {
     }
 }
 
-/// How many intervals tell as much as one that resembles no other, at least 1: by the medians.
+/// Number of intervals that tell as much as one that resembles no other, at least 1: by the medians.
 fn resemblance(spans: &[Span]) -> f64 {
     let medians: Vec<f64> = spans.iter().filter_map(|span| Some((span.times.quantile(0.5)? as f64).ln())).collect();
     effective(medians.len(), |k| medians[k]).map_or(1.0, |worth| medians.len() as f64 / worth.size)
 }
 
-/// What there is to tell.
+/// Two stretches and their verdict.
 struct Comparison<'a> {
     cells: &'a [Cell; 2],
     stretches: [Stretch; 2],
@@ -156,10 +156,10 @@ struct Document<'a> {
     interval_s: u64,
     /// Intervals in which the host that asked was late itself.
     disturbed_left_out: usize,
-    /// How much more the second side has; absent: nothing can be said.
+    /// Difference of the second side from the first; absent: nothing can be said.
     #[serde(skip_serializing_if = "Option::is_none")]
     compared: Option<Figures<'a>>,
-    /// Why nothing can be said.
+    /// Reason for which nothing can be said.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
 }
@@ -215,7 +215,7 @@ impl Comparison<'_> {
         format!("{}, {} to {}", named(&self.cells[at]), clock(from, self.zone), clock(to, self.zone))
     }
 
-    /// Why nothing can be said.
+    /// Reason for which nothing can be said; empty where the stretches are judged.
     fn reason(&self, judged: &Judged) -> String {
         let unit = if self.level == Level::Minute { "minutes" } else { "hours" };
         match judged {
@@ -227,7 +227,8 @@ impl Comparison<'_> {
         }
     }
 
-    /// Whether a rhythm of days would make a difference: a side is shorter than a day, and they begin at different times of it.
+    /// Returns true where a rhythm of days would make a difference: a side is shorter than a day, and they begin at
+    /// different times of it.
     fn differ_in_time_of_day(&self) -> bool {
         let day = Level::Day.seconds();
         let [one, other] = self.stretches;
@@ -277,7 +278,7 @@ mod tests {
         (0..12).map(|_| rng.f64()).sum::<f64>() - 6.0
     }
 
-    /// Whether any figure differs; `None` where nothing was said.
+    /// `Some(true)` where any figure differs; `None` where nothing was said.
     fn differs(judged: &Judged) -> Option<bool> {
         match judged {
             Judged::Told { quantiles, loss, .. } => {
@@ -325,7 +326,7 @@ mod tests {
         let mut rng = fastrand::Rng::with_seed(3);
         let some = minutes(&mut rng, 5, 1e5, 0.0, 0.0);
         assert_eq!(judged([&some, &some]), Judged::TooFew([5, 5]));
-        // What rises by 1 % a minute is of no level.
+        // Times that rise by 1 % a minute have no level.
         let rising: Vec<Span> = (0..120).flat_map(|k| minutes(&mut rng, 1, 1e5 * 1.01_f64.powi(k), 0.0, 0.0)).collect();
         assert!(matches!(judged([&rising, &rising]), Judged::Unsteady(_)));
     }

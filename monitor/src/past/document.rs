@@ -43,7 +43,7 @@ struct Interval {
     figures: Figures,
 }
 
-/// What is told of a stretch. Times are nanoseconds; a percentile that fewer than ten answers exceeded is left out.
+/// Figures of a stretch. Times are nanoseconds; a percentile that fewer than ten answers exceeded is left out.
 #[derive(Serialize)]
 pub(super) struct Figures {
     counts: Counts,

@@ -1,4 +1,4 @@
-//! What is measured at all, and what is wrong now: `sonde history` without a pair.
+//! All cells and the incidents that go on: `sonde history` without a pair.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +28,7 @@ const DAY: u64 = 86_400;
 /// Letters of a host's name in a table.
 const NAME: usize = 18;
 
-/// What is known of all cells.
+/// State of all cells.
 struct Overview {
     place: String,
     /// The hour of which the figures are, its first second; absent: nothing was kept yet.
@@ -60,7 +60,7 @@ struct Document<'a> {
 struct Row<'a> {
     #[serde(flatten)]
     cell: &'a Cell,
-    /// Of the hour; absent: nothing is known of it.
+    /// Figures of the hour; absent: nothing is known of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     hour: Option<Figures>,
 }
@@ -68,7 +68,7 @@ struct Row<'a> {
 /// Shows all cells, or those of `host`.
 ///
 /// # Errors
-/// What the store says; there is no such host.
+/// Errors of the store; there is no such host.
 pub fn told(store: &mut dyn Store, host: Option<&String>, options: &Options, zone: &TimeZone) -> Result<Told> {
     if options.csv {
         return Err(Failure::new("--csv prints the intervals of one pair", "name two hosts, or take --json").into());

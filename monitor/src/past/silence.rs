@@ -24,10 +24,10 @@ use crate::incident;
 use crate::store::place::open;
 use crate::store::{Purpose, Store};
 
-/// What else may be asked for than a silence.
+/// Options of a new silence, which listing and ending exclude.
 const MAKING: [&str; 7] = ["host", "pair", "zone", "kind", "everything", "length", "why"];
 
-/// What is silenced.
+/// Incidents that are silenced.
 #[derive(Clone, Debug, Args)]
 pub struct Options {
     /// The plan, for its store and the names of hosts and zones [default: your own store and its hosts]
@@ -107,7 +107,7 @@ pub(super) fn told(options: &Options, now: &Zoned) -> Result<Told> {
     ))
 }
 
-/// What is asked for.
+/// Silence of the options.
 fn asked(options: &Options, now: &Zoned) -> Result<Silence, Failure> {
     let silence = Silence {
         hosts: options.host.clone(),
@@ -153,7 +153,7 @@ fn check(silence: &Silence, plan: Option<&MonitorPlan>, store: &mut dyn Store) -
 struct Row {
     /// Its number; absent: it stands in the plan.
     number: Option<u64>,
-    /// When it was asked for, seconds since 1970; absent likewise.
+    /// Time of its request, seconds since 1970; absent likewise.
     asked: Option<u64>,
     silence: Silence,
 }

@@ -1,4 +1,4 @@
-//! What a store that is known says of its past, as a person and a machine read it.
+//! Past of a store with known content, as a person and a machine read it.
 
 use clap::Parser;
 use logbook::monitor::talk::Over;
@@ -65,7 +65,7 @@ fn store() -> TempDir {
     folder
 }
 
-/// What these words print.
+/// Output of these words.
 fn said(folder: &TempDir, words: &[&str]) -> Result<Told> {
     let path = folder.path().join("m.db").display().to_string();
     let words = ["sonde-monitor"].iter().chain(words).copied().chain(["--store", &path]);
@@ -243,7 +243,7 @@ fn a_silence_is_asked_for_listed_and_ended() {
     assert_eq!(json[0]["silence"]["pairs"], serde_json::json!([["b", "a"]]));
     assert_eq!(json[0]["silence"]["until"], "2026-11-26T03:10:30Z");
     assert_eq!((&json[1]["number"], &json[2]["number"]), (&3.into(), &Value::Null));
-    // What would silence nothing is refused.
+    // A silence of nothing is refused.
     let fails = |words: &[&str]| failure(&folder, &[&["monitor", "silence"], words].concat());
     assert!(fails(&["--host", "c", "--for", "2h"]).text.ends_with("c: no host of this name was ever measured"));
     assert!(fails(&["--pair", "a", "c", "--for", "2h"]).hint.contains("`sonde history`"));
@@ -288,7 +288,7 @@ fn an_incident_is_accepted_by_its_number() {
     assert!(fails(&["4"]).text.contains("has the kind silent"));
 }
 
-/// Why these words fail.
+/// Failure of these words.
 fn failure(folder: &TempDir, words: &[&str]) -> Failure {
     let error = said(folder, words).unwrap_err();
     error.downcast::<Failure>().expect("with a hint")

@@ -5,7 +5,7 @@ use jiff::{Span, Timestamp, ToSpan, Zoned};
 
 use crate::failure::Failure;
 
-/// What may be written.
+/// Forms of a time.
 const FORMS: &str = "a time is 7d, 90m, today, yesterday, mon, 2026-11-24, 2026-11-24T14:05 or 14:05";
 
 /// From one second to before another, since 1970 UTC.
@@ -113,7 +113,7 @@ pub fn stretch(word: &str, now: &Zoned) -> Result<Stretch, Failure> {
         Some((from, to)) => Stretch { from: instant(from, now)?.from, to: instant(to, now)?.from },
         None => match instant(word, now)? {
             Stretch { from, to } if from == to => Stretch { from, to: second(now) },
-            // Of a day that goes on there is only its beginning.
+            // A day that goes on has only its beginning.
             Stretch { from, to } => Stretch { from, to: to.min(second(now)) },
         },
     };

@@ -33,7 +33,8 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// Of these values, nanoseconds. It is a factor of two wide at least, so that noise does not look like a mountain.
+    /// Scale for these values, nanoseconds. It is a factor of two wide at least, so that noise does not look like a
+    /// mountain.
     pub fn of(values: impl Iterator<Item = u64>, places: usize) -> Self {
         let (low, high) = values.fold((u64::MAX, 0), |(low, high), value| (low.min(value), high.max(value)));
         let (low, high) = ((low.min(high).max(1) as f64).ln(), (high.max(1) as f64).ln());
@@ -119,7 +120,7 @@ fn cell(page: &mut Page<'_>, area: Rect, from: u16, counts: &[u64], most: u64) {
     }
 }
 
-/// How many values of `span` lie in each place.
+/// Values of `span` in each place.
 fn placed(span: &Span, scale: &Scale) -> Vec<u64> {
     let mut counts = vec![0; scale.places];
     span.times.buckets().for_each(|(value, count)| counts[scale.place(value)] += count);
@@ -154,7 +155,7 @@ fn notes(page: &mut Page<'_>, row: &Row, view: &View, spans: &[Span], area: Rect
     }
 }
 
-/// How the response times of the last minutes are spread.
+/// Draws the distribution of the last minutes' response times.
 pub fn histogram(page: &mut Page<'_>, row: &Row, view: &View, area: Rect) {
     let end = view.end();
     let span = row.history.between(end.saturating_sub(LATELY), end);
@@ -172,14 +173,14 @@ pub fn histogram(page: &mut Page<'_>, row: &Row, view: &View, area: Rect) {
         let at = line(area, height - 1 - place as u16);
         let axis = report::number::short_time(scale.middle(place)).unwrap_or_default();
         page.say(at, 0, &format!("{axis:>8}"), Style::new());
-        // What is there is seen, however little it is.
+        // The smallest count is seen too.
         let length = if *count == 0 { 0 } else { (count * room / most).max(1) };
         let bar = letter.repeat(length as usize);
         page.say(at, AXIS, &format!("{bar} {count}"), Style::new());
     }
 }
 
-/// How bright each shade is, by the weights of Rec. 709 of what xterm's cube of 6 × 6 × 6 colours has.
+/// Brightness of each shade, by the weights of Rec. 709 on the levels of xterm's cube of 6 × 6 × 6 colours.
 #[cfg(test)]
 pub fn brightness() -> Vec<u32> {
     let of = |shade: &Color| {

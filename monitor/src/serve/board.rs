@@ -1,4 +1,5 @@
-//! What the centre shows and whoever reads sees: one lock for what is now, one for sums, and a bell for those who wait for news.
+//! Board between the centre and its readers: one lock for the present state, one for sums, and a bell for those who wait for
+//! news.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -61,6 +62,6 @@ impl Board {
 }
 
 fn lock<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What is shown is whole at any time, whoever broke off.
+    // The data behind the lock are whole at any time, whoever broke off.
     what.lock().unwrap_or_else(PoisonError::into_inner)
 }

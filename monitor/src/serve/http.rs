@@ -33,17 +33,17 @@ use super::board::Board;
 use super::metrics::{self, Form};
 use super::places::Places;
 
-/// How long a head may take to come.
+/// Longest wait for a request's head.
 const HEAD: Duration = Duration::from_secs(5);
 /// The most intervals of a cell that are told at once.
 const INTERVALS: usize = 2_000;
-/// After how many seconds without a picture the monitor is not well.
+/// Seconds without a picture after which the monitor is not well.
 const STALE: u64 = 180;
 
-/// What a page may do: everything from here, nothing from elsewhere, no script but ours.
+/// Rights of a page: everything from here, nothing from elsewhere, no script but ours.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Which past of which cell.
+/// Cell and stretch of a query.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CellQuery {
@@ -51,7 +51,7 @@ pub struct CellQuery {
     pub from: String,
     /// The host that is asked.
     pub to: String,
-    /// By what; absent: UDP.
+    /// Protocol of the cell; absent: UDP.
     #[serde(default)]
     pub over: Option<Over>,
     /// From this second on, since 1970.
@@ -64,7 +64,7 @@ pub struct CellQuery {
     pub by: By,
 }
 
-/// How long an interval is.
+/// Length of an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum By {
@@ -90,9 +90,9 @@ pub struct Interval {
     pub max_ns: Option<u64>,
     /// Requests that left.
     pub sent: u64,
-    /// Of these, how many were not answered in time.
+    /// Requests among these that were not answered in time.
     pub lost: u64,
-    /// Of these, on the way there; where the far end told.
+    /// Requests among these that were lost on the way there; where the far end told.
     pub lost_out: u64,
     /// On the way back; likewise.
     pub lost_back: u64,
@@ -102,16 +102,16 @@ pub struct Interval {
     pub buckets: Vec<(u64, u64)>,
 }
 
-/// Whoever knows the past.
+/// Source of the past.
 pub trait Past: Send + Sync {
     /// The intervals of a cell that are kept, in order; at most `most`, the latest ones.
     ///
     /// # Errors
-    /// What does not work, for people.
+    /// The fault, for people.
     fn cell(&self, query: &CellQuery, most: usize) -> Result<Vec<Interval>>;
 }
 
-/// Who may read.
+/// Readers that are let in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Access {
     /// The word that readers have to know; absent: nobody needs one.
@@ -133,7 +133,7 @@ type Shared = State<Arc<Server>>;
 /// Serves at `listener` for ever, in a thread of its own; the address at which it does.
 ///
 /// # Errors
-/// What the system says.
+/// Errors of the system.
 pub fn serve(
     listener: TcpListener,
     board: Arc<Board>,
@@ -162,10 +162,11 @@ async fn accept(listener: TcpListener, router: Router) {
         };
         let service = TowerToHyperService::new(router.clone());
         let task = tokio::spawn(async move {
-            // Of one version: else what says nothing would be waited for without an end, to know which it speaks.
+            // One version of HTTP is spoken: a silent client would else be waited for without an end, to know which it
+            // speaks.
             let mut server = auto::Builder::new(TokioExecutor::new()).http1_only();
             server.http1().timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(16 << 10);
-            // What a client does wrong is told to it; what breaks is its own.
+            // A client's fault is answered; a connection that breaks is its own.
             let _ended = server.serve_connection(TokioIo::new(stream), service).await;
         });
         places.take(from.ip(), task.abort_handle());
@@ -242,7 +243,7 @@ fn may_read(headers: &HeaderMap, access: &Access) -> bool {
     bearer.or(cookie).is_some_and(|brought| is_same(brought, token))
 }
 
-/// Whether two words are the same, in a time that does not tell where they part.
+/// Returns true where two words are the same, in a time that does not tell where they part.
 fn is_same(one: &str, other: &str) -> bool {
     aws_lc_rs::constant_time::verify_slices_are_equal(one.as_bytes(), other.as_bytes()).is_ok()
 }

@@ -43,7 +43,7 @@ const BOUNDS: [(u64, &str); 19] = [
 
 /// The schema of native histograms: eight buckets for each doubling, 9.05 % each.
 const SCHEMA: i32 = 3;
-/// What is below counts as zero, seconds (a bound of a bucket): of what comes in nanoseconds, 0 alone.
+/// Bound below which a value counts as zero, seconds (a bound of a bucket): of times in nanoseconds, 0 alone.
 const ZERO: f64 = 1.0 / (1_u64 << 30) as f64;
 /// Zones up to which each pair of them is told.
 const MOST_ZONES: usize = 16;
@@ -88,7 +88,7 @@ impl Form {
         best.1
     }
 
-    /// What stands in `Content-Type`.
+    /// Value of `Content-Type`.
     pub fn content_type(self) -> &'static str {
         match self {
             Self::Text => "text/plain; version=0.0.4; charset=utf-8",
@@ -127,7 +127,7 @@ struct Reading {
     sum: f64,
     /// Answers as examples, the shortest first.
     examples: Vec<Example>,
-    /// Whether every other classic bucket is left out.
+    /// True where every other classic bucket is left out.
     is_coarse: bool,
 }
 
@@ -495,7 +495,7 @@ fn braced(labels: &Labels, bound: Option<&str>) -> String {
     if all.is_empty() { String::new() } else { format!("{{{}}}", all.join(",")) }
 }
 
-/// How many values are at most each bound, by the middles of their buckets.
+/// Number of values up to each bound, by the middles of their buckets.
 fn classic(times: &Distribution) -> [u64; BOUNDS.len()] {
     let mut counts = [0; BOUNDS.len()];
     for (value, count) in times.buckets() {
@@ -505,7 +505,7 @@ fn classic(times: &Distribution) -> [u64; BOUNDS.len()] {
     counts
 }
 
-/// How many values each native bucket holds, and how many values are zero.
+/// Number of values in each native bucket, and number of values that are zero.
 fn natives(times: &Distribution) -> (BTreeMap<i32, u64>, u64) {
     let (mut natives, mut zero) = (BTreeMap::<i32, u64>::new(), 0);
     for (value, count) in times.buckets() {

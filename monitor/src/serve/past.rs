@@ -43,7 +43,7 @@ impl Past for CellPast {
         let rows = match found {
             Ok(rows) => rows,
             Err(error) => {
-                // Of one that failed nobody knows how it stands: the next question opens it anew.
+                // A store that failed is in no known state: the next question opens it anew.
                 *held = None;
                 return Err(error.into());
             }

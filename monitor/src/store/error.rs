@@ -1,19 +1,19 @@
-//! Why something could not be kept or had.
+//! Faults of keeping and reading.
 
 use uuid::Uuid;
 
-/// What went wrong, and where.
+/// A fault of a store, with its place.
 #[derive(Debug, thiserror::Error)]
 #[error("{place}: {fault}")]
 pub struct StoreError {
     /// The store, without a password.
     pub place: String,
-    /// What went wrong.
+    /// The fault.
     #[source]
     pub fault: Fault,
 }
 
-/// What went wrong.
+/// Fault of a store.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
     /// There is none.
@@ -34,12 +34,12 @@ pub enum Fault {
     /// Nothing may be written.
     #[error("it may only be read")]
     ReadOnly,
-    /// What is kept is no longer what was written.
+    /// A row is no longer as it was written.
     #[error("the store is damaged: {what}: {why}")]
     Damaged {
-        /// Which row, or which file.
+        /// The row or the file.
         what: String,
-        /// What is wrong with it.
+        /// Its fault.
         why: String,
     },
     /// A later program made it.
@@ -53,13 +53,13 @@ pub enum Fault {
     /// It is something else.
     #[error("this is no store of a monitor: {0}")]
     NotOurs(String),
-    /// Where it lies is not said in a way that is understood.
+    /// Its place is not given in a form that is understood.
     #[error("{0}")]
     Unclear(String),
-    /// Of a part, some beats are kept and others are not.
+    /// Some beats of a part are kept and others are not.
     #[error("beats {first} to {last} of agent {instance}: those up to {kept} are kept already")]
     Overlap {
-        /// Which start of which agent.
+        /// Start of the agent.
         instance: Uuid,
         /// The first that was given.
         first: u64,
@@ -77,14 +77,14 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Whether giving the same again later can help. Where not, somebody has to do something first.
+    /// Returns true where giving the same again later can help. Where not, somebody has to do something first.
     pub fn passes(&self) -> bool {
         matches!(self, Self::Full | Self::Locked | Self::Away(_))
     }
 }
 
 impl StoreError {
-    /// What to try.
+    /// Next step for the reader.
     pub fn hint(&self) -> &'static str {
         match &self.fault {
             Fault::Absent => "`sonde monitor` makes it; --store says where another lies",

@@ -1,4 +1,4 @@
-//! Which store is meant, and the way into it.
+//! Store of a command, and the way into it.
 
 use std::path::PathBuf;
 
@@ -24,7 +24,7 @@ pub fn open(named: Option<&str>, purpose: Purpose) -> Result<Box<dyn Store>, Sto
     Ok(Box::new(SqliteStore::open(&path, purpose)?))
 }
 
-/// Where a monitor keeps what nobody named another place for: `sonde/monitor.db` in `$XDG_STATE_HOME` or `~/.local/state`.
+/// Store of a monitor where nobody named another: `sonde/monitor.db` in `$XDG_STATE_HOME` or `~/.local/state`.
 ///
 /// # Errors
 /// There is no home.

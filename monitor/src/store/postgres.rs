@@ -1,7 +1,8 @@
 //! A store in a PostgreSQL database, which several monitors and many readers share.
 //!
-//! Who writes holds an advisory lock of the database until its transaction ends: what two monitors add to one minute is added, never overwritten. Rows
-//! come by COPY into a table of the session, and from there into place. A connection that is lost is made again by the next call.
+//! A session that writes holds an advisory lock of the database until its transaction ends: minutes that two monitors add to
+//! are added up, never overwritten. Rows come by COPY into a table of the session, and from there into place. A connection
+//! that is lost is made again by the next call.
 
 mod connect;
 mod form;
@@ -143,7 +144,8 @@ impl Store for PostgresStore {
 
     fn latest(&mut self) -> Result<Option<u64>, StoreError> {
         self.with(|client| {
-            // Of each partition the few kilobytes that say where minutes lie tell nothing of the last: the latest day alone is read.
+            // The few kilobytes of each partition that say where minutes lie tell nothing of the last: the latest day alone
+            // is read.
             let day: Option<i64> =
                 client.query_one("SELECT max(at) FROM sonde.unmade WHERE level = 'hours'", &[])?.try_get(0)?;
             let from = day.unwrap_or(0);
@@ -340,12 +342,12 @@ fn edges(step: &mut Transaction<'_>) -> Result<BTreeMap<Level, u64>, Fault> {
     Ok(found)
 }
 
-/// What is to be added by level, cell and interval.
+/// Spans to be added, by level, cell and interval.
 type Added = BTreeMap<Level, BTreeMap<(Cell, u64), Span>>;
 /// The last beat of each start of an agent, and the latest minute that it told of.
 type Agents = BTreeMap<Uuid, (u64, u64)>;
 
-/// What of a batch is new.
+/// New parts of a batch.
 fn new_of(step: &mut Transaction<'_>, batch: &Batch) -> Result<(Added, Agents), Fault> {
     let edges = edges(step)?;
     let instances: Vec<String> = batch.parts.iter().map(|part| id(part.instance)).collect();

@@ -1,8 +1,8 @@
 //! A store in one file: `SQLite`, with its journal beside it while it is open.
 //!
-//! What was acknowledged is on the disk: the journal is written ahead (WAL) and flushed with each transaction. Minutes lie by time, so that a
-//! minute of all cells is written in one place, and what is removed frees whole pages, which the next minutes fill: the file stops
-//! growing where removing begins, and is never rewritten as a whole.
+//! An acknowledged write is on the disk: the journal is written ahead (WAL) and flushed with each transaction. Minutes lie
+//! by time, so that a minute of all cells is written in one place, and a removal frees whole pages, which the next minutes
+//! fill: the file stops growing where removing begins, and is never rewritten as a whole.
 
 mod form;
 
@@ -81,7 +81,7 @@ impl SqliteStore {
     }
 }
 
-/// What the engine says, as one of ours.
+/// Error of the engine, as one of ours.
 fn of_engine(error: &rusqlite::Error) -> Fault {
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Fault::Locked,

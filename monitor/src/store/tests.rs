@@ -1,4 +1,4 @@
-//! What every store has to do: the same cases against each of them.
+//! Cases of every store: the same ones against each of them.
 
 use measure::event::Fate;
 use measure::lookout::incident::Kind;
@@ -11,7 +11,7 @@ use super::*;
 /// Opens the store that a case is about, as often as it likes.
 pub type Open<'a> = &'a dyn Fn() -> Box<dyn Store>;
 
-/// What a store has to do, by name.
+/// Case of a store, by name.
 type Case = (&'static str, fn(Open));
 
 /// All cases.
@@ -189,7 +189,7 @@ fn removed_minutes_stay_in_hours(open: Open) {
     let left: Vec<_> = minutes.iter().filter(|(at, _)| *at >= DAY + 24 * 3_600).cloned().collect();
     assert_eq!(store.history(&ab, Level::Minute, 0, LATEST).unwrap(), left);
     assert_eq!(store.history(&ab, Level::Hour, 0, LATEST).unwrap(), sums(&minutes, Level::Hour));
-    // What comes late for a minute that is gone counts in its hour and day; making those again loses nothing.
+    // Answers that come late for a minute that is gone count in its hour and day; making those again loses nothing.
     store.keep(&batch(agent(4), (1, 1), vec![(ab.clone(), DAY + 120, seen(40))])).unwrap();
     minutes.push((DAY + 120, seen(40)));
     let check = |store: &mut dyn Store, minutes: &[(u64, Span)]| {
@@ -305,7 +305,7 @@ fn absurd_times_are_refused(open: Open) {
     assert_eq!(store.kept().unwrap(), BTreeMap::new());
 }
 
-/// What happens to a beat on its way.
+/// Fate of a beat on its way.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     /// So many further beats come to the monitor.
@@ -334,7 +334,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 1..25)
 }
 
-/// What beat `seq` holds.
+/// Content of beat `seq`.
 fn told(seq: u64) -> (Cell, u64, Span) {
     (cell("a", "b"), DAY + seq / 7 * 60, seen(1_000 + seq))
 }

@@ -1,5 +1,5 @@
-//! What each kind of receiver is sent. Sources: Alertmanager's `docs/alerts_api.md` (its API, version 2) and `docs/configuration.md` (its webhook,
-//! version 4); PagerDuty's Events API, version 2; Slack's incoming webhooks.
+//! Messages for each kind of receiver. Sources: Alertmanager's `docs/alerts_api.md` (its API, version 2) and
+//! `docs/configuration.md` (its webhook, version 4); PagerDuty's Events API, version 2; Slack's incoming webhooks.
 
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
@@ -7,24 +7,25 @@ use serde_json::{Map, Value, json};
 use super::outbox::{Letter, Status};
 use crate::incident::{heading, kind, label, numbered, rfc3339, sentence};
 
-/// How long Alertmanager holds an alert for true that is not told again, seconds: three times the interval at which it is.
+/// Time for which Alertmanager holds an alert for true that is not told again, seconds: three times the interval at which it
+/// is.
 pub const HELD: u64 = 180;
 /// The longest `summary` that PagerDuty takes, characters.
 const SUMMARY: usize = 1_024;
 /// The longest `dedup_key` that PagerDuty takes, characters.
 const KEY: usize = 255;
 
-/// What is the same of all letters of a monitor.
+/// Common parts of all letters of a monitor.
 #[derive(Clone, Debug)]
 pub struct Sender {
-    /// What the plan is called.
+    /// Name of the plan.
     pub name: String,
-    /// Where its page is; absent: nowhere.
+    /// URL of its page; absent: none.
     pub page: Option<String>,
 }
 
 impl Sender {
-    /// Where the incident is shown.
+    /// URL of the incident on the page.
     fn page_of(&self, id: u64) -> Option<String> {
         Some(format!("{}#/incident/{id}", self.page.as_deref()?))
     }

@@ -25,10 +25,10 @@ const LONGEST: u64 = 3_600;
 /// The most of an answer that is read, octets.
 const ANSWER: u64 = 64 << 10;
 
-/// Where to, and how.
+/// Receiver of the metrics, and the form of the messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Where metrics are posted.
+    /// URL that metrics are posted to.
     url: String,
     headers: Vec<(String, String)>,
     timeout: Duration,
@@ -39,7 +39,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// What the plan says, and else the environment's `OTEL_…`; `None`: nothing is to be sent. `name` is the plan's, `host` this machine's.
+    /// Settings of the plan, and else of the environment's `OTEL_…`; `None`: nothing is to be sent. `name` is the plan's,
+    /// `host` this machine's.
     ///
     /// # Errors
     /// A value is none of its kind; a protocol is wanted that is not spoken here.
@@ -145,7 +146,7 @@ pub struct Export {
 }
 
 impl Export {
-    /// Starts it. What does not work is noted on the board, and said once by `tell`.
+    /// Starts it. A fault is noted on the board, and said once by `tell`.
     ///
     /// # Errors
     /// The system starts no thread.
@@ -173,7 +174,7 @@ struct Clerk<T> {
     fault: Option<String>,
 }
 
-/// What became of a try.
+/// Result of a try.
 #[derive(Debug, PartialEq, Eq)]
 enum Tried {
     Taken,
@@ -239,7 +240,7 @@ impl<T: Fn(String)> Clerk<T> {
     }
 }
 
-/// What an answer means: OTLP names the statuses after which the same may be sent again.
+/// Meaning of an answer: OTLP names the statuses after which the same may be sent again.
 fn judged(status: u16, after: Option<u64>, said: &[u8]) -> Tried {
     match status {
         200..=299 => match refused(said) {
@@ -251,7 +252,7 @@ fn judged(status: u16, after: Option<u64>, said: &[u8]) -> Tried {
     }
 }
 
-/// How long to wait after a try, and how many failed by then; `chance` from 0 to 1 keeps many monitors from coming at once.
+/// Wait after a try, and the number of failed ones by then; `chance` from 0 to 1 keeps many monitors from coming at once.
 fn next(tried: &Tried, tries: u32, every: Duration, chance: f64) -> (Duration, u32) {
     match tried {
         Tried::Later(Some(after), _) => (Duration::from_secs((*after).clamp(1, LONGEST)), tries + 1),

@@ -1,5 +1,6 @@
-//! What one receiver has still to be told: each incident when it begins, again while it goes on, and once when it is over; what cannot be
-//! delivered is tried again, and what was never told to begin is not told to be over.
+//! Notices that one receiver has still to get: each incident when it begins, again while it goes on, and once when it is
+//! over; a notice that cannot be delivered is tried again, and an incident that was never told to begin is not told to be
+//! over.
 //!
 //! A machine in virtual time, and a document: after a restart nothing is told twice and nothing is forgotten.
 
@@ -15,7 +16,7 @@ const LONGEST: u64 = 300;
 /// After this long what could not be delivered is given up, seconds.
 const EXPIRY: u64 = 86_400;
 
-/// Whether an incident goes on.
+/// Status of an incident.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
@@ -25,7 +26,7 @@ pub enum Status {
     Resolved,
 }
 
-/// How a receiver wants to hear again.
+/// Repeats that a receiver wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Manner {
     /// Seconds after which what goes on is told again.
@@ -34,14 +35,14 @@ pub struct Manner {
     pub resolved_for: u64,
 }
 
-/// What is to be told now.
+/// Notice to be sent now.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Letter {
     /// The incident as it is.
     pub incident: Incident,
-    /// Whether it goes on.
+    /// Its status.
     pub status: Status,
-    /// When it ended, seconds since 1970; absent: it goes on.
+    /// Its end, seconds since 1970; absent: it goes on.
     pub ended: Option<u64>,
 }
 
@@ -50,13 +51,13 @@ pub struct Letter {
 pub struct Note {
     /// It.
     pub incident: Incident,
-    /// When it ended, where it did, seconds since 1970.
+    /// Its end, seconds since 1970; absent: it goes on.
     pub ended: Option<u64>,
-    /// Until when it is told to nobody, where a silence is about it, seconds since 1970.
+    /// Time until which it is told to nobody, where a silence is about it, seconds since 1970.
     pub silent_until: Option<u64>,
 }
 
-/// What became of a try.
+/// Result of a try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It was taken.
@@ -71,14 +72,14 @@ pub enum Outcome {
 struct Entry {
     incident: Incident,
     ended: Option<u64>,
-    /// When it was first wanted to be told as it stands.
+    /// Time since which its present state is to be told.
     wanted: u64,
-    /// When it was taken last as going on, and as over.
+    /// Time at which it was last taken as going on; likewise as over.
     told_firing: Option<u64>,
     told_over: Option<u64>,
     tries: u32,
     next: u64,
-    /// Until when its beginning, and that it goes on, is not told.
+    /// Time until which its beginning, and that it goes on, is not told.
     #[serde(default)]
     silent_until: u64,
 }
@@ -108,7 +109,7 @@ impl Outbox {
         let entry = self.entries.entry(id).or_insert(fresh);
         (entry.incident, entry.silent_until) = (incident, silent_until.unwrap_or(0));
         let was_never_tried = entry.told_firing.is_none() && entry.tries == 0;
-        // What is told to be over is another letter, which need not wait for the failures of the one before.
+        // A notice of the end is another letter, which need not wait for the failures of the one before.
         if entry.ended != ended {
             (entry.ended, entry.wanted, entry.tries, entry.next) = (ended, now, 0, now);
         }
@@ -117,13 +118,13 @@ impl Outbox {
         }
     }
 
-    /// What is to be told at `now`, the oldest first.
+    /// Notices to be sent at `now`, the oldest first.
     pub fn due(&self, now: u64, manner: Manner) -> Vec<Letter> {
         let due = self.entries.values().filter(|entry| entry.when(manner).is_some_and(|at| at <= now));
         due.map(Entry::letter).collect()
     }
 
-    /// When something is to be told next; `None`: nothing until something is noted.
+    /// Time of the next notice; `None`: nothing until something is noted.
     pub fn next(&self, manner: Manner) -> Option<u64> {
         self.entries.values().filter_map(|entry| entry.when(manner)).min()
     }
@@ -169,7 +170,7 @@ impl Entry {
         Letter { incident: self.incident.clone(), status, ended: self.ended }
     }
 
-    /// When it is to be told next. Who was told that it began hears its end whatever is silent.
+    /// Time of its next notice. A receiver that was told that it began hears its end whatever is silent.
     fn when(&self, manner: Manner) -> Option<u64> {
         let not_before = if self.ended.is_none() { self.silent_until } else { 0 };
         self.wanted(manner).map(|at| at.max(not_before))
@@ -285,7 +286,7 @@ mod tests {
         outbox.note(noted(1, None), 0);
         outbox.note(noted(1, Some(1)), 1);
         assert_eq!(outbox.next(HOURLY), None);
-        // Of one that was tried nobody knows whether it arrived: its end is told.
+        // A notice that was tried may have arrived or not: its end is told.
         outbox.note(noted(2, None), 2);
         outbox.tried(2, Status::Firing, Outcome::Later(None), 2, HOURLY);
         outbox.note(noted(2, Some(3)), 3);

@@ -1,4 +1,5 @@
-//! How a letter goes out: over HTTP, to a program, to the system's `sendmail`. Blocking: each receiver has a thread of its own.
+//! Delivery of a letter: over HTTP, to a program, to the system's `sendmail`. Blocking: each receiver has a thread of its
+//! own.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -17,9 +18,9 @@ use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use super::form::Sender;
 use super::outbox::{Letter, Outcome};
 
-/// How long a receiver may take.
+/// Longest wait for a receiver.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Where PagerDuty takes events.
+/// URL at which PagerDuty takes events.
 const PAGERDUTY: &str = "https://events.pagerduty.com/v2/enqueue";
 /// The longest secret that is read from a file, octets.
 const SECRET: u64 = 4_096;
@@ -113,7 +114,7 @@ impl Post {
     }
 }
 
-/// Who asks over HTTP, and waits so long for the whole of an answer.
+/// Client for HTTP that waits so long for the whole of an answer.
 pub fn agent(patience: Duration) -> Agent {
     let tls = TlsConfig::builder()
         .root_certs(roots())

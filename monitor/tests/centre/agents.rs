@@ -104,7 +104,7 @@ fn now() -> u64 {
     Timestamp::now().as_second().unsigned_abs()
 }
 
-/// How many requests of all hosts were answered, by `/metrics`.
+/// Number of requests of all hosts that were answered, by `/metrics`.
 fn answered(metrics: &str) -> u64 {
     let each =
         metrics.lines().filter(|line| line.starts_with("sonde_host_requests_total{") && line.contains("\"answered\""));
@@ -149,7 +149,7 @@ fn a_hundred_agents_are_counted_to_the_last_request() {
     assert_eq!(monitor.end(LIMIT).code, Some(0));
 }
 
-/// What a process took so far: processor seconds, and the most memory, octets.
+/// Resources of a process so far: processor seconds, and the most memory, octets.
 fn taken(process: &Running) -> (f64, u64) {
     let read = |name: &str| fs::read_to_string(format!("/proc/{}/{name}", process.id())).unwrap();
     let stat = read("stat");
@@ -195,7 +195,7 @@ fn a_thousand_agents_take_less_than_a_core() {
     assert!(all(), "not all is counted");
     let behind = seconds() - (from + SECONDS) as f64;
     let (took, memory) = taken(&monitor);
-    // Of the time that was told: on a busy machine it may have taken longer.
+    // The share is of the time that was told: on a busy machine it may have taken longer.
     let share = (took - begun) / SECONDS as f64;
     eprintln!(
         "{HOSTS} agents with {CELLS} cells each for {SECONDS} s, {due} requests, all counted {behind:.1} s after the last"

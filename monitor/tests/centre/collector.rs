@@ -16,7 +16,7 @@ use testbed::wait;
 use super::proto::{Answer, Metric, Partial, Point, Request};
 use super::{LIMIT, Stage, answer, earlier};
 
-/// What came to a collector that is played, and what it answers.
+/// Collector that is played: the requests that came to it, and its answer.
 #[derive(Default)]
 struct Played {
     answer: Vec<u8>,
@@ -55,7 +55,7 @@ fn play(listener: TcpListener, played: Arc<Mutex<Played>>) {
             played.heads.push(head);
             let answer = played.answer.clone();
             drop(played);
-            // Who asked may have gone.
+            // The client may have gone.
             let _gone = stream.write_all(&answer);
         }
     });

@@ -71,7 +71,8 @@ impl Stage {
         self.folder.path().join(name)
     }
 
-    /// What the agent on `a` tells whoever connects, from the first to the last beat: as one that never heard that any is kept.
+    /// Tells beats of the agent on `a` to whoever connects, from the first to the last: as one that never heard that any is
+    /// kept.
     fn tells(&self, beats: &[(u64, Value)]) {
         self.tells_at(beats.iter().map(|(at, cell)| (json!(at), cell)));
     }
@@ -259,7 +260,7 @@ fn of_what_is_silenced_nobody_is_told_until_the_silence_is_taken_back() {
     wait::until("the page says that nobody else is told", || {
         stage.picture()["incidents"][0]["silent_until"].as_u64() == Some(7_226_582_400)
     });
-    // What a receiver has still to be told is written down after it was told what was due.
+    // The outbox is written after the notices that were due were sent.
     let outbox = || fs::read_to_string(stage.at("state/told-1.json")).unwrap_or_default();
     wait::until("it waits to be told", || outbox().contains("\"silent_until\":7226582400"));
     assert_eq!(told(), "");
@@ -400,7 +401,7 @@ fn what_is_normal_in_hours_of_the_week_is_learnt_from_what_is_kept() {
     wait::until("it is known", || {
         let state: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
         let mut cells = state["lookout"]["cells"].as_array().unwrap().iter();
-        // Who asks whom, by what, and what is known of it.
+        // Cells with both hosts, protocol, and figures.
         cells.any(|cell| cell[0] == "a" && cell[3]["season"].as_array().is_some_and(|hours| hours.len() == 168))
     });
     second.signal(Signal::TERM);
@@ -451,7 +452,7 @@ fn what_strangers_send_to_the_page_is_answered_and_nothing_more() {
     assert_eq!(get("/api/v1/cell?from=a", known), "400");
     assert_eq!(get("/api/v1/cell?from=a&to=b&since=99999999999999999999", known), "400");
     assert_eq!(status(&format!("POST / HTTP/1.1\r\nConnection: close\r\nContent-Length: 0\r\n{known}\r\n")), "405");
-    // What is too long is not read to its end: whoever sends it hears so, or is cut off in the middle of it.
+    // A head that is too long is not read to its end: the sender hears so, or is cut off in the middle of it.
     match stage.tried(&format!("GET / HTTP/1.1\r\n{known}X: {}\r\n\r\n", "x".repeat(1 << 20))) {
         Ok((head, _)) => assert!(head.starts_with("HTTP/1.1 431"), "{head}"),
         Err(error) => assert!([ErrorKind::BrokenPipe, ErrorKind::ConnectionReset].contains(&error.kind()), "{error}"),
@@ -537,7 +538,7 @@ fn a_host_that_comes_back_with_another_address_is_asked_there_and_its_history_go
     assert_eq!(again.end(LIMIT).code, Some(0));
 }
 
-/// What was ordered so far, whole lines alone.
+/// Orders so far, whole lines alone.
 fn orders(path: &Path) -> Vec<Value> {
     let text = fs::read_to_string(path).unwrap_or_default();
     text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
@@ -547,7 +548,7 @@ fn orders(path: &Path) -> Vec<Value> {
 fn metrics_are_as_promtool_wants_them() {
     let stage = Stage::new("");
     stage.tells(&[(earlier(1), answer(100_000))]);
-    // What comes of a later version is passed over.
+    // Fields and lines of a later version are passed over.
     let counters = json!({"told": "counters", "sent": 7, "late": 2, "spooled": 1, "given_up": 0, "connections": 3,
         "cpu_ns": 1_500_000_000_u64, "resident_bytes": 4_096_000, "later": true});
     let later = json!({"told": "of-a-later-version"});

@@ -17,7 +17,7 @@ fn open(browser: &mut Browser, stage: &Stage, at: &str) {
     wait::until("the page shows something", || browser.holds("performance.getEntriesByName('shown').length > 0"));
 }
 
-/// What is wider than the window, and what has no name for who does not see it.
+/// Elements wider than the window, and those without a name for people who do not see them.
 const UNUSABLE: &str = "(() => {
     const wrong = [];
     const root = document.documentElement;

@@ -1,4 +1,5 @@
-//! What `kubectl` tells of a run's pods: how far they are, why they are not ready, and those that are, as hosts.
+//! Answers of `kubectl` about a run's pods: their progress, the reasons for which they are not ready, and the ready ones as
+//! hosts.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -10,7 +11,7 @@ use super::ZONE;
 use crate::answer::{each, scalar, sentence};
 use crate::wanted::RUN;
 
-/// How far the sets of a run have come.
+/// Progress of the sets of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     /// Pods that are wanted.
@@ -22,7 +23,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Of a list of `DaemonSet`s and Deployments. `None`: it is no list.
+    /// Reads a list of `DaemonSet`s and Deployments. `None`: it is no list.
     pub fn read(answer: &Value) -> Option<Self> {
         let items = answer.get("items")?.as_array()?;
         Some(items.iter().fold(Self::default(), |sum, item| {
@@ -36,13 +37,13 @@ impl Progress {
         }))
     }
 
-    /// Whether all pods there are to be are ready.
+    /// Returns true where all wanted pods are ready.
     pub fn is_whole(self) -> bool {
         self.unseen == 0 && self.wanted > 0 && self.ready >= self.wanted
     }
 }
 
-/// Why pods are not ready: `POD: REASON`, each once.
+/// Reasons for which pods are not ready: `POD: REASON`, each once.
 pub fn reasons(pods: &Value) -> Vec<String> {
     let reason = |pod: &&Value| {
         let name = scalar(pod, "metadata.name")?;

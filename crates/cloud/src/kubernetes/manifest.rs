@@ -7,28 +7,28 @@ use serde_json::{Map, Value, json};
 use super::ZONE;
 use crate::wanted::{EXPIRES, MADE, OWNER, RUN};
 
-/// What pods are wanted.
+/// Wanted pods.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pods {
     /// The run's id.
     pub run: String,
     /// The image that holds this program as its entry point.
     pub image: String,
-    /// Which networks: a set of pods for each.
+    /// Networks: a set of pods for each.
     pub networks: Vec<Network>,
     /// The zones (`topology.kubernetes.io/zone`); empty: wherever there are nodes.
     pub zones: Vec<String>,
     /// Pods in each zone, each on a node of its own; absent: one on every node.
     pub per_zone: Option<u32>,
-    /// Whether they are root and may send raw packets: for ICMP and SYN probes.
+    /// True where they are root and may send raw packets: for ICMP and SYN probes.
     pub raw: bool,
     /// Their demands on the cluster.
     pub demands: Demands,
-    /// Who made it.
+    /// Owner of the run.
     pub owner: String,
-    /// When it is made, in seconds since 1970.
+    /// Time at which it is made, in seconds since 1970.
     pub made: u64,
-    /// When it may be removed by anybody, in seconds since 1970.
+    /// Time from which anybody may remove it, in seconds since 1970.
     pub expires: u64,
 }
 
@@ -60,7 +60,7 @@ pub struct Toleration {
     pub effect: Option<String>,
 }
 
-/// Whose network a pod has.
+/// Network of a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
     /// One of its own: what the cluster's network plugin makes of it.
@@ -145,7 +145,7 @@ impl Pods {
         json!({EXPIRES: self.expires.to_string(), MADE: self.made.to_string(), OWNER: self.owner})
     }
 
-    /// What tells the pods of one set from all others.
+    /// Labels that tell the pods of one set from all others.
     fn selecting(&self, network: Network, zone: Option<&str>) -> Value {
         let mut labels = json!({RUN: self.run, "sonde-network": network.name()});
         if let Some(zone) = zone {

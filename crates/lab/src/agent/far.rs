@@ -22,24 +22,25 @@ use crate::own;
 /// The environment's word by which what an agent starts knows that it is to end with the agent.
 pub const CHILD: &str = "SONDE_AGENT";
 
-/// How long what was asked to end may take before it is killed.
+/// Longest wait for a job that was asked to end, before it is killed.
 const GRACE: Nanos = Nanos::secs(5);
-/// How often what was asked to end is looked after.
+/// Time between two looks at a job that was asked to end.
 const LOOK: Nanos = Nanos::millis(10);
 /// The most that is kept of what is printed: one octet more than a record may have, so that the near end sees that it was too much.
 const MOST_PRINTED: u64 = whole::RECORD + 1;
-/// How much is kept of the end of a standard error, bytes.
+/// Bytes that are kept of the end of a standard error.
 const MOST_SAID: usize = 4 << 10;
 
-/// What goes on, by its number.
+/// Processes that run, by the number of their job.
 type Jobs = Arc<Mutex<BTreeMap<u64, Pid>>>;
-/// Where lines go out, whole.
+/// Output for lines, each written whole.
 type Out<W> = Arc<Mutex<W>>;
 
-/// Does what the lines of `orders` say until they end, and tells on `out`. `program` is what is run, `named` its name and version.
+/// Carries out the lines of `orders` until they end, and reports on `out`. `program` is the program that is run, `named` its
+/// name and version.
 ///
 /// # Errors
-/// What the system says where it takes no lines any more: whatever runs has been ended.
+/// Errors of the system where it takes no lines any more: all that runs has been ended.
 pub fn attend(
     orders: impl BufRead,
     out: impl Write + Send + 'static,
@@ -156,7 +157,7 @@ impl Start {
 
 fn read_all(pipe: impl Read) -> String {
     let mut bytes = Vec::new();
-    // What was read before an error, or before it was too much, is all there is.
+    // Octets read before an error, or before they were too many, are all there are.
     let _ = pipe.take(MOST_PRINTED).read_to_end(&mut bytes);
     String::from_utf8_lossy(&bytes).into_owned()
 }

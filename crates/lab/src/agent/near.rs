@@ -24,15 +24,16 @@ use crate::transport::Transport;
 use crate::trial::{self, Run};
 use hearing::{GONE, Seen, State, keep_last, listen, lock};
 
-/// How long an answer to an order may take on its way, beyond what it was given.
+/// Longest time of an answer to an order on its way, beyond the time that the order was given.
 const ON_THE_WAY: Nanos = Nanos::secs(15);
-/// How long an agent may take to end, with all it runs, once its orders have ended: what it asks to end has five seconds.
+/// Longest wait for the end of an agent, with all it runs, once its orders have ended: those that it asks to end have five
+/// seconds.
 const FAREWELL: Nanos = Nanos::secs(12);
-/// After which part of the patience an agent that is silent is asked whether it is there.
+/// Part of the patience after which an agent that is silent is asked for a sign of life: one in so many.
 const SIGNS: u64 = 3;
-/// How often what is to end is looked after.
+/// Time between two looks at a process that is to end.
 const LOOK: Nanos = Nanos::millis(10);
-/// How often somebody who waits looks up.
+/// Time between two looks of a thread that waits for an answer: at its limit, at `stop` and at the silence of the agent.
 const GLANCE: Nanos = Nanos::millis(100);
 
 /// An agent on a host, and what leads there. Dropped, it ends with all it runs.
@@ -45,17 +46,17 @@ pub struct Agent {
     state: Arc<State>,
     next: AtomicU64,
     leader: Mutex<Child>,
-    /// How long it may say nothing while it is waited for.
+    /// Longest silence while it is waited for.
     patience: Nanos,
 }
 
-/// Why there is no agent.
+/// Reason for which there is no agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unstarted {
-    /// What happened.
+    /// The failure.
     pub failure: Failure,
-    /// Whether its way had ended before it said anything: the connection may have been cut, or the program taken away by another
-    /// run since it was put.
+    /// True where its way had ended before it said anything: the connection may have been cut, or the program taken away by
+    /// another run since it was put.
     pub is_cut: bool,
 }
 
@@ -145,18 +146,18 @@ impl Agent {
         Ok(agent)
     }
 
-    /// Who it is.
+    /// Its identity.
     pub fn hello(&self) -> &Hello {
         &self.hello
     }
 
-    /// By how much its wall clock was ahead of ours when it started, nanoseconds, to within half the time that took; absent where it is
-    /// further away than 292 years.
+    /// Distance of its wall clock ahead of ours when it started, nanoseconds, to within half the time that took; `None` where
+    /// it is further away than 292 years.
     pub fn clock_ahead_ns(&self) -> Option<i64> {
         self.clock_ahead_ns
     }
 
-    /// Why it is not there any more, where it is not.
+    /// Reason for which it is not there any more; `None` while it is.
     pub fn gone(&self) -> Option<Failure> {
         let seen = lock(&self.state.seen);
         seen.gone.as_ref().map(|why| self.lost(why, &seen.leader_said))
@@ -260,13 +261,13 @@ impl Agent {
     }
 }
 
-/// How long nothing came from an agent while somebody waits for it.
+/// Silence of an agent while it is waited for.
 struct Silence {
     since: Instant,
     asked: Option<Instant>,
 }
 
-/// What is to be thought of an agent's silence.
+/// Meaning of an agent's silence.
 enum Sign {
     /// It spoke lately, or was asked lately.
     Enough,
@@ -371,7 +372,7 @@ impl Drop for Agent {
     fn drop(&mut self) {
         drop(lock(&self.orders).take());
         let mut leader = lock(&self.leader);
-        // Who never said hello is no agent, and has nothing to end in order.
+        // A process that never said hello is no agent, and has nothing to end in order.
         let patience = if self.hello.version == 0 { Nanos::ZERO } else { FAREWELL.min(self.patience) };
         let until = Monotonic::now().after(patience);
         while matches!(leader.try_wait(), Ok(None)) {

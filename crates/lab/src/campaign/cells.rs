@@ -12,10 +12,10 @@ use super::{Campaign, KEY_FILE, Measure, Needs};
 use crate::rounds::{Task, Turn};
 use crate::trial::Run;
 
-/// What a cell may take beyond what its method says: its process, its session, its environment.
+/// Time of a cell beyond that of its method: its process, its session, its environment.
 const AROUND: Nanos = Nanos::secs(20);
 
-/// What the rounds are made from.
+/// Input of the rounds.
 pub struct Course<'a> {
     /// The campaign.
     pub campaign: &'a Campaign<'a>,
@@ -23,9 +23,9 @@ pub struct Course<'a> {
     pub crew: &'a Crew,
     /// The machine of each, as [`Crew::machines`] tells it.
     pub machines: &'a [usize],
-    /// What answers between them; without it, everything is tried.
+    /// Ports that answer between them; without it, everything is tried.
     pub checks: &'a [PairCheck],
-    /// What is there already, and not measured again.
+    /// Cells that are there already, and are not measured again.
     pub done: &'a BTreeSet<Place>,
 }
 
@@ -46,7 +46,7 @@ impl Course<'_> {
         }
     }
 
-    /// How many other pairs of this round share a machine with each.
+    /// Number of other pairs of this round that share a machine with each.
     fn beside(&self, turns: &[Turn]) -> Vec<u32> {
         let of = |turn: &Turn| BTreeSet::from([self.machines[turn.pair.first], self.machines[turn.pair.second]]);
         let mut users: BTreeMap<usize, u32> = BTreeMap::new();
@@ -57,7 +57,7 @@ impl Course<'_> {
         turns.iter().map(others).collect()
     }
 
-    /// What is measured of a pair in its round, one after the other.
+    /// Measures all of a pair in its round, one after the other.
     fn turn(&self, turn: &Turn, repeat: u32, at: (u32, u32)) {
         for Task { from, to, over, method } in turn.tasks.iter().copied() {
             let (from, to) = (self.crew.member(from), self.crew.member(to));
@@ -90,7 +90,7 @@ impl Course<'_> {
             }
         };
         for member in [from, to] {
-            // What failed between two hosts may have failed for one that is gone, which its agent's way tells much later.
+            // A failure between two hosts may be that of one that is gone, which its agent's way reports much later.
             if failure.is_some() {
                 member.ask(campaign);
             }
@@ -132,7 +132,7 @@ impl Course<'_> {
         agent.measure(&words, key, most, campaign.stop)
     }
 
-    /// Where it is to be measured; else why there is no use in trying, where that is known.
+    /// Address at which it is to be measured; else the reason for which trying is of no use, where that is known.
     fn hindrance<'b>(
         &self,
         place: &Place,
@@ -174,7 +174,7 @@ impl Course<'_> {
     }
 }
 
-/// Who measures, who answers, and where.
+/// The host that measures, the host that answers, and its address.
 type Ends<'a> = (&'a Member, &'a Member, Option<&'a DataAddress>);
 
 fn no_address(place: &Place, family: Option<Family>) -> Failure {

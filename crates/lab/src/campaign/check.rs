@@ -1,4 +1,4 @@
-//! What answers between hosts, before anything is measured.
+//! Check of the ports that answer between hosts, before anything is measured.
 
 use logbook::failure::{Failure, Side};
 use logbook::host::Address;
@@ -15,10 +15,10 @@ use super::{Campaign, KEY_FILE, Needs, fan};
 use crate::pairs::Pair;
 use crate::trial::Run;
 
-/// How long a check of one host may take.
+/// Longest check of one host.
 const MOST: Nanos = Nanos::secs(30);
 
-/// Asks each of `pairs`, from either end where the plan measures so, and tells what answers. What has to do with a host that is lost
+/// Asks each of `pairs`, from either end where the plan measures so, and tells what answers. A pair with a host that is lost
 /// is not asked: nobody measures there.
 pub fn all(campaign: &Campaign<'_>, crew: &Crew, pairs: &[Pair]) -> Vec<PairCheck> {
     let found = fan::each(&asked(campaign, crew, pairs), &|_, asked| {
@@ -34,7 +34,7 @@ pub fn all(campaign: &Campaign<'_>, crew: &Crew, pairs: &[Pair]) -> Vec<PairChec
     found.into_iter().flatten().collect()
 }
 
-/// What one host asks of another.
+/// A check from one host to another.
 struct Asked {
     from: usize,
     to: usize,
@@ -42,8 +42,8 @@ struct Asked {
     address: DataAddress,
 }
 
-/// Who asks whom: the first question of every host, then the second of every host, so that many of them are busy at a time with
-/// little each.
+/// Checks in their order: the first of every host, then the second of every host, so that many of them are busy at a time
+/// with little each.
 fn asked(campaign: &Campaign<'_>, crew: &Crew, pairs: &[Pair]) -> Vec<Asked> {
     let back = campaign.plan.directions == Directions::Both;
     let ends = |pair: &Pair| [Some((pair.first, pair.second)), back.then_some((pair.second, pair.first))];
@@ -94,7 +94,7 @@ fn one(campaign: &Campaign<'_>, from: &Member, to: &Member, over: Address, addre
     check
 }
 
-/// What `sonde check` finds there, from that host.
+/// Result of `sonde check` there, from that host.
 fn reached(
     campaign: &Campaign<'_>,
     from: &Member,
@@ -112,7 +112,7 @@ fn reached(
     Err(Failure { what, to_whom, side: Some(Side::Theirs), hint: None, partial: None })
 }
 
-/// Whether datagrams come there and back: the reflector answers nobody without a session, so one exchange is made.
+/// Tests that datagrams come there and back: the reflector answers nobody without a session, so one exchange is made.
 fn datagrams(campaign: &Campaign<'_>, from: &Member, address: &DataAddress, port: &str) -> Answer {
     let (address, key) = (address.to_string(), KEY_FILE);
     let words = ["rtt", &address, "--udp", "--port", port, "--key", key, "-c", "3", "--warm-up", "0"];

@@ -16,13 +16,13 @@ use crate::agent::near::Agent;
 use crate::pairs;
 use crate::transport::{Pause, Transport};
 
-/// How long a reflector may take to listen.
+/// Longest wait until a reflector listens.
 const LISTENING: Nanos = Nanos::secs(15);
-/// How many ports are tried where the wanted one is taken, as by another run over the same hosts.
+/// Ports that are tried where the wanted one is taken, as by another run over the same hosts.
 const PORTS: u16 = 32;
-/// What a reflector says of a port that is taken.
+/// Words of a reflector whose port is taken.
 const TAKEN: &str = "address already in use";
-/// What a reflector says when it does.
+/// Words of a reflector that listens.
 const READY: &str = "sonde serve: listening";
 
 /// The hosts of a plan, in its order.
@@ -44,15 +44,15 @@ pub struct Member {
 #[derive(Clone, Debug, Default)]
 struct State {
     lost: Option<Failure>,
-    /// Whether that was told.
+    /// True once that was reported.
     told: bool,
-    /// Why nobody serves there, where somebody should.
+    /// Reason for which nobody serves there, where somebody should.
     unserved: Option<Failure>,
     /// The port at which somebody of ours serves there.
     port: Option<u16>,
 }
 
-/// What a host has to do with a campaign.
+/// Role of a host in a campaign.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     /// Nothing: it is in no pair, and nobody goes there.
@@ -136,7 +136,7 @@ impl Member {
         }
     }
 
-    /// Whether it has a part in the campaign.
+    /// Returns true where it has a part in the campaign.
     pub fn takes_part(&self) -> bool {
         self.transport.is_some() || self.lost().is_some()
     }
@@ -155,7 +155,7 @@ impl Member {
         loop {
             let program = transport.put(campaign.program, patience, stop)?;
             let due = due.after(campaign.program.packing());
-            // What came before was no silence of the agent's.
+            // Time before this was no silence of the agent's.
             let hello = Monotonic::now().after(patience);
             match Agent::start(&self.host.name, transport.as_ref(), &program, (hello, patience), stop) {
                 Ok(agent) => {
@@ -168,7 +168,7 @@ impl Member {
         }
     }
 
-    /// Why nothing can be asked of it any more, where that is so.
+    /// Reason for which nothing can be asked of it any more; `None` where it can.
     pub fn lost(&self) -> Option<Failure> {
         let gone = self.agent.as_ref().and_then(Agent::gone);
         let mut state = lock(&self.state);
@@ -200,7 +200,7 @@ impl Member {
         }
     }
 
-    /// Why nobody of ours answers there, where somebody should.
+    /// Reason for which no server of ours answers there, where one should.
     pub fn unserved(&self) -> Option<Failure> {
         lock(&self.state).unserved.clone()
     }
@@ -208,7 +208,7 @@ impl Member {
     /// Its agent, as long as it is there.
     ///
     /// # Errors
-    /// Why it is not.
+    /// The reason for which it is not there.
     pub fn agent(&self) -> Result<&Agent, Failure> {
         match (self.lost(), &self.agent) {
             (Some(failure), _) => Err(failure),
@@ -223,7 +223,7 @@ impl Member {
         }
     }
 
-    /// What was found of it.
+    /// State of the host.
     pub fn seen(&self) -> HostSeen {
         let hello = self.agent.as_ref().map(Agent::hello);
         let port = lock(&self.state).port;
@@ -266,7 +266,7 @@ impl Member {
     }
 
     /// The addresses it listens at; none: every one. An outer address may be that of a box in front of it.
-    /// Where a name is among them: every one too, for what it means here may be another.
+    /// With a name among them: every one too, for its meaning here may be another.
     fn listens(&self, campaign: &Campaign<'_>) -> Vec<IpAddr> {
         let kinds = campaign.plan.addresses.each();
         let is_own = matches!(self.host.reach, Reach::Local | Reach::Namespace(_));

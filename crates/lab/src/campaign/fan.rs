@@ -6,22 +6,24 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// How many things are begun with: who is busy with these has no time for more.
+/// Things that are begun at first: a machine that is busy with these has no time for more.
 const FIRST: usize = 8;
-/// How many things are done at the same time; with each that ends one more, until they are so many.
+/// Things that are done at the same time; with each that ends one more is begun, until they are so many.
 const FAN_OUT: usize = 32;
-/// After how long without the end of any of them twice as many are done: those that are there hang, unless this machine is what they wait for.
+/// Time without the end of any of them after which twice as many are done: those that are there hang, unless this machine is
+/// what they wait for.
 const STALL: Duration = Duration::from_secs(3);
 
 /// Where more threads than this for each CPU want to run, those that are there wait for one another.
 const CROWDED: usize = 3;
 
-/// Does `act` to each of `things`, [`FAN_OUT`] at a time and more where they hang. What came of each, in their order.
+/// Does `act` to each of `things`, [`FAN_OUT`] at a time and more where they hang. Returns the results, in their order.
 pub(super) fn each<T: Sync, R: Send>(things: &[T], act: &(dyn Fn(usize, &T) -> R + Sync)) -> Vec<R> {
     each_unless(&is_crowded, things, act)
 }
 
-/// Whether more wants to run on this machine than it has CPUs for; `false` where that cannot be read.
+/// Returns true where more than [`CROWDED`] threads for each CPU want to run on this machine; `false` where that cannot be
+/// read.
 fn is_crowded() -> bool {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let told = std::fs::read_to_string("/proc/loadavg").ok();

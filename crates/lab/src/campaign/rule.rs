@@ -1,23 +1,23 @@
-//! What would let measurements through where something is closed: the rule, by who keeps the gate.
+//! Rules that would let measurements through where something is closed, by the keeper of the gate.
 
 use logbook::host::Host;
 use logbook::run::{Answer, PairCheck};
 
-/// What to do for one host so that others reach it.
+/// Rules that let others reach one host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opening {
     /// The host that is not reached.
     pub host: String,
-    /// What is closed there, as `TCP port 7663`.
+    /// Closed ports and protocols, as `TCP port 7663`.
     pub closed: Vec<String>,
-    /// From which hosts.
+    /// Hosts that do not reach it.
     pub from: Vec<String>,
     /// Commands, each with where it is run; one of them is enough.
     pub rules: Vec<(String, String)>,
 }
 
-/// What is closed, host by host, with the rules that would open it; `port` is the one at which a host answers. A port that a host
-/// itself refuses wants no rule but somebody who listens, and is not among them.
+/// Closed ports, host by host, with the rules that would open them; `port` is the one at which a host answers. A port that a
+/// host itself refuses wants no rule but somebody who listens, and is not among them.
 pub fn openings(hosts: &[Host], checks: &[PairCheck], port: &dyn Fn(&str) -> u16) -> Vec<Opening> {
     let of = |host: &Host| {
         let port = port(&host.name);
@@ -40,7 +40,7 @@ pub fn openings(hosts: &[Host], checks: &[PairCheck], port: &dyn Fn(&str) -> u16
     hosts.iter().filter_map(of).collect()
 }
 
-/// What a packet filter may keep out.
+/// Traffic that a packet filter may keep out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Gate {
     Icmp,

@@ -9,9 +9,9 @@ use saphyr_parser::{Event, Parser, ScalarStyle};
 
 use super::{Fault, Node, Value};
 
-/// How deep values may lie in each other.
+/// Greatest depth of values in each other.
 const DEEPEST: usize = 64;
-/// Most weight of a document: a value weighs one, and one more for each 64 letters. What an alias stands for weighs each time.
+/// Most weight of a document: a value weighs one, and one more for each 64 letters. The value of an alias weighs each time.
 const MOST: usize = 600_000;
 
 /// The key whose value's entries a map has beside its own.
@@ -20,8 +20,8 @@ const MERGE: &str = "<<";
 /// The document in `text`.
 ///
 /// # Errors
-/// What is no YAML, a key twice in one map, an alias within what it stands for, a merge of what is no map, a second document, and
-/// more values or deeper ones than are read.
+/// Text that is no YAML, a key twice in one map, an alias within its own anchor, a merge of something that is no map, a
+/// second document, and more values or deeper ones than are read.
 pub fn read(text: &str) -> Result<Node, Fault> {
     let mut builder = Builder::default();
     for event in Parser::new_from_str(text) {
@@ -38,7 +38,7 @@ pub fn read(text: &str) -> Result<Node, Fault> {
 #[derive(Default)]
 struct Builder {
     open: Vec<Open>,
-    /// What anchors stand for, each with its weight.
+    /// Values of the anchors, each with its weight.
     anchors: BTreeMap<usize, (Node, usize)>,
     /// Weight until now, what anchors keep included.
     weight: usize,

@@ -1,4 +1,4 @@
-//! How many hosts a list may hold.
+//! Greatest number of hosts in a list.
 
 use logbook::plan::MOST_HOSTS;
 

@@ -9,7 +9,7 @@ use crate::inventory::bound::enough;
 /// Names of the column that has the host's name.
 const NAMES: [&str; 4] = ["name", "host", "hostname", "inventory_hostname"];
 
-/// Whether a column of this name has the host's name.
+/// Returns true where a column of this name has the host's name.
 pub(super) fn is_name(column: &str) -> bool {
     NAMES.contains(&column.trim_matches('"').to_ascii_lowercase().as_str())
 }

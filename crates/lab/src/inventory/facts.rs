@@ -1,4 +1,4 @@
-//! What is told of a host, by name, and the host that this makes. Names that tools use for one thing mean one thing here.
+//! Facts of a host, by name, and the host that they make. Names that tools use for one thing mean one thing here.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -16,19 +16,19 @@ const LONGEST_VALUE: usize = 1_024;
 /// Most values of a host.
 pub(super) const MOST_VALUES: usize = 64;
 
-/// What is told of a host.
+/// Facts of a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Facts {
     pub name: String,
-    /// Where it is told, a count from 1.
+    /// Line of the host, a count from 1.
     pub line: usize,
-    /// What is told by name, each with its line.
+    /// Values by name, each with its line.
     values: BTreeMap<String, (String, usize)>,
-    /// Whether the names are variables of Ansible's, which anybody may have made up: then `port` is no port of ssh.
+    /// True where the names are variables of Ansible's, which anybody may have made up: then `port` is no port of ssh.
     variables: bool,
 }
 
-/// What a name stands for.
+/// Meaning of a name.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
     Address,
@@ -51,7 +51,7 @@ enum Key {
     Label,
 }
 
-/// What `name` stands for; `variables` as in [`Facts`].
+/// Meaning of `name`; `variables` as in [`Facts`].
 fn key(name: &str, variables: bool) -> Key {
     match name {
         "ansible_host" | "ansible_ssh_host" => Key::Address,
@@ -85,7 +85,7 @@ fn key(name: &str, variables: bool) -> Key {
     }
 }
 
-/// Whether a name says that its value is nobody else's business: labels are kept with every result.
+/// Returns true where a name says that its value is a secret: labels are kept with every result.
 fn is_secret(name: &str) -> bool {
     const PARTS: [&str; 9] =
         ["pass", "secret", "token", "credential", "private_key", "api_key", "apikey", "access_key", "vault"];
@@ -93,7 +93,11 @@ fn is_secret(name: &str) -> bool {
     PARTS.iter().any(|part| name.contains(part))
 }
 
-/// Whether a value is taken over: not where its name says nothing here, nor where it is too long to tell one host from another.
+/// Returns true where a value is taken over: false where its name means nothing here, and for a label that is too long to
+/// tell one host from another.
+///
+/// # Errors
+/// A value beyond the longest that an address, a name or a setting may have.
 pub(super) fn is_taken(name: &str, value: &str, variables: bool, line: usize) -> Result<bool, Fault> {
     let value = value.trim();
     match key(name, variables) {
@@ -118,12 +122,12 @@ impl Facts {
         Self { name: name.to_owned(), line, ..Self::default() }
     }
 
-    /// Of a host whose facts are variables of Ansible's.
+    /// Makes the facts of a host from variables of Ansible's.
     pub(super) fn of_variables(name: &str, line: usize) -> Self {
         Self { variables: true, ..Self::new(name, line) }
     }
 
-    /// That `name` is `value`. What is told later is what holds; an empty value is none.
+    /// That `name` is `value`. A later value replaces an earlier one; an empty value is none.
     pub(super) fn tell(&mut self, name: &str, value: &str, line: usize) -> Result<(), Fault> {
         if !is_taken(name, value, self.variables, line)? {
             return Ok(());
@@ -282,7 +286,7 @@ impl Facts {
     }
 }
 
-/// What is told, by what it stands for.
+/// Values by their meaning.
 struct Known<'a>(BTreeMap<Key, (&'a str, usize)>);
 
 impl<'a> Known<'a> {
@@ -295,8 +299,8 @@ impl<'a> Known<'a> {
     }
 }
 
-/// Where nobody says which of a host's addresses it is that it is reached at: a private one is its internal address, any other its
-/// external one. Beside an internal address it is the external one.
+/// Sets the address that a host is reached at, where no fact names its kind: a private one is its internal address, any
+/// other its external one. Beside an internal address it is the external one.
 fn place(host: &mut Host, known: &Known<'_>) {
     let reached = known.get(Key::Address).map_or(host.name.as_str(), |(text, _)| text);
     let Ok(address) = reached.parse::<IpAddr>() else {
@@ -316,7 +320,7 @@ fn place(host: &mut Host, known: &Known<'_>) {
     }
 }
 
-/// Whether an address means something within a network alone (RFC 1918, 6598, 4193, loopback and link-local).
+/// Returns true for an address that means something within a network alone (RFC 1918, 6598, 4193, loopback and link-local).
 fn is_private(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => {
@@ -328,7 +332,7 @@ fn is_private(address: IpAddr) -> bool {
     }
 }
 
-/// What is told to `ssh` beyond its own settings: `-o`, `-J` and `-i` alone, for the rest would do something else.
+/// Takes arguments of `ssh` over: `-o`, `-J` and `-i` alone, for the rest would do something else.
 fn options(ssh: &mut Ssh, arguments: &str, line: usize) -> Result<(), Fault> {
     let fault = |what: String| Fault::new(line, what, "there are `-o Setting=value`, `-J host` and `-i file`");
     let words = words::split(arguments).map_err(|why| fault(format!("arguments of ssh: {why}")))?;

@@ -13,11 +13,11 @@ use crate::pairs::nearest;
 
 /// Most groups.
 const MOST_GROUPS: usize = 10_000;
-/// How often hosts may be listed, all of them together.
+/// Greatest number of mentions of hosts in all groups together.
 const MOST_MENTIONS: usize = 100_000;
 /// Variables of groups that hosts may take over, all of them together.
 const MOST_TAKEN: usize = 500_000;
-/// How deep groups may lie in each other.
+/// Greatest depth of groups in each other.
 const DEEPEST: usize = 64;
 
 /// Variables by name, each with its line.
@@ -37,7 +37,7 @@ struct Group {
     variables: Variables,
     parents: BTreeSet<String>,
     line: usize,
-    /// Whether it is listed itself, not only named as a child or given variables.
+    /// True where it is listed itself, not only named as a child or given variables.
     is_defined: bool,
 }
 
@@ -125,7 +125,7 @@ impl Groups {
         Ok(())
     }
 
-    /// What is told of each host.
+    /// Facts of each host.
     pub(super) fn facts(self) -> Result<Vec<Facts>, Fault> {
         let stranger =
             |(name, group): &(&String, &Group)| !group.is_defined && !["all", "ungrouped"].contains(&name.as_str());
@@ -145,7 +145,7 @@ impl Groups {
         self.hosts.iter().map(|member| self.of(member, &depths, &mut taken)).collect()
     }
 
-    /// How many groups lie one in the other above `name`.
+    /// Number of groups that lie one in the other above `name`.
     fn depth(&self, name: &str, known: &mut BTreeMap<String, usize>, above: &mut Vec<String>) -> Result<usize, Fault> {
         if let Some(depth) = known.get(name) {
             return Ok(*depth);

@@ -4,7 +4,7 @@ use super::groups::{Groups, Variables};
 use super::words;
 use crate::document::Fault;
 
-/// What the lines of a section are.
+/// Kind of a section's lines.
 enum Section {
     Hosts,
     Variables,
@@ -46,7 +46,7 @@ pub(super) fn read(text: &str) -> Result<Groups, Fault> {
     Ok(groups)
 }
 
-/// What stands in the brackets of a section's head.
+/// Text in the brackets of a section's head.
 fn heading(line: &str) -> Option<&str> {
     let line = line.split(['#', ';']).next().unwrap_or_default().trim_end();
     let head = line.strip_prefix('[')?.strip_suffix(']')?;

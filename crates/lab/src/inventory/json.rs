@@ -1,4 +1,4 @@
-//! JSON as a [`Node`]. Whether it is JSON, and what its strings mean, is for its own reader to say; here values get their lines.
+//! JSON as a [`Node`]. Its own reader decides that it is JSON, and reads its strings; here values get their lines.
 
 use std::collections::BTreeMap;
 

@@ -35,13 +35,13 @@ pub(super) fn tofu(document: &Node) -> Result<Vec<Facts>, Fault> {
     }
 }
 
-/// Whether each entry is an output: a value, and whether it may be shown.
+/// Returns true where each entry is an output: a value, and a mark that it may be shown or not.
 fn is_outputs(node: &Node) -> bool {
     let output = |node: &Node| node.get("value").is_some() && node.get("sensitive").is_some();
     !node.entries().is_empty() && node.entries().iter().all(|(_, node)| output(node))
 }
 
-/// Whether it may be a list of hosts: objects, or addresses by name.
+/// Returns true where it may be a list of hosts: objects, or addresses by name.
 fn is_hosts(node: &Node) -> bool {
     let address = |node: &Node| node.text().is_some_and(|text| text.parse::<std::net::IpAddr>().is_ok());
     match &node.value {

@@ -1,4 +1,4 @@
-//! Which namespaces, cables, addresses and routes a lab is made of. No I/O: lines for `ip -batch` and `tc -batch` come out.
+//! Namespaces, cables, addresses and routes of a lab. No I/O: lines for `ip -batch` and `tc -batch` come out.
 //!
 //! Where no way is worse than another all hosts lie on one bridge. Otherwise each zone, or the one host that is meant, has a bridge
 //! and a network of its own, and the switch routes between them: what goes between the two ends goes through a link of our forwarder,
@@ -20,7 +20,7 @@ pub const PREFIX: &str = "sondelab-";
 const GATEWAY: u8 = 254;
 /// The segment of a host that is alone.
 const ALONE: u8 = 200;
-/// What is left to the packet that waits longest for a cable with a rate.
+/// Longest time of a packet in the queue of a cable with a rate.
 const WAIT: &str = "50ms";
 
 /// A lab, drawn.
@@ -69,10 +69,10 @@ fn v6(segment: u8, number: u8) -> Ipv6Addr {
 }
 
 impl Layout {
-    /// What is `wanted`, drawn.
+    /// The layout of `wanted`.
     ///
     /// # Errors
-    /// What makes no sense of it: hosts or zones beyond the bounds, ends that are not there.
+    /// Wishes that make no sense: hosts or zones beyond the bounds, ends that are not there.
     pub fn of(wanted: &Wanted) -> Result<Self, Failure> {
         let fault = |what: String, hint: &str| Err(ours(&wanted.id, what, hint));
         if !is_name(&wanted.id) {
@@ -118,7 +118,7 @@ impl Layout {
         Ok(Self { id: wanted.id.clone(), seats, segments, worse, rate: wanted.rate })
     }
 
-    /// Whether there is a worse way.
+    /// Returns true where there is a worse way.
     pub fn is_worse(&self) -> bool {
         self.worse.is_some()
     }
@@ -223,7 +223,7 @@ impl Layout {
     }
 }
 
-/// What the names of all namespaces of a lab begin with. A lab's name has no hyphen, so that of no lab begins another's.
+/// Common beginning of the names of all namespaces of a lab. A lab's name has no hyphen, so that of no lab begins another's.
 pub fn prefix(id: &str) -> String {
     format!("{PREFIX}{id}-")
 }
@@ -234,7 +234,8 @@ pub const LINK: &str = "link";
 const THERE: u32 = 101;
 const BACK: u32 = 102;
 
-/// What came out of the link, and what the switch itself sends, goes on as it would without.
+/// Rules of the switch's routing: packets that came out of the link, and those of the switch itself, go on as they would
+/// without.
 fn rules(one: &str, other: &str) -> String {
     let mut lines = String::new();
     for (order, from) in ["lo", "link0", "link1"].into_iter().enumerate() {

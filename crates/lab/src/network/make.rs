@@ -18,7 +18,7 @@ use crate::network::plan::Wanted;
 use crate::network::state::{Held, Process};
 use crate::network::{ours, process, sshd};
 
-/// How long one step may take.
+/// Longest duration of one step.
 const PATIENCE: Nanos = Nanos::secs(30);
 /// Settings of a switch that routes: below `/proc/sys/net`. Packets come back out of the link from where no route leads there.
 const ROUTING: [(&str, &str); 6] = [
@@ -68,7 +68,7 @@ pub(super) fn lead(holder: Option<&Process>) -> Vec<String> {
     words.map(str::to_owned).to_vec()
 }
 
-/// Who makes a lab.
+/// Maker of a lab.
 pub(super) struct Maker<'a> {
     pub(super) held: &'a mut Held,
     pub(super) layout: &'a Layout,
@@ -254,7 +254,7 @@ fn package(program: &str) -> &'static str {
     }
 }
 
-/// Where a program lies that only root's PATH finds.
+/// Path of a program that only root's PATH finds.
 pub(super) fn program_in(folders: &[&str], name: &str) -> Option<PathBuf> {
     folders.iter().map(|folder| Path::new(folder).join(name)).find(|path| path.is_file())
 }

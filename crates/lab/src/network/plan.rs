@@ -1,4 +1,4 @@
-//! What is asked of a lab.
+//! Request for a lab.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ pub const MOST: u16 = 100;
 /// The most letters of a lab's name.
 pub const LONGEST: usize = 16;
 
-/// What is asked for.
+/// A wanted lab.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// Its name: [`is_name`].
@@ -18,7 +18,7 @@ pub struct Wanted {
     pub zones: Option<u16>,
     /// Bits a second that each host's cable takes each way; `None`: as many as come.
     pub rate: Option<u64>,
-    /// Whether there is an `sshd` in each.
+    /// True where each host has an `sshd`.
     pub ssh: bool,
     /// The part of its network that is worse.
     pub worse: Option<Worse>,
@@ -31,7 +31,7 @@ pub struct Wanted {
 pub struct Worse {
     /// Between which.
     pub ends: Ends,
-    /// What is done to packets, in the words of `sonde forward`.
+    /// Impairments of packets, in the words of `sonde forward`.
     pub words: Vec<String>,
 }
 
@@ -44,7 +44,7 @@ pub enum Ends {
     Zones(String, String),
 }
 
-/// Whether a lab may be called so: lowercase letters and digits, 1 to 16.
+/// Returns true where this can be a lab's name: lowercase letters and digits, 1 to 16.
 pub fn is_name(text: &str) -> bool {
     (1..=LONGEST).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
 }

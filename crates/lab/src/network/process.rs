@@ -1,4 +1,4 @@
-//! Which processes are a lab's, and their end: by what `/proc` tells, and never by a number alone.
+//! Processes of a lab, and their end: by the facts of `/proc`, and never by a number alone.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,9 +15,9 @@ use crate::network::state::{Process, State};
 
 /// The variable that is in the environment of every process that is started for a lab.
 pub(super) const MARK: &str = "SONDE_LAB";
-/// How long processes may take to end in order before they are killed, and to be gone when they were.
+/// Longest wait for processes to end in order before they are killed, and to be gone when they were.
 const GRACE: Nanos = Nanos::secs(2);
-/// How often they are looked for: one may start another while it ends.
+/// Searches for processes that are to end: one may start another while it ends.
 const ROUNDS: u32 = 6;
 
 /// The running kernel's name of itself; empty where it tells none.
@@ -30,7 +30,8 @@ pub(super) fn machine() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
-/// When a process started; `None`: there is none of this number, or it has ended and waits to be reaped.
+/// Start of a process, in ticks of the kernel since the machine started; `None`: there is none of this number, or it has
+/// ended and waits to be reaped.
 pub(super) fn started(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // Its name, in parentheses, may hold anything.
@@ -47,7 +48,7 @@ impl Process {
         Self { pid, started: started(pid).unwrap_or(u64::MAX), what: what.into() }
     }
 
-    /// Whether it is still there.
+    /// Returns true while it is still there.
     pub(super) fn lives(&self) -> bool {
         started(self.pid) == Some(self.started)
     }

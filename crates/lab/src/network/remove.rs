@@ -11,10 +11,10 @@ use crate::child;
 use crate::network::state::{Held, Phase};
 use crate::network::{layout, ours, process};
 
-/// How long `ip` may take to remove one namespace.
+/// Longest wait for `ip` to remove one namespace.
 const PATIENCE: Nanos = Nanos::secs(30);
 
-/// Removes all of it: processes, namespaces, files. What is left stays noted.
+/// Removes all of it: processes, namespaces, files. The parts that are left stay noted.
 pub(super) fn all(mut held: Held) -> Result<(), Failure> {
     held.state.phase = Phase::Removing;
     // Where not even this can be noted, as on a full disk, removing it is the better for that.

@@ -29,7 +29,7 @@ pub(super) fn program(id: &str) -> Result<PathBuf, Failure> {
     })
 }
 
-/// How a host is reached: from the lab's switch, with the lab's keys, and nothing else of the user's.
+/// Transport to a host: from the lab's switch, with the lab's keys, and nothing else of the user's.
 pub(super) fn reach(layout: &Layout, seat: &Seat, files: &Path) -> host::Ssh {
     let known = format!("UserKnownHostsFile={}", files.join("known_hosts").display());
     let options = [&*known, "GlobalKnownHostsFile=/dev/null", "StrictHostKeyChecking=yes", "ProxyJump=none"];

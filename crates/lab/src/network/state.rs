@@ -1,4 +1,4 @@
-//! What is noted of a lab, where, and who may touch it: written before anything is made, and after each step.
+//! Note of a lab, its place, and the lock on it: written before anything is made, and after each step.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File};
@@ -22,7 +22,7 @@ use crate::network::layout::{self, Layout};
 use crate::network::plan::is_name;
 use crate::network::{ours, process};
 
-/// How long a lab may be held by who only looks whether it is.
+/// Longest time that a lab may be held by a process that only looks at its lock.
 const BRIEF: Nanos = Nanos::millis(500);
 
 /// A lab as it is noted.
@@ -33,15 +33,15 @@ pub struct State {
     pub mark: Mark<State>,
     /// Its name.
     pub id: String,
-    /// When it was begun, nanoseconds since 1970.
+    /// Begin of its making, nanoseconds since 1970.
     pub made_ns: u64,
     /// The machine it is on, by its name: a home may be shared by several.
     pub machine: String,
     /// The running kernel's name of itself then: after another start of the machine nothing of the lab runs.
     pub boot: String,
-    /// What every process that was started for it has in its environment as `process::MARK`, and no other.
+    /// Value of `process::MARK` in the environment of every process that was started for it, and of no other.
     pub token: String,
-    /// How far it is.
+    /// Phase of its life.
     pub phase: Phase,
     /// The namespaces it has or will have.
     pub namespaces: Vec<String>,
@@ -58,7 +58,7 @@ impl Form for State {
     const NAME: &'static str = "lab";
 }
 
-/// How far a lab is.
+/// Phase of a lab's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
@@ -75,20 +75,20 @@ pub enum Phase {
 pub struct Process {
     /// Its number.
     pub pid: u32,
-    /// When it started, ticks of the kernel since the machine did.
+    /// Start of the process, ticks of the kernel since the machine started.
     pub started: u64,
-    /// What it is, as `sshd of h1`.
+    /// Name for people, as `sshd of h1`.
     pub what: String,
 }
 
-/// Where labs are noted.
+/// Folder of the labs' notes.
 #[derive(Clone, Debug)]
 pub struct Folder(PathBuf);
 
 /// A lab that nobody else touches while this is there.
 #[derive(Debug)]
 pub struct Held {
-    /// What is noted of it, [`Held::save`] notes it.
+    /// Its note, which [`Held::save`] writes.
     pub state: State,
     folder: Folder,
     /// Gone with this value, however the process ends.
@@ -96,7 +96,8 @@ pub struct Held {
 }
 
 impl State {
-    /// Whether it is on another machine, as far as is known here. One that was renamed while it ran is still the same.
+    /// Returns true where it is on another machine, as far as is known here. One that was renamed while it ran is still the
+    /// same.
     pub(super) fn is_elsewhere(&self) -> bool {
         self.boot != process::boot() && self.machine != process::machine()
     }
@@ -174,7 +175,7 @@ impl Folder {
             return Err(none());
         }
         if !self.files(id).exists() {
-            // What was left by who was killed while removing: the lock needs something to be at.
+            // A folder may be left by a process that was killed while removing: the lock needs something to be at.
             let _ = private().create(self.files(id));
         }
         let lock = self.lock(id)?;
@@ -192,7 +193,7 @@ impl Folder {
         Ok(Held { state, folder: self.clone(), _lock: lock })
     }
 
-    /// What is noted of a lab; `None`: nothing that could be read.
+    /// Note of a lab; `None`: nothing that could be read.
     ///
     /// # Errors
     /// A note of a later version.
@@ -234,13 +235,13 @@ impl Folder {
             let name = entry.file_name();
             let owner = name.to_str().and_then(|name| name.strip_suffix(".part")?.rsplit_once('.')?.1.parse().ok());
             if owner.is_some_and(|owner| process::started(owner).is_none()) {
-                // What stays does no harm.
+                // A file that stays does no harm.
                 let _ = fs::remove_file(entry.path());
             }
         }
     }
 
-    /// Whether somebody makes or removes it.
+    /// Returns true while a process makes or removes it.
     pub(super) fn is_held(&self, id: &str) -> bool {
         let Ok(files) = File::open(self.files(id)) else { return false };
         flock(&files, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK)
@@ -256,7 +257,7 @@ impl Folder {
         loop {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => return Ok(file),
-                // Who only looks holds it for a moment.
+                // A process that only looks holds it for a moment.
                 Err(Errno::WOULDBLOCK) if Monotonic::now().since(since) < Some(BRIEF) => {
                     pace::sleep_until(Monotonic::now().after(Nanos::millis(5)));
                 }
@@ -277,7 +278,7 @@ impl Held {
     /// Notes what there is now; whoever reads sees the old note or the new one, never a part.
     ///
     /// # Errors
-    /// What the system says.
+    /// Errors of the system.
     pub fn save(&self) -> Result<(), Failure> {
         let id = &self.state.id;
         let part = self.folder.part(id);
@@ -383,7 +384,7 @@ mod tests {
         assert!(folder.take(&layout("tst2"), 7).unwrap_err().what.contains("is there already"));
         assert!(folder.hold("tst2").unwrap_err().what.contains("somebody makes or removes it"));
         drop(held);
-        // What another test starts at this moment has it open as well, until it is another program.
+        // A process that another test starts at this moment has it open as well, until it is another program.
         testbed::wait::until("nobody holds it", || !folder.is_held("tst2"));
         folder.hold("tst2").unwrap().forget().unwrap();
         assert!(folder.hold("tst2").unwrap_err().what.contains("there is none of this name"));

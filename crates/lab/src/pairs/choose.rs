@@ -1,4 +1,4 @@
-//! What a plan's choice of pairs means.
+//! Meaning of a plan's choice of pairs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -123,7 +123,7 @@ pub(crate) fn nearest<'a>(names: impl Iterator<Item = &'a str>, name: &str) -> O
     near.min().filter(|(changes, other)| *changes * 3 <= other.chars().count()).map(|(_, other)| other)
 }
 
-/// How many letters must be put in, left out or replaced (Levenshtein's distance).
+/// Letters that must be put in, left out or replaced (Levenshtein's distance).
 fn changes(letters: &[char], other: &str) -> usize {
     let mut row: Vec<usize> = (0..=letters.len()).collect();
     for (at, there) in other.chars().enumerate() {

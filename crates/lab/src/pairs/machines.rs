@@ -1,4 +1,4 @@
-//! Which hosts lie on one machine: those that the plan says so of, those that are this machine or namespaces of it, and those whose
+//! Hosts on one machine: those that the plan says so of, those that are this machine or namespaces of it, and those whose
 //! kernel told the same name.
 
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ pub fn machines(hosts: &[Host], kernels: &[Option<String>]) -> Vec<usize> {
     (0..hosts.len()).map(|place| root(&machine, place)).collect()
 }
 
-/// By what hosts are known to share a machine.
+/// Facts by which hosts are known to share a machine.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Key<'a> {
     /// This one.

@@ -1,4 +1,4 @@
-//! What each choice of pairs means, what is refused, and what is left out and said.
+//! Choices of pairs: their meaning, the refused ones, and those that are left out and reported.
 
 use logbook::host::Reach;
 use logbook::plan::{Addresses, Pairs, PlannedMethod};

@@ -36,7 +36,7 @@ pub(super) fn split(rounds: Vec<Round>, hosts: usize, machines: &[usize]) -> Vec
     table.rounds
 }
 
-/// Which machine is in which round.
+/// Machines of each round.
 struct Table {
     /// The machine of each host.
     machine: Vec<usize>,
@@ -77,7 +77,7 @@ impl Table {
 #[derive(Clone, Debug, Default)]
 struct Taken {
     words: Vec<u64>,
-    /// How many words at the beginning are full: nothing is free there any more.
+    /// Words at the beginning that are full: nothing is free there any more.
     full: usize,
 }
 

@@ -1,4 +1,4 @@
-//! In which order rounds come, and what is measured of each pair within them: drawn anew for each repeat from one seed, so that
+//! Order of the rounds, and of the measurements of each pair within them: drawn anew for each repeat from one seed, so that
 //! what drifts meets all of them, and a run that is resumed goes on in the order it was begun in.
 
 use logbook::host::Address;
@@ -15,18 +15,18 @@ pub struct Task {
     pub from: usize,
     /// The host that answers.
     pub to: usize,
-    /// Which of its addresses; it has one of this kind.
+    /// Kind of its address; it has one of this kind.
     pub over: Address,
-    /// Which method.
+    /// Place of the method in the plan, from 0.
     pub method: usize,
 }
 
-/// What is measured of a pair in its round, one after the other.
+/// All measurements of a pair in its round, one after the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {
     /// The pair.
     pub pair: Pair,
-    /// What is measured of it.
+    /// Measurements of the pair.
     pub tasks: Vec<Task>,
 }
 
@@ -52,7 +52,7 @@ pub fn repeat<'a>(plan: &'a Plan, rounds: &'a [Round], seed: u64, repeat: u32) -
     })
 }
 
-/// What is measured of a pair, as listed: method by method, over each address, from its first host and then from its second.
+/// Measurements of a pair, as listed: method by method, over each address, from its first host and then from its second.
 fn tasks(plan: &Plan, pair: Pair) -> Vec<Task> {
     let ends = match plan.directions {
         Directions::Both => vec![(pair.first, pair.second), (pair.second, pair.first)],

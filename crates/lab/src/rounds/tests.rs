@@ -27,7 +27,7 @@ fn between(zones: usize, each: usize) -> PairList {
     list(hosts, pairs.filter(|(first, second)| first % zones != second % zones))
 }
 
-/// What is wrong with `rounds` of `pairs`, where no two pairs of a round may share what `of` tells of their hosts.
+/// Faults of `rounds` of `pairs`, where no two pairs of a round may share the value that `of` gives for their hosts.
 fn faults(pairs: &PairList, rounds: &[Round], of: impl Fn(usize) -> usize) -> Vec<String> {
     let mut faults = Vec::new();
     for (number, round) in rounds.iter().enumerate() {
@@ -86,7 +86,7 @@ fn a_mesh_keeps_who_was_listed_first() {
 #[test_case(&list(31, (0..30).map(|at| (at, at + 1))); "a chain")]
 #[test_case(&list(31, (0..31).map(|at| (at, (at + 1) % 31))); "an odd ring")]
 #[test_case(&list(6, []); "none")]
-// Of class two: three pairs a host at the most, and no three rounds do.
+// A list of class two: three pairs a host at the most, and no three rounds do.
 #[test_case(&list(10, [(0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (0, 5), (1, 6), (2, 7), (3, 8), (4, 9), (5, 7), (7, 9), (9, 6), (6, 8), (8, 5)]); "the graph of Petersen")]
 fn any_list_takes_at_most_one_round_more_than_the_busiest_host_has_pairs(pairs: &PairList) {
     let rounds = of(pairs, &alone(pairs), AtOnce::Rounds);
@@ -206,7 +206,7 @@ fn each_repeat_has_everything_once_in_an_order_of_its_own() {
         tasks.sort_unstable();
         tasks
     };
-    // Of 72 directions 40 lead to one of the five hosts with an external address; two methods over each.
+    // 40 of 72 directions lead to one of the five hosts with an external address; two methods over each.
     assert_eq!(tasks(1, 0).len(), 2 * (72 + 40));
     assert_eq!(sorted(tasks(1, 0)).windows(2).filter(|tasks| tasks[0] == tasks[1]).count(), 0);
     assert_eq!(sorted(tasks(1, 0)), sorted(tasks(2, 7)));

@@ -22,7 +22,7 @@ pub struct Pod {
     put: Arc<OnceLock<String>>,
 }
 
-/// What it says behind what a command said that ended with an error.
+/// Words that it adds to those of a command that ended with an error.
 pub(super) const ENDED: &str = "command terminated with exit code";
 
 /// Words of `kubectl` and what they mean: what happened, on whose side, what to try.

@@ -14,7 +14,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 /// The program that is put onto hosts.
 #[derive(Clone)]
 pub struct Program {
-    /// Where it lies here.
+    /// Its path here.
     pub path: PathBuf,
     /// SHA-256 of what is put, 64 hexadecimal digits: what lies on a host under this name and is something else is put there anew.
     pub sha256: String,
@@ -34,7 +34,7 @@ impl Program {
         Self { path: path.into(), sha256: sha256.into(), octets: octets.into(), packed: Arc::default() }
     }
 
-    /// What is sent, as the input of a command: compressed by gzip where the host can unpack that.
+    /// Octets that are sent, as the input of a command: compressed by gzip where the host can unpack that.
     pub(super) fn input(&self, is_packed: bool) -> io::Result<File> {
         let mut file = File::from(memfd_create("sonde", MemfdFlags::CLOEXEC)?);
         file.write_all(if is_packed { self.packed() } else { &self.octets })?;
@@ -52,7 +52,7 @@ impl Program {
         &packed.octets
     }
 
-    /// How long it took to compress it, which no host is to be blamed for; nothing where it was not.
+    /// Time that its compression took, which no host is to be blamed for; zero where it was not compressed.
     pub(crate) fn packing(&self) -> Nanos {
         self.packed.get().map_or(Nanos::ZERO, |packed| packed.took)
     }
@@ -79,13 +79,13 @@ pub fn stripped(program: &[u8]) -> Vec<u8> {
     )
 }
 
-/// Where an ELF header keeps the offset of the table of segments.
+/// Offset in an ELF header of the offset of the table of segments.
 const SEGMENTS: usize = 32;
-/// Where it keeps the offset of the table of sections.
+/// Offset in it of the offset of the table of sections.
 const SECTIONS: usize = 40;
-/// Where it keeps the size of an entry of the table of segments, and then their number.
+/// Offset in it of the size of an entry of the table of segments, and then their number.
 const SEGMENT_SIZES: usize = 54;
-/// Where it keeps the same of sections.
+/// Offset in it of the same of sections.
 const SECTION_SIZES: usize = 58;
 /// Length of the header, bytes.
 const HEADER: usize = 64;

@@ -1,7 +1,8 @@
 //! Putting the program where a shell is: by its checksum, into a cache of the user there, whole or not at all.
 //!
-//! What is there under the program's name and is something else, being old or damaged, is replaced. The shell there is asked in
-//! words that every POSIX shell understands; its answers are lines of a mark of their own, for a login may print whatever it likes.
+//! A file there under the program's name that is something else, being old or damaged, is replaced. The shell there is asked
+//! in words that every POSIX shell understands; its answers are lines of a mark of their own, for a login may print whatever
+//! it likes.
 
 mod script;
 
@@ -29,23 +30,23 @@ pub(super) trait Remote {
     /// A command that has a POSIX shell run `script` there, with these for `$1` and on.
     fn shell(&self, script: &str, arguments: &[&str], patience: Nanos) -> Command;
 
-    /// Why the way itself failed; `None`: it did not, and what ended was the shell there.
+    /// Reason for which the way itself failed; `None`: it did not, and it was the shell there that ended.
     fn fault(&self, finished: &Finished) -> Option<Fault>;
 
     /// The program that leads there, and the package it comes in.
     fn program(&self) -> (&'static str, &'static str);
 }
 
-/// Why something failed, and what to try.
+/// Reason for which something failed, with the next step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fault {
-    /// What happened.
+    /// The failure.
     pub(super) what: String,
-    /// On whose side.
+    /// Side of the cause.
     pub(super) side: Option<Side>,
-    /// What to try.
+    /// Next step for the reader.
     pub(super) hint: String,
-    /// Whether it may be gone when it is tried again.
+    /// True where it may be gone when it is tried again.
     pub(super) passing: bool,
 }
 
@@ -71,9 +72,9 @@ impl Fault {
     }
 }
 
-/// Puts `program` there unless it is there; the name by which it is called. What may pass, as a connection that was cut or a file that
-/// another run took away in this moment, is tried again for `patience`. What is asked there is waited for as long as something comes of it: it may
-/// be silent for `patience`.
+/// Puts `program` there unless it is there; the name by which it is called. A failure that may pass, as a connection that
+/// was cut or a file that another run took away in this moment, is tried again for `patience`. An answer is waited for as
+/// long as something comes of it: the host may be silent for `patience`.
 pub(super) fn put(way: &dyn Remote, program: &Program, patience: Nanos, stop: &Stop) -> Result<String, Failure> {
     let due = Monotonic::now().after(patience);
     let (mut tries, mut pause) = (1, Pause::default());
@@ -181,7 +182,7 @@ fn ask(
     Err(fault)
 }
 
-/// What a script told.
+/// Answers of a script.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Seen {
     machine: Option<String>,
@@ -191,7 +192,7 @@ struct Seen {
     ran: Option<i32>,
     failed: Option<String>,
     put: bool,
-    /// Whether what is sent may be compressed.
+    /// True where the octets may be compressed.
     gzip: bool,
     /// It lies there no more: another run took it away.
     vanished: bool,
@@ -220,7 +221,7 @@ impl Seen {
         seen
     }
 
-    /// Why no program can be put there, before one is.
+    /// Reason for which no program can be put there, before one is.
     fn unfit(&self, ours: &str) -> Option<Fault> {
         if let Some(theirs) = self.machine.as_deref().filter(|theirs| *theirs != ours) {
             return Some(Fault::new(
@@ -239,7 +240,7 @@ impl Seen {
         None
     }
 
-    /// Why it was not put there; `None`: it was.
+    /// Reason for which it was not put there; `None`: it was.
     fn not_put(&self, finished: &Finished) -> Option<Fault> {
         if self.put {
             return None;
@@ -274,7 +275,7 @@ impl Seen {
         })
     }
 
-    /// Why what is there does not run; `None`: it does.
+    /// Reason for which the program there does not run; `None`: it does.
     fn runs(&self, finished: &Finished) -> Option<Fault> {
         if self.vanished {
             let what = "it was taken away in this moment";
@@ -322,7 +323,7 @@ fn no_answer(finished: &Finished) -> Fault {
     )
 }
 
-/// What this program is for, as `uname -sm` would say it.
+/// Machine that this program is for, as `uname -sm` would print it.
 fn ours() -> String {
     let system = rustix::system::uname();
     format!("{} {}", system.sysname().to_string_lossy(), system.machine().to_string_lossy())

@@ -1,6 +1,7 @@
 //! A host by the system's `ssh`: agents, jump hosts and `~/.ssh/config` work as for the user, and one connection serves all.
 //!
-//! Nothing is ever asked at a terminal. What a user set for a host stands before what is set here, for `ssh` heeds the first.
+//! Nothing is ever asked at a terminal. A user's settings for a host stand before those set here, for `ssh` honours the
+//! first.
 
 mod said;
 pub(super) mod sockets;
@@ -25,7 +26,7 @@ use crate::transport::{Program, Transport, command_of};
 
 /// The longest time that `ssh` may take to connect, whatever patience there is.
 const CONNECT: u64 = 10;
-/// How long `ssh` may take to close a shared connection: both ends of that are on this machine.
+/// Longest wait for `ssh` to close a shared connection: both ends of that are on this machine.
 const CLOSE: Nanos = Nanos::secs(2);
 
 /// The way to a host by `ssh`.

@@ -15,12 +15,12 @@ use crate::transport::remote::Fault;
 use crate::transport::ssh::Ssh;
 use crate::transport::ssh::sockets::Sockets;
 
-/// Makes ways to hosts. What they share, as the connections of `ssh`, ends when this and all of them are gone.
+/// Makes ways to hosts. Their common parts, as the connections of `ssh`, end when this and all of them are gone.
 #[derive(Debug)]
 pub struct Ways {
-    /// Where sockets may lie: `$XDG_RUNTIME_DIR`, or `/tmp`.
+    /// Folder for sockets: `$XDG_RUNTIME_DIR`, or `/tmp`.
     runtime: PathBuf,
-    /// Where the labs of this machine are noted; absent: nowhere.
+    /// Folder of the notes on this machine's labs; absent: none.
     labs: Option<PathBuf>,
     kubectl: String,
     sockets: Mutex<Option<Arc<Sockets>>>,
@@ -51,7 +51,7 @@ impl Ways {
         })
     }
 
-    /// What leads to where the namespace of this name is listed: nothing, but for a lab that was made without root.
+    /// Words that lead to where the namespace of this name is listed: none, but for a lab that was made without root.
     fn lead(&self, name: &str) -> Vec<String> {
         self.labs.as_deref().map_or_else(Vec::new, |labs| network::lead(labs, name))
     }

@@ -1,4 +1,4 @@
-//! Where a host is measured: its addresses, or names that whoever measures it looks up.
+//! Addresses of a host for measurements, or names that whoever measures it looks up.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -36,7 +36,7 @@ pub enum Family {
     V6,
 }
 
-/// What is neither an address nor a name.
+/// A text that is neither an address nor a name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no address and no name of a host, expected one as 10.0.0.5, 2001:db8::5 or db-1.internal")]
 pub struct NoAddress(String);
@@ -77,7 +77,7 @@ impl DataAddresses {
         (!all.is_empty()).then_some(Self(all))
     }
 
-    /// Whether this address is among them.
+    /// Returns true where this address is among them.
     pub fn holds(&self, address: IpAddr) -> bool {
         self.0.contains(&DataAddress::Ip(address))
     }
@@ -108,7 +108,7 @@ impl FromStr for DataAddress {
         let is_name = is_argument(text)
             && text.len() <= LONGEST
             && text.trim_end_matches('.').split('.').all(|part| !part.is_empty() && letters(part))
-            // What ends in a number is an address that was mistyped.
+            // A name that ends in a number is a mistyped address.
             && text.trim_end_matches('.').rsplit('.').next().is_some_and(|last| last.parse::<u64>().is_err());
         if is_name { Ok(Self::Name(text.to_owned())) } else { Err(NoAddress(text.escape_debug().to_string())) }
     }

@@ -1,4 +1,5 @@
-//! Where a monitor finds hosts and targets that its plan does not list: who is asked for them, and how often.
+//! Sources of hosts and targets that a monitor's plan does not list: the programs that are asked for them, and the time
+//! between two requests.
 
 use measure::unit::Nanos;
 use serde::{Deserialize, Serialize};
@@ -32,7 +33,7 @@ pub enum Source {
     Dns {
         /// The records' name, as `_postgres._tcp.example.org`.
         name: String,
-        /// By what they are asked.
+        /// Protocol by which they are asked.
         #[serde(default = "handshake")]
         over: Over,
         /// Their zone.
@@ -66,13 +67,13 @@ pub enum Source {
         /// The cluster's context; absent: the current one.
         #[serde(default)]
         context: Option<String>,
-        /// By what they are asked.
+        /// Protocol by which they are asked.
         #[serde(default = "handshake")]
         over: Over,
     },
     /// Google Cloud: each running machine is a host. Asked by `gcloud`.
     Gcloud {
-        /// Which, in the words of `--filter`.
+        /// Machines, in the words of `--filter`; absent: all.
         #[serde(default)]
         filter: Option<String>,
         /// The project; absent: as `gcloud` is configured.
@@ -120,9 +121,9 @@ pub enum Source {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Login {
-    /// As whom; absent: as `ssh` is configured.
+    /// User to log in as; absent: as `ssh` is configured.
     pub user: Option<String>,
-    /// At which of its addresses; the other where it has none of these.
+    /// Kind of the address to log in at; the other kind where it has none of this.
     pub at: Address,
 }
 
@@ -132,20 +133,20 @@ impl Default for Login {
     }
 }
 
-/// What was found.
+/// Hosts and targets that a discovery found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Found {
     /// Hosts, on which an agent is to stay.
     #[serde(default)]
     pub hosts: Vec<Host>,
-    /// What they ask.
+    /// Targets, which the hosts ask.
     #[serde(default)]
     pub targets: Vec<Target>,
 }
 
 impl Found {
-    /// Whether nothing was.
+    /// Returns true where neither a host nor a target was found.
     pub fn is_empty(&self) -> bool {
         self.hosts.is_empty() && self.targets.is_empty()
     }

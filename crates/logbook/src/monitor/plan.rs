@@ -1,4 +1,4 @@
-//! What a monitor is asked for: which hosts, how they ask each other, where that is kept, and whom to tell.
+//! Plan of a monitor: its hosts, the measurement between them, the store, and the receivers of notices.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -27,7 +27,7 @@ pub const PORT: u16 = 7665;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MonitorPlan {
-    /// What a reader may call it.
+    /// Name for the reader; absent: none was given.
     #[serde(default)]
     pub name: Option<String>,
     /// Files that list hosts as `[[hosts]]`, seen from the folder of the plan. They are watched.
@@ -36,31 +36,31 @@ pub struct MonitorPlan {
     /// Hosts on which an agent stays: each asks others and answers.
     #[serde(default)]
     pub hosts: Vec<Host>,
-    /// What is asked without an agent of ours on it.
+    /// Targets: peers without an agent of ours.
     #[serde(default)]
     pub targets: Vec<Target>,
-    /// Who knows of further hosts and targets.
+    /// Sources of further hosts and targets.
     #[serde(default)]
     pub discover: Vec<Discovery>,
     /// The folder of the agents that stand on the hosts already, as `/var/lib/sonde-agent`; absent: one of the monitor's own on each host.
     #[serde(default)]
     pub agents: Option<String>,
-    /// How hosts ask each other.
+    /// Measurement between the hosts.
     #[serde(default)]
     pub measure: Measured,
-    /// Where history is kept: a file, or `postgres://user@host/database`; absent: the user's own.
+    /// Store of the history: a file, or `postgres://user@host/database`; absent: the user's own.
     #[serde(default)]
     pub store: Option<String>,
-    /// How long it is kept.
+    /// Retention of the history.
     #[serde(default)]
     pub keep: Retention,
-    /// Where the page and the metrics are served, as `127.0.0.1:7680`; absent: nowhere.
+    /// Address at which the page and the metrics are served, as `127.0.0.1:7680`; absent: nowhere.
     #[serde(default)]
     pub listen: Option<String>,
-    /// When something is told, and how often it may be without cause.
+    /// Limits of notices: false alarms in a week, and the time between repeats.
     #[serde(default)]
     pub notice: Notice,
-    /// Whom to tell.
+    /// Receivers of notices.
     #[serde(default)]
     pub tell: Vec<Receiver>,
     /// Silences: incidents that are told to nobody for a time.
@@ -86,7 +86,7 @@ fn minute() -> Nanos {
     Nanos::secs(60)
 }
 
-/// What is asked and does not ask.
+/// A peer that is asked and does not ask.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Target {
@@ -98,7 +98,7 @@ pub struct Target {
     /// Its port; not for ICMP.
     #[serde(default)]
     pub port: Option<u16>,
-    /// By what.
+    /// Protocol by which it is asked.
     #[serde(default = "handshake")]
     pub over: Over,
     /// Hosts that ask it; absent: all.
@@ -131,7 +131,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// By what it is asked.
+    /// Protocol by which it is asked.
     pub fn over(&self) -> Over {
         if self.url.is_some() { Over::Url } else { self.over }
     }
@@ -192,27 +192,27 @@ impl Target {
     }
 }
 
-/// How hosts ask each other.
+/// Measurement between hosts.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Measured {
-    /// By what, one cell each.
+    /// Protocols, one cell each.
     pub over: Vec<Over>,
     /// The time between two requests of a cell.
     #[serde(deserialize_with = "time")]
     pub every: Nanos,
-    /// How long an answer may take.
+    /// Longest wait for an answer.
     #[serde(deserialize_with = "time")]
     pub timeout: Nanos,
     /// The port at which agents answer, TCP and UDP.
     pub port: u16,
-    /// Which pairs.
+    /// Pairs that ask each other.
     pub pairs: MeshPairs,
     /// The label of a host that is its zone.
     pub zone: String,
-    /// Which of the hosts' addresses.
+    /// Kind of the hosts' addresses.
     pub address: Address,
-    /// Whether less than 100 ms between requests is meant.
+    /// True where less than 100 ms between requests is meant, and no slip.
     pub aggressive: bool,
 }
 
@@ -231,7 +231,7 @@ impl Default for Measured {
     }
 }
 
-/// Which hosts ask which.
+/// Pairs of hosts that ask each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MeshPairs {
@@ -246,7 +246,7 @@ pub enum MeshPairs {
     Rotation,
 }
 
-/// How long history is kept.
+/// Retention of the history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Retention {
@@ -264,13 +264,13 @@ impl Default for Retention {
     }
 }
 
-/// When something is told.
+/// Limits of notices.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Notice {
     /// False alarms of the whole monitor that are put up with in a week, above 0.
     pub false_alarms_a_week: f64,
-    /// How often what goes on is told again.
+    /// Time between two notices of an incident that goes on.
     #[serde(deserialize_with = "time")]
     pub repeat: Nanos,
 }
@@ -281,7 +281,7 @@ impl Default for Notice {
     }
 }
 
-/// Who is told. Secrets stand in files, not here.
+/// Receiver of notices. Secrets stand in files, not here.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "to", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Receiver {
@@ -290,9 +290,9 @@ pub enum Receiver {
         /// Its base, as `http://127.0.0.1:9093`.
         url: String,
     },
-    /// Whoever reads Alertmanager's webhook, version 4.
+    /// Reader of Alertmanager's webhook, version 4.
     Webhook {
-        /// Where it is posted.
+        /// URL that it is posted to.
         url: String,
         /// A file with the key that signs what is sent; absent: not signed.
         #[serde(default)]
@@ -305,7 +305,7 @@ pub enum Receiver {
     },
     /// A letter by the system's `sendmail`.
     Mail {
-        /// To whom.
+        /// Address of the receiver.
         address: String,
     },
     /// Slack's incoming webhook.
@@ -317,14 +317,14 @@ pub enum Receiver {
     Pagerduty {
         /// A file with the routing key.
         key_file: String,
-        /// Where it is posted; absent: PagerDuty's own.
+        /// URL that it is posted to; absent: PagerDuty's own.
         #[serde(default)]
         url: Option<String>,
     },
 }
 
 impl Receiver {
-    /// What it is called in messages.
+    /// Name of the kind in messages.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Alertmanager { .. } => "Alertmanager",
@@ -361,7 +361,7 @@ impl MonitorPlan {
     /// The plan in `text`, a TOML document that is called `name`. Its inventories are not read yet: see [`MonitorPlan::check`].
     ///
     /// # Errors
-    /// What is no TOML, an unknown key, a value of another kind than its key wants: the first, with its place.
+    /// Text that is no TOML, an unknown key, a value of another type than its key takes: the first, with its place.
     pub fn read(text: &str, name: &str) -> Result<Self, PlanError> {
         toml::from_str(text).map_err(|error| {
             let (at, what, hint) = worded(&error);
@@ -539,7 +539,7 @@ impl MonitorPlan {
     }
 }
 
-/// Where `word` stands in `text`, as a word of its own; the start where it does not.
+/// Position of `word` in `text`, as a word of its own; the start where it is not there.
 fn place(text: &str, word: &str) -> Range<usize> {
     let is_part = |letter: char| letter.is_alphanumeric() || "-_.".contains(letter);
     let mut places = text

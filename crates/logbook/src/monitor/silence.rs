@@ -24,7 +24,7 @@ pub struct Silence {
     /// Kinds of incidents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kinds: Vec<Kind>,
-    /// When it begins, seconds since 1970; absent: it has begun.
+    /// Start, seconds since 1970; absent: the silence has begun.
     #[serde(
         default,
         deserialize_with = "maybe_moment",
@@ -32,16 +32,16 @@ pub struct Silence {
         skip_serializing_if = "Option::is_none"
     )]
     pub from: Option<u64>,
-    /// When it ends, seconds since 1970.
+    /// End, seconds since 1970.
     #[serde(deserialize_with = "moment", serialize_with = "text")]
     pub until: u64,
-    /// Why, for those who see the page.
+    /// Reason, for those who see the page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
 
 impl Silence {
-    /// Whether it is in force at second `now`.
+    /// Returns true where the silence is in force at second `now`.
     pub fn is_on(&self, now: u64) -> bool {
         self.from.is_none_or(|from| from <= now) && now < self.until
     }

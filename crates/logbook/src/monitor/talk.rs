@@ -1,4 +1,4 @@
-//! What a monitor and an agent that stays say to each other: JSON documents, one a line.
+//! Messages between a monitor and an agent that stays: JSON documents, one a line.
 //!
 //! An agent measures what it was last assigned, whether or not somebody listens. Each second of it is a [`Beat`] with a number of its own; it
 //! keeps beats until it hears [`Order::Kept`], and tells those that are left to whoever connects next. So a monitor that says `Kept` in the same
@@ -20,7 +20,7 @@ use uuid::Uuid;
 /// Version of the talk, a count from 1: it counts up where an older end would misunderstand.
 pub const VERSION: u32 = 1;
 
-/// What a monitor tells an agent.
+/// Message of a monitor to an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case")]
 pub enum Order {
@@ -28,7 +28,7 @@ pub enum Order {
     Assign(Assignment),
     /// Beats of `instance` up to `upto` are kept: they need not be told again.
     Kept {
-        /// Whose beats: see [`Hello::instance`].
+        /// Start of the agent that the beats are of: see [`Hello::instance`].
         instance: Uuid,
         /// The last number that is kept.
         upto: u64,
@@ -39,7 +39,7 @@ pub enum Order {
     End,
 }
 
-/// What an agent is to measure.
+/// Work of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Assignment {
     /// Counts up with each change.
@@ -51,9 +51,9 @@ pub struct Assignment {
     /// The key that all agents of the monitor share, as `sonde key` makes one. The agent keeps it in a file that only its owner reads, so that it can
     /// go on when it starts again.
     pub key: Option<String>,
-    /// How long an answer may take, nanoseconds.
+    /// Longest wait for an answer, nanoseconds.
     pub timeout_ns: Nanos,
-    /// Whom to ask, and how.
+    /// Cells to ask, and their protocols.
     pub cells: Vec<CellTask>,
     /// Programs at work to ask, each in its own protocol ([`CellTask::program`]). They stand apart so that an agent that does not know of them asks the
     /// others.
@@ -70,7 +70,7 @@ pub struct CellTask {
     pub address: String,
     /// Its port; absent for ICMP.
     pub port: Option<u16>,
-    /// By what it is asked.
+    /// Protocol by which it is asked.
     pub over: Over,
     /// The time between two requests, nanoseconds. Each leaves within a tenth of it around its time, by chance.
     pub every_ns: Nanos,
@@ -105,7 +105,7 @@ pub struct Program {
     pub password_file: Option<String>,
 }
 
-/// By what a host is asked.
+/// Protocol by which a host is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Over {
@@ -142,7 +142,7 @@ impl Over {
     }
 }
 
-/// What an agent tells.
+/// Message of an agent to a monitor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "told", rename_all = "kebab-case")]
 pub enum Told {
@@ -151,7 +151,7 @@ pub enum Told {
     /// Beats from here on are those of this start of the agent, until another is named: those of [`Hello::instance`] where none was. One that
     /// was ended, even killed, has left its beats to the next, which tells them first.
     Instance {
-        /// Which start.
+        /// Start of the agent.
         instance: Uuid,
         /// The number of its oldest beat that is left; absent: none is.
         oldest: Option<u64>,
@@ -164,9 +164,9 @@ pub enum Told {
     Trouble {
         /// The far host.
         to: String,
-        /// By what.
+        /// Protocol of the cell.
         over: Over,
-        /// What does not work, for people; empty: it works again.
+        /// Fault of the agent, for people; empty: it works again.
         text: String,
     },
     /// It is there, since it was asked.
@@ -175,7 +175,7 @@ pub enum Told {
     Replaced,
 }
 
-/// Who an agent is.
+/// Identity of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
     /// Version of the talk.
@@ -198,12 +198,12 @@ pub struct Hello {
     pub wall_ns: u64,
 }
 
-/// What an agent did since this start of it, and what it takes now.
+/// Counters of an agent since its start, and the resources that it uses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// Requests that it sent.
     pub sent: u64,
-    /// Of those, how many left a millisecond or later after they were due.
+    /// Requests among them that left a millisecond or later after they were due.
     pub late: u64,
     /// Beats that it has and nobody has kept yet, those of earlier starts included.
     pub spooled: u64,
@@ -226,14 +226,14 @@ pub struct Beat {
     /// The second by the agent's wall clock, counted since 1970: it never goes back within an instance. Where the clock was set back several beats have
     /// one second, until the clock has come to it again. Requests belong to the second in which they were due.
     pub at: u64,
-    /// How the agent itself was.
+    /// Health of the agent itself.
     #[serde(default)]
     pub own: Health,
-    /// What ended, by cell; a cell in which nothing was due is left out.
+    /// Requests that ended, by cell; a cell in which nothing was due is left out.
     pub cells: Vec<CellBeat>,
 }
 
-/// How an agent was in a second: where it was late itself, its cells show its own host and not the network.
+/// Health of an agent in a second: where it was late itself, its cells show its own host and not the network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Health {
     /// The longest that a request left after it was due, nanoseconds; absent where none was due.
@@ -258,7 +258,7 @@ pub struct Health {
 const DISTURBED: f64 = 0.25;
 
 impl Health {
-    /// Whether what the second shows may be the agent's own host and not the network.
+    /// Returns true where the second's results may come from the agent's own host and not from the network.
     pub fn is_disturbed(&self) -> bool {
         let is_late = match self.late {
             Some(share) => share >= DISTURBED,
@@ -277,21 +277,22 @@ impl Health {
     }
 }
 
-/// What ended in one cell in one second. Fates that did not occur are left out; their sum is what was due.
+/// Requests of one cell that ended in one second, by status. Fates that did not occur are left out; their sum is what was
+/// due.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CellBeat {
     /// The far host.
     pub to: String,
-    /// By what; absent: UDP.
+    /// Protocol of the cell; absent: UDP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<Over>,
     /// Not answered.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lost: u64,
-    /// Of those lost, how many did not come to the far end.
+    /// Requests among those lost that did not come to the far end.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lost_out: u64,
-    /// Of those lost, how many did.
+    /// Requests among those lost that came to the far end.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lost_back: u64,
     /// Answered after the timeout.
@@ -309,7 +310,7 @@ pub struct CellBeat {
     /// Further copies of replies; not among the fates.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub duplicated: u64,
-    /// How long each answer took, nanoseconds, exactly: as many as were answered.
+    /// Round-trip time of each answer, nanoseconds, exactly: as many as were answered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub times_ns: Vec<u64>,
     /// Replies of a program at work that came since the beat before, by the names that its protocol gives their kinds, as in `200`, `NXDOMAIN`.
@@ -326,7 +327,7 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl CellBeat {
-    /// By what the host was asked.
+    /// Protocol by which the host was asked.
     pub fn over(&self) -> Over {
         self.over.unwrap_or(Over::Udp)
     }

@@ -1,4 +1,4 @@
-//! What a plan must be beyond the kinds of its values, each fault with its place in the text.
+//! Rules of a plan beyond the types of its values, each fault with its place in the text.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -29,13 +29,13 @@ pub(super) fn check(plan: &Plan, document: &DeTable<'_>) -> Result<(), Fault> {
     pairs(plan, &place)
 }
 
-/// Where things stand in the text.
+/// Positions in the text.
 struct Places<'a> {
     document: &'a DeTable<'a>,
 }
 
 impl Places<'_> {
-    /// Where the value at `path` stands, or what is nearest above it.
+    /// Position of the value at `path`, or of the nearest one above it.
     fn of(&self, path: &[Step<'_>]) -> Range<usize> {
         let Some((Key(first), rest)) = path.split_first() else { return 0..0 };
         let Some(mut value) = in_table(self.document, first) else { return 0..0 };
@@ -56,7 +56,7 @@ impl Places<'_> {
     }
 }
 
-/// Where the command of the method at `item` stands in `text`, a plan that was read.
+/// Position of the command of the method at `item` in `text`, a plan that was read.
 pub(super) fn command(text: &str, item: usize) -> Option<Range<usize>> {
     let document = DeTable::parse(text).ok()?;
     Some(Places { document: document.get_ref() }.of(&[Key("methods"), Item(item), Key("command")]))

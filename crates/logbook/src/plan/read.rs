@@ -12,7 +12,7 @@ use crate::host::Host;
 /// Longest text of a plan, bytes.
 const LONGEST: usize = 16 << 20;
 
-/// What is wrong with a plan, and where.
+/// A fault of a plan, with its place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name}, line {line}, column {column}: {what}")]
 pub struct PlanError {
@@ -22,9 +22,9 @@ pub struct PlanError {
     pub line: usize,
     /// The column, a count of characters from 1.
     pub column: usize,
-    /// What is wrong there.
+    /// The fault.
     pub what: String,
-    /// What to write instead.
+    /// Text that belongs there instead.
     pub hint: String,
     /// The line itself, with a line of marks under what is wrong.
     pub excerpt: String,
@@ -49,7 +49,7 @@ impl From<PlanError> for Failure {
     }
 }
 
-/// What is wrong with a piece of a plan.
+/// A fault of a piece of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fault {
     /// Bytes from the start of the text.
@@ -62,8 +62,8 @@ impl Plan {
     /// The plan in `text`, a TOML document that is called `name`.
     ///
     /// # Errors
-    /// What is no TOML; a key that no plan has; a value of another kind than its key wants, or out of its range; and what
-    /// contradicts itself, as two hosts of one name. The first of them, in the order of the text as far as TOML goes.
+    /// Text that is no TOML; a key that no plan has; a value of another type than its key takes, or out of its range; and
+    /// contradictions, as two hosts of one name. The first of them, in the order of the text as far as TOML goes.
     pub fn read(text: &str, name: &str) -> Result<Self, PlanError> {
         let fault = |fault: Fault| locate(text, name, fault);
         if text.len() > LONGEST {
@@ -78,8 +78,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// What is wrong with `word` of the command of the method at `place`, a count from 0, in the plan that `text` is: the words of the
-    /// command's own reader, at their line.
+    /// The fault of `word` of the command of the method at `place`, a count from 0, in the plan that `text` is: the words of
+    /// the command's own reader, at their line.
     pub fn method_fault(
         text: &str,
         name: &str,
@@ -119,7 +119,7 @@ pub fn hosts(text: &str, name: &str) -> Result<Vec<Host>, PlanError> {
     Ok(listed.map_err(|error| locate(text, name, worded(&error)))?.hosts)
 }
 
-/// What the reader of TOML says, in the words of a plan: where, what, and what belongs there.
+/// Error of the TOML reader in the words of a plan: its place, the fault, and the text that belongs there.
 pub(crate) fn worded_parts(error: &toml::de::Error) -> (Range<usize>, String, String) {
     let Fault { at, what, hint } = worded(error);
     (at, what, hint)
@@ -155,7 +155,7 @@ fn hint_of(said: &str) -> &'static str {
     }
 }
 
-/// Where a fault is, as people count.
+/// Position of a fault, as people count.
 fn locate(text: &str, name: &str, fault: Fault) -> PlanError {
     let start = floor(text, fault.at.start.min(text.len()));
     let end = floor(text, fault.at.end.clamp(start, text.len()));
@@ -186,7 +186,7 @@ impl fmt::Display for Excerpt<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         /// Characters of a line that are shown.
         const SHOWN: usize = 100;
-        // What comes before is left away where the line is long.
+        // A long line is shown from shortly before the fault on.
         let skipped = (self.column - 1).saturating_sub(SHOWN / 2);
         let part: String = self.whole.chars().skip(skipped).take(SHOWN).collect();
         let part: String = part.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();

@@ -1,4 +1,4 @@
-//! Why something could not be kept or had.
+//! Reasons for which something could not be kept or had.
 
 use std::io;
 
@@ -7,18 +7,18 @@ use uuid::Uuid;
 use crate::document::Unwritable;
 use crate::read::ReadError;
 
-/// What went wrong, and where.
+/// A fault of a store, with its place.
 #[derive(Debug, thiserror::Error)]
 #[error("{place}: {fault}")]
 pub struct ShelfError {
     /// The store.
     pub place: String,
-    /// What went wrong.
+    /// The fault.
     #[source]
     pub fault: Fault,
 }
 
-/// What went wrong.
+/// Fault of a store.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
@@ -57,19 +57,19 @@ pub enum Fault {
     /// The document itself cannot be written.
     #[error(transparent)]
     Unwritable(#[from] Unwritable),
-    /// What is kept cannot be read.
+    /// A kept thing cannot be read.
     #[error("{what} cannot be read: {fault}")]
     Unread {
-        /// Which run, cell or record.
+        /// The run, cell or record.
         what: String,
-        /// Why not.
+        /// Reason.
         #[source]
         fault: ReadError,
     },
     /// Something else is kept under that name.
     #[error("{what} is kept already with another content, and what is kept is never rewritten")]
     Taken {
-        /// Which run, cell or record.
+        /// The run, cell or record.
         what: String,
     },
     /// A cell and the record given with it do not belong together.
@@ -106,7 +106,8 @@ fn named(id: Option<&Uuid>) -> String {
 }
 
 impl Fault {
-    /// Whether it is the store that is in trouble, so that nothing can be kept; otherwise it is what was to be kept.
+    /// Returns true where the store itself is in trouble, so that nothing can be kept; otherwise the fault is of the thing
+    /// that was to be kept.
     pub fn is_of_store(&self) -> bool {
         !matches!(
             self,
@@ -122,7 +123,7 @@ impl Fault {
 }
 
 impl ShelfError {
-    /// What to try.
+    /// Next step for the reader.
     pub fn hint(&self) -> &'static str {
         match &self.fault {
             Fault::Absent | Fault::Empty => {

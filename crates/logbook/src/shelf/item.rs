@@ -26,18 +26,18 @@ pub enum Item {
         /// Its record; absent where nothing was measured.
         record: Option<Box<Record>>,
     },
-    /// What answered at a pair.
+    /// Ports that answered at a pair.
     Check {
         /// The run it belongs to.
         run: Uuid,
-        /// What answered.
+        /// Result of the check.
         check: Box<PairCheck>,
     },
-    /// What moved on in a run.
+    /// Progress of a run.
     Advance {
         /// The run.
         run: Uuid,
-        /// How far it is.
+        /// The progress.
         progress: Box<Progress>,
     },
     /// A record that belongs to no run.
@@ -60,7 +60,7 @@ impl Item {
     /// Puts it onto `shelf`.
     ///
     /// # Errors
-    /// What `shelf` says.
+    /// Errors of `shelf`.
     pub fn put(&self, shelf: &mut dyn Shelf) -> Result<(), ShelfError> {
         match self {
             Self::Begin { run } => shelf.begin(run),

@@ -1,6 +1,7 @@
-//! What a run writes through: onto the shelf, else into the spool, else back into the caller's hands. Nothing is lost on the way.
+//! Keeper of a run's results: onto the shelf, else into the spool, else back into the caller's hands. Nothing is lost on the
+//! way.
 //!
-//! What was spooled goes onto the shelf first once that takes things again, so that the order in which they were given stays.
+//! Spooled things go onto the shelf first once that takes things again, so that the order in which they were given stays.
 //! Not here: telling anyone; what there is to tell is returned.
 
 use std::collections::VecDeque;
@@ -20,7 +21,7 @@ use crate::shelf::sqlite::SqliteShelf;
 use crate::shelf::{Progress, Shelf};
 use crate::store::StoreError;
 
-/// How long a write waits for another process: its transactions take milliseconds, so that one of ten seconds is stuck.
+/// Longest wait of a write for another process: its transactions take milliseconds, so that one of ten seconds is stuck.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Opens the shelf, with how long to wait for others.
@@ -39,18 +40,18 @@ struct State {
     waiting: VecDeque<PathBuf>,
 }
 
-/// What was found when a keeper was made.
+/// State of shelf and spool when a keeper was made.
 #[derive(Debug, Default)]
 pub struct Opening {
-    /// What had been spooled before.
+    /// Things that had been spooled before.
     pub spooled: Taken,
-    /// Why the spool could not be looked at, where it could not.
+    /// Error of the spool where it could not be looked at.
     pub spool: Option<StoreError>,
-    /// Why nothing can be put onto the shelf for now; it is tried again with each thing that is kept.
+    /// Reason for which nothing can be put onto the shelf for now; it is tried again with each thing that is kept.
     pub shelf: Option<ShelfError>,
 }
 
-/// Where something is now.
+/// Place of a thing that was kept.
 #[derive(Debug)]
 pub enum Kept {
     /// On the shelf.
@@ -60,11 +61,11 @@ pub enum Kept {
     },
     /// In a file, until the shelf takes it.
     Spooled {
-        /// Which.
+        /// Its file.
         path: PathBuf,
-        /// Why it is not on the shelf.
+        /// Reason for which it is not on the shelf.
         why: ShelfError,
-        /// Whether this is the first of its row: the one to tell of.
+        /// True for the first of its row: the one to report.
         first: bool,
     },
 }
@@ -73,17 +74,17 @@ pub enum Kept {
 #[derive(Debug, thiserror::Error)]
 #[error("nothing could be kept: {shelf}; nor beside it: {spool}")]
 pub struct Lost {
-    /// What was to be kept.
+    /// The thing that was to be kept.
     pub item: Item,
-    /// Why not on the shelf.
+    /// Error of the shelf.
     pub shelf: ShelfError,
-    /// Why not in the spool.
+    /// Error of the spool.
     #[source]
     pub spool: StoreError,
 }
 
 impl Keeper {
-    /// Keeps in the store of `file` and the spool beside it. What waits there is put onto the shelf first.
+    /// Keeps in the store of `file` and the spool beside it. The things that wait there are put onto the shelf first.
     pub fn at(file: &Path) -> (Self, Opening) {
         let path = file.to_owned();
         let open =
@@ -161,7 +162,7 @@ impl Keeper {
     /// Asks the shelf something, opened now where it could not be before.
     ///
     /// # Errors
-    /// What opening it says, and what `ask` does.
+    /// Errors of opening the shelf, and of `ask`.
     pub fn ask<T>(&self, ask: impl FnOnce(&dyn Shelf) -> Result<T, ShelfError>) -> Result<T, ShelfError> {
         let mut state = self.state();
         state.opened()?;

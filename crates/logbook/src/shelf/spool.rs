@@ -1,4 +1,4 @@
-//! What could not be put onto a shelf, as files in a folder beside it until it can.
+//! Things that could not be put onto a shelf, as files in a folder beside it until it takes them.
 //!
 //! A file is there whole or not at all, and goes only when what is in it is on the shelf. Names sort in the order in which things
 //! of one run were given. A file that cannot be taken stays, and is told.
@@ -38,7 +38,7 @@ impl Form for Spooled {
     const NAME: &'static str = "spooled thing";
 }
 
-/// What became of files that were to be taken.
+/// Result of taking files in.
 #[derive(Debug, Default)]
 pub struct Taken {
     /// Things that are on the shelf now, a count.
@@ -50,13 +50,13 @@ pub struct Taken {
 /// A file that stays.
 #[derive(Debug)]
 pub struct Left {
-    /// Which.
+    /// The file.
     pub path: PathBuf,
-    /// Why.
+    /// Reason.
     pub why: Why,
 }
 
-/// Why a file stays.
+/// Reason for which a file stays.
 #[derive(Debug, thiserror::Error)]
 pub enum Why {
     /// It cannot be read or removed.
@@ -71,7 +71,7 @@ pub enum Why {
 }
 
 impl Why {
-    /// What to try.
+    /// Next step for the reader.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::File(error) => error.hint(),
@@ -80,7 +80,7 @@ impl Why {
         }
     }
 
-    /// Whether no other file would be taken either.
+    /// Returns true where no other file would be taken either.
     fn is_of_store(&self) -> bool {
         matches!(self, Self::Shelf(error) if error.fault.is_of_store())
     }
@@ -99,7 +99,7 @@ impl Spool {
         Self::new(PathBuf::from(name))
     }
 
-    /// Where it is.
+    /// Its folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -107,7 +107,7 @@ impl Spool {
     /// Writes `item` as a file and says which.
     ///
     /// # Errors
-    /// What the system says, and a number in it that JSON has no word for.
+    /// Errors of the system, and a number in it that JSON has no word for.
     pub fn add(&mut self, item: &Item) -> Result<PathBuf, StoreError> {
         let text = Spooled { mark: Mark::default(), item: item.clone() }.to_json()?;
         let made = fs::create_dir_all(&self.folder);
@@ -142,7 +142,7 @@ impl Spool {
         let mut files = Vec::new();
         for entry in entries {
             let path = entry.map_err(unread)?.path();
-            // What begins with a dot is a file that is being written, or was when its writer was killed.
+            // A name that begins with a dot is of a file that is being written, or was when its writer was killed.
             let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
             if !hidden && path.extension().is_some_and(|ending| ending == "json") {
                 files.push(path);

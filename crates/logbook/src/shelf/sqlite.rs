@@ -1,8 +1,8 @@
 //! A shelf in one file: `SQLite`, with its journal beside it (`FILE-wal`, `FILE-shm`) while it is open.
 //!
-//! What was acknowledged is on the disk: the journal is written ahead (WAL) and flushed with each transaction
-//! (`synchronous=FULL`), which costs some milliseconds where a cell takes seconds, so that neither a killed process nor a power cut
-//! takes any of it. A process that is killed leaves a journal that the next one reads.
+//! An acknowledged write is on the disk: the journal is written ahead (WAL) and flushed with each transaction
+//! (`synchronous=FULL`), which costs some milliseconds where a cell takes seconds, so that neither a killed process nor a
+//! power cut takes any of it. A process that is killed leaves a journal that the next one reads.
 
 mod find;
 mod form;
@@ -48,7 +48,7 @@ impl SqliteShelf {
         match Self::opened(path, patience) {
             // A file in the form of WAL wants a journal beside it; where none can be made and none is needed it is read as it is.
             Err(first @ (Fault::Engine(_) | Fault::ReadOnly | Fault::Full)) if is_settled(path) => {
-                // What was said first is what there is to tell.
+                // The first error is the one to report.
                 Self::unchanging(path).map_err(|_| first)
             }
             other => other,
@@ -89,8 +89,8 @@ impl SqliteShelf {
         Ok(Self { path: path.to_owned(), connection })
     }
 
-    /// Whether what is in the file is what was written, by `SQLite`'s own check of all of it: its complaints, of which a sound file has
-    /// none. Takes as long as reading the file.
+    /// Complaints of `SQLite`'s own check of the whole file, of which a sound file has none. Takes as long as reading the
+    /// file.
     ///
     /// # Errors
     /// A file that cannot even be checked.
@@ -111,7 +111,7 @@ impl SqliteShelf {
     }
 }
 
-/// Whether a file is there with nothing beside it that has still to be read into it.
+/// Returns true where a file is there with nothing beside it that has still to be read into it.
 fn is_settled(path: &Path) -> bool {
     let mut journal = path.as_os_str().to_owned();
     journal.push("-wal");
@@ -134,7 +134,7 @@ fn address(path: &Path) -> String {
     address + "?immutable=1"
 }
 
-/// What the engine says, as one of ours.
+/// Error of the engine, as one of ours.
 fn of_engine(error: &rusqlite::Error) -> Fault {
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Fault::Busy,

@@ -9,12 +9,12 @@ use super::{Step, StoreError};
 /// A file that is being written: an older one at its place stays as it was until this is whole and on the disk. Dropped before, it
 /// leaves nothing.
 ///
-/// What is no regular file (a pipe, a terminal, `/dev/null`) is written to directly.
+/// A path that is no regular file (a pipe, a terminal, `/dev/null`) is written to directly.
 #[derive(Debug)]
 pub struct Draft {
     path: PathBuf,
     out: BufWriter<File>,
-    /// What it is called meanwhile, and what it is to be; `None`: it is written to directly, or has its place.
+    /// Its name while it is written, and its name at the end; `None`: it is written to directly, or has its place.
     part: Option<(PathBuf, PathBuf)>,
 }
 
@@ -22,7 +22,7 @@ impl Draft {
     /// Begins a file at `path`.
     ///
     /// # Errors
-    /// What the system says.
+    /// Errors of the system.
     pub fn begin(path: &Path) -> Result<Self, StoreError> {
         let begun = match fs::metadata(path) {
             Ok(there) if !there.is_file() && !there.is_dir() => {
@@ -38,7 +38,7 @@ impl Draft {
     /// Puts it in its place.
     ///
     /// # Errors
-    /// What the system says: then nothing of it is left.
+    /// Errors of the system: then nothing of it is left.
     pub fn finish(mut self) -> Result<(), StoreError> {
         self.end().map_err(|cause| StoreError::io(Step::Write, &self.path, cause))
     }
@@ -69,7 +69,8 @@ impl Write for Draft {
 impl Drop for Draft {
     fn drop(&mut self) {
         if let Some((part, _)) = &self.part {
-            // What failed before is what was told; a part that cannot be removed is named as one.
+            // The earlier failure is the one that was reported; a part that cannot be removed has a name that shows it is
+            // one.
             let _ = fs::remove_file(part);
         }
     }

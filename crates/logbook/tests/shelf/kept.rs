@@ -1,4 +1,4 @@
-//! What is kept is had again, in its order, under its name; what is given twice is there once.
+//! A kept thing is had again, in its order, under its name; a thing that is given twice is there once.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;

@@ -12,11 +12,11 @@ use std::time::Duration;
 use crate::scene;
 use crate::writer::{Writer, importer};
 
-/// How often a writer is killed: twice in three into the store, else into the spool.
+/// Kills of a writer: two in three write into the store, the others into the spool.
 const KILLS: u64 = 66;
 /// Runs that are taken in at once, and cells of each.
 const WAITING: (u64, u64) = (2, 16);
-/// How often those who take them in are killed, at least.
+/// Least number of kills of those who take runs in.
 const IMPORTS: usize = 8;
 /// More cells than a writer comes to before it is killed.
 const CELLS: u64 = 10_000;
@@ -54,7 +54,8 @@ fn held(file: &Path) -> Connection {
     holder
 }
 
-/// Starts a writer and kills it somewhere: within its start, between two cells, within a cell. How many it had acknowledged.
+/// Starts a writer and kills it somewhere: within its start, between two cells, within a cell. Returns the number of things
+/// that it had acknowledged.
 fn killed(file: &Path, run: u64, chance: &mut fastrand::Rng) -> u64 {
     let mut writer = Writer::start(file, run, CELLS, Duration::ZERO);
     let wanted = chance.u64(0..8);
@@ -146,7 +147,7 @@ fn items(number: u64) -> Vec<Item> {
     items
 }
 
-/// What does not wait any more is there, whole and once; of what waits the first alone may be there too.
+/// A file that is gone from the spool is on the shelf, whole and once; of those that wait only the first may be there too.
 fn taken_in(file: &Path, all: &[std::path::PathBuf], left: &[std::path::PathBuf]) {
     let shelf = scene::open(file);
     assert_eq!(shelf.complaints().unwrap(), [""; 0]);
@@ -154,7 +155,7 @@ fn taken_in(file: &Path, all: &[std::path::PathBuf], left: &[std::path::PathBuf]
     let gone = (all.len() - left.len()) as u64;
     let each = 1 + 2 * WAITING.1;
     for run in 0..WAITING.0 {
-        // Of each pair behind the start the first is a cell.
+        // The first of each pair behind the start is a cell.
         let of_run = gone.saturating_sub(run * each).min(each);
         let least = of_run / 2;
         let found = shelf.run(scene::run_id(run)).map(|run| run.cells).unwrap_or_default();

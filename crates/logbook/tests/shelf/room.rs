@@ -82,7 +82,7 @@ fn fills_its_disk() {
     assert_eq!(shelf.complaints().unwrap(), [""; 0]);
 }
 
-/// What is said where there is no room names the room.
+/// True where the hints name the lack of room.
 trait OfRoom {
     fn hint_is_of_room(&self) -> bool;
 }

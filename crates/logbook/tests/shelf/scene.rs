@@ -45,7 +45,7 @@ pub fn run(number: u64) -> RunDocument {
     RunDocument::new(Head::new(run_id(number), tool, command, moment(number as i64 * 3_600)), plan, Some(40))
 }
 
-/// What was found of a host.
+/// State of a host.
 pub fn seen(host: &str) -> HostSeen {
     HostSeen {
         host: host.to_owned(),

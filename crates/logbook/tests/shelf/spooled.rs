@@ -1,4 +1,4 @@
-//! What cannot be put into the store waits beside it, comes in later, once, in its order, and is lost on no way.
+//! Things that cannot be put into the store wait beside it, come in later, once, in their order, and are lost on no way.
 
 use std::fs;
 use std::path::Path;

@@ -9,7 +9,7 @@ use test_case::test_case;
 use crate::scene;
 use crate::writer::Writer;
 
-/// How long a writer waits: far longer than others need.
+/// Longest wait of a writer: far longer than others need.
 const WAIT: Duration = Duration::from_mins(1);
 
 #[test_case(2, 60; "two write much")]

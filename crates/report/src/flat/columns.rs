@@ -26,7 +26,7 @@ pub(super) enum Kind {
     Real,
 }
 
-/// Where its value is found.
+/// Source of its value.
 enum Of {
     Entry(fn(&Entry<'_>) -> Option<Value>),
     Outcome(fn(&Outcome) -> Option<Value>),

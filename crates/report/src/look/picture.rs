@@ -102,7 +102,7 @@ struct Axis {
 /// A number on the axis.
 struct Mark {
     cell: usize,
-    /// Where its text starts.
+    /// Column at which its text starts.
     starts: usize,
     text: String,
 }

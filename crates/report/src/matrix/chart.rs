@@ -65,8 +65,9 @@ fn shade(figure: Figure, value: f64, low: f64, high: f64) -> u64 {
     (1.0 + bad * (STEPS - 1.0)).exp2().round() as u64
 }
 
-/// The rank of a value among those from `low` to `high`, 0 (good) to 1 (bad); by ratio where they are all above 0. What lies within a factor of
-/// two, or within a hundredth of a share, never makes use of all of it: noise is not to look like a finding.
+/// The rank of a value among those from `low` to `high`, 0 (good) to 1 (bad); by ratio where they are all above 0. A range
+/// within a factor of two, or within a hundredth of a share, never makes use of all of it: noise is not to look like a
+/// finding.
 pub(super) fn badness(figure: Figure, value: f64, low: f64, high: f64) -> f64 {
     let more = figure.more_is_better();
     let place = if low > 0.0 {

@@ -16,7 +16,7 @@ const MOST: usize = 40;
 const LISTED: usize = 20;
 /// Longest name of a host, cells.
 const NAME: usize = 14;
-/// Where the legend's text starts.
+/// Column at which the legend's text starts.
 const LABEL: usize = 11;
 
 /// The matrices of `run`: lines of at most `style.width` cells.

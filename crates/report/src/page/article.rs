@@ -231,7 +231,7 @@ fn mean(response: &Distribution) -> Option<String> {
     Some(format!("Mean {mean}{}.", spread.unwrap_or_default()))
 }
 
-/// Where the time went, as kernel timestamps tell.
+/// Breakdown of the time, by kernel timestamps.
 fn parts(page: &mut Builder, split: &Split) {
     if split.clock_stepped {
         return;

@@ -9,7 +9,7 @@ use crate::number;
 /// Each field of `value` that is there, by its path in words. A field of a later version is told too.
 pub(super) fn of(value: &impl Serialize) -> Vec<(String, String)> {
     let mut facts = Vec::new();
-    // What cannot be written as JSON cannot have come from a record.
+    // A value that cannot be written as JSON cannot have come from a record.
     if let Ok(value) = serde_json::to_value(value) {
         gather(&value, &mut Vec::new(), &mut facts);
     }

@@ -40,7 +40,7 @@ fn record_of(document: &Document) -> Option<&Record> {
 }
 
 fn plain_names(sources: &[Source]) -> Vec<String> {
-    // What is no record has its answer for a heading, which is too long for a name.
+    // A document that is no record has its answer for a heading, which is too long for a name.
     let name = |(place, source): (usize, &Source)| match &source.document {
         Document::Record(record) => format!("{} · {}", place + 1, super::named(record)),
         _ => format!("{} · {}", place + 1, source.name),

@@ -1,4 +1,4 @@
-// What a click adds to a page that is whole without it: series that come and go, values at the pointer, another axis, an order
+// Additions by a click to a page that is whole without them: series that come and go, values at the pointer, another axis, an order
 // and a choice of rows, copies of commands. It changes no number and loads nothing.
 "use strict";
 (() => {
@@ -226,7 +226,7 @@
         svg.append(line);
       }
     };
-    // What the cell under the pointer holds.
+    // Content of the cell under the pointer.
     const cell = (place, x, y) => {
       const { columns: across, rows: up, counts } = chart.cells;
       const edge = (edges, of, wanted) => edges.findIndex((_, k) => k + 1 < edges.length
@@ -247,7 +247,7 @@
       series.forEach(({ name, about: settings, points }, number) => {
         if (hidden.has(number) || !points.length) return;
         const found = nearest(points, x);
-        // Of several series only those that have a point close by are told.
+        // Only those of several series that have a point close by are told.
         if (Math.abs(place.x(found[0]) - place.x(x)) > 12) return;
         where ||= [box.left + place.x(found[0]) * scale, box.top + place.y(found[1]) * scale];
         lines.push(["", name && series.length > 1 ? `${name}: ${found[2]}` : found[2]]);
@@ -332,7 +332,7 @@
     });
   };
 
-  // Of many curves, those that are chosen in the table.
+  // Curves that are chosen in the table, where there are many.
   const choice = (root, { plot, toggle, swapped }) => {
     const rows = [...root.tBodies[0].rows];
     if (!data.curves.length) return;

@@ -19,7 +19,7 @@ pub(super) struct Table {
 /// A row.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Row {
-    /// Where in the page its head leads.
+    /// Anchor in the page that its head leads to.
     pub(super) link: Option<String>,
     pub(super) cells: Vec<Cell>,
 }
@@ -60,7 +60,7 @@ impl Table {
             return;
         }
         let caption = escaped(&self.caption);
-        // What is wider than the screen is scrolled by itself, by keys too.
+        // A table that is wider than the screen is scrolled by itself, by keys too.
         html.raw(&format!("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{caption}\">\n"));
         let class = if self.class.is_empty() { String::new() } else { format!(" class=\"{}\"", self.class) };
         html.raw(&format!("<table{class}>\n<caption>{caption}</caption>\n<thead><tr>"));

@@ -130,7 +130,7 @@ fn curve(name: &str, distribution: &Distribution, most: usize) -> Option<Series>
 /// The quantiles of the record among the points of its curve, which they replace nearby: they are exact and have intervals.
 fn with_listed(points: Vec<Point>, distribution: &Distribution) -> Vec<Point> {
     let listed = |quantile: &Quantile| {
-        // What may not be printed may not be drawn with an interval either.
+        // A quantile that may not be printed may not be drawn with an interval either.
         number::quantile(quantile)?;
         let value = quantile.value_ns?.0 as f64;
         let end = |end: Option<Nanos>| end.map_or(f64::NAN, |end| end.0 as f64);

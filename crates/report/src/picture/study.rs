@@ -146,7 +146,7 @@ fn told(series: &[Series], x: &Unit, y: &Unit) -> String {
     series.iter().filter_map(one).collect::<Vec<_>>().join(" ")
 }
 
-/// In which unit an axis of that name is counted, as the study's numbers are.
+/// Unit of an axis of that name, as the study's numbers have it.
 fn counted(axis: &str) -> Unit {
     match axis {
         "interval" => Unit::Time,
@@ -156,7 +156,7 @@ fn counted(axis: &str) -> Unit {
     }
 }
 
-/// In which unit a figure is told.
+/// Unit of a figure.
 pub fn unit(figure: Figure) -> Unit {
     match figure.unit() {
         Counted::Time => Unit::Time,

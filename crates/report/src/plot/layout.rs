@@ -1,4 +1,4 @@
-//! Where everything of a chart stands.
+//! Layout of everything in a chart.
 
 use super::letters::Letters;
 use super::ruler::{Ruler, Rulers};
@@ -75,7 +75,7 @@ pub(super) fn scene(chart: &Chart, frame: &Frame, letters: Letters) -> Scene {
     Scene { parts: all, field, axes: Some((found.x.told(), found.y.told())) }
 }
 
-/// Which caveats any of its points has.
+/// Caveats that any of its points has.
 fn caveats_of(chart: &Chart) -> [bool; 3] {
     let points = chart.series.iter().flat_map(|series| &series.points);
     points.fold([false; 3], |seen, point| {

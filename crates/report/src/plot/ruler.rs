@@ -21,7 +21,7 @@ pub(super) struct Ruler {
 /// A labelled place.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Tick {
-    /// Where on the axis, 0 to 1.
+    /// Place on the axis, 0 to 1.
     pub(super) place: f64,
     pub(super) text: String,
 }
@@ -108,7 +108,7 @@ impl Ruler {
         Some(ruler)
     }
 
-    /// Where `value` lies, 0 to 1 within the axis; `None` where the scale has no place for it.
+    /// Place of `value`, 0 to 1 within the axis; `None` where the scale has no place for it.
     pub(super) fn place(&self, value: f64) -> Option<f64> {
         Some((step(self.scale, value)? - self.low) / (self.high - self.low))
     }

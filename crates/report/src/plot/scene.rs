@@ -29,7 +29,7 @@ impl Field {
 /// Shapes that belong together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Part {
-    /// Which series they are of.
+    /// Series of the part; absent: none.
     pub(super) series: Option<usize>,
     /// True where what lies outside the field is cut off.
     pub(super) within: bool,
@@ -54,7 +54,7 @@ pub(super) enum Shape {
 /// The sort of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stroke {
-    /// Behind what is drawn.
+    /// Line behind the drawing.
     Grid,
     /// The foot of the chart.
     Axis,
@@ -85,7 +85,7 @@ pub(super) enum Fill {
     Cell(f64),
 }
 
-/// Which end of words stands at their place.
+/// End of the words that stands at their place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Anchor {
     Start,

@@ -120,7 +120,7 @@ fn paint(svg: &mut String, shape: &Shape) {
 fn path(points: &[(f64, f64)]) -> String {
     let mut path = String::with_capacity(points.len() * 12);
     for (place, (x, y)) in points.iter().enumerate() {
-        // What follows a move is joined to it without another letter.
+        // A point that follows a move is joined to it without another letter.
         path.push(if place == 0 { 'M' } else { ' ' });
         let _ = write!(path, "{},{}", number(*x), number(*y));
     }

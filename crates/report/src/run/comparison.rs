@@ -17,7 +17,7 @@ use crate::moment::moment;
 use crate::number::{self, absent};
 use crate::study::comparison::{signed, told};
 
-/// Where text behind a label starts.
+/// Column at which text behind a label starts.
 const LABEL: usize = 12;
 
 /// The screen for `found`: lines of at most `style.width` cells.

@@ -38,7 +38,7 @@ pub enum NoSamples {
     /// A field that should be a number of nanoseconds.
     #[error("line {line}: `{text}` is no number of nanoseconds")]
     NoNumber {
-        /// Which line, from 1.
+        /// Number of the line, from 1.
         line: u64,
         /// The text there.
         text: String,

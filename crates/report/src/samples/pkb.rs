@@ -1,9 +1,9 @@
 //! A run as samples of `PerfKit` Benchmarker: newline-delimited JSON with its metric names, units, metadata and labels.
 //!
-//! What a record does not have is absent, never 0. What `PerfKit` Benchmarker has no name for stands under names that begin with
-//! `sonde_`, so that nothing clashes: the mean, the loss of echoes, interval and sizes, each pair of a mesh. Quantiles are by nearest rank
-//! over all that was sent, where `PerfKit` Benchmarker takes the lower edge of a bucket of the answered. A mesh has no
-//! `TCP_STREAM_Total_Throughput`: that is of all pairs at once, and no plan measures so.
+//! A value that a record does not have is absent, never 0. Figures that `PerfKit` Benchmarker has no name for stand under
+//! names that begin with `sonde_`, so that nothing clashes: the mean, the loss of echoes, interval and sizes, each pair of a
+//! mesh. Quantiles are by nearest rank over all that was sent, where `PerfKit` Benchmarker takes the lower edge of a bucket
+//! of the answered. A mesh has no `TCP_STREAM_Total_Throughput`: that is of all pairs at once, and no plan measures so.
 
 mod bidirectional;
 mod hosts;
@@ -58,7 +58,7 @@ const USUAL_PERCENTILES: [f64; 7] = [10.0, 50.0, 90.0, 99.0, 99.9, 99.99, 99.999
 /// The form of a method's records.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Telling {
-    /// As which benchmark.
+    /// Benchmark that the samples are told as.
     pub benchmark: Benchmark,
     /// The histogram of `netperf`; `None`: none is told, nor the percentiles that come from it.
     pub histogram: Option<Histogram>,

@@ -120,7 +120,7 @@ pub(crate) fn summary(flows: &Flows, record: &Record) -> String {
             format!("{} groups, within each no difference of {least} or more shown", groups.len())
         }
         Some(_) if are_alike(flows) => format!("no difference of {least} or more between them shown"),
-        // Of groups as far apart as these there is more noise than difference, or too few values.
+        // Groups as far apart as these have more noise than difference, or too few values.
         Some(_) => "whether they differ was not established".to_owned(),
     };
     let range = medians(flows);

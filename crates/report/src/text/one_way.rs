@@ -50,7 +50,7 @@ pub(super) fn both(page: &mut Page, both: &OneWay) {
     }
 }
 
-/// Which stamps the times are made of.
+/// Source of the times: the stamps that they are made of.
 fn source(both: &OneWay) -> String {
     let exchanges = number::count(both.exchanges, "exchange", "exchanges");
     let by_kernel = both.left_by_kernel.min(both.came_by_kernel);

@@ -1,4 +1,4 @@
-//! Which command measured, as far as its options decide what can be tried.
+//! Command of a measurement, as far as its options decide what can be tried.
 
 use std::fmt;
 

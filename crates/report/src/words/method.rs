@@ -108,7 +108,7 @@ fn sizes(method: &Method) -> Option<String> {
     let sent = match (method.traffic.sizes(), method.smallest_request()) {
         (Sizes::Fixed, smallest) if smallest < request => format!("{}..{request}", smallest.0),
         (Sizes::Fixed, _) if replies && request == response => format!("{request} each way"),
-        // How long replies are stands with them.
+        // The size of a reply stands with the replies.
         (Sizes::Fixed, _) if method.traffic.application().is_some() => {
             return Some(format!("{}{request} per request", shortest_of_mix(method, request)));
         }

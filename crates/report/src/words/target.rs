@@ -1,8 +1,8 @@
-//! Whom a measurement asked.
+//! Peer of a measurement, in words.
 
 use logbook::record::Target;
 
-/// Whom it was asked of, by name and address.
+/// Peer of the measurement, by name and address.
 pub(crate) fn address(target: &Target) -> String {
     let address = match target.port {
         Some(port) => std::net::SocketAddr::new(target.address, port).to_string(),

@@ -24,7 +24,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use folder::Folder;
 
-/// What `sonde agent` takes. Without an option it serves one run.
+/// Options of `sonde agent`. Without an option it serves one run.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub struct AgentOptions {
@@ -52,7 +52,7 @@ pub struct AgentOptions {
     /// With --end: remove its folder too
     #[arg(long, requires = "end")]
     purge: bool,
-    /// Of an agent that was started by --start
+    /// Given to an agent that was started by --start
     #[arg(long, hide = true, requires = "monitor")]
     detached: bool,
 }
@@ -61,7 +61,7 @@ pub struct AgentOptions {
 const SPOOL: Bytes = Bytes(64 << 20);
 
 impl AgentOptions {
-    /// Whether it stays: then it waits for signals itself.
+    /// Returns true where it stays: then it waits for signals itself.
     pub fn stays(&self) -> bool {
         self.monitor
     }

@@ -226,7 +226,8 @@ fn stated(planned: &logbook::claims::PlannedClaim, plan: &ClaimPlan, asked: &[Re
     StatedClaim { claim: planned.claim.clone(), said: planned.said.clone(), finding: None, unmeasured: missing }
 }
 
-/// When claims are judged: once where the number of runs was said, else at the looks of a comparison, stretched as far as the budget has room.
+/// Moments at which claims are judged: once where the number of runs was said, else at the looks of a comparison, stretched
+/// as far as the budget has room.
 fn looks(runs: Option<u32>, wishes: &[Wish], budget: Option<Nanos>) -> Vec<Look> {
     if let Some(runs) = runs {
         return vec![Look { runs, alarms: ALARMS }];

@@ -102,7 +102,7 @@ impl<'a> Live<'a> {
         let seed = options.trials.seeded();
         let mut asked = asked(options, Design::Paired);
         let budget = options.trials.budget;
-        // What each setting changes is measured in whole blocks of all settings, and a number that was said is exact.
+        // The effect of each setting is measured in whole blocks of all settings, and a number that was said is exact.
         let early = match options.trials.blocks {
             None if places.iter().all(|place| *place == Place::Side) => {
                 early::plan(&words, &asked.list(false), seed, (RUNS, AIM), budget)?
@@ -271,7 +271,7 @@ fn letter(number: usize) -> String {
         .map_or_else(|| format!("side {}", number + 1), |number| char::from(b'A' + number).to_string())
 }
 
-/// Where two commands differ, moved together what cannot be moved apart.
+/// Differences between two commands; settings that cannot be moved apart are moved together.
 fn differences(first: &Words, second: &Words, corners: Option<&Corners>) -> Result<Differences, Failure> {
     let (one, other) = (first.method()?, second.method()?);
     let groups = corners.map_or_else(

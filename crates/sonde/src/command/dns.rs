@@ -74,11 +74,11 @@ pub struct DnsOptions {
     #[arg(short = '6', help_heading = "DNS")]
     pub ipv6: bool,
 
-    /// When questions are due
+    /// Times of the questions
     #[command(flatten)]
     pub schedule: ScheduleOptions,
 
-    /// When it ends
+    /// End of the measurement
     #[command(flatten)]
     pub stop: StopOptions,
 

@@ -1,4 +1,5 @@
-//! Reads the records that a command is given: files, folders, standard input, and what is kept in the store. What cannot be read is told, and kept beside.
+//! Reads the records that a command is given: files, folders, standard input, and what is kept in the store. A file that
+//! cannot be read is reported, and kept beside.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -49,7 +50,7 @@ pub fn all(words: &[PathBuf], place: &StoreOptions, output: &Output) -> Result<G
 /// The same one at a time, handed over as it is read; what could not be read.
 ///
 /// # Errors
-/// Where none can be read: the first that cannot. What `take` says: then nothing more is read.
+/// Where none can be read: the first that cannot. Errors of `take`: then nothing more is read.
 pub fn each(
     words: &[PathBuf],
     place: &StoreOptions,

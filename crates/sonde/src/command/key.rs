@@ -243,7 +243,7 @@ impl List {
     }
 }
 
-/// Where each key's table begins.
+/// Beginnings of the keys' tables, octets from the start.
 fn table_heads(text: &str) -> Vec<usize> {
     let mut at = 0;
     let mut heads = Vec::new();
@@ -272,7 +272,7 @@ fn write_new(path: &Path, text: &str) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
     if written.is_err() {
-        // What could not be written whole is no key; that it cannot be removed either adds nothing to the error.
+        // A key that could not be written whole is none; that it cannot be removed either adds nothing to the error.
         let _ = std::fs::remove_file(path);
     }
     written

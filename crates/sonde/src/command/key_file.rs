@@ -187,7 +187,7 @@ impl KeyFile {
         };
         let file = File::open(&self.path).map_err(cannot)?;
         let facts = file.metadata().map_err(cannot)?;
-        // What has no name any more, as the file that an agent hands on, nobody else can open.
+        // A file that has no name any more, as the one that an agent hands on, nobody else can open.
         let is_open_to_others =
             facts.is_file() && facts.nlink() > 0 && facts.mode() & 0o077 != 0 && !self.is_credential();
         if is_open_to_others && !self.insecure {

@@ -26,7 +26,7 @@ use crate::failure::Failure;
 
 /// Letters of a name at most.
 const LONGEST_NAME: usize = 64;
-/// What each key's table begins with.
+/// Beginning of each key's table.
 pub const TABLE: &str = "[[keys]]";
 
 #[derive(Debug, Deserialize)]
@@ -139,7 +139,7 @@ fn parsed<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(from: D) -> Resul
 /// One key of a list.
 #[derive(Debug)]
 pub struct Listed {
-    /// By what its holder is known.
+    /// Holder of the key.
     pub holder: Holder,
     /// Its name and its rights, within those of all.
     pub permit: Permit,
@@ -152,12 +152,12 @@ impl Listed {
     }
 }
 
-/// Whether `text` is a list of keys rather than one key.
+/// Returns true where `text` is a list of keys rather than one key.
 pub fn is_list(text: &str) -> bool {
     first_line(text).is_some_and(|line| line.starts_with('[') || line.starts_with("keys"))
 }
 
-/// Whether `text` holds nothing.
+/// Returns true where `text` holds nothing.
 pub fn is_bare(text: &str) -> bool {
     first_line(text).is_none()
 }
@@ -169,7 +169,7 @@ fn first_line(text: &str) -> Option<&str> {
 /// The keys of `text`, the file `name`; what is not said of one is as `usual`.
 ///
 /// # Errors
-/// What is wrong, and in which line. No error repeats a key.
+/// The first fault, with its line. No error repeats a key.
 pub fn read(text: &str, name: &str, usual: &Permit) -> Result<Vec<Listed>, Failure> {
     let fault = |at: usize, what: String| {
         let line = text.get(..at).unwrap_or_default().matches('\n').count() + 1;
@@ -178,7 +178,7 @@ pub fn read(text: &str, name: &str, usual: &Permit) -> Result<Vec<Listed>, Failu
             .about(name)
     };
     let document: Document = toml::from_str(text).map_err(|error| {
-        // What stands in a wrong place may be a key.
+        // A word in a wrong place may be a key.
         let what = if [PREFIX, identity::PREFIX].iter().any(|secret| error.message().contains(secret)) {
             "a key in the place of something else"
         } else {

@@ -28,7 +28,7 @@ Examples, as root:
   sonde lab clean                                remove leftovers of killed processes
 ";
 
-/// What `sonde lab` takes.
+/// Options of `sonde lab`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct LabOptions {
@@ -36,7 +36,7 @@ pub struct LabOptions {
     task: Task,
 }
 
-/// What is to be done.
+/// Tasks of `sonde lab`.
 #[derive(Debug, Subcommand)]
 enum Task {
     /// Create hosts: network namespaces on a bridge, in a separate network
@@ -60,7 +60,7 @@ enum Task {
 /// Does it.
 ///
 /// # Errors
-/// What the lab says.
+/// Errors of the lab.
 pub fn run(options: LabOptions, output: &Arc<Output>) -> Result<Exit, Failure> {
     match options.task {
         Task::Up(options) => up::run(&options, output),

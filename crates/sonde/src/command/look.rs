@@ -1,7 +1,7 @@
-//! `sonde HOST`: the first look. How far is it by each carrier, and which number should be believed?
+//! `sonde HOST`: the first look. Round-trip time to a host by each protocol, and the reference among them.
 //!
 //! The host is tried once by each usual way; all ways that answer are then measured side by side, in the same rounds, with a few
-//! exchanges back to back between two halves of them. What follows is judged in `measure::look`.
+//! exchanges back to back between two halves of them. The conclusions are drawn in `measure::look`.
 
 pub mod asking;
 pub mod bursts;
@@ -265,7 +265,7 @@ impl<'a> Run<'a> {
         steps
     }
 
-    /// Whose resets those of a port are that refuses, where another one accepts, and we may probe.
+    /// Origin of the resets of a port that refuses, where another one accepts, and we may probe.
     fn reset(&self, reach: &AddressReach, legs: &[Leg]) -> Option<Reset> {
         let accepts = legs.iter().find(|leg| leg.carrier == Carrier::TcpConnect && leg.address == 0 && leg.answers());
         let accepts = accepts?.port?;

@@ -129,7 +129,7 @@ pub struct Manner {
 
 /// A server that is bound and does not answer yet.
 pub struct Bound {
-    /// Where it listens.
+    /// Addresses at which it listens.
     pub addresses: Vec<SocketAddr>,
     /// Answers until it is stopped.
     pub run: Answering,

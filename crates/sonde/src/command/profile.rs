@@ -23,7 +23,7 @@ use crate::failure::Failure;
 
 /// The option that names a profile.
 const OPTION: &str = "--profile";
-/// Whose own `--profile` names an account of a cloud.
+/// Command whose own `--profile` names an account of a cloud.
 const LAB: &str = "lab";
 /// The command that a host in place of one stands for.
 const BARE: &str = "look";

@@ -1,4 +1,4 @@
-//! Where a result goes, for every command that has one.
+//! Destination of a result, for every command that has one.
 
 use clap::{Args, ValueEnum};
 

@@ -96,7 +96,7 @@ pub fn carry_out_and_trace(
             saved.and(exit)
         }
         Err(error) if is_unread(&error, &interruption) => {
-            // What is wrong is told at the very end, as every fault of standard output; a reader that has gone is none.
+            // The fault is reported at the very end, as every fault of standard output; a reader that has gone is none.
             Ok(if output.fault().is_some() { Exit::Usage } else { Exit::NothingAnswered })
         }
         Err(error) => {

@@ -120,7 +120,7 @@ pub fn carry(
     let interruption = signal::watch(move || asked_to_end.request(), || {})
         .map_err(|error| Failure::usage(format!("cannot wait for signals: {error}")))?;
     if run.plan.machines.is_empty() {
-        // What makes no sense is refused before anything is touched.
+        // A plan that makes no sense is refused before anything is touched.
         chosen(&run.plan)?;
         let book = Book::open(run, store, hear, output)?;
         let measured = on_hosts(&ready, &stages, &book, &stop, output);
@@ -143,7 +143,7 @@ pub fn carry(
         }
         on_hosts(&ready, &stages, book, &stop, output)
     });
-    // Of a run that is kept nowhere nobody could ask for the end of its machines later.
+    // Nobody could ask later for the end of the machines of a run that is kept nowhere.
     let unkept = book.is_err() && !held.is_empty();
     provision::release(held);
     let mut removed = Ok(());

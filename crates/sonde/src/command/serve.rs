@@ -144,7 +144,7 @@ fn all(reflector: Reflector, beside: Vec<(&str, Bound)>, stop: &Stop) -> Result<
     })
 }
 
-/// What has ended, however it did, ends all others.
+/// Requests the end of all others, whichever end this one has.
 fn stopping(stop: &Stop, end: Result<(), EndpointError>) -> Result<(), EndpointError> {
     stop.request();
     end
@@ -157,7 +157,7 @@ fn told(telling: io::Result<()>, output: &Output) {
     }
 }
 
-/// Who may use the reflector: those of the key file, or whoever comes.
+/// Clients that may use the reflector: those of the key file, or whoever comes.
 fn permits(plan: &Plan) -> Result<Permits, Failure> {
     let usual = plan.usual();
     match &plan.key {
@@ -195,7 +195,7 @@ fn holders(file: &KeyFile, identified: bool, usual: &Permit, again: bool) -> Res
 /// The keys, read again while it runs: sessions that are open go on.
 struct Again {
     file: KeyFile,
-    /// Whether the server has an identity.
+    /// True where the server has an identity.
     identified: bool,
     usual: Permit,
     permits: Permits,

@@ -81,7 +81,7 @@ pub fn run(options: &SweepOptions, command: Vec<String>, output: &Arc<Output>) -
     Ok(exit)
 }
 
-/// Where the result goes: into the file that is resumed as well.
+/// Destination of the result: the file that is resumed is one as well.
 fn with_resumed(options: &SweepOptions) -> ResultOptions {
     let mut result = options.result.clone();
     let known = |path: &PathBuf| result.output.iter().any(|destination| destination.path == *path);

@@ -78,7 +78,7 @@ fn port_number(text: &str) -> Result<u16, String> {
         .ok_or_else(|| format!("has `{text}` for a port: it goes from 1 to 65535"))
 }
 
-/// Where a reflector listens: an address, and a port where one was written.
+/// Address of a reflector: an address, and a port where one was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Listen {
     /// The local address.

@@ -1,4 +1,4 @@
-//! What is printed in place of a run.
+//! Text that is printed in place of a run.
 
 use std::fmt::Display;
 
@@ -48,7 +48,7 @@ impl Answer {
     }
 }
 
-/// What a command of our own would say.
+/// Words of a command of our own.
 impl From<Failure> for Answer {
     fn from(failure: Failure) -> Self {
         Self::complaint(failure.text())

@@ -1,4 +1,4 @@
-//! What a persona is, and what it is called with.
+//! A persona, and the arguments that it is called with.
 
 use std::sync::Arc;
 
@@ -15,15 +15,15 @@ pub struct Persona {
     pub name: &'static str,
     /// Another name of it.
     pub alias: Option<&'static str>,
-    /// What the list of commands says of it.
+    /// Its line in the list of commands.
     pub about: &'static str,
     /// Examples and its own usage, for the help of `sonde NAME`.
     pub help: fn() -> String,
-    /// Whether its output has colours.
+    /// Colours of its output.
     pub colours: ColorChoice,
     /// True where a link may stand in its place: not where most uses of the original are refused.
     pub linked: bool,
-    /// Plays the part. What is printed in place of a run is an error.
+    /// Plays the part. Text that is printed in place of a run is an error.
     pub play: fn(&Call<'_>) -> Result<Exit, Answer>,
 }
 
@@ -33,7 +33,7 @@ pub struct Call<'a> {
     pub program: &'static str,
     /// The words behind it.
     pub words: &'a [String],
-    /// Where everything is said.
+    /// Output of everything.
     pub output: &'a Arc<Output>,
 }
 

@@ -1,6 +1,7 @@
 //! fping: echo requests to many hosts, in turn, and which of them are alive. SmokePing measures by it.
 //!
-//! Words become [`options::Asked`], happenings become text in [`output`] by way of [`statistics`]: pure functions. What runs is [`run`].
+//! Words become [`options::Asked`], happenings become text in [`output`] by way of [`statistics`]: pure functions. [`run`]
+//! measures.
 
 pub mod options;
 pub mod output;

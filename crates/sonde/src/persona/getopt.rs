@@ -161,7 +161,7 @@ pub enum Called {
 /// A word that does not fit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Why.
+    /// Reason.
     pub why: Why,
     /// The whole word.
     pub word: String,
@@ -171,7 +171,7 @@ pub struct Fault {
     pub names: Vec<&'static str>,
 }
 
-/// Why a word does not fit.
+/// Reason for which a word does not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
     /// No such option.
@@ -242,14 +242,14 @@ pub struct Scan<'a, K: 'static, P: 'static = ()> {
     /// The word that is read, and its letters that are not read yet.
     word: &'a str,
     letters: &'a str,
-    /// Whether all that comes is operands.
+    /// True where all words that come are operands.
     ended: bool,
     operands: usize,
     seen: Vec<&'static Entry<K, P>>,
 }
 
 impl<'a, K, P> Scan<'a, K, P> {
-    /// Of words, by these entries.
+    /// Scan of words, by these entries.
     pub fn new(words: &'a [String], entries: impl IntoIterator<Item = &'static Entry<K, P>>, rules: Rules) -> Self {
         Self {
             rules,
@@ -411,7 +411,7 @@ impl<K: Copy + PartialEq, P> Given<K, P> {
         Ok(given)
     }
 
-    /// Whether the option was given.
+    /// Returns true where the option was given.
     pub fn has(&self, key: K) -> bool {
         self.place(key).is_some()
     }

@@ -1,7 +1,7 @@
 //! hping3: its command line and what it prints, for its modes of TCP, UDP and ICMP echo.
 //!
 //! Words become an [`options::Asked`], answers become lines in [`output`]: pure functions, tested against output of the
-//! original. What runs is [`run`].
+//! original. [`run`] measures.
 
 pub mod options;
 pub mod output;

@@ -1,6 +1,6 @@
 //! httping: requests to a web server over a connection each, a line for each.
 //!
-//! Words become an [`options::Asked`], replies become text in [`output`]: pure functions. What runs is [`run`].
+//! Words become an [`options::Asked`], replies become text in [`output`]: pure functions. [`run`] measures.
 
 pub mod options;
 pub mod output;

@@ -17,7 +17,7 @@ Examples:
   sudo sonde install-names /usr/local/bin
 ";
 
-/// What `sonde install-names` takes.
+/// Options of `sonde install-names`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct InstallNamesOptions {
@@ -26,7 +26,7 @@ pub struct InstallNamesOptions {
     folder: PathBuf,
 }
 
-/// What the list of commands says of it.
+/// Its line in the list of commands.
 pub fn about() -> String {
     let names: Vec<&str> = linked().collect();
     let names = names.join(", ");
@@ -39,7 +39,7 @@ fn linked() -> impl Iterator<Item = &'static str> {
     persona::ALL.iter().filter(|persona| persona.linked).map(|persona| persona.name)
 }
 
-/// What stands where a link is to be.
+/// File at the place of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Free,

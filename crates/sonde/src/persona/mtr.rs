@@ -1,6 +1,7 @@
 //! mtr: the hops of a way with loss and times of each, as a report. Its live view is `sonde paths`.
 //!
-//! Words become [`options::Asked`], answers become figures in [`hop`] and text in [`output`]: pure functions. What runs is [`run`].
+//! Words become [`options::Asked`], answers become figures in [`hop`] and text in [`output`]: pure functions. [`run`]
+//! measures.
 
 pub mod hop;
 pub mod options;

@@ -1,7 +1,7 @@
 //! netperf and netserver: their command lines and what they print.
 //!
 //! Words become [`options`], a run fills [`facts`], and [`output`] makes the text of both: pure functions all, tested
-//! against output of the original. What runs a test is [`run`].
+//! against output of the original. [`run`] measures.
 
 pub mod command_line;
 pub mod confidence;

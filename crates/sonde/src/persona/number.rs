@@ -1,4 +1,4 @@
-//! Numbers as C reads and prints them, where several tools do it alike. What one tool alone does is in its own folder.
+//! Numbers as C reads and prints them, where several tools do it alike. The numbers of one tool alone are in its own folder.
 
 /// `%.*g`: so many significant digits, the shorter of the two ways.
 pub fn general(value: f64, digits: usize) -> String {

@@ -2,7 +2,7 @@
 
 use measure::method::Pacing;
 
-/// What `--pacing` takes.
+/// Words for the values of `--pacing`.
 pub const PACINGS: &str = "takes sleep, spin or hybrid";
 
 /// The pacing of a word.

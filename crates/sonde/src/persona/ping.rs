@@ -1,7 +1,7 @@
 //! ping of iputils: its command line and what it prints.
 //!
 //! Words become [`options::Options`], what was seen becomes [`statistics::Statistics`], and [`output`] makes the text of
-//! both: pure functions all, tested against output of the original. What runs is [`run`].
+//! both: pure functions all, tested against output of the original. [`run`] measures.
 
 pub mod options;
 pub mod output;

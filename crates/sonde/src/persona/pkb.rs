@@ -1,7 +1,7 @@
 //! PerfKit Benchmarker's words for networks: its flags become plans of ours, and what was found becomes its samples.
 //!
 //! Words become [`flags::Flags`], these a [`job::Session`] of plans, each with the samples that are [`ask`]ed for: pure functions all.
-//! What runs a plan and what writes samples is behind [`carry_out`].
+//! The execution of a plan and the writing of samples are behind [`carry_out`].
 
 pub mod ask;
 pub mod benchmark;
@@ -103,7 +103,7 @@ fn read(path: &str) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(|error| format!("cannot read it: {error}"))
 }
 
-/// What flags leave open: a name that was drawn, and the user's.
+/// Values that flags leave open: a name that was drawn, and the user's.
 fn given() -> Given {
     let drawn = Uuid::now_v7().simple().to_string();
     // The last digits of such a name are random, the first are the time.
@@ -111,7 +111,7 @@ fn given() -> Given {
     Given { run_uri, owner: user() }
 }
 
-/// Whoever runs this, as PKB finds it: the environment says, or else the machine's list of users.
+/// User who runs this, as PKB finds it: the environment says, or else the machine's list of users.
 fn user() -> String {
     let said = ["LOGNAME", "USER", "LNAME", "USERNAME"].into_iter().find_map(variable);
     let listed = || {

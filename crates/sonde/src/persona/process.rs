@@ -1,4 +1,5 @@
-//! What a persona and its process say to each other: wishes to end, what a server gives up, and faults in the system's words.
+//! Relations between a persona and its process: wishes to end, rights that a server gives up, and faults in the system's
+//! words.
 
 use std::io;
 
@@ -11,14 +12,14 @@ use crate::signal::{self, Interruption};
 
 /// `off`: a server keeps all that it may do.
 const SANDBOX: &str = "SONDE_SANDBOX";
-/// What tells the local time, which may be asked for late.
+/// Files of the local time, which may be asked for late.
 const LOCAL_TIME: [&str; 2] = ["/etc/localtime", "/usr/share/zoneinfo"];
 
 /// Has `stop` requested by the first signal that asks for an end. Call it before any thread is started, and behind the
 /// way into the background: neither a thread nor what signals do follows there.
 ///
 /// # Errors
-/// What the system says where it grants no thread.
+/// Errors of the system where it grants no thread.
 pub fn heed(stop: &Stop) -> io::Result<Interruption> {
     let stop = stop.clone();
     signal::watch(move || stop.request(), || {})

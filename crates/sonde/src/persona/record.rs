@@ -36,7 +36,7 @@ pub fn inquiry(
     }
 }
 
-/// Where a record goes.
+/// Destination of a record.
 #[derive(Clone, Debug, Default)]
 pub struct Keeping {
     path: Option<PathBuf>,

@@ -1,7 +1,7 @@
 //! redis-cli's latency modes: its command line and what it prints for `--latency`, `--latency-history` and `--latency-dist`.
 //!
 //! It is no client of Redis: all other uses are refused. Words become an [`options::Asked`], samples become text in
-//! [`output`]: pure functions. What runs is [`run`].
+//! [`output`]: pure functions. [`run`] measures.
 
 pub mod options;
 pub mod output;

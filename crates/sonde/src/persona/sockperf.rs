@@ -1,7 +1,7 @@
 //! sockperf: its command line and what it prints.
 //!
 //! Words become an [`options::Command`], what came back becomes [`statistics`], and [`output`] makes the text of both:
-//! pure functions all, tested against output of the original. What runs is [`run`].
+//! pure functions all, tested against output of the original. [`run`] measures.
 
 pub mod options;
 pub mod output;

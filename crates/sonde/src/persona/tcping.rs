@@ -1,6 +1,6 @@
 //! tcping: TCP handshakes with a port, a line for each. Several programs have that name; the form is that of the one for Python.
 //!
-//! Words become an [`options::Asked`], handshakes become text in [`output`]: pure functions. What runs is [`run`].
+//! Words become an [`options::Asked`], handshakes become text in [`output`]: pure functions. [`run`] measures.
 
 pub mod options;
 pub mod output;

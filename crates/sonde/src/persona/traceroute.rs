@@ -1,6 +1,6 @@
 //! traceroute as Debian has it (2.1): the hops of a way, by probes of UDP, ICMP or TCP.
 //!
-//! Words become [`options::Asked`], hops become text in [`output`]: pure functions. What runs is [`run`].
+//! Words become [`options::Asked`], hops become text in [`output`]: pure functions. [`run`] measures.
 
 pub mod options;
 pub mod output;

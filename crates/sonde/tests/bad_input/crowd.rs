@@ -17,7 +17,7 @@ use crate::{Serve, count, rtt};
 fn is_closed(mut stream: &TcpStream) -> bool {
     stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
     let mut buffer = [0; 64];
-    // What the reflector says before it closes is passed over.
+    // Octets of the reflector before it closes are passed over.
     loop {
         match stream.read(&mut buffer) {
             Ok(0) => return true,

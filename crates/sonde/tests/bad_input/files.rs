@@ -59,7 +59,7 @@ fn on_a_small_disk(disk: &Path, words: &str) -> Option<Ended> {
 fn a_disk_that_fills_up_in_the_middle_ends_no_measurement() {
     let folder = tempfile::tempdir().unwrap();
     let program = sonde(&[""; 0]).get_program().to_string_lossy().into_owned();
-    // What was written stands: it is read back before the disk goes with its namespace.
+    // The samples that were written stand: they are read back before the disk goes with its namespace.
     let words = format!(
         "'{program}' rtt --json -c 20000 --warm-up 0 --samples '{disk}/all.csv'; code=$?; wc -l < '{disk}/all.csv' >&2; exit $code",
         disk = folder.path().display()

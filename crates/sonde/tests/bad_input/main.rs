@@ -1,5 +1,5 @@
-//! What a user meets when something is wrong: each item is a clear error or a counted event, within bounded time, and
-//! what was measured before is kept and printed.
+//! Faults that a user meets: each is a clear error or a counted event, within bounded time, and the results until then are
+//! kept and printed.
 //!
 //! The binary is driven as users drive it; the far side is `sonde serve`, a stranger, or a reflector that misbehaves.
 
@@ -48,7 +48,7 @@ fn since(began: Instant) -> Duration {
     Monotonic::now().since(began).unwrap().into()
 }
 
-/// What a command that ended by itself left behind.
+/// Output and status of a command that ended by itself.
 struct Ended {
     code: Option<i32>,
     stdout: String,
@@ -105,7 +105,7 @@ fn error(address: &str, words: &[&str]) -> (Ended, Value) {
     (ended, error)
 }
 
-/// What an error says: exit status, whom, on whose side, and words that must be in it.
+/// Asserts an error: exit status, peer, side, and words that must be in it.
 fn assert_error(address: &str, words: &[&str], code: i32, side: &str, said: &[&str]) -> Ended {
     let (ended, error) = error(address, words);
     assert_eq!(ended.code, Some(code), "{error:#}");
@@ -163,7 +163,7 @@ impl Drop for Serve {
     }
 }
 
-/// What stands in a folder of a process's.
+/// Entries of a folder of a process's.
 fn entries(pid: u32, folder: &str) -> Vec<PathBuf> {
     let folder = Path::new("/proc").join(pid.to_string()).join(folder);
     std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
@@ -198,7 +198,7 @@ impl Running {
         Self { child, lines }
     }
 
-    /// Whether it has a thread of this name now.
+    /// Returns true where it has a thread of this name now.
     fn has_thread(&self, name: &str) -> bool {
         threads(self.child.id()).any(|thread| thread == name)
     }

@@ -15,7 +15,7 @@ use protocol::native::preamble::{DataAnswer, Versions};
 use protocol::native::server::{Server, ServerEvent, Terms};
 use testbed::port;
 
-/// What to do with one request.
+/// Deed for one request.
 pub enum Deed {
     /// Sends this.
     Reply(Vec<u8>),
@@ -29,7 +29,7 @@ pub enum Deed {
     Close,
 }
 
-/// What it saw, as it saw it.
+/// Event at the reflector, as it saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
     /// So many requests.
@@ -38,7 +38,7 @@ pub enum Seen {
     Closing,
 }
 
-/// What it does with request number `n`, from 1.
+/// Deed for request number `n`, from 1.
 pub type Manner = fn(n: u64, request: &[u8]) -> Deed;
 
 /// Answers as a reflector should.
@@ -56,9 +56,9 @@ pub fn answered(n: u64, request: &[u8]) -> Vec<u8> {
 
 #[derive(Clone)]
 pub struct Rogue {
-    /// How it treats requests.
+    /// Treatment of requests.
     pub manner: Manner,
-    /// Whether it reports at the end.
+    /// True where it reports at the end.
     pub reports: bool,
     /// Its report in place of the true one.
     pub lie: Option<Report>,
@@ -217,6 +217,6 @@ fn datagrams(socket: &UdpSocket, shared: &Arc<Shared>) {
 }
 
 fn send(socket: &UdpSocket, to: SocketAddr, octets: &[u8]) {
-    // What is refused by a client that has gone is nobody's business here.
+    // A refusal by a client that has gone is nobody's business here.
     let _sent = socket.send_to(octets, to);
 }

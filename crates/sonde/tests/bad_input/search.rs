@@ -1,4 +1,4 @@
-//! A search that is ended early: by hand, or because the far side went away. What was found until then is kept.
+//! A search that is ended early: by hand, or because the far side went away. The results until then are kept.
 
 use endpoint::clock::Monotonic;
 use rustix::process::Signal;
@@ -15,7 +15,7 @@ fn searching(serve: &Serve) -> Running {
     running
 }
 
-/// What the last line holds of a search that did not come to its end.
+/// End of a search that was stopped, from its last line, which holds what was found by then.
 fn kept(last: &Value) -> &Value {
     assert_eq!(last["event"], "found", "{last:#}");
     let found = &last["data"];

@@ -112,7 +112,8 @@ fn a_recording_with_more_in_it_than_is_told_apart_is_refused(content: &dyn Fn() 
     assert!(ours > 0 && ours < 768 << 10, "{ours} KiB");
 }
 
-/// A record as long as one may be, of words of a letter: each takes ten times its octets in memory. Of a stream of events its end.
+/// A record as long as one may be, of words of a letter: each takes ten times its octets in memory. The end of a stream of
+/// events likewise.
 #[test_case(&[]; "printed")]
 #[test_case(&["--json"]; "as a document")]
 fn a_record_of_millions_of_words_takes_no_gigabyte(how: &[&str]) {

@@ -1,4 +1,4 @@
-//! What `sonde serve` writes down of those who use the servers beside it, and what it counts.
+//! Audit of `sonde serve` for users of the servers beside it, and its counters.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -30,7 +30,7 @@ fn entries(reflector: &mut Reflector, mut wanted: BTreeSet<(&str, &str)>) -> Vec
     all
 }
 
-/// What Prometheus' own checker says of them: nothing.
+/// Asserts that Prometheus' own checker has no complaint.
 fn check_by_promtool(counters: &str) {
     let mut command = Command::new("promtool");
     let checking =

@@ -18,7 +18,8 @@ use crate::serve::Reflector;
 const FIRST: usize = 2_000;
 /// … and those after them, of which nothing may stay. `SONDE_CHURN` says another number, as 100000.
 const THEN: usize = 4_000;
-/// What the memory of the process may differ by, kB, however many they are: the allocator's own, which goes up and down by that.
+/// Greatest difference in the process's memory, kB, however many they are: the allocator's own, which goes up and down by
+/// that.
 const ROOM: u64 = 1_536;
 /// Clients at the same time.
 const CLIENTS: usize = 4;

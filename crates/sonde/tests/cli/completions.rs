@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::{printed, sonde};
 
-/// What bash offers for the last of `words`, in a home where ssh knows these hosts.
+/// Words that bash offers for the last of `words`, in a home where ssh knows these hosts.
 fn offered(folder: &Path, words: &[&str]) -> Vec<String> {
     std::fs::create_dir_all(folder.join(".ssh")).unwrap();
     std::fs::write(folder.join(".ssh/known_hosts"), "db1.example,10.0.0.2 ssh-ed25519 AAAA\n|1|hashed= ssh-rsa A\n")

@@ -1,4 +1,4 @@
-//! What is generated from the definitions: completions, manual pages, the reference.
+//! Documents that are generated from the definitions: completions, manual pages, the reference.
 
 use std::collections::BTreeMap;
 use std::path::Path;

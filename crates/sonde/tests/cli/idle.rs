@@ -22,17 +22,17 @@ use testbed::process::{self, Running};
 use crate::serve::Reflector;
 use crate::sonde;
 
-/// How long nothing is to happen: whoever looks up every now and then does it many times by then.
+/// Time for which nothing is to happen: a thread that looks up every now and then does it many times by then.
 const INTERVAL: Nanos = Nanos::secs(2);
 /// Silent for so long, a server has come to rest.
 const REST: Nanos = Nanos::millis(2_500);
 
-/// What the kernel tells of the threads of a process.
+/// State of the threads of a process, by the kernel.
 #[derive(PartialEq, Eq)]
 struct Threads {
-    /// How often they were given a CPU and lost it: a wake-up is one at least.
+    /// Times that they were given a CPU and lost it: a wake-up is one at least.
     switches: u64,
-    /// Whether all of them wait for something.
+    /// True where all of them wait for something.
     wait: bool,
 }
 
@@ -211,7 +211,7 @@ fn short_of_descriptors_it_waits_for_some_and_serves_again() {
     while descriptors(running.id()) < 40 && Monotonic::now() < give_up {
         pace::sleep_until(Monotonic::now().after(Nanos::millis(5)));
     }
-    // Some wait to be accepted. Who asked again and again for a descriptor would never be seen to wait itself.
+    // Some wait to be accepted. A thread that asked again and again for a descriptor would never be seen to wait itself.
     assert!((0..1_000).any(|_| Threads::of(running.id()).wait));
     drop(clients);
     sonde_rtt(port);
@@ -285,10 +285,10 @@ fn entries(process: u32, folder: &str) -> usize {
     std::fs::read_dir(Path::new("/proc").join(process.to_string()).join(folder)).unwrap().count()
 }
 
-/// What thousands of connections without a word may add to an empty server, kB.
+/// Memory that thousands of connections without a word may add to an empty server, kB.
 const SILENT: u64 = 5_000;
 
-/// What thousands of clients that have a session and a flow of their own may add to an empty server, kB.
+/// Memory that thousands of clients that have a session and a flow of their own may add to an empty server, kB.
 const ROOM: u64 = 30_000;
 
 #[test_case(2_000, Carrier::Tcp)]

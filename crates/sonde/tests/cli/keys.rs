@@ -142,7 +142,7 @@ fn a_key_that_is_taken_away_lets_nobody_in_and_ends_no_session() {
     reflector.signal(Signal::HUP);
     reflector.line_that("sonde serve: keys.toml: 0 keys read again");
     rtt(folder.path(), &address, &["--key", "new.key", "-c", "10"]).assert().code(1);
-    // What cannot be read changes nothing, and is said.
+    // A list that cannot be read changes nothing, and is reported.
     std::fs::write(folder.path().join("keys.toml"), "[[keys]]\nname = 1\n").unwrap();
     reflector.signal(Signal::HUP);
     reflector.line_that("error: keys.toml, line 2: ");

@@ -59,7 +59,7 @@ fn sonde_in(folder: &Path, words: &[&str]) -> Command {
     command
 }
 
-/// What a command printed on standard output, which must be text.
+/// Standard output of a command, which must be text.
 fn printed(command: &mut Command) -> String {
     String::from_utf8(command.assert().success().get_output().stdout.clone()).unwrap()
 }

@@ -78,7 +78,7 @@ fn a_measurement_with_a_netserver_is_one_valid_record(host: &str, words: &[&str]
     assert!(!record["warnings"].to_string().contains("no-report"), "{}", record["warnings"]);
 }
 
-/// What the record says was asked, resolved once more towards a foreign server.
+/// Request of the record, resolved once more towards a foreign server.
 fn resolved(record: &Value) -> Method {
     let mut asked: Asked = serde_json::from_value(record["asked"].clone()).unwrap();
     asked.seed = record["method"]["seed"].as_u64();

@@ -30,7 +30,7 @@ fn a_full_disk_is_told_and_is_no_success() {
     assert!(complaints.starts_with("error: standard output: cannot write the result: "), "{complaints}");
 }
 
-/// What `sonde rtt --json-lines` says where its events cannot be written from the first on.
+/// Status and standard error of `sonde rtt --json-lines` where its events cannot be written from the first on.
 fn unread(stdout: impl Into<Stdio>) -> (Option<i32>, String) {
     let mut command = Command::new(program());
     command.args(["rtt", "--json-lines", "-t", "1h", "--warm-up", "0"]).stdout(stdout).stderr(Stdio::piped());

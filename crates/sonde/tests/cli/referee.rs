@@ -18,7 +18,8 @@ fn kinds(record: &Value) -> Vec<&str> {
     warnings.iter().map(|warning| warning["kind"].as_str().unwrap()).collect()
 }
 
-/// Whether a short measurement with these words is told this; no machine is so busy that an answer takes a minute.
+/// Returns true where a short measurement with these words has this warning; no machine is so busy that an answer takes a
+/// minute.
 fn told(kind: &str, words: &[&str]) -> bool {
     let record = record(&[&["rtt", "--warm-up", "0", "--timeout", "60s"], words].concat());
     kinds(&record).contains(&kind)

@@ -1,4 +1,4 @@
-//! What a recording has to be, to be replayed; that it goes over the wire as it was recorded is in `network`.
+//! Rules for a recording that is to be replayed; that it goes over the wire as it was recorded is in `network`.
 
 use predicates::prelude::*;
 use predicates::str::contains;

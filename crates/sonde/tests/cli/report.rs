@@ -46,7 +46,7 @@ fn pictures_are_what_their_endings_say() {
     assert!(String::from_utf8(read(folder.path(), "heat.svg")).unwrap().contains("from samples"));
 }
 
-/// What measures makes its pages and charts itself: each is what its ending says.
+/// A measuring command makes its pages and charts itself: each is as its ending says.
 #[test_case(&["rtt", "-c", "2000", "--warm-up", "0"], "Percentiles"; "round trips")]
 #[test_case(&["sweep", "--over", "size=64,1kB", "--blocks", "2", "-c", "40", "--warm-up", "0", "--tcp"], "p50 over size"; "a sweep")]
 #[test_case(&["compare", "rtt -c 300", "rtt --udp -c 300", "--runs", "2", "--no-moves"], "Difference by percentile"; "a comparison")]
@@ -144,7 +144,7 @@ fn records_become_rows() {
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 3);
     let place = lines[0].split(',').position(|name| name == "answered").unwrap();
-    // What has a comma stands in quotes, and no field before this has one.
+    // A field with a comma stands in quotes, and no field before this has one.
     assert_eq!(lines[1].split(',').nth(place), Some("2000"));
     let words = ["export", "run.json", "-o", "all.csv", "-o", "all.parquet"];
     sonde_in(folder.path(), &words).assert().success().stdout("").stderr(contains("all.parquet: 1 row"));

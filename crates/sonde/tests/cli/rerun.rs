@@ -30,7 +30,7 @@ fn a_measurement_is_made_again_and_what_differs_of_the_hosts_comes_first() {
     assert_eq!(found["rerun"]["of"], json!([record["id"]]));
     let trials = found["trials"].as_array().unwrap();
     assert_eq!(trials.len(), 2);
-    // What is drawn is drawn anew.
+    // A seed that was drawn is drawn anew.
     let method = |trial: &Value| {
         let mut method = trial["record"]["method"].clone();
         method["seed"] = json!(0);

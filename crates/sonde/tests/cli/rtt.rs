@@ -46,8 +46,8 @@ fn a_measurement_is_one_valid_record(words: &[&str]) {
     assert_eq!(record["method"], serde_json::to_value(resolved(&record)).unwrap());
 }
 
-/// What the record says was asked, resolved once more: the record's method is nothing else, its seed drawn or given, and
-/// a reflector that was not told how to wait as it was started, which here is blocking.
+/// Request of the record, resolved once more: the record's method is nothing else, its seed drawn or given, and a reflector
+/// whose wait mode was not asked for has the one it was started with, which here is blocking.
 fn resolved(record: &Value) -> measure::method::Method {
     let mut asked: measure::method::Asked = serde_json::from_value(record["asked"].clone()).unwrap();
     asked.seed = record["method"]["seed"].as_u64();

@@ -355,7 +355,7 @@ fn a_file_that_is_no_store_is_left_and_said() {
     assert!(std::fs::read_to_string(&file).unwrap().starts_with("something else"));
 }
 
-/// How many lines `sonde runs` has below its head, with these words.
+/// Number of lines of `sonde runs` below its head, with these words.
 fn listed(folder: &Path, words: &[&str]) -> usize {
     printed(&mut stored(folder, &[&["runs"], words].concat())).matches("0199f2ab").count()
 }

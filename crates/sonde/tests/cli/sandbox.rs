@@ -17,7 +17,7 @@ use testbed::{port, skip};
 use crate::serve::Reflector;
 use crate::{document, printed, sonde_in};
 
-/// What an intruder tries, in every thread and, at last, in one.
+/// Attempts of an intruder, in every thread and, at last, in one.
 const ATTEMPTS: [&str; 7] = ["read", "write", "chmod", "trace", "connect", "namespace", "foreign-socket"];
 const LAST: &str = "execute";
 
@@ -114,7 +114,7 @@ fn started(scene: &Scene, words: &[&str], carrier: Carrier, port: u16, sandbox: 
     running
 }
 
-/// What it says is compared elsewhere; here what it may do, and that it serves behind that.
+/// The answers are compared elsewhere; here the rights, and that it serves behind that.
 #[test_case(&["netserver", "-D", "-p"], Carrier::Tcp, &["rtt", "--peer", "netperf", "-c", "5", "-q", "127.0.0.1", "--port"]; "netserver")]
 #[test_case(&["iperf3", "-s", "-p"], Carrier::Tcp, &["iperf3", "-c", "127.0.0.1", "-R", "-n", "1M", "-p"]; "iperf3")]
 #[test_case(&["iperf", "-s", "-p"], Carrier::Tcp, &["iperf", "-c", "127.0.0.1", "-r", "-L", "OTHER", "-n", "1M", "-p"]; "iperf")]
@@ -205,7 +205,7 @@ fn keys_that_are_replaced_are_read_again(starter: &[&str]) {
     scene.measure(&reflector);
 }
 
-/// Whoever starts it by `nohup` wants it to outlive the terminal.
+/// A person who starts it by `nohup` wants it to outlive the terminal.
 #[test]
 fn a_server_without_keys_that_ignores_hangups_goes_on() {
     let folder = tempfile::tempdir().unwrap();

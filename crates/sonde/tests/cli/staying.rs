@@ -50,7 +50,7 @@ impl Drop for Agent {
     }
 }
 
-/// Whoever speaks to an agent.
+/// Peer of an agent, as a monitor would be.
 struct Centre {
     child: Child,
     told: Receiver<Value>,

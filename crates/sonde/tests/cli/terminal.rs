@@ -1,4 +1,4 @@
-//! What only a terminal shows, and what a person's keys do there.
+//! Output of a terminal alone, and the effects of a person's keys there.
 
 use std::process::Command;
 use std::time::Duration;

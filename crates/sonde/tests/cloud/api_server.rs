@@ -1,7 +1,7 @@
 //! `sonde lab kubernetes` against a real API server: etcd, kube-apiserver, its controllers and its scheduler, on loopback.
 //!
-//! No kubelet is here: its part, pods that come to run and pods that go, is played by the test. What a set becomes, where its pods
-//! are put, and what is taken or refused, is the cluster's own doing.
+//! No kubelet is here: its part, pods that come to run and pods that go, is played by the test. The cluster itself makes
+//! pods of a set, puts them onto nodes, and takes or refuses a manifest.
 
 use std::fs;
 use std::path::PathBuf;
@@ -158,7 +158,7 @@ impl Cluster {
         kubectl(&self.scene, words, input)
     }
 
-    /// What this says, which must be taken.
+    /// Output of these words, which must be taken.
     #[track_caller]
     fn done(&self, words: &[&str], input: Option<&Value>) -> String {
         let said = self.kubectl(words, input);
@@ -226,7 +226,7 @@ impl Drop for Kubelet {
     }
 }
 
-/// One look at all pods. What fails is tried again by the next: a pod may be changed, or gone, in between.
+/// One look at all pods. A step that fails is tried again by the next look: a pod may be changed, or gone, in between.
 fn round(scene: &Scene) {
     let listed = kubectl(scene, &["get", "pods", "-A", "-o", "json"], None);
     let Ok(listed) = serde_json::from_str::<Value>(&listed.stdout) else { return };

@@ -142,7 +142,8 @@ fn a_program_that_is_not_there_is_said() {
         let ended = testbed::process::ended(command.env("PATH", scene.path("nowhere")), testbed::process::LIMIT);
         assert_eq!(ended.code, Some(2), "{}", ended.told());
         assert!(ended.said(&format!("there is no `{program}`")) && ended.said("install it"), "{}", ended.told());
-        // What was begun without the program cannot be looked for without it either: it stays owed until the program is there.
+        // A thing that was begun without the program cannot be looked for without it either: it stays owed until the program
+        // is there.
         settled(&scene, program, &ended);
     }
 }

@@ -75,7 +75,7 @@ fn the_folder_for_kustomize_makes_the_pods_of_this_program() {
     let list: Value =
         serde_json::from_str(&printed.stdout).unwrap_or_else(|error| panic!("{error}: {}", printed.told()));
     let mut item = list["items"][0].clone();
-    // When it was made and by whom is of a run alone.
+    // The time of its making and the owner are of a run alone.
     for metadata in ["/metadata", "/spec/template/metadata"] {
         item.pointer_mut(metadata).unwrap().as_object_mut().unwrap().remove("annotations");
     }

@@ -95,7 +95,7 @@ fn machines_of_several_clouds_are_made_and_removed_together() {
     let gone = scene.sonde(&["run", "--resume", "last", "--stage", "teardown"]);
     assert_eq!(gone.code, Some(0), "{}", gone.told());
     assert_clean(&scene, &gone);
-    // What the second cloud refuses costs the first one's machines too.
+    // A refusal of the second cloud costs the first one's machines too.
     for number in [calls - 2, calls / 2] {
         scene.fault(number, "before", "says:(VcpuLimitExceeded) Quota exceeded");
         let refused = scene.sonde(&["run", "plan.toml", "--stage", "provision"]);

@@ -88,7 +88,7 @@ impl Cloud<'_> {
         ended(self.account(command.args(words.split(' '))), LONG)
     }
 
-    /// What carries our tags, or is of a kind of which a new account has none.
+    /// Things that carry our tags, or are of a kind of which a new account has none.
     fn left(&self) -> Vec<String> {
         let lists = [
             "describe-instances --filters Name=instance-state-name,Values=running --query Reservations[].Instances[].InstanceId",

@@ -24,13 +24,13 @@ pub fn path() -> String {
     std::env::var_os("PATH").unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Whether every fault is tried at every step of every cloud, which takes minutes: `SONDE_CLOUD_WHOLE=1`.
+/// Returns true where every fault is tried at every step of every cloud, which takes minutes: `SONDE_CLOUD_WHOLE=1`.
 pub fn whole() -> bool {
     std::env::var_os("SONDE_CLOUD_WHOLE").is_some()
 }
 
-/// When a fault comes: before what a call does, or after. The engine is the same for all clouds, so both of one of them are enough
-/// in the usual run; what is done after its caller's death is the harder one.
+/// Moments of a fault: before the deed of a call, or after it. The engine is the same for all clouds, so both of one of them
+/// are enough in the usual run; a fault after the caller's death is the harder one.
 pub fn moments(cloud: usize) -> &'static [&'static str] {
     if cloud == 0 || whole() { &["before", "after"] } else { &["before"] }
 }
@@ -157,7 +157,7 @@ impl Scene {
         fs::read_to_string(self.path("cloud/calls")).unwrap_or_default()
     }
 
-    /// What the cloud remembers.
+    /// Things that the cloud remembers.
     pub fn things(&self) -> Vec<String> {
         let files = fs::read_dir(self.path("cloud/things")).unwrap();
         let mut names: Vec<String> =
@@ -166,12 +166,12 @@ impl Scene {
         names
     }
 
-    /// Whether there is a ledger of the run.
+    /// Returns true where there is a ledger of the run.
     pub fn owes(&self) -> bool {
         self.path("state/sonde/cloud/r1.json").exists()
     }
 
-    /// How many calls a removal or a making takes where nothing goes wrong.
+    /// Calls of a removal or a making where nothing goes wrong.
     pub fn calls_of(&self, act: impl FnOnce(&Self) -> Ended) -> usize {
         let before = self.count();
         let ended = act(self);

@@ -50,7 +50,7 @@ option() {
     done
 }
 
-# Whether a thing of this kind is there whose text has this in it.
+# True where a thing of this kind is there whose text has this in it.
 any() {
     for thing in "$things/$1"+*; do
         [ -f "$thing" ] || continue
@@ -59,7 +59,7 @@ any() {
     return 1
 }
 
-# What was told of all things of a kind whose text has all of the other words in it, with commas between.
+# Prints all things of a kind whose text has all of the other words in it, with commas between.
 all() {
     kind=$1
     shift

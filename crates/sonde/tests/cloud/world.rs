@@ -77,7 +77,7 @@ impl World {
         done(self.inside().args(["nft", "-f"]).arg(scene.path("rules")));
     }
 
-    /// What leads into the world.
+    /// Command that leads into the world.
     fn inside(&self) -> Command {
         let mut command = Command::new("nsenter");
         command.arg(format!("--net=/run/netns/{}", self.space));
@@ -155,13 +155,13 @@ impl World {
         text.lines().map(Sample::read).collect()
     }
 
-    /// Whether a machine measures now: our program does, told to by its agent.
+    /// Returns true while a machine measures: our program does, told to by its agent.
     pub fn measures(&self, number: usize, option: &str) -> bool {
         let all = self.on(number).unwrap_or_default();
         all.iter().any(|words| words.contains(" sonde rtt ") && words.contains(option))
     }
 
-    /// What `sonde lab cloud` says, with these words.
+    /// Result of `sonde lab cloud` with these words.
     pub fn cloud(&self, words: &[&str]) -> Ended {
         process::ended(&mut self.sonde(&[&["lab", "cloud"], words].concat()), LIMIT)
     }
@@ -182,7 +182,7 @@ impl World {
 
 impl Drop for World {
     fn drop(&mut self) {
-        // What a test that failed left; one that passed has left the world alone.
+        // Processes may be left by a test that failed; one that passed has left the world alone.
         for number in 0..2 {
             for process in self.on(number).unwrap_or_default() {
                 let pid = process.split(' ').next().unwrap_or_default();
@@ -262,7 +262,7 @@ fn program() -> &'static Path {
     })
 }
 
-/// What is missing here for machines that are machines.
+/// Lack of this host for machines that are machines; `None`: nothing lacks.
 fn missing() -> Option<&'static str> {
     if !rustix::process::geteuid().is_root() {
         return Some("machines of stand-ins are namespaces: as root");

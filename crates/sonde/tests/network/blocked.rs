@@ -1,4 +1,4 @@
-//! What a firewall does to a measurement, and what is said of it: bounded in time, named, on the right side.
+//! Effects of a firewall on a measurement, and their report: bounded in time, named, on the right side.
 
 use measure::unit::{Instant, Nanos};
 use serde_json::Value;

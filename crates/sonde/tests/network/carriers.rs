@@ -140,7 +140,7 @@ fn icmp_takes_a_ping_socket_where_it_may_and_a_raw_one_otherwise(six: bool) {
         if may {
             let_ping(scene.near(), "0 0");
         }
-        // Of several connections each is told its own replies alone: none of the others' are strays.
+        // Each of several connections is told its own replies alone: none of the others' are strays.
         let methods: [&[&str]; 5] =
             [&["--window", "1"], &["--window", "8"], &["--rate", "5k/s"], &["--wait", "spin"], &["--connections", "8"]];
         for method in methods {
@@ -151,7 +151,7 @@ fn icmp_takes_a_ping_socket_where_it_may_and_a_raw_one_otherwise(six: bool) {
             assert_eq!(ends(&record), addresses(&scene, six), "{kind}");
             assert_eq!(record["peer"]["kind"], "kernel");
             assert_eq!(record["theirs"], Value::Null, "nobody there told of their host");
-            // What the kernel of this side counted is what was sent and answered.
+            // The counts of this side's kernel are those of the requests and the replies.
             let [sent, answered] =
                 if six { ["Icmp6.OutEchos", "Icmp6.InEchoReplies"] } else { ["Icmp.OutEchos", "Icmp.InEchoReps"] };
             let counters = &record["ours"]["counters"];

@@ -21,7 +21,7 @@ use crate::scene::{Scene, as_a_stranger, installed, run, tell};
 
 /// No patience of the program is as long, and without one it would wait for ever.
 const BOUND: Duration = Duration::from_secs(90);
-/// How long a program that is stopped stands still.
+/// Time for which a program that is stopped stands still.
 const STILL: Nanos = Nanos::secs(1);
 /// Trials at the same time: they wait most of their time.
 const WORKERS: usize = 8;
@@ -44,9 +44,9 @@ const FAULTS: [Fault; 5] = [Fault::Kill, Fault::Stop, Fault::LinkDown, Fault::Dr
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// Where the measurement is made from.
+    /// The end that measures.
     Near,
-    /// Where it is answered.
+    /// The end that answers.
     Far,
 }
 
@@ -157,13 +157,14 @@ impl Trial {
         Ok(ended)
     }
 
-    /// Whether trials that come later cannot be made.
+    /// Returns true where trials that come later cannot be made.
     fn cuts_a_study(&self) -> bool {
         matches!(self.program.name, "compare" | "sweep") && self.fault != Fault::Stop
     }
 
-    /// Whether nothing is heard any more until the end: the peer stands still, or nothing leaves or arrives. Handshakes wait for one
-    /// another, and may be too few to show it. sockperf's datagrams are counted as the original counts them, and the status says that some were answered.
+    /// Returns true where nothing is heard any more until the end: the peer stands still, or nothing leaves or arrives.
+    /// Handshakes wait for one another, and may be too few to show it. sockperf's datagrams are counted as the original
+    /// counts them, and the status says that some were answered.
     fn cuts(&self) -> bool {
         let stands = self.fault == Fault::Stop;
         match self.program.name {
@@ -173,9 +174,9 @@ impl Trial {
         }
     }
 
-    /// What is wrong with how it ended.
+    /// Faults of its end.
     fn faults(&self, ended: &Ended) -> Vec<&'static str> {
-        // What would be said of a peer that ended or a firewall that refuses.
+        // Words for a peer that ended or a firewall that refuses.
         const BLAME: [&str; 5] = [
             "TCP reset",
             "closed the connection",
@@ -262,7 +263,7 @@ fn a_fault_in_the_middle_keeps_what_was_measured_and_blames_nobody_falsely() {
         testbed::skip::aloud("every fault for every program: `make faults`; here a fifth of them");
     }
     let trials: Vec<Trial> = match asked.as_deref() {
-        // Of every ten two, so that each program and each fault has its turn.
+        // Two of every ten, so that each program and each fault has its turn.
         None => all()
             .into_iter()
             .enumerate()

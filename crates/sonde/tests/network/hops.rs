@@ -59,7 +59,7 @@ impl Drop for Router {
     }
 }
 
-/// Which host of the row.
+/// Host of the row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Near,
@@ -245,8 +245,8 @@ fn port(record: &Value, flow: &Value) -> u16 {
     local.rsplit_once(':').expect("a port").1.parse().expect("a number")
 }
 
-/// True where there are two ways, and those of another way than the first side part at `ttl`, which is established. What groups of times are found
-/// besides is not of the ways.
+/// True where there are two ways, and those of another way than the first side part at `ttl`, which is established. Groups
+/// of times that are found besides are not of the ways.
 fn parts_alone_at(record: &Value, ttl: u64) -> bool {
     let sides = record["outcome"]["hops"]["sides"].as_array().expect("sides");
     let ways: BTreeSet<u64> = sides.iter().filter_map(|side| side["way"].as_u64()).collect();

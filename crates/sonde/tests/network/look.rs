@@ -43,7 +43,7 @@ fn first_numbers_are_there_before_the_end_which_a_signal_may_bring() {
     let mut rest = String::new();
     stdout.read_to_string(&mut rest).expect("text");
     assert_eq!(child.wait().expect("ended").code(), Some(130));
-    // Whether a round was complete by then is not known; that somebody answered is.
+    // A round may be complete by then or not; that somebody answered is known.
     let said =
         ["(p50)", "median of only", "answers, but no time was measured"].iter().any(|words| rest.contains(words));
     assert!(rest.contains("interrupted by SIGINT") && said, "{rest}");

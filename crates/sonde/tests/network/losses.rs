@@ -20,7 +20,7 @@ fn drop_each_tenth(namespace: &Namespace, matching: &str) {
     run(namespace, &["nft", &rules]);
 }
 
-/// How many it has dropped.
+/// Packets that it has dropped.
 fn dropped(namespace: &Namespace) -> u64 {
     let text = run(namespace, &["nft", "list", "counter", "inet", "truth", "dropped"]);
     let mut words = text.split_whitespace().skip_while(|word| *word != "packets");
@@ -31,7 +31,7 @@ fn scene(what: &str) -> Option<Scene> {
     installed("nft", "nftables", what).then(|| Scene::beside(what))?
 }
 
-/// What the record says of losses that somebody else has counted, each tenth of `sent`.
+/// Asserts the record's account of losses that somebody else has counted, each tenth of `sent`.
 fn agrees(record: &Value, sent: u64, dropped: u64) {
     let fates = counts(record);
     assert_eq!(dropped, sent / 10);

@@ -95,7 +95,7 @@ fn every_packet_of_a_connection_takes_the_way_that_is_told(six: usize, carrier: 
     let _reflector = scene.reflector(&["--listen", HOST[six]]);
     let cables = [scene.near().interface(), CABLE];
     let captures = cables.map(|cable| Capture::start_on(scene.near(), cable));
-    // Of handshakes twelve from each port, each a connection of its own.
+    // Twelve handshakes from each port, each a connection of its own.
     let words =
         ["paths", HOST[six], carrier, "--flows", "16", "-c", "192", "--source-port", "61000..61999", "--json", "-q"];
     let record = document(&sonde_in(scene.near()).args(words).output().expect("started"));

@@ -10,11 +10,11 @@ const ETHERNET_HEADER: usize = 14;
 /// A packet of IP as it passed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// When it passed, nanoseconds since 1970.
+    /// Time of its passage, nanoseconds since 1970.
     pub at: u64,
     /// Number of the protocol in it: 1 ICMP, 6 TCP, 17 UDP, 58 ICMP for IPv6.
     pub protocol: u8,
-    /// What follows the header of IP.
+    /// Octets behind the header of IP.
     pub body: Vec<u8>,
 }
 
@@ -22,7 +22,7 @@ pub struct Packet {
 #[derive(Debug, Default)]
 pub struct Reader {
     captured: Vec<u8>,
-    /// Where the next packet begins; 0 before the header of the file was seen.
+    /// Begin of the next packet; 0 before the header of the file was seen.
     at: usize,
 }
 

@@ -49,7 +49,7 @@ impl Drop for Quota {
     }
 }
 
-/// How the program runs.
+/// Standing of the program with the scheduler.
 #[derive(Clone, Copy)]
 pub enum Standing<'a> {
     /// As users run it, beside whatever else the machine does.
@@ -97,7 +97,7 @@ pub struct Forward {
 }
 
 impl Forward {
-    /// With what `link` says of it.
+    /// Starts it with the impairments of `link`.
     pub fn start(scene: &Scene, link: &[&str]) -> Self {
         let mut command = sonde_of(scene.near(), Standing::Ahead);
         command.args(["forward", "-", scene.far().name(), "--addresses", "10.181.8.1,10.181.8.2"]).args(link);

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::scene::{Scene, counts, document, installed, number, sonde_in};
 
-/// What was recorded: microseconds and bytes. Some leave at once, one is as short as may be, none is longer than a packet.
+/// Recorded messages: microseconds and bytes. Some leave at once, one is as short as may be, none is longer than a packet.
 fn recorded() -> Vec<(u64, u32)> {
     (0..60).map(|n| (5_000 + n / 3 * 2_000 + n % 3 / 2 * 700, 32 + (n as u32 * 379) % 1_400)).collect()
 }
@@ -78,7 +78,7 @@ fn a_recorded_schedule_goes_over_the_wire_as_it_was_recorded() {
     assert_eq!((fates.scheduled, fates.answered, fates.one_way), (7, 7, 43), "every seventh of fifty");
 }
 
-/// What the record tells of the schedule, and that every message of a whole one was answered.
+/// Asserts the record's account of the schedule, and that every message of a whole one was answered.
 fn tells(record: &Value, messages: u64, bytes: u64, length: u64) {
     assert_eq!(record["question"], "load");
     let schedule = "/method/schedule/trace";
@@ -88,7 +88,7 @@ fn tells(record: &Value, messages: u64, bytes: u64, length: u64) {
     assert_eq!((fates.lost, fates.late, fates.send_failed), (0, 0, 0), "{fates:?}");
 }
 
-/// When each message was due, nanoseconds from the start.
+/// Scheduled send time of each message, nanoseconds from the start.
 fn due(samples: &Path) -> Vec<u64> {
     let text = fs::read_to_string(samples).expect("samples");
     let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());

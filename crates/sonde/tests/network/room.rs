@@ -6,7 +6,7 @@ use test_case::test_case;
 
 use crate::scene::{Scene, counts, document, installed, number, run, sonde_in};
 
-/// What our interface lets through, frames a second; twice as many messages are due.
+/// Frames a second that our interface lets through; twice as many messages are due.
 const FRAMES: u64 = 500;
 /// A message of 1000 bytes with the heads of UDP, IPv4 and Ethernet.
 const FRAME: u64 = 1_000 + 8 + 20 + 14;

@@ -21,11 +21,11 @@ static MACHINE: Mutex<Vec<Kind>> = Mutex::new(Vec::new());
 /// One of them has ended.
 static LEFT: Condvar = Condvar::new();
 thread_local! {
-    /// Whether this test starts its programs at real-time priority.
+    /// True where this test starts its programs at real-time priority.
     static URGENT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Which others may run at the same time.
+/// Tests that may run at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// None.
@@ -102,12 +102,12 @@ impl Scene {
         }
     }
 
-    /// Where the measurement is made from.
+    /// Host that measures.
     pub fn near(&self) -> &Namespace {
         self.pair.near()
     }
 
-    /// Where the reflector is.
+    /// Host of the reflector.
     pub fn far(&self) -> &Namespace {
         self.pair.far()
     }
@@ -248,7 +248,7 @@ pub fn let_ping(namespace: &Namespace, range: &str) {
     run(namespace, &["sh", "-c", &format!("echo '{range}' > /proc/sys/net/ipv4/ping_group_range")]);
 }
 
-/// Whether a program is installed; where not, that is said aloud.
+/// Returns true where a program is installed; where not, that is said aloud.
 pub fn installed(program: &str, package: &str, what: &str) -> bool {
     let there = Command::new(program).arg("--version").stdin(Stdio::null()).output().is_ok();
     if !there {

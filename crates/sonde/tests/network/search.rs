@@ -18,7 +18,7 @@ const PAYLOAD: u64 = 1_000;
 /// The same as the bucket counts it.
 const FRAME: u64 = PAYLOAD + 8 + 20 + 14;
 
-/// Where the bucket stands.
+/// Place of the bucket.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     /// Behind the wire, where nobody but the counts of the far side tell of a loss.

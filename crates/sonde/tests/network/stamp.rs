@@ -11,7 +11,7 @@ use crate::capture::Capture;
 use crate::pcap::{Packet, segment};
 use crate::scene::{Scene, counts, document, installed, number, run};
 
-/// Where the session-reflector listens.
+/// Port of the session-reflector.
 const PORT: u16 = 8_620;
 /// Seconds between 1900 and 1970.
 const ERA: u64 = 2_208_988_800;
@@ -22,7 +22,7 @@ struct Stamped {
     passed: u64,
     number: u32,
     left: u64,
-    /// Of an answer: when its packet came, and that packet's number, time and TTL.
+    /// Arrival of the answer's packet, and that packet's number, time and TTL.
     answered: Option<(u64, u32, u64, u8)>,
 }
 
@@ -97,7 +97,7 @@ fn tcpdump_reads_what_was_measured(six: bool) {
         let there = came.saturating_sub(request.left);
         shortest = shortest.min(there);
     }
-    // What is told to be the shortest way there is a true one, but for the bound.
+    // The shortest time of the way there is a true one, but for the bound.
     let one_way = &record["outcome"]["one_way"];
     let told = one_way["forward"]["min_ns"].as_i64().unwrap_or_else(|| panic!("{one_way}"));
     let bound = number(&record, "/outcome/one_way/clock/bound_ns");

@@ -55,7 +55,8 @@ fn what_was_counted_crossed_the_cable(carrier: &[&str], subjects: &[&str], six: 
     assert_eq!(record["wire"]["interface"], scene.near().interface());
     assert_eq!(number(&record, "/wire/sent/elsewhere") + number(&record, "/wire/received/elsewhere"), 0);
     assert!(number(&record, "/wire/times/count") >= 250, "{}", record["wire"]);
-    // What was measured contains what the capture saw of it; of a connection for each exchange only the handshake is timed.
+    // A measured time contains the one that the capture saw; where each exchange has a connection only the handshake is
+    // timed.
     let less = record["wire"]["times"]["application_less_p50_ns"].as_i64();
     assert!(if carrier == ["--crr"] { less.is_none() } else { less > Some(0) }, "{}", record["wire"]);
 }
@@ -190,8 +191,8 @@ fn losses_of_the_path_contradict_nothing() {
     );
 }
 
-/// Segments that the far side drops behind our interface are sent again: each of them is seen twice. What comes again
-/// though it was not lost is told by the kernel as well.
+/// Segments that the far side drops behind our interface are sent again: each of them is seen twice. A segment that comes
+/// again though it was not lost is reported by the kernel as well.
 #[test]
 fn segments_sent_again_are_counted() {
     let Some(scene) = scene("segments sent again") else { return };

@@ -1,7 +1,7 @@
 //! Ours beside the original iperf3: each end against each, every direction, its printed form, its JSON and whether its
 //! values agree; and what ours does by itself.
 //!
-//! The original is used where it is installed (3.12); else that is said aloud. What 3.21 prints stands in the fixtures.
+//! The original is used where it is installed (3.12); else that is said aloud. The output of 3.21 stands in the fixtures.
 
 mod alone;
 mod ends;

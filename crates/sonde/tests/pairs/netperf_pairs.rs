@@ -1,8 +1,8 @@
 //! Ours beside the original netperf: each end against each, every test, every printed form.
 //!
 //! The original is used where it is installed (netperf 2.7.0, `make/needs`), the builds that its package lacks where
-//! `make/netperf-variants` made them; else that is said aloud. What the original prints elsewhere stands in the fixtures,
-//! taken from 2.7.1.
+//! `make/netperf-variants` made them; else that is said aloud. The original's output elsewhere stands in the fixtures, taken
+//! from 2.7.1.
 
 mod agreement;
 mod bad;

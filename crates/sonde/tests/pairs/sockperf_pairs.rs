@@ -1,7 +1,7 @@
 //! Ours beside the original sockperf: each end against each, every subcommand, its printed form and whether its values
 //! agree; and what ours does better.
 //!
-//! The original is used where it is installed (3.7, `make/needs`); else that is said aloud. What 3.10 prints stands in the
+//! The original is used where it is installed (3.7, `make/needs`); else that is said aloud. The output of 3.10 stands in the
 //! fixtures.
 
 mod agreement;

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 /// The names by which distributions install it.
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
-/// How long an answer may take: only a browser that hangs takes so long.
+/// Longest wait for an answer: only a browser that hangs takes so long.
 const LIMIT: Duration = Duration::from_mins(2);
 
 /// Words that are too faint on what is behind them: less than 4.5 to 1 (WCAG 2.2, 1.4.3).
@@ -166,7 +166,7 @@ impl Browser {
         text(&self.value(expression))
     }
 
-    /// Whether an expression holds.
+    /// Returns true where an expression holds.
     pub fn holds(&mut self, expression: &str) -> bool {
         self.value(expression) == true
     }
@@ -209,7 +209,7 @@ impl Browser {
 
     /// Faults of the script, and whatever the page asked the network for.
     pub fn complaints(&mut self) -> Vec<String> {
-        // What was sent before this answer has come by then.
+        // Events that were sent before this answer have come by then.
         self.value("0");
         let complaint = |event: &Value| match event["method"].as_str()? {
             "Runtime.exceptionThrown" => Some(event["params"]["exceptionDetails"].to_string()),

@@ -1,4 +1,4 @@
-//! What clicks and keys do.
+//! Effects of clicks and keys.
 
 use crate::browser::Browser;
 use crate::runs;
@@ -79,7 +79,7 @@ fn a_readout_says_what_the_record_says() {
     assert_eq!(browser.complaints(), [""; 0]);
 }
 
-/// How far the tip is from that place in the window, and whether it is whole within the window.
+/// Distance of the tip from that place in the window, and `true` where it is whole within the window.
 const TIP: &str = "((x, y) => { const box = document.querySelector('.tip').getBoundingClientRect();
     const away = (at, low, high) => Math.max(low - at, at - high, 0);
     return { away: Math.max(away(x, box.left, box.right), away(y, box.top, box.bottom)),

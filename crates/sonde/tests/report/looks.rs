@@ -1,4 +1,4 @@
-//! What a page looks like: everything is there and within the window, light, dark, narrow, on paper and without a script.
+//! Looks of a page: everything is there and within the window, light, dark, narrow, on paper and without a script.
 
 use serde_json::json;
 
@@ -51,7 +51,7 @@ fn every_chart_is_seen_whole_at_any_width() {
 fn without_a_script_all_of_it_is_there() {
     let Some(mut browser) = Browser::start() else { return };
     let page = runs().page("plain.html", &ALL);
-    // What the script offers, and nothing it tells: buttons, and the filter of many documents.
+    // Controls that the script offers, and nothing it tells: buttons, and the filter of many documents.
     let words = "document.querySelector('main').textContent.replace(/Copy|Linear axis|Only those with|PNG|SVG|CSV|Markdown/g, '').replace(/\\s+/g, ' ')";
     let charts = "document.querySelectorAll('figure svg path').length";
     browser.open(&page);
@@ -67,7 +67,7 @@ fn without_a_script_all_of_it_is_there() {
     assert!(close.contains(&format!("{answered}of{answered}exchangesanswered")), "{answered} in {scripted:.600}");
 }
 
-/// How bright a colour of the page's is, 0 to 255.
+/// Brightness of a colour of the page's, 0 to 255.
 fn brightness(browser: &mut Browser, selector: &str, property: &str) -> f64 {
     browser.number(&format!(
         "getComputedStyle(document.querySelector('{selector}')).{property}.match(/\\d+/g).slice(0, 3)

@@ -1,4 +1,4 @@
-//! What programs at work answer: the readers of replies, cut anywhere, and those of datagrams.
+//! Answers of programs at work: the readers of replies, cut anywhere, and those of datagrams.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What iperf 2's readers say to anything at all.
+//! Readers of iperf 2, given anything at all.
 
 use measure::interval::arrivals::Datagrams;
 use measure::unit::{Instant, Nanos};

@@ -63,7 +63,7 @@ pub fn iperf3_server(data: &[u8]) {
     assert_eq!(serve(driver, script.chunks(piece)), whole, "pieces of {piece}");
 }
 
-/// What the far end says: octets as they are, frames of them, and whole messages in their order.
+/// Octets of the far end: octets as they are, frames of them, and whole messages in their order.
 fn script(input: &mut Input<'_>) -> Vec<u8> {
     let mut script = Vec::new();
     // Far below what is a flood, which depends on the pieces.
@@ -134,7 +134,7 @@ pub fn iperf3_client(data: &[u8]) {
     let script = script(&mut input);
     let whole = ask(driver, script.chunks(script.len().max(1)));
     let pieces = ask(driver, script.chunks(piece));
-    // When the test is ended is up to the driver, and a server that goes on before that is out of order.
+    // The driver decides the end of the test, and a server that goes on before that is out of order.
     if driver & 4 == 0 {
         assert_eq!(pieces, whole, "pieces of {piece}");
     }

@@ -13,7 +13,7 @@ use protocol::netperf::{MESSAGE, OLD_MESSAGE};
 
 const CALIBRATION: Calibration = Calibration { rate: Some(100.0), count: 2 };
 
-/// What a driver does with a test, by the bits of the input's first octet.
+/// Acts of a driver in a test, by the bits of the input's first octet.
 #[derive(Clone, Copy)]
 struct Driver(u8);
 
@@ -98,7 +98,7 @@ pub fn netperf_client(data: &[u8]) {
     asks_on(&question, input.0.chunks(piece));
 }
 
-/// What the client asks.
+/// Request of the client.
 enum Question {
     Calibrate,
     Test(Box<Ask>),
@@ -125,7 +125,7 @@ impl Question {
     }
 }
 
-/// What one question brought, and how it ended.
+/// Answers to one question, and the error at which it ended.
 type Brought = (Vec<Answer>, Option<Error>);
 
 fn answers<'a>(question: &Question, pieces: impl Iterator<Item = &'a [u8]>) -> Brought {
@@ -143,7 +143,7 @@ fn answers<'a>(question: &Question, pieces: impl Iterator<Item = &'a [u8]>) -> B
     (seen, error.map(|error| check_error(&mut client, error)))
 }
 
-/// Errors are final and say something. How much was unasked depends on the pieces it came in.
+/// Errors are final and say something. The number of unasked octets depends on the pieces they came in.
 fn check_error(client: &mut Client, error: Error) -> Error {
     assert!(!error.to_string().is_empty());
     let _ = error.side();
@@ -170,7 +170,7 @@ fn check_answers(question: &Question, answers: &[Answer]) {
     let measured = ask.flags.has(Flags::MEASURE_CPU) && ready.flags.has(Flags::MEASURE_CPU);
     let told = results.cloned().unwrap_or_default();
     assert_eq!(told.cpu.is_some(), measured && results.is_some(), "CPU use where it was measured, and only there");
-    // What is not said may be written as a number that is; then the number stays.
+    // An absent value may be written as a number that is one; then the number stays.
     let (first, once) = retold(ask, ready, &told);
     assert_eq!(&first, ready);
     assert_eq!(retold(ask, &first, &once), (first, once.clone()));
@@ -179,7 +179,7 @@ fn check_answers(question: &Question, answers: &[Answer]) {
     }
 }
 
-/// What a client sees where a server of ours says the same.
+/// Answer that a client sees where a server of ours gives the same.
 fn retold(ask: &Ask, ready: &Ready, results: &Results) -> (Ready, Results) {
     let (mut client, mut server) = (Client::new(None), Server::new(None, CALIBRATION));
     server.feed(&client.ask(ask).expect("its turn"));

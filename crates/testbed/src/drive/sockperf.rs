@@ -74,7 +74,7 @@ fn check_seen(seen: Seen, header: &Header, decision: Decision) {
     }
 }
 
-/// What a server makes of a connection.
+/// Result of a server for a connection.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Served {
     counted: u64,
@@ -97,7 +97,7 @@ pub fn sockperf_stream(data: &[u8]) {
     for piece in [piece, stream.len().max(1)] {
         let mut served = in_rows(rules, stream.chunks(piece));
         if one_by_one.error.is_some() {
-            // How much of what can't be read had come.
+            // Octets that had come of the unreadable message.
             served.pending = one_by_one.pending;
         }
         assert_eq!(served, one_by_one, "pieces of {piece}");
@@ -231,7 +231,7 @@ pub fn sockperf_feed(data: &[u8]) {
     match feed::parse(&text) {
         Ok(sockets) => {
             assert!(!sockets.is_empty());
-            // What is written says its transport, which may be too much for a line.
+            // A written line names its transport, which may be too much for it.
             let (lines, sockets): (Vec<_>, Vec<_>) = sockets
                 .into_iter()
                 .map(|socket| (line(&socket), socket))

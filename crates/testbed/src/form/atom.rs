@@ -37,7 +37,7 @@ pub struct Atom<'a> {
     pub text: &'a str,
 }
 
-/// What kind of thing an atom is: everything but a word may differ within its kind.
+/// Kind of an atom: everything but a word may differ within its kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Class {
     /// A word or a sign, which must be the same.
@@ -61,8 +61,8 @@ pub enum Class {
 }
 
 impl Class {
-    /// Whether a value of class `seen` may stand where the model has one of this. What the model could not compute may
-    /// be a number, and what it cut to a few digits may have all of them.
+    /// Returns true where a value of class `seen` may stand where the model has one of this. A value that the model could
+    /// not compute may be a number, and one that it cut to a few digits may have all of them.
     pub fn admits(&self, seen: &Self) -> bool {
         self == seen || matches!((self, seen), (Self::NotANumber, Self::Decimal(_)) | (Self::Exponent, Self::Integer))
     }

@@ -10,7 +10,7 @@ use super::atom::atoms;
 pub struct Column {
     /// One for each line of headings; empty where there are fewer.
     pub headings: Vec<String>,
-    /// What stands below.
+    /// Text below them.
     pub value: String,
 }
 

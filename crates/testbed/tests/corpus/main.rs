@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use testbed::corpus::{BLOCK, files};
 use testbed::drive;
 
-/// How many inputs there were when they were last counted. The fuzzer finds more, and none is thrown away.
+/// Number of inputs when they were last counted. The fuzzer finds more, and none is thrown away.
 const INPUTS: usize = 6_205;
 /// Targets that drive what stands above this crate, and replay their inputs there.
 const ELSEWHERE: [&str; 1] = ["report_text"];

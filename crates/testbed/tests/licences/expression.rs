@@ -1,6 +1,6 @@
 //! Licence expressions: names joined by `AND`, `OR` (or the old `/`), with brackets; `X WITH Y` is a name.
 
-/// What must be accepted to use something.
+/// Licences that must be accepted to use something.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Expression {
     Name(String),
@@ -18,7 +18,7 @@ impl Expression {
         rest.is_empty().then_some(expression)
     }
 
-    /// Whether accepting the licences of `allowed` is enough.
+    /// Returns true where accepting the licences of `allowed` is enough.
     pub fn holds(&self, allowed: &[String]) -> bool {
         match self {
             Self::Name(name) => allowed.contains(name),

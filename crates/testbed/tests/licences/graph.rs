@@ -15,7 +15,7 @@ pub struct Graph {
 #[derive(Debug)]
 pub struct Package {
     pub name: String,
-    /// Where it comes from; `None`: this workspace.
+    /// Its source; `None`: this workspace.
     pub source: Option<String>,
     pub licence: Option<String>,
 }
@@ -52,7 +52,8 @@ impl Graph {
         self.edges.iter().filter(used).map(|edge| self.name(&edge.from).to_owned()).collect()
     }
 
-    /// Whether what is shipped of the package named `from` holds one named `name`, over however many others.
+    /// Returns true where the shipped dependencies of the package named `from` hold one named `name`, over however many
+    /// others.
     pub fn ships(&self, from: &str, name: &str) -> bool {
         let mut reached: BTreeSet<&str> =
             self.packages.keys().map(String::as_str).filter(|id| self.name(id) == from).collect();

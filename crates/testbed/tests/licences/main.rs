@@ -1,5 +1,5 @@
-//! What comes into the graph from others: its licences, what is banned, and where it comes from. The rules are those of
-//! `deny.toml`, so that this test and cargo-deny, where it is installed, ask the same question.
+//! Packages of others in the graph: their licences, the banned ones, and their sources. The rules are those of `deny.toml`,
+//! so that this test and cargo-deny, where it is installed, ask the same question.
 
 mod expression;
 mod graph;
@@ -12,7 +12,7 @@ use expression::Expression;
 use graph::{Graph, Package};
 use toml::Table;
 
-/// Where crates may come from, besides this workspace.
+/// Source that crates may come from, besides this workspace.
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
 /// The rules of `deny.toml` that are checked here.
@@ -43,8 +43,8 @@ impl Rules {
         Self { allowed: strings(rules["licenses"].get("allow")), banned: banned.collect() }
     }
 
-    /// Of the whole graph. `built` says of a package whether it is built into `sonde`: the graph has those too that a feature names which
-    /// nobody has.
+    /// Complaints about the whole graph. `built` says of a package whether it is built into `sonde`: the graph has those too
+    /// that a feature names which nobody has.
     fn complaints(&self, graph: &Graph, built: impl Fn(&str) -> bool) -> Vec<String> {
         let mut complaints: Vec<String> = graph.others().filter_map(|package| self.complaint(package)).collect();
         for Ban { name, wrappers } in &self.banned {

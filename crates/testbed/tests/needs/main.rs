@@ -1,4 +1,4 @@
-//! What the test set-up would add to a system's package sources: only the component that lacks, of the system's own
+//! Additions of the test set-up to a system's package sources: only the component that lacks, of the system's own
 //! distribution, with the keys it has there.
 
 use std::path::Path;
@@ -24,7 +24,7 @@ Suites: bookworm
 Components: main
 ";
 
-/// What `make/apt-component` prints for a system with these files below `/etc/apt`.
+/// Output of `make/apt-component` for a system with these files below `/etc/apt`.
 fn printed(kind: &str, component: &str, codename: &str, files: &[(&str, &str)]) -> Option<String> {
     printed_for(&[kind, component, codename], files)
 }

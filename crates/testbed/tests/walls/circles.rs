@@ -14,7 +14,7 @@ const MOST: usize = 8;
 /// A module by its names from the crate's root, which has none.
 type Module = Vec<String>;
 
-/// Who imports whom, within one crate.
+/// Imports between modules of one crate.
 type Imports = BTreeMap<Module, BTreeSet<Module>>;
 
 /// The module that a file of a crate's sources is; `None` for tests and what is no source.

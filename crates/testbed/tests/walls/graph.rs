@@ -1,4 +1,4 @@
-//! Which crate may depend on which: ours as drawn in the architecture page, others as listed here.
+//! Crates that may depend on each other: ours as drawn in the architecture page, others as listed here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -188,7 +188,7 @@ const OTHERS_IN_TESTS: &[&str] = &[
     "uuid",
 ];
 
-/// What one crate of the workspace declares: what is shipped with it, and what only its tests use.
+/// Dependencies that one crate of the workspace declares: those shipped with it, and those that only its tests use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Declared {
     shipped: BTreeSet<String>,
@@ -223,7 +223,7 @@ fn text(value: &Value) -> String {
     value.as_str().expect("a name").to_owned()
 }
 
-/// What the workspace's graph does that is not drawn, or does not do though it is drawn.
+/// Differences between the workspace's graph and the drawing, in either direction.
 fn complaints(graph: &Graph) -> Vec<String> {
     let mut complaints = Vec::new();
     let ours: BTreeSet<String> = graph.keys().cloned().collect();

@@ -1,6 +1,6 @@
-//! What of a source is code, what a comment and what a literal: as much of Rust's grammar as reading for a rule takes.
+//! Pieces of a source: code, comments and literals, by as much of Rust's grammar as reading for a rule takes.
 
-/// What a piece of a source is.
+/// Kind of a piece of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Code,

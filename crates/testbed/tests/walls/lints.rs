@@ -9,7 +9,7 @@ use crate::tree;
 /// The one crate with a table of its own, and the one lint that differs in it.
 const EXCEPT: (&str, &str) = ("endpoint", "unsafe_code");
 
-/// What the manifest of the crate `name` changes of the workspace's lints.
+/// Changes of the workspace's lints in the manifest of the crate `name`.
 fn complaints(name: &str, workspace: &Table, manifest: &Table) -> Vec<String> {
     let Some(own) = manifest.get("lints").and_then(Value::as_table) else {
         return vec![format!("{name} has no lints")];

@@ -1,4 +1,4 @@
-//! Who knows a persona: its own folder and the table of all. Personas share a kit, and none knows another.
+//! Files that may name a persona: its own folder and the table of all. Personas share a kit, and none knows another.
 
 use crate::lexis::code_of;
 use crate::tree::{File, files};
@@ -6,9 +6,9 @@ use crate::tree::{File, files};
 const ROOM: &str = "crates/sonde/src/persona/";
 /// The list of all, which alone names each.
 const TABLE: &str = "crates/sonde/src/persona.rs";
-/// What it offers, and what is made of all of them.
+/// Its functions and modules of all personas.
 const OF_ALL: &[&str] = &["asked", "install_names", "named", "part"];
-/// What personas share. It is of none of them.
+/// Modules that personas share, and that are of none of them.
 const KIT: &[&str] = &["answer", "call", "getopt", "number", "own", "process", "record"];
 
 /// The persona, or the part of the kit, that a file belongs to.
@@ -48,7 +48,7 @@ fn no_persona_knows_another() {
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
 }
 
-/// How many complaints there are of a file of this name with this line in it.
+/// Number of complaints about a file of this name with this line in it.
 fn count(path: &str, code: &str) -> usize {
     complaints(&File::of(&format!("crates/sonde/src/{path}"), &format!("//! A room.\n{code}"))).len()
 }

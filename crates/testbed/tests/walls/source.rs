@@ -1,9 +1,9 @@
-//! What a source file may hold, by the crate it stands in.
+//! Rules on the content of a source file, by the crate it stands in.
 
 use crate::lexis::code_of;
 use crate::tree::{File, files};
 
-/// What measure and protocol may not name: sockets, files, threads, processes, the OS clock. Addresses are mere names
+/// Names that measure and protocol may not use: sockets, files, threads, processes, the OS clock. Addresses are mere names
 /// of places and belong to the vocabulary.
 const OUTSIDE: &[&str] = &[
     "std::fs",
@@ -72,8 +72,8 @@ fn complaints(file: &File) -> Vec<String> {
     complaints
 }
 
-/// Whether a line of code relies on what a reason must be given for: a block or an implementation. An unsafe function
-/// only passes the duty on.
+/// Returns true where a line of code opens something that must have a reason: a block or an implementation. An unsafe
+/// function only passes the duty on.
 fn opens_unsafe(code: &str) -> bool {
     let squeezed: Vec<&str> = code.split_whitespace().collect();
     let text = squeezed.join(" ");
@@ -99,7 +99,7 @@ fn machine_paths(text: &str) -> Vec<(usize, String)> {
     text.lines().enumerate().filter_map(found).collect()
 }
 
-/// Whether `code` names `word` and not merely something that contains it.
+/// Returns true where `code` names `word` and not merely something that contains it.
 fn holds_word(code: &str, word: &str) -> bool {
     let part_of_name = |c: char| c.is_alphanumeric() || c == '_';
     code.match_indices(word)
@@ -112,7 +112,7 @@ fn every_file_keeps_to_its_room() {
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
 }
 
-/// What is said of a file of this crate with this text behind a proper opening.
+/// Complaints about a file of this crate with this text behind a proper opening.
 fn said(crate_: &str, code: &str) -> Vec<String> {
     let said = complaints(&File::of(&format!("crates/{crate_}/src/room.rs"), &format!("//! A room.\n{code}")));
     said.into_iter()

@@ -30,7 +30,8 @@ impl File {
     }
 }
 
-/// All text files: those that git knows, or, without git, all but what is built. What is no text has no lines to read.
+/// All text files: those that git knows, or, without git, all but what is built. A file that is no text has no lines to
+/// read.
 pub fn files() -> Vec<File> {
     let paths = known_to_git().unwrap_or_else(found_on_disk);
     let read = |path: String| Some(File { text: fs::read_to_string(root().join(&path)).ok()?, path });

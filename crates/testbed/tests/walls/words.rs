@@ -12,8 +12,8 @@ const WORDLESS: [&str; 3] = ["measure", "protocol", "endpoint"];
 /// Files whose words are another program's, as it sends and prints them.
 const QUOTED: [&str; 1] = ["crates/protocol/src/iperf3/code.rs"];
 
-/// What is said to people in one file outside of its tests: the words of its literals and, in `measure`, of the documentation
-/// that becomes the schemas' descriptions.
+/// Complaints about the words for people in one file outside of its tests: those of its literals and, in `measure`, of the
+/// documentation that becomes the schemas' descriptions.
 fn complaints(file: &File) -> Vec<String> {
     let text = without_tests(&file.text);
     let mut complaints = Vec::new();
@@ -61,7 +61,7 @@ fn without_tests(text: &str) -> String {
     kept.join("\n")
 }
 
-/// How many lines an item takes, with its attributes.
+/// Number of lines of an item, with its attributes.
 fn item(lines: &[&str]) -> usize {
     let mut depth = 0_usize;
     for (index, line) in lines.iter().enumerate() {
@@ -112,7 +112,7 @@ fn the_science_knows_no_command_line() {
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
 }
 
-/// What is said of a file of this crate with this text.
+/// Complaints about a file of this crate with this text.
 fn said(crate_: &str, text: &str) -> Vec<String> {
     let path = format!("crates/{crate_}/src/room.rs");
     let complaints = complaints(&File::of(&path, text));

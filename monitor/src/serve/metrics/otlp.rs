@@ -16,12 +16,12 @@ const MOST: usize = 160;
 /// Sums since the start.
 const CUMULATIVE: i32 = 2;
 
-/// When, and what stands at the head of what is sent.
+/// Time of the samples, and the head of what is sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Head {
-    /// What tells, as attributes of the resource.
+    /// Attributes of the resource: the monitor that sends.
     pub resource: Vec<(String, String)>,
-    /// Since when sums count, nanoseconds since 1970.
+    /// Time since which sums count, nanoseconds since 1970.
     pub since: u64,
     /// Now.
     pub now: u64,
@@ -43,7 +43,7 @@ pub fn request(families: &[Family], head: &Head) -> Vec<u8> {
     .encode_to_vec()
 }
 
-/// How many points the collector refused, and why; `None`: it took all. Of an answer that is none of its kind it is not known.
+/// Points that the collector refused, and its reason; `None`: it took all, or its answer cannot be read.
 pub fn refused(answer: &[u8]) -> Option<(i64, String)> {
     let told = proto::Answer::decode(answer).ok()?.partial_success?;
     (told.rejected_data_points != 0).then_some((told.rejected_data_points, told.error_message))
@@ -96,7 +96,7 @@ fn metric(family: &Family, head: &Head) -> proto::Metric {
             gauge = Some(proto::Gauge { data_points: points.collect() });
         }
         Series::Counters(all) => {
-            // What an agent counts itself began with the agent, at a time that is not known here.
+            // An agent's own counters began with the agent, at a time that is not known here.
             let since = if family.name.starts_with("sonde_agent_") { 0 } else { head.since };
             let is_whole = family.unit.is_none();
             let points = all.iter().map(|(labels, value)| proto::Number {

@@ -250,7 +250,7 @@ fn what_an_agent_counts_is_told_of_its_host_and_nothing_of_one_that_does_not_tel
     ] {
         assert!(told.contains(&line.to_owned()), "{line} in {told:#?}");
     }
-    // Of the other it is known that it measures, its last second, how late it was and its host's pressure.
+    // The other agent's samples say that it measures, its last second, its lateness and its host's pressure.
     assert_eq!(told.iter().filter(|line| line.contains("{host=\"b\"}")).count(), 4);
 }
 

@@ -289,7 +289,7 @@ function overChoice() {
   return make('label', { class: 'choices' }, 'by ', select);
 }
 
-// What does not work of the monitor itself.
+// Faults of the monitor itself.
 function faults() {
   const told = [];
   if (picture.store_fault) told.push(`History is not kept: ${picture.store_fault}. The agents hold it until it is.`);

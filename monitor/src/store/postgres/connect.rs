@@ -13,23 +13,23 @@ use crate::environment::variable;
 use crate::store::Purpose;
 use crate::store::error::Fault;
 
-/// How long a connection may take to be made, and to be found broken.
+/// Longest wait for a connection to be made, and to be found broken.
 const PATIENCE: Duration = Duration::from_secs(15);
 /// The port where none is named.
 const PORT: u16 = 5432;
-/// What a session of ours begins with: others are waited for so long, and what is asked ends at last.
+/// Begin of a session of ours: the longest wait for others, and the longest query.
 const SESSION: &str = "SET lock_timeout = '30s'; SET statement_timeout = '10min'; SET client_min_messages = 'warning'";
-/// What comes in has a table of the session, from which it is put into place.
+/// Table of the session into which rows come, and from which they are put into place.
 const COMING: &str = "CREATE TEMPORARY TABLE coming (at bigint NOT NULL, cell bigint NOT NULL, span bytea NOT NULL)";
 
-/// Whether `named` is the address of a database, and no file.
+/// Returns true where `named` is the address of a database, and no file.
 pub fn is_address(named: &str) -> bool {
     named.starts_with("postgres://") || named.starts_with("postgresql://")
 }
 
 /// An address as it is read, and as it is told: without a password, which may stand in `PGPASSWORD` or a file (`PGPASSFILE`, else `~/.pgpass`) too.
 pub fn described(address: &str) -> Result<(Config, String), Fault> {
-    // What is wrong with it is told by the library without the address itself.
+    // The library reports a faulty address without the address itself.
     let mut config: Config =
         address.parse().map_err(|cause| Fault::Unclear(format!("no address of a database: {cause}")))?;
     config.connect_timeout(PATIENCE).tcp_user_timeout(PATIENCE);
@@ -130,7 +130,7 @@ pub fn connected(config: &Config, purpose: Purpose) -> Result<Client, Fault> {
     Ok(client)
 }
 
-/// Why no connection was made.
+/// Reason for which no connection was made.
 fn of_connecting(error: &postgres::Error) -> Fault {
     match error.as_db_error() {
         Some(_) => of_engine(error),
@@ -156,7 +156,7 @@ fn source(error: &dyn Error) -> String {
     text
 }
 
-/// Whether it was the connection that failed, and not what went over it.
+/// Returns true where the connection failed, and not the query over it.
 fn is_broken(error: &postgres::Error) -> bool {
     let mut cause = error.source();
     while let Some(next) = cause {
@@ -168,7 +168,7 @@ fn is_broken(error: &postgres::Error) -> bool {
     error.is_closed()
 }
 
-/// What the engine says, as one of ours.
+/// Error of the engine, as one of ours.
 fn of_engine(error: &postgres::Error) -> Fault {
     let Some(told) = error.as_db_error() else {
         return if is_broken(error) { Fault::Away(source(error)) } else { Fault::Engine(source(error)) };

@@ -1,7 +1,8 @@
 //! The tables, and the way to them from an older form.
 //!
 //! `sonde.version` holds the form's version, a count from 1; each step of [`STEPS`] leads from the version of its place to the next, and none is ever
-//! changed. Of several monitors that start at once, the one that holds an advisory lock makes the step, and the others find it made.
+//! changed. The one of several monitors starting at once that holds an advisory lock makes the step, and the others find it
+//! made.
 
 use postgres::{Client, GenericClient};
 

@@ -21,7 +21,7 @@ use crate::store::tests::{CASES, DAY, agent, batch, cell, seen};
 struct Server {
     folder: TempDir,
     programs: PathBuf,
-    /// Whom it runs as, where we are root, as whom it will not.
+    /// User it runs as where we are root, as whom it will not.
     user: Option<u32>,
     running: Option<Running>,
 }
@@ -125,7 +125,7 @@ fn a_database_does_all_of_it() {
     removed_by_days(&server);
 }
 
-/// What is not there, is newer, is something else, is damaged, or does not let us in.
+/// A database that is not there, is newer, is something else, is damaged, or does not let us in.
 fn wrong(server: &Server) {
     let fault = |address: &str, purpose| PostgresStore::open(address, purpose).err().unwrap().fault;
     let address = server.database("wrong");

@@ -18,7 +18,7 @@ const STEPS: [&str; 2] = [include_str!("v1.sql"), include_str!("v2.sql")];
 const NEWEST: i64 = STEPS.len() as i64;
 /// The number by which our files are told from those of other programs: the letters `sonm`.
 const APPLICATION: i64 = 0x736f_6e6d;
-/// How long to wait for another process: its transactions take milliseconds, and seconds where an hour of many cells is made.
+/// Longest wait for another process: its transactions take milliseconds, and seconds where an hour of many cells is made.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// The journal is cut to this once it is written back.
 const JOURNAL_OCTETS: i64 = 64 << 20;
@@ -74,7 +74,7 @@ fn check(connection: &Connection, version: i64) -> Result<(), Fault> {
     }
 }
 
-/// Leads the file to the present version in one transaction. Who comes second finds it there.
+/// Leads the file to the present version in one transaction. A process that comes second finds it there.
 fn climb(connection: &mut Connection) -> Result<(), Fault> {
     let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let from = version(&step)?;

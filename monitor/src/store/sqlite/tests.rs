@@ -105,7 +105,7 @@ fn a_damaged_row_is_an_error_that_names_it() {
     raw.execute("UPDATE agents SET instance = 'nobody'", []).unwrap();
     assert!(store.cells().unwrap_err().to_string().contains("pigeon"));
     assert!(matches!(store.kept().unwrap_err().fault, Fault::Damaged { .. }));
-    // What is damaged in the file itself is found by SQLite.
+    // Damage of the file itself is found by SQLite.
     drop((store, raw));
     let path = folder.path().join("deep/monitor.db");
     let mut octets = std::fs::read(&path).unwrap();

@@ -1,4 +1,4 @@
-//! What comes from a host: what its agent tells, and what the way to it says.
+//! Lines from a host: the messages of its agent, and the words of the way to it.
 
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
@@ -28,21 +28,22 @@ const ORDINARY: u64 = 256 << 10;
 const MOST_SAID: usize = 1_000;
 /// Bytes of lines that are being read.
 static HELD: AtomicU64 = AtomicU64::new(0);
-/// How long the last words of the way to a host are waited for once its agent is gone; what it started may hold the pipe open.
+/// Longest wait for the last words of the way to a host once its agent is gone; a process that it started may hold the pipe
+/// open.
 const LAST_WORDS: Nanos = Nanos::secs(2);
-/// What is said of an agent whose way has ended.
+/// Words for an agent whose way has ended.
 pub(super) const GONE: &str = "is gone";
 /// The end of a transport's standard error that is kept, lines.
 const KEPT: usize = 5;
 
-/// What is known of an agent, and a bell for who waits for more.
+/// State of an agent, and a bell for those who wait for more.
 #[derive(Debug, Default)]
 pub(super) struct State {
     pub(super) seen: Mutex<Seen>,
     pub(super) changed: Condvar,
 }
 
-/// What an agent has told so far.
+/// Messages of an agent so far.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     pub(super) hello: Option<(Hello, u64)>,
@@ -52,9 +53,9 @@ pub(super) struct Seen {
     pub(super) said: HashMap<u64, Vec<String>>,
     /// It tells nothing any more, and why.
     pub(super) gone: Option<String>,
-    /// What the way to it said last.
+    /// Last words of the way to it.
     pub(super) leader_said: Vec<String>,
-    /// When anything at all came from it last.
+    /// Time of its last sign of life; absent: there was none.
     pub(super) heard: Option<Instant>,
 }
 
@@ -62,7 +63,7 @@ pub(super) struct Seen {
 struct Signs<'a> {
     pipe: ChildStdout,
     state: &'a State,
-    /// What of it is in the line that is being read.
+    /// Octets of the line that is being read.
     held: u64,
 }
 

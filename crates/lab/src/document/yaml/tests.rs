@@ -89,7 +89,7 @@ proptest! {
     fn no_damage_is_a_panic(at in 0..SHARED.len(), cut in 0_usize..9, with in "[&*a<:\\[{\\]},'\" \n-]{0,4}") {
         let end = (at + cut).min(SHARED.len());
         if let Ok(document) = read(&format!("{}{with}{}", &SHARED[..at], &SHARED[end..])) {
-            // What is read holds no key twice, whatever was merged.
+            // A document that was read holds no key twice, whatever was merged.
             for (_, node) in document.entries() {
                 let names: BTreeSet<&String> = node.entries().iter().map(|(name, _)| name).collect();
                 prop_assert_eq!(names.len(), node.entries().len());

@@ -1,4 +1,4 @@
-//! What `kubectl` is told, with a stand-in that runs things here.
+//! Arguments of `kubectl`, with a stand-in that runs things here.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

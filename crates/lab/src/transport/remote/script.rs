@@ -1,7 +1,7 @@
-//! What the shell of a host is asked, in the words of POSIX. One line each, and no backslash: the login shell that hands it to
+//! Scripts for the shell of a host, in the words of POSIX. One line each, and no backslash: the login shell that hands it to
 //! `sh` may be another.
 
-/// What every answer begins with.
+/// Beginning of every answer.
 pub(super) const MARK: &str = "sonde-put ";
 
 /// `$d` is the folder in the cache, `$f` the program in it.
@@ -19,8 +19,8 @@ pub(super) fn look() -> String {
     format!("{PLACE}{WORDS}{ask}{RUN}fi; fi; exit 0")
 }
 
-/// Puts its input there, unpacked where `$3` says how: beside first, and in its place when it is known to be whole. What an upload
-/// that was cut off long ago left there is removed.
+/// Puts its input there, unpacked where `$3` says how: beside first, and in its place when it is known to be whole. The rest
+/// of an upload that was cut off long ago is removed.
 pub(super) fn put() -> String {
     let put = r#"fail() { say failed "$1"; exit 1; }; umask 077; mkdir -p "$d" || fail folder; find "$d" -name "part.*" -mmin +60 -exec rm -f {} + 2>/dev/null; p="$d/part.$$"; trap "exit 1" HUP INT TERM PIPE; trap 'rm -f "$p"' EXIT; if [ "$3" = gzip ]; then gzip -dc >"$p"; else cat >"$p"; fi || fail write; s=$(sum <"$p"); [ "${s%% *}" = "$2" ] || fail sum; chmod 700 "$p" || fail mode; if [ -d "$f" ]; then rm -rf "$f"; fi; mv -f "$p" "$f" || fail move; say put; "#;
     format!("{PLACE}{WORDS}{put}{RUN}exit 0")

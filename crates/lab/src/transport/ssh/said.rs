@@ -1,6 +1,6 @@
-//! What `ssh` said, as a kind of failure: it has one status for all of its own errors, so its words have to tell.
+//! Words of `ssh`, as a kind of failure: it has one status for all of its own errors, so its words have to tell.
 //!
-//! The words are OpenSSH's, from 8 on. What none of them fits is told as it was said.
+//! The words are OpenSSH's, from 8 on. Words that fit none of them are reported as they are.
 
 use logbook::failure::Side;
 use logbook::host;
@@ -113,7 +113,7 @@ const CUT: [&str; 8] = [
     "Control socket",
 ];
 
-/// Why `ssh` itself failed; `None`: it did not.
+/// Reason for which `ssh` itself failed; `None`: it did not.
 pub(super) fn fault(told: &host::Ssh, finished: &Finished) -> Option<Fault> {
     let in_front = !told.through.is_empty() && finished.said.contains("Cannot open network namespace");
     if finished.status.code() != Some(OWN) && !in_front {

@@ -1,4 +1,4 @@
-//! Where the sockets of shared connections lie: a short folder of this process's own, gone with it.
+//! Folder of the sockets of shared connections: a short one of this process's own, gone with it.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -19,7 +19,7 @@ const PREFIX: &str = "sonde-ssh-";
 const LONGEST: usize = 108 - 66 - 24;
 /// Names that are tried.
 const TRIES: u32 = 1_000;
-/// How long `ssh` may take to close a connection.
+/// Longest wait for `ssh` to close a connection.
 const CLOSE: Nanos = Nanos::secs(2);
 
 static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -36,7 +36,7 @@ impl Sockets {
     /// A new one below `runtime`, or below `/tmp` where that is too long a path for a socket.
     ///
     /// # Errors
-    /// What the system says where no folder can be made.
+    /// Errors of the system where no folder can be made.
     pub fn below(runtime: &Path) -> io::Result<Self> {
         let fits = runtime.as_os_str().len() <= LONGEST && runtime.is_dir();
         let runtime = if fits { runtime } else { Path::new("/tmp") };
@@ -94,7 +94,7 @@ fn remove(folder: &Path) {
         ssh.args(["-F", "none", "-o", &path, "-O", "exit", "--", "any"]);
         let _ = child::run(&mut ssh, Stdio::null(), CLOSE, &Stop::default());
     }
-    // What cannot be removed stays: it does no harm, and the next process tries again.
+    // A folder that cannot be removed stays: it does no harm, and the next process tries again.
     let _ = fs::remove_dir_all(folder);
 }
 

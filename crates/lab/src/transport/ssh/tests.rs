@@ -1,10 +1,10 @@
-//! What `ssh` is told, and what is made of its end, with stand-ins for it. The real one is asked where the labs are tested.
+//! Arguments of `ssh` and the reading of its end, with stand-ins for it. The real one is asked where the labs are tested.
 
 use std::path::Path;
 
 use super::*;
 
-/// What stands in front of `ssh` here: it runs what `ssh` would have run there, in this environment.
+/// Stand-in for `ssh` here: it runs the command that `ssh` would have run there, in this environment.
 const STAND_IN: &str = r#"for word; do last=$word; done; HOME=$0 exec sh -c "$last""#;
 
 fn told(through: &[&str]) -> host::Ssh {

@@ -1,4 +1,4 @@
-//! What is had from the tables again.
+//! Reads from the tables.
 
 use std::io::Read as _;
 use std::ops::ControlFlow;
@@ -22,7 +22,7 @@ use crate::whole;
 const LISTED: usize = 5;
 
 pub(super) fn runs(at: &Connection, filter: &RunFilter) -> Result<Vec<RunSummary>, Fault> {
-    // Of several cells at one place the last kept counts.
+    // The last kept of several cells at one place counts.
     let sql = "SELECT id, started, plan, host_count, planned, ended,
                  (SELECT count(*) FROM (SELECT failed, max(seq) FROM cells WHERE run = id
                     GROUP BY from_host, to_host, over, method, repeat) WHERE failed = 0),

@@ -87,7 +87,7 @@ fn parts(of: &Connection) -> rusqlite::Result<Vec<(String, String, Option<String
     parts.collect()
 }
 
-/// Leads the file to the present version in one transaction. Who comes second finds it there.
+/// Leads the file to the present version in one transaction. A process that comes second finds it there.
 fn climb(connection: &mut Connection) -> Result<(), Fault> {
     let engine = |error: rusqlite::Error| of_engine(&error);
     let step = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(engine)?;

@@ -1,4 +1,5 @@
-//! What is put into the tables, each thing in one transaction: what is given twice is there once, what is there is never changed.
+//! Writes into the tables, each thing in one transaction: a thing that is given twice is there once, and one that is there
+//! is never changed.
 
 use std::io::Write as _;
 

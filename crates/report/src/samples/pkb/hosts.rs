@@ -8,7 +8,7 @@ use logbook::run::{Cell, RunDocument};
 
 use super::Benchmark;
 
-/// The known facts of both ends of a cell, and the kind of their addresses. Of the ends of a `ping` it tells no type.
+/// The known facts of both ends of a cell, and the kind of their addresses. It reports no type for the ends of a `ping`.
 pub(super) fn pair(run: &RunDocument, cell: &Cell, benchmark: Benchmark) -> BTreeMap<String, String> {
     let keys: &[&str] = if benchmark == Benchmark::Ping { &["zone"] } else { &["zone", "machine_type"] };
     let host = |name: &str| run.plan.hosts.iter().find(|host| host.name == name);

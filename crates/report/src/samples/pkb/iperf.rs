@@ -91,7 +91,7 @@ fn of_intervals(told: &mut Told, stream: &Throughput) {
     let list = |of: &dyn Fn(&Interval) -> Option<f64>| {
         listed(intervals.iter().map(|interval| Some(places(of(interval)?, 2))).collect())
     };
-    // Of several streams the mean, where each of them told.
+    // Mean of several streams, where each of them has a value.
     let glances = |of: fn(&TcpGlance) -> Option<f64>| {
         let at = |at: &usize| {
             let told = stream.streams.iter().map(|stream| of(stream.intervals.get(*at)?.tcp.as_ref()?));

@@ -1,4 +1,4 @@
-//! Which samples a record makes, by the names of the benchmark it is told as.
+//! Samples of a record, by the names of the benchmark it is told as.
 
 use std::collections::BTreeMap;
 
@@ -67,7 +67,7 @@ pub(super) fn of(run: &RunDocument, cell: &Cell, record: &Record, telling: &Tell
     told.samples
 }
 
-/// Which run it is, and which repeat of it where there are several.
+/// Notes the number of the run, and that of the repeat in it where there are several.
 pub(super) fn number(told: &mut Told, cell: &Cell, telling: &Telling) {
     let each = telling.repeats_of_a_run.max(1);
     told.note("run_number", Some(cell.place.repeat / each));
@@ -153,7 +153,7 @@ fn exchanges(told: &mut Told, test: &str, outcome: &Outcome, connections: u32, a
         percentiles.dedup();
     }
     for percentile in percentiles {
-        // Of decimals: 99.9 / 100 is more than the nearest number to 0.999.
+        // Percentiles are decimals: 99.9 / 100 is more than the nearest number to 0.999.
         let q = (percentile * 1e7).round() / 1e9;
         let value = Figure::Quantile(q).of(Some(outcome), None).map(micros);
         told.put(format!("{test}_Latency_p{percentile}"), value, "us");
@@ -280,7 +280,7 @@ pub(super) struct InMesh<'a> {
 impl<'a> InMesh<'a> {
     pub(super) fn of(cell: &'a Cell, record: &Record) -> Self {
         let connections = record.method.spread.connections;
-        // Of several connections the mean time of an exchange, which is their number by the rate of all.
+        // Mean time of an exchange over several connections, which is their number by the rate of all.
         let rate = record.outcome.as_ref().and_then(|outcome| outcome.answered_per_s).filter(|rate| *rate > 0.0);
         let wait_ms = rate.map(|rate| 1_000.0 * f64::from(connections) / rate);
         Self { cell, test: test(&record.method), connections, started: seconds(record.head.started), wait_ms }

@@ -19,7 +19,7 @@ pub struct Sample {
     pub unit: &'static str,
     /// Further metadata, by name.
     pub metadata: BTreeMap<String, String>,
-    /// When it was measured, seconds since 1970 in UTC.
+    /// Time of the measurement, seconds since 1970 in UTC.
     pub timestamp: f64,
 }
 

@@ -42,7 +42,7 @@ fn as_the_real_one(real: &Value, row: &Value) -> Result<(), String> {
     if model["unit"] != row["unit"] {
         return Err(format!("{metric} is in {}", model["unit"]));
     }
-    // Of hosts that were there before it knows no type: it tells that of machines it made.
+    // It knows no type for hosts that were there before: it reports that of machines it made.
     let is_ours = |key: &str| key.starts_with("sonde_") || key.starts_with("vm_") && key.ends_with("_machine_type");
     for (key, value) in metadata_of(row).into_iter().filter(|(key, _)| !is_ours(key)) {
         let of_every = &real["every"][test][&key];

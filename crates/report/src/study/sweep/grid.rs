@@ -85,7 +85,7 @@ impl Series {
         self.settings.get(place).copied().flatten().map(|setting| study.trials_of(setting)).unwrap_or_default()
     }
 
-    /// Where its trials lie at a point.
+    /// Spread of its trials at a point.
     pub fn spread(&self, study: &StudyDocument, place: usize, figure: Figure) -> Option<Spread> {
         let setting = self.settings.get(place).copied().flatten()?;
         Spread::of(&study.figures_of(setting, figure))

@@ -112,7 +112,7 @@ fn warns(warning: &Warning) -> Option<Told> {
         who if who.group() == Group::WhoAnswered => (Kind::Method, 0.0),
         _ => return None,
     };
-    // Of a machine that others use nearly every point would be marked.
+    // On a machine that others use nearly every point would be marked.
     let marks = !matches!(kind, Kind::Disturbed | Kind::Method);
     Some(Told { kind, text: warning::seen(warning), worst, marks })
 }

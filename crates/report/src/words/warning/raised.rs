@@ -1,4 +1,4 @@
-//! When a warning is raised: the words of `docs/warnings.md`, with the numbers of [`measure::verdict::threshold`].
+//! Conditions of the warnings: the words of `docs/warnings.md`, with the numbers of [`measure::verdict::threshold`].
 
 use measure::statistics::steady::{RELEVANT, SHORTEST};
 use measure::statistics::summary::ACHIEVED;
@@ -11,7 +11,7 @@ use measure::verdict::threshold::{
     RUN_QUEUE, SATURATED, SHORT_TRIP, SLOW_CLOCKS, START, STEAL, THROTTLED,
 };
 
-/// When it is raised, in one sentence or two, with the threshold.
+/// Condition of the warning, in one sentence or two, with the threshold.
 pub fn raised_when(warning: &Warning) -> String {
     match warning {
         Warning::OwnReflector => "No host was named.".to_owned(),

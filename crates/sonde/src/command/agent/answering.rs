@@ -15,7 +15,7 @@ use protocol::native::limits::Limits;
 
 use crate::program::PROGRAM;
 
-/// What cannot be listened at is tried again after this.
+/// Time after which listening that failed is tried again.
 const AGAIN: Nanos = Nanos::secs(10);
 
 /// A reflector, until it is dropped.
@@ -39,7 +39,7 @@ impl Answering {
         Self { stop, thread, port, key }
     }
 
-    /// Whether it is what is wanted.
+    /// Returns true where it answers at this port with this key.
     pub fn is(&self, port: u16, key: Option<&str>) -> bool {
         self.port == port && self.key.as_deref() == key
     }
@@ -88,7 +88,7 @@ fn open(port: u16, key: Option<&str>) -> Result<Reflector, String> {
     bound.map_err(|error: EndpointError| error.to_string())
 }
 
-/// What the others ask: exchanges of small messages, and nothing that would make this host busy.
+/// Rights of the other agents: exchanges of small messages, and nothing that would make this host busy.
 fn permit() -> Permit {
     Permit {
         patterns: Some(vec![Pattern::Exchange]),

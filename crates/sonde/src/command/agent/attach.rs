@@ -30,7 +30,7 @@ pub fn run(folder: &Folder, start: bool, spool: Bytes) -> Result<Exit, Failure> 
     };
     let mut into = talk.stream.get_ref().try_clone().map_err(|error| nobody(folder, &error))?;
     thread::spawn(move || {
-        // What ends either end of it ends all.
+        // The end of either side ends all.
         let _ = io::copy(&mut io::stdin().lock(), &mut into);
         let _ = into.shutdown(Shutdown::Write);
     });
@@ -89,7 +89,7 @@ impl Talk {
         if hello.ends_with(b"\n") { Ok(Self { stream, hello }) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
     }
 
-    /// Whether it is of a version before this one. One that does not say so is left alone.
+    /// Returns true where it is of a version before this one. One that does not say so is left alone.
     fn is_older(&self) -> bool {
         let Ok(Told::Hello(hello)) = serde_json::from_slice(&self.hello) else { return false };
         let parts = |version: &str| -> Option<Vec<u64>> {

@@ -1,4 +1,4 @@
-//! What was assigned, as the prober is told it, and what the prober tells, as beats.
+//! Assignment as the prober's work, and the prober's results as beats.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ const SHORTEST: Nanos = Nanos::millis(1);
 const SHORTEST_PROGRAM: Nanos = Nanos::millis(10);
 /// Nothing is asked more seldom.
 const LONGEST: Nanos = Nanos::secs(3_600);
-/// How long an answer may take at the least and at the most.
+/// Shortest and longest wait for an answer.
 const TIMEOUT: (Nanos, Nanos) = (Nanos::millis(1), Nanos::secs(60));
 /// So long the name of a cell is remembered that is asked no more: its last seconds are told by then.
 const REMEMBERED: Nanos = Nanos::secs(600);
@@ -44,16 +44,16 @@ pub struct Cells {
 /// A cell that cannot be asked as it was assigned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// Which.
+    /// Host of the cell.
     pub to: String,
-    /// By what.
+    /// Protocol of the cell.
     pub over: Over,
-    /// Why.
+    /// Reason for which it is refused, for people.
     pub text: String,
 }
 
 impl Cells {
-    /// What the prober is to do for `assignment`, and what of it makes no sense.
+    /// Work of the prober for `assignment`, and the parts of it that make no sense.
     pub fn assign(&mut self, assignment: &Assignment) -> (Probing, Vec<Refused>) {
         let mut refused = Vec::new();
         let mut refuse = |to: &str, over, text: String| refused.push(Refused { to: to.to_owned(), over, text });
@@ -87,13 +87,13 @@ impl Cells {
         (Probing { timeout, credential: key.map(Credential::from), cells }, refused)
     }
 
-    /// To whom a cell leads, and by what.
+    /// Host that a cell leads to, and its protocol.
     pub fn name(&self, cell: CellId) -> Option<(&str, Over)> {
         let task = self.tasks.get(&cell).or_else(|| self.gone.get(&cell).map(|(task, _)| task))?;
         Some((&task.to, task.over))
     }
 
-    /// Whether a cell is asked by now.
+    /// Returns true while a cell is asked.
     pub fn is_asked(&self, cell: CellId) -> bool {
         self.tasks.contains_key(&cell)
     }

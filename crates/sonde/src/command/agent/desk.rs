@@ -1,5 +1,5 @@
-//! Where an agent that stays is spoken to: one connection at a time, to which it tells what it is, what it has left and what comes, and which gives
-//! orders.
+//! Connections to an agent that stays: one at a time, to which it tells its identity, the beats it has left and those that
+//! come, and which gives orders.
 //!
 //! Nothing is kept for whoever listens but how far it has read: one that does not read holds up itself alone.
 
@@ -22,13 +22,13 @@ use super::spool::{Cursor, Spool};
 const LONGEST: u64 = 8 << 20;
 /// Beats from one telling of the counters to the next.
 const COUNTED: u64 = 10;
-/// Whoever takes nothing for so long is gone.
+/// Longest time for which a reader may take nothing before it counts as gone.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A far host and by what it is asked.
 type Cell = (String, Over);
 
-/// What all connections and those who write share.
+/// State that all connections and the writers of beats share.
 #[derive(Debug)]
 pub struct Desk {
     instance: Uuid,
@@ -36,7 +36,7 @@ pub struct Desk {
     news: Condvar,
 }
 
-/// How it is by now.
+/// The present state.
 #[derive(Debug)]
 struct Now {
     spool: Spool,
@@ -45,17 +45,17 @@ struct Now {
     /// Requests of it that left, and how many of those late.
     left: (u64, u64),
     revision: Option<u64>,
-    /// What does not work.
+    /// Faults of the cells, for people.
     troubles: BTreeMap<Cell, String>,
     /// The connection that is attended to; they are numbered from 1.
     attached: u64,
-    /// How many there were.
+    /// Connections so far.
     connections: u64,
-    /// How often it was asked whether it is there, and has not said so.
+    /// Requests for a sign of life that were not answered yet.
     calls: u64,
 }
 
-/// What an order is to be done by.
+/// Receiver of orders.
 pub trait Obey: Send + Sync {
     /// Measures this from now on.
     fn assign(&self, assignment: Assignment);
@@ -64,7 +64,7 @@ pub trait Obey: Send + Sync {
 }
 
 impl Desk {
-    /// Of the start named `instance`, which keeps its beats in `spool`.
+    /// Desk of the start named `instance`, which keeps its beats in `spool`.
     pub fn new(instance: Uuid, spool: Spool) -> Self {
         let troubles = BTreeMap::new();
         let (attached, connections, calls) = (0, 0, 0);
@@ -143,7 +143,7 @@ impl Desk {
             if read.is_err() || !line.ends_with(b"\n") || self.now().attached != number {
                 return;
             }
-            // What is of another kind or none at all is passed over.
+            // Orders of another kind, and lines that are none, are passed over.
             let Ok(order) = serde_json::from_slice(&line) else { continue };
             match order {
                 Order::Assign(assignment) => obey.assign(assignment),
@@ -198,7 +198,7 @@ impl Desk {
     }
 
     fn now(&self) -> MutexGuard<'_, Now> {
-        // Who panicked in it left a whole value.
+        // A thread that panicked in it left a whole value.
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -217,13 +217,13 @@ impl Now {
     }
 }
 
-/// What one connection was told.
+/// Messages that one connection got.
 struct Reader {
     number: u64,
-    /// How many tellings of the counters had been due when it heard them last.
+    /// Messages of the counters that had been due when it got them last; absent: it got none.
     counted: Option<u64>,
     cursor: Cursor,
-    /// Whose beats come last.
+    /// Start of the agent that the latest beats are of.
     of: Uuid,
     troubles: BTreeMap<Cell, String>,
 }

@@ -17,7 +17,7 @@ use crate::failure::Failure;
 
 /// The name of one where none is given.
 const USUAL: &str = "agent";
-/// Where they are, of a user without a home.
+/// Folder of them for a user without a home.
 const SYSTEM: &str = "/run/sonde";
 /// The socket's name.
 const SOCKET: &str = "agent.sock";
@@ -55,7 +55,7 @@ impl Folder {
         Ok(Self { path, open })
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -82,7 +82,7 @@ impl Folder {
     /// Listens at its socket. One that is left of an agent that is gone is replaced: whoever listens holds the folder.
     ///
     /// # Errors
-    /// What the system says.
+    /// Errors of the system.
     pub fn listen(&self) -> io::Result<UnixListener> {
         let socket = self.path.join(SOCKET);
         if let Err(error) = fs::remove_file(&socket)
@@ -108,7 +108,7 @@ impl Folder {
         format!("/proc/self/fd/{}/{SOCKET}", self.open.as_raw_fd()).into()
     }
 
-    /// Where the spool is.
+    /// Path of the spool.
     pub fn spool(&self) -> PathBuf {
         self.path.join("spool")
     }
@@ -116,7 +116,7 @@ impl Folder {
     /// Keeps what is assigned; its key apart.
     ///
     /// # Errors
-    /// What the system says.
+    /// Errors of the system.
     pub fn keep(&self, assignment: &Assignment) -> io::Result<()> {
         let key = assignment.key.as_deref().unwrap_or_default();
         self.write("key", key.as_bytes())?;
@@ -124,7 +124,7 @@ impl Folder {
         self.write("assignment.json", &serde_json::to_vec(&without_key)?)
     }
 
-    /// What was assigned last; `None`: nothing that can be read.
+    /// The last assignment; `None`: nothing that can be read.
     pub fn assigned(&self) -> Option<Assignment> {
         let read = |name: &str| {
             let mut text = String::new();
@@ -138,7 +138,7 @@ impl Folder {
     /// The file for what an agent says that nobody watches.
     ///
     /// # Errors
-    /// What the system says.
+    /// Errors of the system.
     pub fn log(&self) -> io::Result<File> {
         let path = self.path.join("agent.log");
         if fs::metadata(&path).is_ok_and(|log| log.len() > LONGEST_LOG) {
@@ -150,7 +150,7 @@ impl Folder {
     /// Removes it with all that is in it.
     ///
     /// # Errors
-    /// What the system says.
+    /// Errors of the system.
     pub fn purge(self) -> io::Result<()> {
         fs::remove_dir_all(&self.path)
     }

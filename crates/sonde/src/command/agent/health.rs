@@ -1,4 +1,4 @@
-//! How this host and this process were in a second.
+//! Health of this host and this process in a second.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,7 @@ use measure::unit::{Instant, Nanos};
 /// Seconds of which it is remembered: more than may be untold.
 const REMEMBERED: usize = 256;
 
-/// What was seen last, and of each second.
+/// Readings of the last look, and of each second.
 #[derive(Debug)]
 pub struct Watch {
     at: Instant,
@@ -47,7 +47,7 @@ impl Watch {
         }
     }
 
-    /// What was in second `number`.
+    /// Health in second `number`; nothing is known where it was not seen.
     pub fn of(&mut self, number: u64) -> Health {
         self.seen.remove(&number).unwrap_or_default()
     }

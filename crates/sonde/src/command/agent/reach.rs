@@ -16,11 +16,11 @@ use crate::failure::Failure;
 
 /// The most of the line that says which host, octets.
 const LONGEST: u64 = 1 << 20;
-/// How long the way there may be silent.
+/// Longest silence of the way there.
 const PATIENCE: Nanos = Nanos::secs(20);
 
-/// Which host the first line of standard input says, and does `words` of this program there, with the rest of standard input and output passed on. What was put
-/// there goes afterwards where `clean` says so.
+/// Reads a host from the first line of standard input, and does `words` of this program there, with the rest of standard
+/// input and output passed on. A program that was put there is removed afterwards where `clean` says so.
 ///
 /// # Errors
 /// A line that names no host, a way that does not lead there.
@@ -63,7 +63,7 @@ fn host(input: &mut impl BufRead) -> Result<Host, Failure> {
     })
 }
 
-/// What it said of an error stands on standard error already.
+/// Its words for an error stand on standard error already.
 fn ended(host: &Host, status: ExitStatus) -> Result<Exit, Failure> {
     if status.success() {
         return Ok(Exit::Done);

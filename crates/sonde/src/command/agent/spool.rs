@@ -24,7 +24,7 @@ const IN_MEMORY: u64 = 8 << 20;
 const MOST: usize = 1_024;
 /// Octets that are read at once.
 const AT_ONCE: usize = 128 << 10;
-/// What a file's name ends with.
+/// Ending of a file's name.
 const ENDING: &str = "beats";
 /// The file of the count of what was given up.
 const GIVEN_UP: &str = "given-up";
@@ -32,7 +32,7 @@ const GIVEN_UP: &str = "given-up";
 /// The first line of a file.
 #[derive(Debug, Serialize, Deserialize)]
 struct Head {
-    /// Whose beats these are.
+    /// Start of the agent that these beats are of.
     instance: Uuid,
 }
 
@@ -63,7 +63,7 @@ struct Segment {
     memory: Option<Vec<u8>>,
 }
 
-/// How far somebody has read.
+/// Place up to which a reader has read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cursor {
     segment: u64,
@@ -71,7 +71,7 @@ pub struct Cursor {
 }
 
 impl Spool {
-    /// What is in `folder`, which may grow to `most`.
+    /// Spool in `folder`, which may grow to `most`.
     ///
     /// # Errors
     /// A folder that cannot be had.
@@ -187,7 +187,7 @@ impl Spool {
         } else {
             let Some(file) = &mut self.current else { return false };
             if file.write_all(line).is_err() {
-                // What is half there is no beat.
+                // A beat that is half there is none.
                 let _ = file.set_len(last.length);
                 self.current = None;
                 return false;
@@ -220,7 +220,7 @@ impl Spool {
     }
 
     fn push(&mut self, segment: Segment) {
-        // What was kept by now has no beat left.
+        // A segment whose beats were all kept has none left.
         if let Some(last) = self.segments.pop_back_if(|last| last.first > last.last) {
             last.remove(&self.folder);
         }
@@ -255,12 +255,12 @@ impl Spool {
 }
 
 impl Segment {
-    /// What is in a file; `None`: no beat.
+    /// Segment in a file; `None`: no beat.
     fn read(number: u64, path: &Path) -> Option<Self> {
         let octets = fs::read(path).ok()?;
         let whole = octets.iter().rposition(|octet| *octet == b'\n')? + 1;
         if whole < octets.len() {
-            // What was half written when its writer was killed.
+            // The end was half written when its writer was killed.
             OpenOptions::new().write(true).open(path).ok()?.set_len(whole as u64).ok()?;
         }
         let mut lines = octets[..whole].split_inclusive(|octet| *octet == b'\n');
@@ -302,7 +302,7 @@ impl Segment {
 
     fn remove(&self, folder: &Path) {
         if self.memory.is_none() {
-            // What cannot be removed is told again at the next start, and was kept by then.
+            // A file that cannot be removed is told again at the next start, and was kept by then.
             let _ = fs::remove_file(self.path(folder));
         }
     }

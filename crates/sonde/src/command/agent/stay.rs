@@ -113,7 +113,7 @@ impl Obey for Work {
     fn assign(&self, assignment: Assignment) {
         let kept = self.folder.keep(&assignment);
         self.measure(&assignment);
-        // Of this host itself nothing is asked: what is in its place is about the agent.
+        // No agent asks its own host: the cell in its place is about the agent.
         let trouble = |error| format!("what is assigned cannot be kept for the next start: {error}");
         self.desk.trouble(&assignment.host, Over::Icmp, kept.err().map(trouble));
     }
@@ -185,6 +185,6 @@ impl Work {
 }
 
 fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Who panicked in it left a whole value.
+    // A thread that panicked in it left a whole value.
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -47,8 +47,8 @@ fn none_of(settings: &[(Corner, Words)]) -> usize {
     settings.iter().filter(|(_, words)| words.method().is_err()).count()
 }
 
-/// Two groups become one: those whose joining leaves the fewest settings that cannot be measured. What a carrier cannot do is
-/// the usual reason, so where one is moved it is one of the two.
+/// Two groups become one: those whose joining leaves the fewest settings that cannot be measured. A setting that a protocol
+/// does not have is the usual reason, so where the protocol is moved it is one of the two.
 fn joined(groups: &[Vec<Axis>], first: &Words, second: &Words) -> Option<Vec<Vec<Axis>>> {
     let one = groups.iter().position(|axes| axes.iter().any(|axis| axis.name == "carrier")).unwrap_or(0);
     let with = |other: usize| {

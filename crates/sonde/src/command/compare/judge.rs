@@ -18,7 +18,7 @@ const STANDING_FOR: u64 = 2_000;
 pub struct Asked {
     /// The order in which the runs were made.
     pub design: Design,
-    /// When it is judged, where it may end early.
+    /// Looks at which it is judged, where it may end early; empty: once.
     pub looks: &'static [Look],
     /// The figures that are compared; empty: those that are usual for what was measured.
     pub figures: Vec<Figure>,
@@ -106,7 +106,7 @@ impl Asked {
 pub fn figures(study: &StudyDocument, second: u32, asked: &Asked) -> Vec<ComparedFigure> {
     let streams = study.trials.iter().filter_map(|trial| trial.record.as_ref()).any(|record| record.stream.is_some());
     let mut list = asked.list(streams);
-    // Of times alone a side that loses a fifth looks like one that loses nothing.
+    // By its times alone a side that loses a fifth looks like one that loses nothing.
     if asked.figures.is_empty() && !list.contains(&Figure::Loss) && loses(study, [0, second]) {
         list.push(Figure::Loss);
     }

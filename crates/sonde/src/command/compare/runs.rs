@@ -68,7 +68,7 @@ pub fn of<'a>(options: &'a CompareOptions, output: &'a Output) -> Result<Option<
 fn run(side: &str, words: &mut Words<'_>) -> Result<Option<RunDocument>, Failure> {
     let path = Path::new(side);
     if path.is_file() {
-        // What is wrong with a file is told by those who read it as records.
+        // A faulty file is reported by those who read it as records.
         return Ok(match store::read_document(path) {
             Ok(Document::Run(run)) => Some(*run),
             _ => None,

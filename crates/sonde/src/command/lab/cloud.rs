@@ -34,7 +34,7 @@ Each run has a ledger in ~/.local/state/sonde/cloud (XDG_STATE_HOME), written be
 `up` in the middle, it is known what there is. Where a clean-up is owed, no other run is begun.
 ";
 
-/// What `sonde lab cloud` takes.
+/// Options of `sonde lab cloud`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct CloudOptions {
@@ -57,7 +57,7 @@ enum Verb {
 /// Does what is asked.
 ///
 /// # Errors
-/// What the cloud, its program or the ledger says.
+/// Errors of the cloud, its program or the ledger.
 pub fn run(options: CloudOptions, output: &Arc<Output>) -> Result<Exit, Failure> {
     let stop = Stop::default();
     let asked = stop.clone();
@@ -72,7 +72,7 @@ pub fn run(options: CloudOptions, output: &Arc<Output>) -> Result<Exit, Failure>
     }
 }
 
-/// What every verb works with.
+/// Means of every verb: ledgers, signals, output.
 #[derive(Debug)]
 pub struct Room {
     shelf: Shelf,
@@ -101,12 +101,12 @@ impl Room {
         }
     }
 
-    /// Where its ledgers lie.
+    /// Folder of its ledgers.
     pub fn shelf(&self) -> &Shelf {
         &self.shelf
     }
 
-    /// What asks its calls to end.
+    /// The request to end, which its calls obey.
     pub fn stop(&self) -> &Stop {
         &self.stop
     }
@@ -146,7 +146,7 @@ fn now() -> u64 {
     endpoint::clock::wall() / 1_000_000_000
 }
 
-/// Where ledgers lie.
+/// Folder of the ledgers.
 fn folder() -> Result<PathBuf, Failure> {
     let absolute = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));

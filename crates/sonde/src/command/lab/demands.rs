@@ -1,20 +1,20 @@
-//! What pods ask of their cluster, as options.
+//! Demands of pods on their cluster, as options.
 
 use clap::Args;
 use cloud::kubernetes::manifest::{Demands, Toleration};
 
 /// Suffixes of a quantity, as Kubernetes reads them.
 const SUFFIXES: [&str; 14] = ["", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
-/// What a taint may do.
+/// Effects of a taint.
 const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
 /// Demands of pods on their cluster.
 #[derive(Debug, Args)]
 pub(super) struct DemandOptions {
-    /// What a node must have free for each pod, as cpu=500m,memory=64Mi
+    /// Resources that a node must have free for each pod, as cpu=500m,memory=64Mi
     #[arg(long, value_name = "NAME=QUANTITY", value_delimiter = ',', value_parser = quantity)]
     requests: Vec<(String, String)>,
-    /// What each pod may use at most, as cpu=1,memory=256Mi; a pod at its limit of cpu is throttled
+    /// Resources that each pod may use at most, as cpu=1,memory=256Mi; a pod at its limit of cpu is throttled
     #[arg(long, value_name = "NAME=QUANTITY", value_delimiter = ',', value_parser = quantity)]
     limits: Vec<(String, String)>,
     /// Use nodes with this taint too: KEY, KEY=VALUE or KEY=VALUE:EFFECT; `*`: whatever their taints; repeatable
@@ -99,7 +99,7 @@ fn toleration(text: &str) -> Result<Toleration, String> {
     Ok(Toleration { key: Some(key.to_owned()), value: value.map(str::to_owned), effect: effect.map(str::to_owned) })
 }
 
-/// Whether `text` is a key in a cluster: a name, with a domain before it or without.
+/// Returns true where `text` is a key in a cluster: a name, with a domain before it or without.
 fn is_key(text: &str) -> bool {
     let (domain, name) = text.split_once('/').map_or((None, text), |(domain, name)| (Some(domain), name));
     domain.is_none_or(|domain| named(domain).is_ok()) && named(&name.to_ascii_lowercase().replace('_', "-")).is_ok()

@@ -38,7 +38,7 @@ Examples:
   sonde lab kubernetes down --run k1
 ";
 
-/// What `sonde lab kubernetes` takes.
+/// Options of `sonde lab kubernetes`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct KubernetesOptions {
@@ -56,7 +56,7 @@ enum Verb {
     Down(DownOptions),
 }
 
-/// What pods there are to be.
+/// The pods.
 #[derive(Debug, Args)]
 struct PodOptions {
     /// Image with sonde as its entry point
@@ -123,7 +123,7 @@ struct DownOptions {
     cluster: ClusterOptions,
 }
 
-/// Which cluster, and how long it is waited for.
+/// The cluster, and the longest wait for it.
 #[derive(Debug, Args)]
 struct ClusterOptions {
     /// Context of kubectl [default: the current one]
@@ -143,7 +143,7 @@ struct ClusterOptions {
 /// Does what is asked.
 ///
 /// # Errors
-/// What the options, kubectl or the cluster says.
+/// Errors of the options, kubectl or the cluster.
 pub fn run(options: &KubernetesOptions, output: &Arc<Output>) -> Result<Exit, Failure> {
     match &options.verb {
         Verb::Print(options) => {
@@ -297,7 +297,7 @@ impl<'a> Cluster<'a> {
             let progress = Progress::read(&self.get("daemonsets,deployments", run)?);
             let progress = progress.ok_or_else(|| Fault::new(Kind::Rubbish, "it printed no list of sets"))?;
             if progress.is_whole() {
-                // Who may not list nodes gets hosts without the labels of their nodes.
+                // A user who may not list nodes gets hosts without the labels of their nodes.
                 let nodes = self.caller.patient_json(&words("get nodes --output json", &[])).ok();
                 if nodes.is_none() {
                     self.output.note("note: the nodes cannot be listed, so the hosts have no zones\n");

@@ -1,4 +1,4 @@
-//! Where a user's labs are noted, and where sockets may lie: what the XDG base directory specification says.
+//! Folders of the notes on a user's labs, and of sockets, by the XDG base directory specification.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ pub fn failed(told: logbook::failure::Failure) -> Failure {
     Failure { exit: Exit::Usage, usage: None, told }
 }
 
-/// Where labs are noted: `$XDG_STATE_HOME/sonde/lab`, or below `~/.local/state`.
+/// Folder of the notes on labs: `$XDG_STATE_HOME/sonde/lab`, or below `~/.local/state`.
 ///
 /// # Errors
 /// An environment without a home.
@@ -29,14 +29,15 @@ pub fn labs() -> Option<PathBuf> {
     state().map(|state| state.join("lab"))
 }
 
-/// Where this program notes what it has going: `$XDG_STATE_HOME/sonde`, or below `~/.local/state`; `None`: an environment without a home.
+/// Folder of this program's notes on its work: `$XDG_STATE_HOME/sonde`, or below `~/.local/state`; `None`: an environment
+/// without a home.
 pub fn state() -> Option<PathBuf> {
     let state = absolute(std::env::var_os("XDG_STATE_HOME"));
     let state = state.or_else(|| absolute(std::env::var_os("HOME")).map(|home| home.join(".local/state")));
     state.map(|state| state.join("sonde"))
 }
 
-/// Where sockets may lie: `$XDG_RUNTIME_DIR`, or `/tmp`.
+/// Folder for sockets: `$XDG_RUNTIME_DIR`, or `/tmp`.
 pub fn runtime() -> PathBuf {
     absolute(std::env::var_os("XDG_RUNTIME_DIR")).unwrap_or_else(|| "/tmp".into())
 }

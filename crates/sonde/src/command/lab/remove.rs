@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// What `sonde lab down` takes.
+/// Options of `sonde lab down`.
 #[derive(Debug, Args)]
 pub struct DownOptions {
     /// The lab's name [default: the one there is]
@@ -19,7 +19,7 @@ pub struct DownOptions {
     id: Option<String>,
 }
 
-/// What `sonde lab clean` takes.
+/// Options of `sonde lab clean`.
 #[derive(Debug, Args)]
 pub struct CleanOptions {
     /// Labs that stand are removed too where they are at least so old, as in 12h; 0 means all
@@ -53,7 +53,7 @@ pub fn down(options: &DownOptions, output: &Output) -> Result<Exit, Failure> {
 /// Removes what was left, and what is old. All is tried; the first that stays is told.
 ///
 /// # Errors
-/// What could not be removed.
+/// The first thing that could not be removed.
 pub fn clean(options: &CleanOptions, output: &Output) -> Result<Exit, Failure> {
     sweep(&place::runtime());
     let cleaned = network::clean(&place::folder()?, options.older_than).map_err(failed)?;

@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// What `sonde lab list` takes.
+/// Options of `sonde lab list`.
 #[derive(Debug, Args)]
 pub struct ListOptions {
     /// Print one JSON document

@@ -27,7 +27,7 @@ Examples, as root:
   sonde lab up --hosts 3 --worse h3 --delay 20ms --line-rate 10M
 ";
 
-/// What `sonde lab up` takes.
+/// Options of `sonde lab up`.
 #[derive(Debug, Args)]
 pub struct UpOptions {
     /// Number of hosts, 1 to 100: h1, h2, and so on
@@ -103,7 +103,7 @@ struct Listed<'a> {
 /// Makes the lab, prints its hosts.
 ///
 /// # Errors
-/// What the lab says; a file that cannot be written, and then the lab is removed again.
+/// Errors of the lab; a file that cannot be written, and then the lab is removed again.
 pub fn run(options: &UpOptions, output: &Output) -> Result<Exit, Failure> {
     if let Some(file) = &options.output {
         deliver::check_path(file)?;

@@ -1,5 +1,5 @@
-//! The options of `sonde load`, each defined once: help, man page, completions and reference are made from here. What
-//! it shares with `sonde rtt` is defined there.
+//! The options of `sonde load`, each defined once: help, man page, completions and reference are made from here. Those that
+//! it shares with `sonde rtt` are defined there.
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -56,7 +56,7 @@ pub struct LoadOptions {
     #[command(flatten)]
     pub carrier: CarrierOptions,
 
-    /// When messages are due
+    /// Times of the messages
     #[command(flatten)]
     pub schedule: ScheduleOptions,
 
@@ -72,7 +72,7 @@ pub struct LoadOptions {
     #[command(flatten)]
     pub waiting: WaitingOptions,
 
-    /// When it ends
+    /// End of the measurement
     #[command(flatten)]
     pub stop: StopOptions,
 
@@ -113,7 +113,7 @@ fn carriers() -> impl TypedValueParser<Value = Carrier> {
     PossibleValuesParser::new(["udp", "tcp"]).map(|word| if word == "tcp" { Carrier::Tcp } else { Carrier::Udp })
 }
 
-/// When messages are due. They leave then whatever the replies do, and each latency counts from that instant.
+/// Times of the messages. They leave then whatever the replies do, and each latency counts from that instant.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Schedule")]
 pub struct ScheduleOptions {

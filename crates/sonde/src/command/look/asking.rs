@@ -29,12 +29,12 @@ const PATIENCE: Nanos = Nanos::secs(1);
 /// silent would otherwise be waited for as a measurement of its own is, for half a minute.
 const SILENCE: Nanos = Nanos::secs(6);
 
-/// When requests are due, and when that ends.
+/// Times of the requests, and their end.
 #[derive(Clone, Debug)]
 pub struct Pace {
     /// From one to the next; absent: back to back.
     pub every: Option<Nanos>,
-    /// When it ends.
+    /// End of the requests.
     pub end: End,
     /// The source of its phase.
     pub seed: u64,
@@ -150,7 +150,7 @@ fn ask_until(
             let protocol = match exchanged {
                 Some(peer::Asked::Exchanged { protocol, .. }) => protocol.clone(),
                 Some(peer::Asked::Application(application)) => {
-                    // What cannot be asked had no method.
+                    // A program that cannot be asked had no method.
                     application(&place(way), way.carrier)
                         .map_or(Protocol::Native, |asked| Protocol::Application(Box::new(asked)))
                 }

@@ -12,7 +12,7 @@ use crate::command::result_options::ResultOptions;
 use crate::command::rtt::stream::Stream;
 use crate::output::Output;
 
-/// Where the first answers go.
+/// Output of the first answers.
 pub struct First<'a> {
     output: &'a Output,
     /// True where the result is text, so that the line is printed.

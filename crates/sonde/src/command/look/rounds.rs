@@ -64,7 +64,7 @@ pub struct Means<'a> {
     pub key: Option<&'a Credential>,
     /// True where the user wants the end.
     pub stop: &'a Stop,
-    /// Where the line on the terminal stands.
+    /// Output of the line on the terminal.
     pub output: &'a Output,
 }
 
@@ -113,7 +113,7 @@ impl Rounds {
         }
     }
 
-    /// When each of so many ways is asked: in its own share of the interval, in the order of the ways or `turned`.
+    /// Times at which each of so many ways is asked: in its own share of the interval, in the order of the ways or `turned`.
     fn paces(&self, count: usize, length: Nanos, turned: bool) -> Vec<Pace> {
         let share = self.interval.0 / count.max(1) as u64;
         let pace = |place: usize| {
@@ -137,7 +137,7 @@ impl Rounds {
         self.tracks.iter().zip(&live.courses).zip(dark).map(|((track, course), dark)| track.leg(course, dark)).collect()
     }
 
-    /// When nobody answered, and what came back at even distances.
+    /// Time in which nobody answered, and replies that came back at even distances.
     pub fn together(&self) -> (Option<Dark>, Option<Periodic>) {
         let live = lock(&self.live);
         (together::dark(&live.courses), together::periodic(&live.courses))
@@ -148,7 +148,7 @@ impl Rounds {
         together::supposed_period(&lock(&self.live).courses)
     }
 
-    /// When the leg `believed`, and others with it, took another time.
+    /// Moment at which the leg `believed`, and others with it, took another time.
     pub fn change(&self, believed: usize) -> Option<Change> {
         together::change(&lock(&self.live).courses, believed)
     }

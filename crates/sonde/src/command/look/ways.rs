@@ -1,4 +1,4 @@
-//! From what was tried at an address to the ways by which it is measured, and those by which it cannot be.
+//! Ways by which an address is measured, and those by which it cannot be, of the trials of it.
 
 use std::net::SocketAddr;
 
@@ -27,9 +27,9 @@ const SSH: u16 = 22;
 /// A way to ask the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Way {
-    /// Which of the addresses, from 0.
+    /// Number of the address, from 0.
     pub address: u32,
-    /// Where that is; the port has no meaning to an echo.
+    /// Address of the way; the port has no meaning to an echo.
     pub to: SocketAddr,
     /// The host as it was named, for programs that are told whom they are asked for.
     pub host: String,
@@ -73,9 +73,9 @@ pub fn ports(named: Option<PortWish>) -> Vec<Port> {
 /// The findings at one address.
 #[derive(Clone, Copy, Debug)]
 pub struct Found<'a> {
-    /// Which of the addresses, from 0.
+    /// Number of the address, from 0.
     pub address: u32,
-    /// Where it is.
+    /// The address.
     pub at: SocketAddr,
     /// The host as it was named.
     pub host: &'a str,

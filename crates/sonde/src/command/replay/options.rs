@@ -1,4 +1,5 @@
-//! The options of `sonde replay`, each defined once. What it shares with `sonde load` and `sonde rtt` is defined there.
+//! The options of `sonde replay`, each defined once. Those that it shares with `sonde load` and `sonde rtt` are defined
+//! there.
 
 use std::path::PathBuf;
 
@@ -56,7 +57,7 @@ pub struct ReplayOptions {
     #[command(flatten)]
     pub waiting: WaitingOptions,
 
-    /// When it ends
+    /// End of the measurement
     #[command(flatten)]
     pub stop: StopOptions,
 

@@ -1,4 +1,5 @@
-//! A recorded schedule out of a file: a text of `time,size`, or a capture of packets. What kind it is, its content says.
+//! A recorded schedule out of a file: a text of `time,size`, or a capture of packets. Its content says which of the two it
+//! is.
 
 use logbook::whole;
 use std::path::Path;

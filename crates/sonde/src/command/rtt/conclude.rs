@@ -1,4 +1,4 @@
-//! From what an engine found to the record, and from the record to the exit status. No I/O.
+//! Record of an engine's findings, and exit status of the record. No I/O.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -35,7 +35,7 @@ use crate::program::tool;
 pub struct Inquiry {
     /// The name of the measurement.
     pub id: Uuid,
-    /// When it was started.
+    /// Start of the measurement.
     pub started: Moment,
     /// The command line.
     pub command: Vec<String>,
@@ -43,7 +43,7 @@ pub struct Inquiry {
     pub asked: Asked,
     /// The method as carried out.
     pub method: Method,
-    /// Whom; absent: a reflector of our own.
+    /// Peer; absent: a reflector of our own.
     pub target: Option<rtt::Target>,
     /// The protocol of the peer.
     pub spoken: Spoken,
@@ -199,7 +199,7 @@ pub struct Around {
     pub peer: PeerFacts,
     /// Its end.
     pub ended: Ending,
-    /// Whom it was measured against.
+    /// Peer of the measurement.
     pub target: SocketAddr,
     /// True where that was a reflector of our own.
     pub own_reflector: bool,

@@ -50,7 +50,7 @@ pub struct RttOptions {
     #[command(flatten)]
     pub carrier: CarrierOptions,
 
-    /// When requests are due
+    /// Times of the requests
     #[command(flatten)]
     pub schedule: ScheduleOptions,
 
@@ -62,7 +62,7 @@ pub struct RttOptions {
     #[command(flatten)]
     pub shape: ShapeOptions,
 
-    /// When it ends
+    /// End of the measurement
     #[command(flatten)]
     pub stop: StopOptions,
 
@@ -135,7 +135,7 @@ fn carriers() -> impl TypedValueParser<Value = Carrier> {
     })
 }
 
-/// When requests are due.
+/// Times of the requests.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Schedule")]
 pub struct ScheduleOptions {
@@ -227,7 +227,7 @@ pub struct ShapeOptions {
     pub threads: Option<u32>,
 }
 
-/// When it ends.
+/// End of the measurement.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Duration")]
 pub struct StopOptions {
@@ -251,7 +251,7 @@ pub struct StopOptions {
     pub warm_up: Option<Nanos>,
 }
 
-/// By what a session-reflector is asked.
+/// Facts that a session-reflector is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StampAsk {
     /// Code point and congestion marks.
@@ -260,11 +260,11 @@ pub enum StampAsk {
     Location,
     /// Counts of packets.
     Counts,
-    /// When the reply before left.
+    /// Send time of the reply before.
     FollowUp,
 }
 
-/// Whose protocol the far side speaks.
+/// Protocol of the far side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum PeerWord {
     /// Ours.

@@ -37,7 +37,7 @@ pub struct Plan {
     pub trace: Option<Arc<Trace>>,
     /// The far side; `None`: a reflector of our own.
     pub target: Option<Target>,
-    /// Whose protocol a far side over TCP or UDP speaks.
+    /// Protocol of a far side over TCP or UDP.
     pub protocol: Protocol,
     /// The key file that was named, whether or not there is a session to use it with.
     pub key: Option<KeyFile>,
@@ -53,7 +53,7 @@ pub struct Plan {
     pub write_out: Option<Template>,
     /// The capture of packets, where the wire is watched.
     pub verify: Option<Verify>,
-    /// Where the result goes.
+    /// Destination of the result.
     pub result: ResultOptions,
 }
 
@@ -64,7 +64,7 @@ pub struct Target {
     pub host: String,
     /// Port; without meaning for ICMP.
     pub port: u16,
-    /// Which address family a name may resolve to.
+    /// Address family that a name may resolve to.
     pub family: Family,
 }
 
@@ -353,7 +353,7 @@ fn carrier(options: &CarrierOptions) -> Option<Carrier> {
     options.carrier.or(word)
 }
 
-/// When requests are due, where it was said.
+/// Times of the requests, where they were said.
 pub fn schedule(options: &ScheduleOptions) -> Option<Schedule> {
     match (options.every, options.burst) {
         (Some(Nanos::ZERO), None) => Some(Schedule::BackToBack),

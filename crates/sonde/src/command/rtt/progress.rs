@@ -1,7 +1,7 @@
 //! The state of a measurement while it runs: for the line on the terminal, and for whoever asks by a signal.
 //!
-//! Fed with events on the thread that waits for the measuring ones, never on a measuring thread. What is shown here is
-//! for the impatient; the result is made from the recording alone.
+//! Fed with events on the thread that waits for the measuring ones, never on a measuring thread. This state is for the
+//! impatient; the result is made from the recording alone.
 
 use std::collections::BTreeMap;
 

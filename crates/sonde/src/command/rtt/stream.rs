@@ -11,7 +11,7 @@ use crate::command::value::Format;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// Where lines go.
+/// Destination of lines.
 #[derive(Debug)]
 pub struct Stream<'a> {
     stdout: Option<&'a Output>,

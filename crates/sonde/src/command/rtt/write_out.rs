@@ -1,6 +1,7 @@
 //! `--write-out`: a text of one's own for each request, in the variables that curl has for it.
 //!
-//! Times are seconds since the request began: since its connection was asked for. What did not happen, or is not known, is empty.
+//! Times are seconds since the request began: since its connection was asked for. A time that did not happen, or is not
+//! known, is empty.
 
 use std::net::SocketAddr;
 use std::path::Path;

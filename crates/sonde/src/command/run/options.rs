@@ -73,7 +73,7 @@ pub struct RunOptions {
     /// Stages, in order and without gaps, of provision, prepare, run, cleanup, teardown [default: prepare,run]
     #[arg(long, value_name = "STAGES")]
     pub stage: Option<String>,
-    /// How long a host may be silent: while it is reached, its agent starts, and later
+    /// Longest silence of a host: while it is reached, its agent starts, and later
     ///
     /// A host that answers slowly, or still reads the program, is waited for up to four times as long.
     #[arg(long, value_name = "TIME", value_parser = value::time, default_value = "30s")]

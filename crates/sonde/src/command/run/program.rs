@@ -19,7 +19,7 @@ pub fn own(is_sent: bool) -> Result<Program, Failure> {
     if !is_sent {
         return Ok(Program::new(path, &[], ""));
     }
-    // What the kernel runs, for the file of that name may be another by now.
+    // The file that the kernel runs is read, for the one of that name may be another by now.
     let octets = stripped(&std::fs::read(own::PROGRAM).map_err(cannot)?);
     let sha256 = protocol::checksum::sha256(&octets);
     Ok(Program::new(path, &octets, sha256))

@@ -1,4 +1,4 @@
-//! Which store is meant, and the way into it.
+//! Store of a command, and the way into it.
 
 use std::path::{Path, PathBuf};
 
@@ -38,7 +38,7 @@ impl StoreOptions {
         self.path().is_ok_and(|path| path.is_file() || waits(&path))
     }
 
-    /// The store for those who read. What waits beside it is taken in first.
+    /// The store for those who read. The things that wait beside it are taken in first.
     ///
     /// # Errors
     /// Where there is none, and what opening it says.

@@ -1,7 +1,7 @@
 //! The audit of `sonde serve`: a line for each measurement that begins or ends, and for each client that is refused.
 //!
-//! Who tells never waits: lines go through a queue to a thread of their own. Strangers can be refused as often as they like, so
-//! that lines are bounded, and those left out are counted.
+//! The thread that tells never waits: lines go through a queue to a thread of their own. Strangers can be refused as often
+//! as they like, so that lines are bounded, and those left out are counted.
 
 use std::io;
 use std::net::SocketAddr;
@@ -32,7 +32,7 @@ const EACH: Nanos = Nanos::millis(50);
 struct Entry {
     time: String,
     event: &'static str,
-    /// Which of the servers of other tools' protocols; absent: our own.
+    /// Server of another tool's protocol; absent: our own.
     #[serde(skip_serializing_if = "Option::is_none")]
     server: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,7 +55,7 @@ enum More {
     LeftOut { lines: u64 },
 }
 
-/// How many lines there may be: [`BURST`] at once, then one in each [`EACH`].
+/// Allowance of lines: [`BURST`] at once, then one in each [`EACH`].
 #[derive(Debug)]
 struct Allowance {
     spent: Instant,
@@ -63,7 +63,7 @@ struct Allowance {
 }
 
 impl Allowance {
-    /// Whether there may be a line at `now`; before it the number of those left out is told, where there were any.
+    /// Takes a line at `now`: the number of those that were left out before it, or `None` where there may be no line.
     fn take(&mut self, now: Instant) -> Option<u64> {
         let earliest = now.before(Nanos(EACH.0 * BURST));
         let spent = self.spent.max(earliest).after(EACH);
@@ -93,7 +93,7 @@ impl Queue {
         Self { sender, entries, missed: Arc::default() }
     }
 
-    /// Who is told by the servers.
+    /// Receiver of the servers' entries.
     pub fn bookkeeper(&self) -> Tell {
         let audit = Sender { to: self.sender.clone(), missed: Arc::clone(&self.missed) };
         Tell(Arc::new(move |entry| audit.send(of_book(entry, Timestamp::now()))))
@@ -126,7 +126,7 @@ impl Audit {
     }
 }
 
-/// Who sends lines, and never waits.
+/// Sender of lines that never waits.
 #[derive(Clone, Debug)]
 struct Sender {
     to: SyncSender<Option<Entry>>,

@@ -1,4 +1,4 @@
-//! What the servers have done so far, told whenever SIGUSR1 asks for it.
+//! Counters of the servers, printed whenever SIGUSR1 asks for it.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -9,13 +9,13 @@ use endpoint::serve::book::Books;
 
 use crate::output::Output;
 
-/// Who tells it, and where.
+/// Counters, and the places that they are written to.
 pub struct Counters {
-    /// Where it is kept.
+    /// Books in which they are kept.
     pub books: Books,
-    /// Where it is written to for Prometheus besides.
+    /// File that they are written to for Prometheus besides.
     pub file: Option<PathBuf>,
-    /// Where it is told.
+    /// Output that they are told on.
     pub output: Arc<Output>,
 }
 

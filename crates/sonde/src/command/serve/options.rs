@@ -30,20 +30,20 @@ Examples:
 
 Under systemd: Type=notify; SIGTERM ends it with status 0.";
 
-/// What `sonde serve` takes.
+/// Options of `sonde serve`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ServeOptions {
     /// Where to listen
     #[command(flatten)]
     pub door: DoorOptions,
-    /// How it answers
+    /// Manner of its answers
     #[command(flatten)]
     pub manner: MannerOptions,
-    /// What it allows
+    /// Limits
     #[command(flatten)]
     pub limits: LimitOptions,
-    /// What tests ask of it
+    /// Behaviour for tests
     #[command(flatten)]
     pub test: TestOptions,
 }
@@ -74,8 +74,8 @@ pub struct DoorOptions {
     pub insecure_key_file: bool,
     /// Answer only clients of this network, as in 10.0.0.0/8; repeatable
     ///
-    /// A bare address is that host alone. Of the servers beside (--netperf and others) clients from elsewhere are not even
-    /// refused: nothing answers.
+    /// A bare address is that host alone. Servers beside (--netperf and others) do not even refuse clients from elsewhere:
+    /// nothing answers.
     #[arg(long, value_name = "NETWORK", value_parser = network)]
     pub allow: Vec<IpNet>,
     /// Do not tell clients about this host: its name, kernel, CPUs and settings
@@ -132,7 +132,7 @@ pub struct DoorOptions {
     pub twamp_light: bool,
 }
 
-/// How lines of the audit are written.
+/// Format of the audit's lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum AuditFormat {
     /// For people.
@@ -147,7 +147,7 @@ pub fn network(text: &str) -> Result<IpNet, String> {
     alone.or_else(|_| text.parse()).map_err(|_| "is no network: 10.0.0.0/8, 2001:db8::/32 or 192.0.2.7".to_owned())
 }
 
-/// How it answers.
+/// Manner of its answers.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Wait mode and CPUs")]
 pub struct MannerOptions {
@@ -160,7 +160,7 @@ pub struct MannerOptions {
     pub cpu: Option<CpuList>,
 }
 
-/// What it allows.
+/// Limits.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Limits")]
 pub struct LimitOptions {
@@ -203,7 +203,7 @@ pub struct LimitOptions {
     pub max_size: Option<Bytes>,
 }
 
-/// What tests ask of it.
+/// Behaviour for tests.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "For tests: a server that is slow by a known time")]
 pub struct TestOptions {

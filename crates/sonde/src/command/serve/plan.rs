@@ -1,4 +1,4 @@
-//! What `sonde serve` was asked for, as a plan: no I/O yet.
+//! Plan of `sonde serve`, from its options: no I/O yet.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroU64;
@@ -24,13 +24,13 @@ use crate::failure::Failure;
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "one per switch of the command line")]
 pub struct Plan {
-    /// Where it listens.
+    /// Addresses at which it listens.
     pub listen: Vec<SocketAddr>,
-    /// Where it listens on a machine without IPv6; absent where the addresses were given by name.
+    /// Address at which it listens on a machine without IPv6; absent where the addresses were given by name.
     pub without_ipv6: Option<SocketAddr>,
     /// The servers of other tools' protocols beside it.
     pub beside: ServerOptions,
-    /// Whether the iperf 2 server of these sends datagrams to whoever asks by one.
+    /// True where the iperf 2 server of these sends datagrams to whoever asks by one.
     pub iperf_udp_reverse: bool,
     /// The session-reflector of STAMP beside it; absent: none.
     pub stamp: Option<StampPlan>,
@@ -40,25 +40,25 @@ pub struct Plan {
     pub identity: Option<KeyFile>,
     /// Networks whose hosts are answered; none: all.
     pub gate: Gate,
-    /// Whether clients are told of this host.
+    /// True where clients are told of this host.
     pub facts: bool,
-    /// How who comes is written down; absent: it is not.
+    /// Format of the audit; absent: there is none.
     pub audit: Option<AuditFormat>,
-    /// Where its counters are written to when they are asked for; absent: nowhere.
+    /// File that its counters are written to when they are asked for; absent: none.
     pub counters: Option<PathBuf>,
-    /// Whether anybody is answered without a key.
+    /// True where anybody is answered without a key.
     pub open: bool,
-    /// Whether it gives up what it needs no more once it listens.
+    /// True where it gives up the rights that it needs no more once it listens.
     pub sandbox: bool,
-    /// How it waits where a client does not say.
+    /// Wait mode where a client does not say.
     pub waiting: Waiting,
     /// CPUs of its threads where a client does not say; empty: the scheduler decides.
     pub cpus: Vec<u32>,
-    /// What it allows.
+    /// Limits.
     pub limits: Limits,
     /// The same of all together.
     pub together: Together,
-    /// What tests ask of it.
+    /// Behaviour for tests.
     pub behaviour: Behaviour,
 }
 
@@ -69,11 +69,11 @@ pub struct StampPlan {
     pub port: u16,
     /// The file of its key; absent: packets are not authenticated.
     pub key: Option<KeyFile>,
-    /// Whether it numbers its answers.
+    /// True where it numbers its answers.
     pub counts: bool,
     /// True where short packets of TWAMP Light have longer answers.
     pub lengthens: bool,
-    /// How wrong its clock is to be.
+    /// Pretended fault of its clock.
     pub clock: Pretence,
 }
 
@@ -123,7 +123,7 @@ impl Plan {
 }
 
 impl Plan {
-    /// How the servers beside are to be.
+    /// Manner of the servers beside.
     pub fn manner(&self, door: Door) -> Manner {
         Manner { door, sends_datagrams: self.iperf_udp_reverse }
     }
@@ -133,7 +133,7 @@ impl Plan {
         Permit { facts: self.facts, ..Permit::within(self.limits) }
     }
 
-    /// What it still needs once it listens.
+    /// Rights and files that it still needs once it listens.
     pub fn needs(&self) -> Needs {
         let beside: Vec<u16> = self.beside.chosen().map(|(_, port)| port).collect();
         let stamp = self.stamp.as_ref().map(|stamp| stamp.port);

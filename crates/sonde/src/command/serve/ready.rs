@@ -43,7 +43,7 @@ impl Supervisor {
         self.tell("WATCHDOG=1")
     }
 
-    /// How often it wants to hear that, where it does: half of what it waits for at the most.
+    /// Time between two signs of life that it wants, where it does: half of its own wait at the most.
     pub fn patience(&self) -> Option<Nanos> {
         let waits: u64 = std::env::var_os("WATCHDOG_USEC")?.to_str()?.parse().ok()?;
         self.0.as_ref().map(|_| Nanos(waits.saturating_mul(500))).filter(|half| *half > Nanos::ZERO)

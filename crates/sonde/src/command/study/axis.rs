@@ -152,7 +152,7 @@ impl Axis {
     }
 }
 
-/// When requests leave, and whether they wait for replies.
+/// Schedule of the requests, and `open loop` where they wait for no reply.
 fn interval(method: &Method) -> String {
     let schedule = method.schedule.to_string().replace("back to back", "no pause");
     match method.loop_kind() {

@@ -30,7 +30,8 @@ impl Keeper {
         Self { files: whole.map(|destination| destination.path.clone()).collect(), due: Monotonic::now().after(EACH) }
     }
 
-    /// Writes what there is, where it is time to. What cannot be written now is tried again, and told at the end.
+    /// Writes what there is, where it is time to. A document that cannot be written now is tried again, and the fault is
+    /// reported at the end.
     pub fn keep(&mut self, document: &dyn Fn() -> StudyDocument) {
         let started = Monotonic::now();
         if self.files.is_empty() || started < self.due {

@@ -1,4 +1,4 @@
-//! Which trials a study makes, how long each is, and how long all of them take: known, and said, before the first.
+//! Trials of a study, the duration of each, and that of all of them: known, and said, before the first.
 
 use measure::method::{Method, SourcePorts};
 use measure::study::lengths::{self, Wish};
@@ -50,7 +50,7 @@ pub struct Planned {
     pub most: Vec<Nanos>,
     /// The time that one of each should take, with what lies around it.
     pub each: Vec<Nanos>,
-    /// In which order.
+    /// Order of the trials.
     pub turns: Vec<Turn>,
     /// Blocks that are compared with each other: they share their source ports.
     stretch: u32,
@@ -269,7 +269,7 @@ mod tests {
             "{}",
             failure.told.what
         );
-        // What is needed beside the trials is counted with them, in the refusal and in its advice.
+        // The time needed beside the trials is counted with them, in the refusal and in its advice.
         let beside = |whole| Budget { whole: Nanos::secs(whole), aside: Nanos::secs(2) };
         let failure = plan(settings(), 7, 1, AIM, Some(beside(18))).unwrap_err();
         assert_eq!(failure.told.hint.as_deref().and_then(|hint| hint.split(',').next()), Some("--budget 20s"));

@@ -20,7 +20,7 @@ pub struct Asked {
     pub question: Question,
     /// The words of each setting: the points of the first curve, then those of the next.
     pub words: Vec<Words>,
-    /// Where each lies.
+    /// Place of each.
     pub places: Vec<Place>,
 }
 

@@ -85,7 +85,7 @@ fn swept_by(words: &[String]) -> Result<SweepOptions, Failure> {
 /// Takes over from `before` what belongs to `now`: the trials that measured something, when it was begun and by which words.
 ///
 /// # Errors
-/// Where the two do not ask the same: in what they differ.
+/// The two do not ask the same: their difference.
 pub fn taken_over(before: StudyDocument, now: StudyDocument, file: &Path) -> Result<StudyDocument, Failure> {
     if let Some(differs) = difference(&before, &now) {
         let name = file.display().to_string();

@@ -39,7 +39,7 @@ pub fn origin(probing: &Probing, open: Option<u16>, stop: &Stop) -> Origin {
         },
         on_answer: &mut |answer| answers.push(answer),
     };
-    // What could not be probed a second time leaves the verdict open, and the first time's result stands.
+    // A port that could not be probed a second time leaves the verdict open, and the first time's result stands.
     if syn::measure(&both, stop, ears).is_ok() {
         for answer in &answers {
             seen.take(answer, &sent);

@@ -31,11 +31,11 @@ pub struct SynOptions {
     #[command(flatten)]
     pub probe: ProbeOptions,
 
-    /// When probes are due
+    /// Times of the probes
     #[command(flatten)]
     pub schedule: ScheduleOptions,
 
-    /// When it ends
+    /// End of the measurement
     #[command(flatten)]
     pub stop: StopOptions,
 

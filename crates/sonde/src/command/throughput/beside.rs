@@ -32,10 +32,10 @@ const GLIMPSE: Nanos = Nanos::millis(100);
 /// Calls a second beyond which no leg is tried: they cannot be made.
 const MOST_A_SECOND: f64 = 300_000.0;
 
-/// Where exchanges and legs go.
+/// Peer of the exchanges and legs.
 #[derive(Clone, Debug)]
 pub struct Beside {
-    /// Whom; `None`: a reflector of our own.
+    /// Peer; `None`: a reflector of our own.
     pub target: Option<Target>,
     /// The key that it wants.
     pub key: Option<Credential>,

@@ -197,8 +197,8 @@ fn dropped(found: &Finding, sends: bool, datagrams: Option<&Datagrams>, segments
     let datagrams = datagrams.filter(|datagrams| datagrams.expected > 0)?;
     let (expected, lost) = (datagrams.expected as f64, datagrams.loss()?);
     let environment = if sends { found.theirs.as_ref()? } else { &found.ours };
-    // What nobody took at a socket is somebody's, and nobody else streams so fast; what the interface dropped had arrived, too.
-    // Counters that did not move are left out there.
+    // A datagram that nobody took at a socket is somebody's, and nobody else streams so fast; one that the interface dropped
+    // had arrived, too. Counters that did not move are left out there.
     let is_drop = |name: &str| {
         ["Udp.RcvbufErrors", "Udp6.RcvbufErrors"].contains(&name)
             || (name.starts_with("interface.") && name.ends_with(".rx_drop"))

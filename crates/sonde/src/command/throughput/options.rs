@@ -1,5 +1,5 @@
-//! The options of `sonde throughput`, each defined once: help, man page, completions and reference are made from here. What
-//! it shares with `sonde rtt` is defined there.
+//! The options of `sonde throughput`, each defined once: help, man page, completions and reference are made from here. Those
+//! that it shares with `sonde rtt` are defined there.
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -57,7 +57,7 @@ pub struct ThroughputOptions {
     #[command(flatten)]
     pub waiting: WaitingOptions,
 
-    /// When it ends
+    /// End of the measurement
     #[command(flatten)]
     pub stop: StopOptions,
 
@@ -164,7 +164,7 @@ pub struct BesideOptions {
     pub no_test: bool,
 }
 
-/// When it ends.
+/// End of the measurement.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Duration")]
 pub struct StopOptions {

@@ -22,7 +22,7 @@ const DEFAULTS: [(&str, &str); 6] = [
     ("--pace", "sleep"),
     ("--wait", "block"),
     ("--peer-wait", "block"),
-    // Of a hundred trials the usual warm-up would be most of the time.
+    // The usual warm-up would be most of the time of a hundred trials.
     ("--warm-up", "100ms"),
 ];
 /// Options that say when requests leave: any of them stands for the interval.
@@ -39,7 +39,7 @@ pub struct Settings {
     pub question: Question,
     /// The words of each setting.
     pub words: Vec<Words>,
-    /// Where each lies.
+    /// Place of each.
     pub places: Vec<Place>,
 }
 
@@ -59,7 +59,7 @@ pub fn base(host: Option<&String>, options: &[String]) -> Result<Words, Failure>
         if base.value(option).is_none() && !scheduled {
             let mut more = base.clone();
             more.say(option, Some(value.to_owned()));
-            // What its carrier or its peer has no word for stays unsaid.
+            // An option that its protocol or its peer has no word for stays unsaid.
             if option != "--peer-wait" || more.method().is_ok() {
                 base = more;
             }

@@ -1,4 +1,4 @@
-//! What the words behind `hping3` ask for.
+//! Request in the words behind `hping3`.
 
 pub mod table;
 #[cfg(test)]
@@ -20,9 +20,9 @@ use crate::persona::hping3::ports::Ports;
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
-    /// Whom, as named.
+    /// Host, as named.
     pub host: String,
-    /// What leaves.
+    /// Kind of the packets.
     pub mode: Mode,
     /// Packets; absent: until it is stopped.
     pub count: Option<u64>,
@@ -54,11 +54,11 @@ pub struct Asked {
     pub dont_fragment: bool,
     /// The first source port.
     pub source_port: Option<u16>,
-    /// Whether all come from it.
+    /// True where all come from it.
     pub keep: bool,
     /// The first destination port.
     pub port: u16,
-    /// Whether it counts up with each packet.
+    /// True where it counts up with each packet.
     pub rising: bool,
     /// Window.
     pub window: u16,
@@ -82,11 +82,11 @@ pub struct Asked {
     pub exit_code: bool,
     /// The record goes there; an option of ours.
     pub record: Option<PathBuf>,
-    /// What was read and has no effect, a sentence each.
+    /// Notes on options that were read and have no effect, a sentence each.
     pub notes: Vec<String>,
 }
 
-/// What leaves.
+/// Kind of the packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// TCP segments.
@@ -101,7 +101,7 @@ pub enum Mode {
 const WINDOW: u16 = 512;
 /// The payload of the largest packet.
 const MOST_DATA: u64 = 65_455;
-/// Where `--flood` is let go, so many packets a second leave and no more.
+/// Time between two packets of `--flood`, which leave no faster.
 pub const FLOOD: Nanos = Nanos::micros(10);
 
 /// From one packet of a scan to the next where nothing is said.
@@ -132,7 +132,7 @@ const RULES: Rules = Rules { abbreviations: false, dashes: Dashes::Nothing, oper
 /// Reads the words.
 ///
 /// # Errors
-/// What is printed in place of a run: help, version, a word that is none, an option that is refused.
+/// The text that is printed in place of a run: help, version, a word that is none, an option that is refused.
 pub fn parse(words: &[String]) -> Result<Asked, Answer> {
     let given = Given::all(Scan::new(words, ENTRIES, RULES)).map_err(|fault| usage::complaint(&text(&fault)))?;
     if given.has(Key::Help) {

@@ -12,7 +12,7 @@ use measure::unit::Nanos;
 
 use crate::persona::hping3::options::{Asked, Mode};
 
-/// What is known before the first packet.
+/// Facts that are known before the first packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The interface that packets leave by.
@@ -21,7 +21,7 @@ pub struct Place {
     pub local: IpAddr,
     /// The largest packet it takes.
     pub mtu: Option<u32>,
-    /// Whom they go to.
+    /// Address that they go to.
     pub remote: IpAddr,
 }
 
@@ -42,7 +42,7 @@ pub fn heading(asked: &Asked, place: &Place) -> String {
     text
 }
 
-/// What a flood says.
+/// Line of a flood.
 pub const FLOODING: &str = "hping in flood mode, no replies will be shown\n";
 
 /// The letters of flags, in the original's order.
@@ -106,11 +106,11 @@ pub fn using(Place { interface, local, mtu, .. }: &Place) -> String {
 /// A reply with what the one before it leaves to be known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// What came.
+    /// The answer.
     pub answer: Answer,
     /// From its packet's departure.
     pub round_trip: Nanos,
-    /// Whether its packet was answered before.
+    /// True where its packet was answered before.
     pub duplicate: bool,
     /// The identification of the reply before, where steps are shown.
     pub id_before: Option<u16>,
@@ -151,7 +151,7 @@ fn told_datagram(asked: &Asked, reply: &Reply, datagram: &Datagram, number: &str
     format!("{}{number} rtt={} ms\n", beginning(asked, reply, datagram), millis(reply.round_trip))
 }
 
-/// What the IP header says, as every line begins.
+/// Fields of the IP header, with which every line begins.
 fn beginning(asked: &Asked, reply: &Reply, of: &Datagram) -> String {
     let bell = if asked.beep { "\u{7}" } else { "" };
     let again = if reply.duplicate { "DUP! " } else { "" };
@@ -190,13 +190,13 @@ fn icmp(asked: &Asked, reply: &Reply, (kind, code): (u8, u8), port: Option<u16>)
     text
 }
 
-/// Whether somebody says that the host or its port is not to be reached.
+/// Returns true where the answer says that the host or its port is not to be reached.
 pub fn is_unreachable(answer: &Answer) -> bool {
     let unreachable = if answer.from.is_ipv6() { 1 } else { 3 };
     matches!(answer.content, Content::Icmp { kind, .. } if kind == unreachable)
 }
 
-/// Whether it is a hop that says that a packet may go no farther.
+/// Returns true where it is a hop that says that a packet may go no farther.
 pub fn is_on_the_way(answer: &Answer) -> bool {
     let exceeded = if answer.from.is_ipv6() { 3 } else { 11 };
     matches!(answer.content, Content::Icmp { kind, .. } if kind == exceeded)
@@ -227,7 +227,7 @@ fn millis(time: Nanos) -> String {
     format!("{:.1}", time.0 as f64 / 1e6)
 }
 
-/// What the summary counts.
+/// Counts of the summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Summary {
     /// Packets that left.

@@ -30,7 +30,7 @@ use crate::program::PROGRAM;
 use crate::system::now;
 use crate::words;
 
-/// How long replies are waited for behind the last packet, as the original does.
+/// Longest wait for replies behind the last packet, as the original does.
 const LINGER: Nanos = Nanos::secs(1);
 
 /// Runs what was asked for.
@@ -153,7 +153,7 @@ fn probing(asked: &Asked, method: Method, peer: SocketAddr) -> Probing {
     }
 }
 
-/// Where all come from where nobody says: the original draws one.
+/// Source port that all keep where none is given: the original draws one.
 const KEPT: u16 = 2_640;
 
 /// TCP options in the order of the original: largest segment, timestamps.

@@ -34,7 +34,7 @@ pub struct Reply {
     pub body: Bytes,
 }
 
-/// Why there was no reply.
+/// Reason for which there was no reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failed {
     /// There was no connection, for this reason.

@@ -253,7 +253,7 @@ fn reply(exchange: &Exchange, base: u64) -> Option<Reply> {
     Some(Reply { seq: base + exchange.seq, time, split: split(), status: details.kind?, head, body })
 }
 
-/// Why there is none.
+/// Reason for which there is none.
 fn failed(exchange: &Exchange) -> Failed {
     let details = exchange.details.unwrap_or_default();
     match (exchange.fate, details.connected, details.fault) {

@@ -1,7 +1,7 @@
-//! What was typed behind `iperf`, as plain values: no I/O, no name looked up, no file read.
+//! Words behind `iperf`, as plain values: no I/O, no name looked up, no file read.
 //!
-//! [`parse`] reads the words by the rules of the real program's command line. What is not honoured is refused with a
-//! sentence ([`Answer`]) or, where the run makes sense without it, named in [`Asked::notes`].
+//! [`parse`] reads the words by the rules of the real program's command line. An option that is not honoured is refused with
+//! a sentence ([`Answer`]) or, where the run makes sense without it, named in [`Asked::notes`].
 
 mod client;
 mod either_end;
@@ -36,7 +36,7 @@ pub const UDP_LENGTH_IPV6: u32 = 1_450;
 pub const BOUNCE_LENGTH: u32 = 100;
 /// Bits a second of UDP where nothing is asked for.
 pub const UDP_RATE: u64 = 1_048_576;
-/// How long a test is where nothing is asked for.
+/// Length of a test where none is asked for.
 pub const LENGTH: Nanos = Nanos::secs(10);
 
 /// The environment's word for the form of what is printed.
@@ -45,15 +45,15 @@ const FORM: &str = "SONDE_IPERF_FORM";
 /// A command line read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Asked {
-    /// Which end it is, and what it does.
+    /// The end, and its task.
     pub role: Role,
-    /// What the original has not.
+    /// Options that the original has not.
     pub own: Own,
     /// Sentences for standard error: what has no effect here.
     pub notes: Vec<String>,
 }
 
-/// Which end.
+/// End of the test.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Role {
     /// `-s`.
@@ -65,7 +65,7 @@ pub enum Role {
 /// The end that is connected to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Server {
-    /// What both ends take.
+    /// Options of both ends.
     pub common: Common,
     /// `-p`: the first and the last port.
     pub ports: (u16, u16),
@@ -105,13 +105,13 @@ pub struct Histograms {
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
 pub struct Client {
-    /// What both ends take.
+    /// Options of both ends.
     pub common: Common,
     /// `-c`: name or address.
     pub host: String,
     /// `-p`.
     pub port: u16,
-    /// What is done.
+    /// The task.
     pub kind: Kind,
     /// `-t` or `-n`.
     pub amount: Amount,
@@ -149,7 +149,7 @@ pub struct Client {
     pub quick_acks: bool,
 }
 
-/// What a client does.
+/// Task of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// It sends.
@@ -175,15 +175,15 @@ pub struct Bounceback {
     pub burst: u32,
     /// Time from one burst to the next; `None`: without pause.
     pub period: Option<Nanos>,
-    /// How long the server waits before it replies, in milliseconds.
+    /// Time that the server waits before it replies, in milliseconds.
     pub hold_ms: u32,
-    /// Whether the server's TCP acknowledges at once.
+    /// True where the server's TCP acknowledges at once.
     pub quickack: bool,
     /// Bytes of a reply, where it is not as long as its request.
     pub reply: Option<u32>,
 }
 
-/// How much.
+/// Amount of the test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
     /// For so long.
@@ -192,7 +192,7 @@ pub enum Amount {
     Bytes(u64),
 }
 
-/// How fast.
+/// Rate of the test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rate {
     /// Bits a second.
@@ -201,7 +201,7 @@ pub enum Rate {
     Packets(u64),
 }
 
-/// When the first write is.
+/// Time of the first write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
     /// At once.
@@ -212,7 +212,7 @@ pub enum Start {
     After(Nanos),
 }
 
-/// What both ends take.
+/// Options of both ends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Common {
     /// `-u`.
@@ -237,7 +237,7 @@ pub struct Common {
     pub compatibility: bool,
     /// `-o`.
     pub output: Option<PathBuf>,
-    /// How it is told.
+    /// Form of the output.
     pub display: Display,
 }
 
@@ -253,7 +253,7 @@ impl Common {
     }
 }
 
-/// What carries the bytes.
+/// Transport of the bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Transport {
     /// A stream.
@@ -274,7 +274,7 @@ pub struct Bind {
     pub device: Option<String>,
 }
 
-/// How a result is told.
+/// Form of a result's output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
 pub struct Display {
@@ -298,7 +298,7 @@ pub struct Display {
     pub decimals: usize,
     /// `--utc`.
     pub utc: bool,
-    /// Whose lines it has.
+    /// Program whose form the lines have.
     pub form: Form,
 }
 
@@ -338,10 +338,10 @@ pub struct Exclude {
     pub server: bool,
 }
 
-/// In which unit bytes and rates are told.
+/// Unit of bytes and rates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unit {
-    /// `a`: bits, whichever power fits. What is told without `-f`.
+    /// `a`: bits, whichever power fits. The unit without `-f`.
     #[default]
     Bits,
     /// `A`: bytes, whichever power fits.
@@ -352,7 +352,7 @@ pub enum Unit {
     FixedBytes(u8),
 }
 
-/// What the original has not.
+/// Options that the original has not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Own {
     /// `--json`: the record on standard output in place of the text.
@@ -364,11 +364,11 @@ pub struct Own {
 /// Reads the words behind the program's name. `variable` is the environment's value of a name.
 ///
 /// # Errors
-/// What is printed in place of a run: the help, the version, or why these words cannot be.
+/// The text that is printed in place of a run: the help, the version, or the reason for which these words cannot be.
 pub fn parse(words: &[String], variable: impl Fn(&str) -> Option<String>) -> Result<Asked, Answer> {
     let form = variable(FORM).filter(|form| !form.is_empty());
     let mut given = environment::given(variable);
-    // What is typed counts more.
+    // Typed words count more.
     let typed = Given::all(Scan::new(words, ENTRIES, RULES)).map_err(|fault| reading::complaint(&text(&fault)))?;
     given.options.extend(typed.options);
     if given.has(Key::Help) {

@@ -1,4 +1,4 @@
-//! What runs: a client, a server, and what both tell of their streams.
+//! Runs: a client, a server, and the lines of both on their streams.
 
 pub mod client;
 pub mod parts;

@@ -53,9 +53,9 @@ fn process(file: &str, versions: &str, section: &str) -> Transcript {
 }
 
 impl Transcript {
-    /// What its words ask for.
+    /// Request in its words.
     pub fn asked(&self) -> Result<Asked, Answer> {
-        // What was built without fast sampling has two decimals.
+        // A program that was built without fast sampling has two decimals.
         let two = self.stdout.contains("] 0.00-").then_some(["--decimals", "2"]).into_iter().flatten();
         let words: Vec<String> = self.words.iter().cloned().chain(two.map(str::to_owned)).collect();
         options::parse(&words, |name| (name == "SONDE_IPERF_FORM").then(|| self.version.clone()))
@@ -77,7 +77,7 @@ impl Transcript {
         }
     }
 
-    /// What both ends take.
+    /// Options of both ends.
     pub fn common(&self) -> Option<Common> {
         self.client().map(|client| client.common).or_else(|| self.server().map(|server| server.common))
     }

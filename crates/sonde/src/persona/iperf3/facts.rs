@@ -1,13 +1,13 @@
-//! What output is made from: plain values, whoever found them.
+//! Facts that output is made from: plain values, whoever found them.
 //!
-//! Times are in nanoseconds and told in microseconds. What is not known is absent; where the original's form has no way
-//! to leave it out, output writes what the original writes there.
+//! Times are in nanoseconds and told in microseconds. An unknown value is absent; where the original's form has no way to
+//! leave it out, output writes what the original writes there.
 
 use std::net::SocketAddr;
 
 use protocol::iperf3::parameters::{Direction, Protocol};
 
-/// Who we are, and with whom we talk.
+/// Our end, and the peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The client: the server as it was typed.
@@ -25,7 +25,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// Whether we are the client.
+    /// Returns true where we are the client.
     pub fn is_client(&self) -> bool {
         matches!(self, Self::Client { .. })
     }
@@ -34,15 +34,15 @@ impl Role {
 /// A test as it was agreed on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Test {
-    /// Who we are.
+    /// Our end.
     pub role: Role,
     /// The 36 characters of the cookie.
     pub cookie: String,
-    /// When it began, milliseconds since 1970.
+    /// Start of the test, milliseconds since 1970.
     pub began_ms: i64,
-    /// What the data goes over.
+    /// Protocol of the data.
     pub protocol: Protocol,
-    /// Which way.
+    /// Direction of the data.
     pub direction: Direction,
     /// Streams in each direction.
     pub parallel: u32,
@@ -70,9 +70,9 @@ pub struct Test {
     pub control_segment_bytes: u32,
     /// Bytes of socket buffers that were asked for; 0: none.
     pub window: u32,
-    /// What a stream's socket got to send, bytes.
+    /// Send buffer that a stream's socket got, bytes.
     pub send_buffer: Option<u64>,
-    /// What it got to receive, bytes.
+    /// Receive buffer that it got, bytes.
     pub receive_buffer: Option<u64>,
     /// Seconds between reports.
     pub interval_s: f64,
@@ -85,7 +85,7 @@ pub struct Test {
 }
 
 impl Test {
-    /// Whether both ends send.
+    /// Returns true where both ends send.
     pub fn is_bidirectional(&self) -> bool {
         self.direction == Direction::Both
     }
@@ -112,7 +112,7 @@ pub struct Stream {
     pub local: SocketAddr,
     /// The other end.
     pub remote: SocketAddr,
-    /// Whether we send on it.
+    /// True where we send on it.
     pub sends: bool,
 }
 
@@ -123,21 +123,21 @@ pub struct Slice {
     pub start_ns: u64,
     /// Its end, likewise.
     pub end_ns: u64,
-    /// How long it was, in nanoseconds.
+    /// Its length, in nanoseconds.
     pub length_ns: u64,
     /// Bytes carried.
     pub bytes: u64,
-    /// Whether it does not count.
+    /// True where it does not count.
     pub omitted: bool,
     /// Segments retransmitted in it, where we send over TCP.
     pub retransmits: Option<u64>,
-    /// What our TCP knew at its end.
+    /// Our TCP's figures at its end.
     pub tcp: Tcp,
     /// Datagrams of it.
     pub datagrams: Datagrams,
 }
 
-/// What a sender's TCP knows; 0 is what the original prints for what the system does not tell.
+/// Figures of a sender's TCP; 0 is what the original prints where the system has none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tcp {
     /// Congestion window, bytes.
@@ -159,7 +159,7 @@ pub struct Tcp {
 pub struct Datagrams {
     /// Sent, or by number due at a receiver.
     pub packets: u64,
-    /// Of them, lost; `None`: some of those that do not count may be among them, and the peer does not say how many.
+    /// Lost ones among them; `None`: some of those that do not count may be among them, and the peer does not say how many.
     pub lost: Option<i64>,
     /// Come behind one of a higher number.
     pub out_of_order: u64,
@@ -167,14 +167,14 @@ pub struct Datagrams {
     pub jitter_s: f64,
 }
 
-/// How a test came out.
+/// Result of a test.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
-    /// How long it was for the sender, nanoseconds. Where it did not tell: as for us.
+    /// Length of the test for the sender, nanoseconds. Where it did not tell: as for us.
     pub sender_ns: u64,
-    /// How long for the receiver, likewise.
+    /// Length for the receiver, likewise.
     pub receiver_ns: u64,
-    /// How long for us.
+    /// Length for us.
     pub own_ns: u64,
     /// Each stream, in the order of [`Test::streams`].
     pub outcomes: Vec<Outcome>,
@@ -199,7 +199,7 @@ pub struct File {
     pub size: u64,
 }
 
-/// One stream at the end. What an end did not tell is 0 there, as in the original.
+/// One stream at the end. A figure that an end did not report is 0 there, as in the original.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// Bytes the sender sent.
@@ -208,15 +208,15 @@ pub struct Outcome {
     pub received_bytes: u64,
     /// Segments that the sender retransmitted; absent where nobody knows.
     pub retransmits: Option<u64>,
-    /// What our TCP saw over the intervals that count.
+    /// Extremes of our TCP over the intervals that count.
     pub peaks: Peaks,
     /// Datagrams that the sender sent.
     pub sent_packets: u64,
-    /// What the receiver counted.
+    /// Counts of the receiver.
     pub received: Datagrams,
 }
 
-/// What a sender's TCP saw over all intervals.
+/// Extremes of a sender's TCP over all intervals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Peaks {
     /// Reorderings seen.
@@ -231,7 +231,7 @@ pub struct Peaks {
     pub min_rtt_us: u64,
     /// Sum of all.
     pub sum_rtt_us: u64,
-    /// How many.
+    /// Number of round trips.
     pub count: u64,
 }
 

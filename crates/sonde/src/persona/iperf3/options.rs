@@ -1,7 +1,7 @@
-//! What was typed behind `iperf3`, as plain values: no I/O, no name looked up, no file read.
+//! Words behind `iperf3`, as plain values: no I/O, no name looked up, no file read.
 //!
-//! [`parse`] reads the words by the rules of the real program's command line, and complains in its words. What is not
-//! honoured is refused with a sentence ([`Answer`]) or, where the run makes sense without it, named in [`Asked::notes`].
+//! [`parse`] reads the words by the rules of the real program's command line, and complains in its words. An option that is
+//! not honoured is refused with a sentence ([`Answer`]) or, where the run makes sense without it, named in [`Asked::notes`].
 
 mod client;
 mod either_end;
@@ -28,15 +28,15 @@ use crate::persona::iperf3::options::table::{ENTRIES, End, Given, Key};
 /// A command line read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Asked {
-    /// What both ends take.
+    /// Options of both ends.
     pub common: Common,
-    /// Which end, and what it takes alone.
+    /// The end, and the options that it takes alone.
     pub role: Role,
     /// Sentences for standard error: what has no effect here.
     pub notes: Vec<String>,
 }
 
-/// Which end.
+/// End of the test.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Role {
     /// `-s`.
@@ -45,7 +45,7 @@ pub enum Role {
     Client(Box<Client>),
 }
 
-/// What both ends take.
+/// Options of both ends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Common {
     /// `-p`.
@@ -84,7 +84,7 @@ pub struct Common {
     pub pkcs1: bool,
 }
 
-/// How the result is told.
+/// Form of the result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
     /// As text, while it runs.
@@ -110,7 +110,7 @@ pub struct Keepalive {
     pub count: Option<u32>,
 }
 
-/// What a server takes alone.
+/// Options of a server alone.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Server {
     /// `-D`.
@@ -125,11 +125,11 @@ pub struct Server {
     pub idle_timeout_s: Option<u32>,
     /// `--server-max-duration`.
     pub max_duration_s: Option<u32>,
-    /// Whom it lets in.
+    /// Users that it lets in.
     pub login: Option<ServerLogin>,
 }
 
-/// Whom a server lets in.
+/// Users that a server lets in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerLogin {
     /// `--rsa-private-key-path`.
@@ -140,7 +140,7 @@ pub struct ServerLogin {
     pub skew_s: u64,
 }
 
-/// When a test ends.
+/// End of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
     /// `-t`: after so many seconds; 0: when a signal comes.
@@ -151,7 +151,7 @@ pub enum Until {
     Blocks(u64),
 }
 
-/// What a client takes alone.
+/// Options of a client alone.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub struct Client {
@@ -171,7 +171,7 @@ pub struct Client {
     pub block_bytes: Option<u32>,
     /// `-b`: bits a second of each stream; `None`: all it can.
     pub rate: Option<u64>,
-    /// What stands behind the slash of `-b`; 0: none.
+    /// Number behind the slash of `-b`; 0: none.
     pub burst: u32,
     /// `--pacing-timer`, in microseconds.
     pub pacing_timer_us: u32,
@@ -213,13 +213,13 @@ pub struct Client {
     pub dont_fragment: bool,
     /// The second number of `-A`: CPU that the server is to run on.
     pub server_cpu: Option<u32>,
-    /// Who logs in.
+    /// Credentials of the user who logs in.
     pub login: Option<ClientLogin>,
     /// `--record`, which is ours.
     pub record: Option<PathBuf>,
 }
 
-/// Who logs in, and with what.
+/// Credentials of the user who logs in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientLogin {
     /// `--username`.
@@ -253,7 +253,7 @@ pub fn parse(words: &[String]) -> Result<Asked, Answer> {
     Ok(Asked { common, role, notes: refused::notes(&reading) })
 }
 
-/// Which end it is, where no option of the other was given.
+/// Returns true for a server, where no option of the other end was given.
 fn is_server(reading: &Reading) -> Result<bool, Answer> {
     let (server, client) = (reading.has(Key::Server), reading.has(Key::Client));
     let alone = |end| reading.entries().any(|entry| entry.place == end);

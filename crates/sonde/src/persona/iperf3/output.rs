@@ -1,4 +1,4 @@
-//! What a run prints, byte for byte in the form of iperf3 3.21.
+//! Output of a run, byte for byte in the form of iperf3 3.21.
 //!
 //! Pure functions of plain facts. As text, in the order of a run: [`start`], [`interval`] as often as asked for,
 //! [`summary`]; [`lines`] puts title and time in front of each. As JSON: [`document`] by [`json`]. [`failure`] is either.

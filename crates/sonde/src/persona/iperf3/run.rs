@@ -1,4 +1,4 @@
-//! Where words meet sockets: one run of the client, one of the server.
+//! Runs over sockets: one of the client, one of the server.
 //!
 //! [`telling`] makes of what happens in a test what is printed of it, in whichever form; [`printer`] puts it out. Neither
 //! end knows of the other.

@@ -40,7 +40,7 @@ fn of(text: &str, name: &str) -> Vec<Run> {
         let command = command.split_once("     (").map_or(command, |(command, _)| command);
         let Some((_, printed)) = rest.split_once("----- stdout\n") else { continue };
         let end = printed.find("\n----- ").unwrap();
-        // What the shell behind the command printed.
+        // Lines of the shell behind the command.
         let of_shell =
             |line: &&str| ["client exit", "c2s flow", "s2c flow"].iter().any(|start| line.starts_with(start));
         let stdout = printed[..=end].split_inclusive('\n').filter(|line| !of_shell(line)).collect();
@@ -50,7 +50,7 @@ fn of(text: &str, name: &str) -> Vec<Run> {
     runs
 }
 
-/// What a server printed of each of its tests: from the accepted connection up to the next time it listens.
+/// Output of a server for each of its tests: from the accepted connection up to the next time it listens.
 pub fn served(stdout: &str) -> Vec<String> {
     let rule = "-----------------------------------------------------------\n";
     let parts = stdout.split(rule).filter(|part| part.contains("Accepted connection"));

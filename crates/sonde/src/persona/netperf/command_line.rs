@@ -19,7 +19,8 @@ use crate::persona::netperf::options::Options;
 /// Reads the words behind the program's name. `program` is that name as it was typed.
 ///
 /// # Errors
-/// What is printed in place of a run: the usage, the version, a list of selectors, or why these words cannot be.
+/// The text that is printed in place of a run: the usage, the version, a list of selectors, or the reason for which these
+/// words cannot be.
 pub fn parse(program: &str, words: &[String]) -> Result<Options, Answer> {
     let (mut draft, rest) = global::parse(program, words)?;
     if let Some(name) = &draft.unknown_test {

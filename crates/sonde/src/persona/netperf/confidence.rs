@@ -1,4 +1,4 @@
-//! Whether repeating may stop: widths of confidence intervals, by Student's t.
+//! End of repeating: widths of confidence intervals, by Student's t.
 
 use crate::persona::netperf::facts::Iteration;
 use crate::persona::netperf::figures::Figures;
@@ -29,7 +29,7 @@ pub fn width_percent(values: &[f64], level: u8) -> f64 {
     2.0 * t * (variance / (count - 1.0)).sqrt() / mean * 100.0
 }
 
-/// Whether a further iteration is to be run after these.
+/// Returns true where a further iteration is to be run after these.
 pub fn goes_on(options: &Options, iterations: &[Iteration]) -> bool {
     let done = iterations.len();
     let Some(asked) = options.confidence else { return done == 0 };
@@ -39,7 +39,7 @@ pub fn goes_on(options: &Options, iterations: &[Iteration]) -> bool {
     done < asked.min as usize || !is_reached(&asked, &Figures::of(options, iterations))
 }
 
-/// Whether the result, and the CPU use where that counts, is as sure as asked for.
+/// Returns true where the result, and the CPU use if that counts, has the confidence that was asked for.
 pub fn is_reached(asked: &Confidence, figures: &Figures) -> bool {
     let widths = figures.width_percent.unwrap_or_default();
     let cpu = asked.result_only || widths.local_cpu.max(widths.remote_cpu) <= asked.width_percent;

@@ -1,7 +1,7 @@
-//! What a run of a test found: plain numbers, all that any output of this persona is made from.
+//! Results of a test's run: plain numbers, all that any output of this persona is made from.
 //!
-//! Units are in the names. What was asked for is not repeated here: it is in [`Options`](super::options::Options).
-//! Absent is `None`; which number stands for it in the output (−1, 0, an empty word) is the output's affair.
+//! Units are in the names. The options are not repeated here: they are in [`Options`](super::options::Options). Absent is
+//! `None`; which number stands for it in the output (−1, 0, an empty word) is the output's affair.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -15,7 +15,7 @@ pub struct Facts {
     pub latency: Option<Latency>,
     /// The test's UUID, made or as given with `-u`.
     pub uuid: String,
-    /// Where the data connection went from and to.
+    /// Ends of the data connection.
     pub path: Path,
 }
 
@@ -92,7 +92,7 @@ pub struct End {
     pub sent_bytes: u64,
     /// Bytes received.
     pub received_bytes: u64,
-    /// Whether Nagle's algorithm was off.
+    /// True where Nagle's algorithm was off.
     pub nodelay: bool,
     /// `SO_PRIORITY` as set; `None` where it was left.
     pub priority: Option<i32>,
@@ -121,7 +121,7 @@ pub struct Cpu {
     pub irq_percent: f64,
     /// Software interrupts.
     pub softirq_percent: f64,
-    /// How it was measured: `S` is /proc/stat, `U` is unknown.
+    /// Method of its measurement: `S` is /proc/stat, `U` is unknown.
     pub method: char,
     /// CPUs there are.
     pub count: u32,
@@ -146,7 +146,7 @@ pub struct Latency {
     pub stddev_ns: f64,
     /// Nearest rank: the value at ⌈q·count⌉ of the sorted durations, one for each of [`Percentile::ALL`].
     pub percentiles_ns: [u64; Percentile::ALL.len()],
-    /// How many took how long.
+    /// Durations and their counts.
     pub histogram: Histogram,
 }
 
@@ -199,8 +199,8 @@ pub const ROWS: usize = 8;
 pub const COLUMNS: usize = 10;
 
 /// Counts of durations. The columns of a row share the time from 0 to ten of its units evenly: of ten columns, column `c` of row `r`
-/// counts from c·10^r µs to below (c+1)·10^r µs. What a row before it counts is not counted there, so the first tenth of all rows but
-/// the first is empty.
+/// counts from c·10^r µs to below (c+1)·10^r µs. A duration that a row before it counts is not counted there, so the first
+/// tenth of all rows but the first is empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
     /// The counts: as many rows as there are, of as many columns each.

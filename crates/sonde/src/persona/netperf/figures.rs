@@ -31,16 +31,16 @@ pub struct Figures {
 /// Widths of confidence intervals in percent; 0 where there is nothing that could vary.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Widths {
-    /// Of the main result.
+    /// Width of the main result's interval.
     pub throughput: f64,
-    /// Of the local CPU use.
+    /// Width of the local CPU use's.
     pub local_cpu: f64,
-    /// Of the remote CPU use.
+    /// Width of the remote CPU use's.
     pub remote_cpu: f64,
 }
 
 impl Figures {
-    /// Of iterations, of which there is one at least.
+    /// Figures of iterations, of which there is one at least.
     pub fn of(options: &Options, iterations: &[Iteration]) -> Self {
         let last = iterations.last().cloned().unwrap_or_default();
         let each = |find: &dyn Fn(&Iteration) -> f64| mean(&iterations.iter().map(find).collect::<Vec<_>>());

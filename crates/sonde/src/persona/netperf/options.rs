@@ -1,7 +1,8 @@
-//! What was typed behind `netperf`, as plain values: no I/O, no name looked up, no file read.
+//! Words behind `netperf`, as plain values: no I/O, no name looked up, no file read.
 //!
-//! [`super::command_line::parse`] reads the words by the rules of the real program's command line. What is not honoured is refused with a
-//! sentence ([`crate::persona::answer::Answer`]) or, where the run makes sense without it, named in [`Options::notes`].
+//! [`super::command_line::parse`] reads the words by the rules of the real program's command line. An option that is not
+//! honoured is refused with a sentence ([`crate::persona::answer::Answer`]) or, where the run makes sense without it, named
+//! in [`Options::notes`].
 
 pub mod form;
 pub mod pair;
@@ -27,7 +28,7 @@ pub const ALIGNMENT: u32 = 8;
 pub struct Options {
     /// `-t`.
     pub test: Test,
-    /// Where the server is.
+    /// Address of the server.
     pub control: Control,
     /// `-l`: when the test ends.
     pub length: Length,
@@ -55,9 +56,9 @@ pub struct Options {
     pub passphrase: Option<Passphrase>,
     /// The data connection.
     pub data: Data,
-    /// How the result is told.
+    /// Form of the output.
     pub display: Display,
-    /// What the real program has not.
+    /// Options that the real program has not.
     pub own: Own,
     /// Sentences for standard error: what was read in another way than the real program reads it, and what has no
     /// effect.
@@ -66,7 +67,7 @@ pub struct Options {
     pub command_line: String,
 }
 
-/// Where the server is, and where from it is asked.
+/// Address of the server, and the one it is asked from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Control {
     /// `-H`; `None`: the local host of the family.
@@ -102,18 +103,18 @@ impl Control {
     }
 }
 
-/// When a test ends.
+/// End of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
     /// After so many seconds.
     Seconds(u32),
-    /// When it is interrupted.
+    /// On an interruption.
     UntilInterrupted,
     /// After so many transactions, or bytes in a one-way test.
     Count(u64),
 }
 
-/// When repeating may stop.
+/// Condition for the end of repeating.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Confidence {
     /// 95 or 99, in percent.
@@ -145,7 +146,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Whether anything waits.
+    /// Returns true where anything waits.
     pub fn is_paced(self) -> bool {
         self.interval_ns > 0 && self.burst > 0
     }
@@ -156,7 +157,7 @@ impl Pace {
     }
 }
 
-/// Where buffers lie in memory, at each end.
+/// Position of buffers in memory, at each end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buffers {
     /// Alignment of send buffers, in bytes.
@@ -186,7 +187,7 @@ pub enum Passphrase {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
 pub struct Data {
-    /// Who sends: fixed by the test's name, or `-d`, `-c`, `-r`, `-m`, `-M` of omni.
+    /// Direction of the data: fixed by the test's name, or `-d`, `-c`, `-r`, `-m`, `-M` of omni.
     pub direction: Direction,
     /// `-T` of omni, or fixed by the test's name.
     pub transport: Transport,
@@ -244,7 +245,7 @@ pub struct Data {
     pub uuid: Option<String>,
 }
 
-/// How long a datagram's response is waited for where `-e` does not say.
+/// Longest wait for a datagram's response where `-e` does not say, seconds.
 pub const RECEIVE_TIMEOUT_S: u32 = 1;
 
 /// An address of the data connection.
@@ -256,7 +257,7 @@ pub struct DataAddress {
     pub mask: Option<u8>,
 }
 
-/// How the result is told.
+/// Form of the output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Display {
     /// `-P`: banner and titles.
@@ -278,7 +279,7 @@ pub struct Display {
 }
 
 impl Display {
-    /// Whether a histogram is printed.
+    /// Returns true where a histogram is printed.
     pub fn histogram(&self) -> bool {
         self.verbosity > 1
     }
@@ -291,7 +292,7 @@ pub struct Interim {
     pub interval_ns: u64,
 }
 
-/// What the real program has not.
+/// Options that the real program has not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Own {
     /// `--json`, `-J`: the record on standard output in place of the text.

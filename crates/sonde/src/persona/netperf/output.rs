@@ -1,4 +1,4 @@
-//! What a run prints, byte for byte in the form of netperf 2.7.1 built with histogram, spin and demo.
+//! Output of a run, byte for byte in the form of netperf 2.7.1 built with histogram, spin and demo.
 //!
 //! Pure functions of what was asked for and what was found. In the order of a run: [`banner::line`], [`interim::line`]
 //! as often as asked for, [`result`] once. Where the original's figures are wrong the form stays and the figure is

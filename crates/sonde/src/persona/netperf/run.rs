@@ -1,7 +1,7 @@
-//! Where words meet sockets: one run of the client, one of the server.
+//! Runs over sockets: one of the client, one of the server.
 //!
 //! [`conduct`] is the course of a client's run, from the control connection to the result, over a [`Bench`] that owns
-//! the sockets: [`sockets`]. What a bench finds out reaches the text only as facts.
+//! the sockets: [`sockets`]. The findings of a bench reach the text only as facts.
 
 pub mod facts;
 pub mod places;
@@ -26,7 +26,7 @@ use crate::persona::netperf::test_name::Test;
 /// Runs the test and prints what is to be printed; `command` is the whole command line.
 ///
 /// # Errors
-/// What is printed in place of a result, or behind a worthless one.
+/// The text that is printed in place of a result, or behind a worthless one.
 pub fn client(options: &Options, command: &[String], output: &Output) -> Result<Exit, Answer> {
     let mut sockets = Sockets::new(options, command, output)?;
     let ended = conduct(options, &mut sockets, &mut |text| {
@@ -39,7 +39,7 @@ pub fn client(options: &Options, command: &[String], output: &Output) -> Result<
     ended
 }
 
-/// Who owns the sockets of a run. Every fault comes as what is to be printed of it.
+/// Owner of the sockets of a run. Every fault comes as the text that is printed of it.
 pub trait Bench {
     /// Opens the control connection; tells between which ends the data will flow.
     fn open(&mut self, options: &Options) -> Result<Path, Answer>;
@@ -53,7 +53,7 @@ pub trait Bench {
     /// CPU rate and number of CPUs: ours, or the server's.
     fn cpu_rate(&mut self, of_server: bool) -> Result<(f64, u32), Answer>;
 
-    /// Whether there may be another iteration: none where the last ended early.
+    /// Returns true where there may be another iteration: none where the last ended early.
     fn goes_on(&self) -> bool {
         true
     }
@@ -63,7 +63,7 @@ pub trait Bench {
         false
     }
 
-    /// Ends the control connection. What is said behind the result, where the last iteration ended early.
+    /// Ends the control connection. Returns the text behind the result, where the last iteration ended early.
     fn close(&mut self) -> Option<Answer> {
         None
     }

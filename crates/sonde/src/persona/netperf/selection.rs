@@ -1,4 +1,4 @@
-//! What is selected for `-o`, `-O` and `-k`: a list, everything, the default of the direction, or what a file says.
+//! Selected values of `-o`, `-O` and `-k`: a list, everything, the default of the direction, or those of a file.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ pub fn read(text: &str) -> (Selection, Vec<String>) {
     (Selection::File(PathBuf::from(text)), Vec::new())
 }
 
-/// What the lines of a file select: a block each.
+/// Values that the lines of a file select: a block each.
 pub fn of_file(text: &str) -> (Selection, Vec<String>) {
     let (blocks, unknown) = lists(text.lines().filter(|line| !line.trim().is_empty()));
     (Selection::Blocks(blocks), unknown)
@@ -108,7 +108,7 @@ pub fn blocks(selection: &Selection, direction: Direction, cpu: bool) -> Vec<Vec
     }
 }
 
-/// Whether durations are to be kept.
+/// Returns true where durations are to be kept.
 pub fn wants_latency(options: &Options) -> bool {
     let display = &options.display;
     let selected = match display.form.selection() {

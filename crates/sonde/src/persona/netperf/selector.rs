@@ -22,7 +22,7 @@ struct Row {
     value: Value,
 }
 
-/// How a value is found.
+/// Source of a value.
 #[derive(Clone, Copy, Debug)]
 enum Value {
     /// From the facts; `None` where there is nothing to print.
@@ -69,7 +69,7 @@ impl Selector {
         self.0.header.get(line).copied().unwrap_or_default()
     }
 
-    /// Whether it needs durations.
+    /// Returns true where it needs durations.
     pub fn is_latency(self) -> bool {
         latency::ROWS.iter().chain(&own::LATENCY).any(|row| row.name == self.0.name)
     }
@@ -102,7 +102,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     rows().map(|row| row.name)
 }
 
-/// What `all` selects by name: the original's selectors in its four blocks, none of ours.
+/// Values of `all` by name: the original's selectors in its four blocks, none of ours.
 pub fn all() -> Vec<Vec<&'static str>> {
     let of = |rows: &Vec<&'static [Row]>| rows.iter().flat_map(|rows| rows.iter()).map(|row| row.name).collect();
     blocks().iter().map(of).collect()

@@ -65,18 +65,18 @@ impl Test {
         NAMES.iter().map(|(name, _)| *name)
     }
 
-    /// Whether netperf 2.7 still asks for it by its own request rather than by omni's: such a test has no output
+    /// Returns true where netperf 2.7 still asks for it by its own request rather than by omni's: such a test has no output
     /// selectors, and fewer options.
     pub fn is_classic(self) -> bool {
         matches!(self, Self::TcpCc | Self::TcpSendfile | Self::TcpMss)
     }
 
-    /// Whether it has a data connection at all.
+    /// Returns true where it has a data connection at all.
     pub fn has_data(self) -> bool {
         !matches!(self, Self::Uuid | Self::LocCpu | Self::RemCpu)
     }
 
-    /// What the name fixes.
+    /// Direction that the name fixes.
     pub fn direction(self) -> Direction {
         let (sends, receives, per_connection) = match self {
             Self::TcpStream | Self::UdpStream | Self::TcpSendfile | Self::TcpMss | Self::Omni => (true, false, false),
@@ -89,7 +89,7 @@ impl Test {
         Direction { sends, receives, per_connection }
     }
 
-    /// What the name fixes.
+    /// Transport that the name fixes.
     pub fn transport(self) -> Transport {
         match self {
             Self::UdpStream | Self::UdpRr => Transport::Udp,
@@ -98,7 +98,7 @@ impl Test {
     }
 }
 
-/// Who sends in a test, as the client sees it.
+/// Senders of a test, as the client sees it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Direction {
     /// The client sends.
@@ -110,17 +110,17 @@ pub struct Direction {
 }
 
 impl Direction {
-    /// Whether transactions are counted: both ends send, or neither does (connect and close).
+    /// Returns true where transactions are counted: both ends send, or neither does (connect and close).
     pub fn is_transactions(self) -> bool {
         self.sends == self.receives
     }
 
-    /// Whether the client sends and the server does not.
+    /// Returns true where the client sends and the server does not.
     pub fn is_send(self) -> bool {
         self.sends && !self.receives
     }
 
-    /// Whether the server sends and the client does not.
+    /// Returns true where the server sends and the client does not.
     pub fn is_receive(self) -> bool {
         self.receives && !self.sends
     }
@@ -137,7 +137,7 @@ impl Direction {
     }
 }
 
-/// What carries the data of a test.
+/// Transport of a test's data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Transport {
     /// TCP.
@@ -182,7 +182,7 @@ impl Transport {
         }
     }
 
-    /// Whether messages may be lost without either end being told.
+    /// Returns true where messages may be lost without either end being told.
     pub fn is_lossy(self) -> bool {
         matches!(self, Self::Udp | Self::UdpLite | Self::Dccp)
     }

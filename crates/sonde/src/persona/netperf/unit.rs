@@ -45,7 +45,7 @@ impl Unit {
         LETTERS.iter().find(|(known, _)| *known == letter).map(|(_, unit)| *unit)
     }
 
-    /// How titles and units call it, without the `/s` behind it.
+    /// Name in titles and units, without the `/s` behind it.
     pub fn text(self) -> &'static str {
         match self {
             Self::GBytes => "GBytes",

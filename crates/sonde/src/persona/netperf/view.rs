@@ -4,21 +4,21 @@ use crate::persona::netperf::facts::{End, Facts, Iteration};
 use crate::persona::netperf::figures::Figures;
 use crate::persona::netperf::options::Options;
 
-/// What a value of the output is taken from.
+/// Source of the output's values.
 #[derive(Clone, Debug)]
 pub struct View<'a> {
-    /// What was asked for.
+    /// The options.
     pub options: &'a Options,
-    /// What was found.
+    /// The results.
     pub facts: &'a Facts,
-    /// What follows from it.
+    /// Figures that follow from them.
     pub figures: Figures,
     /// The last iteration: counters are told of it alone.
     pub last: &'a Iteration,
 }
 
 impl<'a> View<'a> {
-    /// Of a run that has an iteration; `None` where there is none to tell of.
+    /// View of a run that has an iteration; `None` where it has none.
     pub fn of(options: &'a Options, facts: &'a Facts) -> Option<Self> {
         let last = facts.iterations.last()?;
         Some(Self { options, facts, figures: Figures::of(options, &facts.iterations), last })

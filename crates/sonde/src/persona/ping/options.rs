@@ -1,6 +1,6 @@
 //! The command line, read as the original reads it: short options, alone or together, before and behind the destination.
 //!
-//! What cannot be honoured is refused with a sentence, never passed over. Long options are ours.
+//! An option that cannot be honoured is refused with a sentence, never passed over. Long options are ours.
 
 mod number;
 mod pattern;
@@ -26,11 +26,11 @@ pub const LINGER: Nanos = Nanos::secs(10);
 /// The largest payload that fits an IPv4 packet, octets.
 pub const LARGEST: u32 = 65_507;
 
-/// What was asked for.
+/// Options of a run.
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own, on or off by itself")]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Whom to ask, as it was typed.
+    /// Host to ask, as it was typed.
     pub destination: String,
     /// `-4`, `-6`.
     pub family: Family,
@@ -96,11 +96,11 @@ pub struct Options {
     pub deadline: Option<Nanos>,
     /// `-W`: how long replies are waited for where nothing came; zero: for ever.
     pub linger: Option<Nanos>,
-    /// What the original has not.
+    /// Options that the original has not.
     pub own: Own,
 }
 
-/// What hops are asked to write into the IP header of requests and replies.
+/// Facts that hops are asked to write into the IP header of requests and replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AskedOfHops {
     /// Their addresses.
@@ -164,7 +164,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Whether requests leave as replies come: `-f` without an interval, `-i 0`.
+    /// Returns true where requests leave as replies come: `-f` without an interval, `-i 0`.
     pub fn floods(&self) -> bool {
         !self.adaptive && self.interval.map_or(self.flood, |interval| interval == Nanos::ZERO)
     }
@@ -174,7 +174,7 @@ impl Options {
         self.interval.unwrap_or(INTERVAL)
     }
 
-    /// Whether a payload has room for the original's time stamp: without it no times are shown.
+    /// Returns true where a payload has room for the original's time stamp: without it no times are shown.
     pub fn times(&self) -> bool {
         self.size >= 16
     }
@@ -183,7 +183,7 @@ impl Options {
 const ENTRIES: &[Entry<()>] = &[
     alike(Takes::Nothing, "46aAbBCdDfLnOqrRUvVh?", &[]),
     alike(Takes::Value, "ceiIlmMNpQsStTFwW", &["record", "pacing"]),
-    // What stands behind a `=` is passed over.
+    // A value behind a `=` is passed over.
     alike(Takes::Perhaps, "", &["json", "help", "version"]),
 ];
 
@@ -193,7 +193,7 @@ const RULES: Rules = Rules { abbreviations: false, ..GNU };
 /// Reads the words behind the program's name.
 ///
 /// # Errors
-/// What is printed in place of a run: help, version, or what is wrong.
+/// The text that is printed in place of a run: help, version, or the fault.
 pub fn parse(words: &[String]) -> Result<Options, Answer> {
     let mut options = Options::default();
     let mut destinations = Vec::new();
@@ -341,7 +341,7 @@ fn ours(options: &mut Options, name: &str, value: String) -> Result<(), Answer> 
     Ok(())
 }
 
-/// What makes no sense together.
+/// Refuses options that make no sense together.
 fn together(options: &Options) -> Result<(), Answer> {
     if options.own.pacing.is_some() && (options.floods() || options.adaptive) {
         return Err(complain(2, "--pacing: there is nothing to pace where replies decide: say an interval"));
@@ -353,7 +353,7 @@ fn bad(what: &str, value: &str) -> Answer {
     complain(2, &format!("bad {what}: {value}"))
 }
 
-/// What is wrong, as the original says it.
+/// Complaint about a fault, in the original's form.
 pub fn complain(status: u8, what: &str) -> Answer {
     Answer { stdout: String::new(), stderr: format!("ping: {what}\n"), status }
 }

@@ -34,7 +34,7 @@ const READER_GONE: u8 = 128 + 13;
 /// Measures and prints. `command` is the whole command line.
 ///
 /// # Errors
-/// What is printed in place of a result.
+/// The text that is printed in place of a result.
 pub fn run(options: &Options, command: &[String], output: &Arc<Output>) -> Result<Exit, Answer> {
     let keeping = Keeping::of(options.own.record.as_deref(), options.own.json).map_err(told)?;
     let stop = Stop::default();
@@ -121,7 +121,7 @@ fn address(options: &Options, stop: &Stop) -> Result<SocketAddr, Answer> {
     Ok(SocketAddrV6::new(*six.ip(), 0, 0, index).into())
 }
 
-/// Whether an address means something on one link alone.
+/// Returns true where an address means something on one link alone.
 fn needs_scope(address: SocketAddrV6) -> bool {
     address.ip().is_unicast_link_local() || address.ip().is_multicast()
 }
@@ -131,7 +131,7 @@ fn beginning(options: &Options, test: &Test, source: IpAddr, names: &mut hearing
     let source = source.to_string();
     header::Header {
         host: &options.destination,
-        // Of IPv4 the number alone, whatever was typed.
+        // IPv4 has the number alone, whatever was typed.
         address: &match test.address {
             SocketAddr::V6(six) => names.of(six.ip().to_owned().into(), six.scope_id()),
             SocketAddr::V4(four) => four.ip().to_string(),

@@ -1,10 +1,10 @@
 //! The figures as the original computes them: whole microseconds, integer divisions, an integer root. The record has
 //! better ones.
 
-/// How far back a second reply to a request is known.
+/// Number of the latest requests of which a second reply is known for one.
 const REMEMBERED: usize = 1 << 16;
 
-/// What was sent and what came of it.
+/// Counts of requests and replies.
 #[derive(Clone, Debug)]
 pub struct Statistics {
     /// Requests that left, and those our host could not send.
@@ -31,7 +31,7 @@ pub struct Statistics {
     answered: Vec<bool>,
     /// Likewise: when it left, nanoseconds since 1970.
     sent: Vec<u64>,
-    /// When the first and the latest left.
+    /// Departures of the first request and of the latest.
     span: Option<(u64, u64)>,
 }
 
@@ -57,12 +57,12 @@ impl Default for Statistics {
     }
 }
 
-/// What a reply was.
+/// Class of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
     /// Its round trip, microseconds; `None` where the payload has no room for the original's time stamp.
     pub micros: Option<u64>,
-    /// Whether its request had been answered before.
+    /// True where its request had been answered before.
     pub again: bool,
 }
 
@@ -88,7 +88,7 @@ impl Statistics {
         self.span = Some((self.span.map_or(at, |(first, _)| first), at));
     }
 
-    /// Whether request `seq` has been answered, as far as it is remembered.
+    /// Returns true where request `seq` has been answered, as far as it is remembered.
     pub fn is_answered(&self, seq: u64) -> bool {
         self.answered[place(seq)]
     }

@@ -1,4 +1,4 @@
-//! Which samples a benchmark of PKB's makes of what was measured: what the writer of samples is asked for.
+//! Samples that a benchmark of PKB's makes of a measurement: the request to the writer of samples.
 
 use std::collections::BTreeMap;
 
@@ -11,30 +11,30 @@ pub struct Ask {
     pub uid: String,
     /// The run's name as it was said or drawn, without the UUID that PKB hangs on it.
     pub run_uri: String,
-    /// Whose run it is.
+    /// Owner of the run.
     pub owner: String,
     /// `product_name`.
     pub product_name: String,
     /// `official`.
     pub official: bool,
-    /// What goes into every sample: `--metadata`.
+    /// Metadata of every sample: `--metadata`.
     pub metadata: BTreeMap<String, String>,
-    /// Whether metadata is one string, `labels`; else an object, `metadata`.
+    /// True where metadata is one string, `labels`; else an object, `metadata`.
     pub collapse_labels: bool,
     /// Cells of a place that make one run of the run stage: repeats in a row are a run together, and `run_number` counts them.
     pub repeats_of_a_run: u32,
     /// Internal addresses that do not answer are left out: `--ip_addresses=REACHABLE`.
     pub internal_where_reachable: bool,
-    /// What each method of the plan is asked for, in the plan's order.
+    /// Samples that are asked for of each method of the plan, in the plan's order.
     pub measurements: Vec<Measurement>,
 }
 
-/// What a method of the plan is asked for.
+/// Samples that are asked for of a method.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurement {
     /// The method's name in the plan.
     pub method: String,
-    /// Which metrics are made of its records.
+    /// Metrics that are made of its records.
     pub metrics: Metrics,
     /// Metadata that PKB's samples of it have from the flags alone; zones, machine types, `ip_type` and what was found come from the
     /// run.
@@ -57,7 +57,7 @@ pub enum Metrics {
     },
     /// `Throughput`, in Mbits/sec.
     IperfTcp {
-        /// Whether the series of intervals is among the metadata.
+        /// True where the series of intervals is among the metadata.
         series: bool,
     },
     /// `UDP Throughput`, in Mbits/sec.

@@ -32,9 +32,9 @@ pub enum Benchmark {
 pub struct Test {
     /// The method, its command in our words.
     pub planned: PlannedMethod,
-    /// What is asked of its records.
+    /// Samples that are asked for.
     pub asked: Measurement,
-    /// How long it takes, seconds, with its warm-up.
+    /// Its duration, seconds, with its warm-up.
     pub seconds: u64,
 }
 
@@ -43,15 +43,16 @@ pub struct Test {
 pub struct Wanted {
     /// Hosts it takes, a count.
     pub hosts: u32,
-    /// From which ends each pair is measured.
+    /// Directions in which each pair is measured.
     pub directions: Directions,
-    /// Where the first host is measured with each other at once: whether it sends to that one, in the hosts' order. Empty: each pair of hosts in rounds.
+    /// Directions where the first host is measured with each other at once, in the hosts' order: true where it sends to that
+    /// one. Empty: each pair of hosts in rounds.
     pub fan: Vec<bool>,
-    /// How often each test is done in one run of the run stage.
+    /// Repeats of each test in one run of the run stage.
     pub repeats: u32,
     /// Its tests, in order.
     pub tests: Vec<Test>,
-    /// What differs from PKB's, a line each.
+    /// Differences from PKB's, a line each.
     pub notes: Vec<String>,
 }
 
@@ -109,7 +110,7 @@ impl Benchmark {
         }))
     }
 
-    /// What its flags want of it.
+    /// Tests and hosts that its flags ask for.
     ///
     /// # Errors
     /// A test that is not had, a value that makes no sense.

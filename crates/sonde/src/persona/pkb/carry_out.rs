@@ -15,7 +15,7 @@ use crate::persona::pkb::ask::{Ask, Row};
 pub struct Order<'a> {
     /// Our run: a new one, or the one that earlier stages began.
     pub id: Uuid,
-    /// Whether earlier stages began it: then what it holds is gone on with, its hosts among it.
+    /// True where earlier stages began it: then the run goes on with its cells and its hosts.
     pub resume: bool,
     /// Its stages, in order, without gaps.
     pub stages: &'a [Stage],
@@ -25,7 +25,7 @@ pub struct Order<'a> {
     pub command: &'a [String],
 }
 
-/// What came of it.
+/// Result of an order.
 #[derive(Clone, Debug)]
 pub struct Carried {
     /// The run's document, with the cells of all its stages so far.
@@ -43,17 +43,17 @@ pub struct Samples {
     pub rows: Vec<Row>,
 }
 
-/// Who carries out, and makes samples.
+/// Runner of plans and maker of samples.
 pub trait Runner {
     /// Does the stages of a plan, and comes back when they are done, failed or stopped.
     ///
     /// # Errors
-    /// What kept it from being begun. What failed on the way stands in the document.
+    /// The fault that kept it from being begun. Faults on the way stand in the document.
     fn carry_out(&self, order: &Order<'_>) -> Result<Carried, Failure>;
 
     /// The samples that are asked for.
     ///
     /// # Errors
-    /// What keeps them from being made.
+    /// The fault that keeps them from being made.
     fn samples(&self, ask: &Ask, carried: &Carried) -> Result<Samples, Failure>;
 }

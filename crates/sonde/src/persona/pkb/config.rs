@@ -1,7 +1,7 @@
 //! Settings of benchmarks in a file: flags for each, and matrices of flags, of which every combination is a run.
 //!
-//! What the command line says goes before what the file says, as in PKB. What a file may say beyond flags (machines by hand, disks)
-//! is refused by its name.
+//! The command line goes before the file, as in PKB. Anything in the file beyond flags (machines by hand, disks) is refused
+//! by its name.
 
 mod filter;
 
@@ -56,7 +56,7 @@ fn no_name(of: &str) -> Answer {
     complain(&format!("{of}.name: is no name of a benchmark"))
 }
 
-/// What the file says, with what overrides it.
+/// Content of the file, with the values that override it.
 fn document(flags: &Flags, read: ReadFile<'_>) -> Result<Map<String, Value>, Answer> {
     let mut document = Map::new();
     if let Some(path) = flags.text("benchmark_config_file") {

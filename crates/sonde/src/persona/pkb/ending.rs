@@ -1,4 +1,4 @@
-//! How each benchmark ended: the table of it, and the lines for programs.
+//! Ends of the benchmarks: their table, and the lines for programs.
 
 use cloud::fault::Kind;
 use logbook::record::Ended;
@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::persona::pkb::job::Job;
 
-/// How a benchmark ended.
+/// End of a benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// All that was asked for was done.
@@ -29,12 +29,12 @@ impl Status {
         }
     }
 
-    /// What PKB writes beside one that failed.
+    /// PKB's further word for one that failed.
     fn substatus(self) -> &'static str {
         if let Self::Failed(substatus) = self { substatus.word() } else { "" }
     }
 
-    /// Whether it failed.
+    /// Returns true where it failed.
     pub fn is_failed(self) -> bool {
         matches!(self, Self::Failed(_))
     }
@@ -58,7 +58,7 @@ pub enum Substatus {
     CommandTimeout,
     /// A call failed however often it was made again.
     RetriesExceeded,
-    /// What was asked for makes no sense.
+    /// A request that makes no sense.
     InvalidValue,
     /// A host was not reached.
     VmNotReady,
@@ -114,11 +114,11 @@ impl Substatus {
 /// The end of one benchmark.
 #[derive(Clone, Debug)]
 pub struct Ending<'a> {
-    /// Which.
+    /// The job.
     pub job: &'a Job,
-    /// How.
+    /// Its status.
     pub status: Status,
-    /// What was not done, a line each.
+    /// Things that were not done, a line each.
     pub detail: Vec<String>,
 }
 
@@ -146,7 +146,7 @@ pub fn table(ended: &[Ending<'_>]) -> String {
     )
 }
 
-/// The same for programs: an object a line, with PKB's keys in PKB's order. What does not apply is absent.
+/// The same for programs: an object a line, with PKB's keys in PKB's order. A key that does not apply is absent.
 pub fn lines(ended: &[Ending<'_>]) -> String {
     ended.iter().map(of_one).collect()
 }

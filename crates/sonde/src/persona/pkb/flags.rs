@@ -1,7 +1,7 @@
 //! PKB's flags, read as PKB reads them: `--name=value`, `--name value`, one dash or two, `--noname` of a switch, files of flags.
 //!
 //! Each flag has a [`Fate`]: it is heeded, it changes no number here, or it is refused with a reason. One that is none is refused
-//! with the nearest that is. What a run is made of is asked here by name; a flag that was not said is absent.
+//! with the nearest that is. The parts of a run ask here by name; a flag that was not given is absent.
 
 mod beside;
 pub mod help;
@@ -18,19 +18,19 @@ use serde_json::{Map, Value as Json};
 use self::kind::{Fate, Flag, Kind, Value};
 use crate::persona::answer::Answer;
 
-/// How deep files of flags may name each other.
+/// Greatest depth to which files of flags may name each other.
 const DEEPEST: usize = 8;
 
 /// Reads a file of flags, or says why not.
 pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
-/// What was said.
+/// Flags of the command line and its files.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Flags {
     said: BTreeMap<&'static str, Value>,
-    /// What a reader should know of flags that were taken and do nothing here.
+    /// Notes for the reader on flags that were taken and do nothing here.
     pub notes: Vec<String>,
-    /// What a file of settings said for this run.
+    /// Settings of a file for this run.
     pub settings: Map<String, Json>,
 }
 
@@ -70,43 +70,43 @@ impl Flags {
         Ok(())
     }
 
-    /// Whether the flag was said.
+    /// Returns true where the flag was given.
     pub fn is_said(&self, name: &str) -> bool {
         self.said.contains_key(name)
     }
 
-    /// Of a switch.
+    /// Value of a switch.
     pub fn switch(&self, name: &str, otherwise: bool) -> bool {
         if let Some(Value::Switch(on)) = self.said.get(name) { *on } else { otherwise }
     }
 
-    /// Of a whole number that is not negative.
+    /// Value of a flag for a whole number; `None` for a negative one too.
     pub fn count(&self, name: &str) -> Option<u32> {
         let Some(Value::Integer(number)) = self.said.get(name) else { return None };
         u32::try_from(*number).ok()
     }
 
-    /// Of a number.
+    /// Value of a flag for a number.
     pub fn number(&self, name: &str) -> Option<f64> {
         if let Some(Value::Number(number)) = self.said.get(name) { Some(*number) } else { None }
     }
 
-    /// Of a text or a choice.
+    /// Value of a flag for a text or a choice.
     pub fn text(&self, name: &str) -> Option<&str> {
         if let Some(Value::Text(text)) = self.said.get(name) { Some(text) } else { None }
     }
 
-    /// Of words; none where none were said.
+    /// Value of a flag for words; none where none were given.
     pub fn list(&self, name: &str) -> &[String] {
         if let Some(Value::List(list)) = self.said.get(name) { list } else { &[] }
     }
 
-    /// Of whole numbers.
+    /// Value of a flag for whole numbers.
     pub fn integers(&self, name: &str) -> Option<&[u32]> {
         if let Some(Value::Integers(all)) = self.said.get(name) { Some(all) } else { None }
     }
 
-    /// Of numbers.
+    /// Value of a flag for numbers.
     pub fn numbers(&self, name: &str) -> Option<&[f64]> {
         if let Some(Value::Numbers(all)) = self.said.get(name) { Some(all) } else { None }
     }
@@ -206,7 +206,7 @@ fn unknown(name: &str) -> Answer {
     complain(&format!("Unknown command line flag '{name}'.{meant}\npkb: the flags there are: sonde pkb --help"))
 }
 
-/// What is wrong, with the status that PKB gives it.
+/// Complaint about a fault, with the status that PKB gives it.
 pub fn complain(what: &str) -> Answer {
     Answer::complaint(format!("pkb: {what}\n"))
 }

@@ -12,7 +12,7 @@ use uuid::Uuid;
 const SAMPLES: &str = "perfkitbenchmarker_results.json";
 /// The file of the runs' names.
 const RUNS: &str = "sonde-runs.json";
-/// How each benchmark ended, as PKB calls it.
+/// File of each benchmark's end, as PKB calls it.
 const STATUSES: &str = "completion_statuses.json";
 
 /// The folder of a run.
@@ -26,7 +26,7 @@ impl Folder {
     /// for this user alone.
     ///
     /// # Errors
-    /// What the system says; a folder that is another user's.
+    /// Errors of the system; a folder that is another user's.
     pub fn open(base: Option<&str>, run_uri: &str) -> io::Result<Self> {
         let base = base.map_or_else(|| std::env::temp_dir().join("perfkitbenchmarker"), PathBuf::from);
         // Whole, so that whoever reads a file of it from another folder finds the same.
@@ -40,7 +40,7 @@ impl Folder {
         Ok(Self { path })
     }
 
-    /// Where it lies.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -57,7 +57,7 @@ impl Folder {
     /// Writes the plan of a benchmark, as it will be run; where it lies.
     ///
     /// # Errors
-    /// What the system says.
+    /// Errors of the system.
     pub fn write_plan(&self, uid: &str, text: &str) -> io::Result<PathBuf> {
         let path = self.path.join(format!("{uid}.plan.toml"));
         fs::write(&path, text)?;
@@ -67,7 +67,7 @@ impl Folder {
     /// Writes how each benchmark ended, a line each, over what an earlier stage wrote.
     ///
     /// # Errors
-    /// What the system says.
+    /// Errors of the system.
     pub fn write_statuses(&self, lines: &str) -> io::Result<()> {
         fs::write(self.path.join(STATUSES), lines)
     }
@@ -75,7 +75,7 @@ impl Folder {
     /// Our runs of earlier stages, by the benchmarks' names; none where there were none.
     ///
     /// # Errors
-    /// What the system says; a file that is not as we write it.
+    /// Errors of the system; a file that is not as we write it.
     pub fn runs(&self) -> io::Result<BTreeMap<String, Uuid>> {
         match fs::read_to_string(self.path.join(RUNS)) {
             Ok(text) => serde_json::from_str(&text).map_err(io::Error::from),
@@ -87,7 +87,7 @@ impl Folder {
     /// Writes them: the old file stays whole until the new one is.
     ///
     /// # Errors
-    /// What the system says.
+    /// Errors of the system.
     pub fn write_runs(&self, runs: &BTreeMap<String, Uuid>) -> io::Result<()> {
         let (new, path) = (self.path.join("sonde-runs.new"), self.path.join(RUNS));
         let mut file = fs::File::create(&new)?;

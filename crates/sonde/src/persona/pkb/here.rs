@@ -1,4 +1,4 @@
-//! Who carries out: machines by `sonde lab cloud`, plans as `sonde run` does.
+//! Runner on this machine: machines by `sonde lab cloud`, plans as `sonde run` does.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -22,7 +22,7 @@ use crate::program::tool;
 use crate::system::variable;
 use crate::system::{drawn_seed, now};
 
-/// How long a host may take until its agent is there: a machine that was just made is still starting.
+/// Longest wait for a host until its agent is there: a machine that was just made is still starting.
 const PATIENCE: Nanos = Nanos::secs(120);
 
 /// This program itself.

@@ -16,17 +16,17 @@ use crate::persona::pkb::{config, provision, stages, static_file};
 /// One benchmark to run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
-    /// Which.
+    /// The benchmark.
     pub benchmark: Benchmark,
     /// Its name among those of this run: `netperf0`.
     pub uid: String,
-    /// What is measured, and the machines that are made for it where the hosts are not there already.
+    /// Plan of the measurements, and of the machines that are made for them where the hosts are not there already.
     pub plan: Plan,
-    /// Which samples are made of it.
+    /// Samples that are made of it.
     pub ask: Ask,
-    /// What a reader should know, a line each.
+    /// Notes for the reader, a line each.
     pub notes: Vec<String>,
-    /// How long it measures at least, seconds.
+    /// Least duration of its measurements, seconds.
     pub seconds: u64,
     /// Flags that a file of settings said for it.
     pub settings: Map<String, Value>,
@@ -43,22 +43,22 @@ pub struct Session {
     pub jobs: Vec<Job>,
 }
 
-/// What flags leave open.
+/// Values that flags leave open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Given {
     /// A name for the run where none was said.
     pub run_uri: String,
-    /// Who runs it.
+    /// User who runs it.
     pub owner: String,
 }
 
 /// Letters and digits of a run's name at most.
 const LONGEST_URI: usize = 12;
 
-/// What the flags ask for.
+/// Session that the flags ask for.
 ///
 /// # Errors
-/// What cannot be had or makes no sense, by the flag's name.
+/// A wish that cannot be had or makes no sense, by the flag's name.
 pub fn session(flags: &Flags, given: &Given, read: ReadFile<'_>) -> Result<Session, Answer> {
     let stages = stages::read(flags.list("run_stage"))?;
     let run_uri = run_uri(flags, given, &stages)?;
@@ -145,7 +145,7 @@ fn fan(names: &[String], sends: &[bool]) -> Pairs {
     Pairs::Listed(others.iter().zip(sends).map(pair).collect())
 }
 
-/// Which addresses carry what is measured.
+/// Addresses that carry the measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Which {
     addresses: Addresses,
@@ -168,7 +168,7 @@ impl Which {
         self.addresses != Addresses::Internal
     }
 
-    /// Whether a host without an internal address cannot be measured as was asked.
+    /// Returns true where a host without an internal address cannot be measured as was asked.
     fn needs_internal(self) -> bool {
         self.addresses != Addresses::External && !self.reachable
     }
@@ -215,7 +215,7 @@ fn static_notes(flags: &Flags) -> Vec<String> {
     vec![format!("{}: not heeded: with --static_vm_file no machine is made", said.join(", "))]
 }
 
-/// How often the run stage is done, and how long all of it measures at least, seconds.
+/// Repeats of the run stage, and least duration of all of it, seconds.
 fn runs(flags: &Flags, wanted: &Wanted, which: Which) -> Result<(u32, u64), Answer> {
     let iterations = flags.count("run_stage_iterations").unwrap_or(1);
     let least = flags.count("run_stage_time").unwrap_or(0);
@@ -223,7 +223,7 @@ fn runs(flags: &Flags, wanted: &Wanted, which: Which) -> Result<(u32, u64), Answ
         return Err(complain("--run_stage_iterations and --run_stage_time: one of the two"));
     }
     let tests: u64 = wanted.tests.iter().map(|test| test.seconds).sum();
-    // Of a mesh, half of the hosts measure the other half at once at best.
+    // In a mesh, half of the hosts measure the other half at once at best.
     let rounds = if wanted.fan.is_empty() { u64::from(wanted.hosts.max(2) - 1) } else { 1 };
     let ways = if wanted.directions == Directions::Both { 2 } else { 1 };
     // With internal addresses only where they answer, external ones are sure.

@@ -1,4 +1,4 @@
-//! What is printed: the plan before, the samples after.
+//! Output: the plan before, the samples after.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -6,7 +6,7 @@ use std::fmt::Write;
 use crate::persona::pkb::ask::Row;
 use crate::persona::pkb::job::{Job, Session};
 
-/// What is about to be done, for standard error; `toml` is the plan.
+/// Lines on standard error before the work; `toml` is the plan.
 pub fn announcement(session: &Session, job: &Job, toml: &str) -> String {
     let stages: Vec<String> = session.stages.iter().map(|stage| format!("{stage:?}").to_lowercase()).collect();
     let mut text = format!("pkb: {} of run {}, stages {}\n", job.uid, session.run_uri, stages.join(", "));
@@ -70,7 +70,7 @@ fn metadata<K: AsRef<str>, V: AsRef<str>>(pairs: impl Iterator<Item = (K, V)>) -
     told.map(|(key, value)| format!("{}=\"{}\"", key.as_ref(), value.as_ref())).collect::<Vec<_>>().join(" ")
 }
 
-/// What every row has, and alike.
+/// Metadata that are alike in every row.
 fn constant<'a>(mut rows: impl Iterator<Item = &'a Row>) -> BTreeMap<&'a str, &'a str> {
     let Some(first) = rows.next() else { return BTreeMap::new() };
     let mut same: BTreeMap<&str, &str> =

@@ -1,4 +1,4 @@
-//! What is wanted of a cloud, in PKB's words: the one place that knows both those and a plan's.
+//! Request for machines of a cloud, in PKB's words: the one place that knows both those and a plan's.
 
 use logbook::machines::{Cloud, Machines, Network};
 

@@ -26,7 +26,7 @@ use crate::persona::pkb::output::{announcement, summary, toml_of};
 /// Runs each benchmark, and tells what came of it: 0 where all succeeded, else 1.
 ///
 /// # Errors
-/// What is printed in place of it: a folder or a file that cannot be had.
+/// The text that is printed in place of it: a folder or a file that cannot be had.
 pub fn run(
     session: &Session,
     flags: &Flags,
@@ -147,7 +147,7 @@ fn unwritable(flag: &str, path: &Path, error: &io::Error) -> Answer {
     complain(&format!("--{flag}={}: cannot write there: {error}", path.display()))
 }
 
-/// What of a benchmark was not done, a line each, at most so many.
+/// Parts of a benchmark that were not done, a line each, at most so many.
 fn troubles(run: &RunDocument, job: &Job, stages: &[Stage]) -> Vec<String> {
     const MOST: usize = 10;
     let lost = run.hosts.iter().filter_map(|host| host.lost.as_ref().map(|why| format!("{}: {}", host.host, why.what)));
@@ -183,7 +183,7 @@ fn unmeasured(run: &RunDocument, place: &Place) -> Option<String> {
     }
 }
 
-/// Whether internal addresses are asked only where they answer, and these did not.
+/// Returns true where internal addresses are asked only where they answer, and these did not.
 fn is_left_out(run: &RunDocument, ask: &Ask, place: &Place) -> bool {
     let is_of = |from: &str, to: &str| from == place.from && to == place.to;
     let unanswered = run

@@ -1,4 +1,4 @@
-//! From what a benchmark asks for to the samples that `report` makes of a run.
+//! Samples of a run for a benchmark, which `report` makes.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,4 +1,4 @@
-//! Which stages are done, in PKB's words and in ours.
+//! Stages that are done, in PKB's words and in ours.
 
 use logbook::run::Stage;
 

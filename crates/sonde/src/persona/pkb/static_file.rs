@@ -27,7 +27,7 @@ const IDLE: [&str; 8] = [
 /// The hosts of the file named `path`, whose text is `text`; of those with one of `tags` where there are any.
 ///
 /// # Errors
-/// What is no such array, with the place of the machine in it.
+/// Text that is no such array, with the place of the machine in it.
 pub fn read(path: &str, text: &str, tags: &[String]) -> Result<Vec<Host>, Answer> {
     let wrong = |what: String| complain(&format!("--static_vm_file={path}: {what}"));
     let document: Value = serde_json::from_str(text).map_err(|fault| wrong(format!("is no JSON: {fault}")))?;
@@ -70,7 +70,7 @@ fn host(at: usize, machine: &Map<String, Value>) -> Result<Host, String> {
     };
     let internal = match (machine.get("internal_ip"), machine.get("internal_ips")) {
         (Some(Value::String(one)), _) => Some(address("internal_ip", one)?.into()),
-        // Of several the first is the machine's own, as PKB has it.
+        // The first of several is the machine's own, as PKB has it.
         (_, Some(Value::Array(several))) => match several.as_slice() {
             [] => None,
             [Value::String(one), ..] => Some(address("internal_ips", one)?.into()),

@@ -46,7 +46,7 @@ pub fn range(length: Nanos) -> String {
     format!(" -- {:.2} seconds range\n", length.0 as f64 / 1e9)
 }
 
-/// Bins of the spectrum: the longest time in microseconds, and the sign. What is longer than all has the last sign.
+/// Bins of the spectrum: the longest time in microseconds, and the sign. A time longer than all has the last sign.
 const BINS: [(u64, char); 28] = [
     (10, '.'),
     (125, '-'),

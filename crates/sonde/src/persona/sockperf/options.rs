@@ -1,7 +1,7 @@
-//! What was typed behind `sockperf`, as plain values: no I/O, no name looked up, no file read.
+//! Words behind `sockperf`, as plain values: no I/O, no name looked up, no file read.
 //!
-//! [`parse`] reads the words by the rules of the real program's command line. What is not honoured is refused with a
-//! sentence ([`Answer`]) or, where the run makes sense without it, named in [`Asked::notes`].
+//! [`parse`] reads the words by the rules of the real program's command line. An option that is not honoured is refused with
+//! a sentence ([`Answer`]) or, where the run makes sense without it, named in [`Asked::notes`].
 
 mod client;
 mod either_end;
@@ -36,9 +36,9 @@ pub const LARGEST: u32 = 1_048_575;
 /// A command line read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Asked {
-    /// What is to be done.
+    /// The subcommand.
     pub command: Command,
-    /// What the original has not.
+    /// Options that the original has not.
     pub own: Own,
     /// Sentences for standard error: what has no effect here, and what is read otherwise than the original reads it.
     pub notes: Vec<String>,
@@ -56,7 +56,7 @@ pub enum Command {
 /// The end that answers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Server {
-    /// What every subcommand takes.
+    /// Options of every subcommand.
     pub common: Common,
     /// `--threads-num`: 1 or more; more than 1 only with a feed file.
     pub threads: u32,
@@ -108,9 +108,9 @@ impl Default for Multicast {
 /// The end that asks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Client {
-    /// What every subcommand takes.
+    /// Options of every subcommand.
     pub common: Common,
-    /// Which traffic.
+    /// Kind of the traffic.
     pub kind: Kind,
     /// `--client_ip`, `--client_port`.
     pub local: Local,
@@ -120,7 +120,7 @@ pub struct Client {
     pub receiver_cpus: CpuList,
     /// `--tcp_nb_connect_timeout_ms`: a TCP connection not made in so many milliseconds is given up.
     pub connect_timeout_ms: u32,
-    /// How the result is told.
+    /// Form of the output.
     pub display: Display,
     /// Options of groups.
     pub multicast: Multicast,
@@ -131,21 +131,21 @@ pub struct Client {
 pub enum Kind {
     /// A burst out, as many answers back, the next.
     PingPong {
-        /// How much, how fast, how long.
+        /// Amount, rate and duration.
         load: Load,
         /// `--data-integrity`: an answer that is not its request is a failure; never with a burst above 1.
         data_integrity: bool,
     },
     /// On schedule, whatever comes back.
     UnderLoad {
-        /// How much, how fast, how long. Never by count.
+        /// Amount, rate and duration. Never by count.
         load: Load,
         /// `--reply-every`: the global numbers that this divides ask for an answer.
         reply_every: u32,
     },
     /// One way; nothing asks for an answer.
     Throughput {
-        /// How much, how fast, how long. Never by count.
+        /// Amount, rate and duration. Never by count.
         load: Load,
     },
     /// At the times and sizes of a file.
@@ -166,7 +166,7 @@ impl Kind {
         }
     }
 
-    /// Which global numbers ask for an answer: those that this divides; `None` where none do.
+    /// Divisor of the global numbers that ask for an answer; `None` where none do.
     pub fn reply_every(&self) -> Option<u32> {
         match self {
             Self::PingPong { .. } => Some(1),
@@ -176,20 +176,20 @@ impl Kind {
     }
 }
 
-/// How much, how fast, how long.
+/// Amount, rate and duration of the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
-    /// When it ends.
+    /// End of the load.
     pub stop: Stop,
     /// `--mps`: of the whole client, not of each socket.
     pub rate: Mps,
     /// `-b`: messages that leave together over one socket, 1 or more. A cycle lasts burst / mps.
     pub burst: u32,
-    /// How long a message is.
+    /// Length of a message.
     pub size: Size,
 }
 
-/// When a load ends.
+/// End of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// `-t`: after so many seconds of valid data, 1 to 36,000,000.
@@ -212,7 +212,7 @@ pub enum Mps {
     Max,
 }
 
-/// How long a message is, in bytes, header included.
+/// Length of a message, in bytes, header included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
     /// `-m`: the longest.
@@ -228,7 +228,7 @@ impl Size {
     }
 }
 
-/// Where a client sends from.
+/// Address that a client sends from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Local {
     /// `--client_ip`: name or address.
@@ -237,7 +237,7 @@ pub struct Local {
     pub port: u16,
 }
 
-/// How a client's result is told.
+/// Form of a client's output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Display {
     /// `--full-log`.
@@ -260,13 +260,13 @@ pub struct Display {
 pub struct Histogram {
     /// Width of a bin, 1 or more.
     pub bin_us: u32,
-    /// Where the first begins.
+    /// Begin of the first bin, microseconds.
     pub low_us: u32,
-    /// Where the last ends; above `low_us`.
+    /// End of the last, microseconds; above `low_us`.
     pub high_us: u32,
 }
 
-/// What every subcommand takes.
+/// Options of every subcommand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
 pub struct Common {
@@ -324,12 +324,12 @@ pub struct Socket {
     pub port: u16,
 }
 
-/// Where a server listens that was not told: at every address of both families.
+/// Address of a server that was given none: every address of both families.
 pub const SERVER_HOST: Ipv6Addr = Ipv6Addr::UNSPECIFIED;
-/// Whom a client asks that was not told. Servers of either version, not told either, are there.
+/// Address that a client asks that was given none. Servers of either version, not told either, are there.
 pub const CLIENT_HOST: &str = "127.0.0.1";
 
-/// What carries the messages.
+/// Transport of the messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Transport {
     /// Datagrams.
@@ -339,7 +339,7 @@ pub enum Transport {
     Tcp,
 }
 
-/// How the original waits for several sockets.
+/// Way in which the original waits for several sockets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Multiplex {
     /// `s`, `select`.
@@ -362,7 +362,7 @@ pub struct Activity {
     pub detailed: bool,
 }
 
-/// What the original has not.
+/// Options that the original has not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Own {
     /// `--json`: the record on standard output in place of the text.
@@ -400,7 +400,7 @@ fn text(fault: &Fault) -> String {
 /// Reads the words behind the program's name.
 ///
 /// # Errors
-/// What is printed in place of a run: the help, the version, or why these words cannot be.
+/// The text that is printed in place of a run: the help, the version, or the reason for which these words cannot be.
 pub fn parse(words: &[String]) -> Result<Asked, Answer> {
     let Some((first, words)) = words.split_first() else { return Err(Answer::complaint(usage::general())) };
     let subcommand = Subcommand::named(first).ok_or_else(|| other(first))?;

@@ -1,4 +1,4 @@
-//! Where words meet sockets: one run of either end.
+//! Runs over sockets: one of either end.
 
 pub mod client;
 pub mod server;

@@ -18,21 +18,21 @@ use crate::persona::sockperf::options::{BEFORE, Client, Histogram, Kind, Stop};
 use crate::persona::sockperf::statistics::latency::Latency;
 use crate::persona::sockperf::statistics::walk::Walk;
 
-/// What is left out behind the first slot, in nanoseconds.
+/// Time that is left out behind the first slot, in nanoseconds.
 pub const WARM_UP_NS: u64 = 400_000_000;
-/// What is left out before the last slot, in nanoseconds.
+/// Time that is left out before the last slot, in nanoseconds.
 pub const COOL_DOWN_NS: u64 = 50_000_000;
 
 /// A message that asked for an answer, and what came of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
-    /// Over which socket it left, from 0: answers of one are in order or not, those of two are not ordered.
+    /// Number of the socket it left over, from 0: answers of one are in order or not, those of two are not ordered.
     pub socket: u32,
     /// Its number on the wire, a multiple of reply-every.
     pub sequence: u64,
-    /// When it left, in nanoseconds of a clock of the caller's. Rises with the number.
+    /// Departure, in nanoseconds of a clock of the caller's. Rises with the number.
     pub sent_ns: u64,
-    /// When its first answer was there, by the same clock; `None`: never.
+    /// Arrival of its first answer, by the same clock; `None`: never.
     pub received_ns: Option<u64>,
     /// Answers behind the first.
     pub duplicates: u64,
@@ -42,7 +42,7 @@ pub struct Slot {
 /// At a million a second they are those of a second.
 const AHEAD: usize = 1 << 20;
 
-/// Which slots count.
+/// Slots that count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Window {
     /// By time: those from [`WARM_UP_NS`] behind the first slot to [`COOL_DOWN_NS`] before the last (`-t`).
@@ -51,7 +51,7 @@ pub enum Window {
     Numbered {
         /// The first that counts.
         first: u64,
-        /// How many.
+        /// Number of messages.
         count: u64,
     },
     /// All of them (playback).
@@ -74,18 +74,18 @@ impl Window {
 pub struct Observation {
     /// Its number among them, from 0.
     pub index: u64,
-    /// When it left.
+    /// Departure, nanoseconds.
     pub sent_ns: u64,
-    /// When its answer was there.
+    /// Arrival of its answer, nanoseconds.
     pub received_ns: u64,
 }
 
-/// How the figures are made.
+/// Settings of the figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// Which numbers are slots: the multiples of this, 1 or more.
+    /// Divisor of the numbers that are slots, 1 or more.
     pub reply_every: u32,
-    /// Which slots count.
+    /// Slots that count.
     pub window: Window,
     /// Round trips in place of half of them.
     pub full_rtt: bool,
@@ -117,11 +117,11 @@ pub struct Statistics {
     /// Answers in the window that came before that of an earlier slot of their socket: they are no observations. The original holds
     /// them against all sockets, and so counts and leaves out answers that overtook none.
     pub out_of_order: u64,
-    /// What the window held.
+    /// Finding in the window.
     pub finding: Finding,
 }
 
-/// What the window held.
+/// Finding in the window.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Finding {
     /// Not one answer came in the whole run.

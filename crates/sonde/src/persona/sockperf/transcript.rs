@@ -49,7 +49,7 @@ impl Transcript {
         }
     }
 
-    /// What its words ask for.
+    /// Request in its words.
     pub fn asked(&self) -> Asked {
         options::parse(&self.words).unwrap_or_else(|answer| panic!("{:?}: {answer:?}", self.words))
     }

@@ -155,7 +155,7 @@ impl Walk<'_> {
             }
             self.heard = false;
             let until = self.send()?.map_or(next, |free| free.min(next));
-            // What was heard between two sends may be all that was waited for.
+            // The answers between two sends may be all that were waited for.
             if !self.heard {
                 self.probes.wait(until, stop);
             }

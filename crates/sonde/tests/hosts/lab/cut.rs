@@ -82,7 +82,7 @@ fn nothing_is_left(user: &User, id: &str, when: u32) {
     assert_eq!(user.noted(), [""; 0], "at call {when}");
 }
 
-/// How many calls one whole `up` takes.
+/// Calls of one whole `up`.
 fn calls_of(user: &User, steps: &Steps) -> u32 {
     let id = name();
     let output = steps.at(user.lab(&words()).args(["--name", &id]), 0, "0").output().unwrap();
@@ -118,7 +118,7 @@ fn a_kill_in_the_middle_leaves_nothing_that_clean_does_not_find() {
         assert_eq!(output.status.code(), None, "killed at call {moment}: {}", said(&output));
         let listed = user.done(&["list"]);
         assert!(listed.contains(&id) && listed.contains("cut short"), "at call {moment}: {listed}");
-        // What was in flight may come to its end only now.
+        // Calls in flight may come to their end only now.
         user.done(&["clean"]);
         nothing_is_left(&user, &id, moment);
     }

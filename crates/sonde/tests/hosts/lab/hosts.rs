@@ -1,4 +1,4 @@
-//! What a lab is made of, as its hosts see it.
+//! Parts of a lab, as its hosts see them.
 
 use std::process::Command;
 

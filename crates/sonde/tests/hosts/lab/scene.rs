@@ -54,7 +54,7 @@ impl User {
         self.folder.path()
     }
 
-    /// Where this user's labs are noted.
+    /// Folder of the notes on this user's labs.
     pub fn labs(&self) -> PathBuf {
         self.home().join("state/sonde/lab")
     }
@@ -93,7 +93,7 @@ impl User {
 
 impl Drop for User {
     fn drop(&mut self) {
-        // What a test that failed left; one that passed has left nothing.
+        // Parts of a lab may be left by a test that failed; one that passed has left nothing.
         let _ = self.lab(&["clean", "--older-than", "0"]).output();
     }
 }
@@ -150,7 +150,7 @@ impl Drop for Lab<'_> {
     }
 }
 
-/// What is left of a lab on the machine.
+/// Remains of a lab on the machine.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Left {
     /// Names of namespaces.
@@ -159,7 +159,7 @@ pub struct Left {
     pub processes: BTreeSet<String>,
 }
 
-/// What is left of the lab of this name.
+/// Remains of the lab of this name.
 pub fn left(id: &str) -> Left {
     let prefix = format!("sondelab-{id}-");
     let entries = fs::read_dir("/run/netns").into_iter().flatten().flatten();
@@ -169,14 +169,14 @@ pub fn left(id: &str) -> Left {
     let words = |folder: PathBuf| {
         let line = fs::read(folder.join("cmdline")).ok()?;
         let line = String::from_utf8_lossy(&line).replace('\0', " ");
-        // Of its files, and of its namespaces; what this program itself runs names neither.
+        // A command line names its files, or its namespaces; that of this program itself names neither.
         let named = line.contains(&prefix) || line.contains(&format!("/sonde/lab/{id}/"));
         (named && !line.contains("sonde lab ")).then_some(line)
     };
     Left { namespaces, processes: folders.filter_map(words).collect() }
 }
 
-/// What a program said.
+/// Standard error of a program.
 pub fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }

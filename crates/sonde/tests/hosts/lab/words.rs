@@ -1,4 +1,4 @@
-//! What `sonde lab` says, and what it refuses.
+//! Words of `sonde lab`, and its refusals.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -112,7 +112,7 @@ fn what_makes_no_sense_is_refused_before_anything_is_made() {
     assert!(!user.home().join("state").exists());
 }
 
-/// Whether the device that a worse path takes is open to all users, as it is on most systems.
+/// Returns true where the device that a worse path takes is open to all users, as it is on most systems.
 fn everybody_may_make_tunnels() -> bool {
     fs::metadata("/dev/net/tun").is_ok_and(|device| device.permissions().mode() & 0o006 == 0o006)
 }

@@ -1,4 +1,4 @@
-//! Whoever writes somebody else's address as his own has no server of ours send anything there.
+//! A client that writes somebody else's address as its own has no server of ours send anything there.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -109,7 +109,7 @@ fn a_stranger_has_an_iperf_server_send_no_stream_to_somebody_else(words: &[&str]
     let lines: Vec<Vec<u8>> = asks.iter().map(|ask| flow(ask, 500)[0].clone()).collect();
     assert_eq!(forge(&chain, "5001", "lines", &lines[..1]), "sent\n");
     if streams {
-        // What the attack is without the bound: the victim gets what it never asked for.
+        // The attack without the bound: the victim gets packets that it never asked for.
         testbed::wait::until("a stream for the victim", || left(&chain).0 > 10);
         return;
     }

@@ -71,11 +71,11 @@ pub fn sonde(host: &Namespace) -> Command {
     command
 }
 
-/// What a check found.
+/// Result of a check.
 pub struct Found {
     /// The exit status.
     pub status: i32,
-    /// What it says of the one address.
+    /// Its result for the one address.
     pub address: Value,
 }
 
@@ -89,7 +89,7 @@ impl Found {
         Self { status, address: document["check"]["addresses"][0].clone() }
     }
 
-    /// What was found at a port, as `tcp 80`.
+    /// Result at a port, as `tcp 80`.
     pub fn port(&self, port: &str) -> &Value {
         let (transport, number) = port.split_once(' ').expect("as in tcp 80");
         let number: u64 = number.parse().expect("a number");
@@ -152,7 +152,7 @@ impl Server {
     }
 }
 
-/// Whether the kernel's table has such a socket in the namespace.
+/// Returns true where the kernel's table has such a socket in the namespace.
 fn listens(host: &Namespace, socket: &str) -> bool {
     let (transport, port) = socket.split_once(' ').expect("as in tcp 5201");
     let table = run(host, &["sh", "-c", &format!("cat /proc/net/{transport} /proc/net/{transport}6")]);

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::reach::scene::{Found, Server, address, chain, check, each_check, run, sonde, target};
 
-/// What is named at a port.
+/// Service and state that are named at a port.
 fn named(found: &Found, port: &str) -> (Value, Value) {
     let service = &found.port(port)["service"];
     (service["service"].clone(), service["state"].clone())

@@ -1,4 +1,5 @@
-//! What a packet filter shuts between hosts: said before anything is measured, with the rule that opens it, which does.
+//! Ports that a packet filter shuts between hosts: said before anything is measured, with the rule that opens them, which
+//! does.
 
 use std::process::Command;
 

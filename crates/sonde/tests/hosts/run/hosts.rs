@@ -200,7 +200,7 @@ fn a_host_in_no_pair_is_left_alone() {
     assert_eq!(run["hosts"].as_array().unwrap().len(), 2);
 }
 
-/// What stands in front of an agent's orders and lets them through until one holds both words; then nothing comes or goes any more.
+/// Words in front of an agent that let orders through until one holds both words; then nothing comes or goes any more.
 fn deaf_to(one: &str, other: &str) -> String {
     format!(
         "for word in \"$@\"; do last=$word; done\ncase \"$last\" in *agent*) ;; *) exec sh -c \"$last\";; esac\n\
@@ -209,7 +209,8 @@ fn deaf_to(one: &str, other: &str) -> String {
     )
 }
 
-/// What makes hosts have the program already, without reading all of it for each: what is tested takes seconds, and so would that.
+/// Makes hosts have the program already, without reading all of it for each: the tested steps take seconds, and so would
+/// that.
 fn already_there(scene: &Lab) -> String {
     let program = assert_cmd::cargo::cargo_bin!("sonde").display().to_string();
     let sum = protocol::checksum::sha256(&lab::transport::program::stripped(&std::fs::read(&program).unwrap()));
@@ -279,7 +280,7 @@ fn of_sixty_hosts_those_that_hang_anywhere_cost_their_own_cells_and_a_bounded_ti
     }
     assert_eq!(measured.len() + not.len(), HOSTS);
     assert!(not.len() <= 2 * (bad - 1) && measured.len() >= HOSTS - 2 * (bad - 1));
-    // What leads to those that hang was killed with its group; what an agent had started ends an instant later.
+    // The way to those that hang was killed with its group; a process that an agent had started ends an instant later.
     wait::until("nothing of it runs any more", || running(&lab.port().to_string()).is_empty());
 }
 

@@ -134,7 +134,7 @@ fn killed_in_the_middle_it_goes_on_where_it_was() {
 /// A trial waits so often only once it has exchanged something: each exchange is waited for, and a start takes some dozens of waits.
 const BEYOND_A_START: u64 = 1_000;
 
-/// How often the threads of a trial towards `port` have waited; 0 where there is none yet.
+/// Waits of the threads of a trial towards `port`; 0 where there is none yet.
 fn waits_of_a_trial(port: &str) -> u64 {
     let trials = processes(port).into_iter().filter(|(_, line)| line.contains(" rtt "));
     let statuses =

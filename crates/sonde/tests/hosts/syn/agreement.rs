@@ -1,6 +1,6 @@
 //! ping, fping, hping3 and ours on the same pair of hosts at the same time, and tcpdump, which sees what each of them sent
-//! and got: the counts are the same, and no time is shorter than what passed the wire. How the times compare is for optimised
-//! programs on a quiet machine to show: these are neither.
+//! and got: the counts are the same, and no time is shorter than what passed the wire. The comparison of times is for
+//! optimised programs on a quiet machine: these are neither.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use crate::syn::scene::{Scene, installed, sonde_in};
 /// Requests of each, a tenth of a second apart.
 const COUNT: usize = 20;
 
-/// What a program says of its run.
+/// Results of a run in a program's own words.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Told {
     sent: u64,
@@ -115,7 +115,7 @@ fn all_of_them_agree_on_one_path_at_one_time() {
     assert!(seen.values().all(|told| (told.sent, told.received) == (COUNT as u64, COUNT as u64)), "{seen:?}");
     // hping3 tells tenths of a millisecond.
     let tenth = 100_000;
-    // What a program took contains what passed the wire.
+    // A program's time contains the time on the wire.
     let least = seen.values().flat_map(|told| &told.times).min().expect("times");
     assert!(told.iter().all(|told| told.times.iter().all(|time| time + tenth >= *least)), "{least}: {told:?}");
 }

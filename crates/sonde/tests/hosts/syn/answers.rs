@@ -1,4 +1,4 @@
-//! What answers: each kind is told from the others, with its numbers, and counted exactly.
+//! Kinds of answers: each is told from the others, with its numbers, and counted exactly.
 
 use serde_json::{Value, json};
 use test_case::test_case;

@@ -1,4 +1,4 @@
-//! What can be wrong with a target, a host, a path or a permission: named, and never taken for an answer.
+//! Faults of a target, a host, a path or a permission: named, and never taken for an answer.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -40,7 +40,7 @@ fn without_the_capability_it_is_named_with_what_still_works() {
     let output = as_nobody(&["hping3", "-S", "-c", "1", "-p", "80", &scene.far().v4().to_string()]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.code() == Some(1) && said.contains("CAP_NET_RAW"), "{said}");
-    // What the hint names does work.
+    // The measurement that the hint names does work.
     let output = as_nobody(&["rtt", "--json", "-q", &target, "--connect", "-c", "3", "--warm-up", "0"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }

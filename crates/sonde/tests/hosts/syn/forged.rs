@@ -16,7 +16,7 @@ struct Forger(Child);
 
 impl Forger {
     fn start(scene: &Scene, mode: &str) -> Self {
-        // What it answers goes no farther.
+        // Its answers go no farther.
         let rules =
             "table inet box { chain forward { type filter hook forward priority 0; icmp type echo-request drop; }; }";
         run(scene.middle(), &["nft", rules]);
@@ -178,7 +178,7 @@ fn many_hosts_and_no_ports_are_refused(words: &[&str]) {
     assert!(output.status.code() == Some(2) && !said.is_empty(), "{:?}: {said}", output.status);
 }
 
-/// Where it is asked for, many may be pinged; nobody needs to answer.
+/// Many may be pinged where that is asked for; nobody needs to answer.
 #[test_case(&["-b", "10.181.8.255"]; "everybody on a network")]
 #[test_case(&["224.0.0.1"]; "a group")]
 fn ping_reaches_many_where_that_is_meant(words: &[&str]) {

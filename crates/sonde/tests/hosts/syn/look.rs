@@ -5,13 +5,13 @@ use test_case::test_case;
 
 use crate::syn::scene::{CLOSED, Scene, document, sonde_in};
 
-/// How often what is planted is looked for: `SONDE_PLANTED` says it, for those who have the time.
+/// Searches for a planted cause: `SONDE_PLANTED` sets them, for those who have the time.
 #[expect(clippy::disallowed_methods, reason = "how often is up to whoever runs the tests")]
 fn runs() -> usize {
     std::env::var("SONDE_PLANTED").ok().and_then(|runs| runs.parse().ok()).unwrap_or(2)
 }
 
-/// What a look says of the closed port.
+/// Cause that a look names for the closed port.
 fn cause(scene: &Scene, six: bool) -> Value {
     let mut command = sonde_in(scene.near());
     let target = scene.target(six, CLOSED);

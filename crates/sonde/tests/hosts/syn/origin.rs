@@ -1,11 +1,11 @@
-//! Whose resets they are, where it is known: a box on the way that answers by itself, one that copies the host, the host.
+//! Origin of the resets, where it is known: a box on the way that answers by itself, one that copies the host, the host.
 
 use serde_json::Value;
 use test_case::test_case;
 
 use crate::syn::scene::{CLOSED, OPEN, Scene};
 
-/// How often what is planted is looked for: `SONDE_PLANTED` says it, for those who have the time.
+/// Searches for a planted origin: `SONDE_PLANTED` sets them, for those who have the time.
 #[expect(clippy::disallowed_methods, reason = "how often is up to whoever runs the tests")]
 fn runs() -> usize {
     std::env::var("SONDE_PLANTED").ok().and_then(|runs| runs.parse().ok()).unwrap_or(2)
@@ -19,7 +19,7 @@ fn origin(scene: &Scene, six: bool, count: &str) -> Value {
     record["probes"]["origin"].clone()
 }
 
-/// How many runs of all come to this verdict.
+/// Number of all runs that come to this verdict.
 fn found(scene: &Scene, six: bool, verdict: &str) -> (usize, Vec<Value>) {
     let origins: Vec<Value> = (0..runs()).map(|_| origin(scene, six, "10")).collect();
     (origins.iter().filter(|origin| origin["verdict"] == verdict).count(), origins)

@@ -42,7 +42,7 @@ impl Scene {
         Some(scene)
     }
 
-    /// Where probes come from.
+    /// Host that probes come from.
     pub fn near(&self) -> &Namespace {
         self.chain.near()
     }
@@ -52,7 +52,7 @@ impl Scene {
         self.chain.middle()
     }
 
-    /// Where they go.
+    /// Host that they go to.
     pub fn far(&self) -> &Namespace {
         self.chain.far()
     }
@@ -108,7 +108,7 @@ pub fn run(namespace: &Namespace, words: &[&str]) {
     assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Whether a program is installed; where not, that is said aloud.
+/// Returns true where a program is installed; where not, that is said aloud.
 pub fn installed(program: &str, package: &str, what: &str) -> bool {
     let there = Command::new(program).arg("--version").stdin(Stdio::null()).output().is_ok();
     if !there {

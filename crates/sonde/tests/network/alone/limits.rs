@@ -1,5 +1,5 @@
-//! What limits a stream, planted on real sockets between two hosts, is what `sonde throughput` names; and where nothing is
-//! planted nobody but a CPU is named.
+//! Limits of a stream, planted on real sockets between two hosts, are those that `sonde throughput` names; and where nothing
+//! is planted nobody but a CPU is named.
 //!
 //! One case of each is run once with all other tests, all of them as often as `SONDE_PLANTED` says. A wrong name may not happen at
 //! all. Not to be determined is no accusation: how often that may happen is a rate, which one run does not have; of many it is one of
@@ -18,7 +18,7 @@ use crate::plant::{
 use crate::scene::{Reflector, Scene, document, installed, run, tell};
 use Case::{First, Further};
 
-/// Whether a case is one of those that all other tests have beside them, or one of its variants.
+/// Place of a case: one of those that all other tests have beside them, or one of its variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Case {
     First,
@@ -26,7 +26,7 @@ enum Case {
 }
 
 impl Case {
-    /// How often it is run. `None`: not here.
+    /// Runs of a case. `None`: not here.
     #[expect(clippy::disallowed_methods, reason = "how often is up to whoever runs the tests")]
     fn runs(self) -> Option<usize> {
         let asked = std::env::var("SONDE_PLANTED").ok().and_then(|text| text.parse().ok());

@@ -36,7 +36,7 @@ fn about<'a>(look: &'a Value, of: &Value) -> &'a Value {
     findings.iter().find(|finding| finding["of"] == *of).map_or(&Value::Null, |finding| &finding["cause"])
 }
 
-/// Whether a cause is named anywhere.
+/// Returns true where a cause is named anywhere.
 fn anywhere(look: &Value, cause: &str) -> bool {
     look["judgement"]["findings"].as_array().expect("findings").iter().any(|finding| finding["cause"] == cause)
 }
@@ -81,7 +81,7 @@ fn another_delay_is_never_laid_on_icmp(link: Option<&[&str]>) {
         let look = look(&scene, &[&target]);
         assert!(!anywhere(&look, "slow-icmp"), "{:#}", look["judgement"]);
         let of_tcp = link.is_some_and(|link| link.contains(&"tcp"));
-        // What TCP alone waits for on its way is not the program's.
+        // A delay of TCP alone on its way is not the program's.
         assert!(!of_tcp || cause(&look, "icmp") != "nobody-woken", "{:#}", look["judgement"]);
     }
 }

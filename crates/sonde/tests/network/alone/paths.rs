@@ -37,7 +37,7 @@ fn connections_are_grouped_as_the_routing_table_sends_them() {
         let detour = |flow: &usize| hops[*flow].starts_with(FORWARDED);
         tell(&format!("{carrier}: {} groups, {} of 16 by the detour", groups.len(), (0..16).filter(detour).count()));
         assert!(groups.len() > 1, "{:#}", record["outcome"]["flows"]["groups"]);
-        // What differs besides the path may part a side further; no group may hold connections of both.
+        // A difference besides the path may part a side further; no group may hold connections of both.
         for group in &groups {
             let by_detour = group.iter().filter(|flow| detour(flow)).count();
             assert!(by_detour == 0 || by_detour == group.len(), "{carrier}: {groups:?} {hops:?}");

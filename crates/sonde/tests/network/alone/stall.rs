@@ -43,7 +43,7 @@ fn an_open_loop_sees_what_a_closed_one_omits() {
     assert!(closed >= STALLS && closed * 8 < open, "{closed} and {open} waited 50 ms");
 }
 
-/// How many waited longer than so many milliseconds.
+/// Exchanges that waited longer than so many milliseconds.
 fn waited(file: &Path, millis: u64) -> u64 {
     samples(file).iter().filter(|sample| sample.response_ns > millis * MILLI).count() as u64
 }
@@ -76,7 +76,7 @@ fn closed_loop(record: &Value) {
     assert_eq!(record["outcome"]["loop_kind"], "closed");
     assert_eq!(fates.answered, 3_600, "{fates:?}");
     assert!(number(record, "/outcome/response/max_ns") >= 100 * MILLI);
-    // What it omits it says: the instants that passed without a request, in the stalls and whenever else.
+    // It reports the requests that it omits: the instants that passed without a request, in the stalls and whenever else.
     assert!(fates.ticks_missed >= STALLS * 99, "{}", fates.ticks_missed);
     let ticks = number(record, "/outcome/elapsed_ns") / MILLI;
     assert!(ticks.abs_diff(fates.answered + fates.ticks_missed) <= 2, "{ticks} instants, {fates:?}");

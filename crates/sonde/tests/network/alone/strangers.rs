@@ -1,8 +1,9 @@
 //! Servers under strangers: from many addresses a thousand connections or datagrams a second begin something and do not go on.
 //! Sessions that run lose nothing, all that come meanwhile are served, and the server's memory stays bounded.
 //!
-//! How long the native server takes to open a session is compared in pairs, with the strangers and without them, in one run. It is
-//! told here and judged by `make strangers`: of an optimised build on a quiet machine, since the strangers themselves take a CPU.
+//! The time in which the native server opens a session is compared in pairs, with the strangers and without them, in one
+//! run. It is told here and judged by `make strangers`: of an optimised build on a quiet machine, since the strangers
+//! themselves take a CPU.
 
 mod attack;
 
@@ -59,7 +60,7 @@ impl Server {
         Self { running, before }
     }
 
-    /// What it takes more than at its start, kB.
+    /// Memory beyond that at its start, kB.
     fn grown(&self) -> u64 {
         resident(self.running.id()).saturating_sub(self.before)
     }
@@ -176,7 +177,8 @@ fn sessions_by_key_start_and_run_on_under_half_open_connections(sources: Sources
     compare(what, usual, attacked);
 }
 
-/// What a client with this proof says until it is let in, as somebody on the path hears it: its preamble and its handshake.
+/// Octets of a client with this proof until it is let in, as somebody on the path hears them: its preamble and its
+/// handshake.
 fn heard(address: SocketAddr, proof: Proof) -> Vec<u8> {
     let secret = Secret { proof, ephemeral: [0x11; 32] };
     let mut machine = Client::new(open(Carrier::Tcp), Some(secret), Instant(0));
@@ -292,7 +294,7 @@ impl Exchanges {
         Self { ends, thread }
     }
 
-    /// How many there were over each.
+    /// Number of exchanges over each.
     fn end(self) -> u64 {
         self.ends.store(true, Ordering::Relaxed);
         self.thread.join().expect("each was answered")
@@ -312,7 +314,7 @@ struct Foreign {
     datagrams: bool,
     word: Vec<u8>,
     client: &'static [&'static str],
-    /// Whether all that this client asked was answered.
+    /// True of the end of a client whose requests were all answered.
     whole: fn(&Ended) -> bool,
 }
 
@@ -344,7 +346,7 @@ fn none_dropped(ended: &Ended) -> bool {
     ended.said("# dropped messages = 0;")
 }
 
-/// Of datagrams, by what the server reports.
+/// Returns true where no datagram was lost, by the server's report.
 fn none_lost(ended: &Ended) -> bool {
     ended.stdout.lines().rfind(|line| line.contains('%')).is_some_and(|line| line.contains("(0%)"))
 }

@@ -1,8 +1,8 @@
 //! Causes of a round trip, planted one at a time and absent: a peer that holds its replies, a CPU that others use at the peer, one
 //! that others take where we sleep. Once here, as often as `SONDE_PLANTED` says elsewhere.
 //!
-//! What is not there may never be named. That what is there is not named is no accusation, and how often that happens is a rate, which
-//! one run does not have: of many it is one of twenty.
+//! A cause that is not there may never be named. That one that is there is not named is no accusation, and its rate is one
+//! that a single run does not have: of many runs it is one of twenty.
 //!
 //! Both ends and what disturbs them run at real-time priority, so that nothing else on this machine is a cause.
 
@@ -40,8 +40,8 @@ fn last_cpu(what: &str) -> Option<String> {
     Some((cpus - 1).to_string())
 }
 
-/// What `sonde why` finds in the near namespace with these words. A trial that failed is named and has its status: where both ends spin
-/// beside others at real-time priority, the kernel may find no CPU for the packets of one.
+/// Findings of `sonde why` in the near namespace with these words. A trial that failed is named and has its status: where
+/// both ends spin beside others at real-time priority, the kernel may find no CPU for the packets of one.
 fn why(scene: &Scene, words: &str) -> Value {
     let target = scene.target(false);
     let words: Vec<&str> = SHORT.split(' ').chain(words.split_whitespace()).chain([target.as_str()]).collect();
@@ -73,8 +73,8 @@ fn worth(found: &Value, name: &str) -> f64 {
     cause["takes"]["value"].as_f64().expect("a worth")
 }
 
-/// What was measured is what is named and what remains, as far as medians of blocks and centres of differences agree: where blocks lie
-/// far apart, no closer than their intervals.
+/// Asserts that the measured difference is the sum of the named parts and the rest, as far as medians of blocks and centres
+/// of differences agree: where blocks lie far apart, no closer than their intervals.
 fn adds_up(found: &Value) {
     let value = |of: &Value| of["value"].as_f64().expect("a value");
     let width = |of: &Value| of["high"].as_f64().expect("an end") - of["low"].as_f64().expect("an end");
@@ -158,10 +158,10 @@ fn others_on_the_peers_cpu_are_named() {
     rate("a busy CPU at the peer", shown, runs);
 }
 
-/// What is asked at its own time, answered or not, is late by as long as others keep the CPU that we slept on; a thread that spins hardly
-/// ever gives it away. Each of the two waits of such a loop ends by the same sleep, so that either switch shows it, and it is shared out
-/// between them. A netserver has no switch of its own: where both ends spin beside others at real-time priority, the kernel finds no CPU for
-/// the packets, and trials fail.
+/// A request that is sent at its own time, answered or not, is late by as long as others keep the CPU that we slept on; a
+/// thread that spins hardly ever gives it away. Each of the two waits of such a loop ends by the same sleep, so that either
+/// switch shows it, and it is shared out between them. A netserver has no switch of its own: where both ends spin beside
+/// others at real-time priority, the kernel finds no CPU for the packets, and trials fail.
 #[test]
 fn what_sleeping_until_a_request_is_due_costs_is_named() {
     let Some(scene) = Scene::alone("a CPU that others take where we sleep") else { return };

@@ -1,6 +1,6 @@
-//! A capture beside: each time that sonde tells of a program holds that of the same request and reply on the wire. What is left is this host's:
-//! the send, the wake-up and the reading of the reply. It is told beside that of sonde's own exchange, and not judged: other work on this
-//! machine is in it, and what a build for tests adds.
+//! A capture beside: each time that sonde tells of a program holds that of the same request and reply on the wire. The rest
+//! is this host's: the send, the wake-up and the reading of the reply. It is told beside that of sonde's own exchange, and
+//! not judged: other work on this machine is in it, and what a build for tests adds.
 
 use std::collections::HashMap;
 use std::path::Path;

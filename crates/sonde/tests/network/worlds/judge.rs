@@ -137,7 +137,7 @@ fn is_of_processors(warning: &Value) -> bool {
     by.is_some_and(|by| by.abs() < DEEPER_NS)
 }
 
-/// By how much the levels of a change differ, nanoseconds.
+/// Difference of a change's levels, nanoseconds.
 fn levels(change: &Value) -> Option<f64> {
     Some(change["within_ns"].as_f64()? - change["before_ns"].as_f64()?)
 }

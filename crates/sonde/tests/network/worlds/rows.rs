@@ -17,11 +17,11 @@ mod others;
 /// One of the three.
 #[derive(Clone, Copy, Debug)]
 pub enum Host {
-    /// Where the program is started.
+    /// Host on which the program is started.
     Near,
     /// The router.
     Middle,
-    /// Where the server is.
+    /// Host of the server.
     Far,
 }
 use Host::{Far, Middle, Near};
@@ -48,7 +48,7 @@ pub struct World {
 /// A command and the truth.
 #[derive(Clone, Copy, Debug)]
 pub struct Ask {
-    /// Behind the program's name.
+    /// Words behind the program's name.
     pub words: &'static str,
     /// Before it in its shell.
     pub before: &'static str,

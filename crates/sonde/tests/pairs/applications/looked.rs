@@ -177,7 +177,7 @@ fn a_look_at_its_port_names_each_program() {
             scope.spawn(move || {
                 let found = looked(&format!("{}{told}", server.port));
                 is_named(&found, service, words);
-                // Who counts them is asked once.
+                // A service that counts them is asked once.
                 assert!(["tls", "postgres"].contains(service) || handshakes(&found) == 0, "{service}");
             });
         }

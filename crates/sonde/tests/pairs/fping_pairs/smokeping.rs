@@ -45,7 +45,7 @@ fn smokeping_stores_times_and_loss() {
             line.and_then(|line| line.split_whitespace().last()).unwrap_or_else(|| panic!("{name}\n{}", ran.told()));
         values.trim_end_matches(')').split(':').map(str::to_owned).collect::<Vec<_>>()
     };
-    // When, uptime, loss, median, and five round trips in seconds.
+    // Time, uptime, loss, median, and five round trips in seconds.
     let living = stored("living");
     assert_eq!((living.len(), living[2].as_str()), (9, "0"), "{living:?}");
     let times: Vec<f64> = living[3..].iter().map(|time| time.parse().unwrap()).collect();

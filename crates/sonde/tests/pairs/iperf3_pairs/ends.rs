@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use testbed::port;
 use testbed::process::{self, Ended, LIMIT, Running};
 
-/// Whose program stands at an end.
+/// Program at an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// This project's binary, called by the original's name.
@@ -43,7 +43,7 @@ impl End {
         command
     }
 
-    /// Whether it can be run; where not, that is said aloud.
+    /// Returns true where it can be run; where not, that is said aloud.
     pub fn is_here(self, what: &str) -> bool {
         let here = self == Self::Ours || installed();
         if !here {
@@ -74,7 +74,7 @@ fn installed() -> bool {
 /// A server that listens.
 pub struct Server {
     running: Running,
-    /// Where.
+    /// Its port.
     pub port: u16,
 }
 

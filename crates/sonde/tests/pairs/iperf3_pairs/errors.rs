@@ -1,4 +1,4 @@
-//! What goes wrong: nobody there, a busy server, one that goes away, a signal.
+//! Faults: nobody there, a busy server, one that goes away, a signal.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;

@@ -1,4 +1,4 @@
-//! Whether each line has the form of some line that the original prints in the same kind of test.
+//! Forms of lines: each has that of some line that the original prints in the same kind of test.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -9,8 +9,8 @@ pub fn fixture(name: &str) -> String {
     std::fs::read_to_string(path).expect("a fixture")
 }
 
-/// A line with every number alike, and every unit. What stands in which column is tested to the byte where text is made;
-/// here words, signs, their order and the blanks at the end count.
+/// A line with every number alike, and every unit. Columns are tested to the byte where text is made; here words, signs,
+/// their order and the blanks at the end count.
 fn skeleton(line: &str) -> String {
     let words = line.split_whitespace().map(|word| {
         let mut shape = String::new();
@@ -39,7 +39,7 @@ fn skeleton(line: &str) -> String {
     format!("{}/{blanks}", words.join(" ").replace("[ ", "["))
 }
 
-/// What 3.12 was seen to print, and no fixture has: the sum of several senders of datagrams; and what stands in place of a
+/// Lines that 3.12 was seen to print, and no fixture has: the sum of several senders of datagrams; and the one in place of a
 /// loss where the server does not tell how much of it fell into the time that was left out, as it does on a busy machine.
 const ALSO: [&str; 3] = [
     "[SUM]   0.00-1.00   sec  1.00 MBytes  8.39 Mbits/sec  32  ",
@@ -51,7 +51,7 @@ const ALSO: [&str; 3] = [
 pub fn stranger(printed: &str, models: &[&str]) -> Option<String> {
     let models: String = models.iter().map(|name| fixture(name)).collect();
     let known: HashSet<String> = models.lines().chain(ALSO).map(skeleton).collect();
-    // Who it is and what system it runs on is told in other words.
+    // The program and the system it runs on are named in other words.
     let ours = |line: &&str| {
         !line.contains("(sonde ")
             && !line.starts_with("Linux ")

@@ -28,14 +28,14 @@ fn of(text: &str) -> Result<BTreeSet<String>, String> {
     Ok(all)
 }
 
-/// Whether a document has the keys of a fixture, all of them and no other.
+/// Tests that a document has the keys of a fixture, all of them and no other.
 pub fn same_keys(text: &str, model: &str) -> Result<(), String> {
     let (seen, model) = (of(text)?, of(&fixture(model))?);
     let (missing, more): (Vec<_>, Vec<_>) = (model.difference(&seen).collect(), seen.difference(&model).collect());
     if missing.is_empty() && more.is_empty() { Ok(()) } else { Err(format!("lacks {missing:?}, has {more:?}")) }
 }
 
-/// Whether the numbers of a test that ended well agree. `exact`: whether both ends wait for what is on its way.
+/// Tests that the numbers of a test that ended well agree. `exact`: both ends wait for messages on their way.
 pub fn sound(text: &str, exact: bool) -> Result<(), String> {
     let document: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let (start, end) = (&document["start"]["test_start"], &document["end"]);

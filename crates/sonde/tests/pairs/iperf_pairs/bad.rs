@@ -1,4 +1,4 @@
-//! What cannot be ends with a sentence and a status that says so.
+//! A wish that cannot be had ends with a sentence and a status that says so.
 
 use rustix::process::Signal;
 use test_case::test_case;

@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use testbed::port;
 use testbed::process::{self, Ended, LIMIT, Running};
 
-/// Whose program stands at an end.
+/// Program at an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// This project's binary, called by the original's name.
@@ -41,7 +41,7 @@ impl End {
         command
     }
 
-    /// Whether it can be run; where not, that is said aloud.
+    /// Returns true where it can be run; where not, that is said aloud.
     pub fn is_here(self) -> bool {
         let here = self == Self::Ours || installed().is_some();
         if !here {

@@ -1,13 +1,13 @@
-//! Whether the values of one result agree with each other, so that a field is more than a number of the right form.
+//! Agreement of the values of one result with each other, so that a field is more than a number of the right form.
 //!
-//! Each rule is a function from the selectors of a result to what is wrong with them. What the original counts wrongly
-//! by its nature is excused where it stands at that end ([`Ends`]), and nothing else.
+//! Each rule is a function from the selectors of a result to what is wrong with them. A count that the original has wrong by
+//! its nature is excused where it stands at that end ([`Ends`]), and nothing else.
 
 use crate::netperf_pairs::fields::{Fields, Interim};
 
-/// At which ends the original stood. Its percentiles may lie a bucket beyond the largest value; the part of a message
-/// that left before its clock interrupted the call is not counted, nor what it has not read when a test that only
-/// receives is over.
+/// Ends at which the original stood. Its percentiles may lie a bucket beyond the largest value; the part of a message that
+/// left before its clock interrupted the call is not counted, nor what it has not read when a test that only receives is
+/// over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ends {
     /// As the client, which printed the result.
@@ -206,13 +206,13 @@ pub fn directions(fields: &Fields, _: Ends) -> Result<(), String> {
     Ok(())
 }
 
-/// What one end sent over TCP the other received; by datagrams no more than that.
+/// Tests that one end received over TCP all that the other sent; by datagrams no more than that.
 pub fn ends(fields: &Fields, at: Ends) -> Result<(), String> {
     let number = |name: &str| fields.number(name);
     let (there, arrived) = (number("LOCAL_BYTES_SENT")?, number("REMOTE_BYTES_RECVD")?);
     let (back, received) = (number("REMOTE_BYTES_SENT")?, number("LOCAL_BYTES_RECVD")?);
     let (tcp, rr) = (is_tcp(fields)?, is_rr(fields)?);
-    // What is under way when the time is over: one transaction of each that may be outstanding.
+    // Transactions under way when the time is over: one of each that may be outstanding.
     let outstanding = 1.0 + number("BURST_SIZE")?;
     let (request, response) = (outstanding * number("REQUEST_SIZE")?, outstanding * number("RESPONSE_SIZE")?);
     let (lost_there, lost_back) = match (rr, tcp) {
@@ -294,7 +294,7 @@ pub fn exactly_bytes(fields: &Fields, bytes: u64) -> Result<(), String> {
 
 /// Intervals are the whole: what they hold is what was moved, and of ours each begins where the one before ended.
 ///
-/// Of the original's clock nothing is asked: it reads it anew for every figure, and may lose its CPU in between.
+/// Nothing is asked of the original's clock: it reads it anew for every figure, and may lose its CPU in between.
 pub fn intervals(fields: &Fields, interims: &[Interim], at: Ends) -> Result<(), String> {
     for pair in interims.windows(2) {
         let apart = pair[1].ending - pair[0].ending;
@@ -305,7 +305,7 @@ pub fn intervals(fields: &Fields, interims: &[Interim], at: Ends) -> Result<(), 
     }
     if !at.original_client {
         let seconds: f64 = interims.iter().map(|interim| interim.seconds).sum();
-        // What lies behind the last held nothing, and what it held is compared below.
+        // The time behind the last interval held nothing, and its content is compared below.
         let most = fields.number("ELAPSED_TIME")? + ELAPSED_HALF + 0.000_51 * interims.len() as f64;
         between("the sum of the intervals", seconds, 0.0, most)?;
     }
@@ -313,7 +313,7 @@ pub fn intervals(fields: &Fields, interims: &[Interim], at: Ends) -> Result<(), 
     // A rate is rounded to hundredths and a length to a millisecond.
     let loose: f64 = interims.iter().map(|interim| interim.rate * 0.000_51 + interim.seconds * 0.005_1).sum();
     let (whole, open) = match unit_bytes(fields.text("THROUGHPUT_UNITS")?)? {
-        // What the original had under way when its time was over.
+        // Transactions that the original had under way when its time was over.
         None if at.original_client => (transacted(fields)?, 2.0 + fields.number("BURST_SIZE")?),
         None => (transacted(fields)?, 0.0),
         Some(unit) => (fields.number("LOCAL_BYTES_XFERD")? / unit, 0.0),

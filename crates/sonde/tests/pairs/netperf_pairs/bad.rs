@@ -1,4 +1,4 @@
-//! What either of our ends meets when the other misbehaves: a clear error in bounded time, and a server that goes on
+//! Faults that either of our ends meets when the other misbehaves: a clear error in bounded time, and a server that goes on
 //! serving others.
 //!
 //! The other end is made of raw octets here, apart from the codec that is tested.
@@ -15,7 +15,7 @@ use testbed::wait;
 
 use crate::netperf_pairs::ends::{End, Server};
 
-/// Whether `server` still serves somebody who does it right.
+/// Asserts that `server` still serves somebody who does it right.
 fn serves(server: &Server) {
     let ended = End::Ours.client(server.port, &["-H", "127.0.0.1", "-t", "TCP_RR", "-l", "-100"]);
     assert_eq!((ended.overdue, ended.code), (false, Some(0)), "it serves nobody any more: {}", ended.told());

@@ -1,4 +1,4 @@
-//! Where the original is wrong or silent and ours is not, and what ours has beside.
+//! Differences in which the original is wrong or silent and ours is not, and additions of ours.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What a client printed as `NAME=value`, or in other shapes that scripts read.
+//! Fields that a client printed as `NAME=value`, or in other shapes that scripts read.
 
 use std::collections::BTreeMap;
 

@@ -1,11 +1,11 @@
-//! Whether an output has the form of another, where netperf's output follows rules of its own: interim results come as
-//! often as time allows, a confidence that was missed is told, and the columns of `-O` are as wide as their values.
+//! Comparison of forms where netperf's output follows rules of its own: interim results come as often as time allows, a
+//! confidence that was missed is told, and the columns of `-O` are as wide as their values.
 
 use std::net::IpAddr;
 
 use testbed::form::{columns, differences, same_line};
 
-/// What stands where in an output; the parts that come as they like apart from the rest.
+/// Parts of an output; those that come as they like apart from the rest.
 #[derive(Debug, Default)]
 struct Parts {
     /// Each interim result.
@@ -47,7 +47,7 @@ fn is_interim_csv(line: &str) -> bool {
     unit.ends_with("/s") && ending.parse().is_ok_and(|ending: f64| ending > 1e9)
 }
 
-/// Whether the values of an output stand in columns under headings.
+/// Layout of an output's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// In lines of their own form.
@@ -56,7 +56,7 @@ pub enum Layout {
     Columns,
 }
 
-/// Whether there are interim results.
+/// Returns true where there are interim results.
 pub fn has_interims(text: &str) -> bool {
     !Parts::of(text).interims.is_empty()
 }

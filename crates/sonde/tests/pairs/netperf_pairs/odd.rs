@@ -80,7 +80,7 @@ fn a_version_is_told_in_one_line(name: &str, program: &str, option: &str) {
 #[test]
 fn an_unknown_host_is_told_in_the_original_s_words() {
     let (console, ended) = called("62_err_unknown_host");
-    // What the resolver answers is a matter of the network.
+    // The resolver's answer is a matter of the network.
     let told = |text: &str| text.lines().filter(|line| !line.starts_with('\t')).map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(told(&ended.stdout), told(&console.stdout), "{}", ended.told());
     assert!(ended.stdout.contains("\tgetaddrinfo returned -"), "{}", ended.told());
@@ -115,7 +115,7 @@ fn an_unknown_selector_shifts_no_column() {
     assert!(ended.stderr.contains("NOSUCH"), "{}", ended.told());
 }
 
-/// What the original dies of is a result here.
+/// A test that the original dies of has a result here.
 #[test]
 fn a_burst_by_count_is_exact() {
     let (console, server) = (fixture("89_neg_l_trans_burst"), Server::start(End::Ours, &[]));

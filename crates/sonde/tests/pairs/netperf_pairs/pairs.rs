@@ -14,7 +14,7 @@ use crate::netperf_pairs::fields::{Fields, interims};
 use crate::netperf_pairs::forms::{Layout, compared};
 use crate::netperf_pairs::transcripts;
 
-/// What else a result must show.
+/// Further demands on a result.
 #[derive(Clone, Copy, Debug)]
 enum Stop {
     /// It is by time.

@@ -27,7 +27,7 @@ pub fn fixture(name: &str) -> Console {
     Console::parse(&text).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// How a command is run, and what is expected of it.
+/// Way in which a command is run, and the expected output.
 #[derive(Clone, Copy, Debug)]
 enum Plan {
     /// As it stands, with the form that stands there.
@@ -162,13 +162,13 @@ fn judged(console: &Console, ended: &Ended, plan: Plan, layout: Layout, client: 
     wrong
 }
 
-/// What the original prints where its value is a mistake: a width of 99 % because none was said, a stream over UDP.
+/// Form of the original where its value is a mistake: a width of 99 % because none was said, a stream over UDP.
 fn corrected(model: &str) -> String {
     let model = model.replace("+/-49.500%", "+/-2.500%");
     model.replace("SOCKET_TYPE=Stream\nPROTOCOL=UDP\n", "SOCKET_TYPE=Datagram\nPROTOCOL=UDP\n")
 }
 
-/// What was said beside notes, of which there must be one: sentences behind the program's name that the model has not.
+/// Words beside notes, of which there must be one: sentences behind the program's name that the model has not.
 fn without_notes(said: &str, model: &str) -> Result<String, String> {
     let is_note = |line: &&str| {
         let begins = line.starts_with("netperf: ") || line.starts_with("hint:  ");
@@ -180,8 +180,8 @@ fn without_notes(said: &str, model: &str) -> Result<String, String> {
     Ok(said.split_inclusive('\n').filter(|line| !is_note(line)).collect())
 }
 
-/// Whether every command line is to be run, which takes ten minutes: each is in the tests of the output too, where the text
-/// alone is made and compared.
+/// Returns true where every command line is to be run, which takes ten minutes: each is in the tests of the output too,
+/// where the text alone is made and compared.
 fn is_asked_for() -> bool {
     let asked = std::env::var_os("SONDE_TRANSCRIPTS").is_some();
     if !asked {

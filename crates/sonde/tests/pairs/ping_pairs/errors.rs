@@ -1,4 +1,4 @@
-//! What comes in place of replies, and replies that are not as they should be.
+//! Errors in place of replies, and replies that are not as they should be.
 
 use test_case::test_case;
 

@@ -115,7 +115,7 @@ fn an_interface_that_is_not_there_is_named() {
     let Some(scene) = Scene::new("no such interface", &[PING]) else { return };
     let (ours, theirs) = scene.both("-c 1 -I nosuch0 D");
     assert_eq!((ours.code, theirs.code), (Some(2), Some(2)), "{}", ours.told());
-    // What to try stands behind it.
+    // The next step stands behind it.
     assert!(ours.stdout.is_empty() && ours.stderr.starts_with(&theirs.stderr), "{}", ours.told());
 }
 

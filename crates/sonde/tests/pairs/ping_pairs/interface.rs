@@ -25,7 +25,7 @@ fn an_interface_that_goes_down_is_told_and_the_run_goes_on() {
     run(scene.near(), &format!("ip link set {interface} down"));
     until(&mut stderr, "ping: sendmsg: Network is unreachable");
     run(scene.near(), &format!("ip link set {interface} up"));
-    // What came before it went down may still stand in the pipe: a tenth line behind that is one of afterwards.
+    // Replies from before it went down may still stand in the pipe: a tenth line behind that is one of afterwards.
     until(&mut stdout, "icmp_seq=");
     (0..10).for_each(|_| until(&mut stdout, "icmp_seq="));
     kill_process(Pid::from_child(&child), Signal::INT).expect("a child of ours");

@@ -1,4 +1,4 @@
-//! Whether the values of a result agree with each other.
+//! Agreement of the values of a result with each other.
 
 /// The number behind the first `before`.
 pub fn number(text: &str, before: &str) -> Option<f64> {
@@ -39,7 +39,7 @@ fn latency_with(text: &str, asks: u64, behind: fn(f64, f64, f64) -> f64) -> Resu
         order.extend(number(valid, &format!("percentile {name} =")));
     }
     order.push(needed(valid, "<MIN> observation =")?);
-    // Of the valid messages every asks-th is a slot, from the first to the last.
+    // Every asks-th of the valid messages is a slot, from the first to the last.
     let slots = ((valid_sent - 1.0) / asks as f64).floor() + 1.0;
     let way = valid_sent / needed(valid, "RunTime=")? * 2.0 * order[0] / 1e6 / asks as f64 + 1.0;
     let behind = behind(way, dropped, late);

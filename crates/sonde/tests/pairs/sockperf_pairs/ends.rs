@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use rustix::process::Signal;
 use testbed::process::{self, Ended, LIMIT, Running};
 
-/// Whose program stands at an end.
+/// Program at an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// This project's binary, called by the original's name.
@@ -44,7 +44,7 @@ impl End {
         command
     }
 
-    /// Whether it can be run; where not, that is said aloud.
+    /// Returns true where it can be run; where not, that is said aloud.
     pub fn is_here(self, what: &str) -> bool {
         let here = self == Self::Ours || installed();
         if !here {
@@ -97,7 +97,7 @@ impl Server {
         Self(running)
     }
 
-    /// Ends it. How many messages it says that it took; absent where it says nothing of them.
+    /// Ends it. Returns the messages that it says it took; `None` where it says nothing of them.
     pub fn end(self) -> Option<u64> {
         self.end_told().0
     }
@@ -120,7 +120,7 @@ impl Server {
     }
 }
 
-/// Whether a whole line says that a thread waits for messages.
+/// Returns true for a whole line that says that a thread waits for messages.
 fn serves(line: &str) -> bool {
     line.contains("[tid ") && line.ends_with('\n')
 }

@@ -1,4 +1,4 @@
-//! What the original prints, as a model of form: the fixtures, less what is a matter of the run.
+//! Output of the original, as a model of form: the fixtures, less the parts that differ from run to run.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ pub fn model(name: &str) -> String {
     stdout.replace("<ESC>", "\x1b")
 }
 
-/// How 3.7 tells the same: of the average the deviation alone.
+/// Form of 3.7 for the same line: of the averages the deviation alone.
 fn of_three_seven(line: &str) -> String {
     line.split_once(", mean-ad=").map_or_else(|| line.to_owned(), |(begin, _)| format!("{begin})"))
 }
@@ -32,7 +32,7 @@ pub fn told(text: &str) -> String {
     lines.flat_map(|line| [line.trim_end(), "\n"]).collect()
 }
 
-/// Where what was seen has not the form of the model. The socket's line has another in IPv6.
+/// Differences of an output from the form of the model. The socket's line has another in IPv6.
 pub fn compared(model: &str, seen: &str, is_original: bool, ipv6: bool) -> Vec<String> {
     let socket = |line: &&str| !(ipv6 && line.starts_with("[ "));
     let prepared = |text: &str| -> String {

@@ -11,7 +11,7 @@ use crate::sockperf_pairs::agreement;
 use crate::sockperf_pairs::ends::{End, PAIRINGS, Server};
 use crate::sockperf_pairs::forms::{compared, model, told};
 
-/// What a result must show.
+/// Demands on a result.
 #[derive(Clone, Copy)]
 enum Kind {
     /// Latency; each so many-th message asks.
@@ -22,7 +22,7 @@ enum Kind {
 
 use Kind::{Latency, Throughput};
 
-/// Over what, with whom.
+/// Both ends of a pair, and the address.
 #[derive(Clone, Copy)]
 struct Place {
     client: End,

@@ -43,7 +43,7 @@ impl Rogue {
         Self { address, ends, running: Some(running) }
     }
 
-    /// Where a client is to be pointed at.
+    /// Options that point a client at it.
     pub fn words(&self) -> String {
         format!("-i 127.0.0.1 -p {}", self.address.port())
     }

@@ -19,7 +19,7 @@ use testbed::wait;
 use crate::sockperf_pairs::ends::{End, Server};
 use read::{Transcript, names};
 
-/// How a scene is played, and what ours does otherwise.
+/// Way in which a scene is played, and the differences of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Plan {
     /// As it stands.
@@ -105,7 +105,7 @@ const LONG: [(&str, Plan); 30] = [
 /// Answers of their server were dropped, doubled and delayed: here they are not.
 const LOSSY: [(&str, Plan); 2] = [("42-lossy-underload", Same), ("43-lossy-underload", Same)];
 
-/// What belongs to a scene.
+/// Parts of a scene.
 struct Scene {
     server: Option<Transcript>,
     clients: Vec<Transcript>,
@@ -169,9 +169,9 @@ fn assert_played(scenes: &[(&'static str, Plan)]) {
     assert!(complaints.is_empty(), "{}", complaints.join("\n\n"));
 }
 
-/// Whether a test by number took longer than sockperf allows: half as long again as its warm-up lets expect (`RunTime Estimate`). Both ends
-/// then tell so instead, as on a host that got slower meanwhile. The timer runs before the first message leaves, so that the time of the
-/// messages alone (`RunTime`) may be shorter.
+/// Returns true where a test by number took longer than sockperf allows: half as long again as its warm-up lets expect
+/// (`RunTime Estimate`). Both ends then tell so instead, as on a host that got slower meanwhile. The timer runs before the
+/// first message leaves, so that the time of the messages alone (`RunTime`) may be shorter.
 fn ended_by_its_timer(told: &str) -> bool {
     let number =
         |before: &str, behind: &str| -> Option<f64> { told.split_once(before)?.1.split_once(behind)?.0.parse().ok() };
@@ -188,7 +188,7 @@ fn a_timer_runs_from_before_the_first_message() {
     assert!(told("1.99s") && !told("1.50s") && !told("999.99ms"));
 }
 
-/// What is wrong with a scene, in whose hands.
+/// Faults of a scene, with the end that has them.
 fn played(name: &str, plan: Plan) -> Vec<String> {
     let scene = Scene::of(name);
     let alone = matches!(plan, NoServer | FirstLine | Complaint | Refused(_) | Taken | Gaps | Daemon | Six);
@@ -260,7 +260,7 @@ impl Play {
     /// A server with its clients.
     fn served(&self, scene: &Scene, plan: Plan) -> Vec<String> {
         let mut sent = 0.0;
-        // What has no server of its own was run against one of others.
+        // A client without a server of its own was run against one of others.
         let words = scene.server.as_ref().map(|of| self.words(of));
         let usual = || ["server", "-i", "127.0.0.1", "-p", &self.port].map(str::to_owned).to_vec();
         let server = Server::of(self.with, &words.unwrap_or_else(usual));
@@ -310,7 +310,7 @@ impl Play {
         of.iter().flat_map(run).collect()
     }
 
-    /// What the transcript's notes say was sent, from two sockets, the last of which asks: then all has been seen.
+    /// Sends the messages of the transcript's notes, from two sockets, the last of which asks: then all have been seen.
     fn gaps(&self, of: &Transcript) -> Vec<String> {
         let server = Server::of(End::Ours, &self.words(of));
         let message =
@@ -352,13 +352,13 @@ impl Play {
     }
 }
 
-/// What is wrong with a run that is to end before anything is sent.
+/// Fault of a run that is to end before anything is sent.
 fn refused(of: &Transcript, plan: Plan) -> Option<String> {
     let ended = End::Ours.client(&of.words);
     told(of, &judged::refusal(of, &ended, plan), &ended).pop()
 }
 
-/// What is wrong, with the run that it is wrong with.
+/// Faults, with the run that has them.
 fn told(of: &Transcript, wrong: &[String], ended: &Ended) -> Vec<String> {
     let run = || format!("{}, `{}`: {}\n{}", of.name, of.words.join(" "), wrong.join("\n"), ended.told());
     (!wrong.is_empty()).then(run).into_iter().collect()

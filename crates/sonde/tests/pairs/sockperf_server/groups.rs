@@ -34,13 +34,13 @@ fn client(host: &Namespace, name: &str, words: &[&str]) -> Ended {
     process::ended(command.args(words), LIMIT)
 }
 
-/// Where a host joins and sends. Its routes lead to no group.
+/// Options by which a host joins and sends. Its routes lead to no group.
 fn at(host: &Namespace) -> [String; 4] {
     let address = host.v4().to_string();
     ["--mc-rx-if".to_owned(), address.clone(), "--mc-tx-if".to_owned(), address]
 }
 
-/// The number of answers that a client has had, each of them once. What was under way when its time was over it calls
+/// The number of answers that a client has had, each of them once. Messages under way when its time was over it calls
 /// dropped.
 fn answers(ended: &Ended) -> u64 {
     assert!(ended.said("# duplicated messages = 0"), "{}", ended.told());

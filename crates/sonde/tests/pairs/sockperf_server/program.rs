@@ -28,7 +28,7 @@ pub fn ended(words: &[&str]) -> Ended {
 /// A server of ours that serves; killed when it goes out of scope.
 pub struct Server {
     running: Running,
-    /// What it has printed so far.
+    /// Its output so far.
     pub said: String,
 }
 
@@ -73,7 +73,7 @@ impl Server {
     }
 }
 
-/// Whether one of the original's clients is on the path; where not, that is said aloud.
+/// Returns true where one of the original's clients is on the path; where not, that is said aloud.
 pub fn is_here(name: &str, what: &str) -> bool {
     let here = Command::new(name).arg("--version").stdin(Stdio::null()).output().is_ok();
     if !here {

@@ -1,4 +1,4 @@
-//! What it prints, from the first line to the last, and with what status it ends.
+//! Output from the first line to the last, and the status at the end.
 
 use std::io::{Read, Write};
 use std::net::{TcpStream, UdpSocket};

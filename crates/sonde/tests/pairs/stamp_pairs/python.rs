@@ -58,7 +58,7 @@ impl Drop for Reflector {
     }
 }
 
-/// What a session-sender in Python found.
+/// Results of a session-sender in Python.
 pub fn sender(host: &str, port: u16, words: &[&str]) -> Option<Value> {
     let child = python("sender.py", &[&[host, &port.to_string()], words].concat())?;
     let output = child.wait_with_output().unwrap();

@@ -21,7 +21,7 @@ use crate::failure::Failure;
 /// Removes a run.
 ///
 /// # Errors
-/// What could not be removed; nothing known of the run.
+/// Things that could not be removed; a run of which nothing is known.
 pub fn run(options: &DownOptions, room: &Room) -> Result<Exit, Failure> {
     let DownOptions { run, calls, .. } = options;
     let book = room.shelf.take(run, calls.call_timeout, &room.stop);
@@ -53,10 +53,10 @@ pub fn run(options: &DownOptions, room: &Room) -> Result<Exit, Failure> {
 /// Removes what is over.
 ///
 /// # Errors
-/// What could not be removed: the first of it, behind everything else that could.
+/// The first thing that could not be removed, behind everything else that could.
 pub fn clean(options: &CleanOptions, room: &Room) -> Result<Exit, Failure> {
     if !options.dry_run {
-        // What runs on machines left behind where they were killed.
+        // Runs on machines left their sockets behind where they were killed.
         sweep(&place::runtime());
     }
     let now = now();
@@ -121,7 +121,7 @@ fn removal(ledger: &Ledger) -> String {
     let lines = ledger.entries.iter().rev().filter(|entry| entry.state != State::Gone && entry.state != State::Planned);
     let lines = lines.filter_map(|entry| {
         let words = entry.resource.delete.as_ref()?;
-        // What was not read yet stays a variable: it is looked for first.
+        // A value that was not read yet stays a variable: it is looked for first.
         let words = filled(words, &ledger.values).unwrap_or_else(|_| words.clone());
         Some(format!("{}\n", line(vendor, &vendor.tool.whole(&words, ledger.account.as_deref()))))
     });

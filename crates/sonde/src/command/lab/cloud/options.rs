@@ -9,7 +9,7 @@ use measure::unit::Nanos;
 
 use crate::command::value;
 
-/// What `sonde lab cloud up` takes.
+/// Options of `sonde lab cloud up`.
 #[derive(Debug, Args)]
 pub struct UpOptions {
     /// Cloud: gcp, aws or azure
@@ -70,13 +70,13 @@ pub struct UpOptions {
     /// Write the inventory to FILE as TOML instead of printing it
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// How the program is called
+    /// Calls of the program
     #[command(flatten)]
     pub calls: CallOptions,
 }
 
 impl UpOptions {
-    /// What is asked for, as a plan would say it. Of several machine types it has the first alone.
+    /// Machines of the options, as a plan would have them. Where there are several machine types it has the first alone.
     pub fn machines(&self) -> Machines {
         Machines {
             cloud: self.cloud,
@@ -97,7 +97,7 @@ impl UpOptions {
     }
 }
 
-/// How a vendor's program is called.
+/// Calls of a vendor's program.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Calls of the cloud program")]
 pub struct CallOptions {
@@ -143,7 +143,7 @@ impl CallOptions {
     }
 }
 
-/// Which of a cloud is asked by tags.
+/// Search of a cloud by tags.
 #[derive(Clone, Debug, Args)]
 pub struct TagOptions {
     /// Search this cloud for resources with the tags
@@ -154,7 +154,7 @@ pub struct TagOptions {
     pub region: Vec<String>,
 }
 
-/// What `sonde lab cloud down` takes.
+/// Options of `sonde lab cloud down`.
 #[derive(Debug, Args)]
 pub struct DownOptions {
     /// The run
@@ -169,12 +169,12 @@ pub struct DownOptions {
     /// Where to look by tags
     #[command(flatten)]
     pub tags: TagOptions,
-    /// How the program is called
+    /// Calls of the program
     #[command(flatten)]
     pub calls: CallOptions,
 }
 
-/// What `sonde lab cloud clean` takes.
+/// Options of `sonde lab cloud clean`.
 #[derive(Debug, Args)]
 pub struct CleanOptions {
     /// Also runs older than TIME whose lifetime is not over
@@ -192,18 +192,18 @@ pub struct CleanOptions {
     /// Where to look by tags
     #[command(flatten)]
     pub tags: TagOptions,
-    /// How the program is called
+    /// Calls of the program
     #[command(flatten)]
     pub calls: CallOptions,
 }
 
-/// What `sonde lab cloud list` takes.
+/// Options of `sonde lab cloud list`.
 #[derive(Debug, Args)]
 pub struct ListOptions {
     /// Where to look by tags, beside the ledgers
     #[command(flatten)]
     pub tags: TagOptions,
-    /// How the program is called
+    /// Calls of the program
     #[command(flatten)]
     pub calls: CallOptions,
 }

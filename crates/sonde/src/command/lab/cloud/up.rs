@@ -22,7 +22,7 @@ use crate::failure::Failure;
 /// Makes what is asked for.
 ///
 /// # Errors
-/// What the options, a ledger or the cloud says.
+/// Errors of the options, a ledger or the cloud.
 pub fn run(options: &UpOptions, room: &Room) -> Result<Exit, Failure> {
     if let Some(file) = &options.output {
         deliver::check_path(file)?;
@@ -64,7 +64,7 @@ pub struct Made {
 }
 
 impl Order {
-    /// `machines`, of the groups that they come in, as the run of this id. What a reader should know is said.
+    /// `machines`, of the groups that they come in, as the run of this id. Notes for the reader are printed.
     pub fn of(machines: &Machines, groups: Vec<Group>, run: String, room: &Room) -> Result<Self, Failure> {
         let wanted = wanted(machines, groups, run, room)?;
         let drawn = (Vendor::of(wanted.cloud).draw)(&wanted).map_err(failure)?;
@@ -83,7 +83,7 @@ impl Order {
         hosts(&ledger, &self.login)
     }
 
-    /// From when on anybody may remove them.
+    /// Time from which anybody may remove them.
     fn until(&self) -> String {
         let until = jiff::Timestamp::from_second(self.wanted.expires.cast_signed());
         until.map(|time| time.to_string()).unwrap_or_default()
@@ -170,7 +170,7 @@ fn wanted(machines: &Machines, groups: Vec<Group>, run: String, room: &Room) -> 
     Ok(wanted)
 }
 
-/// Who is to blame: letters and digits of what was said, or of the user's name.
+/// Name of the person who answers for the costs: letters and digits of the one that was said, or of the user's name.
 pub(in crate::command::lab) fn owner(said: Option<&str>) -> String {
     let name = said.map(str::to_owned).or_else(|| variable("USER")).unwrap_or_default();
     let name: String = name.chars().filter(|letter| letter.is_ascii_alphanumeric() || "-_".contains(*letter)).collect();

@@ -25,7 +25,7 @@ const HIGHEST_PER_S: u64 = 1_000_000_000;
 pub struct Hunt {
     /// The condition that a rate has to meet.
     pub condition: Condition,
-    /// Where to search.
+    /// Bounds of the search.
     pub bounds: Bounds,
     /// The least length of a probe.
     pub probe: Nanos,

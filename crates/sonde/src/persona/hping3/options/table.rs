@@ -93,10 +93,10 @@ pub enum Key {
     Unheeded,
 }
 
-/// Whether an option is acted upon.
+/// Effect of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It is.
+    /// It is acted upon.
     Taken,
     /// It is read, and has no effect.
     Idle,
@@ -106,7 +106,7 @@ pub enum Fate {
 
 /// One option; the help is the reason where it is not acted upon.
 pub type Entry = getopt::Entry<Key, Fate>;
-/// What was given.
+/// Options that were given.
 pub type Given = getopt::Given<Key, Fate>;
 
 const SPOOF: &str = "answers would go to somebody who asked for nothing: probes leave with an address of this host";

@@ -1,4 +1,4 @@
-//! What the help, the version and a complaint print. Their first lines are the original's, the words are ours.
+//! Texts of the help, the version and a complaint. Their first lines are the original's, the words are ours.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! What is printed, against output of the original: every reply it told is read, and told again.
+//! Output against that of the original: every reply that it printed is read, and printed again.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ fn values(text: &str) -> BTreeMap<&str, &str> {
     text.split_whitespace().filter_map(|word| word.split_once('=')).fold(
         BTreeMap::new(),
         |mut values, (name, value)| {
-            // Of a verbose reply the second `seq` is TCP's.
+            // The second `seq` of a verbose reply is TCP's.
             let name = if name == "seq" && values.contains_key("seq") { "number" } else { name };
             values.insert(name, value);
             values
@@ -54,7 +54,7 @@ fn number<T: std::str::FromStr + Default>(values: &BTreeMap<&str, &str>, name: &
     values.get(name).and_then(|value| value.parse().ok()).unwrap_or_default()
 }
 
-/// What the original was told by, of a reply that it printed so.
+/// Reply that the original printed so.
 fn read(text: &str, icmp_seq: u64) -> Reply {
     let text = text.trim_start_matches('\u{7}');
     let values = values(text);

@@ -27,14 +27,14 @@ pub struct Printer<'a> {
     printed: Printed,
 }
 
-/// What is left at the end.
+/// Results at the end of the printing.
 #[derive(Clone, Debug, Default)]
 pub struct Printed {
     /// The counts.
     pub summary: Summary,
     /// The flags of the last segment.
     pub flags: Option<Flags>,
-    /// What came, for the record.
+    /// Answers, for the record.
     pub counter: Counter,
 }
 
@@ -45,7 +45,7 @@ struct Departed {
 }
 
 impl<'a> Printer<'a> {
-    /// Of a run.
+    /// Printer of a run.
     pub fn new(asked: &'a Asked, output: &'a Output) -> Self {
         Self {
             asked,

@@ -14,20 +14,20 @@ use crate::command::rtt::conclude;
 use crate::command::spoken::Spoken;
 use crate::persona::record;
 
-/// What is known of a run beside what it found.
+/// Facts of a run beside its results.
 #[derive(Debug)]
 pub struct Inquiry<'a> {
     /// The whole command line.
     pub command: &'a [String],
     /// The method as asked for.
     pub asked: &'a Asked,
-    /// What was probed.
+    /// The probing.
     pub probing: &'a Probing,
-    /// Whom, as named.
+    /// Host, as named.
     pub host: String,
-    /// How far the wall clock was ahead of the monotonic one before.
+    /// Distance of the wall clock ahead of the monotonic one before the run, nanoseconds.
     pub offset_before: i128,
-    /// When it was started.
+    /// Start of the run.
     pub started: Moment,
     /// The signal that ended it early, where one did.
     pub signal: Option<Signal>,

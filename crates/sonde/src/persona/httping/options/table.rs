@@ -114,7 +114,7 @@ pub const ENTRIES: &[Entry<Key>] = &[
     flag(Key::Refused, "D", &["no-graph"], (), ""),
 ];
 
-/// Why options are refused, and what to do; what is in no row is said in general words.
+/// Reasons for which options are refused, with the next step; an option in no row is refused in general words.
 pub const REFUSED: &[(&[&str], &str)] = &[
     (
         &["proxy", "E", "5", "proxy-user", "proxy-password", "proxy-password-file", "proxy-buster"],

@@ -27,7 +27,7 @@ pub(super) fn read(reading: &Reading, mut common: Common) -> Result<Client, Answ
     }
     let prefetch = reading.bytes(Key::WritePrefetch, 1..=LARGEST_PREFETCH)?.filter(|_| !reading.has(Key::Udp));
     let write_times = reading.has(Key::WriteTimes) && !reading.has(Key::Udp);
-    // Who asks for it is told more.
+    // A client with these options prints more.
     common.display.enhanced |= prefetch.is_some() || write_times;
     let (rate, deviation) = rate(reading)?;
     let client = Client {
@@ -123,7 +123,7 @@ fn bounceback(reading: &Reading) -> Result<Bounceback, Answer> {
     })
 }
 
-/// What `--bounceback` makes of the options of both ends: it says more, each second, and its messages have a size.
+/// Effects of `--bounceback` on the options of both ends: it prints more, each second, and its messages have a size.
 fn bounce_of(reading: &Reading, common: &mut Common) -> Result<(), Answer> {
     let request = reading.bytes(Key::BouncebackRequest, SHORTEST_BOUNCE..=LONGEST_BOUNCE)?.or(common.length);
     let size = request.unwrap_or(super::BOUNCE_LENGTH);
@@ -172,7 +172,7 @@ fn epoch(text: &str) -> Option<Nanos> {
     Some(Nanos(seconds * 1_000_000_000 + parts.0))
 }
 
-/// What does not go together.
+/// Refuses options that do not go together.
 fn check(reading: &Reading, client: &Client) -> Result<(), Answer> {
     let udp = client.common.transport == Transport::Udp;
     let compatible = client.common.compatibility;

@@ -47,7 +47,7 @@ fn service(reading: &Reading) -> Result<Option<u8>, Answer> {
     let number = |text: &str| tos::number(text).filter(|point| *point < 64).map(|point| point << 2);
     let point = |text: &str| tos::named(&text.to_ascii_lowercase()).map(|octet| octet & !3).or_else(|| number(text));
     let point = reading.value(Key::Dscp, point, "takes a code point to 63 or a name, as ef, cs1 or af41")?;
-    // What is typed last counts.
+    // The option that was typed last counts.
     Ok(if reading.given.place(Key::Dscp) > reading.given.place(Key::Tos) { point } else { octet })
 }
 

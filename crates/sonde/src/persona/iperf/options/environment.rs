@@ -5,7 +5,7 @@
 use crate::persona::getopt::Takes;
 use crate::persona::iperf::options::table::{ENTRIES, Entry, Given, Key};
 
-/// What the environment gives, in the order of the table. Help and version are asked for by typing alone, and what is ours
+/// Options from the environment, in the order of the table. Help and version are asked for by typing alone, and what is ours
 /// has no variable.
 pub fn given(variable: impl Fn(&str) -> Option<String>) -> Given {
     let typed_alone = [Key::Help, Key::Version, Key::Json, Key::Record, Key::Decimals];

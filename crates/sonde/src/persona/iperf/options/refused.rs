@@ -1,4 +1,4 @@
-//! What a run is not started with, though it was read, and what has no effect: a sentence each.
+//! Options that a run is refused for, though they were read, and those that have no effect: a sentence each.
 //!
 //! A measurement without the option's effect would be another one under its name.
 
@@ -38,7 +38,7 @@ fn is_device_alone(bind: &str) -> bool {
     !address.parse().is_ok_and(|address: IpAddr| address.is_multicast())
 }
 
-/// Why an option is refused; `None` for one that is not.
+/// Reason for which an option is refused; `None` for one that is not.
 pub fn why(key: Key) -> Option<&'static str> {
     let why = match key {
         Key::SingleClient => "clients are served side by side here, and do not hold each other up: leave it away",
@@ -67,7 +67,7 @@ pub fn why(key: Key) -> Option<&'static str> {
     Some(why)
 }
 
-/// What has no effect, a sentence each.
+/// Notes on options that have no effect, a sentence each.
 pub fn notes(given: &Given, is_server: bool) -> Vec<String> {
     let mut told: Vec<Key> = Vec::new();
     let mut notes = Vec::new();

@@ -100,7 +100,7 @@ pub enum Key {
     Decimals,
 }
 
-/// Where an option has an effect.
+/// End at which an option has an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// At either end.
@@ -113,7 +113,7 @@ pub enum Side {
 
 /// One option.
 pub type Entry = getopt::Entry<Key, Side>;
-/// What was given.
+/// Options that were given.
 pub type Given = getopt::Given<Key, Side>;
 
 /// The entry of a key.

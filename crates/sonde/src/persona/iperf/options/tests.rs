@@ -32,7 +32,7 @@ fn server(line: &str) -> Server {
     }
 }
 
-/// What the help of 2.1.8 lists, seen there, and what 2.2.1 has beside it.
+/// Options in the help of 2.1.8, seen there, and those that 2.2.1 has beside them.
 const THEIRS: &str = "-b --bandwidth -e --enhanced -f --format --hide-ips -i --interval -l --len -m --print_mss -o --output -p \
     --port --permit-key --sum-only -u --udp -w --window -z --realtime -B --bind -C --compatibility -M --mss -N --nodelay -S --tos -Z \
     --tcp-congestion -s --server -1 --singleclient --histograms --permit-key-timeout --tcp-rx-window-clamp --tap-dev -t --time \

@@ -1,4 +1,4 @@
-//! What the help and the version say, in our words. First lines are the original's form.
+//! Texts of the help and the version, in our words. First lines are the original's form.
 
 use std::fmt::Write;
 

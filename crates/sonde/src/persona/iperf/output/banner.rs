@@ -1,4 +1,4 @@
-//! What is said before anything runs: who, where, and how its sockets are set.
+//! Lines before anything runs: peer, port, and the settings of its sockets.
 
 use std::fmt::Write;
 use std::net::IpAddr;
@@ -57,7 +57,7 @@ fn write_buffer(sending: &Sending<'_>, display: &Display, timed: bool) -> String
     format!("Write buffer size: {bytes}{timed}\n")
 }
 
-/// What a client's socket is set to, as the kernel says it.
+/// Settings of a client's socket, as the kernel reports them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sending<'a> {
     /// Its buffer.
@@ -109,7 +109,7 @@ pub fn client(client: &Client, sending: &Sending<'_>) -> String {
     text + RULE
 }
 
-/// What a server says of the connection that it makes itself (`-d`, `-r`).
+/// Lines of a server before the connection that it makes itself (`-d`, `-r`).
 pub fn connecting_back(common: &Common, place: &Place<'_>, rate: Option<Rate>, sending: &Sending<'_>) -> String {
     let mut text = connecting(common, place, sending.pid);
     if common.display.enhanced && common.transport == Transport::Tcp {
@@ -122,7 +122,7 @@ pub fn connecting_back(common: &Common, place: &Place<'_>, rate: Option<Rate>, s
     text + &sending.window.line(common) + RULE
 }
 
-/// Where a client connects to.
+/// Address that a client connects to.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
     /// As it was named.
@@ -268,7 +268,7 @@ fn joining(server: &Server) -> String {
     format!("Joining multicast {what}\n")
 }
 
-/// What a client says of the port where it waits for the server's connection (`-d`, `-r`).
+/// Lines of a client on the port where it waits for the server's connection (`-d`, `-r`).
 pub fn waiting(client: &Client, port: u16, window: Window, pid: u32) -> String {
     listening(&client.common, port, &More::default(), window, pid)
 }

@@ -4,10 +4,10 @@ use crate::persona::iperf::options::Form;
 use crate::persona::iperf::output::line::{Carried, Moments, Span, Style, Tag};
 use crate::persona::iperf::output::number;
 
-/// What the exchanges of a time took.
+/// Times of the exchanges in a span.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bounces {
-    /// How many were answered.
+    /// Exchanges that were answered.
     pub count: u64,
     /// Bytes of the requests, and of the replies.
     pub bytes: (u64, u64),
@@ -33,7 +33,7 @@ impl Bounces {
         let known = |value: Option<u64>| value.map_or("NA".to_owned(), |value| value.to_string());
         let (retries, rtt) = (known(self.retries), known(self.rtt_us));
         if style.form == Form::V2_2_1 {
-            // What TCP knows is not asked for in the middle of a test, and 2.2.1 says so at its end.
+            // TCP's own figures are not asked for in the middle of a test, and 2.2.1 prints them at its end.
             let [sent, came] = [self.bytes.0, self.bytes.1].map(|bytes| number::size(bytes as f64));
             let front = carried.text(style);
             return format!(
@@ -48,13 +48,13 @@ impl Bounces {
 /// Ways there and back by both clocks (`--trip-times`).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct OneWay {
-    /// How many.
+    /// Exchanges.
     pub count: u64,
     /// To the server.
     pub to: Moments,
     /// From it.
     pub from: Moments,
-    /// How far the two of an exchange differ.
+    /// Difference between the two directions of an exchange.
     pub asymmetry: Moments,
 }
 

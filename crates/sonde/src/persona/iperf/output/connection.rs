@@ -11,7 +11,7 @@ use crate::persona::iperf::output::line::Tag;
 /// A connection, or a flow of datagrams.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Connection {
-    /// Whose it is.
+    /// Stream of the connection.
     pub tag: Tag,
     /// Our end.
     pub local: SocketAddr,
@@ -19,11 +19,11 @@ pub struct Connection {
     pub device: Option<String>,
     /// The other end.
     pub peer: SocketAddr,
-    /// What is special about it, in the order of [`Mark`].
+    /// Particulars, in the order of [`Mark`].
     pub marks: Vec<Mark>,
 }
 
-/// What is special about a connection, in the order in which it is told.
+/// Particulars of a connection, in the order in which they are printed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mark {
     /// `--tcp-write-prefetch`, in bytes.
@@ -51,7 +51,7 @@ pub enum Mark {
     QuickAcks,
     /// First congestion window in segments, segment in bytes, round trip of the handshake in microseconds.
     Tcp { window: u32, segment: u32, rtt_us: u32 },
-    /// How long it took to connect.
+    /// Time that it took to connect.
     Connected(Nanos),
     /// The time of day.
     On(String),
@@ -123,8 +123,8 @@ fn address(address: IpAddr, hides: bool) -> String {
     text
 }
 
-/// How long several connections took: the last line of a client with `-e` and several streams. `failed`: how many were
-/// not made.
+/// Times that several connections took: the last line of a client with `-e` and several streams. `failed`: connections that
+/// were not made.
 pub fn times(all: &[Nanos], failed: usize) -> Option<String> {
     let count = all.len();
     let (min, max) = (all.iter().min()?, all.iter().max()?);

@@ -13,19 +13,19 @@ use crate::persona::iperf::output::udp::Received;
 pub struct Row {
     /// `20261121013053`.
     pub when: String,
-    /// Who sent.
+    /// Address of the sender.
     pub from: SocketAddr,
-    /// Who received.
+    /// Address of the receiver.
     pub to: SocketAddr,
     /// The stream's number.
     pub id: u32,
-    /// What was carried.
+    /// Bytes and rate.
     pub carried: Carried,
-    /// Of UDP: what was received.
+    /// Counts of datagrams; absent for TCP.
     pub datagrams: Option<Datagrams>,
 }
 
-/// What a line of UDP says more.
+/// Further fields of a line of UDP.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Datagrams {
     /// Counts of a receiver.

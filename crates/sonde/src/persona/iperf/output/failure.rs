@@ -1,5 +1,5 @@
-//! What is printed where a run comes to nothing, in the words that the original's errors have. The exit status is 1, also
-//! where the original has 0: a script must see it.
+//! Lines of a run that comes to nothing, in the words that the original's errors have. The exit status is 1, also where the
+//! original has 0: a script must see it.
 
 use crate::persona::answer::Answer;
 use crate::persona::iperf::output::line::Tag;

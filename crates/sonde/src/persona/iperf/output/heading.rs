@@ -3,7 +3,7 @@
 use crate::persona::iperf::options::Form;
 use crate::persona::iperf::output::line::Style;
 
-/// What stands over lines of a kind.
+/// Heading over lines of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heading {
     /// Bytes and rate alone.
@@ -105,7 +105,7 @@ impl Heading {
 
 const WIDE: &str = "Interval            ";
 
-/// Which headings stand already.
+/// Headings that stand already.
 #[derive(Debug, Default)]
 pub struct Headings {
     standing: Vec<Heading>,

@@ -50,14 +50,14 @@ impl Histogram {
         Self::of(Histograms { width_us, bins: count }, bins.counts().collect(), bins.outside())
     }
 
-    /// How many were taken.
+    /// Number of values.
     pub fn count(&self) -> u64 {
         self.counts.values().sum::<u64>() + self.below + self.beyond
     }
 
     /// The line of a stream; `name` says what of: `BB8`, `T8(f)`.
     pub fn line(&self, tag: Tag, span: Span, name: &str, style: Style) -> String {
-        // Of a bounce 2.2 has one more.
+        // The line of a bounce has one blank more in 2.2.
         let blank = if style.form == Form::V2_2_1 && name.starts_with("BB") { " " } else { "" };
         let (span, width) = (span.text(style), self.bins.width_us);
         let mut text = format!("{tag}{span} {blank}{name}-PDF: bin(w={width}us):cnt({})=", self.count());

@@ -9,12 +9,12 @@ use measure::unit::{Bytes, Nanos};
 use crate::persona::iperf::options::{Display, Form, Unit};
 use crate::persona::iperf::output::number;
 
-/// Whose a line is.
+/// Stream of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tag {
     /// A stream's.
     Stream(u32),
-    /// What goes the other way over the same socket, or came over a connection that a server made.
+    /// A stream in the other direction over the same socket, or over a connection that a server made.
     Turned(u32),
     /// All streams'.
     Sum,
@@ -47,14 +47,14 @@ pub fn keyed<'a>(text: &'a str, key: Option<&str>) -> Cow<'a, str> {
     Cow::Owned(text.split_inclusive('\n').map(line).collect())
 }
 
-/// How lines are written.
+/// Form of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
     /// The unit of amounts and rates.
     pub unit: Unit,
     /// Decimals of times.
     pub decimals: usize,
-    /// Whose they are.
+    /// Program whose form they have.
     pub form: Form,
 }
 
@@ -74,9 +74,9 @@ impl Default for Style {
 /// A time of a test, from its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// Where it begins.
+    /// Its beginning.
     pub from: Nanos,
-    /// Where it ends.
+    /// Its end.
     pub to: Nanos,
 }
 
@@ -88,12 +88,12 @@ impl Span {
     }
 }
 
-/// What was carried in a time.
+/// Bytes and rate in a span.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Carried {
-    /// Whose.
+    /// The stream.
     pub tag: Tag,
-    /// When.
+    /// Span of the bytes.
     pub span: Span,
     /// Bytes.
     pub bytes: f64,
@@ -121,7 +121,7 @@ impl Carried {
     }
 }
 
-/// How long something took, of several times: in milliseconds `avg/min/max/stdev`.
+/// Mean, extremes and deviation of several times: in milliseconds `avg/min/max/stdev`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[expect(clippy::struct_field_names, reason = "the unit is in the name")]
 pub struct Moments {

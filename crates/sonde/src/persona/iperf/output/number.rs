@@ -33,7 +33,7 @@ pub fn whole(bytes: u32) -> String {
     amount(bytes.into(), Unit::FixedBytes(0))
 }
 
-/// A share in percent, as C prints it with two digits: `0`, `5`, `0.12`, `9.1`. Of nothing it is 0, and all is 100.
+/// A share in percent, as C prints it with two digits: `0`, `5`, `0.12`, `9.1`. A share of nothing is 0, and all is 100.
 pub fn percent(part: i64, whole: u64) -> String {
     let percent = share(part, whole);
     let size = percent.abs();

@@ -6,7 +6,7 @@ use crate::persona::iperf::options::Form;
 use crate::persona::iperf::output::line::{Carried, Moments, Style};
 use crate::persona::iperf::output::number;
 
-/// What a writer knows of its calls and its TCP.
+/// Counts of a writer's calls, and its TCP's figures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Writer {
     /// Writes that took something.
@@ -94,7 +94,7 @@ impl Writer {
     }
 }
 
-/// How many reads brought how many eighths of what they might have.
+/// Reads by the eighths that they brought of what they might have: counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reads(pub [u64; 8]);
 
@@ -117,7 +117,7 @@ impl Reads {
 /// Bursts of a stream with `--trip-times`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bursts {
-    /// How many were whole.
+    /// Bursts that were whole.
     pub count: u64,
     /// From a burst's begin to when all of it was read.
     pub latency: Moments,

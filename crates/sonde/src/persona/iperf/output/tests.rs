@@ -15,7 +15,7 @@ const RULE: &str = "------------------------------------------------------------
 
 /// Lines that are not compared, each with its reason.
 fn is_passed_over(run: &Transcript, line: &str) -> bool {
-    // What the shell said behind a client.
+    // Lines of the shell behind a client.
     line.starts_with("client exit") || line.contains(" flow ")
         // A server of --connect-only tells of connections that never had a number.
         || line.starts_with("(null)")
@@ -23,7 +23,7 @@ fn is_passed_over(run: &Transcript, line: &str) -> bool {
         || line.contains("isoch") || line.contains("Frame:rx") || line.contains("write-times")
         || run.words.iter().any(|word| word.contains("isochronous") || word.contains("write-times"))
         || run.file.starts_with("05-") && line.contains("  latency  ")
-        // Of an isochronous client, as its server tells of it.
+        // A line of an isochronous client, in the output of its server.
         || run.file.starts_with("05-") && line.starts_with("[  5]")
         // Deviations printed in microseconds under a heading of milliseconds.
         || line.starts_with("[ CT]")
@@ -41,7 +41,7 @@ fn is_miscounted(run: &Transcript, line: &str) -> bool {
 }
 
 fn is_passed_over_of_2_2_1(line: &str) -> bool {
-    // What TCP knows in the middle of a bounce, mostly zeros, and ways one way by interval.
+    // Lines of TCP's figures in the middle of a bounce, mostly zeros, and one-way times by interval.
     line.contains("K/(") || line.contains("OWD-") || line.contains("  OWD (ms)") && !line.contains("] 0.00")
         // Ids that are each end's own here.
         || line.contains(" remapped to ")

@@ -4,7 +4,7 @@ use crate::persona::iperf::options::Form;
 use crate::persona::iperf::output::line::{Carried, Moments, Span, Style, Tag};
 use crate::persona::iperf::output::number;
 
-/// What a receiver counted.
+/// Counts of a receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Received {
     /// Smoothed difference of transit times.
@@ -49,7 +49,7 @@ impl Received {
     }
 }
 
-/// What a receiver counted with `-e`.
+/// Counts of a receiver with `-e`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Receiver {
     /// Counts and jitter.
@@ -107,7 +107,7 @@ impl Receiver {
     }
 }
 
-/// What a sender counted with `-e`.
+/// Counts of a sender with `-e`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sender {
     /// Writes that took a datagram.
@@ -141,7 +141,7 @@ pub fn both_ways(carried: &Carried, datagrams: u64, per_second: f64, style: Styl
     format!("{} {datagrams}{per_second:8.0} pps\n", carried.text(style))
 }
 
-/// How many came after a later one; nothing where none did.
+/// Line on datagrams that came after a later one; empty where none did.
 pub fn out_of_order(tag: Tag, span: Span, count: u64, style: Style) -> String {
     if count == 0 {
         return String::new();
@@ -149,12 +149,12 @@ pub fn out_of_order(tag: Tag, span: Span, count: u64, style: Style) -> String {
     format!("{tag}{}  {count} datagrams received out-of-order\n", span.text(style))
 }
 
-/// How many datagrams left, the last one that only ends the test among them.
+/// Line on datagrams that left, the last one that only ends the test among them.
 pub fn sent(tag: Tag, count: u64) -> String {
     format!("{tag}Sent {count} datagrams\n")
 }
 
-/// What follows is what the server says.
+/// Line in front of the server's report.
 pub fn server_report(id: u32) -> String {
     format!("{}Server Report:\n", Tag::Stream(id))
 }

@@ -36,7 +36,7 @@ use crate::words;
 /// Measures and prints. `command` is the whole command line.
 ///
 /// # Errors
-/// What is printed in place of a result.
+/// The text that is printed in place of a result.
 pub fn run(client: &Client, own: &Own, command: &[String], output: &Arc<Output>) -> Result<Exit, Answer> {
     let keeping = Keeping::of(own.record.as_deref(), own.json)?;
     if let Some(path) = &client.common.output {
@@ -99,7 +99,7 @@ impl Course<'_> {
         }
     }
 
-    /// What is said first. `facts`: of a socket as it will be.
+    /// Lines before the test. `facts`: those of a socket as it will be.
     fn banner(&self, facts: &SocketFacts) -> String {
         let client = self.client;
         let bytes = u32::try_from(facts.send_buffer_bytes.unwrap_or_default().0).unwrap_or(u32::MAX);
@@ -158,7 +158,7 @@ impl Course<'_> {
         }
     }
 
-    /// Why a test did not come to anything, in the original's words where it has some.
+    /// Reason for which a test did not come to anything, in the original's words where it has some.
     fn not_run(&self, error: EndpointError) -> Answer {
         let reached = self.client.common.transport == Transport::Tcp && error.step == Step::ConnectData;
         match &error.cause {
@@ -171,7 +171,7 @@ impl Course<'_> {
         }
     }
 
-    /// Whether to try again to connect.
+    /// Returns true where connecting is to be tried again.
     fn may_retry(&self, error: &EndpointError, tried: u32) -> bool {
         let refused = |cause: &io::Error| cause.kind() == io::ErrorKind::ConnectionRefused;
         let passing = matches!(&error.cause, Cause::System(cause) if refused(cause));
@@ -199,7 +199,7 @@ impl Course<'_> {
     }
 }
 
-/// What TCP knows of a connection at its beginning.
+/// TCP's figures of a connection at its beginning.
 pub fn tcp_mark(tcp: &measure::interval::glance::TcpGlance) -> Option<Mark> {
     let window = tcp.cwnd_bytes?.0 / 1024;
     let (segment, rtt) = (tcp.mss_bytes?.0, tcp.rtt_ns?.0 / 1_000);

@@ -1,4 +1,4 @@
-//! What is known of a stream in a time: of an interval, or of all of it.
+//! Counts of a stream in a span: of an interval, or of all of it.
 
 use measure::interval::arrivals::{Datagrams, Transit};
 use measure::interval::glance::TcpGlance;
@@ -14,10 +14,10 @@ use crate::persona::iperf::output::udp::{Received, Receiver, Sender};
 /// A latency outside these bounds, in nanoseconds, says that the two clocks do not agree.
 const PLAUSIBLE: std::ops::RangeInclusive<i64> = -10_000_000..=60_000_000_000;
 
-/// What is known of a stream in a time.
+/// Counts of a stream in a span.
 #[derive(Clone, Copy, Debug)]
 pub struct Parts {
-    /// When.
+    /// Span of the counts.
     pub span: Span,
     /// Bytes carried.
     pub bytes: u64,
@@ -29,13 +29,13 @@ pub struct Parts {
     pub tcp: Option<TcpGlance>,
     /// Bytes that its TCP had sent at the end of this time, and the peer not acknowledged.
     pub flying: Option<u64>,
-    /// What a receiver of datagrams counted.
+    /// Counts of a receiver of datagrams.
     pub datagrams: Option<Datagrams>,
     /// True of what the far side says: it does not tell its calls.
     pub reported: bool,
-    /// How a reader of TCP read; known of the whole alone.
+    /// Reads of a reader of TCP; known of the whole alone.
     pub reads: Option<Reads>,
-    /// How long bursts took; known of the whole alone.
+    /// Times of bursts; known of the whole alone.
     pub bursts: Option<Transit>,
     /// Times of writes, where they were asked for; known of the whole alone.
     pub write_times: Option<Transit>,
@@ -160,7 +160,7 @@ pub fn moments(transit: &Transit) -> Moments {
     Moments::of(transit.count, transit.mean_ns, (transit.min_ns, transit.max_ns), transit.squares)
 }
 
-/// What a server reported, as a receiver's counts and the time that they are of.
+/// A server's report, as a receiver's counts and the span that they are of.
 pub fn reported(report: &AckFin) -> Parts {
     let span = |span: protocol::iperf::time::Span| span.nanos();
     let transit = report.rest.filter(|_| report.has_rest()).map(|rest| Transit {

@@ -21,7 +21,7 @@ use crate::persona::iperf::options::{Bind, Start};
 use crate::persona::iperf::output::failure;
 use crate::persona::process;
 
-/// Where a server is.
+/// Address of a server.
 ///
 /// # Errors
 /// A name that nobody knows.
@@ -43,7 +43,7 @@ pub fn local(bind: &Bind, like: IpAddr, stop: &Stop) -> Result<Option<IpAddr>, A
     name::look_up(host, 0, family, stop).map(|found| Some(found.ip())).map_err(|error| unknown(host, &error))
 }
 
-/// Where a server listens that was not told: at every address, of IPv6 too where `ipv6`.
+/// Address of a server that was given none: every address, of IPv6 too where `ipv6`.
 pub fn anywhere(ipv6: bool) -> IpAddr {
     if ipv6 { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() }
 }
@@ -55,12 +55,12 @@ fn unknown(host: &str, error: &EndpointError) -> Answer {
     }
 }
 
-/// What an error is in this program's words, with what to try.
+/// An error in this program's words, with the next step.
 pub fn told(error: EndpointError) -> Answer {
     failure::other(Failure::from(error).text().trim_end())
 }
 
-/// What the system says, as the original has it: with a capital letter, and no number behind.
+/// An error of the system, as the original prints it: with a capital letter, and no number behind.
 pub fn said(error: &std::io::Error) -> String {
     let text = process::said(error);
     let mut letters = text.chars();

@@ -34,7 +34,7 @@ use crate::words;
 /// Listens and serves, in the foreground or the background, until a signal, a time or a number of connections ends it.
 ///
 /// # Errors
-/// What is printed where it cannot.
+/// The text that is printed where it cannot.
 pub fn run(asked: &Server, output: &Arc<Output>) -> Result<Exit, Answer> {
     let asked = &with_key(asked)?;
     if let Some(path) = &asked.common.output {
@@ -86,7 +86,7 @@ fn new_key() -> Result<String, Answer> {
     Ok(octets.iter().map(|octet| char::from(b"abcdefghijklmnopqrstuvwxyz234567"[usize::from(octet % 32)])).collect())
 }
 
-/// Threads are started behind this: none follows into the background. What it says there goes where it went before.
+/// Threads are started behind this: none follows into the background. Its output there goes where it went before.
 fn detach() -> Result<Side, Answer> {
     daemon::detach(Streams::OutputKept)
         .map_err(|error| failure::other(&format!("cannot go into the background: {error}")))
@@ -132,7 +132,7 @@ fn at(address: IpAddr, port: u16, transport: Over) -> Place {
     Place { address: SocketAddr::new(address, port), transport }
 }
 
-/// Why it cannot listen, in the original's words; what to try behind it.
+/// Reason for which it cannot listen, in the original's words; the next step behind it.
 fn unable(error: EndpointError) -> Answer {
     match &error.cause {
         Cause::System(cause) if error.step == Step::Listen => {

@@ -1,4 +1,4 @@
-//! What several streams carried together: by interval, and in all.
+//! Sums of several streams: by interval, and in all.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,10 +18,10 @@ pub struct Group {
     whole: Option<Sum>,
 }
 
-/// What they carried.
+/// Sum of several streams.
 #[derive(Clone, Copy, Debug)]
 pub struct Sum {
-    /// Of which time.
+    /// Span of the sum.
     pub span: Span,
     /// Bytes.
     pub bytes: u64,
@@ -37,7 +37,7 @@ pub struct Sum {
     pub datagrams: u64,
     /// Times on the way to receivers, where the clocks plainly agree.
     pub transit: Option<Transit>,
-    /// How readers read; `None` where one does not tell.
+    /// Reads of all readers; `None` where one does not tell.
     pub reads: Option<Reads>,
     /// Senders among them, and receivers.
     pub ways: (u32, u32),
@@ -97,14 +97,14 @@ impl Group {
         self.members.insert((id, sends), false);
     }
 
-    /// Whether there are several: connections, or ways of one where `ways` count.
+    /// Returns true where there are several: connections, or ways of one where `ways` count.
     pub fn is_several(&self, ways: bool) -> bool {
         let mut ids: Vec<u32> = self.members.keys().map(|(id, _)| *id).collect();
         ids.dedup();
         if ways { self.members.len() > 1 } else { ids.len() > 1 }
     }
 
-    /// How many streams have joined.
+    /// Streams that have joined.
     pub fn count(&self) -> u32 {
         self.members.len() as u32
     }
@@ -139,8 +139,8 @@ impl Group {
         self.is_over().then_some(self.whole).flatten()
     }
 
-    /// Intervals that waited for a stream that has ended, in order: of those that went on all have told theirs. What is shorter than
-    /// `length` is the rest of some streams and no interval of all.
+    /// Intervals that waited for a stream that has ended, in order: of those that went on all have told theirs. An interval
+    /// shorter than `length` is the rest of some streams and no interval of all.
     pub fn released(&mut self, length: Nanos) -> Vec<Sum> {
         let members = &self.members;
         let is_told =
@@ -157,7 +157,7 @@ impl Group {
         released
     }
 
-    /// Whether all have ended.
+    /// Returns true where all have ended.
     pub fn is_over(&self) -> bool {
         self.members.values().all(|ended| *ended)
     }

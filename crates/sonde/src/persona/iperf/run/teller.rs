@@ -23,21 +23,21 @@ use crate::persona::iperf::run::sums::{Group, Sum};
 pub struct Stream {
     /// Its number.
     pub id: u32,
-    /// How its lines begin.
+    /// Beginning of its lines.
     pub tag: Tag,
-    /// Over what.
+    /// Transport of the stream.
     pub transport: Transport,
-    /// Whether we send.
+    /// True where we send.
     pub sends: bool,
     /// Our end.
     pub local: SocketAddr,
     /// The other.
     pub peer: SocketAddr,
-    /// Whether it says more than others: `-e`, or trip times.
+    /// True where it prints more than others: `-e`, or trip times.
     pub enhanced: bool,
     /// True where the clocks of both ends are said to agree.
     pub timed: bool,
-    /// Whether its sum is told with that of others.
+    /// True where its sum is printed with that of others.
     pub summed: bool,
 }
 
@@ -52,7 +52,7 @@ pub struct Teller<'a> {
     pairs: BTreeMap<u32, Group>,
     /// TCP of senders at the end of the interval before.
     seen: BTreeMap<(u32, bool), TcpGlance>,
-    /// Whether several streams were asked for: of one its own line is all.
+    /// True where several streams were asked for: a single one has its own line alone.
     several: bool,
 }
 
@@ -72,7 +72,7 @@ impl<'a> Teller<'a> {
         }
     }
 
-    /// How lines are written.
+    /// Form of the lines.
     pub fn style(&self) -> Style {
         self.style
     }
@@ -116,7 +116,7 @@ impl<'a> Teller<'a> {
             None => None,
         };
         let parts = Parts::of(interval, before.as_ref());
-        // What is left at the end of a stream is an interval where it is neither a trifle of one nor all of the stream.
+        // The rest at the end of a stream is an interval where it is neither a trifle of one nor all of the stream.
         let is_trifle = interval.length_ns.0.saturating_mul(20) < length.0;
         let is_whole = interval.at_ns.0 == 0 && interval.length_ns < length;
         if is_trifle || is_whole {
@@ -175,7 +175,7 @@ impl<'a> Teller<'a> {
         }
     }
 
-    /// What a server said of the datagrams that we sent it.
+    /// Prints a server's report on the datagrams that we sent it.
     pub fn report(&mut self, stream: &Stream, parts: &Parts) {
         if self.display.csv {
             let turned = Stream { sends: false, local: stream.peer, peer: stream.local, ..*stream };

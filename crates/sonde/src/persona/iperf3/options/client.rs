@@ -1,4 +1,4 @@
-//! What a client takes alone.
+//! Options of a client alone.
 
 use protocol::iperf3::code::Code;
 use protocol::iperf3::parameters::{

@@ -1,4 +1,4 @@
-//! What both ends take.
+//! Options of both ends.
 
 use endpoint::name::Family;
 use protocol::iperf3::PORT;
@@ -15,7 +15,7 @@ use crate::persona::number::{decimal, whole};
 const RECEIVE_TIMEOUT_MS: u32 = 120_000;
 /// The longest timeout in milliseconds: a day.
 const LONGEST_TIMEOUT_MS: u32 = 86_400_000;
-/// What `--timestamps` puts in front of a line unless told otherwise: date and time, and a blank.
+/// Prefix of a line by `--timestamps` unless told otherwise: date and time, and a blank.
 const TIMESTAMP: &str = "%c ";
 
 pub(super) fn read(reading: &Reading) -> Result<Common, Answer> {
@@ -50,7 +50,7 @@ pub(super) fn read(reading: &Reading) -> Result<Common, Answer> {
     })
 }
 
-/// Splits `host%device`. Of a link-local address of IPv6 the device is a part.
+/// Splits `host%device`. The device is a part of a link-local address of IPv6.
 pub(super) fn split_device(text: Option<&str>) -> (Option<String>, Option<String>) {
     match text.and_then(|text| text.split_once('%')) {
         Some((host, device)) if !host.to_ascii_lowercase().starts_with("fe80:") => {
@@ -119,7 +119,7 @@ fn keepalive(reading: &Reading) -> Result<Option<Keepalive>, Answer> {
     let (Some(idle_s), Some(interval_s), Some(count), None) = read else {
         return Err(takes("--cntl-ka", text, "idle/interval/count, the first two in seconds"));
     };
-    // What would probe longer than it is idle makes no sense: the original's number for it.
+    // Probing that takes longer than the idle time makes no sense: the original's number for it.
     match (idle_s, interval_s, count) {
         (Some(idle), Some(interval), Some(count)) if idle <= interval.saturating_mul(count) => Err(error(Code(36))),
         _ => Ok(Some(Keepalive { idle_s, interval_s, count })),

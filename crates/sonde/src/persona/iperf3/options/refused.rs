@@ -1,4 +1,4 @@
-//! What a run is not started with, though it was read, and what has no effect: a sentence each.
+//! Options that a run is refused for, though they were read, and those that have no effect: a sentence each.
 //!
 //! A measurement without the option's effect would be another one under its name.
 
@@ -28,7 +28,7 @@ pub fn refusal(given: &Given) -> Option<(&'static str, &'static str)> {
     refusals.into_iter().find(|(given, ..)| *given).map(|(_, option, why)| (option, why))
 }
 
-/// What has no effect, a sentence each.
+/// Notes on options that have no effect, a sentence each.
 pub fn notes(given: &Given) -> Vec<String> {
     let stray = given.operands.iter().map(|word| format!("{word}: belongs to no option, and has no effect"));
     let udp = given.has(Key::Udp);

@@ -1,4 +1,4 @@
-//! What a server takes alone.
+//! Options of a server alone.
 
 use protocol::iperf3::code::Code;
 use protocol::iperf3::login::SKEW_S;

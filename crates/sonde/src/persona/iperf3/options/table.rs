@@ -79,7 +79,7 @@ pub enum Key {
     Record,
 }
 
-/// Which end takes an option.
+/// End that takes an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// Each.
@@ -92,7 +92,7 @@ pub enum End {
 
 /// One option.
 pub type Entry = getopt::Entry<Key, End>;
-/// What was given.
+/// Options that were given.
 pub type Given = getopt::Given<Key, End>;
 
 use End::{Client, Either, Server};

@@ -13,18 +13,18 @@ use crate::persona::iperf3::output::{interval, summary};
 
 type Entries = Vec<(&'static str, Value)>;
 
-/// All of a run. What it did not come to is absent.
+/// All of a run. A part that it did not come to is absent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Whole<'a> {
     /// The test, once its streams were there.
     pub test: Option<&'a Test>,
     /// Its intervals, each with a slice for every stream.
     pub intervals: &'a [Vec<Slice>],
-    /// How it came out.
+    /// Its result.
     pub summary: Option<&'a Summary>,
-    /// Why it failed.
+    /// Its failure.
     pub error: Option<&'a str>,
-    /// What the server printed.
+    /// Output of the server.
     pub server_output: Option<&'a Output>,
 }
 
@@ -47,7 +47,7 @@ impl Whole<'_> {
     }
 }
 
-/// What a server printed, by its key.
+/// Output of a server, by its key.
 pub fn server_output(output: &Output) -> (&'static str, Value) {
     match output {
         Output::Text(printed) => ("server_output_text", Value::text(printed)),
@@ -60,7 +60,7 @@ pub fn event(name: &str, data: Value) -> String {
     Value::Object(vec![("event", Value::text(name)), ("data", data)]).line()
 }
 
-/// What is known when the streams are there; without a test what is known before.
+/// Object of the test's start, once the streams are there; without a test the facts that are known before.
 pub fn start(test: Option<&Test>) -> Value {
     let connected = test.map_or_else(Vec::new, |test| test.streams.iter().map(connected).collect());
     let mut entries = vec![
@@ -217,7 +217,7 @@ fn lost(datagrams: &Datagrams) -> Entries {
     ]
 }
 
-/// How it came out.
+/// Object of the test's end.
 pub fn end(test: &Test, all: &Summary) -> Value {
     let streams = test.streams.iter().zip(&all.outcomes);
     let mut entries = vec![(
@@ -285,7 +285,7 @@ fn stream_end(test: &Test, all: &Summary, stream: &Stream, outcome: &Outcome) ->
     Value::Object(entries)
 }
 
-/// What the receiver counted, over what the sender sent where that is known.
+/// Counts of the receiver, over the packets that the sender sent where those are known.
 fn counted(outcome: &Outcome) -> Datagrams {
     let packets = if outcome.sent_packets > 0 { outcome.sent_packets } else { outcome.received.packets };
     Datagrams { packets, ..outcome.received }

@@ -1,4 +1,4 @@
-//! What is printed where a run comes to nothing, in the words that the original's errors have.
+//! Lines of a run that comes to nothing, in the words that the original's errors have.
 
 use protocol::iperf3::code::Code;
 

@@ -1,4 +1,4 @@
-//! What stands in front of each line: the time it is written at (`--timestamps`), and the title (`-T`).
+//! Prefix of each line: the time it is written at (`--timestamps`), and the title (`-T`).
 
 use jiff::Zoned;
 

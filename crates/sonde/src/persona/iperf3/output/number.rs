@@ -2,7 +2,7 @@
 
 use crate::persona::number::general;
 
-/// As cJSON prints a number: 15 digits where they are the number, else 17. What is none is `null`.
+/// As cJSON prints a number: 15 digits where they are the number, else 17. A value that is not finite is `null`.
 pub fn json(value: f64) -> String {
     if !value.is_finite() {
         return "null".to_owned();

@@ -1,4 +1,4 @@
-//! What every row has: whose it is, from when to when, how much, how fast.
+//! Common columns of all rows: stream, start and end, bytes, rate.
 
 use crate::persona::iperf3::facts::{Datagrams, Test, percent};
 use crate::persona::iperf3::output::number::{amount, rate};
@@ -7,7 +7,7 @@ use crate::persona::number::general;
 /// Between groups of rows.
 pub const SEPARATOR: &str = "- - - - - - - - - - - - - - - - - - - - - - - - -\n";
 
-/// Whose row it is.
+/// Owner of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
     /// A stream, by its number.
@@ -16,7 +16,7 @@ pub enum Who {
     Sum,
 }
 
-/// How rows are written.
+/// Form of the rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
     /// `-f`.

@@ -1,4 +1,4 @@
-//! What is said before the first interval.
+//! Lines before the first interval.
 
 use std::net::SocketAddr;
 

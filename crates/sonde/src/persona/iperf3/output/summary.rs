@@ -1,4 +1,4 @@
-//! How a test came out, as text.
+//! Result of a test, as text.
 
 use protocol::iperf3::parameters::Protocol;
 
@@ -112,7 +112,7 @@ fn receiver(test: &Test, summary: &Summary, (who, sends): (Who, bool), outcome: 
     format!("{out_of_order}{head}{}  receiver\n", row::datagrams(&outcome.received))
 }
 
-/// How much of a file has gone.
+/// Line on the share of a file that has gone.
 fn file(summary: &Summary, outcome: &Outcome, sends: bool) -> String {
     let Some(file) = &summary.file else { return String::new() };
     let (what, bytes) = if sends { ("Sent", outcome.sent_bytes) } else { ("Received", outcome.received_bytes) };

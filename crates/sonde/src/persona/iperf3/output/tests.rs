@@ -11,7 +11,7 @@ use crate::persona::iperf3::output::{interval, start, summary};
 use crate::persona::iperf3::transcript::{Run, runs, served};
 use testbed::form::same_line;
 
-/// What a test prints in our words, of what was read of the original's.
+/// Output of ours for a test that was read of the original's.
 fn printed(read: &Read) -> String {
     let Read { test, groups, summary, style, .. } = read;
     let reverse = read.text.contains("Reverse mode");

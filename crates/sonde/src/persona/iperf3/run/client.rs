@@ -33,7 +33,7 @@ use crate::signal::Interruption;
 /// Runs the test. `command` is the whole command line.
 ///
 /// # Errors
-/// What is printed in place of a run.
+/// The text that is printed in place of a run.
 pub fn run(asked: &Asked, client: &Client, command: &[String], output: &Arc<Output>) -> Result<Exit, Answer> {
     let printer = Printer::open(&asked.common, client.title.clone(), output)?;
     let record = Keeping::of(client.record.as_deref(), false)?;
@@ -175,7 +175,7 @@ impl Course<'_> {
     }
 }
 
-/// What the first stream's socket got to send and to receive, in bytes.
+/// Buffers that the first stream's socket got to send and to receive, in bytes.
 fn buffers(connections: &[endpoint::peer::iperf3::sockets::Connection]) -> (Option<u64>, Option<u64>) {
     connections.first().map_or((None, None), |first| (first.send_buffer_bytes, first.receive_buffer_bytes))
 }

@@ -1,4 +1,4 @@
-//! From what the protocol and the engine know to what output is made from.
+//! Facts of the output, from those of the protocol and the engine.
 
 use endpoint::peer::iperf3::sockets::Connection;
 use endpoint::peer::iperf3::streams::Ran;
@@ -10,14 +10,14 @@ use protocol::iperf3::results::{self, Results, StreamResults};
 
 use crate::persona::iperf3::facts::{Cpu, Datagrams, Outcome, Peaks, Role, Slice, Stream, Summary, Tcp, Test};
 
-/// What is known of a test beside what was agreed on.
+/// Facts of a test beside the agreed parameters.
 #[derive(Clone, Debug)]
 pub struct About {
-    /// Who we are.
+    /// Our end.
     pub role: Role,
     /// The cookie's characters.
     pub cookie: String,
-    /// When it began, milliseconds since 1970.
+    /// Start of the test, milliseconds since 1970.
     pub began_ms: i64,
     /// Bytes of a segment of the control connection; 0: a server, which tells none.
     pub control_segment_bytes: u32,
@@ -110,7 +110,7 @@ fn glance(tcp: &TcpGlance) -> Tcp {
     }
 }
 
-/// How a test came out, from what each end tells of it. `peaks`: of each stream.
+/// Result of a test, from the reports of both ends. `peaks`: those of each stream.
 pub fn summary(
     asked: &Parameters,
     streams: &[Ran],

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::persona::iperf3::facts::{Datagrams, Slice};
 
-/// What came of each stream and is not told yet.
+/// Intervals of each stream that are not printed yet.
 #[derive(Clone, Debug, Default)]
 pub struct Groups {
     waiting: Vec<VecDeque<Slice>>,
@@ -32,7 +32,7 @@ impl Groups {
     }
 
     /// The next interval once nothing more comes: a stream that tells nothing of it carried nothing, and `nothing` says how
-    /// that is told. What is shorter than a tenth of `interval_ns`, and in which nothing was carried, is none.
+    /// that is told. An interval shorter than a tenth of `interval_ns`, in which nothing was carried, is none.
     pub fn rest(&mut self, interval_ns: u64, nothing: impl Fn(usize, Slice) -> Slice) -> Option<Vec<Slice>> {
         loop {
             let model = self.waiting.iter().find_map(|waiting| waiting.front().copied())?;

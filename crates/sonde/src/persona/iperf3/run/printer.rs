@@ -1,4 +1,4 @@
-//! Where the output goes: standard output or the file of `--logfile`, with time and title in front of its lines.
+//! Destination of the output: standard output or the file of `--logfile`, with time and title in front of its lines.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;

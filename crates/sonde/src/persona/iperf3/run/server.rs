@@ -34,7 +34,7 @@ use crate::words;
 /// Listens and serves, in the foreground or the background.
 ///
 /// # Errors
-/// What is printed where it cannot.
+/// The text that is printed where it cannot.
 pub fn run(asked: &Asked, server: &Server, output: &Arc<Output>) -> Result<Exit, Answer> {
     let common = &asked.common;
     let printer = Arc::new(Printer::open(common, None, output)?);
@@ -68,7 +68,8 @@ pub fn run(asked: &Asked, server: &Server, output: &Arc<Output>) -> Result<Exit,
     Ok(if server.one_off && teller.failed() { Exit::Persona(1) } else { Exit::Done })
 }
 
-/// What it still needs: the file of `-F`, and the folder that its number is removed from at the end, whosever that is.
+/// Rights and files that it still needs: the file of `-F`, and the folder that its number is removed from at the end,
+/// whosever that is.
 fn needs(common: &Common, pidfile: Option<&Path>) -> Needs {
     let rights = [common.file.as_ref().map(|_| Capability::DacReadSearch), pidfile.map(|_| Capability::DacOverride)];
     Needs {
@@ -89,7 +90,7 @@ fn bind(settings: Settings, without_ipv6: Option<SocketAddr>, teller: &Arc<Telle
     bound.map_err(|error| unable(&error))
 }
 
-/// Where it cannot listen: the original's words, and what to try.
+/// Complaint where it cannot listen: the original's words, and the next step.
 fn unable(error: &EndpointError) -> Answer {
     let text = match &error.cause {
         Cause::System(cause) => {

@@ -23,7 +23,7 @@ pub struct Telling {
     interval_ns: u64,
     test: Option<Test>,
     groups: Groups,
-    /// What each stream's TCP knew at the end of its latest interval.
+    /// TCP's figures of each stream at the end of its latest interval.
     seen: Vec<Option<TcpGlance>>,
     counted: Vec<usize>,
     peaks: Vec<Peaks>,
@@ -103,12 +103,12 @@ impl Telling {
         text
     }
 
-    /// What each stream's TCP saw.
+    /// Extremes of each stream's TCP.
     pub fn peaks(&self) -> &[Peaks] {
         &self.peaks
     }
 
-    /// How it came out.
+    /// Lines of the result.
     pub fn summary(&mut self, all: Summary) -> String {
         let all = self.summary.insert(all);
         let text = match &self.test {

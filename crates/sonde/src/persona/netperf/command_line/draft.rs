@@ -97,7 +97,7 @@ impl Draft {
         }
     }
 
-    /// Takes the name of a test. Whether there is one is told when everything is read, as the original does.
+    /// Takes the name of a test. A name that is none is reported when everything is read, as the original does.
     pub fn test_named(&mut self, name: &str) -> Result<(), Reason> {
         let test = Test::named(name);
         self.unknown_test = test.is_none().then(|| name.to_owned());
@@ -108,7 +108,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Whether and how the test is repeated.
+    /// Sets the repeats of the test: none, or until its confidence is reached.
     ///
     /// # Errors
     /// A level that is neither 95 nor 99, in the words of the original.

@@ -71,7 +71,7 @@ fn letter_of(draft: &mut Draft, letter: char, text: &str) -> Result<(), Reason> 
     }
 }
 
-/// How the server is reached.
+/// Reads an option on the way to the server.
 fn reach(draft: &mut Draft, letter: char, text: &str) -> Result<(), Reason> {
     let (first, second) = split(text, Rule::Explicit);
     let family = second.filter(|_| matches!(letter, 'H' | 'L')).map(|word| draft.family(word));
@@ -101,7 +101,7 @@ fn reach(draft: &mut Draft, letter: char, text: &str) -> Result<(), Reason> {
     Ok(())
 }
 
-/// What is measured, how long and how often.
+/// Reads an option on the test, its length and its repeats.
 fn course(draft: &mut Draft, letter: char, text: &str) -> Result<(), Reason> {
     let both = split(text, Rule::Both);
     match letter {
@@ -130,7 +130,7 @@ fn course(draft: &mut Draft, letter: char, text: &str) -> Result<(), Reason> {
     Ok(())
 }
 
-/// How it is told.
+/// Reads an option on the output.
 fn tell(draft: &mut Draft, letter: char, text: &str) -> Result<(), Reason> {
     match letter {
         'D' => draft.options.display.interim = Some(interim(draft, text)?),
@@ -154,7 +154,7 @@ fn tell(draft: &mut Draft, letter: char, text: &str) -> Result<(), Reason> {
     Ok(())
 }
 
-/// What sockets and buffers are like.
+/// Reads an option on sockets and buffers.
 fn socket(draft: &mut Draft, letter: char, text: &str) -> Result<(), Reason> {
     let both = split(text, Rule::Both);
     match letter {

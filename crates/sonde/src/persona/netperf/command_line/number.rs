@@ -12,7 +12,7 @@ pub const MAX: u64 = i32::MAX as u64;
 pub struct Read<T> {
     /// The value.
     pub value: T,
-    /// What it was taken for, where the text says something else.
+    /// Note on the value that the text was taken for, where it has another one.
     pub note: Option<String>,
 }
 
@@ -22,7 +22,7 @@ impl<T> Read<T> {
     }
 }
 
-/// Why a text is no number.
+/// Reason for which a text is no number.
 pub type Reason = String;
 
 /// A number with its multipliers; a sign is allowed.
@@ -59,7 +59,7 @@ pub fn unsigned(text: &str) -> Result<Read<u32>, Reason> {
 /// A port.
 ///
 /// # Errors
-/// What is no number from 0 to 65535.
+/// Text that is no number from 0 to 65535.
 pub fn port(text: &str) -> Result<u16, Reason> {
     text.trim().parse().map_err(|_| "is no port: write a number from 0 to 65535".to_owned())
 }
@@ -153,7 +153,7 @@ pub fn interval(text: &str) -> Result<Read<u64>, Reason> {
 /// A decimal number with a fraction, as `-D` and `-I` take it.
 ///
 /// # Errors
-/// What is no finite number.
+/// Text that is no finite number.
 pub fn decimal(text: &str) -> Result<f64, Reason> {
     text.trim().parse().ok().filter(|value: &f64| value.is_finite()).ok_or_else(|| "is no number".to_owned())
 }

@@ -1,4 +1,4 @@
-//! What a run is not started with, though it was read: options whose effect no engine here has.
+//! Options that a run is refused for, though they were read: those whose effect no engine here has.
 //!
 //! A measurement without the option's effect would be another one under its name, so each is refused by a sentence.
 
@@ -31,7 +31,8 @@ pub fn check(options: &Options) -> Result<(), Answer> {
     refused.map_or(Ok(()), |(_, option, why)| Err(Answer::refusal("netperf", option, why)))
 }
 
-/// What has less effect here than its name says, a sentence each: said on standard error, for the run makes sense.
+/// Notes on options that have less effect here than their names say, a sentence each: printed on standard error, for the run
+/// makes sense.
 pub fn notes(options: &Options) -> Vec<String> {
     let buffers = options.buffers;
     let placed = [buffers.send_alignment.local, buffers.receive_alignment.local].iter().any(|it| *it != ALIGNMENT)

@@ -17,7 +17,7 @@ pub fn complaint(program: &str, fault: &Fault) -> String {
     format!("{program}: {says}\n")
 }
 
-/// Whether an empty word was given where a letter needs a value that says something. A brand may be empty.
+/// Returns true where an empty word was given to a letter that needs a value. A brand may be empty.
 pub fn lacks_value(entry: &Entry<()>, letter: char, text: &str) -> bool {
     entry.takes == Takes::Value && text.is_empty() && letter != 'B'
 }

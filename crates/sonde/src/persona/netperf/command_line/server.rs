@@ -1,4 +1,4 @@
-//! What was typed behind `netserver`, as plain values, and the lines it starts with.
+//! Words behind `netserver`, as plain values, and its first lines.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ pub struct ServerOptions {
     pub serial: bool,
     /// `-L`: where it listens; `None`: at every address.
     pub host: Option<String>,
-    /// Of `-L`, `-4`, `-6`.
+    /// Family by `-L`, `-4`, `-6`.
     pub family: Family,
     /// `-p`.
     pub port: u16,
@@ -34,7 +34,7 @@ const ENTRIES: &[Entry<()>] =
 /// Reads the words behind the program's name.
 ///
 /// # Errors
-/// What is printed in place of a run.
+/// The text that is printed in place of a run.
 pub fn parse(program: &str, words: &[String]) -> Result<ServerOptions, Answer> {
     let program = program.rsplit('/').next().unwrap_or(program);
     let mut options = ServerOptions { port: PORT, ..ServerOptions::default() };

@@ -1,4 +1,4 @@
-//! What a test is, from its name and what omni's options add: direction, transport, sizes, unit.
+//! Shape of a test, from its name and omni's options: direction, transport, sizes, unit.
 
 use crate::persona::netperf::command_line::draft::Draft;
 use crate::persona::netperf::command_line::specific::Asked;

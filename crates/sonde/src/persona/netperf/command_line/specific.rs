@@ -23,7 +23,7 @@ const OMNI: &[Entry<()>] = &[
 const CLASSIC: &[Entry<()>] =
     &[alike(Takes::Nothing, "CDhJnNV46", own::PLAIN), alike(Takes::Value, "bHLmMpPrRsSTwW", own::VALUED)];
 
-/// What `-d` and its like said, before the direction is settled.
+/// Options `-d` and its like, before the direction is settled.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
     /// `-d`: the client sends, the client receives.
@@ -99,7 +99,7 @@ fn apply(draft: &mut Draft, asked: &mut Asked, letter: char, text: &str) -> Resu
     }
 }
 
-/// What is exchanged.
+/// Reads an option on the exchange.
 fn measure(draft: &mut Draft, asked: &mut Asked, letter: char, text: &str) -> Result<(), Reason> {
     let explicit = split(text, Rule::Explicit);
     match letter {
@@ -168,7 +168,7 @@ fn socket_type(text: &str) -> Result<SocketType, Reason> {
     })
 }
 
-/// From where to where.
+/// Reads an option on the addresses and ports of the data connection.
 fn place(draft: &mut Draft, letter: char, text: &str) -> Result<(), Reason> {
     let both = split(text, Rule::Both);
     match letter {
@@ -211,7 +211,7 @@ fn address(text: &str) -> Result<DataAddress, Reason> {
     Ok(DataAddress { host: host.to_owned(), mask: Some(mask) })
 }
 
-/// What sockets are like.
+/// Reads an option on sockets.
 fn socket(draft: &mut Draft, letter: char, text: &str) -> Result<(), Reason> {
     let both = split(text, Rule::Both);
     match letter {

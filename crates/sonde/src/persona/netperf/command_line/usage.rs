@@ -1,4 +1,4 @@
-//! What `-h` and `-V` print. The first lines and the exit status are the original's, the words are ours.
+//! Texts of `-h` and `-V`. The first lines and the exit status are the original's, the words are ours.
 
 use crate::persona::answer::Answer;
 
@@ -14,7 +14,7 @@ pub fn version() -> Answer {
     }
 }
 
-/// Behind `netperf -h`, and behind a complaint.
+/// Usage for `netperf -h`, and behind a complaint.
 pub const GLOBAL: &str = "
 Usage: netperf [global options] -- [test options] 
 
@@ -71,7 +71,7 @@ Global options:
 Test options stand behind `--`: `netperf -t TCP_RR -- -h` explains them.
 ";
 
-/// Behind `-- -h` of omni and the tests that are asked for as omni.
+/// Usage for `-- -h` of omni and the tests that are asked for as omni.
 pub const OMNI: &str = "
 Usage: netperf [global options] -- [test options] 
 
@@ -113,7 +113,7 @@ OMNI and Migrated BSD Sockets Test Options:
     -h                  this text
 ";
 
-/// Behind `-- -h` of the classic tests.
+/// Usage for `-- -h` of the classic tests.
 pub const CLASSIC: &str = "
 Usage: netperf [global options] -- [test options] 
 
@@ -134,7 +134,7 @@ TCP/UDP BSD Sockets Test Options:
 These tests have no output selectors: -k, -o and -O are for the others.
 ";
 
-/// Behind `netserver -h`, and behind a complaint.
+/// Usage for `netserver -h`, and behind a complaint.
 pub const SERVER: &str = "
 Usage: netserver [options] 
 

@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-/// What is selected.
+/// Selected values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Selection {
     /// The default of the direction.
     Default,
     /// Blocks of selectors by their names, each in the order asked for.
     Blocks(Vec<Vec<&'static str>>),
-    /// What a file says, not read yet.
+    /// Those of a file, not read yet.
     File(PathBuf),
 }
 
@@ -27,7 +27,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// What is selected; `None` for the classic table.
+    /// Selected values; `None` for the classic table.
     pub fn selection(&self) -> Option<&Selection> {
         match self {
             Self::Classic => None,

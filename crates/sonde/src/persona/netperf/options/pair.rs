@@ -10,7 +10,7 @@ pub struct Pair<T> {
 }
 
 impl<T> Pair<T> {
-    /// Of two values.
+    /// Pair of two values.
     pub fn new(local: T, remote: T) -> Self {
         Self { local, remote }
     }
@@ -23,7 +23,7 @@ impl<T: Clone> Pair<T> {
     }
 }
 
-/// What a single value without a comma means.
+/// Meaning of a single value without a comma.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
     /// It is both values.

@@ -19,7 +19,7 @@ pub fn text(view: &View<'_>) -> String {
     missed_confidence(view) + &table
 }
 
-/// How much of the table a verbosity leaves: nothing above 2, the number at 0.
+/// Part of the table that a verbosity leaves: nothing above 2, the number at 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     /// `-v 0`.
@@ -41,7 +41,7 @@ impl Extent {
     }
 }
 
-/// Whether CPU use was asked for at either end: the table has other columns then.
+/// Returns true where CPU use was asked for at either end: the table has other columns then.
 pub fn has_cpu(view: &View<'_>) -> bool {
     view.options.cpu.local.is_some() || view.options.cpu.remote.is_some()
 }
@@ -52,7 +52,7 @@ pub fn brand<'a>(view: &View<'a>) -> &'a str {
     if view.options.display.headers { "" } else { view.options.display.brand.as_deref().unwrap_or_default() }
 }
 
-/// How CPU use was measured; `U` where it was not.
+/// Method by which CPU use was measured; `U` where it was not.
 pub fn method(cpu: Option<Cpu>) -> char {
     cpu.map_or('U', |cpu| cpu.method)
 }

@@ -1,4 +1,4 @@
-//! What is printed where a run comes to nothing: words and exit status of the original, on the stream it uses.
+//! Lines of a run that comes to nothing: words and exit status of the original, on the stream it uses.
 
 use std::net::IpAddr;
 

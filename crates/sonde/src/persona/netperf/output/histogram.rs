@@ -1,4 +1,4 @@
-//! How many durations took how long, ten columns to each power of ten.
+//! Histogram of durations, ten columns to each power of ten.
 
 use std::fmt::Write;
 

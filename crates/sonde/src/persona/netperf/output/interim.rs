@@ -4,18 +4,18 @@ use crate::persona::netperf::options::Options;
 use crate::persona::netperf::options::form::Form;
 use crate::persona::netperf::unit::{Unit, quotient};
 
-/// What was done in one interval.
+/// Work of one interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Interval {
-    /// Which, from 0.
+    /// Number of the interval, from 0.
     pub index: u64,
     /// Transactions completed in it.
     pub transactions: u64,
     /// Bytes our end sent and received in it.
     pub bytes: u64,
-    /// How long it was.
+    /// Its length.
     pub duration_ns: u64,
-    /// When it ended, since 1970.
+    /// Its end, since 1970.
     pub ended_ns: u64,
 }
 

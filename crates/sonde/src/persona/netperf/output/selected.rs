@@ -1,4 +1,4 @@
-//! What `-o`, `-O` and `-k` select, in their three forms.
+//! Values that `-o`, `-O` and `-k` select, in their three forms.
 
 use crate::persona::netperf::options::form::{Form, Selection};
 use crate::persona::netperf::selection;

@@ -66,7 +66,7 @@ fn row(view: &View<'_>) -> String {
     )
 }
 
-/// Who sends and who receives.
+/// End that sends and end that receives.
 fn ends<'a>(view: &View<'a>) -> (&'a End, &'a End) {
     if view.options.data.direction.is_receive() { (view.remote(), view.local()) } else { (view.local(), view.remote()) }
 }

@@ -1,4 +1,4 @@
-//! What a session measured, as the facts that the output is made from.
+//! Results of a session, as the facts that the output is made from.
 
 use endpoint::cpu_usage::Usage;
 use endpoint::peer::netperf::client::{Found, Measured, Test};
@@ -200,7 +200,7 @@ impl Durations {
         let Self { values, exact } = self;
         let (min, max, mean) = (values.min()?, values.max()?, moments::mean(&values)?);
         let mut histogram = Histogram::of(columns);
-        // What the clock stepped over has a count and no time: then the histogram alone says how many there are.
+        // An exchange that the clock stepped over has a count and no time: then the histogram alone says how many there are.
         let whole = exact.filter(|all| all.len() as u64 == values.count());
         let ranked = if let Some(all) = whole {
             for nanos in &all {

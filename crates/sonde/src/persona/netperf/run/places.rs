@@ -12,10 +12,10 @@ use crate::persona::netperf::facts::Path;
 use crate::persona::netperf::options::{DataAddress, Options};
 use crate::persona::netperf::output::failure;
 
-/// Where a run's connections go, and where from.
+/// Addresses of a run's connections, at both ends.
 #[derive(Clone, Debug)]
 pub struct Places {
-    /// Where the server may be: tried in turn.
+    /// Addresses of the server: tried in turn.
     pub servers: Vec<SocketAddr>,
     /// Local address and port of the control connection; `None`: any.
     pub control_local: Option<SocketAddr>,
@@ -23,7 +23,7 @@ pub struct Places {
     pub data_server: Option<Drawn>,
     /// Our data address; `None`: any.
     pub data_local: Option<Drawn>,
-    /// What banner and selectors call them.
+    /// Ends as banner and selectors name them.
     pub path: Path,
 }
 

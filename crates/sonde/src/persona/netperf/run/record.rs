@@ -22,10 +22,10 @@ use crate::persona::record;
 
 pub use crate::system::now;
 
-/// What is known of an iteration beside what it found.
+/// Facts of an iteration beside its results.
 #[derive(Debug)]
 pub struct Inquiry<'a> {
-    /// What was typed.
+    /// The options.
     pub options: &'a Options,
     /// The whole command line.
     pub command: &'a [String],
@@ -33,11 +33,11 @@ pub struct Inquiry<'a> {
     pub asked: &'a Asked,
     /// The test as it was run.
     pub test: &'a Test,
-    /// Where the control connection went.
+    /// Address that the control connection went to.
     pub server: SocketAddr,
-    /// How far the wall clock was ahead of the monotonic one before.
+    /// Distance of the wall clock ahead of the monotonic one before the iteration, nanoseconds.
     pub offset_before: i128,
-    /// When it was started.
+    /// Start of the iteration.
     pub started: Moment,
     /// The signal that ended it early, where one did.
     pub signal: Option<Signal>,
@@ -90,7 +90,7 @@ fn missing(course: &Course, test: &Test) -> Option<String> {
     course.results.as_ref().err().filter(|_| test.wants_results).map(|error| error.cause.to_string())
 }
 
-/// What the server's calls carried, by its own word.
+/// Traffic of the server's calls, by its own word.
 fn theirs(direction: Direction, course: &Course) -> Option<Theirs> {
     let results: &Results = course.results.as_ref().ok()?;
     let traffic = match direction {

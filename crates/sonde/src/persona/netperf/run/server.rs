@@ -23,7 +23,7 @@ use crate::persona::process;
 /// Listens and serves, in the foreground or as a daemon, until a signal ends it.
 ///
 /// # Errors
-/// What is printed where it cannot.
+/// The text that is printed where it cannot.
 pub fn run(options: &ServerOptions, output: &Output) -> Result<Exit, Answer> {
     let word = options.passphrase.as_ref();
     let word = word.map(|said| passphrase::read(said, |path| whole::text(path, whole::BY_HAND))).transpose()?;

@@ -47,7 +47,7 @@ pub struct Sockets<'a> {
     listener: Listener,
     durations: Durations,
     iterations: usize,
-    /// Why the last iteration ended early.
+    /// Reason for which the last iteration ended early.
     fault: Option<String>,
     keeping: Keeping,
     documents: Vec<String>,
@@ -135,8 +135,8 @@ impl<'a> Sockets<'a> {
         Ok(iteration)
     }
 
-    /// The status of a run that a signal ended: one by time is a shorter run, of a count the rest is missing. What asks a program to go
-    /// away is no wish for a result.
+    /// The status of a run that a signal ended: one by time is a shorter run, of a count the rest is missing. A signal that
+    /// asks a program to go away is no wish for a result.
     fn cut_short(&self) -> Option<Answer> {
         let signal = self.interruption.signal()?;
         let status = 128 + u8::try_from(signal.number()).unwrap_or_default();
@@ -196,7 +196,7 @@ impl Bench for Sockets<'_> {
     }
 
     fn close(&mut self) -> Option<Answer> {
-        // Of a server that gave no results an orderly end is not waited for either.
+        // An orderly end is not waited for either where the server gave no results.
         if let Some(session) = self.session.take().filter(|_| self.fault.is_none()) {
             session.close(&self.stop);
         }
@@ -209,7 +209,7 @@ impl Bench for Sockets<'_> {
     }
 }
 
-/// What is known of an iteration before it runs.
+/// Facts of an iteration before it runs.
 struct Before {
     asked: Asked,
     test: client::Test,
@@ -218,7 +218,7 @@ struct Before {
     wall_offset: i128,
 }
 
-/// Who hears of events while a test runs.
+/// Receiver of events while a test runs.
 struct Listener {
     samples: Option<Samples>,
     intervals: u64,
@@ -275,7 +275,7 @@ fn bytes_each(options: &Options) -> u64 {
     u64::from(data.request_bytes.unwrap_or_default()) + u64::from(data.response_bytes.unwrap_or_default())
 }
 
-/// Why an iteration is not what was asked for, where it is not.
+/// Reason for which an iteration is not what was asked for; `None` where it is.
 fn early_end(server: SocketAddr, test: &client::Test, measured: &Measured) -> Option<String> {
     match (&measured.ended, measured.found.trouble()) {
         (Ending::PeerLost { .. }, Some(trouble)) => Some(reason(trouble)),

@@ -1,4 +1,4 @@
-//! What was asked for, as a test the engines know: a method, what the server is to do, and the data socket.
+//! Options of a client, as a test that the engines know: a method, the server's task, and the data socket.
 
 use std::path::PathBuf;
 
@@ -26,7 +26,7 @@ const LONGEST: Nanos = Nanos::secs(7 * 86_400);
 /// The method with gaps, as it stands in a record.
 pub fn asked(options: &Options, places: &Places) -> Asked {
     let data = &options.data;
-    // What is neither is driven as the one it resembles; no record is kept of it.
+    // A transport that is neither is driven as the one it resembles; no record is kept of it.
     let carrier = match data.transport {
         Transport::Tcp | Transport::Sctp => Carrier::Tcp,
         Transport::Udp | Transport::UdpLite | Transport::Dccp => Carrier::Udp,
@@ -190,7 +190,7 @@ fn tuning(options: &Options) -> Tuning {
     }
 }
 
-/// What the server is to do. Ports and addresses of our end are filled in when the data socket is there.
+/// Task of the server. Ports and addresses of our end are filled in when the data socket is there.
 fn ask(options: &Options) -> Ask {
     let data = &options.data;
     let length = match options.length {
@@ -260,7 +260,7 @@ fn flags(options: &Options) -> Flags {
     asked.into_iter().filter(|(on, _)| *on).fold(Flags::NONE, |flags, (_, flag)| flags.with(flag))
 }
 
-/// Whether a test of this method can lose messages without being told.
+/// Returns true where a test of this method can lose messages without being told.
 pub fn is_lossy(method: &Method) -> bool {
     method.traffic.carrier() == Carrier::Udp
 }

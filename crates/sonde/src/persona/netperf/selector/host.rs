@@ -71,7 +71,7 @@ pub(super) const LAST: [Row; 9] = [
     row("COMMAND_LINE", &["Command", "Line"], |v| Some(quoted(&v.options.command_line))),
 ];
 
-/// What the original says where it no longer looks.
+/// Value of the original where it no longer looks.
 pub(super) const DEPRECATED: &str = "Deprecated";
 
 fn quoted(text: &str) -> String {

@@ -25,7 +25,7 @@ fn is_number(word: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit())
 }
 
-/// Seconds with a fraction, down to the nanosecond. `None`: something else, or more than the original takes. What the
+/// Seconds with a fraction, down to the nanosecond. `None`: something else, or more than the original takes. A word that the
 /// original takes for 0 because it begins with no digit would flood by mistake: that is none.
 pub fn seconds(word: &str) -> Option<Nanos> {
     let value: f64 = word.trim_start().parse().ok()?;

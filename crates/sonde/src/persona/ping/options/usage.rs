@@ -1,4 +1,4 @@
-//! What is printed in place of a run: help and version.
+//! Texts that are printed in place of a run: help and version.
 
 use crate::persona::answer::Answer;
 
@@ -41,7 +41,7 @@ pub fn text() -> &'static str {
     TEXT
 }
 
-/// What `-h` says, where the original says it.
+/// Text of `-h`, on the original's stream.
 pub fn help() -> Answer {
     Answer { stdout: String::new(), stderr: TEXT.to_owned(), status: 2 }
 }
@@ -51,7 +51,7 @@ pub fn wrong(what: &str) -> Answer {
     Answer { stdout: String::new(), stderr: format!("ping: {what}\n{TEXT}"), status: 2 }
 }
 
-/// What `-V` says.
+/// Text of `-V`.
 pub fn version() -> Answer {
     Answer::said(format!("ping from {}, as of iputils 20221126\n", crate::program::PROGRAM), 0)
 }

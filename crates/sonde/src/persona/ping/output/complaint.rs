@@ -10,7 +10,7 @@ pub fn line(from: &str, seq: u16, what: impl Display) -> String {
 /// An ICMP error by its numbers, with what goes with it: an MTU, a pointer.
 #[derive(Clone, Copy, Debug)]
 pub struct Icmp {
-    /// Whether it is of IPv6.
+    /// True for IPv6.
     pub six: bool,
     /// Type.
     pub kind: u8,

@@ -1,4 +1,4 @@
-//! What is printed in place of a run that could not begin.
+//! Lines of a run that could not begin.
 
 use std::io;
 

@@ -1,15 +1,15 @@
-//! What is said before the first request.
+//! Lines before the first request.
 
 use std::fmt::Write;
 
-/// What the first line says.
+/// Fields of the first line.
 #[derive(Clone, Copy, Debug)]
 pub struct Header<'a> {
     /// The destination as it was typed.
     pub host: &'a str,
     /// Its address as replies will have it: with the name, where that is looked up.
     pub address: &'a str,
-    /// Whether it is of IPv6.
+    /// True for IPv6.
     pub six: bool,
     /// The address requests leave from, where one was asked for.
     pub source: Option<&'a str>,
@@ -19,7 +19,7 @@ pub struct Header<'a> {
     pub size: u32,
     /// Octets of IP options.
     pub options: u32,
-    /// What fills the payload, where that was said and is to be told.
+    /// Pattern of the payload, where it was given and is to be shown.
     pub pattern: &'a [u8],
 }
 

@@ -1,4 +1,4 @@
-//! What hops wrote into the IP header of a reply: their addresses (RFC 791, record route), or the time of day.
+//! Records of hops in the IP header of a reply: their addresses (RFC 791, record route), or the time of day.
 
 use std::fmt::Write;
 use std::net::Ipv4Addr;
@@ -56,7 +56,7 @@ impl Hops {
     }
 }
 
-/// What of an option is filled: its third octet points behind that, counted from 1.
+/// Filled part of an option: its third octet points behind that, counted from 1.
 fn written(option: &[u8], head: usize) -> &[u8] {
     let end = option.get(2).map_or(0, |pointer| usize::from(*pointer).saturating_sub(1)).min(option.len());
     option.get(head..end).unwrap_or_default()

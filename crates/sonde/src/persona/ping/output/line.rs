@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
-/// What the line of a reply says.
+/// Fields of a reply's line.
 #[expect(clippy::struct_excessive_bools, reason = "each is a note of its own behind the line")]
 #[derive(Clone, Copy, Debug)]
 pub struct Reply<'a> {
     /// Octets of the ICMP message.
     pub octets: u32,
-    /// Who sent it.
+    /// Its sender.
     pub from: &'a str,
     /// The number in its header.
     pub seq: u16,
@@ -16,19 +16,19 @@ pub struct Reply<'a> {
     pub identifier: Option<u16>,
     /// TTL or hop limit.
     pub ttl: Option<u8>,
-    /// Whether something of the payload is missing.
+    /// True where something of the payload is missing.
     pub truncated: bool,
     /// The round trip, microseconds.
     pub micros: Option<u64>,
-    /// Whether its request had been answered.
+    /// True where its request had been answered.
     pub again: bool,
-    /// Whether its checksum is wrong.
+    /// True where its checksum is wrong.
     pub bad_checksum: bool,
-    /// Whether another host was asked.
+    /// True where another host was asked.
     pub different_address: bool,
     /// The payload, where it is not what was sent.
     pub wrong: Option<&'a [u8]>,
-    /// What was sent.
+    /// Payload that was sent.
     pub sent: &'a [u8],
 }
 
@@ -70,7 +70,7 @@ fn time(micros: u64) -> String {
     }
 }
 
-/// Where the payload differs first, and all of it.
+/// First difference of the payload, and all of it.
 fn wrong(sent: &[u8], payload: &[u8]) -> String {
     let differs = |at: &usize| sent.get(*at) != payload.get(*at);
     let Some(at) = (STAMP..sent.len().min(payload.len())).find(differs) else { return String::new() };

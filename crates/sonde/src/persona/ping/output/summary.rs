@@ -1,4 +1,4 @@
-//! What is said at the end, and what a signal asks for in the middle.
+//! Lines at the end, and those that a signal asks for in the middle.
 
 use std::fmt::Write;
 
@@ -6,14 +6,14 @@ use super::Millis;
 use crate::persona::number::general;
 use crate::persona::ping::statistics::Statistics;
 
-/// What the last lines say.
+/// Fields of the last lines.
 #[derive(Clone, Copy, Debug)]
 pub struct Summary<'a> {
     /// The destination as it was typed.
     pub host: &'a str,
     /// The figures.
     pub statistics: &'a Statistics,
-    /// Whether replies decided when requests left.
+    /// True where replies decided when requests left.
     pub paced_by_replies: bool,
 }
 

@@ -11,7 +11,7 @@ use crate::persona::ping::transcript;
 use test_case::test_case;
 use testbed::console::Console;
 
-/// What stands between two texts.
+/// Text between two texts.
 fn between<'a>(text: &'a str, before: &str, behind: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(before)?;
     Some(rest.split_once(behind).map_or(rest, |(found, _)| found))
@@ -121,7 +121,7 @@ impl Again {
     }
 }
 
-/// What stands in front of " bytes".
+/// Number in front of " bytes".
 fn octets(text: &str) -> u32 {
     let (before, _) = text.split_once(" bytes").unwrap();
     before.rsplit(' ').next().unwrap().parse().unwrap()

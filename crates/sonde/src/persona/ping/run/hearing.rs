@@ -1,4 +1,4 @@
-//! What is seen, as lines and figures, while it is seen.
+//! Exchanges as lines and figures, while they happen.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -34,13 +34,13 @@ pub struct Hearing<'a> {
     names: Names,
     hops: Hops,
     identifier: Option<u16>,
-    /// What is to be printed next.
+    /// Text to be printed next.
     text: String,
     /// Columns that dots may take.
     columns: u64,
 }
 
-/// What was heard.
+/// Results of the exchanges.
 #[derive(Debug)]
 pub struct Heard {
     /// The figures.
@@ -75,7 +75,7 @@ impl<'a> Hearing<'a> {
         }
     }
 
-    /// How addresses are named.
+    /// Names of addresses.
     pub fn names(&self) -> Names {
         self.names.clone()
     }
@@ -230,10 +230,10 @@ impl Audience for Hearing<'_> {
     }
 }
 
-/// How addresses are called in lines.
+/// Names of addresses in lines.
 #[derive(Clone, Debug)]
 pub struct Names {
-    /// Whether they are looked up: where the destination is a name, and `-n` was not said.
+    /// True where they are looked up: the destination is a name, and `-n` was not given.
     looked_up: bool,
     known: BTreeMap<IpAddr, String>,
 }
@@ -261,7 +261,7 @@ impl Names {
     /// and no request.
     pub fn of(&mut self, address: IpAddr, scope: u32) -> String {
         let mut number = address.to_string();
-        // Of the groups those of a link, ff02::/16.
+        // The groups of a link are those of ff02::/16.
         let local = |six: Ipv6Addr| six.is_unicast_link_local() || six.segments()[0] & 0xff0f == 0xff02;
         let local = matches!(address, IpAddr::V6(six) if local(six));
         if let Some(interface) = name::interface(scope).filter(|_| local) {

@@ -13,7 +13,7 @@ use crate::command::spoken::Spoken;
 use crate::persona::ping::options::Options;
 use crate::persona::record;
 
-/// What is known of a run beside what it found.
+/// Facts of a run beside its results.
 #[derive(Debug)]
 pub struct Inquiry<'a> {
     /// The whole command line.
@@ -22,11 +22,11 @@ pub struct Inquiry<'a> {
     pub asked: &'a Asked,
     /// The test as it was run.
     pub test: &'a Test,
-    /// What was typed.
+    /// The options.
     pub options: &'a Options,
-    /// How far the wall clock was ahead of the monotonic one before.
+    /// Distance of the wall clock ahead of the monotonic one before the run, nanoseconds.
     pub offset_before: i128,
-    /// When it was started.
+    /// Start of the run.
     pub started: Moment,
     /// The signal that ended it early, where one did.
     pub signal: Option<Signal>,

@@ -1,4 +1,4 @@
-//! What was asked for, as a test the engine knows.
+//! Options of a run, as a test that the engine knows.
 
 use std::net::{IpAddr, SocketAddr};
 

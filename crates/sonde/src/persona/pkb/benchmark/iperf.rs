@@ -9,7 +9,7 @@ use crate::persona::answer::Answer;
 use crate::persona::pkb::ask::Metrics;
 use crate::persona::pkb::flags::{Flags, complain};
 
-/// What a stream over UDP sends where nothing is said, bits a second: iperf's 1 Mbit/s is of 1024 times 1024.
+/// Rate of a stream over UDP where none is given, bits a second: iperf's 1 Mbit/s is of 1024 times 1024.
 const USUAL_UDP_BITS: f64 = 1_048_576.0;
 /// A datagram of iperf's where nothing is said, bytes.
 const USUAL_DATAGRAM: u64 = 1_470;

@@ -40,7 +40,7 @@ pub fn wanted(flags: &Flags) -> Result<Wanted, Answer> {
     Ok(wanted)
 }
 
-/// What all tests of a run have in common.
+/// Common settings of all tests of a run.
 struct Common {
     seconds: u64,
     warm_up: u64,

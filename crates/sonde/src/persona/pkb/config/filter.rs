@@ -1,4 +1,5 @@
-//! Which combinations of a matrix are run: comparisons of flags, as `zones < extra_zones and machine_type != 'n1-standard-1'`.
+//! Combinations of a matrix that are run: comparisons of flags, as
+//! `zones < extra_zones and machine_type != 'n1-standard-1'`.
 
 use std::cmp::Ordering;
 
@@ -37,7 +38,7 @@ const LONGEST: usize = 4_096;
 /// The filter in `text`.
 ///
 /// # Errors
-/// What is not understood: anything but comparisons with `and` and `or` between them.
+/// Text that is not understood: anything but comparisons with `and` and `or` between them.
 pub fn read(text: &str) -> Result<Filter, String> {
     if text.len() > LONGEST {
         return Err(format!("is longer than {LONGEST} bytes"));
@@ -53,7 +54,7 @@ pub fn read(text: &str) -> Result<Filter, String> {
 }
 
 impl Filter {
-    /// Whether it holds where `value` tells what flags are.
+    /// Returns true where the filter holds for flags of these values.
     ///
     /// # Errors
     /// A flag of which nothing is told.

@@ -1,17 +1,17 @@
-//! What a flag takes, and how its text becomes a value.
+//! Types of flags' values, and the reading of a value.
 
 /// A flag of PKB's, and what becomes of it here.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Flag {
     /// Its name without dashes.
     pub name: &'static str,
-    /// What it takes.
+    /// Type of its value.
     pub kind: Kind,
-    /// What becomes of it.
+    /// Effect of the flag.
     pub fate: Fate,
 }
 
-/// What a flag takes.
+/// Type of a flag's value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// Nothing, or a word of truth; `--noNAME` is its opposite.
@@ -34,7 +34,7 @@ pub enum Kind {
     Numbers,
 }
 
-/// What becomes of a flag.
+/// Effect of a flag.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fate {
     /// It does what it says; the text is for the help.
@@ -45,27 +45,27 @@ pub enum Fate {
     Refused {
         /// Values that ask for nothing.
         off: &'static [&'static str],
-        /// What is missing, and what to say in its place.
+        /// Lack, and the words to give in its place.
         why: &'static str,
     },
 }
 
-/// What a flag was given.
+/// Value of a flag.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// Of a switch.
+    /// A switch's.
     Switch(bool),
-    /// Of a whole number.
+    /// A whole number.
     Integer(i64),
-    /// Of a number.
+    /// A number.
     Number(f64),
-    /// Of a text or a choice.
+    /// A text or a choice.
     Text(String),
-    /// Of words.
+    /// Words.
     List(Vec<String>),
-    /// Of whole numbers.
+    /// Whole numbers.
     Integers(Vec<u32>),
-    /// Of numbers.
+    /// Numbers.
     Numbers(Vec<f64>),
 }
 
@@ -73,7 +73,7 @@ pub enum Value {
 const MOST_INTEGERS: usize = 1_000;
 
 impl Kind {
-    /// Whether the flag, said again, is added to what was said before.
+    /// Returns true where the flag, given again, is added to the value before.
     pub fn adds(self) -> bool {
         matches!(self, Self::Texts | Self::Numbers)
     }
@@ -81,7 +81,7 @@ impl Kind {
     /// The value in `text`.
     ///
     /// # Errors
-    /// What it should have been.
+    /// The type that the text should have.
     pub fn read(self, text: &str) -> Result<Value, String> {
         match self {
             Self::Switch => truth(text).map(Value::Switch).ok_or_else(|| "is neither true nor false".to_owned()),

@@ -3,7 +3,7 @@
 /// Longest word that is compared: flags are shorter, and a longer word is a mistake of another kind.
 const LONGEST: usize = 64;
 
-/// Of `names`, those that are nearest to `word` by edits, where few enough letters differ; none where the word is like no other.
+/// The names that are nearest to `word` by edits, where few enough letters differ; none where the word is like no other.
 pub fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let word: Vec<char> = word.chars().take(LONGEST).collect();
     if word.len() < 2 {

@@ -1,4 +1,4 @@
-//! Which flags there are, and what becomes of each. PKB's own names; the words are ours.
+//! Table of the flags, and the effect of each. PKB's own names; the words are ours.
 
 use super::beside::{DISKS, HOSTS, LOG};
 use super::kind::{Fate, Flag, Kind};

@@ -185,7 +185,7 @@ fn flags_are_those_that_the_real_one_has_and_take_what_they_take_there() {
                 let all = real["words"].as_array().unwrap();
                 all.len() == words.len() && all.iter().all(|word| words.contains(&word.as_str().unwrap()))
             }
-            // What is refused, or does nothing, is not looked into.
+            // A flag that is refused, or does nothing, is not looked into.
             Kind::Text => !kind.starts_with("multi") && kind != "bool",
         };
         assert!(fits, "--{name}: is {:?} here, and `{kind}` in PKB", flag.kind);
@@ -227,7 +227,7 @@ fn what_the_real_one_has_by_itself_is_taken_here_too() {
     assert!(taken > 100, "{taken}");
 }
 
-/// Where PKB's own value is one that cannot be had here, or none of a command line.
+/// Flags whose own value of PKB's is one that cannot be had here, or none of a command line.
 const SAID_OTHERWISE: [&str; 11] = [
     "os_type",
     "netperf_num_streams",

@@ -18,13 +18,13 @@ use crate::persona::pkb::job::{Given, session};
 struct Pretender {
     /// Methods that fail, by their names.
     failing: Vec<&'static str>,
-    /// Whether internal addresses do not answer.
+    /// True where internal addresses do not answer.
     internal_silent: bool,
-    /// Whether a signal ends the first.
+    /// True where a signal ends the first.
     interrupted: bool,
-    /// Whether samples cannot be made.
+    /// True where samples cannot be made.
     no_samples: bool,
-    /// What was ordered: the benchmark, the run, and whether it was begun before.
+    /// Orders so far: the benchmark, the run, and whether it was begun before.
     orders: RefCell<Vec<(String, Uuid, bool)>>,
 }
 

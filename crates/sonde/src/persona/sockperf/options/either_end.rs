@@ -51,7 +51,7 @@ pub(super) fn read(reading: &mut Reading) -> Result<Common, Answer> {
     })
 }
 
-/// What is asked of groups.
+/// Options on groups.
 pub(super) fn multicast(reading: &mut Reading) -> Result<Multicast, Answer> {
     let ttl = reading.number(Key::McTtl, "--mc-ttl", 0..=255, |text| {
         format!("'-30' Invalid value: {text} (--mc-ttl takes 0 to 255)")

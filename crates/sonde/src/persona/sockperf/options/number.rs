@@ -6,9 +6,9 @@
 pub struct Number<'a> {
     /// Its value.
     pub value: i64,
-    /// What stands behind it.
+    /// Text behind it.
     pub rest: &'a str,
-    /// Whether a leading 0 made it octal.
+    /// True where a leading 0 made it octal.
     pub octal: bool,
 }
 
@@ -31,7 +31,7 @@ pub fn read(text: &str) -> Option<Number<'_>> {
     Some(Number { value: if negative { -value } else { value }, rest, octal: base == 8 && digits.len() > 1 })
 }
 
-/// Whether the word is digits and nothing else.
+/// Returns true where the word is digits and nothing else.
 pub fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }

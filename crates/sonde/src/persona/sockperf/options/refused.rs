@@ -1,4 +1,4 @@
-//! What a run is not started with, though it was read, and what has no effect: a sentence each.
+//! Options that a run is refused for, though they were read, and those that have no effect: a sentence each.
 //!
 //! A measurement without the option's effect would be another one under its name.
 
@@ -28,12 +28,12 @@ pub fn refusal(given: &Given) -> Option<(&'static str, &'static str)> {
     refusals.into_iter().find(|(given, ..)| *given).map(|(_, option, why)| (option, why))
 }
 
-/// Why a host is refused; `None` for one that is not.
+/// Reason for which a host is refused; `None` for one that is not.
 pub fn host(text: &str) -> Option<&'static str> {
     text.starts_with('/').then_some("a unix socket is no network: use sockperf itself for it")
 }
 
-/// What has no effect, a sentence each.
+/// Notes on options that have no effect, a sentence each.
 pub fn notes(given: &Given, subcommand: Subcommand) -> Vec<String> {
     let note = |key| {
         let of_server = if subcommand == Subcommand::Server { of_server(key) } else { None };
@@ -42,7 +42,7 @@ pub fn notes(given: &Given, subcommand: Subcommand) -> Vec<String> {
     given.keys().filter_map(note).map(|(option, says)| format!("{option}: {says}")).collect()
 }
 
-/// What never has an effect.
+/// Note on an option that never has an effect.
 fn effectless(key: Key) -> Option<(&'static str, &'static str)> {
     match key {
         Key::Multiplex => Some(("-F", "has no effect but on the output: there is one way of waiting here")),
@@ -53,7 +53,7 @@ fn effectless(key: Key) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// What has none at a server.
+/// Note on an option that has none at a server.
 fn of_server(key: Key) -> Option<(&'static str, &'static str)> {
     match key {
         Key::SkipBlockingSend => {
@@ -64,7 +64,7 @@ fn of_server(key: Key) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// What has none beside the others.
+/// Note on an option that has none beside the others.
 fn pointless(key: Key, given: &Given, subcommand: Subcommand) -> Option<(&'static str, &'static str)> {
     let one_way = subcommand == Subcommand::Throughput;
     let unanswered = "has no effect: nothing is answered";

@@ -2,7 +2,7 @@
 
 use crate::persona::getopt::{self, Takes, flag, valued};
 
-/// What a run is.
+/// Kind of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subcommand {
     /// `under-load`, `ul`.
@@ -124,7 +124,7 @@ pub enum Key {
 
 /// One option, and the subcommands that take it.
 pub type Entry = getopt::Entry<Key, &'static [Subcommand]>;
-/// What was given.
+/// Options that were given.
 pub type Given = getopt::Given<Key, &'static [Subcommand]>;
 
 /// The options of a subcommand, as the help lists them.

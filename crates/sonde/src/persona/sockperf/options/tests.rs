@@ -48,7 +48,7 @@ const CLIENTS: &str = "--srv-num --sender-affinity --receiver-affinity --full-lo
 const LOADS: &str = "-t --time --client_port --client_ip --client_addr -b --burst --mps --pps -m --msg-size -r --range";
 const OURS: &str = "--json --record --samples --pacing";
 
-/// What the help of both versions lists, seen with sockperf 3.7 and 3.10, and what is ours.
+/// Options in the help of both versions, seen with sockperf 3.7 and 3.10, and those that are ours.
 #[test_case(Subcommand::UnderLoad, &[EVERYWHERE, CLIENTS, LOADS, "--reply-every --ci_sig_level --histogram", OURS])]
 #[test_case(Subcommand::PingPong, &[EVERYWHERE, CLIENTS, LOADS, "-n --number-of-packets --data-integrity --ci_sig_level --histogram", OURS])]
 #[test_case(Subcommand::Throughput, &[EVERYWHERE, CLIENTS, LOADS, OURS])]

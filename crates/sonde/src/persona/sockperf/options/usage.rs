@@ -1,4 +1,4 @@
-//! What the help and `--version` print. First lines are the original's, the words are ours.
+//! Texts of the help and `--version`. First lines are the original's, the words are ours.
 
 use std::fmt::Write;
 
@@ -15,7 +15,7 @@ pub fn version() -> Answer {
     Answer { stdout, stderr: format!("({} answers in its place)\n", crate::program::PROGRAM), status: 0 }
 }
 
-/// What there is to ask for.
+/// Text of the general help.
 pub fn general() -> String {
     let mut text = format!(
         "sockperf is a tool for testing network latency and throughput.\nversion {VERSION}\n\n\

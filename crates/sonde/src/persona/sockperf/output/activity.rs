@@ -42,7 +42,7 @@ impl Ticker {
         Some(format!("{header} {micros:>10} [usec]    {rate:>10} [msg/s]    {count:>13} [msg]\n"))
     }
 
-    /// Whether a line of dots is to be ended when `count` messages have gone.
+    /// Returns true where a line of dots is to be ended when `count` messages have gone.
     pub fn has_dots(&self, count: u64) -> bool {
         !self.activity.detailed && count >= self.activity.every
     }

@@ -1,8 +1,8 @@
-//! What is said when the last message has left: why, and at a server how much it was.
+//! Lines when the last message has left: the reason, and at a server the number of messages.
 
 use crate::persona::sockperf::output::say;
 
-/// Why a run ended.
+/// Reason for which a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// `-t` is over.

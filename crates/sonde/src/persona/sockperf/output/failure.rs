@@ -1,5 +1,5 @@
-//! What is printed where a run comes to nothing, in the words that the original's errors have. The exit status is the
-//! original's too, but never 0.
+//! Lines of a run that comes to nothing, in the words that the original's errors have. The exit status is the original's
+//! too, but never 0.
 
 use std::net::SocketAddr;
 use std::path::Path;

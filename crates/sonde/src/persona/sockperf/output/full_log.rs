@@ -10,10 +10,10 @@ use crate::persona::sockperf::output::histogram::{digits, rows};
 use crate::persona::sockperf::statistics::Observation;
 use crate::persona::sockperf::statistics::latency::Latency;
 
-/// What stands between the parts.
+/// Rule between the parts.
 pub const RULE: &str = "------------------------------\n";
 
-/// What ran.
+/// Head of the log: the parameters of the run.
 pub fn head(client: &Client) -> String {
     let mut line = String::from("test was performed using the following parameters:");
     let mut tell = |name: &str, value: u64| {

@@ -1,4 +1,4 @@
-//! What a server with `-g` tells of the numbers that each sender left out.
+//! Lines of a server with `-g` on the numbers that each sender left out.
 
 use std::net::SocketAddr;
 

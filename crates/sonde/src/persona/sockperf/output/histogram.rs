@@ -1,4 +1,4 @@
-//! How often each latency occurred, in bins of one width, a `#` for each so many.
+//! Histogram of the latencies, in bins of one width, a `#` for each so many.
 
 use crate::persona::sockperf::output::paint::Paint;
 use crate::persona::sockperf::output::say;
@@ -7,9 +7,9 @@ use crate::persona::sockperf::statistics::latency::Latency;
 
 /// Columns where there is no terminal.
 const COLUMNS: u16 = 80;
-/// What every line begins with.
+/// Length of the beginning of every line.
 const PREFIX: usize = "sockperf: ".len();
-/// What a line of outliers ends with, and a blank before it.
+/// Length of the end of a line of outliers, and a blank before it.
 const OUTLIERS: usize = " (outliers)".len() + 1;
 /// Blanks between a bin and its bar.
 const GAP: usize = 2;
@@ -54,11 +54,11 @@ pub(super) fn rows(bins: &Bins, latency: &Latency) -> Vec<Row> {
 
 /// Widths.
 struct Shape {
-    /// Of where a bin begins.
+    /// Width of the begin of a bin.
     begin: usize,
-    /// Of where it ends.
+    /// Width of its end.
     end: usize,
-    /// Of the longest bar.
+    /// Length of the longest bar.
     bar: usize,
     /// Observations a `#` stands for, at most.
     each: u64,

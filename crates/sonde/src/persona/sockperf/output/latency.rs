@@ -7,10 +7,10 @@ use crate::persona::sockperf::output::{histogram, say};
 use crate::persona::sockperf::statistics::latency::{Latency, PERCENTILES};
 use crate::persona::sockperf::statistics::{Finding, Statistics, Valid, WARM_UP_NS};
 
-/// What a run came to.
+/// Result of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
-    /// What was asked for.
+    /// The options.
     pub client: &'a Client,
     /// From the first send to the end.
     pub lasted_ns: u64,
@@ -27,7 +27,7 @@ pub struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// What the screen shows.
+    /// Text for the screen.
     pub fn text(&self, paint: Paint) -> String {
         let mut text = self.told(paint, true);
         if let Some(valid) = self.valid()
@@ -42,7 +42,7 @@ impl Run<'_> {
         text
     }
 
-    /// What the full log repeats of it.
+    /// Text for the full log.
     pub fn logged(&self, paint: Paint) -> String {
         self.told(paint, false)
     }
@@ -125,7 +125,7 @@ impl Run<'_> {
     }
 
     fn summary(&self, latency: &Latency) -> String {
-        // Of nothing there is none, as in the original.
+        // There is none where there is no average, as in the original.
         if latency.average_ns == 0 {
             return String::new();
         }

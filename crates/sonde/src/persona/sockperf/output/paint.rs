@@ -2,22 +2,22 @@
 
 use report::markup::sealed;
 
-/// Whether colours are written.
+/// Use of colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paint {
-    /// They are.
+    /// Colours are written.
     Coloured,
-    /// They are not.
+    /// No colours are written.
     Plain,
 }
 
 impl Paint {
-    /// What stands out.
+    /// Colours text that stands out.
     pub fn magenta(self, text: &str) -> String {
         self.with("2;35", text)
     }
 
-    /// What went wrong.
+    /// Colours a fault.
     pub fn red(self, text: &str) -> String {
         self.with("0;31", text)
     }

@@ -1,4 +1,4 @@
-//! What is said before the first message: who runs, over which sockets.
+//! Lines before the first message: version, and sockets.
 
 use std::fmt::Write;
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ use crate::persona::sockperf::output::say;
 pub struct Endpoint {
     /// The server's address.
     pub address: SocketAddr,
-    /// Over what.
+    /// Transport of the socket.
     pub transport: Transport,
 }
 
@@ -22,13 +22,13 @@ pub fn daemon() -> String {
     say("Running as daemon")
 }
 
-/// What the kernel gave for `--buffer-size`, before the version and again for each connection accepted. `fd`: the
-/// descriptor's number.
+/// Line on the sizes that the kernel gave for `--buffer-size`, before the version and again for each connection accepted.
+/// `fd`: the descriptor's number.
 pub fn buffers(fd: i32, receive_bytes: usize, send_bytes: usize) -> String {
     say(format_args!("Socket buffers sizes of fd {fd}: RX: {receive_bytes} Byte, TX: {send_bytes} Byte"))
 }
 
-/// What is said where `--rate-limit` was set on a socket.
+/// Line where `--rate-limit` was set on a socket.
 pub fn pacing_rate() -> String {
     say("succeed to set sock-SO_MAX_PACING_RATE")
 }
@@ -50,7 +50,7 @@ pub fn sender(sockets: &[Endpoint]) -> String {
     format!("sockperf[CLIENT] send on:\n{}", list(sockets))
 }
 
-/// How many threads a server has; only where `--threads-num` was asked for.
+/// Line on a server's threads; only where `--threads-num` was asked for.
 pub fn threads(threads: u32, sockets: usize) -> String {
     say(format_args!("Running {threads} threads to manage {sockets} sockets"))
 }

@@ -11,8 +11,8 @@ use crate::persona::sockperf::output::activity::Ticker;
 use crate::persona::sockperf::output::failure;
 use crate::persona::sockperf::transcript::{Transcript, names};
 
-/// What ours is to print in a transcript's place: its own version, nothing of a thread that ends another by a signal,
-/// no debugging output.
+/// Output expected of ours in a transcript's place: its own version, nothing of a thread that ends another by a signal, no
+/// debugging output.
 fn expected(transcript: &Transcript) -> String {
     let left_out = |line: &&str| {
         let debugging = ["sockperf: +INFO", "\t", "sockperf: thread", "sockperf: [fd=", "sockperf: testStart"];
@@ -37,7 +37,7 @@ fn progress(transcript: &Transcript, activity: Option<Activity>, messages: u64) 
     told.collect()
 }
 
-/// Which transcripts are held against text elsewhere, or why they are not.
+/// Transcripts that are held against text elsewhere, or the reasons for which they are not.
 #[test]
 fn every_transcript_is_covered_or_named() {
     for name in names() {

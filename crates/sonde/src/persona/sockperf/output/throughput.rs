@@ -8,12 +8,12 @@ use crate::persona::sockperf::output::say;
 /// Bytes of a UDP datagram that an Ethernet frame carries over IPv4.
 const FRAME_BYTES: u32 = 1_472;
 
-/// What a run came to.
+/// Result of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
-    /// What was asked for.
+    /// The load.
     pub load: &'a Load,
-    /// How it is told.
+    /// Form of the output.
     pub display: &'a Display,
     /// From the first send to the end.
     pub lasted_ns: u64,
@@ -28,7 +28,7 @@ pub struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// What is printed; nothing of a run of no time.
+    /// Text of the result; empty for a run of no time.
     pub fn text(&self, paint: Paint) -> String {
         if self.sent == 0 {
             return say("No messages were sent");
@@ -56,7 +56,7 @@ impl Run<'_> {
         say(format_args!("Total of {} messages sent in {run:.3} sec{skipped}\n", self.sent))
     }
 
-    /// What could be asked for to get more; nothing where that was asked for.
+    /// Options that could have got more; empty where they were given.
     fn note(&self, paint: Paint) -> String {
         let size = self.load.size;
         let lengths = match size.range {
@@ -102,7 +102,7 @@ impl Run<'_> {
         say(format_args!("Summary: BandWidth is {value:.digits$} {unit}Bps ({bits:.digits$} {unit}bps)"))
     }
 
-    /// What the original does not know. No line of its own begins like this.
+    /// Line on losses, which the original does not know. No line of its own begins like this.
     fn loss(&self, arrived: u64) -> String {
         let lost = self.sent.saturating_sub(arrived);
         let percent = lost as f64 / self.sent as f64 * 100.0;

@@ -31,13 +31,13 @@ use crate::persona::sockperf::run::client::places::Places;
 use crate::persona::sockperf::run::client::record::Files;
 use crate::signal::Interruption;
 
-/// How long a group's joins are given to settle before anything is measured, as the original waits before every test.
+/// Time that a group's joins are given to settle before anything is measured, as the original waits before every test.
 const SETTLE: Nanos = Nanos::secs(2);
 
 /// Measures and prints. `command` is the whole command line.
 ///
 /// # Errors
-/// What is printed in place of a result.
+/// The text that is printed in place of a result.
 pub fn run(client: &Client, own: &Own, command: &[String], output: &Arc<Output>) -> Result<Exit, Answer> {
     let began = Monotonic::now();
     let files = Files::open(client, own)?;
@@ -63,7 +63,7 @@ pub fn run(client: &Client, own: &Own, command: &[String], output: &Arc<Output>)
     course.measure(session, files)
 }
 
-/// What is printed in a run that is not printed as a record alone.
+/// Output of a run that is not printed as a record alone.
 #[derive(Clone, Copy)]
 struct Say<'a> {
     output: &'a Output,
@@ -78,7 +78,7 @@ impl Say<'_> {
     }
 }
 
-/// What is said before the connections are made.
+/// Lines before the connections are made.
 fn beginning(client: &Client, prepared: &Prepared) -> String {
     let buffers = prepared.buffers();
     let mut text = String::new();
@@ -103,7 +103,7 @@ struct Course<'a> {
     places: Places,
     asked: measure::method::Asked,
     test: Test,
-    /// When the process began: what a full log counts from.
+    /// Start of the process, from which a full log counts.
     began: Instant,
 }
 
@@ -219,7 +219,7 @@ impl Course<'_> {
     }
 }
 
-/// What a run came to, beside its figures.
+/// Duration of a run and its messages, beside its figures.
 #[derive(Clone, Copy, Debug)]
 pub struct Ran {
     lasted_ns: u64,
@@ -250,7 +250,8 @@ impl Ran {
     }
 }
 
-/// Whether a rate was not reached: a hundredth of the messages lack, and more than may be on their way to the kernel.
+/// Returns true where a rate was not reached: a hundredth of the messages lack, and more than may be on their way to the
+/// kernel.
 fn is_behind(rate: u32, lasted: Nanos, sent: u64) -> bool {
     let due = f64::from(rate) * lasted.as_secs_f64();
     (sent as f64) < due * 0.99 - 1.0

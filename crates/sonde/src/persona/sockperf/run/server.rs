@@ -37,7 +37,7 @@ use crate::words;
 /// Listens and serves, in the foreground or the background, until a signal ends it.
 ///
 /// # Errors
-/// What is printed where it cannot.
+/// The text that is printed where it cannot.
 pub fn run(asked: &options::Server, output: &Arc<Output>) -> Result<Exit, Answer> {
     let teller = Arc::new(Teller::new(asked, output));
     let stop = Stop::default();
@@ -57,8 +57,7 @@ pub fn run(asked: &options::Server, output: &Arc<Output>) -> Result<Exit, Answer
     Ok(Exit::Done)
 }
 
-/// Threads are started behind this: none follows into the background. What it says there goes
-/// where it went before.
+/// Threads are started behind this: none follows into the background. Its output there goes where it went before.
 fn detach() -> Result<Side, Answer> {
     daemon::detach(Streams::OutputKept)
         .map_err(|error| failure::other(&format!("cannot go into the background: {error}")))
@@ -97,7 +96,7 @@ fn ending(asked: &options::Server, totals: &Totals, signal: Signal) -> String {
     text + &if several { end::exit_threads() } else { end::exit() }
 }
 
-/// What the original has no line for, where there is something to tell.
+/// Lines that the original has not, where there is something to report.
 fn besides(totals: &Totals) -> String {
     let lines = [
         (

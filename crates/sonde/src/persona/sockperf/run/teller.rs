@@ -1,4 +1,4 @@
-//! What a server prints while it serves: the original's lines on standard output, what it has none for on standard error.
+//! Output of a server while it serves: the original's lines on standard output, those it has not on standard error.
 
 use std::net::SocketAddr;
 use std::ops::Range;
@@ -23,7 +23,7 @@ use crate::persona::sockperf::output::start::{self, Endpoint};
 pub struct Teller {
     output: Arc<Output>,
     asked: Server,
-    /// What each socket listens at; known once they are bound.
+    /// Addresses at which each socket listens; known once they are bound.
     sockets: OnceLock<Vec<Vec<Endpoint>>>,
     ticker: Option<Mutex<Ticker>>,
 }

@@ -1,4 +1,4 @@
-//! How many observations fall into each bin of `--histogram`.
+//! Counts of observations in each bin of `--histogram`.
 
 use std::collections::BTreeMap;
 
@@ -36,12 +36,12 @@ impl Bins {
         }
     }
 
-    /// Where bin `index` begins, in microseconds.
+    /// Begin of bin `index`, in microseconds.
     pub fn edge_us(&self, index: u64) -> u64 {
         u64::from(self.histogram.low_us) + index * u64::from(self.histogram.bin_us)
     }
 
-    /// Where the last bin ends: at or behind the end asked for, so that it is as wide as the others.
+    /// End of the last bin: at or behind the end asked for, so that it is as wide as the others.
     pub fn upper_edge_us(&self) -> u64 {
         let Histogram { bin_us, low_us, high_us } = self.histogram;
         self.edge_us(u64::from(high_us.saturating_sub(low_us)).div_ceil(u64::from(bin_us)))

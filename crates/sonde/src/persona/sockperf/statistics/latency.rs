@@ -1,9 +1,9 @@
-//! What the observations come to, by the original's formulas.
+//! Figures of the observations, by the original's formulas.
 //!
-//! A value is half a round trip cut to whole nanoseconds, or with `--full-rtt` the whole. Of up to [`EXACT`] values
-//! every figure is exact. Of more the average, the deviation and the extremes are; what needs the values in order comes
-//! from a histogram of three significant digits, each value counted as the middle of its bucket: off by no more than
-//! 1 part in 2,000.
+//! A value is half a round trip cut to whole nanoseconds, or with `--full-rtt` the whole. Every figure of up to [`EXACT`]
+//! values is exact. With more the average, the deviation and the extremes are; figures that need the values in order come
+//! from a histogram of three significant digits, each value counted as the middle of its bucket: off by no more than 1 part
+//! in 2,000.
 
 use measure::recorder::{EXACT, Values};
 use measure::statistics::quantile::Ranked;
@@ -21,7 +21,7 @@ const TO_DEVIATION: f64 = 1.482_602_218_51;
 /// Figures of some observations, in whole nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Latency {
-    /// How many; at least one.
+    /// Number of observations, at least one.
     pub observations: u64,
     /// The mean.
     pub average_ns: u64,

@@ -7,11 +7,11 @@ use crate::persona::sockperf::statistics::{
     COOL_DOWN_NS, Finding, Observation, Setting, Slot, Statistics, Valid, WARM_UP_NS, Window,
 };
 
-/// What has been walked so far.
+/// State of the walk so far.
 #[derive(Debug)]
 pub(super) struct Walk {
     window: Window,
-    /// When the first slot left, and the last.
+    /// Departures of the first slot and of the last.
     sent: Option<(u64, u64)>,
     /// Slots that may still turn out to lie in the cool-down: no more than leave in that time.
     held: VecDeque<Slot>,
@@ -24,7 +24,7 @@ pub(super) struct Walk {
     /// Number of the last slot that counts, and when its answer came, or when it left if it was dropped.
     end: Option<(u64, u64)>,
     observations: u64,
-    /// When the answer of the last observation of each socket came.
+    /// Arrival of the answer of each socket's last observation.
     last_received_ns: BTreeMap<u32, u64>,
     kept: Keeper,
 }
@@ -47,7 +47,7 @@ impl Walk {
         }
     }
 
-    /// The next slot. What lies before the cool-down even if none follows is settled at once.
+    /// The next slot. A slot that lies before the cool-down even if none follows is settled at once.
     pub(super) fn step(&mut self, slot: Slot, accepted: &mut dyn FnMut(Observation)) {
         let (first, _) = *self.sent.get_or_insert((slot.sent_ns, slot.sent_ns));
         self.sent = Some((first, slot.sent_ns));
@@ -89,7 +89,7 @@ impl Walk {
         }
     }
 
-    /// What a slot of the window is: dropped, overtaken, or an observation.
+    /// Counts a slot of the window: dropped, overtaken, or an observation.
     fn count(&mut self, slot: &Slot, accepted: &mut dyn FnMut(Observation)) {
         let &Slot { socket, sequence, sent_ns, .. } = slot;
         self.begin.get_or_insert((sequence, sent_ns));

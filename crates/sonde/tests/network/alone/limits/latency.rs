@@ -50,7 +50,7 @@ fn what_a_full_queue_adds_is_what_it_holds_by_its_rate(case: Case, of_tokens: bo
     }
 }
 
-/// What datagrams at twice the rate add to the median, nanoseconds.
+/// Time that datagrams at twice the rate add to the median, nanoseconds.
 fn added_under_load(scene: &Scene, target: &str) -> u64 {
     let words =
         ["throughput", "--json", "-q", target, "-t", "3", "--udp", "--rate", "40M", "--with-latency", "--no-test"];

@@ -22,14 +22,14 @@ pub const EVERY: Nanos = Nanos::millis(1);
 /// Threads that take turns: one that has to wait for a connection holds the others up no more.
 const THREADS: u64 = 4;
 
-/// Where strangers come from.
+/// Addresses of the strangers.
 #[derive(Clone, Copy, Debug)]
 pub enum Sources {
     /// 200 addresses of IPv4, which are as many sources.
     V4,
-    /// Of one network of 64 bits, each from an address of its own.
+    /// Addresses of one network of 64 bits, a new one for each stranger.
     OneNet,
-    /// Of 50 networks of 64 bits, from as many addresses of each as there are.
+    /// Addresses of 50 networks of 64 bits, as many in each as there are.
     Nets,
 }
 
@@ -76,7 +76,7 @@ pub fn inside<T: Send>(namespace: &Namespace, body: impl FnOnce() -> T + Send) -
     })
 }
 
-/// How a stranger begins.
+/// Beginning of a stranger.
 #[derive(Clone, Copy, Debug)]
 pub enum Beginning<'a> {
     /// By a connection; every other one says this as well, and all stay.
@@ -100,7 +100,7 @@ impl Attack {
     pub fn start(sources: Sources, to: SocketAddr, most: u64, beginning: Beginning<'_>) -> Self {
         endpoint::socket::raise_descriptor_limit();
         let (began, come) = (Monotonic::now(), Arc::<(Mutex<u64>, Condvar)>::default());
-        // Of so many connections one speaks.
+        // One of so many connections speaks.
         let (word, speaks) = match beginning {
             Beginning::Connections(word) => (word.to_vec(), Some(2)),
             Beginning::Words(word) => (word.to_vec(), Some(1)),
@@ -128,7 +128,7 @@ impl Attack {
         Self { began, most, threads: (0..THREADS).map(attack).collect(), come }
     }
 
-    /// How many have come.
+    /// Strangers that have come.
     pub fn count(&self) -> u64 {
         *self.come.0.lock().expect("whole")
     }

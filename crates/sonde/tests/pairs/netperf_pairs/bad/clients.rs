@@ -17,7 +17,7 @@ fn connect(server: &Server) -> TcpStream {
     TcpStream::connect(("127.0.0.1", server.port)).unwrap()
 }
 
-/// Whether the server ends the connection within so many seconds; what it says before is passed over.
+/// Returns true where the server ends the connection within so many seconds; its octets before that are passed over.
 fn is_ended(stream: &mut TcpStream, seconds: u64) -> bool {
     stream.set_read_timeout(Some(Duration::from_secs(seconds))).unwrap();
     loop {
@@ -169,7 +169,7 @@ fn absurd_requests_cost_neither_memory_nor_time() {
     serves(&server);
 }
 
-/// What a client does after its request was accepted.
+/// Acts of a client after its request was accepted.
 #[derive(Clone, Copy)]
 enum Then {
     /// It connects and says nothing.

@@ -14,14 +14,15 @@ use super::message::{Message, SIZE};
 use crate::netperf_pairs::ends::{End, Server};
 use crate::netperf_pairs::fields::Fields;
 
-/// How long our client may take to give up on who is silent where an answer is due: the original's 120 seconds, and its test.
+/// Longest time until our client gives up on a server that is silent where an answer is due: the original's 120 seconds, and
+/// its test.
 const PATIENCE: Duration = Duration::from_secs(200);
-/// How long it may take where the server fell silent in a test of a few seconds: far less than an answer may.
+/// Longest time where the server fell silent in a test of a few seconds: far less than an answer may take.
 const OWN_TIME: Duration = Duration::from_secs(90);
-/// How long it may take where there is nothing to wait for.
+/// Longest time where there is nothing to wait for.
 const SOON: Duration = Duration::from_mins(1);
 
-/// What a server does once it has a request.
+/// Acts of a server once it has a request.
 type Manner = fn(&mut TcpStream);
 
 fn closes(_: &mut TcpStream) {}
@@ -222,7 +223,7 @@ fn against(manner: Manner, limit: Duration) -> Ended {
     process::ended(&mut command, limit)
 }
 
-/// Who, why and what to try, in that order, as of everybody who fell silent in a test.
+/// Asserts peer, reason and next step, in that order, as of everybody who fell silent in a test.
 fn silence_is_told(ended: &Ended) {
     told_clearly(ended);
     let [who, why, what] = ["127.0.0.1:", "no answer within", "\nhint:"].map(|words| ended.stderr.find(words));

@@ -27,7 +27,7 @@ fn series(interims: &[Interim]) -> Vec<(f64, f64)> {
     points
 }
 
-/// What it takes from an output, as it does; fails where it would find nothing.
+/// Values that it takes from an output, as it does; fails where it would find nothing.
 fn read(stdout: &str) -> Result<(Vec<(f64, f64)>, Fields), String> {
     if stdout.contains("Demo Mode not configured") {
         return Err("no demo mode".into());

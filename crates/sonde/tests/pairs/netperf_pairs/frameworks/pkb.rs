@@ -10,7 +10,7 @@ use crate::netperf_pairs::transcripts::fixture;
 use super::{at_all_ends, words};
 use crate::netperf_pairs::ends::{End, Server};
 
-/// What its parser makes of an output.
+/// Result of its parser for an output.
 #[derive(Debug, PartialEq)]
 struct Parsed {
     throughput: f64,
@@ -192,7 +192,7 @@ fn its_confidence_runs_are_read() {
     });
 }
 
-/// What the mesh benchmark looks for: a number with decimals, blanks, the end of the line.
+/// Figures that the mesh benchmark looks for: a number with decimals, blanks, the end of the line.
 fn figures_at_line_ends(stdout: &str) -> Vec<f64> {
     let lines = stdout.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
     let figure = |line: &str| {

@@ -1,4 +1,4 @@
-//! What is wrong with what ours printed in a transcript's place.
+//! Faults of our output in a transcript's place.
 
 use testbed::form::{differences, same_line};
 use testbed::process::Ended;
@@ -34,7 +34,7 @@ fn without_skipped(line: &str) -> &str {
     begin.map_or(line, |at| &line[..at])
 }
 
-/// What ours is to print where it does on purpose otherwise: a connection is waited for, so what is told is what became of it.
+/// Output expected of ours where it differs on purpose: a connection is waited for, so its end is reported.
 fn model(of: &Transcript) -> String {
     of.stdout.replace("socket. fd=3 (errno=115 Operation now in progress)", "socket (errno=111 Connection refused)")
 }
@@ -62,7 +62,7 @@ fn form(of: &Transcript, model: &str, seen: &str) -> Vec<String> {
     compared(&model, &seen, of.is_three_seven, false)
 }
 
-/// Of a client that ran. `nothing`: it had nobody to measure with.
+/// Faults of a client that ran. `nothing`: it had nobody to measure with.
 pub fn client(of: &Transcript, ended: &Ended, status: i32, nothing: bool) -> Vec<String> {
     let mut wrong = form(of, &model(of), &ended.stdout);
     if ended.overdue || ended.code != Some(status) {
@@ -76,7 +76,7 @@ pub fn client(of: &Transcript, ended: &Ended, status: i32, nothing: bool) -> Vec
     wrong
 }
 
-/// What does not agree of the values of a client.
+/// Disagreements between the values of a client.
 fn values(of: &Transcript, text: &str) -> Vec<String> {
     let throughput = ["throughput", "tp"].contains(&&*of.words[0]);
     let asks = if ["ping-pong", "pp"].contains(&&*of.words[0]) { 1 } else { of.number("--reply-every").unwrap_or(100) };
@@ -85,7 +85,7 @@ fn values(of: &Transcript, text: &str) -> Vec<String> {
     let mut wrong: Vec<String> = agreed.err().into_iter().collect();
     let asked = of.number("--mps").or_else(|| of.number("--pps")).zip(of.number("-t"));
     if let (Some((rate, seconds)), Some(sent)) = (asked, sent_of(text)) {
-        // What is left out at both ends comes on top of the time, and one message leaves at once.
+        // The time that is left out at both ends comes on top, and one message leaves at once.
         let seconds = seconds as f64 + if throughput { 0.0 } else { 0.45 };
         let most = (rate as f64 * seconds).floor() + of.number("-b").unwrap_or(1) as f64;
         wrong.extend((sent > most).then(|| format!("{sent} were sent, of {most} due")));
@@ -123,13 +123,13 @@ fn sent_of(text: &str) -> Option<f64> {
     number(text, "SentMessages=").or_else(|| number(text, "Total of"))
 }
 
-/// Of what a server printed.
+/// Faults of a server's output.
 pub fn server(of: &Transcript, said: &str) -> Vec<String> {
     let wrong = form(of, &of.stdout, said);
     if wrong.is_empty() { wrong } else { vec![format!("{}: {}\n{said}", of.name, wrong.join("\n"))] }
 }
 
-/// Of what a server took, of what its clients sent.
+/// Fault of a server's count, against the messages that its clients sent.
 pub fn counted(counted: Option<u64>, sent: f64, tcp: bool, clients: usize) -> Option<String> {
     let counted = counted.unwrap_or(0) as f64;
     // Nothing is lost on a connection; the last message may have left in part where sends do not wait.
@@ -138,9 +138,9 @@ pub fn counted(counted: Option<u64>, sent: f64, tcp: bool, clients: usize) -> Op
     (!sound).then(|| format!("the server took {counted} of {sent} messages"))
 }
 
-/// Of a full log: its head, with the names and the first row of what was measured.
+/// Faults of a full log: its head, with the names and the first row of values.
 pub fn log(of: &Transcript, words: &[String]) -> Vec<String> {
-    // What is drawn in the log follows the width of a screen.
+    // A histogram in the log follows the width of a screen.
     let Some((name, None)) = of.value("--full-log").map(|name| (name, of.value("--histogram"))) else { return vec![] };
     let path = words.iter().find(|word| word.ends_with(name)).expect("a path");
     let seen = match std::fs::read_to_string(path) {
@@ -154,7 +154,8 @@ pub fn log(of: &Transcript, words: &[String]) -> Vec<String> {
     compared(&head(&file(&format!("{}.{name}", of.name))), &head(&seen), of.is_three_seven, false)
 }
 
-/// Of a client whose server went away: what was measured stands in front of the error, where the original has nothing.
+/// Faults of a client whose server went away: the results until then stand in front of the error, where the original has
+/// nothing.
 pub fn cut_short(of: &Transcript, ended: &Ended) -> Vec<String> {
     let text = told(&ended.stdout);
     let Some((before, (result, error))) =
@@ -168,7 +169,7 @@ pub fn cut_short(of: &Transcript, ended: &Ended) -> Vec<String> {
     wrong
 }
 
-/// Of a run that is refused, or that asks for the version or help.
+/// Faults of a run that is refused, or that asks for the version or help.
 pub fn refusal(of: &Transcript, ended: &Ended, plan: Plan) -> Vec<String> {
     let first = |text: &str| text.lines().next().unwrap_or_default().trim_end().to_owned();
     let model = first(&of.stdout);

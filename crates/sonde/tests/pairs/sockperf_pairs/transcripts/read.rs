@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 pub struct Transcript {
     /// Its file, without the ending.
     pub name: String,
-    /// Whether it is of 3.7.
+    /// True for 3.7.
     pub is_three_seven: bool,
     /// The words behind the program's name.
     pub words: Vec<String>,
@@ -52,12 +52,12 @@ impl Transcript {
         }
     }
 
-    /// Whether a word is among its own.
+    /// Returns true where a word is among its own.
     pub fn has(&self, word: &str) -> bool {
         self.words.iter().any(|of| of == word)
     }
 
-    /// What stands behind an option, joined to it or not.
+    /// Value behind an option, joined to it or not.
     pub fn value(&self, option: &str) -> Option<&str> {
         self.words.iter().enumerate().find_map(|(at, word)| match word.strip_prefix(option)? {
             "" => self.words.get(at + 1).map(String::as_str),

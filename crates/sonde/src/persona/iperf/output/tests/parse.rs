@@ -41,7 +41,7 @@ pub fn again(line: &str, style: Style) -> Option<String> {
     data(&carried, &words, rest, style)
 }
 
-/// What stands over a line; `None`: nothing does.
+/// Heading over a line; `None`: there is none.
 pub fn heading(line: &str, style: Style) -> Option<Heading> {
     let (tag, rest) = tag(line)?;
     let (span, rest) = span(rest)?;
@@ -190,7 +190,7 @@ fn data(carried: &Carried, words: &[&str], rest: &str, style: Style) -> Option<S
 fn segments(text: &str) -> Option<(u64, u64)> {
     let (kilobytes, count) = text.strip_suffix(')')?.split_once("K(")?;
     let count: u64 = count.parse().ok()?;
-    // What was cut off to whole kilobytes is so many segments.
+    // A size that was cut off to whole kilobytes is so many segments.
     Some((kilobytes.parse::<u64>().ok()? * 1024 + if count > 0 { 1023 } else { 0 }, count))
 }
 

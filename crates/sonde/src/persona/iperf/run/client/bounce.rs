@@ -27,7 +27,7 @@ const TAG: Tag = Tag::Stream(1);
 /// Makes the test, and says what came of it.
 ///
 /// # Errors
-/// What is printed in place of a result, or behind one that is worth nothing.
+/// The text that is printed in place of a result, or behind one that is worth nothing.
 pub fn run(course: &Course<'_>, bounce: Bounceback) -> Result<Exit, Answer> {
     let display = &course.client.common.display;
     let mut teller = Teller::new(display, false, record::zoned, course.print());
@@ -88,7 +88,7 @@ fn fault(course: &Course<'_>, bounced: &Bounced) -> Option<Answer> {
 struct Tally {
     interval: Option<Nanos>,
     began: Instant,
-    /// How many intervals are told.
+    /// Intervals that were printed.
     told: u64,
     present: Times,
     whole: Times,

@@ -10,13 +10,13 @@ use crate::persona::answer::Answer;
 use crate::persona::iperf::run::client::{Course, record};
 use crate::persona::iperf::run::teller::Teller;
 
-/// How many are made where nobody said.
+/// Connections that are made where no number was said.
 const USUAL: u32 = 10;
 
 /// Makes them one after the other, an interval apart where one was asked for.
 ///
 /// # Errors
-/// What is printed where one is not made.
+/// The text that is printed where one is not made.
 pub fn run(course: &Course<'_>, count: Option<u32>) -> Result<Exit, Answer> {
     let display = &course.client.common.display;
     let mut teller = Teller::new(display, false, record::zoned, course.print());

@@ -1,4 +1,4 @@
-//! What the server sends over streams that it opens itself (`-d`, `-r`), as the client tells of it.
+//! Streams that the server opens itself (`-d`, `-r`), as the client reports them.
 
 use std::collections::BTreeMap;
 

@@ -38,7 +38,7 @@ pub fn of_streams(course: &Course<'_>, outcome: Outcome) -> Record {
     let theirs = reported(&outcome);
     let ended = ending(&outcome);
     let report_missing = (theirs.is_none() && wants_report(course)).then(|| "no report came".to_owned());
-    // Of both ways the one that we send is our stream; what came back is in the text.
+    // In a test of both directions the stream that we send is ours; the one that came back is in the text.
     let wanted = if direction == Direction::Receive { Direction::Receive } else { Direction::Send };
     let of_way = outcome.found.iter().filter(|found| found.lane.sends == (wanted == Direction::Send));
     let sockets = of_way.clone().map(|found| found.facts.clone()).collect();
@@ -96,7 +96,7 @@ fn wants_report(course: &Course<'_>) -> bool {
     test.datagrams && !test.silent && test.way == protocol::iperf::wish::Way::Upload
 }
 
-/// What the server's reports add up to; `None` where one is missing.
+/// Sum of the server's reports; `None` where one is missing.
 fn reported(outcome: &Outcome) -> Option<Theirs> {
     let mut theirs = Theirs { carried: Carried::default(), elapsed_ns: None };
     for found in &outcome.found {

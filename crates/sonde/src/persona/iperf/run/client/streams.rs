@@ -20,7 +20,7 @@ use crate::persona::iperf::run::teller::{Stream, Teller};
 /// Makes the test, and says what came of it.
 ///
 /// # Errors
-/// What is printed in place of a result, or behind one that is worth nothing.
+/// The text that is printed in place of a result, or behind one that is worth nothing.
 pub fn run(course: &Course<'_>) -> Result<Exit, Answer> {
     let mut told = Telling::new(course);
     if let Some(text) = course.waiting() {
@@ -49,7 +49,7 @@ fn measure(course: &Course<'_>, told: &mut Telling<'_>) -> Result<Outcome, Answe
     }
 }
 
-/// What is told of a test.
+/// Output of a test.
 struct Telling<'a> {
     teller: Teller<'a>,
     streams: Vec<Stream>,
@@ -123,7 +123,7 @@ impl<'a> Telling<'a> {
     }
 }
 
-/// Why the result is worth nothing, or not what was asked for.
+/// Reason for which the result is worth nothing, or not what was asked for; `None`: neither.
 fn fault(course: &Course<'_>, outcome: &Outcome) -> Option<Answer> {
     let server = course.server();
     if let Some(fault) = outcome.found.iter().find_map(|found| match &found.ended {
@@ -147,7 +147,8 @@ fn fault(course: &Course<'_>, outcome: &Outcome) -> Option<Answer> {
             "{server}: the server did not send back, or not to the end: can it reach our port (-L)?"
         )));
     }
-    // What a server without the key never read is in the sockets' buffers, and counts as sent; who takes a header acknowledges it.
+    // Bytes that a server without the key never read are in the sockets' buffers, and count as sent; a server that takes a
+    // header acknowledges it.
     let is_taken = |found: &Found| found.closed && found.ack.is_some();
     let is_dropped = |found: &Found| found.lane.sends && found.ended == Ended::Complete && !is_taken(found);
     let is_alone = !matches!(course.client.kind, Kind::Reverse | Kind::FullDuplex);
@@ -158,7 +159,7 @@ fn fault(course: &Course<'_>, outcome: &Outcome) -> Option<Answer> {
     nothing.then(|| failure::other(&format!("{server}: nothing was carried")))
 }
 
-/// Whether a server's report was asked for and did not come.
+/// Returns true where a server's report was asked for and did not come.
 fn is_missing(course: &Course<'_>, found: &Found) -> bool {
     let test = &course.test;
     let asked = test.datagrams && found.lane.sends && course.client.kind != Kind::FullDuplex && !test.silent;
@@ -166,7 +167,7 @@ fn is_missing(course: &Course<'_>, found: &Found) -> bool {
 }
 
 impl Course<'_> {
-    /// What is said of the port where the server's own streams come to.
+    /// Lines on the port where the server's own streams come to.
     fn waiting(&self) -> Option<String> {
         let back = self.test.back?;
         let bytes = self.facts().receive_buffer_bytes.unwrap_or_default().0;

@@ -1,4 +1,4 @@
-//! What was asked for, as a test the engines know.
+//! Options of a client, as a test that the engines know.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -114,7 +114,7 @@ pub fn test(client: &Client, server: SocketAddr, asked: &Asked) -> Result<Test, 
         trip_times: client.trip_times,
         detects: client.detects,
         plain: common.compatibility,
-        // Who sends to a group is told by nobody.
+        // A sender to a group gets no report.
         silent: client.no_report || to_group,
         local_port: common.bind.port,
         tuning: Tuning {
@@ -131,7 +131,7 @@ pub fn test(client: &Client, server: SocketAddr, asked: &Asked) -> Result<Test, 
     })
 }
 
-/// Which way a stream goes, seen from our end.
+/// Direction of a stream, seen from our end.
 pub fn direction(kind: &Kind) -> Direction {
     match kind {
         Kind::Reverse => Direction::Receive,

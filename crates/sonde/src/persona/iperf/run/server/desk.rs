@@ -1,4 +1,4 @@
-//! What a server tells of its tests, whichever thread it is told on.
+//! Output of a server on its tests, from whichever thread.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,7 +33,7 @@ struct State {
     teller: Teller<'static>,
     /// Streams by their test and way.
     streams: BTreeMap<(u64, bool), Stream>,
-    /// What was asked for by those that go on.
+    /// Requests of the tests that go on.
     wishes: BTreeMap<u64, Wish>,
     /// Bytes of a message and its answer, of tests of these.
     bounces: BTreeMap<u64, u64>,
@@ -146,7 +146,7 @@ impl Desk {
         let goes_on = state.streams.contains_key(&(ended.test, !ended.sends));
         let wish = state.wishes.get(&ended.test).copied();
         if !goes_on {
-            // What is still to be opened back ends the test.
+            // A stream that is still to be opened back ends the test.
             let awaits = wish.is_some_and(|wish| wish.back.is_some());
             self.over(state, u32::from(!awaits));
         }
@@ -180,7 +180,7 @@ impl Desk {
         }
     }
 
-    /// What is said of a connection that we make.
+    /// Lines before a connection that we make.
     fn connecting(&self, began: &Began, pace: Option<Pace>) -> String {
         let common = &self.asked.common;
         let rate = pace.map(|pace| match pace {

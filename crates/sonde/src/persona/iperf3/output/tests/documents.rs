@@ -52,7 +52,7 @@ fn document(facts: &Facts, output: Option<&Output>) -> String {
     whole.value().document()
 }
 
-/// What the server printed, as it came over the control connection.
+/// Output of the server, as it came over the control connection.
 fn server_output(text: &str) -> Option<Output> {
     let json: serde_json::Value = serde_json::from_str(text).unwrap();
     if let Some(text) = json["server_output_text"].as_str() {
@@ -74,7 +74,7 @@ fn documents_are_those_of_the_original() {
         }
         let output = server_output(&text);
         let seen = document(&Facts::of(&text), output.as_ref());
-        // Of the server's own document version and system stay what they are.
+        // Version and system in the server's own document stay as they are.
         let model = match text.split_once("\"server_output_json\"") {
             Some((ours, theirs)) => as_ours(ours) + "\"server_output_json\"" + theirs,
             None => as_ours(&text),

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::persona::iperf3::facts::{Cpu, Datagrams, Outcome, Peaks, Role, Slice, Stream, Summary, Tcp, Test};
 
-/// What stands in a document.
+/// Content of a document.
 pub struct Facts {
     pub test: Option<Test>,
     pub intervals: Vec<Vec<Slice>>,
@@ -141,7 +141,7 @@ fn summary(end: &Value, test: &Test) -> Summary {
     let (sender, receiver, own) = match test.protocol {
         Protocol::Udp => {
             let sums = ["sum_received", "sum_received_bidir_reverse"].into_iter().zip(test.ways());
-            // What each stream received stands in no document of the original: all of it is the first one's.
+            // The bytes that each stream received stand in no document of the original: all of them are the first one's.
             for (name, sends) in sums {
                 let place = test.way(sends).next().unwrap().0;
                 outcomes[place].received_bytes = count(&end[name]["bytes"]);

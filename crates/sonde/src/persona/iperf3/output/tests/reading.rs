@@ -12,14 +12,14 @@ use crate::persona::iperf3::output::tests::rows::{Row, solve};
 pub struct Read {
     /// It, without title and times in front of its lines.
     pub text: String,
-    /// What stands in front of the test with `-V`.
+    /// Lines in front of the test with `-V`.
     pub before: String,
     pub test: Test,
     pub groups: Vec<Vec<Slice>>,
     pub summary: Option<Summary>,
     pub style: Style,
     pub server_output: Option<String>,
-    /// Whether it came to its end.
+    /// True where it came to its end.
     pub done: bool,
 }
 
@@ -60,7 +60,7 @@ fn without_prefix(text: &str) -> String {
     text.split_inclusive('\n').map(|line| &line[length.min(line.len() - 1)..]).collect()
 }
 
-/// What stands in front of the last separator, and behind it.
+/// Text in front of the last separator, and text behind it.
 fn halves(text: &str) -> (&str, &str) {
     text.rsplit_once(SEPARATOR.trim_end()).unwrap()
 }

@@ -1,4 +1,4 @@
-//! How a client's run ended: what is said of it, and the exit status.
+//! End of a client's run: its words, and the exit status.
 
 use std::io;
 
@@ -16,11 +16,11 @@ use crate::words;
 /// The end of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct End {
-    /// What went wrong; `None`: nothing.
+    /// The fault; `None`: none.
     text: Option<String>,
-    /// Whether it was a signal, which is told in other words.
+    /// True for a signal, which is told in other words.
     interrupted: bool,
-    /// What to try, which the original does not say.
+    /// Next step, which the original does not print.
     pub hint: Option<String>,
     status: u8,
 }
@@ -28,7 +28,7 @@ pub struct End {
 impl End {
     const DONE: Self = Self { text: None, interrupted: false, hint: None, status: 0 };
 
-    /// What is told of it.
+    /// Words for the fault.
     pub fn told(&self) -> Option<&str> {
         self.text.as_deref()
     }
@@ -95,7 +95,7 @@ impl End {
     }
 }
 
-/// What C's library calls a signal.
+/// Name of a signal in C's library.
 pub fn words_of(signal: Signal) -> &'static str {
     match signal {
         Signal::Interrupt => "Interrupt",

@@ -1,4 +1,4 @@
-//! Who logs in: the key is read, the password taken from the environment or asked for.
+//! Login: the key is read, the password taken from the environment or asked for.
 
 use logbook::whole;
 use std::io::{self, BufRead, IsTerminal, Write};
@@ -11,7 +11,7 @@ use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use crate::persona::answer::Answer;
 use crate::persona::iperf3::options::{Client, usage};
 
-/// Where a password is looked for before it is asked for.
+/// Variable in which a password is looked for before it is asked for.
 const VARIABLE: &str = "IPERF3_PASSWORD";
 
 /// The credentials, where there is a login.

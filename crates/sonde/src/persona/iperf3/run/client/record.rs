@@ -30,13 +30,13 @@ const LONGEST: Nanos = Nanos::secs(7 * 86_400);
 /// Refuses a test that no record can describe, before it runs.
 ///
 /// # Errors
-/// Why.
+/// The reason for which no record of this test can be made.
 pub fn check(course: &Course<'_>, test: &Test) -> Result<(), Answer> {
     let method = asked(course, test, &test.parameters).resolve_towards(Far::ForeignPaced);
     method.map(drop).map_err(|refusal| usage::parameter_error(format!("--record: {}", words::refusal(&refusal))))
 }
 
-/// What is known of a run beside what it found.
+/// Facts of a run beside its results.
 pub struct Inquiry<'a> {
     course: &'a Course<'a>,
     test: &'a Test,
@@ -92,7 +92,7 @@ fn asked(course: &Course<'_>, test: &Test, parameters: &Parameters) -> Asked {
     let buffer = parameters.window.map(|bytes| Bytes(bytes.into()));
     let schedule = endpoint::peer::iperf3::sockets::schedule(parameters);
     let paced = parameters.rate.is_some();
-    // Who only receives paces nothing itself.
+    // A client that only receives paces nothing itself.
     let paces = paced && parameters.uploads() > 0;
     Asked {
         carrier: Some(if udp { Carrier::Udp } else { Carrier::Tcp }),

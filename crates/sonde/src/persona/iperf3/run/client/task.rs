@@ -1,4 +1,4 @@
-//! What was asked for, as a test that the protocol knows.
+//! Options of a client, as a test that the protocol knows.
 
 use std::net::IpAddr;
 
@@ -17,7 +17,7 @@ use crate::persona::iperf3::output::failure;
 use crate::persona::process::said;
 use crate::words;
 
-/// What we say we are: servers note it, and none depends on it.
+/// Version that we give: servers note it, and none depends on it.
 const VERSION: &str = "3.21";
 /// Without reports one interval is as long as any test.
 const NO_INTERVAL: Nanos = Nanos::secs(100 * 86_400);

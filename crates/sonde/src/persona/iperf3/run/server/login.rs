@@ -1,4 +1,4 @@
-//! Whom a server lets in: its key and its users are read.
+//! Login at a server: its key and its users are read.
 
 use logbook::whole;
 use protocol::iperf3::code::Code;

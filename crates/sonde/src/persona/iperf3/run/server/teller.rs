@@ -1,6 +1,6 @@
-//! What a server prints while it serves.
+//! Output of a server while it serves.
 //!
-//! The original has one test at a time. Of several at once the first to speak is told as it goes, and each of the others is
+//! The original has one test at a time. The first of several at once to print is told as it goes, and each of the others is
 //! told whole when its turn comes: lines of two tests never stand among each other, for nothing in them says whose they are.
 
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ use crate::persona::iperf3::run::telling::Telling;
 /// A client went away without a word.
 const VANISHED: &str = "the client has unexpectedly closed the connection";
 
-/// What is held back of tests that have no turn, octets.
+/// Most octets that are held back of tests that have no turn.
 const HELD: usize = 1 << 20;
 
 /// Tells what happens, each test by itself.
@@ -40,7 +40,7 @@ struct State {
     tests: BTreeMap<u64, Test>,
     /// The test whose lines are printed as they come.
     speaking: Option<u64>,
-    /// What tests said that are over and had no turn.
+    /// Output of tests that are over and had no turn.
     waiting: Vec<String>,
     /// Tests that are over.
     over: u64,
@@ -55,12 +55,12 @@ struct Test {
     telling: Telling,
     /// All that it said.
     said: String,
-    /// How much of that was printed: octets.
+    /// Octets of it that were printed.
     printed: usize,
 }
 
 impl Test {
-    /// What it said and nobody has printed.
+    /// Its output that nobody has printed.
     fn rest(&mut self) -> &str {
         let from = std::mem::replace(&mut self.printed, self.said.len());
         &self.said[from..]
@@ -85,7 +85,7 @@ impl Teller {
         self.printer.print(&telling.over(Some(text), None));
     }
 
-    /// Whether the latest test failed.
+    /// Returns true where the latest test failed.
     pub fn failed(&self) -> bool {
         self.state().failed
     }
@@ -147,7 +147,7 @@ impl Teller {
             for told in std::mem::take(&mut state.waiting) {
                 self.printer.print(&told);
             }
-            // Who was not let in had no test.
+            // A client that was not let in had no test.
             if !self.one_off || error.is_some_and(|(code, _)| code == Code::AUTHORISATION) {
                 self.listen(next);
             }

@@ -160,7 +160,7 @@ impl Scene {
         })
     }
 
-    /// What was moved, exactly: bytes, and how long it took by a rate in the unit of the run.
+    /// Bytes that were moved, exactly, and their time by a rate in the unit of the run.
     pub fn bytes(self, bytes: u64, rate: f64) -> Self {
         let seconds = bytes as f64 * self.options.display.unit.of_bytes(1.0, 1.0) / rate;
         let mut scene = self.throughput(rate, seconds);

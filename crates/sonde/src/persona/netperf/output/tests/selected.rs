@@ -252,7 +252,7 @@ fn results_in_between() {
         .plays();
 }
 
-/// What the transcripts of `all` have in common.
+/// Common facts of the transcripts of `all`.
 fn all(it: &mut Iteration) {
     for end in [&mut it.local, &mut it.remote] {
         end.congestion = Some("bbr".into());
@@ -274,7 +274,7 @@ fn begun(count: u64) -> impl FnOnce(&mut Iteration) {
 
 #[test]
 fn everything_of_tcp_rr() {
-    // What was not measured is nothing, where the original prints leftovers of another message.
+    // A value that was not measured is empty, where the original prints leftovers of another message.
     let mut columns = scene("38_human_all")
         .rate(107_935.135, 1.0)
         .durations([5, 7, 7, 12, 23_899], 9.16, 105.53)

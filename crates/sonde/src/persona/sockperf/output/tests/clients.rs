@@ -14,7 +14,7 @@ use crate::persona::sockperf::statistics::latency::Latency;
 use crate::persona::sockperf::statistics::{Finding, Statistics, Valid};
 use crate::persona::sockperf::transcript::{Transcript, file, sockets};
 
-/// Whether ours prints what a transcript has.
+/// Asserts that ours prints a transcript's output; returns true where its status is 0.
 pub fn is_the_same(name: &str) -> bool {
     let transcript = Transcript::of(name);
     let client = transcript.client();

@@ -63,7 +63,7 @@ fn log_of(transcript: &Transcript, client: &Client, theirs: &str) -> String {
         + &full_log::histogram(&valid.latency)
 }
 
-/// What the rows of a log come to.
+/// Figures that follow from the rows of a log.
 fn recomputed(rows: &[(Observation, String)], full_rtt: bool) -> Latency {
     let setting = Setting { reply_every: 1, window: Window::All, full_rtt, histogram: None };
     let mut collector = Collector::new(&setting);

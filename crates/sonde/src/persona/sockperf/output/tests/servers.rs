@@ -11,7 +11,7 @@ use crate::persona::sockperf::output::tests::{expected, progress};
 use crate::persona::sockperf::output::{gaps, start};
 use crate::persona::sockperf::transcript::{Transcript, sockets};
 
-/// Whether ours prints what a transcript has.
+/// Asserts that ours prints a transcript's output; returns true where its status is 0.
 pub fn is_the_same(name: &str) -> bool {
     let transcript = Transcript::of(name);
     let server = transcript.server();
@@ -49,7 +49,7 @@ fn text(transcript: &Transcript, server: &Server) -> String {
     text + &progress + &sessions + &end::server(End::User, messages) + &summaries + &end::exit()
 }
 
-/// What `-g` tells while it runs, and at the end.
+/// Lines of `-g` while it runs, and those at the end.
 fn sessions(transcript: &Transcript) -> (String, String) {
     let (during, behind) = transcript.stdout.split_once("sockperf: Test end").unwrap();
     (during.lines().filter_map(session).collect(), behind.lines().filter_map(session).collect())

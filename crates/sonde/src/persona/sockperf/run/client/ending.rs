@@ -1,4 +1,4 @@
-//! How a run ended, in the original's words where it has some, and with its status; and what it has none for.
+//! End of a run, in the original's words where it has some, and with its status; and the lines that it has none for.
 
 use std::fmt::Write;
 use std::io;
@@ -25,7 +25,7 @@ use crate::persona::sockperf::run::client::places::Places;
 use crate::signal::Interruption;
 use crate::words;
 
-/// Why the messages ended.
+/// Reason for which the messages ended.
 pub fn how(client: &Client, interruption: &Interruption, heard: &Heard) -> End {
     match (interruption.signal(), client.kind.load().map(|load| load.stop)) {
         (Some(Signal::Interrupt), _) => End::User,
@@ -36,7 +36,7 @@ pub fn how(client: &Client, interruption: &Interruption, heard: &Heard) -> End {
     }
 }
 
-/// What is said behind a result that is not what was asked for, with its status; `None` where it is.
+/// Complaint behind a result that is not the one asked for, with its status; `None` where it is.
 pub fn fault(measured: &Measured, heard: &Heard, places: &Places) -> Option<Answer> {
     let Tallied { unknown, too_long, different, .. } = measured.tallied;
     if let Ended::Broken(fault) = measured.gathered.ended {
@@ -58,7 +58,7 @@ pub fn fault(measured: &Measured, heard: &Heard, places: &Places) -> Option<Answ
     heard.timed_out().then(failure::timed_out)
 }
 
-/// What is said of a run that came to its end and to nothing; `None` where it came to something.
+/// Complaint about a run that came to its end and to nothing; `None` where it came to something.
 pub fn worthless(client: &Client, measured: &Measured, heard: &Heard, ran: &Ran) -> Option<Answer> {
     let refused = measured.gathered.recording.counts.one_way_refused > 0;
     match client.kind {
@@ -75,7 +75,7 @@ fn broken(fault: Fault, places: &Places) -> Answer {
     let of = |carrier| places.all.iter().find(|place| place.carrier == carrier).map(|place| place.address);
     match (fault, of(Carrier::Tcp)) {
         (Fault::Closed | Fault::Reset, Some(peer)) => failure::closed(peer),
-        // What came cannot be cut into messages.
+        // The octets that came cannot be cut into messages.
         (Fault::System(number), Some(_)) if number == Errno::PROTO.raw_os_error() => failure::too_long(),
         (Fault::System(number) | Fault::Refused(number) | Fault::SendFailed(number), _) => {
             let words = said(&io::Error::from_raw_os_error(number));
@@ -92,7 +92,7 @@ fn broken(fault: Fault, places: &Places) -> Answer {
     }
 }
 
-/// What the original has no line for, where there is something to tell.
+/// Lines that the original has not, where there is something to report.
 pub fn besides(measured: &Measured, heard: &Heard) -> String {
     let counts = measured.gathered.recording.counts;
     let lines = [

@@ -80,7 +80,7 @@ impl FullLog {
         target.flush()
     }
 
-    /// Why the file is not whole.
+    /// Reason for which the file is not whole; `None`: it is.
     pub fn fault(&self, path: &Path) -> Option<Answer> {
         self.fault.as_ref().map(|reason| failure::no_log(path, reason))
     }

@@ -1,4 +1,4 @@
-//! Who hears of a client's messages while they go: the figures, the full log, the file of samples, signs of life.
+//! Receiver of a client's messages while they go: the figures, the full log, the file of samples, signs of life.
 
 use endpoint::clock::Monotonic;
 use endpoint::peer::sockperf::client::{Measured, Test};
@@ -20,7 +20,7 @@ use crate::persona::sockperf::statistics::{Collector, Setting, Slot, Statistics}
 /// Hears of everything while a test runs.
 pub struct Listener<'a> {
     collector: Collector,
-    /// Of each socket.
+    /// Numbering of each socket.
     numberings: Vec<Numbering>,
     log: Option<FullLog>,
     samples: Option<Samples>,
@@ -32,7 +32,7 @@ pub struct Listener<'a> {
     stop: &'a Stop,
 }
 
-/// What was heard.
+/// Results of the messages.
 #[derive(Debug)]
 pub struct Heard {
     statistics: Statistics,
@@ -177,7 +177,7 @@ impl Heard {
         &self.statistics
     }
 
-    /// What the file of samples lacks.
+    /// Rows that the file of samples lacks.
     pub fn samples_missing(&self) -> &SamplesMissing {
         &self.samples_missing
     }
@@ -187,12 +187,12 @@ impl Heard {
         self.dropped
     }
 
-    /// Whether a line of dots is to be ended.
+    /// Returns true where a line of dots is to be ended.
     pub fn has_dots(&self) -> bool {
         self.dots
     }
 
-    /// Whether a run by count took too long.
+    /// Returns true where a run by count took too long.
     pub fn timed_out(&self) -> bool {
         self.timed_out
     }
@@ -204,7 +204,7 @@ impl Heard {
         self.log = Some(ended);
     }
 
-    /// Why the full log is not whole.
+    /// Reason for which the full log is not whole; `None`: it is, or there is none.
     pub fn log_fault(&self, client: &Client) -> Option<Answer> {
         self.log.as_ref().zip(client.display.full_log.as_ref()).and_then(|(log, path)| log.fault(path))
     }
@@ -229,7 +229,7 @@ impl Lively {
         self.ticker = Some(Ticker::new(self.activity, at.0));
     }
 
-    /// An interval went by. When each of its messages went is not known: they are taken as evenly spread.
+    /// An interval went by. The departure of each of its messages is not known: they are taken as evenly spread.
     fn pass(&mut self, second: &Second) -> String {
         let (every, before, count) = (self.activity.every, self.messages, second.counts.messages_sent());
         self.messages += count;
@@ -248,7 +248,7 @@ impl Lively {
     }
 }
 
-/// How long a run by count will take, as its beginning shows.
+/// Estimate of the duration of a run by count, from its beginning.
 #[derive(Debug)]
 struct Estimate {
     began: Instant,

@@ -1,4 +1,4 @@
-//! Whom a client sends to: the names of its command line or of its feed file as addresses.
+//! Addresses that a client sends to: the names of its command line or of its feed file, looked up.
 
 use logbook::whole;
 use std::io;
@@ -18,7 +18,7 @@ use crate::persona::sockperf::options::{self, CLIENT_HOST, Client, Transport, re
 use crate::persona::sockperf::output::failure::{self, Errno};
 use crate::persona::sockperf::output::start::Endpoint;
 
-/// Where a client's messages go, and where from.
+/// Addresses of a client's messages, at both ends.
 #[derive(Clone, Debug)]
 pub struct Places {
     /// A socket each, in their order.
@@ -68,7 +68,7 @@ impl Places {
         Ok(Self { all, endpoints, host, local: local.map(|address| address.ip()) })
     }
 
-    /// Whether a datagram goes to any of them.
+    /// Returns true where a datagram goes to any of them.
     pub fn has_datagrams(&self) -> bool {
         self.all.iter().any(|place| place.carrier == Carrier::Udp)
     }

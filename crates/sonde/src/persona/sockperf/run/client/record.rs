@@ -30,7 +30,7 @@ pub use crate::system::now;
 
 /// The files of a run: what can't be read or made ends it before it began.
 pub struct Files {
-    /// What is played back.
+    /// Recording that is played back.
     pub trace: Option<Arc<Trace>>,
     /// The full log.
     pub full_log: Option<FullLog>,
@@ -68,7 +68,7 @@ fn played(file: &Path) -> Result<Trace, Answer> {
     Trace::new(departures).map_err(|error| failure::other(&format!("{}: {error}", file.display())))
 }
 
-/// What is known of a run beside what it found.
+/// Facts of a run beside its results.
 #[derive(Debug)]
 pub struct Inquiry<'a> {
     /// The whole command line.
@@ -77,13 +77,13 @@ pub struct Inquiry<'a> {
     pub asked: &'a Asked,
     /// The test as it was run.
     pub test: &'a Test,
-    /// Whether whole round trips are printed.
+    /// True where whole round trips are printed.
     pub full_rtt: bool,
     /// The first server as it was named.
     pub host: String,
-    /// How far the wall clock was ahead of the monotonic one before.
+    /// Distance of the wall clock ahead of the monotonic one before the run, nanoseconds.
     pub offset_before: i128,
-    /// When it was started.
+    /// Start of the run.
     pub started: Moment,
     /// The signal that ended it early, where one did.
     pub signal: Option<Signal>,

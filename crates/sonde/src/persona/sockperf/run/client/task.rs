@@ -1,4 +1,4 @@
-//! What was asked for, as a test the engines know.
+//! Options of a client, as a test that the engines know.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::persona::sockperf::statistics::{COOL_DOWN_NS, WARM_UP_NS};
 use crate::program::PROGRAM;
 use crate::words;
 
-/// How long the intervals are where signs of life are wanted: they come that late at most.
+/// Length of the intervals where signs of life are wanted: they come that late at most.
 const LIVELY: Nanos = Nanos::millis(50);
 
 /// The method with gaps, as it stands in a record.
@@ -182,7 +182,7 @@ fn stop(client: &Client) -> Stop {
     }
 }
 
-/// What contents and sizes are drawn from: the environment variable that the original reads too.
+/// Seed of contents and sizes: the environment variable that the original reads too.
 #[expect(clippy::disallowed_methods, reason = "sonde is the crate that reads the environment")]
 fn seed() -> u32 {
     std::env::var("SEED").map_or(payload::SEED, |text| payload::seed(&text))
