@@ -1,4 +1,4 @@
-//! Whether anyone answers at a host's addresses, and how, where nobody need run a program of ours there.
+//! Reachability of a host's addresses and its kind, also where no program of ours runs there.
 //!
 //! Plain TCP and UDP sockets and a ping socket, none of which needs a privilege; ICMP errors come from the sockets' error
 //! queues, with the address of who sent them. At most [`AT_ONCE`] probes are under way at a time, each bounded by its tries, so
@@ -38,19 +38,19 @@ pub const AT_ONCE: usize = 32;
 /// Addresses of one name that are checked.
 pub const MOST_ADDRESSES: usize = 8;
 
-/// What is to be asked.
+/// Settings of a reachability check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Which addresses of the name.
     pub family: Family,
     /// The ports, TCP first.
     pub ports: Vec<Port>,
-    /// How long each try is waited for.
+    /// Timeout of each try.
     pub timeout: Nanos,
-    /// How often an echo request or a datagram is sent before its silence is believed. A handshake is given as long, and the
-    /// kernel repeats it by its own rule: after 1 s, 3 s, 7 s.
+    /// Tries of an echo request or a datagram before silence counts as no answer. A handshake is given the same time in
+    /// all, and the kernel repeats its SYN by its own rule: after 1 s, 3 s, 7 s.
     pub tries: u32,
-    /// Whether open ports are asked which program is there.
+    /// True where open ports are asked for their service.
     pub services: bool,
     /// The host as the user named it, for programs that are told whom they are asked for.
     pub host: String,
@@ -108,7 +108,7 @@ fn usual() -> Vec<(Transport, u16, Service)> {
     [over(Transport::Tcp), over(Transport::Udp)].concat()
 }
 
-/// Why nothing is checked.
+/// Error of a check that sends nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum ReachError {
     /// The name has no address.
@@ -119,7 +119,7 @@ pub enum ReachError {
     NotOneHost {
         /// The address.
         address: IpAddr,
-        /// What it is.
+        /// Kind of the address, with its article.
         what: &'static str,
     },
 }
@@ -178,7 +178,8 @@ pub fn shown(address: SocketAddr) -> String {
     if scope == 0 { address.ip().to_string() } else { format!("{}%{scope}", address.ip()) }
 }
 
-/// Whether the system's hosts file has all of these under that name, so that nobody else was asked.
+/// Returns true where the system's hosts file has all of these addresses under that name, so that no name server was
+/// asked.
 fn all_in_hosts_file(host: &str, found: &[SocketAddr]) -> bool {
     let Ok(text) = std::fs::read_to_string("/etc/hosts") else { return false };
     in_hosts_file(&text, host, found)
@@ -204,7 +205,7 @@ pub fn survey(address: SocketAddr, plan: &Plan, stop: &Stop, heard: &(dyn Fn(Hea
     ask(address, plan, Path::Left, stop, heard)
 }
 
-/// What a probe of a [`survey`] met with.
+/// Outcome of one probe of a [`survey`].
 #[derive(Clone, Copy, Debug)]
 pub enum Heard<'a> {
     /// The echo request.
@@ -213,7 +214,7 @@ pub enum Heard<'a> {
     Port(&'a Port, &'a Seen),
 }
 
-/// Whether the path's MTU is searched.
+/// Selects the search for the path MTU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Path {
     Searched,
@@ -244,7 +245,7 @@ fn ask(address: SocketAddr, plan: &Plan, path: Path, stop: &Stop, heard: &(dyn F
     AddressReach { address: shown(address), route, no_route, echo, mtu: there, mtu_by: by, mtu_back_bytes: back, ports }
 }
 
-/// What all probes of one address met with; ports in the plan's order.
+/// Outcomes of all probes of one address; ports in the plan's order.
 struct AllSeen {
     echo: Seen,
     sizes: mtu::Sizes,
@@ -259,7 +260,7 @@ impl AllSeen {
     }
 }
 
-/// What every probe of one address needs.
+/// Arguments that every probe of one address needs.
 struct Asking<'a> {
     address: SocketAddr,
     plan: &'a Plan,

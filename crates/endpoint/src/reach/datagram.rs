@@ -44,7 +44,7 @@ impl Datagrams {
         Ok(Self { socket, header, peer: peer.ip(), sent: Vec::new() })
     }
 
-    /// What an error is about: its datagram begins with its number, as far as that is quoted.
+    /// Datagram that an error report is about: its payload begins with its number, as far as the report quotes it.
     fn about(&self, report: &Report) -> Option<(u32, Instant)> {
         let number = u64::from_be_bytes(report.about).checked_sub(1);
         let quoted = number.and_then(|number| self.sent.get(usize::try_from(number).ok()?));

@@ -41,11 +41,11 @@ pub(crate) trait Prober {
     fn packet(&self, payload: u32) -> u32;
     /// Sends a packet of `size` bytes, IP header included.
     fn send(&mut self, size: u32) -> io::Result<()>;
-    /// What comes next of any of them, until `instant`.
+    /// Waits for the next reply to any of the packets or error about one, until `instant`.
     fn hear(&mut self, instant: Instant, stop: &Stop) -> Heard;
 }
 
-/// What came.
+/// Outcome of one wait.
 pub(crate) enum Heard {
     /// A packet of this many bytes got there, its IP header included.
     Reply { size: u32, after: Nanos },

@@ -1,4 +1,4 @@
-//! Whether echo requests are answered, and how large they may be.
+//! Answers to echo requests, and the largest size that is answered.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -81,7 +81,7 @@ pub(super) fn echo(peer: SocketAddr, plan: &Plan, stop: &Stop) -> Seen {
     }
 }
 
-/// Whether a small datagram is refused by the host itself.
+/// Returns true where the host itself refuses a small datagram.
 fn refused(datagrams: &mut Datagrams, plan: &Plan, stop: &Stop) -> bool {
     for _ in 0..plan.tries {
         let _ = datagrams.send(datagrams.packet(PAYLOAD));

@@ -23,7 +23,7 @@ const HANDSHAKES: u64 = 4;
 /// The end of a connection is waited for so long where a program would take an early one for a fault.
 const PARTING: Nanos = Nanos::millis(300);
 
-/// What a question met with.
+/// Outcome of one question to an open port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     Known {

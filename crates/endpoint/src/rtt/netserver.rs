@@ -68,7 +68,8 @@ pub(super) fn against(
     Ok(Finding { peer_counts, report_missing, wire, ..finding })
 }
 
-/// What the servers saw, which counts the warm-up too, or why one did not say.
+/// Sum of the transactions that the servers saw, or the reason for which one reported none. Absent where there was a
+/// warm-up: the servers count that too.
 fn seen(courses: Vec<Course>, method: &Method) -> (Option<u64>, Option<String>) {
     let mut transactions = Some(0_u64);
     for course in courses {
@@ -110,7 +111,8 @@ fn test(task: &Task, method: Method, peer: SocketAddr) -> Result<Test, EndpointE
     Ok(Test { wants_results, samples, interval, ..Test::new(method, ask) })
 }
 
-/// How long the server is to go on unless it is told. By a count where it is the one that both ends have.
+/// Length of the test that the server is asked for. It is a count only where both ends count the same transactions: one
+/// connection, no warm-up.
 fn length(method: &Method) -> Length {
     let StopAt { after_ns, count, settled, .. } = &method.stop;
     let alike = method.warm_up_ns == Nanos::ZERO && method.spread.connections == 1 && settled.is_none();

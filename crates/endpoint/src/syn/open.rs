@@ -30,7 +30,7 @@ const PORTS: (u64, u64) = (16, 1_024);
 const LOWEST: u32 = 10_000;
 /// So many places are tried for a row of free ports.
 const TRIES: u32 = 64;
-/// Of an answer so much is looked at: an IPv4 header and a TCP header with all their options, and a quote.
+/// Bytes of an answer that are read: an IPv4 header, and a TCP header with all its options or a quote.
 const ANSWER: usize = 160;
 
 /// All that an engine needs to probe by segments.

@@ -37,14 +37,14 @@ const IDLE: Nanos = Nanos::secs(10);
 const SLACK: Nanos = Nanos::secs(60);
 /// Receive buffer of a flow of datagrams where nobody asks for another, at both ends: what comes at 10 Gbit/s in 3 ms.
 const ROOM: Bytes = Bytes(4 << 20);
-/// Of all flows together at the most.
+/// Largest receive buffer of all flows together.
 const ROOM_IN_ALL: Bytes = Bytes(64 << 20);
 /// A greeting is said so often before silence is told: one lost packet is no closed port.
 const GREETINGS: u32 = 5;
 /// So long is waited for the answer to each of them.
 const GREETING: Nanos = Nanos::millis(400);
 
-/// What the session is asked for.
+/// Builds the request that opens the session.
 pub fn request(task: &Task) -> Open {
     let method = &task.method;
     let (call, theirs) = (method.traffic.request_bytes(), method.traffic.response_bytes());
@@ -176,7 +176,7 @@ impl Opening<'_> {
         Ok((Any::SendNumbered(way), Start::AtOnce))
     }
 
-    /// What the kernel is to cut must fit the path as it is.
+    /// Checks that the segments the kernel is to cut fit the path MTU without fragmentation.
     fn check_segments(&self, socket: &Socket, size: usize) -> Result<(), EndpointError> {
         let headers = if self.peer.is_ipv6() { 48 } else { 28 };
         let Some(mtu) = socket_facts(socket).path_mtu_bytes.filter(|_| self.task.segments() > 1) else { return Ok(()) };
@@ -217,7 +217,7 @@ impl Opening<'_> {
     }
 }
 
-/// What the answer to a greeting carries; `None`: none came in time.
+/// Value that the reply to a greeting carries; `None`: no reply in time.
 fn answer(socket: &Socket, admission: &Admission, flow: u16) -> Option<u64> {
     let until = Monotonic::now().after(GREETING);
     let mut buffer = [0_u8; LENGTH];
