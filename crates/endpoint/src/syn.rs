@@ -58,7 +58,7 @@ pub struct Probing {
     pub options: Vec<u8>,
     /// Sequence number of all segments; absent: one for each probe.
     pub seq: Option<u32>,
-    /// Acknowledgement number of all segments; absent: none is set.
+    /// Acknowledgement number of all segments; absent: one for each probe where the ACK flag is set.
     pub ack: Option<u32>,
     /// True where the checksum is wrong on purpose.
     pub bad_checksum: bool,

@@ -1,6 +1,7 @@
-//! One request outstanding: send, wait, stamp, record. Over one connection, or over several that take turns.
+//! One request in flight: send, wait, stamp, record. Over one connection, or over several that take turns.
 //!
-//! The loop that says what a transaction costs, and so the one that must cost least itself: whose turn it is hides behind the next edge.
+//! This loop measures the cost of a transaction, so it must itself cost least: the choice of the next connection hides
+//! behind the next edge.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -48,14 +49,14 @@ pub struct Lockstep<'a, L, W> {
     silent: bool,
 }
 
-/// What became of one request.
+/// Result of one request.
 #[derive(Clone, Copy)]
 enum Answer {
     Sound,
-    /// Sound, but after the timeout: a wait may end later than it was asked to.
+    /// Sound, but after the timeout: a wait may end later than its limit.
     Late,
     Corrupt,
-    /// Somebody says that none will come.
+    /// An ICMP error or a reset says that no reply will come.
     Refused,
     Nothing,
     Fault(Fault),
@@ -130,7 +131,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
                 Answer::Late | Answer::Corrupt | Answer::Refused | Answer::Nothing => Trial::Unanswered,
                 Answer::Fault(fault) => Trial::Fault(fault),
             };
-            // Of the others something came, or nothing is to come: the next reply is not theirs.
+            // The other results mean that a reply came, or none will: the next reply is not theirs.
             if matches!(answer, Answer::Nothing) {
                 self.forget(self.base);
             }

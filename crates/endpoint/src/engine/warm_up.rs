@@ -23,10 +23,10 @@ pub struct WarmUp {
     warmed: Warmed,
 }
 
-/// What a warm-up was.
+/// Result of a warm-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Warmed {
-    /// How long the very first exchange took, where it was answered.
+    /// Round-trip time of the very first exchange; absent where it was not answered in time.
     pub first: Option<Nanos>,
     /// Exchanges tried; of several connections all together.
     pub tried: u64,
@@ -35,7 +35,7 @@ pub struct Warmed {
 }
 
 impl Warmed {
-    /// With what was warmed up beside it.
+    /// Combines it with the warm-up of another thread.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         let first = self.first.or(other.first);
@@ -43,14 +43,14 @@ impl Warmed {
     }
 }
 
-/// What an unrecorded exchange came to.
+/// Result of an unrecorded exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trial {
-    /// Answered after so long; `None` where the clock stepped back meanwhile.
+    /// Answered after this time; `None` where the clock stepped back.
     Answered(Option<Nanos>),
     /// Not answered in time.
     Unanswered,
-    /// The link says why.
+    /// A fault of the link.
     Fault(Fault),
 }
 
@@ -66,7 +66,7 @@ impl WarmUp {
         Some(Self { start, until: start.after(length), patience, gap, done: 0, warmed: Warmed::default() })
     }
 
-    /// When the next unrecorded exchange is due.
+    /// Returns the time of the next unrecorded exchange.
     pub fn due(&self) -> Instant {
         self.start.after(Nanos(self.gap.0 * u64::from(self.done)))
     }
@@ -90,7 +90,7 @@ impl WarmUp {
         }
     }
 
-    /// What it was so far.
+    /// Result so far.
     pub fn warmed(&self) -> Warmed {
         self.warmed
     }

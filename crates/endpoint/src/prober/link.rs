@@ -1,6 +1,6 @@
 //! The sockets by which a prober asks. None of their calls waits.
 //!
-//! What an ICMP error is about is read from what it quotes, so that it ends that very request.
+//! ICMP errors quote the packet they are about: the quote selects the request that they end.
 
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -43,7 +43,7 @@ pub enum Form {
     Packet(Packet),
 }
 
-/// What is called to say that a request was refused: its number where that is told.
+/// Callback for a refused request, with its number where that is known.
 pub type Refused<'a> = &'a mut dyn FnMut(Option<u64>);
 
 /// A connected socket of datagrams, or a stream.
@@ -52,13 +52,13 @@ pub struct Link {
     socket: Socket,
     form: Form,
     request: Vec<u8>,
-    /// Of a stream: what has come of a reply.
+    /// Part of a reply that has arrived; used for streams alone.
     stream: Option<Partial>,
-    /// Whether the far end has ended the stream.
+    /// True where the far end has ended the stream.
     is_over: bool,
-    /// How long a reply is; absent where it says so itself.
+    /// Length of a reply, octets; absent where the reply carries it.
     expected: Option<usize>,
-    /// What its kernel has dropped, as far as it was told.
+    /// Datagrams that the kernel had dropped when it was last asked.
     dropped: u32,
     /// The number behind that of the latest request.
     behind: u64,
@@ -71,21 +71,21 @@ struct Partial {
     have: usize,
 }
 
-/// What was taken from a socket.
+/// Message read from a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
     /// A sound reply.
     Reply {
-        /// To which request.
+        /// Number of the request.
         seq: u64,
-        /// When it was in our hands.
+        /// Time of the receive.
         at: Instant,
-        /// How many requests had come to the far end, where it says so.
+        /// Requests that had arrived at the far end; absent where it does not say.
         count: Option<u32>,
     },
     /// A reply by which this request was refused.
     Refused(u64),
-    /// A reply that is spoiled, and to which request, where that is to be read.
+    /// A corrupt reply, and the number of its request where that is readable.
     Corrupt(Option<u64>),
     /// Nothing that concerns a request.
     Nothing,
@@ -141,7 +141,7 @@ impl Link {
                 // Half a request in a stream: what follows could not be told apart any more.
                 Ok(_) => self.is_over = true,
                 Err(_) if self.is_over => return (at, Err(Fate::Refused)),
-                // What an earlier request met fails the next call.
+                // An error of an earlier request fails the next call.
                 Err(errno) if tries == TRIES || !self.complaints(refused) && !is_of_others(errno) => {
                     return (at, Err(Fate::SendFailed));
                 }
@@ -155,7 +155,8 @@ impl Link {
         }
     }
 
-    /// Takes errors that others sent off the queue, each told; whether there were any. What our own host says is told by the call that it fails.
+    /// Reads the errors that others sent off the queue and reports each. Returns true where there were any. Errors of
+    /// our own host are reported by the call that they fail.
     #[cold]
     pub fn complaints(&mut self, refused: Refused<'_>) -> bool {
         let (mut quote, mut any) = ([0; ROOM], false);
@@ -227,7 +228,7 @@ impl Link {
                 Taken::Corrupt(Some(seq))
             }
             Reading::Reply(seq) => {
-                // What a stream loses it sends again.
+                // TCP retransmits what is lost: counts say nothing there.
                 let counts = matches!(self.form, Form::Native(_) | Form::Authenticated(_)) && !is_stream;
                 let count = Header::read(message).filter(|_| counts).map(|header| header.word);
                 Taken::Reply { seq, at, count }
@@ -238,7 +239,7 @@ impl Link {
         }
     }
 
-    /// How many messages its kernel has dropped since this was last asked; absent where it does not say.
+    /// Messages that the kernel has dropped since the last call; absent where it does not say.
     pub fn dropped(&mut self) -> Option<u64> {
         let all = option::dropped(self.socket.as_fd()).ok()?;
         let before = std::mem::replace(&mut self.dropped, all);

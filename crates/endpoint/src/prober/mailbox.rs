@@ -1,4 +1,4 @@
-//! Orders to a thread that waits for events: a queue, and what is readable while something may be in it.
+//! Orders to a thread that waits for events: a queue, and a descriptor that is readable while something may be in it.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -48,7 +48,7 @@ impl<T> Post<T> {
 }
 
 impl<T> Mailbox<T> {
-    /// What is readable once there is something.
+    /// Descriptor that is readable once something is in the queue.
     pub fn event(&self) -> BorrowedFd<'_> {
         self.event.as_fd()
     }

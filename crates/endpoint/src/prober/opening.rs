@@ -37,9 +37,9 @@ const HELLO: Nanos = Nanos::millis(400);
 pub enum Way {
     /// Over a socket of datagrams.
     Link {
-        /// It.
+        /// Its socket.
         link: Link,
-        /// How many datagrams had come to the far end before the first request, where it says so.
+        /// Datagrams that had arrived at the far end before the first request; absent where it does not say.
         count: Option<u32>,
     },
     /// With a connection for each request.
@@ -51,11 +51,11 @@ pub enum Way {
 /// A way, and the session that it belongs to, where there is one.
 #[derive(Debug)]
 pub struct Opened {
-    /// How to ask.
+    /// Way by which requests are sent.
     pub way: Way,
-    /// What keeps it open.
+    /// Control connection that keeps the session open; absent: there is none.
     pub control: Option<Control>,
-    /// When it is to be opened anew.
+    /// Time at which it is to be opened anew.
     pub renew: Instant,
 }
 

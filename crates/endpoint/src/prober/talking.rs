@@ -134,7 +134,8 @@ impl Turns {
         }
     }
 
-    /// The connection of a program has ended, and another is made. What went down with it is refused, or asked again where it is known that it `was_unserved`.
+    /// The connection of a program has ended, and another is made. Its pending requests are refused, or asked again
+    /// where they are known to be unserved (`was_unserved`).
     fn hang_up(&mut self, cell: CellId, was_unserved: bool) {
         let Some(Cell::Talking(conversation)) = self.cells.get_mut(&cell) else { return };
         let Some(mut talking) = conversation.talking.take() else { return };

@@ -90,7 +90,7 @@ fn admit(
     if as_family_of(from.ip(), local) == as_family_of(local.ip(), from) && from.port() == local.port() {
         return Vec::new();
     }
-    // What cannot be started (no thread, no socket) is tried again with the client's next datagram.
+    // A flow that cannot be started (no thread, no socket) is tried again with the client's next datagram.
     start(&session, header.flow, local, from, message, shared).unwrap_or_default()
 }
 
@@ -101,8 +101,8 @@ fn named(message: &[u8], shared: &Shared) -> Option<(Arc<Session>, Header)> {
     (session.mac.is_some() || session.token == header.token).then_some((session, header))
 }
 
-/// Whether a datagram belongs to the session that it names. It must come from where the session's control connection does, which has
-/// shown that whoever is there hears: nothing is sent to an address that a sender only claims.
+/// Returns true where a datagram belongs to the session that it names. Its source must be the address of the session's
+/// control connection, which has shown that it receives: nothing is sent to an address that a sender only claims.
 fn fits(session: &Session, header: &Header, message: &[u8], from: SocketAddr) -> bool {
     session.open.carrier == Carrier::Udp
         && header.is_of(&session.token, session.mac.as_ref(), (message, message.len()), Direction::There)
@@ -211,7 +211,7 @@ fn answer(
     let stamping = if session.got.stamps { Stamping::prepare(socket.as_fd()) } else { Stamping::default() };
     let mut link = Datagram::new(socket, waiting, shared.hall.stop.clone());
     link.stamping = stamping;
-    // What was granted was tried before; a socket that refuses all the same takes one at a time.
+    // The grant was tested before; a socket that refuses all the same takes one segment at a time.
     let many = session.got.batch.is_some() && link.take_segments().is_ok();
     Exchange::new(link, held, Arc::clone(shared)).begin(firsts, many, before);
 }

@@ -111,7 +111,7 @@ impl Drop for Held {
             self.session.had(span);
         }
         drop(self.running.take());
-        // Of connect + exchange none is taken: one connection comes while the last is still ending.
+        // The flow of a connect + exchange session is never taken: one connection comes while the last is still ending.
         if self.session.open.pattern != Pattern::ConnectExchange {
             self.session.flows[usize::from(self.flow)].leave();
         }
@@ -154,7 +154,7 @@ pub struct Exchange<L: Link> {
     held: Held,
     /// True where the link takes segments.
     many: bool,
-    /// When its latest request was answered in the yard.
+    /// Time at which its latest request was answered in the yard.
     latest: Option<Instant>,
     shared: Arc<Shared>,
 }
@@ -235,7 +235,7 @@ impl<L: Link + Send + std::fmt::Debug + 'static> Exchange<L> {
         self.held.stints.end();
     }
 
-    /// Whether its client leaves unread what it was sent.
+    /// Returns true where its client does not read the replies.
     fn is_unread(&self) -> bool {
         let queued = || option::queued(self.held.socket.as_ref()?.as_fd()).ok();
         !self.held.datagrams && queued().is_some_and(|queued| queued > UNREAD)

@@ -1,7 +1,7 @@
 //! The lobby: connections that wait for their client's next word, all of them by one thread and one set of events.
 //!
-//! A connection that says nothing costs no thread and no timer of its own: it stands here until something comes or its time is
-//! up. Each is one [`Guest`]; what takes longer than a few octets (a session opened or reported on, data) is done by a thread
+//! A connection that says nothing costs no thread and no timer: it stands here until something arrives or its time is
+//! up. Each is one [`Guest`]; work longer than a few octets (a session opened or reported on, data) is done by a thread
 //! of the pool, which brings the guest back.
 //!
 //! Those that have not opened a session are strangers. There is room for so many; then the oldest of whoever holds most of it
@@ -25,7 +25,7 @@ use crate::thread::CpuTime;
 
 /// Strangers at once. A client proves itself within two round trips, so that it passes even where a thousand come a second.
 pub const STRANGERS: usize = 4_096;
-/// What is due within one of these is looked at together.
+/// Grain of deadlines: those within one of these are handled together.
 const GRAIN: Nanos = Nanos::millis(100);
 /// Events taken by one call.
 const TURN: usize = 64;

@@ -22,20 +22,20 @@ const AT_ONCE: usize = 64;
 /// Whose event this is: that of the end.
 const STOP: u64 = u64::MAX;
 
-/// What a flow has to say when its socket has something.
+/// State of a flow after its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// All that came is answered.
+    /// All requests that arrived are answered.
     Wait,
-    /// More than the yard should do.
+    /// More requests arrive than the yard should answer.
     Busy,
-    /// It has ended.
+    /// The flow has ended.
     Over,
 }
 
 /// A flow that rests here.
 pub trait Resting: fmt::Debug + Send {
-    /// What it waits for.
+    /// Returns the socket that it waits for.
     ///
     /// # Errors
     /// It has no descriptor.
@@ -80,7 +80,7 @@ impl Yard {
         })
     }
 
-    /// What the scheduler has given the thread that attends.
+    /// Scheduler's facts of the thread that attends; `None` before it runs.
     pub fn facts(&self) -> Option<ThreadFacts> {
         ThreadFacts::of(*self.thread.get()?)
     }
@@ -93,8 +93,8 @@ impl Yard {
             return end(flow);
         }
         let number = book.next;
-        // At edges: stamps of what was sent stand in the error queue until somebody asks, which is an event for ever otherwise.
-        // What came before it was added is one too.
+        // Edge-triggered: stamps of sent packets stand in the error queue until they are read, and would be an event
+        // for ever otherwise. Messages that arrived before it was added are an edge too.
         let flags = EventFlags::IN | EventFlags::RDHUP | EventFlags::ET;
         let added =
             flow.socket().and_then(|socket| epoll::add(&self.events, socket, EventData::new_u64(number), flags));
@@ -138,7 +138,7 @@ impl Yard {
         // The lock is not held while it has its turn.
         let Some(mut flow) = self.book().flows.remove(&number) else { return };
         let turn = flow.turn();
-        // What waiting for it costs is its own.
+        // The CPU time of the wait for it is charged to the flow too.
         let now = CpuTime::own();
         flow.used(now.since(std::mem::replace(before, now)));
         if turn == Turn::Wait {

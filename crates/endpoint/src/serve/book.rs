@@ -1,4 +1,4 @@
-//! The book of a server: who used it and who was refused, counted, and told to whoever keeps an audit.
+//! The book of a server: sessions and refusals, counted, and reported to the audit of its owner.
 //!
 //! It is written at the beginning and the end of a session, and where somebody is refused: never between two messages of a
 //! measurement. Servers that have no sessions count in a [`Meter`] of each of their threads, which is summed when somebody asks.
@@ -15,7 +15,7 @@ use protocol::native::message::Open;
 use crate::clock::{Monotonic, wall};
 use crate::facts::process::ProcessFacts;
 
-/// Who is told. It is called by threads that attend to many clients: it must not wait.
+/// Listener to the entries. Threads that attend to many clients call it: it must not wait.
 #[derive(Clone)]
 pub struct Tell(pub Arc<dyn Fn(&Entry<'_>) + Send + Sync>);
 
@@ -30,43 +30,43 @@ impl fmt::Debug for Tell {
 pub enum Entry<'a> {
     /// A session began.
     Began {
-        /// Which.
+        /// Session that began.
         of: Whose<'a>,
-        /// What it is.
+        /// Kind of the session.
         test: Test<'a>,
     },
     /// A session is over.
     Ended {
-        /// Which.
+        /// Session that is over.
         of: Whose<'a>,
-        /// How.
+        /// Cause of its end.
         how: SessionEnd,
-        /// How long it was.
+        /// Duration of the session.
         lasted: Nanos,
-        /// Octets that came.
+        /// Octets received.
         received: Bytes,
-        /// Octets that were sent.
+        /// Octets sent.
         sent: Bytes,
     },
-    /// Somebody was refused.
+    /// A client was refused.
     Refused {
-        /// By which server.
+        /// Name of the server.
         server: &'static str,
-        /// Who; absent where nobody could be taken.
+        /// Client; absent where no connection could be accepted.
         client: Option<Client<'a>>,
-        /// Why, in words. They may repeat what the client said.
+        /// Reason, in words. They may repeat the client's own.
         why: &'a str,
     },
 }
 
-/// What a session is.
+/// Kind of a session.
 #[derive(Clone, Copy, Debug)]
 pub enum Test<'a> {
-    /// Of our own protocol: what was asked for.
+    /// Native protocol: the settings that the client asked for.
     Own(&'a Open),
-    /// Of another tool's.
+    /// Protocol of another tool.
     Foreign {
-        /// Whether by datagrams; else over connections.
+        /// True over UDP, false over TCP.
         datagrams: bool,
         /// Its name, in words of its protocol.
         name: &'a str,
@@ -181,7 +181,7 @@ impl Book {
         Some(meter)
     }
 
-    /// What is in it so far; absent where none is kept.
+    /// Counts so far; absent where no book is kept.
     pub fn counts(&self) -> Option<(&'static str, ServerCounts)> {
         let kept = self.0.as_ref()?;
         let mut counts = kept.counts().clone();
@@ -268,7 +268,7 @@ impl Session {
         *self.done().malformed.get_or_insert_default() += count;
     }
 
-    /// How it ends. What was said of that first stands.
+    /// Sets the cause of its end. The first cause set stays.
     pub fn ends(&self, how: SessionEnd) {
         self.done().how.get_or_insert(how);
     }
@@ -312,7 +312,7 @@ impl Gauge {
     }
 }
 
-/// What one thread has done that has no sessions. It alone writes, so that a count costs no more than a store.
+/// Counts of one thread that has no sessions. It alone writes them, so that a count costs no more than a store.
 #[derive(Debug, Default)]
 pub struct Meter {
     answered: AtomicU64,
@@ -373,7 +373,7 @@ impl Books {
         book
     }
 
-    /// What is in all of them now.
+    /// Sums the counts of all books now.
     pub fn served(&self) -> Served {
         let process = ProcessFacts::own();
         let books = self.0.books.lock().unwrap_or_else(PoisonError::into_inner);

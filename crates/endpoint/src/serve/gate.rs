@@ -1,4 +1,4 @@
-//! From where somebody may come to a server at all.
+//! Networks that a server may be reached from at all.
 
 use std::io;
 use std::net::IpAddr;
@@ -11,7 +11,7 @@ use socket2::{SockFilter, Socket};
 pub struct Gate(pub Vec<IpNet>);
 
 impl Gate {
-    /// Whether a host at `address` is served.
+    /// Returns true where a host at `address` is served.
     pub fn admits(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.0.is_empty() || self.0.iter().any(|network| network.contains(&address))

@@ -1,4 +1,4 @@
-//! What other threads send to one that waits for its socket too.
+//! Messages of other threads to a thread that waits for its socket too.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -52,7 +52,7 @@ impl<T> Slot<T> {
 }
 
 impl<T> Mailbox<T> {
-    /// What has come since.
+    /// Takes the messages that have arrived since the last call.
     pub fn take(&self) -> impl Iterator<Item = T> {
         // First the bell: what comes behind this rings it anew.
         let _rung = rustix::io::read(&self.bell, &mut [0_u8; 8]);

@@ -1,5 +1,5 @@
-//! Places of which there is a bound: clients at once, threads, bytes of memory. Each is taken for somebody who is served, and
-//! free again when he goes.
+//! Limited resources: clients at once, threads, bytes of memory. A place is taken for each client that is served, and
+//! freed when it goes.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -62,7 +62,7 @@ impl Places {
         Some(Place { room: Arc::clone(&self.0), count })
     }
 
-    /// How many are taken.
+    /// Number of places taken.
     pub fn taken(&self) -> u64 {
         *self.0.taken()
     }
@@ -74,7 +74,7 @@ impl Places {
 }
 
 impl Room {
-    /// How many are taken, once that is `fit`, or at `until`.
+    /// Waits until the number of places taken satisfies `fit`, or until `until`, and returns it.
     fn wait(&self, fit: impl Fn(u64) -> bool, until: Instant) -> MutexGuard<'_, u64> {
         let mut taken = self.taken();
         while !fit(*taken) {

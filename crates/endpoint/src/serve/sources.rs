@@ -1,4 +1,4 @@
-//! Those who are here, by where they come from: who gives way where somebody else needs the room.
+//! Visits by their source address, and the choice of the one that gives way where another needs the room.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,7 +30,7 @@ impl Sources {
         removed
     }
 
-    /// How many of all sources.
+    /// Number of visits from all sources.
     pub fn count(&self) -> usize {
         self.count
     }
@@ -46,7 +46,7 @@ impl Sources {
         (*of != source && numbers.len() > share).then(|| numbers.last().copied()).flatten()
     }
 
-    /// Of several that have as many it is the one that came first.
+    /// Source with most visits; of several with as many, the one that came first.
     fn most(&self) -> Option<(&IpAddr, &BTreeSet<u64>)> {
         self.of.iter().max_by_key(|(_, numbers)| (numbers.len(), Reverse(numbers.first())))
     }

@@ -1,4 +1,4 @@
-//! Connections that are served: who gives way where there is no room for one more.
+//! Connections that are served, and the choice of the one that gives way where there is no room for another.
 //!
 //! A visit is a stranger's until its client has asked for something in its own protocol ([`Visit::known`]). Strangers give way
 //! first, the oldest of whichever source has most: whoever connects and says nothing keeps nobody out. Those that are known
@@ -60,12 +60,12 @@ pub struct Visit {
     _place: Place,
 }
 
-/// Who gave way.
+/// A visit that gave way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gone {
     /// Where it came from.
     pub from: SocketAddr,
-    /// Whether its source had more than its share; else it was a stranger.
+    /// True where its source had more than its share; false: it was a stranger.
     pub known: bool,
 }
 
@@ -90,7 +90,7 @@ impl Visits {
         Some((Visit { visits: Arc::clone(visits), number, from, since, spoke: None, _place: place }, gone))
     }
 
-    /// How many there are, those included that are about to go.
+    /// Number of visits, those included that are about to end.
     pub fn count(&self) -> u64 {
         self.0.places.taken()
     }
@@ -134,7 +134,7 @@ impl Visit {
         self.from
     }
 
-    /// When the connection was accepted.
+    /// Time at which the connection was accepted.
     pub fn since(&self) -> Instant {
         self.since
     }

@@ -22,10 +22,10 @@ const RING: usize = 1 << 16;
 /// Events a thread may be ahead where only seconds are told.
 const RING_OF_SECONDS: usize = 256;
 
-/// What a thread is given besides its work.
+/// Context of a thread besides its work.
 #[derive(Debug)]
 pub struct Post<'a> {
-    /// Whether to stop early.
+    /// Set for an early end.
     pub stop: &'a Stop,
     /// Set when the quantile that ends the run is known well enough, for all threads.
     pub settled: &'a Stop,
@@ -33,18 +33,18 @@ pub struct Post<'a> {
     pub thread: u32,
     /// Threads of the whole measurement.
     pub threads: u32,
-    /// Where its events go.
+    /// Outlet of its events.
     pub outlet: Outlet,
 }
 
-/// What all threads brought.
+/// Results of all threads.
 #[derive(Debug)]
 pub struct Brought<T> {
-    /// What each one's work returned.
+    /// Return values of the threads' work.
     pub each: Vec<T>,
-    /// When they were let go, nanoseconds since 1970.
+    /// Wall clock at the start of the threads, nanoseconds since 1970.
     pub began_wall: u64,
-    /// What went wrong with the control connection meanwhile.
+    /// Error of the control connection during the run; absent: none.
     pub trouble: Option<EndpointError>,
 }
 

@@ -1,5 +1,5 @@
-//! Volleys: so many requests leave together over one connection, and when all of them have ended the next so many over
-//! the next connection. What comes late or twice is no end of anything, so nothing shifts.
+//! Volleys: a number of requests leave together over one connection, and when all of them have ended the next volley
+//! leaves over the next connection. Late and duplicate replies end no request, so nothing shifts.
 
 use measure::method::{Method, Window};
 use measure::unit::Instant;

@@ -72,7 +72,7 @@ pub fn serve(
     }
 }
 
-/// What says to the sender that its end was heard. Lost, it says it again and then goes without.
+/// Confirms to the sender that its end arrived. Where that is lost, the sender repeats its end and then does without.
 fn answer_last(socket: &Socket, numbers: Numbers, last: u64) {
     let datagram = numbers.last(last, measure::unit::Nanos::ZERO);
     let _said = send(socket, &datagram, SendFlags::NOSIGNAL);
