@@ -13,7 +13,7 @@ pub enum Side {
     Background,
 }
 
-/// What becomes of the standard streams of the one that goes on.
+/// Standard streams of the background process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Streams {
     /// All come from and go to `/dev/null`.
@@ -22,8 +22,8 @@ pub enum Streams {
     OutputKept,
 }
 
-/// Splits the process in two. What is open stays open in both, but for the standard streams of the one that goes on:
-/// `streams` says.
+/// Splits the process in two. Open files stay open in both, but for the standard streams of the background process:
+/// `streams` decides on them.
 ///
 /// Only while there is no other thread: threads do not follow, and what they hold (a lock of the allocator, say) would be
 /// held for good. With threads it fails, and there is one process as before.

@@ -1,7 +1,8 @@
 //! Echo requests to many hosts, in turn: one thread, and one socket for each IP version, however many hosts there are.
 //!
-//! When a request is due says the `schedule`; here are the clock, the sockets and what wakes the thread. A round trip goes from the wall
-//! clock's reading before the send to the kernel's stamp of the reply. Not here: what is printed, and for whom.
+//! The `schedule` says when a request is due; here are the clock, the sockets and what wakes the thread. A round trip
+//! goes from the wall clock's reading before the send to the kernel's stamp of the reply. Not here: what is printed,
+//! and for whom.
 
 mod schedule;
 mod socket;
@@ -139,7 +140,7 @@ impl Round<'_> {
     fn run(&mut self, stop: &Stop, interim: &AtomicBool) {
         let mut report = self.task.report.map(|every| Monotonic::now().after(every));
         loop {
-            // What was stamped before now is heard before now's timers: no reply in time is told as lost.
+            // Replies stamped before now are read before now's timers: else a reply in time would count as lost.
             let now = Monotonic::now();
             self.hear();
             while let Some(expired) = self.schedule.expire(now) {

@@ -5,7 +5,7 @@
 //! worse path. One thread, which wakes for each packet: it adds some tens of microseconds of its own, and carries as much as
 //! one CPU reads and writes packet by packet. Needs `CAP_NET_ADMIN` over the namespaces.
 //!
-//! Not here: what becomes of a packet ([`mod@line`]).
+//! Not here: the impairment of a packet ([`mod@line`]).
 
 pub mod line;
 mod tun;
@@ -41,7 +41,7 @@ pub struct End {
 pub struct Settings {
     /// The two ends.
     pub ends: [End; 2],
-    /// What becomes of packets that come in at the first end, and at the second.
+    /// Impairments of packets that enter at the first end, and at the second.
     pub impairments: [Impairment; 2],
     /// The same seed repeats the same fates in the same order of packets; each direction draws for itself.
     pub seed: u64,

@@ -1,8 +1,9 @@
-//! Probes with a growing TTL, from ordinary sockets: who answers where it ends (the socket's error queue), until the peer does.
+//! Probes with a growing TTL, from ordinary sockets: the socket's error queue names the router where each ends, until
+//! the peer answers.
 //!
-//! All probes of a flow have its addresses and ports, so that whoever chooses a way by them chooses the same one. Each is alone under way in
-//! its flow, from a socket of its own; flows go beside each other. A hop is asked by one flow once a round, and rounds are a second
-//! apart, for hosts limit their errors to about one a second.
+//! All probes of a flow have its addresses and ports, so that a router that balances load by them chooses the same
+//! path. Each is alone under way in its flow, from a socket of its own; flows run beside each other. A hop is asked by
+//! one flow once a round, and rounds are a second apart, for hosts limit their errors to about one a second.
 
 mod beside;
 mod mtu;

@@ -64,8 +64,8 @@ pub fn look_up_all(host: &str, port: u16, family: Family, stop: &Stop) -> Result
     Ok(addresses)
 }
 
-/// What `resolve` gives. It blocks as long as it likes, and nothing can interrupt it: so it has a thread of its own,
-/// which is left behind where somebody asks to stop first.
+/// Returns the result of `resolve`. It blocks for any time, and nothing can interrupt it: so it has a thread of its
+/// own, which is left behind where the user asks to stop first.
 fn unless_stopped<T: Send + 'static>(
     stop: &Stop,
     resolve: impl FnOnce() -> io::Result<T> + Send + 'static,

@@ -52,7 +52,7 @@ impl Courtesy {
     }
 }
 
-/// How long before an instant to wake: a high quantile of the lateness of wake-ups seen so far.
+/// Lead of a wake-up over its instant: a high quantile of the lateness of wake-ups seen so far.
 #[derive(Clone, Debug)]
 pub struct Margin {
     classes: [u32; 64],

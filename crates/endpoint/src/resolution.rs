@@ -1,4 +1,4 @@
-//! Measures what this machine can resolve: clock, recorder, timers, wake-ups, loopback, and pauses, in a few seconds.
+//! Measures the resolution of this machine: clock, recorder, timers, wake-ups, loopback, and pauses, in a few seconds.
 //!
 //! Each part runs on threads of its own, pinned, one part after the other, so that none disturbs another and the
 //! caller's thread keeps its CPUs. Not here: what the numbers mean (`measure::resolution`), and their rendering.
@@ -21,16 +21,16 @@ use crate::environment::Reader;
 use crate::environment::watch::Watch;
 use crate::thread::pin;
 
-/// How long each part may take.
+/// Duration of each part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// Each way of keeping an instant, at each interval.
+    /// Lateness of each pacing, at each interval.
     pub lateness_ns: Nanos,
     /// Wake-ups, each placement.
     pub wake_up_ns: Nanos,
-    /// Loopback, each carrier and way of waiting.
+    /// Loopback, each protocol and wait mode.
     pub loopback_ns: Nanos,
-    /// Watching for pauses.
+    /// Search for pauses.
     pub calm_ns: Nanos,
 }
 
@@ -55,8 +55,8 @@ pub const INTERVALS: [Nanos; 3] = [Nanos::micros(100), Nanos::millis(1), Nanos::
 
 const KEEPINGS: [Keeping; 4] = [Keeping::SleepWithSlack, Keeping::Sleep, Keeping::Hybrid, Keeping::Spin];
 
-/// Measures what this machine can resolve, for a program that calls itself `program`. `tell` hears what is measured
-/// next. What cannot be measured is named in `failed` with its reason.
+/// Measures the resolution of this machine, for a program that calls itself `program`. `tell` hears the name of each
+/// part as it begins. A part that cannot be measured is named in `failed` with its reason.
 pub fn resolve(program: &str, effort: Effort, mut tell: impl FnMut(&str)) -> Resolution {
     let start = Monotonic::now();
     let mut watch = Watch::start(Reader::host(program));

@@ -136,7 +136,7 @@ fn bind_port(socket: &Socket, peer: SocketAddr, local: IpAddr, ports: SourcePort
     for port in ports.first..=ports.last {
         match socket.bind(&SockAddr::from(beside(local, port, peer))) {
             Ok(()) => {
-                // What a kernel refuses is absent in what the record has of the socket.
+                // An option that the kernel refuses is absent in the record of the socket.
                 drop(option::keep_flow(socket.as_fd(), peer, port));
                 return Ok(());
             }

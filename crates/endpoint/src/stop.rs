@@ -13,7 +13,7 @@ use rustix::fs::Timespec;
 
 use crate::clock::Monotonic;
 
-/// How long a blocking call may hold a thread before it looks at the stop flag and its deadline.
+/// Longest time for which a blocking call holds a thread before it checks the stop flag and its deadline.
 pub const GLANCE: Nanos = Nanos::millis(100);
 
 /// Asks everything that holds a copy to come to an end in order. Engines look at least every tenth of a second; who waits
@@ -36,7 +36,7 @@ impl Stop {
         self.0.request();
     }
 
-    /// Whether somebody asked.
+    /// Returns true once the end was requested.
     #[inline]
     pub fn requested(&self) -> bool {
         self.0.requested.load(Ordering::Relaxed)
@@ -53,7 +53,7 @@ impl Stop {
         followers.push(Arc::downgrade(&self.0));
     }
 
-    /// What is readable once somebody asked, for those who wait for other things too.
+    /// Returns a descriptor that is readable once the end was requested, for threads that wait for other events too.
     ///
     /// # Errors
     /// A system that has no descriptor left. Once it was made it is there for good.
@@ -98,7 +98,7 @@ impl Stop {
     }
 }
 
-/// What is left until then, as the system takes it; `None`: for ever.
+/// Returns the time left until `until`, as the system takes it; `None`: for ever.
 pub fn timeout(until: Instant) -> Option<Timespec> {
     let left = |until: Instant| until.since(Monotonic::now()).unwrap_or(Nanos::ZERO).0;
     (until != Instant::NEVER)

@@ -1,4 +1,4 @@
-//! How much CPU the control group allows: a container's limit shows nowhere else, and throttling looks like a stall.
+//! CPU limit of the control group: a container's limit shows nowhere else, and throttling looks like a stall.
 
 use super::files::{Files, Notes};
 

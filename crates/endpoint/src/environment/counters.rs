@@ -1,4 +1,4 @@
-//! The kernel's counters by `protocol.counter`, and what two readings of them differ by.
+//! The kernel's counters by `protocol.counter`, and the differences of two readings.
 //!
 //! Their names are the same in each reading, as a rule, and stand in memory once; a reading is its numbers.
 
@@ -207,7 +207,8 @@ pub(super) struct Softnet {
     pub(super) squeezed: u64,
 }
 
-/// `/proc/net/softnet_stat`: hexadecimal, a line per CPU; column 2 drops, column 3 time squeezes. Of the whole machine.
+/// Reads `/proc/net/softnet_stat`: hexadecimal, a line per CPU; column 2 drops, column 3 time squeezes. The sums cover
+/// the whole machine.
 pub(super) fn softnet(files: &Files) -> Option<Softnet> {
     let text = files.text(&format!("{NET}/softnet_stat")).ok()?;
     let mut sum = Softnet { dropped: 0, squeezed: 0 };

@@ -1,4 +1,4 @@
-//! What is read is what stands there: trees whose content is known, and this host against other sources.
+//! Facts read equal the files' contents: trees whose content is known, and this host against other sources.
 
 use std::io::Write;
 use std::process::Command;

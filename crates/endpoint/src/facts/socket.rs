@@ -1,4 +1,4 @@
-//! What a connected socket really got, read back from the kernel: asked and granted are two things.
+//! Settings that a connected socket has in effect, read back from the kernel: asked and granted may differ.
 
 use std::os::fd::AsFd;
 
@@ -10,8 +10,9 @@ use socket2::{SockAddr, SockRef, Type};
 use crate::socket::{label_of, option};
 use crate::tcp_info::TcpInfo;
 
-/// Facts of a socket, as far as its kind has them. Read it at the end of a run for the counts, or after connecting for
-/// the settings; each call reads all. What the socket's kind does not have, or the kernel does not tell, is absent.
+/// Reads the facts of a socket, as far as its kind has them. Call it at the end of a run for the counts, or after
+/// connecting for the settings; each call reads all. A fact that the socket's kind does not have, or the kernel does
+/// not report, is absent.
 pub fn socket_facts(socket: impl AsFd) -> SocketFacts {
     let socket = socket.as_fd();
     let reference = SockRef::from(&socket);

@@ -1,4 +1,4 @@
-//! One probe: a socket with the flow's addresses and ports and a TTL, and what comes back to it.
+//! One probe: a socket with the flow's addresses and ports and a TTL, and the answer to it.
 
 use std::net::SocketAddr;
 use std::os::fd::AsFd;

@@ -29,7 +29,7 @@ pub mod any;
 pub mod numbered;
 pub mod zero_copy;
 
-/// What all ways over sockets have alike.
+/// Methods that all ways over sockets share.
 macro_rules! by_the_machines_clocks {
     () => {
         fn now(&self) -> Instant {
@@ -98,7 +98,7 @@ impl Bulk for Sender {
     by_the_machines_clocks!();
 }
 
-/// What a sender's TCP knows; nothing where the socket is none of TCP.
+/// Reads the sender's TCP facts; empty where the socket is none of TCP.
 #[cold]
 fn sender_sight(socket: &Socket) -> Sight {
     Sight { tcp: TcpInfo::of(socket).ok().map(|info| info.glance()), datagrams: None }
@@ -132,8 +132,8 @@ impl Receiver {
         Self { socket, ring, flags }
     }
 
-    /// Has what comes thrown away by the kernel instead of copied (`MSG_TRUNC`, tcp(7)): of TCP alone, the count stays
-    /// true and nobody reads the payload. Of datagrams it would count what a buffer did not hold.
+    /// Has the kernel discard the payload instead of copying it (`MSG_TRUNC`, tcp(7)), over TCP alone: the count stays
+    /// true and no payload is read. For datagrams it would also count octets beyond the buffer.
     #[must_use]
     pub fn discarding(mut self) -> Self {
         self.flags |= RecvFlags::TRUNC;

@@ -1,8 +1,8 @@
 //! Requests and replies of an application on a TCP connection: a reply ends where its protocol says, and a connection that the server
 //! ends is made anew, outside of what is timed.
 //!
-//! Requests that went down with a connection are told as refused, one by one. While a connection is made anew the others of its thread are not
-//! read.
+//! Requests that went down with a connection are reported as refused, one by one. While a connection is made anew the
+//! others of its thread are not read.
 
 mod opening;
 pub mod phases;
@@ -93,7 +93,7 @@ pub struct Opened {
     pub prologue: Option<Nanos>,
 }
 
-/// Why the octets of a connection led nowhere.
+/// Reason for which the octets of a connection led to no reply.
 #[derive(Debug)]
 enum Trouble {
     /// The system says so.
@@ -484,7 +484,8 @@ impl<S: Speech> Link for Framed<S> {
                     if let Cause::System(cause) = &error.cause {
                         self.details.fault = cause.raw_os_error();
                     }
-                    // Who bans counts logins that were denied. A handshake of TLS that fails is none: the next request makes its own.
+                    // Servers that ban count denied logins. A failed TLS handshake is none: the next request makes its
+                    // own.
                     if matches!(error.cause, Cause::Peer(_)) && error.step == Step::Ask {
                         self.wait_after(&error);
                     }

@@ -464,7 +464,7 @@ fn reach(door: &Door) -> Result<Socket, EndpointError> {
     Ok(socket)
 }
 
-/// Why no connection came about, with what may help.
+/// Error of a connection that failed to open, with its hint.
 fn told(error: &QuicError, peer: std::net::SocketAddr) -> EndpointError {
     match error {
         QuicError::Tls(error) => told_of_tls(error, peer),

@@ -1,5 +1,5 @@
-//! Packets on their own, through a raw socket that is connected to the peer's address: probes leave, and what comes back is
-//! handed over with its way ([`protocol::syn::delivered`]), ICMP errors among it.
+//! Packets on their own, through a raw socket that is connected to the peer's address: probes leave, and each packet
+//! that arrives is handed over with its facts ([`protocol::syn::delivered`]), ICMP errors included.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
@@ -25,7 +25,7 @@ use crate::socket::raw;
 use crate::socket::report::Report;
 use crate::stop::Stop;
 
-/// Of a quoted packet so much is kept: ports and number stand in its first eight octets.
+/// Octets kept of a quoted packet: ports and number stand in its first eight.
 const QUOTE: usize = 20;
 /// So many refusals are kept at once; more than that say nothing new.
 const KEPT: usize = 64;
@@ -50,7 +50,7 @@ pub struct Raw {
     stop: Stop,
 }
 
-/// How many hops probes may go.
+/// Time to live of probes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hops {
     /// As the socket has it.
@@ -161,7 +161,8 @@ impl Raw {
         }
     }
 
-    /// Whether a wait whose latest try, of so many before, failed by `errno` goes on.
+    /// Returns true where a wait continues after its latest try failed by `errno`; `turns` counts the tries. An error
+    /// ends the wait.
     fn goes_on(&self, errno: Errno, until: Instant, turns: &mut u32) -> Result<bool, Fault> {
         match errno {
             Errno::AGAIN => {
@@ -187,7 +188,8 @@ impl Raw {
     }
 }
 
-/// Why our own side could not send: a route or an interface that is gone may come back, so the run goes on.
+/// Fault of a send that our own side could not make: a route or an interface that is gone may come back, so the run
+/// continues.
 fn own(errno: Errno) -> Fault {
     match errno {
         Errno::NETDOWN | Errno::NETUNREACH | Errno::HOSTUNREACH | Errno::ADDRNOTAVAIL | Errno::NODEV | Errno::INVAL => {

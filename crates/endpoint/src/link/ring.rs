@@ -1,11 +1,11 @@
 //! The buffers behind the calls of a stream, used in turn.
 
-/// How the buffers lie in memory.
+/// Layout of the buffers in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Bytes of one buffer, at least 1.
     pub size: usize,
-    /// How many there are, at least 1.
+    /// Number of buffers, at least 1.
     pub buffers: usize,
     /// Each starts at a multiple of this many bytes, at least 1 …
     pub alignment: usize,

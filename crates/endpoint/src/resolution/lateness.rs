@@ -1,4 +1,4 @@
-//! How late an instant is kept, asleep or spinning.
+//! Lateness of a wait for an instant, asleep or spinning.
 
 use std::io;
 use std::num::NonZeroU64;

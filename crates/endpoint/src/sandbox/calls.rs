@@ -8,7 +8,7 @@ use std::io;
 
 use libc::{c_long, sock_filter};
 
-/// What it is compiled for, as the kernel tells it to a filter (linux/audit.h).
+/// Architecture it is compiled for, in the number that the kernel passes to a filter (linux/audit.h).
 #[cfg(target_arch = "x86_64")]
 const ARCHITECTURE: Option<u32> = Some(0xC000_003E);
 #[cfg(target_arch = "aarch64")]
@@ -135,7 +135,7 @@ const OLDER: &[c_long] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const OLDER: &[c_long] = &[];
 
-// Of all architectures (asm-generic/unistd.h); the C library's bindings have no names for them.
+// The same on all architectures (asm-generic/unistd.h); the C library's bindings have no names for them.
 const FCHMODAT2: c_long = 452;
 const SETXATTRAT: c_long = 463;
 const REMOVEXATTRAT: c_long = 466;
@@ -192,7 +192,7 @@ fn program(architecture: u32, own: u32) -> Vec<sock_filter> {
     program
 }
 
-/// What is done with a call of this number, while the number is loaded.
+/// Instructions that run for a call of this number, while the number is loaded.
 fn of(number: c_long, then: &[sock_filter]) -> Vec<sock_filter> {
     [&[unless_equal(number as u32, then.len() as u8)], then].concat()
 }

@@ -1,4 +1,4 @@
-//! Files and connections, by Landlock: what a server may still open. What is open already stays so.
+//! Files and connections, by Landlock: those that a server may still open. Open ones stay open.
 
 use std::path::{Path, PathBuf};
 
@@ -42,7 +42,7 @@ fn restrict(needs: &Needs) -> Result<RestrictionStatus, RulesetError> {
         .restrict_self()
 }
 
-/// What stands in /proc about this process and the host, without other processes.
+/// Entries of /proc about this process and the host, without other processes.
 fn kernel() -> Vec<PathBuf> {
     let own = std::process::id().to_string();
     let is_other = |name: &str| name.bytes().all(|octet| octet.is_ascii_digit()) && name != own;

@@ -1,7 +1,7 @@
 //! Datagrams of many senders over one socket, each answered to where it came from, and from where it was sent to.
 //!
-//! A host with several addresses would answer from the one that its routes prefer, and who asked another one, over a
-//! connected socket or through a firewall, would never see the answer.
+//! A host with several addresses would answer from the one that its routes prefer. A client that asked another one,
+//! over a connected socket or through a firewall, would never see the answer.
 
 use std::io;
 use std::net::SocketAddr;
@@ -70,7 +70,7 @@ impl Envelope {
         if self.control_length == 0 { self.answer_plain(socket, message) } else { self.answer_told(socket, message) }
     }
 
-    /// Who sent it; `None` where it is of no address family that is known here.
+    /// Returns its sender; `None` where the address family is unknown.
     pub fn from(&self) -> Option<SocketAddr> {
         address_of(&self.name)
     }

@@ -24,7 +24,7 @@ const UDP_GRO: c_int = 104;
 /// Messages of one `sendmmsg` at most: what fits the stack comfortably, and costs a thousandth of a call each.
 pub const CALLED: usize = 64;
 
-/// Whether this kernel cuts messages into segments (since Linux 4.18). One that does not would send the whole of them as
+/// Checks that this kernel cuts messages into segments (since Linux 4.18). An older one would send the whole of them as
 /// one datagram, without an error.
 pub fn can_segment(socket: BorrowedFd<'_>) -> io::Result<()> {
     read_int(socket, libc::IPPROTO_UDP, UDP_SEGMENT).map(drop)

@@ -33,7 +33,7 @@ pub fn tell_of_errors(socket: BorrowedFd<'_>, ipv6: bool) {
 }
 
 /// On a raw ICMP socket: lets through nothing but echo replies, so that neither our own requests (over loopback) nor
-/// others' traffic wake us. What is filtered is decided by the kernel before it queues a message.
+/// others' traffic wake us. The kernel filters before it queues a message.
 pub fn only_echo_replies(socket: BorrowedFd<'_>, ipv6: bool) -> io::Result<()> {
     if !ipv6 {
         // include/uapi/linux/icmp.h: ICMP_FILTER is option 1 of SOL_RAW (255); a set bit drops that type.
@@ -61,7 +61,7 @@ pub fn only_identifier(socket: &Socket, ipv6: bool, identifier: u16) -> io::Resu
     let is_ours = SockFilter::new(code(&[libc::BPF_JMP, libc::BPF_JEQ, libc::BPF_K]), 0, 1, u32::from(identifier));
     let answer = |length| SockFilter::new(code(&[libc::BPF_RET, libc::BPF_K]), 0, 0, length);
     let (all, nothing) = (answer(u32::MAX), answer(0));
-    // Of IPv4 the filter sees the IP header, whose length the first instruction takes; of IPv6 the message alone.
+    // For IPv4 the filter sees the IP header, whose length the first instruction takes; for IPv6 the message alone.
     if ipv6 {
         socket.attach_filter(&[load(libc::BPF_ABS), is_ours, all, nothing])
     } else {
@@ -234,7 +234,7 @@ pub fn dropped(socket: BorrowedFd<'_>) -> io::Result<u32> {
     memory(socket).map(|memory| memory[libc::SK_MEMINFO_DROPS as usize])
 }
 
-/// What is in the socket's send buffer, octets with what the kernel adds to keep them: not sent yet, or not acknowledged.
+/// Returns the octets in the socket's send buffer, kernel overhead included: not sent yet, or not acknowledged.
 pub fn queued(socket: BorrowedFd<'_>) -> io::Result<u32> {
     memory(socket).map(|memory| memory[libc::SK_MEMINFO_WMEM_QUEUED as usize])
 }

@@ -1,4 +1,4 @@
-//! What leaves in how many calls, over loopback, and what happens where a kernel refuses.
+//! Number of calls for a batch, over loopback, and the outcome where a kernel refuses.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::os::fd::AsFd;

@@ -145,14 +145,14 @@ pub struct NumberedReceiver<N> {
     numbering: N,
     buffer: Vec<u8>,
     flags: c_int,
-    /// Whether the kernel stamps what arrives.
+    /// True where the kernel stamps arrivals.
     stamped: bool,
     arrivals: Arrivals,
-    /// What the sender said of its end.
+    /// Number of datagrams that the sender's end mark announced; absent: none came yet.
     last: Option<u64>,
     /// End of the wait for datagrams that the end mark overtook; 0 where there is no such wait.
     until: Instant,
-    /// When the last of all came.
+    /// Arrival of the last datagram, or of the end mark; absent: the stream goes on.
     ended: Option<Instant>,
 }
 
@@ -185,12 +185,12 @@ impl<N: Numbering> NumberedReceiver<N> {
         Self { stamped, ..self }
     }
 
-    /// How many datagrams the sender says it sent; `None` while it did not say.
+    /// Returns the number of datagrams that the sender says it sent; `None` before its end mark.
     pub fn last(&self) -> Option<u64> {
         self.last
     }
 
-    /// When the stream's last datagram came, or the word that it was the last; absent while the sender did not say.
+    /// Returns the arrival of the stream's last datagram, or of the end mark; `None` before the end mark.
     pub fn ended(&self) -> Option<Instant> {
         self.ended
     }
@@ -207,7 +207,7 @@ impl<N: Numbering> NumberedReceiver<N> {
         if self.last.is_some() { Call::End } else { Call::Moved(datagram.len()) }
     }
 
-    /// When that came which the kernel gives now, with this stamp.
+    /// Returns the arrival time of a datagram read now: from its kernel stamp where there is one, else now.
     #[inline]
     fn came(&self, stamp: Option<u64>) -> Nanos {
         let clock = self.numbering.clock();

@@ -87,7 +87,7 @@ impl Hello {
             }
             let step = handshake.go_on(&buffer[..came], &mut words);
             let sent = hand_over(socket, &mut words, stop, give_up);
-            // Why the server is not believed comes before whether it heard so.
+            // The reason to distrust the server is reported before a failure to tell it so.
             let done = step.map_err(|error| told(&error, peer))?;
             sent.map_err(fail)?;
             if done {
@@ -183,7 +183,7 @@ impl Secured {
     }
 }
 
-/// Why no session came about, with what may help.
+/// Error of a handshake that failed, with its hint.
 pub fn told(error: &TlsError, peer: SocketAddr) -> EndpointError {
     let hint = match error {
         TlsError::Untrusted | TlsError::NoRoots => Some(Hint::Untrusted),
