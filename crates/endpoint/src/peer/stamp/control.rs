@@ -29,7 +29,8 @@ pub struct Control {
 }
 
 impl Control {
-    /// Connects to `server`, and agrees on the open mode. Of `options` the connection has the local address and the interface.
+    /// Connects to `server`, and agrees on the open mode. The connection has the local address and the interface of
+    /// `options`.
     pub fn open(server: SocketAddr, options: &SocketOptions, stop: &Stop) -> Result<Self, EndpointError> {
         let fail = |cause: std::io::Error| EndpointError::new(Step::Connect, server, cause);
         let own =
@@ -57,7 +58,7 @@ impl Control {
         let here = local.ip().to_canonical();
         let there = self.server.ip().to_canonical();
         let timeout_s = u32::try_from(timeout.0.div_ceil(1_000_000_000)).unwrap_or(u32::MAX);
-        // Who serves by another port says so.
+        // A server that uses another port says so in its answer.
         let session =
             Session { sender: (here, local.port()), receiver: (there, local.port()), padding, timeout_s, class };
         self.write(&session.request())?;

@@ -69,7 +69,7 @@ fn connect(shared: &Arc<Shared>, asked: u64, to: SocketAddr, wish: &Wish) -> Res
     Ok(())
 }
 
-/// What is opened back is a session of its own.
+/// Begins a session of its own for a stream that is opened back.
 fn begin(shared: &Shared, to: SocketAddr, datagrams: bool) -> Arc<Session> {
     Arc::new(shared.settings.door.book.begin(to, datagrams, || "a stream opened back to the client".to_owned()))
 }

@@ -1,4 +1,4 @@
-//! Passes on what engines tell: they fill rings, which a thread empties that runs while there are any.
+//! Passes on the events of engines: they fill rings, which one thread empties while there are any.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -14,10 +14,10 @@ use crate::pace;
 
 /// Events that a stream may be ahead.
 const RING: usize = 256;
-/// How often rings are emptied.
+/// Interval at which rings are emptied.
 const TURN: Nanos = Nanos::millis(25);
 
-/// Who is told, and what is still to be.
+/// Listener to the events, and the rings still to be emptied.
 #[derive(Debug)]
 pub(super) struct Telling {
     tell: Option<Tell>,
@@ -27,7 +27,7 @@ pub(super) struct Telling {
 #[derive(Debug, Default)]
 struct Rings {
     all: Vec<Ring>,
-    /// Whether a thread empties them.
+    /// True while a thread empties them.
     emptied: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Connections as they come: which test each belongs to, or that it is a new one.
+//! Connections as they arrive: each belongs to a test, or starts a new one.
 
 use std::collections::HashMap;
 use std::io;
@@ -23,7 +23,7 @@ use crate::serve::visits::Visit;
 use crate::serve::{FirstMessage, TurnedAway};
 use crate::socket;
 
-/// How long a connection may take to say its cookie.
+/// Longest wait for a connection's cookie.
 const COOKIE: Nanos = Nanos::secs(10);
 /// Which is what it says first.
 pub(super) const FIRST: FirstMessage = FirstMessage { patience: COOKIE, rest: COOKIE, needs: |_| LENGTH };
@@ -42,7 +42,7 @@ pub(super) struct Waiting(HashMap<Cookie, Expected>);
 
 #[derive(Debug)]
 struct Expected {
-    /// How many more.
+    /// Number of connections that are missing.
     left: usize,
     to: Slot<Arrived>,
 }

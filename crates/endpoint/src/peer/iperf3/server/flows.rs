@@ -1,4 +1,4 @@
-//! Flows of datagrams as they begin: which test each belongs to.
+//! Flows of datagrams as they begin: each belongs to a test.
 //!
 //! Nothing in a first datagram says whose it is but the address it comes from, which must be that of a test's control
 //! connection: else anyone could have anyone flooded. So of one address one test at a time opens its flows ([`Turn`]).

@@ -1,4 +1,4 @@
-//! One control connection, to its end: hears what the client asks for, runs it, answers.
+//! One control connection, to its end: reads the client's requests, runs them, answers.
 
 use std::fmt::Display;
 use std::net::SocketAddr;
@@ -59,7 +59,7 @@ fn set_up(connection: &Socket) -> std::io::Result<()> {
     connection.set_tcp_keepalive(&probing.with_retries(4))
 }
 
-/// What came of a test.
+/// Adds the results of a test to the book.
 fn note(session: &Session, ask: &Ask, results: &Results) {
     let bytes = |traffic: Option<Traffic>| traffic.map_or(0, |traffic| traffic.bytes);
     session.moved(bytes(results.received), bytes(results.sent));
@@ -170,7 +170,7 @@ impl Attendant<'_> {
                 Action::Run(ask) => {
                     self.visit.known();
                     self.serve(&ask)?;
-                    // What came meanwhile is dealt with now.
+                    // Messages that arrived during the test are handled now.
                     let kept = self.server.feed(&[]);
                     self.note_partial();
                     self.perform(kept)?;

@@ -1,4 +1,4 @@
-//! When a test is over that nobody ended.
+//! End of a test that its client did not end.
 //!
 //! The client ends most tests by closing its data connection, or by an empty datagram. Some it cannot end (connections per
 //! transaction, the classic tests), and some ends get lost. A netserver then waits four seconds beyond the length of the
@@ -25,14 +25,14 @@ const QUIET: Nanos = Nanos::millis(250);
 /// In a test without a length of time, silence for so long is its end. A client waits 120 s for its results.
 const IDLE: Nanos = Nanos::secs(100);
 
-/// Why a test is over.
+/// Cause of a test's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
     /// Nothing has come for long enough.
     Quiet,
     /// Nothing ever came.
     Unused,
-    /// The client is gone, or the netserver stops: nobody waits for results.
+    /// The client is gone, or the netserver stops: no client waits for results.
     Abandoned,
 }
 
@@ -82,25 +82,25 @@ impl<'a> Course<'a> {
         now
     }
 
-    /// When the first data were here.
+    /// Returns the arrival of the first data; `None`: none came.
     pub fn began(&self) -> Option<Instant> {
         self.began.get()
     }
 
-    /// Nothing has come for a tenth of a second, or that long has passed; `progress` is anything that grows while the test
-    /// goes on. `Some`: the test is over.
+    /// Checks for the end of the test, after a tenth of a second without data or of data; `progress` is any number that
+    /// grows while the test continues. `Some`: the test is over.
     pub fn over(&self, progress: u64) -> Option<Over> {
         let over = self.judge(progress);
         self.over.set(self.over.get().or(over));
         over
     }
 
-    /// When something last came.
+    /// Returns the time of the latest arrival.
     pub fn active(&self) -> Instant {
         self.active.get()
     }
 
-    /// Why the test is over, where it was found to be.
+    /// Returns the cause of the test's end; `None`: no end was found.
     pub fn why(&self) -> Option<Over> {
         self.over.get()
     }

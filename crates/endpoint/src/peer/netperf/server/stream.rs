@@ -88,8 +88,8 @@ pub fn source(
         let file = any_file(PATTERN, sends.size.saturating_mul(sends.buffers))?;
         run(FileSender::new(socket, file, sends.size)?, &plan)
     } else {
-        // The file that a client names stays unread: anyone could have any file of this host sent. What it is asked for is
-        // content that nothing on the way makes smaller, and that is what is sent.
+        // The file that a client names stays unread: any client could have any file of this host sent. The client names
+        // it to get content that nothing on the path compresses, and such content is sent.
         let ring = match &ask.fill_file {
             Some(_) => Ring::random(sends, u64::from(ready.data_port)),
             None => Ring::filled(sends, PATTERN),
@@ -123,7 +123,7 @@ fn note_stop(course: &Course<'_>, setting: &Setting<'_>) {
     }
 }
 
-/// Whether the client has ended its half of the connection: it wants no more.
+/// Returns true where the client has ended its half of the connection: it wants no more.
 fn has_ended(socket: &Socket, datagrams: bool) -> bool {
     let peeked = || recv(socket.as_fd(), &mut [0_u8; 1][..], RecvFlags::PEEK | RecvFlags::DONTWAIT);
     !datagrams && matches!(peeked(), Ok((0, _)))

@@ -88,7 +88,7 @@ fn join(test: &Test, socket: &Socket, place: &Place) -> Result<(), EndpointError
     set("multicast group", multicast::hear_own_groups_alone(socket, group.is_ipv6()))
 }
 
-/// What a client sends to a group before its test: number 0, and no answer.
+/// Sends the warm-up messages to a group before its test: number 0, and no answer.
 pub fn warm_up(test: &Test, socket: &Socket, place: &Place) {
     if !test.groups.warm_up {
         return;
