@@ -1,4 +1,4 @@
-//! Connections whose whole life is timed, with a peer made here that tells what it saw.
+//! Connections whose whole life is timed, with a peer of the test that reports what it saw.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};

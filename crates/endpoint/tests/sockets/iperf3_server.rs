@@ -19,20 +19,20 @@ use endpoint::stop::Stop;
 use protocol::iperf3::code::Code;
 use protocol::iperf3::results::{Output, Results};
 
-/// What was told of one test.
+/// Events of one test.
 #[derive(Clone, Debug, Default)]
 struct Told {
     /// Events by their names, intervals left out.
     events: Vec<String>,
-    /// What our end told of the test.
+    /// Results of our end.
     ours: Option<Results>,
-    /// What the client told.
+    /// Results of the client.
     theirs: Option<Results>,
     /// Datagrams that our own kernel had no room for, by stream.
     dropped: Vec<u64>,
     /// Bytes of all intervals, by stream.
     intervals: Vec<u64>,
-    /// Why it failed.
+    /// Failure of the test; absent: none.
     failed: Option<(Code, String)>,
 }
 
@@ -55,7 +55,7 @@ impl Notes {
         self.changed.notify_all();
     }
 
-    /// What is told of test number `test` once it is over.
+    /// Returns the events of test number `test` once it is over.
     fn over(&self, test: usize) -> Told {
         let done = |told: &Told| told.events.last().is_some_and(|last| last == "done" || last == "failed");
         let told = self.told.lock().unwrap();

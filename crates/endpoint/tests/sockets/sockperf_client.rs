@@ -58,7 +58,7 @@ fn place(carrier: Carrier, address: SocketAddr) -> Place {
     Place { address, carrier, source: None }
 }
 
-/// What a run left.
+/// Result of a run.
 struct Seen {
     measured: Measured,
     told: Vec<Exchange>,

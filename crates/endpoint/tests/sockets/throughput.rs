@@ -1,7 +1,7 @@
-//! Streams between both of our ends over loopback: what one end sent and the other had is told by both, and must agree.
+//! Streams between both of our ends over loopback: one end's sent payload and the other's received payload must agree.
 //!
-//! Not here: the reflector's answers octet by octet ([`crate::throughput::by_hand`] has what a strange client may do), and what the
-//! numbers are good for (the bench).
+//! Not here: the reflector's answers octet by octet ([`crate::throughput::by_hand`] has a strange client's attempts),
+//! and the worth of the numbers (the bench).
 
 mod by_hand;
 mod datagrams;

@@ -1,4 +1,4 @@
-//! The real engines on a virtual path: what the path did is what the recorder says, to the nanosecond.
+//! The real engines on a virtual path: the recorder has exactly the path's behaviour, to the nanosecond.
 
 use endpoint::engine::{self, Ended, Flow, Outlet, Run, Told};
 use endpoint::stop::Stop;
@@ -19,7 +19,7 @@ use testbed::peer::Peer;
 const TOKEN: Token = Token([9; 16]);
 const MS: Nanos = Nanos::millis(1);
 
-/// What a run over one virtual path left.
+/// Result of a run over one virtual path.
 struct Seen {
     run: Run,
     told: Vec<Exchange>,

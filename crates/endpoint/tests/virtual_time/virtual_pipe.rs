@@ -1,4 +1,4 @@
-//! The bulk engine over a virtual pipe: what goes through, and when, is known beforehand.
+//! The bulk engine over a virtual pipe: the payload carried and its times are known beforehand.
 
 use std::cell::Cell;
 

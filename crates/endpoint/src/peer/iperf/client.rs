@@ -161,7 +161,7 @@ pub enum Told<'a> {
     Open(&'a Opened),
     /// An engine's event; its thread is a place in [`Test::lanes`].
     Measured(Event),
-    /// Result of a stream that the server opened back to us.
+    /// Event of our own server, for the streams that the server opens back to us.
     Back(&'a Served),
 }
 

@@ -201,7 +201,7 @@ fn datagrams_have_the_size_of_a_segment_where_nobody_says() {
     assert_eq!(bytes(&measured), [(3 * segment, 3 * segment)]);
 }
 
-/// Of a hundred octets, 250 a second.
+/// Parameters of datagrams of a hundred octets, 250 a second.
 fn datagrams(direction: Direction) -> Parameters {
     Parameters { protocol: Protocol::Udp, rate: Some(200_000), block: Some(100), ..one_second(direction, 1) }
 }

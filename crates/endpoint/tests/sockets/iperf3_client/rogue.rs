@@ -101,7 +101,7 @@ fn what_was_measured_stands_when_the_server_fails(said: &'static [u8], finish: F
             }
             control.write_all(said).unwrap();
             if !said.is_empty() {
-                // What a client that ends a test still says.
+                // A client that ends a test still sends messages: they are read.
                 std::io::copy(&mut control, &mut std::io::sink()).ok();
             }
         });

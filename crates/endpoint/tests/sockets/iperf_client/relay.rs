@@ -56,7 +56,7 @@ impl Relay {
         Self { address, lost, over, threads: vec![forth, return_way] }
     }
 
-    /// How many it has lost.
+    /// Number of datagrams that it has lost.
     pub fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }

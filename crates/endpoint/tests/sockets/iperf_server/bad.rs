@@ -20,7 +20,7 @@ fn connected(server: &Ours) -> TcpStream {
     socket
 }
 
-/// Whether the server closed it, in whatever way.
+/// Returns true where the server closed it, in whatever way.
 fn is_closed(mut socket: TcpStream) -> bool {
     let mut rest = [0; 1 << 12];
     loop {

@@ -1,4 +1,4 @@
-//! Clients made by hand: what the server says to them is known beforehand.
+//! Clients made by hand: the server's answers to them are known beforehand.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream, UdpSocket};
@@ -166,7 +166,7 @@ fn report(socket: &UdpSocket) -> AckFin {
 fn loss_is_told_exactly_and_as_often_as_it_is_asked_for() {
     let server = Ours::start(Transport::Udp);
     let (socket, ask) = (udp(&server), Ask::default());
-    // Of 100 every tenth is lost but the last; 55 and 56 change places.
+    // Every tenth of these 100 is lost but the last; 55 and 56 change places.
     let mut numbers: Vec<u64> = (1..=100).filter(|number| number % 10 != 0 || *number == 100).collect();
     let place = numbers.iter().position(|number| *number == 55).unwrap();
     numbers.swap(place, place + 1);

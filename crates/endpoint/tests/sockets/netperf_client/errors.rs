@@ -1,4 +1,4 @@
-//! What can go wrong says what, on whose side, and what to try; and nothing waits for ever.
+//! Failures name the problem, its side and a remedy; and no wait is endless.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};

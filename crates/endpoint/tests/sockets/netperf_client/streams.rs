@@ -107,7 +107,7 @@ fn what_the_server_sends_by_time_we_have(host: IpAddr) {
     let Some(server) = Netserver::start(&[]) else { return };
     let measured = measured(&mut server.session(host), &streaming(Carrier::Tcp, Direction::Receive, SECOND));
     assert_eq!(measured.ended, Ending::Complete);
-    // Of the second that the server tells we may have begun late.
+    // We may have missed the beginning of the second that the server reports.
     assert!(results(&measured).elapsed_seconds.is_some_and(|seconds| seconds >= 1.0) && measured.elapsed > Nanos::ZERO);
     // Its timer interrupts its last call, of which it does not count what had gone.
     let (theirs, call) =

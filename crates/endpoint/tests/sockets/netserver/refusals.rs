@@ -1,4 +1,4 @@
-//! What is refused, and that nothing else is: by number, in bounds of memory and of clients.
+//! Refusals, and no others: by number, in bounds of memory and of clients.
 
 use std::io::{ErrorKind, Read};
 use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};

@@ -1,4 +1,4 @@
-//! With a key a datagram is known by its code: whoever sees the others of a session, or keeps them, is not answered.
+//! With a key a datagram is known by its code: an observer who sees or keeps the others of a session is not answered.
 
 use std::net::{SocketAddr, UdpSocket};
 
@@ -44,7 +44,7 @@ fn with_session(authenticated: bool, body: impl FnOnce(Session, &UdpSocket)) {
     });
 }
 
-/// What an observer makes of request 5 of a session, which it saw.
+/// Forgery by an observer, made from request 5 of a session.
 type Attack = fn(&mut Vec<u8>, &Session);
 
 const ANOTHER_NUMBER: Attack = |seen, _| seen[23] = 6;
@@ -242,7 +242,7 @@ fn a_token_is_of_no_use_at_another_address() {
     });
 }
 
-/// What a data connection with this preamble hears that comes from 127.0.0.99.
+/// Answer to a data connection with this preamble that comes from 127.0.0.99.
 fn from_elsewhere(address: SocketAddr, preamble: Data) -> DataAnswer {
     use std::io::{Read, Write};
     let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();

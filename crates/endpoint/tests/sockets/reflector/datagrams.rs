@@ -1,4 +1,4 @@
-//! UDP: whoever has no token is not answered, and nobody is answered with more than was sent.
+//! UDP: a sender without a token is not answered, and no answer is longer than its request.
 
 use std::net::{SocketAddr, UdpSocket};
 
@@ -142,7 +142,7 @@ fn a_port_that_was_used_before_is_the_next_session_s(ask: fn(Open) -> Open) {
 
 #[test]
 fn a_datagram_that_claims_to_come_from_the_reflector_is_not_answered() {
-    // Of the two sockets on the port the kernel chooses one by a hash that differs from port to port: half of the lies
+    // The kernel chooses one of the two sockets on the port by a hash that differs from port to port: half of the lies
     // come back to the liar.
     let told = (0..64).any(|_| {
         let mut told = false;

@@ -1,4 +1,4 @@
-//! What all sessions together may have: a rate, a bandwidth, and places that no single address keeps from others.
+//! Limits of all sessions together: a rate, a bandwidth, and places that no single address keeps from others.
 
 use std::net::{SocketAddr, TcpStream};
 use std::num::NonZeroU64;

@@ -1,4 +1,4 @@
-//! How many of a client's messages arrived, as its server tells.
+//! Number of a client's messages that arrived, as its server reports it.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::thread;

@@ -31,7 +31,7 @@ impl Came {
         reply
     }
 
-    /// Whether it asks for one.
+    /// Returns true where it asks for a reply.
     pub fn asks(&self) -> bool {
         self.header.flags.has(message::Flags::PONG_REQUEST)
     }
@@ -74,7 +74,7 @@ impl Rogue {
                         hear(&socket, &came, from);
                         all.push(came);
                     }
-                    // What came before the end is read to its end.
+                    // Messages before the end are read to the last.
                     Err(_) if end.load(Ordering::Relaxed) => return all,
                     Err(_) => {}
                 }

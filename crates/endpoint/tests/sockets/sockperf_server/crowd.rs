@@ -74,7 +74,8 @@ fn strangers_give_way_to_who_sends_a_message() {
     assert!(server.end().turned_away >= 34, "each but those there was room for");
 }
 
-/// How a server takes what waits: by the socket alone, or with others; and what its answers have to say.
+/// Answers to waiting messages, with each setting that changes their handling: one socket or several, the source of the
+/// answers, gaps.
 #[test_case(|_| {}; "as it comes")]
 #[test_case(|settings| settings.answer_from_asked = Some(true); "each answered from where it was asked")]
 #[test_case(|settings| settings.spin = true; "polled for")]

@@ -1,4 +1,4 @@
-//! How it begins and ends: where it listens, what it cannot have, and what is counted at the last moment.
+//! Start and end of a server: its addresses, its failures, and the counts of the last moment.
 
 use std::io::Write;
 use std::net::{Ipv4Addr, TcpStream, UdpSocket};

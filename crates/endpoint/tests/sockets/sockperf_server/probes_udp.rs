@@ -1,5 +1,5 @@
-//! What sockperf 3.7 and 3.10 were asked by hand, one datagram after the other: all of it is survived here, and whatever
-//! is well formed is answered, also behind what brings those out of step.
+//! Probes that sockperf 3.7 and 3.10 were sent by hand, one datagram after the other: our server survives all of them,
+//! and answers each well-formed one, also behind those that bring the originals out of step.
 
 use protocol::sockperf::server::Rules;
 use test_case::test_case;

@@ -1,4 +1,4 @@
-//! What is no packet, comes too fast, or has another key.
+//! Packets that are malformed, come too fast, or have another key.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::num::NonZeroU32;

@@ -1,4 +1,4 @@
-//! What is left of a run that did not go to its end: the user wanted no more, the reflector went, hung, or was too old.
+//! Result of a run that did not go to its end: the user stopped it, the reflector went, hung, or was too old.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -1,4 +1,4 @@
-//! When messages leave, and how long they are.
+//! Times at which messages leave, and their lengths.
 
 use measure::method::{Asked, Draws, Pacing, Schedule, Share, Sizes, Stop};
 use measure::recorder::Values;
@@ -78,7 +78,7 @@ fn a_trace_is_replayed_to_the_nanosecond() {
         let mut passed: Vec<(u64, u32)> =
             seen.left().into_iter().zip(seen.passages().iter().map(|passage| passage.bytes as u32)).collect();
         let mut expected: Vec<(u64, u32)> = trace.departures().iter().map(|d| (d.at.0, d.bytes)).collect();
-        // What several connections send at one instant leaves in any order.
+        // Messages that several connections send at one instant leave in any order.
         passed.sort_unstable();
         expected.sort_unstable();
         assert_eq!(passed, expected);
