@@ -35,7 +35,7 @@ const REASON: Nanos = Nanos::millis(300);
 /// Credential of a client for a reflector that wants a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Credential {
-    /// By what the client proves itself.
+    /// Secret by which the client proves itself.
     pub proof: Proof,
     /// True where datagrams are to be authenticated, if the reflector can.
     pub authenticate_datagrams: bool,
@@ -63,7 +63,7 @@ pub struct Control {
     pub opened: Opened,
     /// Version of the protocol agreed on.
     pub version: u16,
-    /// By what both ends know each other; absent without a key.
+    /// Authentication of the session; absent without a key.
     pub authentication: Option<Authentication>,
     /// True where each datagram is authenticated; absent without a key, and where none is sent.
     pub authenticated: Option<bool>,
@@ -135,7 +135,8 @@ impl Control {
         self.socket.local_addr().ok()?.as_socket()
     }
 
-    /// Waits up to `patience` for something from the reflector, or until `done` asks; tells when it is gone or gives up.
+    /// Waits up to `patience` for a message from the reflector, or until `done` is requested. An error: the reflector
+    /// is gone, or gives up.
     pub fn watch(&mut self, patience: Nanos, done: &Stop) -> Result<(), EndpointError> {
         let fail = |error| refused(self.peer, Step::Measure, &error);
         self.client.keep_alive(Monotonic::now()).map_err(fail)?;

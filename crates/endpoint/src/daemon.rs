@@ -4,12 +4,12 @@ use std::fs::OpenOptions;
 use std::io;
 use std::os::fd::AsRawFd;
 
-/// Which of the two processes this is.
+/// One of the two processes of a split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// The one that was started: it has nothing left to do but to end.
     Foreground,
-    /// The one that goes on: of a session of its own, in the root folder, its standard input at `/dev/null`.
+    /// The process that continues: in a session of its own, in the root folder, its standard input at `/dev/null`.
     Background,
 }
 
@@ -42,8 +42,8 @@ pub fn detach(streams: Streams) -> io::Result<Side> {
 }
 
 fn background(null: &impl AsRawFd, streams: Streams) -> io::Result<()> {
-    // A child is never the leader of a process group, so it can have a session; and with a session of its own the end of
-    // the terminal is nothing to it.
+    // A child is never the leader of a process group, so it can have a session; with its own session the end of the
+    // terminal does not affect it.
     rustix::process::setsid()?;
     // Else the folder it was started in could not be unmounted.
     std::env::set_current_dir("/")?;

@@ -30,7 +30,7 @@ pub struct Task {
     pub payload: Vec<u8>,
     /// The requests of each host.
     pub course: Course,
-    /// The least time between two requests, whoever they are for.
+    /// Shortest time between two requests, to any host.
     pub interval: Nanos,
     /// The wait for a reply to a first request.
     pub timeout: Nanos,
@@ -54,7 +54,7 @@ pub enum Course {
         /// Factor of the wait.
         backoff: f64,
     },
-    /// A number of them, or without end, so long from one to the next.
+    /// A number of requests to each host, or without end, at this interval.
     Every {
         /// The number; absent: without end.
         count: Option<u32>,
@@ -104,7 +104,7 @@ pub enum Happening {
         /// ICMP code.
         code: u8,
     },
-    /// A report is due, or somebody asked for one.
+    /// A report is due, or one was requested.
     Due,
 }
 
@@ -233,7 +233,7 @@ fn told(schedule: &Schedule, message: &Message, tell: &mut dyn FnMut(Happening))
     }
 }
 
-/// By the kernel's stamp, unless the wall clock was set meanwhile.
+/// Returns the round-trip time: by the kernel's stamp, unless the wall clock was stepped before the reply.
 fn round_trip(request: &Request, stamp: Option<u64>) -> Nanos {
     let ours = Monotonic::now().since(request.sent).unwrap_or_default();
     let kernels = stamp.and_then(|stamp| stamp.checked_sub(request.wall)).map(Nanos);

@@ -36,7 +36,7 @@ use warm_up::Warmed;
 pub struct Flow<L, W> {
     /// The way to the peer.
     pub link: L,
-    /// Whose reply is whose.
+    /// Wire, which finds the request of each reply.
     pub wire: W,
     /// Its number within the measurement, from 0.
     pub index: u32,
@@ -189,7 +189,7 @@ pub enum Ended {
 /// them would only be a flood.
 pub const MOST_REFUSED: u64 = 20;
 
-/// The end of a run of handshakes by a refusal too many; `None` where it goes on.
+/// Ends a run of handshakes after too many refusals; `None` where it continues.
 fn refusals_end(told: &Told<'_>, counts: &Counts, fault: Fault) -> Option<Ended> {
     let floods = matches!(told.method.traffic, Traffic::Handshake { .. }) && !told.method.schedule.has_instants();
     let refused = matches!(fault, Fault::Refused(_)) && counts.refused >= MOST_REFUSED;
@@ -209,7 +209,7 @@ pub struct Run {
     pub warmed: Warmed,
 }
 
-/// An exchange as it is told to whoever asked for samples.
+/// Makes the sample of one exchange.
 fn sample(
     flow: u32,
     seq: u64,
@@ -236,7 +236,7 @@ fn fate_of(fault: Fault) -> Fate {
     }
 }
 
-/// Ends a recorder and what belongs to it, and tells of the second that was cut short.
+/// Ends a recorder and its outlet, and reports the second that was cut short.
 fn finish(
     thread: u32,
     mut recorder: Recorder,

@@ -91,7 +91,7 @@ impl Reader {
         Seen { host: (now, Arc::new(of_host())), link: (now, Arc::new(of_link())) }
     }
 
-    /// Facts of the host that are the same whoever its peer is.
+    /// Reads the facts of the host that do not depend on its peer.
     fn host_alone(&self) -> Environment {
         let files = &self.files;
         let (mut facts, mut notes) = lasting(files);

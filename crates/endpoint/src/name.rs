@@ -12,7 +12,7 @@ use crate::error::hint::Hint;
 use crate::error::{Cause, EndpointError, Step};
 use crate::stop::{GLANCE, Stop};
 
-/// Which addresses will do.
+/// IP versions that are accepted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Family {
     /// The first the resolver gives.

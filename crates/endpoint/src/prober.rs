@@ -42,19 +42,19 @@ pub use talking::ProgramSecond;
 
 /// Events taken by one call.
 const AT_ONCE: usize = 256;
-/// Whose event this is: the timer's.
+/// Token of the timer's event.
 const TIMER: u64 = u64::MAX;
-/// Whose event this is: that of orders.
+/// Token of the orders' event.
 const ORDERS: u64 = u64::MAX - 1;
 
-/// Whom to ask, and how.
+/// Peer to ask, and the kind of request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// A name or an address.
     pub host: String,
     /// Its port; of no meaning for ICMP echo.
     pub port: u16,
-    /// By what: UDP and TCP exchanges with a reflector of ours, ICMP echo, or TCP handshakes.
+    /// Protocol: UDP and TCP exchanges with a reflector of ours, ICMP echo, or TCP handshakes.
     pub carrier: Carrier,
     /// The time between two requests.
     pub every: Nanos,
@@ -112,7 +112,7 @@ pub struct Prober {
 /// Order to the asking thread.
 #[derive(Debug)]
 enum Order {
-    /// Ask these, each so often, and nobody else.
+    /// Ask these cells, each at its interval, and no others.
     Cells {
         timeout: Nanos,
         cells: Vec<(CellId, Nanos)>,
@@ -134,7 +134,7 @@ enum Order {
 }
 
 impl Prober {
-    /// Begins with nobody to ask. `seed` decides phases and jitter; `program` is what peers are told.
+    /// Begins without any cell. `seed` decides phases and jitter; `program` is the name that peers receive.
     ///
     /// # Errors
     /// A system that grants no descriptor or no thread.
@@ -445,7 +445,7 @@ impl Turns {
                 match ended {
                     Ok(()) => machine.reply(cell, seq, at, None),
                     Err(Some(end)) => machine.end(cell, seq, end),
-                    // Its own kernel has given up on it: nobody answered.
+                    // Its own kernel has given up on it: no answer came.
                     Err(None) => {}
                 }
             }
@@ -476,7 +476,7 @@ impl Turns {
         self.forget();
     }
 
-    /// Tells that a second began, so that whoever keeps account of this host does so for each.
+    /// Reports the start of a second, so that the owner can read this host's facts for each.
     fn begin(&mut self) {
         let latest = self.machine.latest();
         if latest != self.began {

@@ -41,7 +41,7 @@ pub const MOST_ADDRESSES: usize = 8;
 /// Settings of a reachability check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// Which addresses of the name.
+    /// IP versions of the name's addresses that are checked.
     pub family: Family,
     /// The ports, TCP first.
     pub ports: Vec<Port>,
@@ -52,7 +52,7 @@ pub struct Plan {
     pub tries: u32,
     /// True where open ports are asked for their service.
     pub services: bool,
-    /// The host as the user named it, for programs that are told whom they are asked for.
+    /// Host as the user named it, for programs that expect the name.
     pub host: String,
     /// The terms of TLS with a server of HTTP; absent: what is behind TLS is not asked for.
     pub tls: Option<Terms>,
@@ -61,15 +61,15 @@ pub struct Plan {
 /// A port to ask.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Port {
-    /// Over what.
+    /// Transport of the port.
     pub transport: Transport,
     /// Its number, from 1.
     pub number: u16,
     /// The programs to ask for over TCP, one after the other until one is known. Over UDP at most one; where none is named one question
     /// asks for those that are there for measurements.
     pub services: Vec<Service>,
-    /// Set where nobody knows which program is there: whoever speaks first is asked nothing, and an answer to our own question may lead to
-    /// one more, on a connection more.
+    /// Set where the program on the port is not known: one that speaks first is asked nothing, and an answer to our own
+    /// question may lead to one more, on another connection.
     pub unknown: bool,
 }
 
@@ -90,14 +90,14 @@ impl Port {
         Self { services: Vec::new(), ..self }
     }
 
-    /// The ports of the known programs that are there for measurements: others are asked where somebody names them.
+    /// Ports of the known programs that are there for measurements; others are asked where the user names them.
     pub fn of_known_services() -> Vec<Self> {
         let there = usual().into_iter().filter(|(.., service)| !service.is_at_work());
         there.map(|(transport, number, _)| Self::usual(transport, number)).collect()
     }
 }
 
-/// Where programs are unless told otherwise, by number.
+/// Default ports of programs, by number.
 fn usual() -> Vec<(Transport, u16, Service)> {
     let over = |transport| {
         let of = move |service| Some((transport, usual_port(service, transport)?, service));
@@ -199,8 +199,8 @@ fn check_address(address: SocketAddr, plan: &Plan, stop: &Stop) -> AddressReach 
     ask(address, plan, Path::Searched, stop, &|_| {})
 }
 
-/// Asks one address for an echo and at the ports of `plan`, all at once; `heard` is told what each probe met with as soon as it
-/// has, on the thread that asked. The path's MTU is not searched, and said to be so.
+/// Asks one address for an echo and at the ports of `plan`, all at once. `heard` receives each probe's outcome as soon
+/// as it is there, on the thread that asked. The path's MTU is not searched, and reported so.
 pub fn survey(address: SocketAddr, plan: &Plan, stop: &Stop, heard: &(dyn Fn(Heard<'_>) + Sync)) -> AddressReach {
     ask(address, plan, Path::Left, stop, heard)
 }
@@ -265,7 +265,7 @@ struct Asking<'a> {
     address: SocketAddr,
     plan: &'a Plan,
     path: Path,
-    /// MTU of the interface, where it tells.
+    /// MTU of the interface; absent: not known.
     mtu: Option<u32>,
     stop: &'a Stop,
     heard: &'a (dyn Fn(Heard<'_>) + Sync),
@@ -286,7 +286,7 @@ fn run(asking: &Asking<'_>) -> AllSeen {
     thread::scope(|scope| {
         let workers = AT_ONCE.min(plan.ports.len() + 1);
         for number in 1..workers {
-            // Where no more threads are to be had, those that are do the work.
+            // Without further threads, those that are there do the work.
             let _ = thread::Builder::new().name(format!("sonde-check-{number}")).spawn_scoped(scope, work);
         }
         work();
@@ -386,7 +386,7 @@ mod tests {
     fn ports_of_this_host_are_told_apart() {
         let echo = TcpListener::bind("127.0.0.1:0").unwrap();
         let datagrams = UdpSocket::bind("127.0.0.1:0").unwrap();
-        // Given to nobody over TCP or UDP, and by no listener that a process being started might still have.
+        // Assigned to no socket over TCP or UDP, and by no listener that a process being started might still have.
         let closed = testbed::port::free();
         let [open, answering] = [echo.local_addr().unwrap().port(), datagrams.local_addr().unwrap().port()];
         let server = thread::spawn(move || {

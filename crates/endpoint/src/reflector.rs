@@ -57,9 +57,9 @@ const END: Nanos = Nanos::secs(1);
 /// Settings of a reflector.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where to listen, TCP and UDP alike.
+    /// Addresses to listen at, TCP and UDP alike.
     pub listen: Vec<SocketAddr>,
-    /// From where it is used: nobody else is heard.
+    /// Networks that it is used from; packets from elsewhere are not heard.
     pub gate: Gate,
     /// Clients that may use it, and the limits of each.
     pub permits: Permits,
@@ -71,7 +71,7 @@ pub struct Settings {
     pub limits: Limits,
     /// Those of all sessions together.
     pub together: Together,
-    /// Where sessions and refusals are kept.
+    /// Book in which sessions and refusals are kept.
     pub book: Book,
     /// Deviations from answering at once, used by tests.
     pub behaviour: Behaviour,
@@ -234,7 +234,7 @@ impl Door {
 }
 
 impl Reflector {
-    /// Where it listens, ports filled in.
+    /// Returns the addresses it listens at, ports filled in.
     pub fn addresses(&self) -> Vec<SocketAddr> {
         self.doors.iter().map(|door| door.address).collect()
     }
@@ -244,7 +244,7 @@ impl Reflector {
         let Self { doors, shared } = self;
         let served = thread::scope(|scope| {
             let shared = &shared;
-            // Where it cannot wait for events nobody would be served: that ends all.
+            // Without events no client would be served: that ends all.
             let lobby = scope.spawn(|| shared.lobby.run(shared).inspect_err(|_| shared.hall.stop.request()));
             let yard = scope.spawn(|| shared.yard.run(&shared.hall.stop).inspect_err(|_| shared.hall.stop.request()));
             for door in &doors {
@@ -274,8 +274,8 @@ fn job(
     from: SocketAddr,
     shared: &Arc<Shared>,
 ) -> Option<impl FnOnce(&Visit) + Send + 'static> {
-    // Whoever measures handshakes alone has reset it already. A thread for each would fall behind them, until the queue of
-    // connections is full and the kernel drops a handshake, which the client sees as lost.
+    // A client that measures handshakes alone has reset it already. A thread for each would fall behind them, until the
+    // queue of connections is full and the kernel drops a handshake, which the client sees as lost.
     if !matches!(connection.take_error(), Ok(None)) {
         return None;
     }

@@ -35,8 +35,8 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// Spends `total`, give or take a tenth, on all parts together. Longer tells more of the tails: a 99th percentile at
-    /// 10 ms takes 10 s for each way of keeping instants, 3 minutes in all.
+    /// Spends `total`, give or take a tenth, on all parts together. A longer time shows more of the tails: a 99th
+    /// percentile at 10 ms takes 10 s for each pacing, 3 minutes in all.
     pub fn within(total: Nanos) -> Self {
         let part = |per_mille: u64| Nanos(total.0 / 1_000 * per_mille);
         Self { lateness_ns: part(50), wake_up_ns: part(40), loopback_ns: part(40), calm_ns: part(140) }
@@ -118,7 +118,7 @@ impl Cpus {
     }
 }
 
-/// Runs `part` on a thread of its own, pinned to `cpu`.
+/// Runs `part` on a separate thread, pinned to `cpu`.
 fn on<T: Send>(cpu: u32, part: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     thread::scope(|scope| {
         let pinned = scope.spawn(move || {

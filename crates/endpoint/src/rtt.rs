@@ -57,8 +57,8 @@ pub struct Task {
     pub protocol: Protocol,
     /// The key that the reflector wants.
     pub key: Option<Credential>,
-    /// True where one connection will do for the reflector: nobody said how many, and it admits no more, or spins, so that those of its
-    /// threads that wait for their turn would take the processors from the one that answers.
+    /// True where one connection will do for the reflector: the user gave no number, and it admits no more, or spins,
+    /// so that those of its threads that wait for their turn would take the processors from the one that answers.
     pub one_will_do: bool,
     /// True where every exchange is reported as an event.
     pub samples: bool,
@@ -85,14 +85,14 @@ pub enum Protocol {
     Stamp {
         /// The key of authenticated packets; without one they are not.
         key: Option<StampKey>,
-        /// Within what the clocks of both ends are said to agree.
+        /// Largest difference of both ends' clocks, as the user states it; absent: not stated.
         clocks_agree: Option<Nanos>,
         /// The optional parts by which its packets ask.
         parts: Vec<StampPart>,
     },
     /// TWAMP's (RFC 5357): a server grants sessions by a control connection, whose packets are STAMP's.
     Twamp {
-        /// Within what the clocks of both ends are said to agree.
+        /// Largest difference of both ends' clocks, as the user states it; absent: not stated.
         clocks_agree: Option<Nanos>,
     },
     /// That of an echo service (RFC 862), which sends back what it gets: nothing is agreed on.
@@ -101,12 +101,12 @@ pub enum Protocol {
     Application(Box<Application>),
 }
 
-/// Whom to measure.
+/// Peer to measure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// As the user named it.
     pub host: String,
-    /// Where that is.
+    /// Its address.
     pub address: SocketAddr,
 }
 
@@ -115,7 +115,7 @@ pub struct Target {
 pub struct Finding {
     /// Recording of all threads together.
     pub recording: Recording,
-    /// Where the time went.
+    /// Time breakdown from kernel stamps; absent: none were taken.
     pub split: Option<Split>,
     /// Both directions apart, where the peer told its own times.
     pub one_way: Option<OneWay>,

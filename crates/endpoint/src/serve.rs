@@ -1,8 +1,8 @@
 //! One way to be a server: listening sockets, admission, a limit on connections, a thread for each that has said
 //! something, and the end.
 //!
-//! All waits here are waits for events: a server that nobody uses is not woken. Messages over a connection do not
-//! belong here: a peer brings their protocol, with its limits and its reports to those who watch.
+//! All waits here are waits for events: an unused server is not woken. Messages over a connection do not belong here: a
+//! peer brings their protocol, with its limits and its reports to those who watch.
 
 mod accept;
 pub mod book;
@@ -119,7 +119,8 @@ impl Hall {
         })
     }
 
-    /// One connection after the other, on the thread that accepts them: who comes meanwhile waits to be accepted.
+    /// Sets that connections are served one after the other, on the thread that accepts them: the next waits to be
+    /// accepted.
     #[must_use]
     pub fn one_by_one(self, one_by_one: bool) -> Self {
         Self { one_by_one, ..self }
@@ -157,7 +158,7 @@ impl Hall {
         let mut desk = Desk { hall: self, job, turned_away, silent };
         let waiting = waiting.as_ref().map(|events| events.as_fd());
         let served = accept::accept(listeners, &self.stop, waiting, &mut desk).map_err(no_event);
-        // Whoever waits for it beside this, however this came to its end.
+        // Ends the other waits for it too, whatever ended this one.
         self.stop.request();
         // All who have said something by then are heard.
         while desk.attend_some() {}
@@ -191,8 +192,8 @@ impl Hall {
         self.visits.count()
     }
 
-    /// The end, which everything here is told; `patience` is how long connections are waited for. The listeners should be
-    /// closed by now: who comes then is refused by the kernel. A connection that its client holds up is left behind.
+    /// Ends everything here; `patience` is the longest wait for connections. The listeners should be closed by now: the
+    /// kernel refuses later clients. A connection that its client holds up is left behind.
     pub fn end(&self, patience: Nanos) {
         self.stop.request();
         self.pool.close();
@@ -200,7 +201,7 @@ impl Hall {
     }
 }
 
-/// Where those who come to a hall are let in.
+/// Reception of a hall's clients.
 struct Desk<'a, J, M, T> {
     hall: &'a Hall,
     job: M,
@@ -230,7 +231,7 @@ where
         were_any
     }
 
-    /// Without a thread the connection is closed, which tells the client as much as can be told.
+    /// Serves it; without a thread the connection is closed, which is all that can be signalled to the client.
     fn carry_out(&mut self, visit: Visit, job: J) {
         let from = visit.from();
         if let Err(error) = self.hall.carry_out(visit, job) {
@@ -256,7 +257,8 @@ where
         };
         if let Some(Gone { from, known }) = gone {
             self.turn_away(Some(from), TurnedAway::GaveWay { most, known });
-            // One that has said nothing is told here alone: its place has to be free for those who come next.
+            // A connection that has said nothing is informed only here: its place has to be free for those who come
+            // next.
             self.attend();
         }
         let Some(job) = (self.job)(number, Arc::clone(&connection), from) else { return };

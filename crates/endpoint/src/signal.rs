@@ -98,8 +98,8 @@ impl Signals {
     }
 }
 
-/// Ends the process by `signal` as if it had never been blocked, so that whoever started us sees a death by signal:
-/// for the second Ctrl-C, when the orderly end takes too long.
+/// Ends the process by `signal` as if it had never been blocked, so that the parent process sees a death by signal: for
+/// the second Ctrl-C, when the orderly end takes too long.
 pub fn end_by(signal: Signal) -> ! {
     // SAFETY: setting the default disposition installs no code of ours; the number is a valid signal's.
     unsafe { libc::signal(signal.number(), libc::SIG_DFL) };

@@ -1,6 +1,6 @@
 //! The wish to stop: a flag that measuring threads look at between exchanges, and an event that all others wait for.
 //!
-//! The event is made by the first who waits: a run in which nobody does has no descriptor more.
+//! The event is made by the first thread that waits: a run without such waits needs no descriptor for it.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -67,7 +67,7 @@ impl Stop {
         Ok(wish.event.get_or_init(|| made).as_fd())
     }
 
-    /// Waits until somebody asks, or `until`; whether somebody asked.
+    /// Waits until the end is requested, or `until`; returns true where it was requested.
     pub fn wait(&self, until: Instant) -> bool {
         while !self.requested() && Monotonic::now() < until {
             self.wait_or_inputs(&[], until);
@@ -75,8 +75,8 @@ impl Stop {
         self.requested()
     }
 
-    /// Waits until `socket` has something to read, somebody asks, or `until`; whether there is something. An interruption
-    /// ends the wait early.
+    /// Waits until `socket` has something to read, the end is requested, or `until`; returns true where there is
+    /// something to read. An interruption ends the wait early.
     pub fn wait_or_input(&self, socket: impl AsFd, until: Instant) -> bool {
         self.wait_or_inputs(&[socket.as_fd()], until)
     }

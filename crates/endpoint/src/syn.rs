@@ -83,7 +83,7 @@ pub struct Probing {
 pub enum From {
     /// Free ones in turn, as many as can be out at once, held by ordinary sockets.
     Held,
-    /// This one, then the next, and so on: whoever else uses one of them meets their answers.
+    /// This one, then the next, and so on: another program that uses one of them receives their answers.
     Rising(u16),
     /// Always this one.
     Always(u16),
@@ -201,7 +201,7 @@ impl Round<'_> {
     }
 }
 
-/// Where answers go on their way to whoever wants to know of them.
+/// Sending end of the answers, for the listener.
 #[derive(Debug)]
 struct Post {
     ring: Producer<Answer>,

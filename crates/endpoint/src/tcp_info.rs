@@ -168,7 +168,7 @@ impl TcpInfo {
         Ok(info)
     }
 
-    /// The part that tells why a stream is no faster.
+    /// Returns the part that shows the limit of a stream's rate.
     pub fn glance(&self) -> TcpGlance {
         let segments = |count: u32, size: Bytes| Bytes(u64::from(count).saturating_mul(size.0));
         TcpGlance {

@@ -41,7 +41,8 @@ pub fn share_memory() {
     }
 }
 
-/// So many: who measures takes none between a stamp and a socket, so nobody waits for another there.
+/// Number of memory arenas: a thread that measures allocates nothing between a stamp and a socket, so no thread waits
+/// for another there.
 #[cfg(target_env = "gnu")]
 const STORES: libc::c_int = 2;
 

@@ -65,7 +65,7 @@ impl Task {
         Self { method, even: false, timed: false, target: None, key: None, interval, program, verify: None }
     }
 
-    /// Which way.
+    /// Direction of the streams.
     pub fn direction(&self) -> Direction {
         self.method.traffic.stream().map_or(Direction::Send, |stream| stream.direction)
     }
@@ -177,7 +177,7 @@ fn against(
     let peer_facts = rtt::facts_of(&control);
     let wire = wire.map(|wire| wire.finish(control.local().into_iter().collect()));
     let report = if brought.trouble.is_some() {
-        // Whoever is lost is not asked any more; the reflector ends the session by itself.
+        // A lost peer is not asked any more; the reflector ends the session by itself.
         let lost = brought.trouble.as_ref().map(|error| error.cause.to_string()).unwrap_or_default();
         control.give_up("the peer was lost");
         Err(lost)

@@ -60,7 +60,7 @@ pub struct Watch {
 pub struct Watched {
     /// Flows, counts, times.
     pub observed: Observed,
-    /// Where, and how the capture fared.
+    /// Place of the capture, and its losses.
     pub place: Place,
     /// Our ends of what was measured, where its sockets do not tell them.
     pub own: Option<Vec<SocketAddr>>,
@@ -83,7 +83,7 @@ struct Taken {
     keeper: Option<Keeper>,
 }
 
-/// Whose packets a measurement by `method` with `peer` has; `None` where its connections cannot be told from others'.
+/// Packets that belong to a measurement by `method` with `peer`.
 fn target(method: &Method, peer: SocketAddr) -> Target {
     let carrier = match method.traffic.carrier() {
         Carries::Tcp | Carries::TcpConnect | Carries::TcpSyn => Carrier::Tcp,

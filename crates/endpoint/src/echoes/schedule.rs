@@ -6,7 +6,7 @@ use measure::unit::{Instant, Nanos};
 
 use super::Course;
 
-/// A request is remembered so long, for replies that come late or again.
+/// Time for which a request is remembered, for replies that come late or twice.
 const MEMORY: Nanos = Nanos::secs(10);
 
 /// A request that left.

@@ -118,7 +118,7 @@ impl EchoSocket {
         })
     }
 
-    /// The next error that somebody sent.
+    /// Returns the next error that another host sent.
     fn error(&mut self) -> Option<Message> {
         let mut quote = [0; QUOTE];
         let (notice, length) = next_notice_into(self.socket.as_fd(), &mut quote)?;

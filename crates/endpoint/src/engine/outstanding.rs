@@ -212,8 +212,8 @@ impl Outstanding {
         self.requests.saturating_sub(self.ring.len() as u64)
     }
 
-    /// Where in the ring request `seq` stands. Requests are usually evenly spaced, so it is where its distance to the
-    /// latest says; where it is not, it is searched for.
+    /// Returns the place of request `seq` in the ring. Requests are usually evenly spaced, so its distance to the
+    /// latest gives the place; where it does not, the ring is searched.
     #[inline]
     fn place_of(&self, seq: u64) -> Option<usize> {
         let latest = self.requests.checked_sub(1)?;

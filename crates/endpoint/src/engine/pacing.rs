@@ -8,7 +8,7 @@ use super::edge::Edges;
 use crate::pace::Margin;
 use crate::stop::GLANCE;
 
-/// Keeps instants for a loop that has nothing outstanding meanwhile.
+/// Waits for scheduled times in a loop that has no request in flight.
 #[derive(Clone, Debug)]
 pub struct Pacer {
     pacing: Pacing,

@@ -55,7 +55,7 @@ pub struct Plan<'a> {
     pub halt: Option<Halt<'a>>,
 }
 
-/// A question that whoever started a stream answers while it runs: whether the peer is still there, say.
+/// Question to the caller of a running stream: whether the peer is still there, say. True: stop.
 #[derive(Clone, Copy)]
 pub struct Halt<'a>(pub &'a dyn Fn(&Carried) -> bool);
 
@@ -66,7 +66,7 @@ impl fmt::Debug for Halt<'_> {
 }
 
 impl<'a> Plan<'a> {
-    /// As many calls as fit until somebody ends it, not timed.
+    /// As many calls as fit until `stop` is requested, not timed.
     pub fn unbounded(stop: &'a Stop) -> Self {
         Self {
             schedule: Schedule::BackToBack,
@@ -201,7 +201,7 @@ impl<B: Bulk> Engine<'_, B> {
             Ok(Call::Nothing) => self.owes = true,
             Ok(Call::End) => return Err(Ended::Complete),
             Err(fault) if fault.ends_the_run() => return Err(Ended::Broken(fault)),
-            // A fault is told of an earlier datagram; this one was not sent either.
+            // The fault is about an earlier datagram; this one was not sent either.
             Ok(Call::Failed) | Err(_) => self.meter.failed(),
         }
         Ok(now)

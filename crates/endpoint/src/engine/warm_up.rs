@@ -5,9 +5,9 @@ use protocol::link::Fault;
 
 use super::Told;
 
-/// At least so many exchanges belong to a warm-up.
+/// Least number of exchanges of a warm-up.
 const LEAST: u32 = 32;
-/// A slow path is warm after so many warm-up times, however few exchanges that was.
+/// Multiple of the warm-up time after which a slow path is warm, however few exchanges that was.
 const PATIENCE: u64 = 4;
 /// Gap of warm-up exchanges at the most: a schedule of one a second is warmed up faster than it runs.
 const GAP: Nanos = Nanos(12_500_000);
@@ -71,8 +71,8 @@ impl WarmUp {
         self.start.after(Nanos(self.gap.0 * u64::from(self.done)))
     }
 
-    /// An exchange ended at `now`: whether the warm-up goes on. A peer that does not answer is not waited for: the
-    /// recording will count what it does not answer.
+    /// Takes an exchange that ended at `now`, and returns true where the warm-up continues. It does not wait for a peer
+    /// without answers: the recording will count the losses.
     pub fn goes_on(&mut self, trial: Trial, now: Instant) -> Result<bool, Fault> {
         self.warmed.tried += 1;
         match trial {

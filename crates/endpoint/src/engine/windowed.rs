@@ -35,8 +35,8 @@ use volley::Volley;
 /// So shortly before a due instant the sockets are left alone and only the clock is read: one poll of a socket takes
 /// about as long.
 const QUIET: Nanos = Nanos(1_500);
-/// So many requests leave a connection before the sockets are looked at again: a sender behind its schedule must not
-/// keep replies waiting for their stamp.
+/// Requests that leave a connection before the sockets are looked at again: a sender behind its schedule must not keep
+/// replies waiting for their stamp.
 const AT_ONCE: usize = 32;
 
 /// The engine for everything but a window of one on one connection.
@@ -55,13 +55,13 @@ pub struct Windowed<'a, L, W> {
     open: bool,
     scheduled: bool,
     polling: bool,
-    /// After so long a full window holds nothing back.
+    /// Longest time for which the limit on requests in flight holds a request back; absent: no limit of time.
     gap: Option<Gap>,
     window: u64,
     budget: u64,
     /// The lane whose turn it is first.
     first: usize,
-    /// Whose turn it is, where requests leave in volleys.
+    /// Order of the volleys; absent where requests leave one by one.
     volley: Option<Volley>,
     /// The load that is measured; absent for exchanges.
     load: Option<&'a Load>,

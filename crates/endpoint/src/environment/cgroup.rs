@@ -34,7 +34,7 @@ pub(super) fn counters(files: &Files, mut take: impl FnMut(&str, i64)) {
 /// The control group that rules the process's CPU time.
 #[derive(Debug)]
 struct Group {
-    /// Where its hierarchy is mounted.
+    /// Mount point of its hierarchy.
     mount: String,
     /// Its path below that, starting with `/`; empty for the hierarchy's root.
     path: String,

@@ -36,7 +36,8 @@ pub(super) fn read(files: &Files, interface: Option<&str>) -> Counters {
 const QUEUES: [&str; 5] =
     ["Udp.RcvbufErrors", "Udp6.RcvbufErrors", "TcpExt.TCPBacklogDrop", "TcpExt.TCPRcvQDrop", "softnet.dropped"];
 
-/// Counters of [`QUEUES`] alone, in the calling thread's network namespace: less to read than all, for whoever looks each second.
+/// Counters of [`QUEUES`] alone, in the calling thread's network namespace: less to read than all, for callers that
+/// read each second.
 pub(super) fn queues(files: &Files) -> Counters {
     let mut counters = Reading::begin();
     protocols(files, &mut counters);
@@ -81,7 +82,7 @@ impl Reading {
     }
 
     fn end(self) -> Counters {
-        // One that lacks the last of those before it has names of its own too.
+        // A reading without the last of the earlier counters has its own names too.
         let own = self
             .own
             .or_else(|| (self.values.len() < self.names.len()).then(|| self.names[..self.values.len()].to_vec()));

@@ -107,7 +107,7 @@ fn ask_kernel(interface: &mut Interface, notes: &mut Notes) {
     interface.qdisc = keep.value("qdisc", index.and_then(netlink::qdisc)).flatten();
 }
 
-/// Keeps what an interface's driver tells, or notes why it does not.
+/// Keeps the facts that an interface's driver reports, or notes the reason for which it does not.
 struct Keep<'a> {
     notes: &'a mut Notes,
     name: &'a str,

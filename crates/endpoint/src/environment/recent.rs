@@ -87,7 +87,8 @@ pub(super) fn machine_at_begin(files: &Files, interface: Option<&str>) -> Arc<Ma
     latest.filter(|machine| is_recent(machine.at, Monotonic::now())).unwrap_or_else(|| read(files, interface))
 }
 
-/// The machine for a session that began at `begin` and ends now; `None` where it was too short for a reading of its own.
+/// Returns a reading of the machine for a session that began at `begin` and ends now; `None` where it was too short for
+/// its own reading.
 pub(super) fn machine_at_end(files: &Files, interface: Option<&str>, begin: Instant) -> Option<Arc<Machine>> {
     let may = of_interface(interface, |turns, now| turns.take(now) || !is_recent(begin, now));
     may.then(|| read(files, interface))

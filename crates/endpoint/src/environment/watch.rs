@@ -233,7 +233,7 @@ impl ProcessTime {
     }
 }
 
-/// Facts that move by themselves: their change tells nothing.
+/// Facts that change by themselves: their change has no meaning.
 const RESTLESS: &[&str] = &["adjtimex.", "/cpufreq/scaling_cur_freq", "neighbour.state"];
 
 /// Differences of two readings, as `name: before -> after`.

@@ -48,8 +48,8 @@ impl Way {
     }
 }
 
-/// Where this host sends the packets of one flow, by their flow label where they have a known one: the address of the next hop, where the peer
-/// is not on the link, and the interface.
+/// Returns the route of one flow's packets, by their flow label where they have a known one: the address of the next
+/// hop, where the peer is not on the link, and the interface.
 ///
 /// # Errors
 /// The kernel's error: mostly that there is no route, or that it is too old to be asked for ports (before 4.19) or labels.

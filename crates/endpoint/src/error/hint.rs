@@ -59,7 +59,7 @@ pub enum Hint {
     PortBack,
     /// A group was to be listened at for connections.
     GroupsAreDatagrams,
-    /// No route tells the interface at which to join a group.
+    /// No route shows the interface at which to join a group.
     NoWayToGroup,
     /// The address is one of all hosts of a link.
     Broadcast,

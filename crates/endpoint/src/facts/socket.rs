@@ -44,7 +44,7 @@ pub fn socket_facts(socket: impl AsFd) -> SocketFacts {
 fn add_tcp(facts: &mut SocketFacts, socket: impl AsFd, info: &TcpInfo) {
     facts.nodelay = sockopt::tcp_nodelay(&socket).ok();
     facts.congestion = sockopt::tcp_congestion(&socket).ok();
-    // A socket that was never connected tells of no path: the least segment that there may be, and zeros.
+    // A socket that was never connected reports no path: the smallest segment possible, and zeros.
     let unconnected = matches!(info.state.as_deref(), Some("closed" | "syn-sent" | "listen"));
     let connected = !unconnected || info.smoothed_rtt_ns.is_some();
     facts.mss_bytes = info.snd_mss_bytes.filter(|_| connected);

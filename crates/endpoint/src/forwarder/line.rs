@@ -4,7 +4,7 @@
 //! place among the packets alone. A lost packet takes nothing of the rate: it is lost before the bottleneck. Waiting
 //! for the line and the line itself come first, then the delay, whose packets wait in no queue.
 //!
-//! Where one protocol alone is meant, packets of others go past all of that.
+//! Where one protocol alone is impaired, packets of others pass all of that.
 //!
 //! Invariant: `taken + duplicated = lost + dropped + delivered + refused + held`.
 
@@ -114,7 +114,7 @@ pub struct Line {
 const MOST: usize = 1 << 16;
 
 impl Line {
-    /// A line that does this; `number` tells the two directions of a seed apart.
+    /// A line with this impairment; `number` separates the two directions of a seed.
     pub fn new(impairment: Impairment, seed: u64, number: u64) -> Self {
         Self {
             impairment,
@@ -171,7 +171,7 @@ impl Line {
         if self.due()? > now { None } else { self.underway.pop() }
     }
 
-    /// Whoever took a packet by [`Line::leave`] has `delivered` it or could not.
+    /// Takes back a packet of [`Line::leave`], and counts it as `delivered` or refused.
     pub fn left(&mut self, packet: Packet, delivered: bool) {
         if delivered {
             self.counts.delivered += 1;

@@ -29,7 +29,7 @@ pub struct Probes {
 }
 
 impl Probes {
-    /// Probes over `protocol` that wait so long, with `octets` of payload where the protocol has one.
+    /// Probes over `protocol` with this timeout, and with `octets` of payload where the protocol has one.
     ///
     /// # Errors
     /// No random number is to be had.

@@ -56,7 +56,7 @@ impl Batching {
 
     /// Hands over the messages of `length` octets, at least 1, that stand one behind the other in `messages`. Returns how
     /// many were taken, from the first on: at least one, or the error that stopped the first.
-    /// Where there is no room they wait for it, which `room` counts.
+    /// Without room in the socket they wait for it, and `room` counts the wait.
     pub fn send(
         &mut self,
         socket: BorrowedFd<'_>,

@@ -197,7 +197,7 @@ impl FileSender {
     }
 }
 
-/// Octets of the file that is made beforehand: no call of iperf3 sends more.
+/// Octets of the spare file: no call of iperf3 sends more.
 const SPARE_LENGTH: usize = 1 << 20;
 /// A file of random octets for servers that may make none once they are confined.
 static SPARE: OnceLock<File> = OnceLock::new();
@@ -209,17 +209,19 @@ pub fn make_spare() {
     if SPARE.get().is_none()
         && let Ok(file) = new_file(Ring::random(Shape::of(SPARE_LENGTH), seed).turn(), SPARE_LENGTH)
     {
-        // One that somebody else made meanwhile is as good.
+        // A file that another thread made first is as good.
         let _other = SPARE.set(file);
     }
 }
 
-/// A file in memory for octets that nobody looks at: a new one with `pattern`, or the spare one where none can be made.
+/// A file in memory for octets that are not looked at: a new one with `pattern`, or the spare one where none can be
+/// made.
 pub fn any_file(pattern: &[u8], length: usize) -> io::Result<File> {
     new_file(pattern, length).or_else(|refused| SPARE.get().map_or(Err(refused), File::try_clone))
 }
 
-/// A file in memory that holds `pattern` over and over, `length` bytes of it: where nobody names a file to be sent.
+/// A file in memory that holds `pattern` over and over, `length` bytes of it: used where the user names no file to be
+/// sent.
 pub fn new_file(pattern: &[u8], length: usize) -> io::Result<File> {
     let mut file = File::from(memfd_create("sonde-stream", MemfdFlags::CLOEXEC)?);
     let octets: Vec<u8> = pattern.iter().copied().cycle().take(length).collect();

@@ -1,7 +1,7 @@
 //! Messages that are datagrams: UDP, and ICMP echo through a ping or raw socket.
 //!
-//! An ICMP error may be found by the call that sends the next message. Then that message is sent again, and the error is told by the
-//! next call that receives: it is about a message before.
+//! An ICMP error may be found by the call that sends the next message. Then that message is sent again, and the next
+//! call that receives reports the error: it is about an earlier message.
 
 mod complaints;
 #[cfg(test)]
@@ -75,8 +75,8 @@ impl Datagram {
         }
     }
 
-    /// [`Link::send_many`] hands messages over as `asked` from here on, or as the kernel can: what comes back tells, then
-    /// and later.
+    /// [`Link::send_many`] hands messages over as `asked` from here on, or as the kernel can; the returned counts show
+    /// which, then and later.
     pub fn batch(&mut self, asked: BatchBy) -> Arc<Handed> {
         self.batching.insert(Batching::new(self.socket.as_fd(), asked)).handed()
     }
@@ -95,7 +95,7 @@ impl Datagram {
         self.echo = Some(echo);
     }
 
-    /// Each message has had its end when the next is sent: an error that is found then is nobody's any more.
+    /// Sets that each message has its end before the next is sent: an error found then belongs to none.
     pub fn go_one_by_one(&mut self) {
         self.one_by_one = true;
     }
@@ -124,8 +124,8 @@ impl Datagram {
         Complaints::take(self.socket.as_fd(), self.echo.as_ref())
     }
 
-    /// An error of a call that receives, which may be about what somebody else sent: then there is none. Where several messages
-    /// were refused, each is told by a call of its own.
+    /// Handles an error of a call that receives. It may be about another program's message: then there is none. Where
+    /// several messages were refused, each is reported by a separate call.
     #[cold]
     fn heed(&mut self, errno: Errno) -> Result<(), Fault> {
         let found = self.complaints();
@@ -202,7 +202,7 @@ impl Datagram {
         refused
     }
 
-    /// Nothing has come, by `errno`, and nobody waits for it: unless something was refused.
+    /// Handles `errno` of a call without a message: none, unless a message was refused.
     #[inline]
     fn nothing<T>(&mut self, errno: Errno) -> Result<Option<T>, Fault> {
         match errno {

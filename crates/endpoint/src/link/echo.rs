@@ -116,7 +116,7 @@ impl Teller {
 #[derive(Debug)]
 pub struct EchoLink {
     socket: Socket,
-    /// Where requests go, of a socket that is not connected.
+    /// Destination of the requests, for a socket that is not connected.
     to: Option<SockAddr>,
     wire: echo::Echo,
     teller: Teller,
@@ -127,7 +127,7 @@ pub struct EchoLink {
     next: u64,
     /// The requests' payload.
     payload: Vec<u8>,
-    /// Requests that somebody complained of, and that the engine has not heard of yet.
+    /// Refused requests that the engine has not heard of yet.
     refused: VecDeque<u64>,
     blamed: Option<u64>,
 }
@@ -211,7 +211,7 @@ impl EchoLink {
         Err(Fault::SendFailed(errno.raw_os_error()))
     }
 
-    /// Somebody complained of a request of ours, or of somebody else's.
+    /// Handles an ICMP error about a request, ours or another program's.
     fn complained(&mut self, complaint: &Report, at: u64) {
         let (Some(from), Some(number)) = (complaint.from, self.wire.quoted(complaint.quote())) else { return };
         let Some(seq) = self.sent_as(number) else { return };

@@ -92,7 +92,7 @@ enum Stage {
 }
 
 impl Handshake {
-    /// A link to `peer`. One socket is opened now, so that options that cannot be had are told before measuring.
+    /// A link to `peer`. One socket is opened now, so that options that cannot be had are reported before measuring.
     pub fn new(
         peer: SocketAddr,
         options: &SocketOptions,

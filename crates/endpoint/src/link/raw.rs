@@ -27,21 +27,21 @@ use crate::stop::Stop;
 
 /// Octets kept of a quoted packet: ports and number stand in its first eight.
 const QUOTE: usize = 20;
-/// So many refusals are kept at once; more than that say nothing new.
+/// Refusals that are kept at once; more than that say nothing new.
 const KEPT: usize = 64;
 
 /// A raw socket, of TCP, UDP or ICMP: which packets are answers is the wire's to say.
 #[derive(Debug)]
 pub struct Raw {
     socket: Socket,
-    /// Source ports, held by ordinary sockets so that nobody else on this host uses them meanwhile.
+    /// Source ports, held by ordinary sockets so that no other program on this host uses them during the run.
     reserved: Vec<Socket>,
     peer: IpAddr,
     spinning: bool,
     /// Kernel timestamps, where they were asked for.
     pub stamping: Stamping,
     hops: Hops,
-    /// ICMP errors that nobody has asked for yet.
+    /// ICMP errors that are not read yet.
     pending: VecDeque<([u8; HEAD + QUOTE], usize)>,
     /// Stamps of the latest departure.
     stamps: Departure,
@@ -88,7 +88,7 @@ impl Raw {
         self.reserved.iter().filter_map(|socket| socket.local_addr().ok()?.as_socket()).collect()
     }
 
-    /// Counts what left, for whoever wants to know at the end: a run that is stopped forgets what was still out.
+    /// Counter of the departures, to be read at the end: a run that is stopped forgets those still in flight.
     pub fn departed(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.departed)
     }

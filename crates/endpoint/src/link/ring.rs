@@ -34,7 +34,7 @@ impl Shape {
 #[derive(Debug)]
 pub struct Ring {
     memory: Vec<u8>,
-    /// Where the first buffer starts.
+    /// Start of the first buffer.
     first: usize,
     stride: usize,
     shape: Shape,
@@ -42,7 +42,7 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// Buffers of this shape, all 0. Pages are touched by whoever writes into them first.
+    /// Buffers of this shape, all 0. Pages are touched by the first write.
     ///
     /// # Panics
     /// Where [`Shape::memory`] is `None`; ask before.

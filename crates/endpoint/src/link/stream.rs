@@ -18,7 +18,7 @@ use crate::stop::Stop;
 
 /// Longest piece of a message that stands in memory; what is longer is sent from and read into it again and again.
 pub const PIECE: usize = 256 << 10;
-/// A peer that takes nothing for so long while a message is half sent is given up.
+/// Longest time for which a peer may take nothing while a message is half sent; then it is given up.
 const STALLED: Nanos = Nanos::secs(10);
 
 /// A connected TCP socket that carries requests of one size and replies of another.

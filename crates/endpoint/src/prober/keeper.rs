@@ -121,7 +121,7 @@ impl Keeper {
         }
     }
 
-    /// Keeps them until it is told to end.
+    /// Keeps them until the order to end.
     pub fn run(mut self) {
         while self.obey() {
             let now = Monotonic::now();

@@ -30,10 +30,10 @@ const TRIES: u32 = 8;
 /// Octets that are looked at of what comes: more than any reply has, so that one that is too long is seen as such.
 const ROOM: usize = 1_500;
 
-/// Whose replies these are.
+/// Form of the requests and replies.
 #[derive(Clone, Debug)]
 pub enum Form {
-    /// Ours, whose session's name tells them.
+    /// Native messages, known by their session's name.
     Native(Native),
     /// Ours, each with a code.
     Authenticated(Authenticated),
@@ -94,7 +94,8 @@ pub enum Taken {
 }
 
 impl Link {
-    /// One over `socket` whose requests are so long, and their replies too unless they come with a header of unknown length in front.
+    /// One over `socket` with requests of this length, and replies too unless they come with a header of unknown length
+    /// in front.
     pub fn new(socket: Socket, mut form: Form, length: usize, is_bare: bool) -> Self {
         let mut request = vec![0; length];
         match &mut form {
@@ -148,7 +149,7 @@ impl Link {
                 Err(_) => tries += 1,
             }
             if self.is_over {
-                // Its end is told by what is taken next.
+                // The next read reports its end.
                 let _ = self.socket.shutdown(std::net::Shutdown::Both);
                 return (at, Err(Fate::SendFailed));
             }
@@ -169,7 +170,7 @@ impl Link {
             let quote = &quote[..length.min(ROOM)];
             match &self.form {
                 Form::Native(_) | Form::Authenticated(_) if report.errno == libc::EMSGSIZE => {}
-                // Which one it was is not told: numbers are the protocol's own.
+                // The request is not known: numbers are the protocol's own.
                 Form::Packet(_) => refused(None),
                 Form::Native(_) | Form::Authenticated(_) => refused(Header::read(quote).map(|header| header.seq)),
                 Form::Echo(echo) => {
@@ -265,14 +266,15 @@ impl Connecting {
     /// Handshakes with `peer`.
     ///
     /// # Errors
-    /// A socket that cannot be had, or no route: our own kernel would refuse each of them, as if somebody had answered.
+    /// A socket that cannot be had, or no route: our own kernel would refuse each of them, as if a host had answered.
     pub fn new(peer: SocketAddr) -> Result<Self, EndpointError> {
         socket::udp(peer, &SocketOptions::default())?;
         let spare = Some(fresh(peer)?);
         Ok(Self { peer, spare, under_way: Vec::new() })
     }
 
-    /// Begins handshake `seq`, whose end `watched` tells; when, and when it ended where it did at once. Those that wait no more are let go.
+    /// Begins handshake `seq`; `watched` reports its end. Returns its start, and its end where it came at once.
+    /// Handshakes past their timeout are dropped.
     pub fn begin(
         &mut self,
         seq: u64,
@@ -325,7 +327,7 @@ fn fresh(peer: SocketAddr) -> Result<Socket, EndpointError> {
     Ok(socket)
 }
 
-/// Which ICMP echo over a bare socket is: its replies have no header of IP in front.
+/// Returns true for an ICMP echo over a bare socket: its replies have no header of IP in front.
 pub fn is_bare(echo: &Echo, is_raw: bool) -> bool {
     !is_raw || echo.family() == Family::V6
 }

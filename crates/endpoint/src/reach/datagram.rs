@@ -73,7 +73,7 @@ impl Prober for Datagrams {
                 Waited::Late => return Heard::Nothing,
                 Waited::Ready(_) => {}
             }
-            // Takes the socket's error, or what somebody there may say after all.
+            // Takes the socket's error, or a reply if one comes after all.
             let answered = self.socket.recv(&mut [std::mem::MaybeUninit::uninit(); 64]).is_ok();
             let Some(report) = queue::next_report(self.socket.as_fd()) else {
                 if answered && let Some((size, sent)) = self.sent.last() {

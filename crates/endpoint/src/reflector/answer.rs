@@ -1,8 +1,8 @@
 //! The loop that answers one flow: take a request, send its reply, nothing else.
 //!
-//! A plain request (whole, our version, this flow, the reply agreed on, no flags) is told by comparisons with what does
-//! not change and answered in a loop of its own, `Answerer::take`; one that wants no reply and nothing else is told as
-//! cheaply, and counted. All else (flags, a shorter reply, one in n) leaves that loop and is read closer, as
+//! A plain request (whole, our version, this flow, the reply agreed on, no flags) is recognised by comparisons with
+//! constants and answered in a separate loop, `Answerer::take`; one that wants no reply and nothing else is recognised
+//! as cheaply, and counted. All others (flags, a shorter reply, one in n) leave that loop and are read closer, as
 //! `docs/protocol/native.md` has it.
 
 mod segments;
@@ -27,12 +27,12 @@ use crate::stop::GLANCE;
 
 /// A receive with this deadline comes back at the link's next glance: it has passed already.
 const ONE_GLANCE: Instant = Instant(0);
-/// A client that sends on and on after its session's end gets so many plain replies more at the most.
+/// Most plain replies that a client that sends on and on still gets after its session's end.
 const BETWEEN_LOOKS: u64 = 8;
 /// A hold is slept until so shortly before its end, and spun from there.
 const HOLD_SPIN: Nanos = Nanos::micros(150);
 
-/// So many messages of a flow without a thread are answered one after the other.
+/// Messages of a flow without a thread that are answered one after the other.
 const AT_ONCE: usize = 4;
 /// Datagrams of the next session that are kept for it.
 const FOREIGN: usize = 256;
@@ -68,7 +68,7 @@ pub struct Answerer<L> {
     buffer: Vec<u8>,
     request_head: usize,
     reply_head: usize,
-    /// Datagrams that name another session, until whoever knows the others judges them ([`FlowEnd::Foreign`]).
+    /// Datagrams that name another session, kept for a caller that knows the others ([`FlowEnd::Foreign`]).
     pub foreign: Vec<Vec<u8>>,
     /// [`Answerer::run`] comes back where nothing comes for a while.
     rests: bool,
@@ -97,7 +97,7 @@ pub enum FlowEnd {
     Over,
     /// The client closed it, or it broke.
     Broken(Fault),
-    /// It goes on, but nothing came for as long as its socket waits ([`Answerer::rest`]).
+    /// It continues, but nothing came for as long as its socket waits ([`Answerer::rest`]).
     Quiet,
     /// It may go on, but what came names another session.
     Foreign,
@@ -393,8 +393,8 @@ impl<L: Link> Answerer<L> {
             }
     }
 
-    /// Counts a request with a header, and puts the count into it. `false`: it had come before and is authenticated, so that it
-    /// may be what somebody kept, and is not answered.
+    /// Counts a request with a header, and puts the count into it. `false`: it had come before and is authenticated, so
+    /// that it may be a recorded copy, and is not answered.
     #[inline]
     fn take_note(&mut self) -> bool {
         let mut known = false;

@@ -16,7 +16,7 @@ use protocol::native::message::{Open, Reason, Refused};
 use crate::clock::Monotonic;
 use crate::stop::GLANCE;
 
-/// A budget may be ahead by what it lets through in so long: a thread that woke late makes up for it.
+/// Longest lead of a budget: a thread that woke late makes up for it.
 const AHEAD: Nanos = Nanos::millis(10);
 const SECOND: u128 = 1_000_000_000;
 
@@ -150,7 +150,7 @@ impl Budget {
     }
 }
 
-/// Whoever shares budgets with others.
+/// Session that shares budgets with others.
 pub trait Shares {
     /// Returns the time from which `load` may pass, and counts it as passed.
     fn take(&self, load: Load, now: Instant) -> Instant;

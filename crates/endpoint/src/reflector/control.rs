@@ -137,7 +137,7 @@ impl Guest {
         })
     }
 
-    /// Where it comes from: see [`source`].
+    /// Source it belongs to: see [`source`].
     pub fn source(&self) -> IpAddr {
         source(self.from.ip())
     }
@@ -158,8 +158,8 @@ impl Guest {
         of_session.into_iter().chain(self.server.deadline()).chain(self.take_by).min().unwrap_or(Instant::NEVER)
     }
 
-    /// On a thread of its own until it is known what it is: a data connection of a client that has a session is answered by
-    /// the thread that waits for its first word.
+    /// Attends to it on a separate thread until its kind is known: the data connection of a client that has a session
+    /// is answered by the thread that waits for its first message.
     pub fn attend(mut self: Box<Self>, expected: Place) {
         let before = CpuTime::own();
         loop {
@@ -180,7 +180,7 @@ impl Guest {
     pub fn turn(&mut self) -> Turn {
         let mut buffer = [0; 16 << 10];
         let fed = match recv(&*self.connection, &mut buffer[..], RecvFlags::DONTWAIT) {
-            // Or ours has: nothing is heard of it any more, but it is told why.
+            // Or we have shut it: nothing more is read from it, but the client receives the reason.
             Ok((0, _)) if self.session.as_ref().is_some_and(|session| session.gives_way()) => Ok(()),
             Ok((0, _)) => {
                 drop(self.server.ended());
@@ -231,7 +231,7 @@ impl Guest {
         }
         if !self.ending && (failed || self.look_up() || self.server.step() == Step::Done) {
             self.ending = true;
-            // Before the client is told: what it is told has happened.
+            // Before the client is informed: the message is true when it arrives.
             self.forget();
         }
         if self.write() && !(self.ending && self.unwritten.is_empty()) { Turn::Wait } else { Turn::Over }
@@ -258,7 +258,7 @@ impl Guest {
         }
     }
 
-    /// The reflector ends: the client is told, as far as it takes it at once.
+    /// Ends it with the reflector: the client is informed, as far as it reads at once.
     pub fn dismiss(mut self: Box<Self>) {
         self.server.stop(Ending::Stopping, "the reflector is shutting down");
         self.how = SessionEnd::Stopping;
@@ -478,7 +478,7 @@ fn serve_data(
     };
     // A failure here concerns this connection alone: its client learns it from the connection's end.
     if session.open.pattern == Pattern::Stream {
-        // It is told of once: no other has its flow.
+        // It is reported once: no other connection has its flow.
         let _streamed = stream::serve(connection, from, &session, (data.flow, thread), unread, shared);
         session.used(CpuTime::own().since(before));
         drop(running);

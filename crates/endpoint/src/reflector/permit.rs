@@ -43,7 +43,7 @@ pub struct Permit {
 }
 
 impl Permit {
-    /// Everything within `limits`, for whoever comes.
+    /// Everything within `limits`, for any client.
     pub fn within(limits: Limits) -> Self {
         Self {
             name: None,
@@ -115,7 +115,7 @@ struct Keyed {
 pub struct Offered(Held);
 
 impl Permits {
-    /// One for whoever comes.
+    /// One permit for any client.
     pub fn open(permit: Permit) -> Self {
         Self(Arc::new(RwLock::new(Held::Open(Arc::new(permit)))))
     }
@@ -173,7 +173,7 @@ impl Offered {
         }
     }
 
-    /// The permit of whoever proved the key of this number, or none.
+    /// Returns the permit of the key of this number, or of no key.
     pub fn of(&self, holder: Option<usize>) -> Option<&Arc<Permit>> {
         match (&self.0, holder) {
             (Held::Open(permit), _) => Some(permit),

@@ -1,5 +1,5 @@
-//! Requests of a flow of datagrams that have come before: a path may double them, and a copy is no further request. Where
-//! datagrams are authenticated, a copy that somebody kept is none either.
+//! Requests of a flow of datagrams that have come before: a path may double them, and a copy is no further request.
+//! Where datagrams are authenticated, a recorded copy is none either.
 
 /// So far behind the newest number a copy is still known as one.
 const WINDOW: u64 = 1 << 16;
@@ -7,7 +7,7 @@ const WORDS: u64 = WINDOW / 64;
 
 const SEQ: std::ops::Range<usize> = 16..24;
 
-/// So many numbers below the largest are those of what is sent before the first request, from the largest on.
+/// Largest numbers, which datagrams before the first request have, from the largest down.
 const HELLOS: u64 = 64;
 
 /// Knowledge about a sequence number that arrived.

@@ -77,7 +77,7 @@ pub struct Session {
     /// Threads that have not told what they used and saw yet.
     running: Places,
     told: Mutex<Told>,
-    /// Where the flows are streams: what they told.
+    /// Reports of the flows, where they are streams.
     streams: Option<Tally>,
 }
 
@@ -151,7 +151,7 @@ impl FlowCount {
         received
     }
 
-    /// So many more have come that are not answered; by the flow's thread alone.
+    /// Counts further messages that are not answered; called by the flow's thread alone.
     #[inline]
     pub fn more_received(&self, count: u64) {
         self.received.store(self.received.load(Ordering::Relaxed) + count, Ordering::Relaxed);
@@ -243,7 +243,8 @@ impl Session {
         Self { behaviour: Behaviour { rate: rates.into_iter().flatten().min(), ..behaviour }, ..self }
     }
 
-    /// The same, of a client that showed no key: for one of another address it gives way, which it is told over `control`.
+    /// The same for a client that showed no key: it gives way to one of another address, and is informed over
+    /// `control`.
     pub fn giving_way(self, control: Arc<Socket>) -> Self {
         Self { control: Some(control), ..self }
     }
@@ -273,7 +274,7 @@ impl Session {
         !is_over
     }
 
-    /// A thread of it waited for so long because of a bound of the reflector's.
+    /// Counts a wait of a thread that a limit of the reflector caused.
     pub fn held_back(&self, time: Nanos) {
         self.held_back.fetch_add(time.0, Ordering::Relaxed);
     }
@@ -417,8 +418,8 @@ impl Session {
         self.flows.iter().map(|flow| flow.received.load(Ordering::Relaxed)).collect()
     }
 
-    /// Ends the threads of the session, and gives the counts at its end. CPU time and sockets are told where all threads
-    /// told theirs.
+    /// Ends the threads of the session, and returns the counts at its end. CPU time and sockets are reported where all
+    /// threads reported theirs.
     pub fn finish(&self) -> Report {
         self.end();
         let all_told = self.running.await_empty(Monotonic::now().after(LAST_WORDS));
@@ -516,8 +517,8 @@ fn check_pinned<'a>(
     })
 }
 
-/// Ends sessions of whoever has more than half of all places, or of all memory, until one more fits: the newest first, and none for
-/// a client of the same source.
+/// Ends sessions of the source that has more than half of all places, or of all memory, until one more fits: the newest
+/// first, and none for a client of the same source.
 fn make_room(open: &mut HashMap<[u8; NAME], Arc<Session>>, one: &Session, limits: &Limits, together: Together) {
     while open.len() >= limits.sessions as usize {
         let Some(name) = greediest(open, one.client, limits.sessions as usize) else { break };
@@ -569,13 +570,13 @@ fn newest(open: &HashMap<[u8; NAME], Arc<Session>>, source: IpAddr) -> Option<[u
 pub struct Sessions {
     opened: AtomicU64,
     budget: Option<Arc<Budget>>,
-    /// Where their memory is told.
+    /// Gauge of their memory.
     memory: Option<Arc<Gauge>>,
     open: RwLock<HashMap<[u8; NAME], Arc<Session>>>,
 }
 
 impl Sessions {
-    /// None yet; their memory is told at `memory`.
+    /// No sessions yet; `memory` is the gauge of their memory.
     pub fn new(together: Together, memory: Option<Arc<Gauge>>) -> Self {
         Self { budget: Budget::of(together.bounds), memory, ..Self::default() }
     }

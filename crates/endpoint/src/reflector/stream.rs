@@ -1,7 +1,7 @@
-//! Streams at the reflector: each flow is a sink or a source, on a thread of its own, and tells what it carried.
+//! Streams at the reflector: each flow is a sink or a source, on its own thread, and reports the payload it carried.
 //!
-//! A source waits for the client's start before it sends, so that all streams of a run start together, and it sends to
-//! nobody who did not ask for it: over TCP the connection is proof, over UDP see [`datagrams`]. Every thread checks
+//! A source waits for the client's start before it sends, so that all streams of a run start together, and it sends
+//! only to clients that asked for it: over TCP the connection is proof, over UDP see [`datagrams`]. Every thread checks
 //! about ten times a second for the end of its session.
 
 pub mod datagrams;
@@ -93,7 +93,7 @@ impl<'a> Flow<'a> {
     fn run(&self, way: Any<Numbers>) -> (Any<Numbers>, Told) {
         let sends = way.sends();
         let count = &self.session.flows[usize::from(self.number)];
-        // Payload sent is no sign of life: perhaps nobody takes it.
+        // Payload sent is no sign of life: perhaps no client takes it.
         let halt = |carried: &Carried| {
             if !sends {
                 count.received.store(carried.calls, Ordering::Relaxed);
@@ -270,8 +270,8 @@ const AGAIN: Nanos = Nanos::millis(20);
 /// … and how often, where the other end does not answer it.
 const TIMES: u32 = 10;
 
-/// Says over a connected socket that `last` datagrams were all, until the other end says so too, or for so long that no
-/// path loses each of them by chance.
+/// Sends over a connected socket that `last` datagrams were all, until the other end confirms it, or for a time in
+/// which no path loses each of them by chance.
 pub fn say_last(socket: &Socket, numbers: Numbers, last: u64, over: impl Fn() -> bool) -> bool {
     let mut heard = [0_u8; 64];
     for _ in 0..TIMES {

@@ -1,8 +1,8 @@
 //! The yard: flows that have a request now and then, or none, answered by one thread that waits for events of all of them. A
 //! flow that is silent costs a socket and its few buffers: no thread, no timer.
 //!
-//! A request costs one call and a look into a table more here than with a thread of its own. A flow whose requests come close
-//! together, and which might make others wait, goes back to a thread.
+//! A request costs one call and a look into a table more here than with its own thread. A flow whose requests come
+//! close together, and which might make others wait, goes back to a thread.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -19,7 +19,7 @@ use crate::thread::CpuTime;
 
 /// Events taken by one call.
 const AT_ONCE: usize = 64;
-/// Whose event this is: that of the end.
+/// Token of the end's event.
 const STOP: u64 = u64::MAX;
 
 /// State of a flow after its turn.
@@ -44,7 +44,7 @@ pub trait Resting: fmt::Debug + Send {
     fn turn(&mut self) -> Turn;
     /// The yard's thread used so much CPU time for it.
     fn used(&self, time: CpuTime);
-    /// Gives it a thread of its own.
+    /// Gives it its own thread again.
     fn resume(self: Box<Self>);
     /// Ends it.
     fn end(self: Box<Self>);

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
     use std::thread;
 
-    /// On a thread of its own, whose timer slack may be changed.
+    /// Runs on a separate thread, whose timer slack may be changed.
     fn lateness(keeping: Keeping) -> Lateness {
         thread::spawn(move || measure(keeping, Nanos::millis(1), Nanos::millis(100)).unwrap()).join().unwrap()
     }

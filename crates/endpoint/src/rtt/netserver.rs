@@ -1,7 +1,7 @@
 //! A measurement with a netserver: as with a reflector, but for what netperf's protocol cannot do.
 //!
-//! It knows one data connection for each control connection, and tells at the end how many transactions it saw. It has
-//! no header to mark the warm-up with, no timestamps, and no word for how its end waits.
+//! It knows one data connection for each control connection, and reports at the end the number of transactions it saw.
+//! It has no header to mark the warm-up with, no timestamps, and no field for its wait mode.
 
 use std::net::SocketAddr;
 
@@ -22,8 +22,8 @@ use crate::wire;
 
 /// Beyond the time asked for: the set-up of all connections, the last replies.
 const SLACK: Nanos = Nanos::secs(30);
-/// Where only a count ends the run: the longest a method lasts. The server is told of the end when it comes; its timer
-/// is there for the case that we are not there any more.
+/// Longest duration of a method where only a count ends the run. The server is informed of the end when it comes; its
+/// timer is for the case that we are gone.
 const LONGEST: Nanos = Nanos::secs(7 * 86_400);
 
 pub(super) fn against(

@@ -33,13 +33,13 @@ use crate::session::workers::Gathered;
 use crate::socket::{self, icmp};
 use crate::stop::{GLANCE, Stop};
 
-/// After so long without a word the reflector may take us for dead; a control message is sent in a third of it.
+/// Silence after which the reflector may take us for dead; a control message is sent in a third of it.
 const IDLE: Nanos = Nanos::secs(30);
 /// Longest time for a data connection to be established and accepted.
 pub(super) const CONNECT: Nanos = Nanos::secs(5);
-/// A first datagram is sent so often before its silence is told: one lost packet is no closed port.
+/// Times that a first datagram is sent before silence is reported: one lost packet is no closed port.
 const HELLOS: u32 = 5;
-/// So long is waited for the answer to each of them.
+/// Longest wait for the answer to each of them.
 const HELLO: Nanos = Nanos::millis(400);
 /// Beyond the duration asked for: warm-up, the last replies, the report.
 const SLACK: Nanos = Nanos::secs(15);
@@ -271,7 +271,7 @@ impl Opening<'_> {
     fn udp<W: Wire>(&self, flow: u16, wire: W) -> Result<Connection<Datagram, W>, EndpointError> {
         let socket = socket::udp(self.peer, &self.method.options_of(u32::from(flow)))?;
         if let (Some(room), None) = (receive_room(self.method), self.method.socket.receive_buffer_bytes) {
-            // Replies come faster than a sender that is behind looks at them. Less than that is told in the record.
+            // Replies come faster than a sender that is behind reads them. The record shows where less was granted.
             let _granted = socket.set_recv_buffer_size(room.0 as usize);
         }
         let mut connection =
@@ -291,7 +291,7 @@ impl Opening<'_> {
             self.datagram(socket, echo, u32::from(flow), icmp::request_length(self.method))?;
         flow.link.carries(echo);
         let facts = echo_facts(flow.link.socket(), self.peer.ip().to_string(), Some(kind.to_string()));
-        // A raw IPv4 socket puts the IP header in front, whose length varies: there the checksum tells a cut reply.
+        // A raw IPv4 socket puts the IP header in front, whose length varies: there the checksum shows a cut reply.
         let bare = kind == icmp::SocketName::Ping || self.peer.is_ipv6();
         let expected = bare.then_some(flow.request.len());
         Ok(Connection { flow: Flow { expected, ..flow }, facts, refused, handed })
@@ -333,8 +333,8 @@ impl Opening<'_> {
     }
 
     fn handshake(&self, flow: u16) -> Result<Connection<Handshake, Apart>, EndpointError> {
-        // Without a route our own kernel would refuse each of them, as if somebody had answered. Connecting a UDP
-        // socket looks the route up, and sends nothing.
+        // Without a route our own kernel would refuse each of them, as if a host had answered. Connecting a UDP socket
+        // looks the route up, and sends nothing.
         socket::udp(self.peer, &SocketOptions { source_ports: None, ..self.method.socket.clone() })?;
         let reply_length = self.method.traffic.response_bytes().0 as usize;
         let content = match self.method.traffic {

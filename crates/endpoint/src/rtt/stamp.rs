@@ -36,12 +36,12 @@ use crate::stop::Stop;
 use crate::wire::{self, Watched};
 use crate::{random, socket};
 
-/// The user's knowledge of the far side.
+/// The user's statements about the peer.
 #[derive(Clone, Copy)]
 pub(super) struct Said<'a> {
     /// The key of authenticated packets.
     pub key: Option<&'a Key>,
-    /// Within what the clocks of both ends agree.
+    /// Largest difference of both ends' clocks, as the user states it; absent: not stated.
     pub clocks_agree: Option<Nanos>,
     /// The parts by which packets ask.
     pub parts: &'a [Part],
@@ -160,7 +160,7 @@ struct Way {
     socket: Option<Socket>,
     session: Arc<Session>,
     counts: bool,
-    /// Packets to the far side and from it before the measurement.
+    /// Packets to the peer and from it before the measurement.
     before: (u64, u64),
 }
 
@@ -180,7 +180,7 @@ impl Sender<'_> {
         let class = self.method.socket.tos.unwrap_or(0) >> 2;
         let each = (0..self.method.spread.connections).map(|index| {
             let fail = |cause: std::io::Error| EndpointError::new(Step::OpenSocket("UDP"), self.peer, cause);
-            // Towards the server its own port does not matter yet: the address to send from is chosen by the way there.
+            // The server's own port does not matter yet: the local address follows from the route to it.
             let socket = socket::udp(self.peer, &self.method.options_of(index))?;
             let local = socket.local_addr().map_err(fail)?.as_socket().unwrap_or(self.peer);
             let reflector = control.request(local, padding, class, self.method.timeout_ns)?;

@@ -19,7 +19,8 @@ const ARCHITECTURE: Option<u32> = None;
 /// Calls of x32 have this bit, and are those of x86-64 otherwise.
 const X32: u32 = 0x4000_0000;
 
-/// Where a filter finds the number, the architecture and the low half of an argument (struct `seccomp_data`; both are little-endian).
+/// Offsets at which a filter finds the number, the architecture and the low half of an argument (struct `seccomp_data`;
+/// both are little-endian).
 const NUMBER: u32 = 0;
 const CALLER: u32 = 4;
 const fn argument(index: u32) -> u32 {
@@ -64,7 +65,7 @@ const DENIED: &[c_long] = &[
     libc::SYS_fsmount,
     libc::SYS_fspick,
     libc::SYS_mount_setattr,
-    // Whose a file is and who may use it, which Landlock does not bound; files by number.
+    // Owner and permissions of a file, which Landlock does not restrict; files by number.
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
     FCHMODAT2,

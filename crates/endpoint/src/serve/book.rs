@@ -1,7 +1,8 @@
 //! The book of a server: sessions and refusals, counted, and reported to the audit of its owner.
 //!
-//! It is written at the beginning and the end of a session, and where somebody is refused: never between two messages of a
-//! measurement. Servers that have no sessions count in a [`Meter`] of each of their threads, which is summed when somebody asks.
+//! It is written at the beginning and the end of a session, and at a refusal: never between two messages of a
+//! measurement. Servers that have no sessions count in a [`Meter`] of each of their threads, which is summed when it is
+//! read.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -76,7 +77,7 @@ pub enum Test<'a> {
 /// Somebody who came.
 #[derive(Clone, Copy, Debug)]
 pub struct Client<'a> {
-    /// From where.
+    /// Address of the client.
     pub from: SocketAddr,
     /// The name of the key that was proved; absent without one.
     pub key: Option<&'a str>,
@@ -113,7 +114,7 @@ struct Kept {
 }
 
 impl Book {
-    /// An empty one of `server`; `tell` is told of each entry.
+    /// An empty book of `server`; `tell` receives each entry.
     pub fn new(server: &'static str, tell: Option<Tell>) -> Self {
         let (counts, meters, memory) = (Mutex::default(), Mutex::default(), OnceLock::new());
         Self(Some(Arc::new(Kept { server, tell, counts, meters, memory })))
@@ -129,7 +130,7 @@ impl Book {
         self.enter(client, |tell| tell(Test::Own(open)))
     }
 
-    /// `describe` is asked only where somebody is told.
+    /// Calls `describe` only where there is a listener.
     fn enter(&self, client: Client<'_>, describe: impl FnOnce(&dyn Fn(Test<'_>))) -> Session {
         let number = self.0.as_ref().map_or(0, |kept| {
             let session = kept.opened();
@@ -160,14 +161,14 @@ impl Book {
         }
     }
 
-    /// So many octets came from a client that was refused for what it said.
+    /// Counts octets of a client that was refused for its messages.
     pub fn count_senseless(&self, octets: u64) {
         if let Some(kept) = &self.0 {
             kept.counts().malformed_bytes.get_or_insert_default().0 += octets;
         }
     }
 
-    /// Where the memory is told that sessions may take; absent where no book is kept.
+    /// Gauge of the memory that sessions may take; absent where no book is kept.
     pub fn memory(&self) -> Option<Arc<Gauge>> {
         let kept = self.0.as_ref()?;
         Some(Arc::clone(kept.memory.get_or_init(Arc::default)))
@@ -251,19 +252,19 @@ struct Done {
 }
 
 impl Session {
-    /// So many octets more came and went.
+    /// Adds octets received and sent.
     pub fn moved(&self, received: u64, sent: u64) {
         let mut done = self.done();
         done.received += received;
         done.sent += sent;
     }
 
-    /// So many requests more were answered.
+    /// Adds answered requests.
     pub fn answered(&self, count: u64) {
         *self.done().answered.get_or_insert_default() += count;
     }
 
-    /// So many messages more made no sense.
+    /// Adds malformed messages.
     pub fn malformed(&self, count: u64) {
         *self.done().malformed.get_or_insert_default() += count;
     }
@@ -300,7 +301,7 @@ pub struct Gauge {
 }
 
 impl Gauge {
-    /// So many octets from here on.
+    /// Sets the present value, octets.
     pub fn set(&self, octets: u64) {
         self.now.store(octets, Ordering::Relaxed);
         self.most.fetch_max(octets, Ordering::Relaxed);
@@ -323,20 +324,20 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// So many octets came as one datagram or several.
+    /// Adds octets of one datagram or several.
     #[inline]
     pub fn received(&self, octets: u64) {
         add(&self.received, octets);
     }
 
-    /// An answer of so many octets was made.
+    /// Adds an answer and its octets.
     #[inline]
     pub fn answered(&self, octets: u64) {
         add(&self.answered, 1);
         add(&self.sent, octets);
     }
 
-    /// A datagram of so many octets made no sense, or belongs to nobody.
+    /// Adds a datagram that is malformed, or belongs to no flow, and its octets.
     #[cold]
     pub fn malformed(&self, octets: u64) {
         add(&self.malformed, 1);
@@ -349,7 +350,7 @@ fn add(count: &AtomicU64, more: u64) {
     count.store(count.load(Ordering::Relaxed) + more, Ordering::Relaxed);
 }
 
-/// All books of a process, for whoever is to be told what is in them.
+/// All books of a process, for a summary of their contents.
 #[derive(Clone, Debug)]
 pub struct Books(Arc<Shelf>);
 
@@ -366,7 +367,7 @@ impl Books {
         Self(Arc::new(Shelf { since: wall(), books: Mutex::default() }))
     }
 
-    /// One more, of `server`, whose entries `tell` is told of.
+    /// Adds a book of `server`, whose entries `tell` receives.
     pub fn begin(&self, server: &'static str, tell: Option<Tell>) -> Book {
         let book = Book::new(server, tell);
         self.0.books.lock().unwrap_or_else(PoisonError::into_inner).push(book.clone());

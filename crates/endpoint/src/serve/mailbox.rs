@@ -7,14 +7,14 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use rustix::event::{EventfdFlags, eventfd};
 
-/// Where things come in; readable while something may be there.
+/// Receiving end of the messages; readable while one may be there.
 #[derive(Debug)]
 pub struct Mailbox<T> {
     things: Receiver<T>,
     bell: Arc<OwnedFd>,
 }
 
-/// Where they are put in.
+/// Sending end of the messages.
 #[derive(Debug)]
 pub struct Slot<T> {
     to: Sender<T>,
@@ -38,7 +38,7 @@ impl<T> Clone for Slot<T> {
 }
 
 impl<T> Slot<T> {
-    /// Sends it. Where nobody takes it any more it goes.
+    /// Sends a message. It is dropped where the receiver is gone.
     pub fn send(&self, thing: T) {
         let _taken = self.to.send(thing);
         self.ring();

@@ -8,7 +8,7 @@ use measure::unit::Instant;
 use super::book::Gauge;
 use crate::clock::Monotonic;
 
-/// So many places, some of which are taken.
+/// A limited number of places, some of which are taken.
 #[derive(Clone, Debug)]
 pub struct Places(Arc<Room>);
 
@@ -18,7 +18,7 @@ struct Room {
     taken: Mutex<u64>,
     /// Told when some are free again.
     freed: Condvar,
-    /// Where it is told how many are taken.
+    /// Gauge of the number taken; absent: none.
     told_at: Option<Arc<Gauge>>,
 }
 
@@ -35,7 +35,7 @@ impl Places {
         Self::told_at(most, None)
     }
 
-    /// The same, being bytes of memory; it is told at `gauge`, where there is one, how many are taken.
+    /// The same for bytes of memory; `gauge`, where there is one, shows the number taken.
     pub fn told_at(most: impl Into<u64>, gauge: Option<Arc<Gauge>>) -> Self {
         Self(Arc::new(Room { most: most.into(), taken: Mutex::new(0), freed: Condvar::new(), told_at: gauge }))
     }
@@ -45,7 +45,7 @@ impl Places {
         self.take_some(1)
     }
 
-    /// Takes `count` at once; `None`: so many are not free.
+    /// Takes `count` at once; `None`: not as many are free.
     pub fn take_some(&self, count: u64) -> Option<Place> {
         self.take_of(&mut self.0.taken(), count)
     }

@@ -1,6 +1,6 @@
-//! Connections that have not said their first message yet: all of them wait by events, at the thread that accepts, until it is whole,
-//! for their client's end, or for the end of our patience. Such a connection costs a socket and an entry here, but no thread and no
-//! timer of its own.
+//! Connections that have not said their first message yet: all of them wait by events, at the thread that accepts,
+//! until it is whole, for their client's end, or for the end of our patience. Such a connection costs a socket and an
+//! entry here, but no thread and no timer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -167,7 +167,7 @@ impl<J> SilentConnections<J> {
     }
 }
 
-/// The connection is readable once so many octets are there.
+/// Makes the connection readable once `octets` are there.
 fn await_octets(connection: &Socket, octets: usize) -> io::Result<()> {
     option::set_least_received(connection, u16::try_from(octets.max(1)).unwrap_or(u16::MAX))
 }

@@ -35,12 +35,12 @@ impl Sources {
         self.count
     }
 
-    /// The oldest of whoever has most.
+    /// Returns the oldest visit of the source with most.
     pub fn first_to_go(&self) -> Option<u64> {
         self.most()?.1.first().copied()
     }
 
-    /// The newest of whoever has more than `share`, where that is not `source`.
+    /// Returns the newest visit of the source that has more than `share`, where that is not `source`.
     pub fn beyond(&self, share: usize, source: IpAddr) -> Option<u64> {
         let (of, numbers) = self.most()?;
         (*of != source && numbers.len() > share).then(|| numbers.last().copied()).flatten()

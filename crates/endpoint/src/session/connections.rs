@@ -68,7 +68,7 @@ impl<L, W> FromIterator<Connection<L, W>> for Opened<L, W> {
     }
 }
 
-/// A connected stream of requests and replies, whatever tells them apart.
+/// A connected stream of requests and replies, over any wire.
 pub fn stream<W>(socket: Socket, wire: W, index: u32, method: &Method, stop: &Stop) -> Connection<Stream, W> {
     let stamping = stamping(&socket, method);
     let refused = stamping.refused.clone();
@@ -151,8 +151,8 @@ where
     Ok(gathered)
 }
 
-/// Where this host sends what leaves a socket with ports; routes with several next hops choose by them. `named` is whether the local address
-/// was.
+/// Next hop of a socket with ports; routes with several next hops choose by them. `named` is true where the user named
+/// the local address.
 fn next_hop(facts: &SocketFacts, named: bool) -> Option<String> {
     let protocol = if facts.icmp_socket.is_some() {
         return None;

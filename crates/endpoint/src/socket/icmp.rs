@@ -25,7 +25,7 @@ pub struct Opened {
     pub echo: Echo,
 }
 
-/// Which kind of socket carries the echoes.
+/// Kind of socket that carries the echoes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SocketName {
     /// `SOCK_DGRAM`: no privilege, the kernel sorts the replies.

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use libc::{c_int, c_uint};
 use socket2::{SockFilter, Socket};
 
-/// `SO_BUSY_POLL`: the kernel polls the card for so many microseconds before it sleeps.
+/// `SO_BUSY_POLL`: time for which the kernel polls the card before it sleeps, microseconds.
 pub fn set_busy_poll(socket: &Socket, micros: u32) -> io::Result<()> {
     set_int(socket.as_fd(), libc::SOL_SOCKET, libc::SO_BUSY_POLL, micros as c_int)
 }
@@ -127,7 +127,7 @@ pub fn keep_flow(socket: BorrowedFd<'_>, peer: SocketAddr, port: u16) -> io::Res
     const SO_TXREHASH: c_int = 74;
     drop(set_int(socket, libc::SOL_SOCKET, SO_TXREHASH, 0));
     let SocketAddr::V6(peer) = peer else { return Ok(()) };
-    // struct in6_flowlabel_req: to get a label, for anybody, made where there is none; the shortest times.
+    // struct in6_flowlabel_req: to get a label, for any user, made where there is none; the shortest times.
     let mut request = [0_u8; 32];
     request[..16].copy_from_slice(&peer.ip().octets());
     request[16..20].copy_from_slice(&flow_label(port).to_be_bytes());
@@ -160,7 +160,7 @@ pub fn set_timestamping(socket: BorrowedFd<'_>, flags: c_uint) -> io::Result<()>
     set_int(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, flags as c_int)
 }
 
-/// `SO_RCVLOWAT`: a connection is readable once so many octets are there, or none will follow.
+/// `SO_RCVLOWAT`: a connection is readable once this number of octets is there, or none will follow.
 pub fn set_least_received(socket: &Socket, octets: u16) -> io::Result<()> {
     set_int(socket.as_fd(), libc::SOL_SOCKET, libc::SO_RCVLOWAT, octets.into())
 }

@@ -91,13 +91,13 @@ pub struct Addressed {
     pub length: usize,
     /// Its sender.
     pub from: Option<SocketAddr>,
-    /// Our address it was sent to, where the socket tells (`option::tell_destination`).
+    /// Our address it was sent to, where the socket delivers it (`option::tell_destination`).
     pub to: Option<IpAddr>,
     /// Wall clock of the kernel's receive stamp, ns since 1970, where the socket stamps.
     pub stamp: Option<u64>,
     /// Its time to live on arrival, where the socket delivers it (`option::tell_time_to_live`).
     pub time_to_live: Option<u8>,
-    /// The octet of its type of service, where the socket tells (`option::tell_service`).
+    /// The octet of its type of service, where the socket delivers it (`option::tell_service`).
     pub service: Option<u8>,
 }
 
@@ -377,7 +377,7 @@ mod tests {
 
     #[test]
     fn a_closed_port_reports_itself() {
-        // A number that the system gives to nobody by itself, this socket included.
+        // A port that the system assigns to no socket by itself, this one included.
         let closed = SocketAddr::from(([127, 0, 0, 1], testbed::port::free()));
         let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
         option::tell_of_errors(socket.as_fd(), false);

@@ -18,11 +18,11 @@ pub struct Report {
     /// The first octets of what it is about, from the header of the socket's protocol or from its payload on; zeros beyond
     /// what was quoted.
     pub about: [u8; 8],
-    /// So many of them were quoted.
+    /// Octets of them that were quoted.
     pub quoted: usize,
     /// Kernel's receive stamp, wall clock, nanoseconds since 1970; absent where the socket does not stamp.
     pub stamp: Option<u64>,
-    /// Its time to live on arrival, where the socket tells (`option::tell_time_to_live`).
+    /// Its time to live on arrival, where the socket delivers it (`option::tell_time_to_live`).
     pub time_to_live: Option<u8>,
 }
 

@@ -32,7 +32,7 @@ use crate::thread::CpuTime;
 /// Longest wait of a sender over TCP for the reflector to take all and close: behind a slow bottleneck, data stands
 /// that our kernel took long ago.
 const DRAIN: Nanos = Nanos::secs(30);
-/// A receiver ends by itself so long after its sender should have: where the end of the sender does not come.
+/// Time beyond its sender's duration after which a receiver ends by itself, where the end of the sender does not come.
 const PAD: Nanos = Nanos::secs(10);
 /// Octet that starts a source over TCP; its value is not read.
 const GO: [u8; 1] = [1];
@@ -40,7 +40,7 @@ const GO: [u8; 1] = [1];
 const GOES: u32 = 10;
 /// … each followed by a wait of this length for its first datagram.
 const FIRST: Nanos = Nanos::millis(200);
-/// Where the last datagrams are not overtaken by what says that they were the last.
+/// Wait that keeps the end mark from overtaking the last datagrams.
 const LAST: Nanos = Nanos::millis(5);
 
 /// One flow, ready to start.
@@ -203,7 +203,7 @@ fn never(way: Any<Numbers>, ended: Ended) -> Streamed<Any<Numbers>> {
 }
 
 /// Ends our half of a connection and waits until the reflector has read all and ended its own. `false`: it did not in
-/// time, broke the connection, or somebody wants the end.
+/// time, broke the connection, or the user requested the end.
 fn drain(socket: &Socket, stop: &Stop) -> bool {
     if socket.shutdown(Shutdown::Write).is_err() {
         return false;

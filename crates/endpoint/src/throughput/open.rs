@@ -30,18 +30,18 @@ use crate::rtt::open::{Admission, connected};
 use crate::socket;
 use crate::stop::Stop;
 
-/// After so long without a word the reflector may take us for dead; we speak in a third of it. A source of datagrams goes
-/// on for so long where the network between has gone.
+/// Silence after which the reflector may take us for dead; we speak in a third of it. A source of datagrams continues
+/// for this long where the network between has gone.
 const IDLE: Nanos = Nanos::secs(10);
 /// Beyond the duration asked for: connecting, the end of what is on its way, the report.
 const SLACK: Nanos = Nanos::secs(60);
-/// Receive buffer of a flow of datagrams where nobody asks for another, at both ends: what comes at 10 Gbit/s in 3 ms.
+/// Default receive buffer of a flow of datagrams, at both ends: the payload of 3 ms at 10 Gbit/s.
 const ROOM: Bytes = Bytes(4 << 20);
 /// Largest receive buffer of all flows together.
 const ROOM_IN_ALL: Bytes = Bytes(64 << 20);
-/// A greeting is said so often before silence is told: one lost packet is no closed port.
+/// Times that a greeting is sent before silence is reported: one lost packet is no closed port.
 const GREETINGS: u32 = 5;
-/// So long is waited for the answer to each of them.
+/// Longest wait for the answer to each of them.
 const GREETING: Nanos = Nanos::millis(400);
 
 /// Builds the request that opens the session.
@@ -194,7 +194,7 @@ impl Opening<'_> {
     fn greet(&self, socket: &Socket, greeting: &Header, length: usize) -> Result<u64, EndpointError> {
         let mut message = vec![0; length];
         for attempt in 0..u64::from(GREETINGS) {
-            // Each has a number of its own, so that none is taken for a copy of another.
+            // Each has its own number, so that none is taken for a copy of another.
             Header { seq: attempt, ..*greeting }.write(&mut message);
             if let Some(mac) = self.admission.mac() {
                 mac.seal(&mut message, MacDirection::There);

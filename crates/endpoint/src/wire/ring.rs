@@ -26,7 +26,7 @@ const BLOCK: usize = 1 << 20;
 /// Number of blocks: they hold a third of a second at a million packets a second. Fewer where the kernel has no memory
 /// for them.
 const BLOCKS: [usize; 3] = [32, 8, 2];
-/// After so many milliseconds a block that holds packets is handed over.
+/// Milliseconds after which a block that holds packets is handed over.
 const RETIRE_MS: u32 = 10;
 /// The kernel wants a size of frames even where packets lie one behind the other.
 const FRAME: usize = 2_048;
@@ -189,11 +189,11 @@ fn set<T>(socket: &Socket, option: c_int, value: &T) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Where a block says whose it is, how many packets it has, and where the first is.
+/// Offsets in a block: its status, the number of its packets, and the first of them.
 const STATUS: usize = 8;
 const COUNT: usize = 12;
 const FIRST: usize = 16;
-/// Where a packet says how far the next is, when it passed, how much of it was kept and how long it was, where it begins.
+/// Offsets in a packet: the distance to the next, its time, the lengths kept and in all, and its start.
 const TO_NEXT: usize = 0;
 const SECONDS: usize = 4;
 const WITHIN: usize = 8;

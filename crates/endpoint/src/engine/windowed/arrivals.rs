@@ -153,7 +153,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
             Reading::Refused(seq) => return self.refusal(turn, seq),
             Reading::Reply(_) | Reading::Stray => return self.recorder.stray(),
         };
-        // Where it cannot be told which request it answers, the oldest outstanding one ends by it.
+        // An error that does not show its request ends the oldest one in flight.
         let requests = &mut self.lanes[turn].requests;
         let named = number.and_then(|seq| requests.find(seq)).filter(|request| request.state == State::Waiting);
         match named.or_else(|| requests.oldest_waiting()) {

@@ -83,8 +83,8 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         self.lanes[turn].full
     }
 
-    /// In an open loop of handshakes a connection makes one after the other: what is due meanwhile is held back by that, and by
-    /// nothing of this host.
+    /// In an open loop of handshakes a connection makes one after the other: that holds the due ones back, not this
+    /// host.
     #[cold]
     fn hold_connecting(&mut self, turn: usize, now: Instant, edges: &Edges) {
         let is_due = |due: Instant| due <= now && due < edges.end();

@@ -19,7 +19,7 @@ use crate::engine::slip;
 const FEW: usize = 4;
 /// A load that ends one way asks the peer once more so often, in case that too is lost.
 const MARKS: u32 = 3;
-/// So long is waited for the answer to each of them, or until the timeout where that is shorter.
+/// Longest wait for the answer to each of them, or the timeout where that is shorter.
 const MARK: Nanos = Nanos::millis(300);
 
 impl<L: Link, W: Wire> Windowed<'_, L, W> {

@@ -9,7 +9,7 @@ use protocol::wire::Wire;
 use super::{AT_ONCE, Ended, Windowed};
 use crate::engine::edge::Edges;
 
-/// Whose turn it is.
+/// State of the volleys.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Volley {
     size: u64,
@@ -40,7 +40,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
     /// Sends what of the present volley may leave, or of the next where the present one has ended. Returns whether there
     /// is more of it.
     pub(super) fn depart_volley(&mut self, now: &mut Instant, edges: &Edges) -> Result<bool, Ended> {
-        // The last of a volley goes on too.
+        // The rest of the last volley is sent too.
         self.flush_all()?;
         for _ in 0..AT_ONCE {
             let Some(turn) = self.turn_of_volley().filter(|_| self.budget > 0) else { return Ok(false) };

@@ -26,9 +26,9 @@ use crate::socket::many;
 pub const LONGEST: usize = 65_507;
 /// Segments of one buffer at most, on every kernel that knows them (`UDP_MAX_SEGMENTS` was 64 before Linux 6.9).
 pub const SEGMENTS: usize = 64;
-/// Longest wait for datagrams that the sender's end mark overtook. The sender repeats the mark meanwhile.
+/// Longest wait for datagrams that the sender's end mark overtook. The sender repeats the mark during it.
 const OVERTAKEN: Nanos = Nanos::millis(100);
-/// Nothing waits in a socket for so long, of which somebody reads.
+/// Longest plausible wait of a datagram in a socket that is being read.
 const LONGEST_WAIT: Nanos = Nanos::secs(2);
 
 /// The instant that `clock` shows, nanoseconds.
@@ -177,8 +177,8 @@ impl<N: Numbering> NumberedReceiver<N> {
         }
     }
 
-    /// Takes the instants of arrival from the kernel, where it gives them: what waits in the socket for a program that is late
-    /// was not on its way so long. It costs two readings of clocks a call.
+    /// Takes arrival times from the kernel, where it gives them: a datagram that waits in the socket for a late program
+    /// was not on its way that long. It costs two readings of clocks a call.
     #[must_use]
     pub fn stamped(self, wanted: bool) -> Self {
         let stamped = wanted && many::stamp_arrivals(self.socket.as_fd()).is_ok();
@@ -200,7 +200,7 @@ impl<N: Numbering> NumberedReceiver<N> {
         &self.socket
     }
 
-    /// Takes what came before somebody knew whose it was: the first datagram of a flow, say.
+    /// Takes a datagram that was received before its flow was known: the first of a flow, say.
     pub fn take(&mut self, datagram: &[u8]) -> Call {
         let now = reading(self.numbering.clock());
         self.account(datagram, now);
@@ -213,7 +213,7 @@ impl<N: Numbering> NumberedReceiver<N> {
         let clock = self.numbering.clock();
         let now = reading(clock);
         let Some(stamp) = stamp.filter(|_| self.stamped) else { return now };
-        // A wall clock that was set meanwhile tells nothing.
+        // A wall clock that was stepped in between shows nothing.
         let waited = clock::wall().checked_sub(stamp).filter(|waited| *waited <= LONGEST_WAIT.0);
         waited.map_or(now, |waited| Nanos(now.0.saturating_sub(waited)))
     }

@@ -93,7 +93,7 @@ impl Bulk for ZeroCopySender {
                 self.rest = buffer.len() - count;
                 Ok(Call::Moved(count))
             }
-            // Notices that nobody took hold memory of the socket (`net.core.optmem_max`).
+            // Unread notices hold memory of the socket (`net.core.optmem_max`).
             Err(Errno::NOBUFS) => {
                 self.collect();
                 Ok(Call::Nothing)

@@ -29,8 +29,8 @@ pub struct Complaints {
 }
 
 impl Complaints {
-    /// Takes them all off the queue, where no call will find them again. Requests of `echo` are told from others' by what is
-    /// quoted.
+    /// Takes them all off the queue, where no call will find them again. The quoted packet separates requests of `echo`
+    /// from others'.
     pub fn take(socket: BorrowedFd<'_>, echo: Option<&Echo>) -> Self {
         let mut found = Self::default();
         while let Some(notice) = queue::next_notice(socket) {

@@ -25,7 +25,7 @@ const SEALED: usize = 4 << 10;
 /// The outcome of a look at the socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fetched {
-    /// So many octets of the protocol.
+    /// Number of octets of the protocol.
     Octets(usize),
     /// Nothing as yet.
     Nothing,
@@ -41,7 +41,7 @@ pub struct Secured {
     /// The part of it that has come and is not opened, from here to `end`.
     begin: usize,
     end: usize,
-    /// Where opened data lie that nobody has taken.
+    /// Place of opened data that are not taken yet.
     data: Range<usize>,
     sealed: Vec<u8>,
 }
