@@ -145,7 +145,7 @@ impl Prepared {
         request.extend_from_slice(&test.payload);
         // Room for an IPv4 header with all its options, which a raw socket puts in front, and for one octet too many.
         let reply = vec![0; request.len() + 61];
-        // A raw IPv4 socket puts the IP header in front, whose length varies: there the checksum tells a cut reply.
+        // A raw IPv4 socket puts the IP header in front, whose length varies: there the checksum shows a cut reply.
         let bare = kind == SocketName::Ping || test.address.is_ipv6();
         let expected = bare.then_some(request.len());
         let facts = echo_facts(&socket, test.address.ip().to_string(), Some(kind.to_string()));

@@ -36,7 +36,7 @@ struct Told {
     failed: Option<(Code, String)>,
 }
 
-/// Keeps what it is told, by test.
+/// Observer that keeps the events, by test.
 #[derive(Default)]
 struct Notes {
     told: Mutex<Vec<Told>>,
@@ -64,7 +64,7 @@ impl Notes {
         waited.unwrap().0[test - 1].clone()
     }
 
-    /// Whom there was no test for, once somebody was.
+    /// Returns the clients that were turned away, once there is one.
     fn turned_away(&self) -> Vec<String> {
         let told = self.turned_away.lock().unwrap();
         let waited = self.changed.wait_timeout_while(told, Duration::from_mins(1), |told| told.is_empty());
@@ -140,7 +140,7 @@ impl Ours {
         self.address.port()
     }
 
-    /// Where a client of this host finds it.
+    /// Returns the address at which a client of this host finds it.
     fn at(&self, host: &str) -> SocketAddr {
         SocketAddr::new(host.parse().unwrap(), self.port())
     }

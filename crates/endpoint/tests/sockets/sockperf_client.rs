@@ -1,5 +1,4 @@
-//! Our sockperf client, with servers that do as they are told, good and bad, and with sockperf's own where it is
-//! installed.
+//! Our sockperf client, with scripted servers, good and bad, and with sockperf's own where it is installed.
 
 mod arrivals;
 mod connections;

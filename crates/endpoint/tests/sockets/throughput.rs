@@ -22,7 +22,7 @@ use crate::served::PROGRAM;
 const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const V6: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);
 
-/// Streams of calls of so many bytes, which end when they have carried `bytes` all together.
+/// Streams of calls of `call` bytes, which end when they have carried `bytes` all together.
 fn asked(carrier: Carrier, direction: Direction, streams: u32, call: u64, bytes: u64) -> Asked {
     let stop = measure::method::Stop { bytes: Some(Bytes(bytes)), ..Default::default() };
     Asked {
@@ -47,7 +47,7 @@ fn task(asked: &Asked, address: SocketAddr) -> Task {
     Task { target: Some(target), ..Task::new(asked.resolve().expect("makes sense"), PROGRAM) }
 }
 
-/// So many calls or datagrams a second, all streams of a way together.
+/// Schedule of `per_second` calls or datagrams a second, all streams of a direction together.
 fn rate(per_second: u64) -> Option<Schedule> {
     Rate::per_second(per_second).map(|rate_per_1000s| Schedule::Rate { rate_per_1000s })
 }

@@ -48,7 +48,7 @@ fn count(requests: u64) -> Asked {
 }
 
 fn every(interval: Nanos, asked: Asked) -> Asked {
-    // Asleep until the instant, as virtual time passes only where somebody waits.
+    // Asleep until the instant: virtual time passes only in waits.
     Asked { schedule: Some(Schedule::Every { interval_ns: interval }), pacing: Some(Pacing::Sleep), ..asked }
 }
 
@@ -298,7 +298,7 @@ fn a_window_keeps_so_many_on_the_way() {
     assert!(seen.responses().iter().all(|rtt| *rtt == 2 * MS.0));
 }
 
-/// A receive may return up to a tenth of a second after the instant asked for, and bring what came meanwhile.
+/// A receive may return up to a tenth of a second after the requested time, with messages that came until then.
 #[test_case(1, None; "one at a time")]
 #[test_case(8, None; "a window")]
 #[test_case(1, Some(Nanos::secs(1)); "one at a time, each second")]

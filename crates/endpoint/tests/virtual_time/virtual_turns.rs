@@ -1,4 +1,5 @@
-//! Several connections of one thread that take turns: each has its share, and what each path did is told of that connection.
+//! Several connections of one thread that take turns: each has its share, and each path's behaviour is reported of its
+//! connection.
 
 use endpoint::engine::{self, Flow, Outlet, Run, Told};
 use endpoint::stop::Stop;

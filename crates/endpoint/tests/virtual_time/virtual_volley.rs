@@ -108,7 +108,7 @@ fn a_doubled_reply_shifts_nothing() {
     assert_eq!(seen.left().iter().map(|(at, _)| *at).collect::<Vec<_>>(), [0, 0, 10, 10, 20, 20, 30, 30]);
     let counts = seen.run.recording.counts;
     assert_eq!((counts.answered, counts.strays), (8, 0));
-    // The copy of the last comes when nobody listens any more.
+    // The copy of the last comes when no receive waits any more.
     assert!((6..=7).contains(&counts.duplicated), "{counts:?}");
 }
 

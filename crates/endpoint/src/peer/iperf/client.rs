@@ -52,7 +52,7 @@ pub struct Test {
     /// Rate of each sender; absent: as fast as possible over TCP, the default rate over UDP. Datagrams as fast as
     /// possible are asked for by more bits a second than there can be.
     pub pace: Option<Pace>,
-    /// A rate of what we send that varies; the server is told the pace alone.
+    /// Varying rate of what we send; the server receives the pace alone. Absent: the rate does not vary.
     pub spread: Option<Spread>,
     /// A file that each stream over a connection sends, whose end is its end (`-F`).
     pub file: Option<PathBuf>,

@@ -11,10 +11,10 @@ use crate::clock::Monotonic;
 use crate::engine::stream::Plan;
 use crate::stop::Stop;
 
-/// A series nobody wants has intervals that never end.
+/// Length of the intervals of an unwanted series: they never end.
 pub const NO_SERIES: Nanos = Nanos::secs(100 * 365 * 86_400);
 
-/// Intervals that a server keeps of a stream: whoever wants them is told each as it ends, and a client may stay for days.
+/// Intervals of a stream that a server keeps: each is reported as it ends, and a client may stay for days.
 pub const KEPT: usize = 2;
 
 /// Schedule of calls of `size` octets.

@@ -89,7 +89,7 @@ impl Shared {
         self.telling.tell(&Event::Failed { peer, why: why.to_string() });
     }
 
-    /// Has `job` done on a thread of its own, of which there is a bound for those that send.
+    /// Has `job` done on a separate thread; the number of those that send is limited. Returns false where none is free.
     fn send_on_thread(self: &Arc<Self>, peer: SocketAddr, job: impl FnOnce(&Arc<Self>) + Send + 'static) -> bool {
         let Some(one) = self.senders.take() else {
             let why = format_args!("{} streams are sent already", self.settings.limits.senders);

@@ -58,7 +58,7 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Towards these, from anywhere.
+    /// A setup towards these servers, from any local address.
     pub fn towards(servers: Vec<SocketAddr>) -> Self {
         Self { servers, local: None, interface: None, connect_timeout: CONNECT, program: String::new() }
     }

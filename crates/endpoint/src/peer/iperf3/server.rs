@@ -159,7 +159,7 @@ fn open_once(address: SocketAddr, gate: &Gate) -> Result<(Socket, Socket), Endpo
 }
 
 impl Server {
-    /// Where it listens, ports filled in.
+    /// Returns the addresses it listens at, ports filled in.
     pub fn addresses(&self) -> Vec<SocketAddr> {
         listen::addresses(&self.listeners)
     }

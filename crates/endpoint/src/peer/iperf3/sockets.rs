@@ -113,7 +113,7 @@ pub fn check_window(socket: &Socket, peer: SocketAddr, parameters: &Parameters) 
     }
 }
 
-/// Unacknowledged data may wait for so long before the connection is given up (`TCP_USER_TIMEOUT`).
+/// Sets the longest time that unacknowledged data may wait before the connection is given up (`TCP_USER_TIMEOUT`).
 pub fn set_send_timeout(socket: &Socket, peer: SocketAddr, patience: Nanos) -> Result<(), EndpointError> {
     let millis = i32::try_from(patience.0 / 1_000_000).unwrap_or(i32::MAX);
     option::set_int(std::os::fd::AsFd::as_fd(socket), libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT, millis)

@@ -1,4 +1,4 @@
-//! The streams of one end of a test, each on a thread of its own.
+//! The streams of one end of a test, each on its own thread.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -99,7 +99,7 @@ pub fn run(
             let (gate, opened) = channel();
             let at_it = AtIt::of(how.course, ready.connection.sends);
             let body = move || one(ready, number, how, Outlet::new(producer), &opened, at_it);
-            // Where one cannot be started the gates go, and with them the threads that wait at them.
+            // If a thread cannot be started the gates go, and with them the threads that wait at them.
             let thread = thread::Builder::new().name(format!("sonde-iperf3-{number}")).spawn_scoped(scope, body);
             threads.push(thread.map_err(fail)?);
             gates.push(gate);

@@ -36,7 +36,7 @@ use crate::session::Ending;
 use crate::session::workers::Gathered;
 use crate::stop::Stop;
 
-/// A request over TCP that is not answered for so long is given up, where nobody says otherwise. netperf waits for ever.
+/// Default timeout of a request over TCP. netperf waits for ever.
 pub const TCP_TIMEOUT: Nanos = Nanos::secs(60);
 
 /// Settings of a control connection.
@@ -163,7 +163,7 @@ impl Session {
         Ok(Self { control, server_cpu, program })
     }
 
-    /// Where the control connection goes.
+    /// Returns the server's address of the control connection.
     pub fn peer(&self) -> SocketAddr {
         self.control.peer
     }

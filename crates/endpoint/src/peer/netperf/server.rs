@@ -129,7 +129,7 @@ pub fn bind(settings: Settings) -> Result<Netserver, EndpointError> {
         .map(|address| listen::listener(*address, &settings.door.gate))
         .collect::<Result<_, _>>()?;
     let patience = settings.passphrase.as_ref().map_or(FOR_EVER, |_| PASSPHRASE);
-    // Clients older than netperf 2.6 say less, and are told why that is not enough.
+    // Clients older than netperf 2.6 say less, and receive the reason why that is not enough.
     let needs = |part: &[u8]| if part.is_empty() { 1 } else { MESSAGE };
     let first = FirstMessage { patience, rest: REST, needs };
     let hall = Hall::new(settings.limits.clients)?.one_by_one(settings.serial).served_once_they_speak(first)?;
@@ -140,7 +140,7 @@ pub fn bind(settings: Settings) -> Result<Netserver, EndpointError> {
 }
 
 impl Netserver {
-    /// Where it listens, ports filled in.
+    /// Returns the addresses it listens at, ports filled in.
     pub fn addresses(&self) -> Vec<SocketAddr> {
         listen::addresses(&self.listeners)
     }

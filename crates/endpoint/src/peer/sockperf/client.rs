@@ -37,7 +37,7 @@ use crate::session::workers::Gathered;
 use crate::socket::multicast::{Interface, Outgoing};
 use crate::stop::Stop;
 
-/// A request over TCP that is not answered for so long is given up: what TCP loses comes late, not never.
+/// Timeout of a request over TCP: data that TCP loses come late, not never.
 pub const TCP_TIMEOUT: Nanos = Nanos::secs(60);
 /// Timeout of a request over UDP. A real client waits to the end of its test.
 pub const UDP_TIMEOUT: Nanos = Nanos::secs(1);

@@ -116,7 +116,7 @@ impl Server {
         &self.sockets
     }
 
-    /// Where it listens, ports filled in.
+    /// Returns the addresses it listens at, ports filled in.
     pub fn addresses(&self) -> Vec<SocketAddr> {
         self.sockets.iter().flat_map(|socket| socket.listens.iter().copied()).collect()
     }
@@ -141,7 +141,7 @@ impl Server {
             started
         });
         let dropped = dropped(&sockets);
-        // The listeners are closed first: whoever comes now is refused by the kernel.
+        // The listeners are closed first: the kernel refuses later clients.
         drop(sockets);
         shared.end_connections();
         started.map(|()| Totals { dropped, ..shared.tally.end() })

@@ -47,7 +47,8 @@ impl Control {
         Ok(control)
     }
 
-    /// Asks for a session of packets from `local` with so many octets behind their first ones: where they are to go.
+    /// Asks for a session of packets from `local` with `padding` octets behind their first ones. Returns their
+    /// destination.
     pub fn request(
         &mut self,
         local: SocketAddr,
@@ -105,7 +106,7 @@ impl Control {
         Ok(())
     }
 
-    /// The next message, which has so many octets.
+    /// Reads the next message, of `N` octets.
     fn read<const N: usize>(&self) -> Result<[u8; N], EndpointError> {
         let (mut octets, mut had) = ([0; N], 0);
         let give_up = Monotonic::now().after(PATIENCE);

@@ -115,7 +115,7 @@ fn open(address: SocketAddr, gate: &Gate) -> Result<(Socket, SocketAddr), Endpoi
         .map_err(|cause| EndpointError::new(Step::OpenSocket("UDP"), address, cause))?;
     option::tell_destination(socket.as_fd(), ipv6).map_err(fail)?;
     option::tell_time_to_live(socket.as_fd(), ipv6).map_err(fail)?;
-    // Without it a class of service that is asked for is told as not known.
+    // Without it the class of service that is asked for is reported as not known.
     let _refused = option::tell_service(socket.as_fd(), ipv6);
     // Without stamps of the kernel its times are those of this program's thread, which is an answer too.
     let _refused = option::set_timestamping(socket.as_fd(), ARRIVALS);
@@ -132,7 +132,7 @@ fn listening(address: SocketAddr, cause: io::Error) -> EndpointError {
 }
 
 impl StampReflector {
-    /// Where it listens, ports filled in.
+    /// Returns the addresses it listens at, ports filled in.
     pub fn addresses(&self) -> Vec<SocketAddr> {
         self.sockets.iter().map(|(_, address)| *address).collect()
     }
@@ -169,7 +169,7 @@ fn serve(socket: &Socket, address: SocketAddr, settings: &Settings, stop: &Stop)
                 stop.wait_or_input(socket, Instant::NEVER);
                 continue;
             }
-            // An ICMP error for an answer, which the call that tells of it takes off.
+            // An ICMP error about an answer; the call that reports it takes it off.
             Err(libc::EINTR | libc::ECONNREFUSED | libc::EHOSTUNREACH | libc::ENETUNREACH) => continue,
             Err(_) => {
                 stop.wait(Monotonic::now().after(SHORTAGE));

@@ -212,7 +212,7 @@ fn what_the_path_loses_is_what_is_told(direction: Direction) {
     let server = Ours::start();
     let relay = Relay::start(server.at("127.0.0.1"));
     let parameters =
-        // So many, however long they take.
+        // A number of calls, however long they take.
         Parameters { blocks: 250, time: 0, ..datagrams(direction) };
     let (measured, _) = complete(relay.address, &Test::new(parameters));
     let theirs = measured.theirs.as_ref().unwrap();

@@ -1,4 +1,4 @@
-//! A path between a client and a server that loses and swaps datagrams as it is told, and counts them.
+//! A path between a client and a server that loses and swaps certain datagrams, and counts them.
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -111,7 +111,7 @@ fn answer(flow: &UdpSocket, near: &UdpSocket, client: SocketAddr, told: &Told) {
 fn passed(datagram: &[u8], held: &mut Option<Vec<u8>>, told: &Told) -> Vec<Vec<u8>> {
     let number = datagram.get(8..12).map(|octets| u32::from_be_bytes(octets.try_into().unwrap()));
     match number {
-        // Not towards the end: what is lost behind the last that comes nobody sees.
+        // Not towards the end: losses behind the last arrival are not noticed.
         Some(number) if number % EVERY == 7 && number < 180 => {
             told.dropped.fetch_add(1, Ordering::SeqCst);
             Vec::new()

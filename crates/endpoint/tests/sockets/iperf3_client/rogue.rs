@@ -16,7 +16,7 @@ use testbed::port;
 
 use super::{complete, run, run_test};
 
-/// A server that does as it is told with its first connection, whose cookie it has read.
+/// A server whose first connection, with its cookie read, is handled by `body`.
 fn server(body: impl FnOnce(&TcpListener, &UdpSocket, TcpStream) + Send + 'static) -> (SocketAddr, JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

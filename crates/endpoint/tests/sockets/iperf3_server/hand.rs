@@ -142,7 +142,7 @@ fn a_stream_too_many_and_a_strange_one_are_turned_away() {
     hand.ask(&Parameters { parallel: 2, ..Parameters::default() });
     assert_eq!(hand.hear(), Some(10));
     let _one = hand.stream();
-    // A stranger's cookie is a test of its own, of which nothing comes.
+    // A stranger's cookie starts another test, of which nothing comes.
     let mut stranger = Hand::new(&server, 2);
     assert_eq!(stranger.hear(), Some(9));
     drop(stranger);

@@ -88,7 +88,7 @@ fn every_datagram_to_us_is_counted(host: &str, words: &[&str]) {
     let all = if words.contains(&"-n") { [&all[..5], words].concat() } else { all };
     let Some((printed, told)) = run(&server, host, &all) else { return };
     let (ours, theirs) = (told.ours.as_ref().unwrap(), told.theirs.as_ref().unwrap());
-    // Where our own kernel has no room it says how often; but so few fit a socket's buffer.
+    // A kernel without room reports its drops; but so few fit a socket's buffer.
     let full = told.dropped.iter().sum::<u64>();
     for ((ours, theirs), dropped) in ours.streams.iter().zip(&theirs.streams).zip(&told.dropped) {
         // Only the sender knows the losses behind the last arrival.

@@ -184,7 +184,7 @@ fn loss_is_told_exactly_and_as_often_as_it_is_asked_for() {
     assert_eq!(server.ended().len(), 1, "it ends once");
 }
 
-/// A client of 2.2 prints its longer lines where a report tells of latencies.
+/// A client of 2.2 prints its longer lines where a report carries latencies.
 #[test_case(true, false, true; "to everybody")]
 #[test_case(false, false, false; "to nobody who does not ask")]
 #[test_case(false, true, true; "to who asks by its clock")]
@@ -293,7 +293,7 @@ fn no_datagrams_are_sent_where_that_is_not_allowed(ask: &Ask, why: &str) {
 fn no_report_is_longer_than_what_came() {
     let server = Ours::start(Transport::Udp);
     let socket = udp(&server);
-    // As somebody would who forges another's source: the least that begins a flow, and its end again and again.
+    // As a client would that forges another's source: the least that begins a flow, and its end again and again.
     let mut small = [0; 16];
     small[3] = 1;
     let numbering = IperfNumbering::of_first(&small).unwrap();

@@ -35,7 +35,7 @@ struct Stage {
     machine: Server,
     tcp: TcpListener,
     udp: UdpSocket,
-    /// Where its data socket is, where it said so.
+    /// Client's data address, where it gave one.
     client: SocketAddr,
     /// Data connections that stay open.
     open: Vec<TcpStream>,

@@ -138,7 +138,7 @@ fn datagrams_are_counted_at_both_ends(direction: Direction, host: IpAddr) {
 #[test]
 fn a_schedule_lets_so_many_calls_go() {
     let Some(server) = Netserver::start(&[]) else { return };
-    // Ended by its bytes: how many calls fit a time is the machine's affair, how long so many take at least is not.
+    // Ended by its bytes: the number of calls in a time depends on the machine, their least duration does not.
     let mut test = streaming(Carrier::Udp, Direction::Send, bytes(10_000));
     test.calls.bytes = Some(100);
     test.method.schedule = Schedule::Bursts { count: 2, interval_ns: Nanos::millis(20) };

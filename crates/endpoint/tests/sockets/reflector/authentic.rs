@@ -185,7 +185,7 @@ fn a_source_starts_by_an_authentic_word_alone_and_what_it_sends_has_codes() {
         let answer = asked(&socket, &greeting(&session, 0, Flags::WARM_UP));
         assert!(mac.holds(&answer, Direction::Back));
         let drawn = Header::read(&answer).unwrap().seq;
-        // Kept and sent again, and one that somebody made who saw the answer.
+        // A recorded greeting sent again, and one forged by an observer who saw the answer.
         socket.send(&greeting(&session, 0, Flags::WARM_UP)).unwrap();
         let mut forged = greeting(&session, drawn, Flags::START);
         forged[8] ^= 1;
@@ -218,7 +218,7 @@ fn a_sink_counts_what_is_authentic_alone() {
         for sent in [datagram(ours, 1), datagram(numbers, 2), datagram(sent_back, 2), datagram(ours, 2)] {
             socket.send(&sent).unwrap();
         }
-        // Whoever forges the end does not end it.
+        // A forged end does not end it.
         socket.send(&numbers.last(2, measure::unit::Nanos(9))).unwrap();
         let end = asked(&socket, &ours.last(2, measure::unit::Nanos(9)));
         assert!(matches!(ours.read(&end), Some(Mark::Last { count: 2, .. })), "{end:?}");

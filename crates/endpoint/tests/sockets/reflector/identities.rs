@@ -1,4 +1,5 @@
-//! Identities over sockets: nobody opens a session as another, nobody plays the server, and copies of what was heard open nothing.
+//! Identities over sockets: no client opens a session as another, no host plays the server, and copies of earlier
+//! messages open nothing.
 
 use std::io::{Read, Write};
 use std::net::SocketAddr;
@@ -268,7 +269,7 @@ fn words_of(address: SocketAddr, proof: Proof) -> Vec<Vec<u8>> {
     }
 }
 
-/// All that an observer heard, said again: it opens nothing, and nobody's name is put to it.
+/// All messages that an observer heard, sent again: they open nothing, and are logged without a name.
 #[test_case(as_identity(ALICE, SERVER), "alice", 50)]
 #[test_case(Key([1; 32]).into(), "team", 50; "a pre-shared key")]
 fn words_said_again_open_nothing(proof: Proof, name: &str, answered: usize) {

@@ -74,7 +74,7 @@ fn every_segment_is_counted_whatever_its_size_and_number(ip: IpAddr) {
                 messages.extend(one_way(&session, sent..sent + 1, length.div_ceil(2).max(32)));
                 send(&socket, &messages, length);
                 sent += count;
-                // It is taken by the same thread after all of them, and tells how many have come.
+                // The same thread takes it after all of them, and its reply carries the number received.
                 let answer = asked(&socket, &session.request(sent, Flags::NONE, 64, 64.min(length)));
                 sent += 1;
                 assert_eq!(number(&answer), (sent - 1, sent as u32), "{count} of {length} octets");
@@ -171,7 +171,7 @@ fn what_is_granted_is_said() {
 }
 
 /// The client's messages equal those that the reflector received plus those that its kernel dropped, each segment in a
-/// buffer of its own.
+/// separate buffer.
 #[test_case(true; "in calls of many")]
 #[test_case(false; "in calls of one")]
 fn what_is_lost_in_a_full_buffer_is_told(together: bool) {
@@ -214,7 +214,7 @@ fn what_has_come_when_the_session_is_closed_was_received(segments: bool) {
             }
             assert_eq!(reply(&socket), (1, 2));
             let report = session.close();
-            // A system that grants little room may drop some, each in a buffer of its own.
+            // A system that grants little room may drop some, each in a separate buffer.
             assert_eq!(report.received[0] + report.dropped.unwrap(), 1_002);
         }
     });

@@ -33,7 +33,7 @@ fn a_lost_reply_is_one_loss_and_the_test_goes_on() {
 fn a_doubled_reply_is_a_duplicate_and_shifts_nothing() {
     let seen = exchanged(40, |came| vec![came.answer(), came.answer()]);
     assert_eq!((seen.counts().answered, seen.counts().strays), (40, 0));
-    // The second copy of the last may come when nobody listens any more.
+    // The second copy of the last may come when the client no longer listens.
     assert!((39..=40).contains(&seen.counts().duplicated), "{:?}", seen.counts());
 }
 
@@ -113,7 +113,7 @@ fn replies_that_nobody_asked_for_are_counted() {
     assert_eq!((counts.scheduled, counts.answered, counts.one_way), (10, 10, 90), "{counts:?}");
     let tallied = seen.measured.tallied;
     assert_eq!(tallied, Tallied { unasked: tallied.unasked, ..Tallied::default() });
-    // The last of them may come when nobody listens any more: after the hundredth was answered, which asked.
+    // The last of them may come when the client no longer listens: after the hundredth was answered, which asked.
     assert_eq!(tallied.unasked, 90);
 }
 

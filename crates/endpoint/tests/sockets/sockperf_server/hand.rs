@@ -8,7 +8,7 @@ use protocol::sockperf::message::{Flags, HEADER, Header};
 
 use crate::sockperf_server::Ours;
 
-/// A client that is not answered for so long fails its test.
+/// Time without an answer after which a client fails its test.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 /// Flags of a client that asks for a reply.
 pub const ASKING: u16 = 0x0003;
@@ -73,7 +73,7 @@ pub fn is_over(stream: &mut TcpStream) -> bool {
     }
 }
 
-/// A server that goes on: a datagram and a new connection are answered.
+/// Asserts that the server still works: a datagram and a new connection are answered.
 pub fn good(server: &Ours) {
     let asked = message(1, ASKING, 100);
     let socket = udp(server);
@@ -82,7 +82,7 @@ pub fn good(server: &Ours) {
     good_tcp(server);
 }
 
-/// A server that goes on: a new connection is answered.
+/// Asserts that the server still works: a new connection is answered.
 pub fn good_tcp(server: &Ours) {
     let asked = message(1, ASKING, 100);
     let mut stream = tcp(server);

@@ -129,7 +129,7 @@ fn every_length_of_anything_is_survived() {
         socket.send(&datagram).unwrap();
     }
     let asked = message(9, ASKING, 14);
-    // Whatever of it was dropped on the way: this one is asked until it is answered.
+    // Some may have been dropped on the way: this one is asked until it is answered.
     socket.set_read_timeout(Some(std::time::Duration::from_millis(200))).unwrap();
     let mut buffer = vec![0; 1 << 16];
     crate::sockperf_server::until("an answer", || {

@@ -185,7 +185,7 @@ fn a_client_that_says_nothing_is_given_up(carrier: Carrier, direction: Direction
         let wanted = Open { idle_ns: idle, stream: Some(Box::new(ask)), ..streams(carrier, 1, direction) };
         let session = Session::open(address, wanted).unwrap();
         let (begun, socket) = (Monotonic::now(), udp(address));
-        // The stream is begun, and then nobody is there: what fits the buffers is all that moves.
+        // The stream begins, and then the other end does nothing: only the buffers' content moves.
         let _held = if carrier == Carrier::Tcp {
             let mut stream = session.data(0).unwrap();
             stream.write_all(&[1]).unwrap();

@@ -50,7 +50,7 @@ fn flows(found: &Finding) -> (Vec<Flow>, Vec<Flow>) {
     (there.collect(), back.collect())
 }
 
-/// Every datagram that was sent either came or is told as lost, and on loopback only a full buffer loses one.
+/// Asserts that every datagram sent either arrived or is reported as lost; on loopback only a full buffer loses one.
 fn assert_exact(found: &Finding, size: u64, together: bool) {
     assert_eq!((&found.ended, found.undrained, &found.report_missing), (&Ending::Complete, 0, &None));
     let (there, back) = flows(found);

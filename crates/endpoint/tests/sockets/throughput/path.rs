@@ -67,7 +67,7 @@ impl Way {
     }
 }
 
-/// Passes on what comes at an address of its own to `to` and back, over TCP as it is.
+/// Passes data on between a separate address and `to`, both ways; over TCP unchanged.
 fn with_path<T>(to: SocketAddr, body: impl FnOnce(SocketAddr) -> T) -> T {
     let address = SocketAddr::new(to.ip(), port::free());
     let (listener, socket) = (TcpListener::bind(address).unwrap(), UdpSocket::bind(address).unwrap());

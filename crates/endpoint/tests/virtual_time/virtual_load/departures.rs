@@ -162,10 +162,10 @@ fn connections_share_a_rate_and_each_asks_by_its_own_count() {
     assert!(seen.left().windows(2).all(|pair| pair[1] - pair[0] == MS.0));
 }
 
-/// Which connection each message left over, in order.
+/// Connection of each message, in order.
 fn turns(schedule: Schedule, messages: u64) -> Vec<usize> {
     let asked = Asked { connections: Some(3), threads: Some(1), ..load(messages, 4, schedule) };
-    // Each call takes longer than what is due meanwhile: all but the first are late.
+    // Each call takes longer than the time between two due messages: all but the first are late.
     let paths = (0..3).map(|_| Path::seeded(1).delay(MS).send_takes(Nanos::micros(300)));
     let seen = run_by(&asked.resolve().expect("a sensible method"), None, paths.collect());
     let mut all: Vec<(Instant, usize)> = seen.passages().iter().map(|one| (one.left, one.flow)).collect();

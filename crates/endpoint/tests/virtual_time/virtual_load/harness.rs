@@ -44,8 +44,8 @@ pub fn response(exchange: &Exchange) -> Option<u64> {
     exchange.received?.since(exchange.intended?).map(|span| span.0)
 }
 
-/// A load of so many messages of which every `reply_every`-th asks, asleep between them, as virtual time passes only
-/// where somebody waits.
+/// A load of `messages` messages, every `reply_every`-th of which asks, asleep between them: virtual time passes only
+/// in waits.
 pub fn load(messages: u64, reply_every: u32, schedule: Schedule) -> Asked {
     Asked {
         pattern: Some(Pattern::Load),

@@ -59,7 +59,7 @@ impl Home {
         Ok(Self { port, events, stop, thread: Some(thread) })
     }
 
-    /// Where it listens.
+    /// Returns the port at which it listens.
     pub fn port(&self) -> u16 {
         self.port
     }

@@ -40,7 +40,7 @@ const CLOSING: Nanos = Nanos::secs(30);
 /// by the end is still on its way; over UDP, only the end mark may be missing.
 const PAD: Nanos = Nanos::secs(60);
 const PAD_OF_DATAGRAMS: Nanos = Nanos::secs(3);
-/// A server that is to send and does not for so long is given up.
+/// Longest silence of a server that is to send; then it is given up.
 const SILENT: Nanos = Nanos::secs(10);
 /// Number of requests for datagrams, and their interval.
 const ASKED: (u32, Nanos) = (100, Nanos::millis(20));
@@ -197,7 +197,7 @@ fn run<B: Bulk>(way: B, plan: &Plan<'_>, post: Post<'_>) -> (B, StreamCount, cra
 fn send(test: &Test, lane: Lane, writer: Writer, ack: Option<Ack>, halt: &Stop, post: Post<'_>) -> Found {
     let (mut way, mut count, ended) = run_sender(writer, test, halt, post);
     count.carried.bytes.0 += way.complete(halt);
-    // A server that is gone is told of by the drain.
+    // The drain notices a server that is gone.
     let _gone = way.socket().shutdown(Shutdown::Write);
     let mut told = Vec::new();
     let whole = ended == crate::engine::Ended::Complete;
@@ -239,7 +239,7 @@ fn receive(
     Ok(Found { reads, latency, ack, closed, ..found(lane, count, ended, way.socket()) })
 }
 
-/// A server that sends bursts begins with a header of its own: its octets.
+/// Reads the header with which a server that sends bursts begins; returns its octets.
 fn server_header(test: &Test, socket: &Socket, halt: &Stop) -> Result<usize, EndpointError> {
     let fail = |why: String| EndpointError::new(Step::Agree, test.server, Cause::Peer(why));
     match tcp::beginning(socket, Monotonic::now().after(tcp::HEADER), halt) {

@@ -29,8 +29,8 @@ use crate::serve::sources::source;
 use crate::socket::envelope::Envelope;
 use crate::stop::GLANCE;
 
-/// So long after its last word a flow that has ended is kept, to answer those that did not hear the report: a client asks
-/// for two seconds.
+/// Time after its last message for which an ended flow is kept, to answer clients that did not receive the report: a
+/// client asks for two seconds.
 const LINGER: Nanos = Nanos::secs(3);
 /// A source that asks for datagrams repeats its request until they come. A repeat may arrive after a short stream has
 /// ended; a request this long after the end asks for another stream.
@@ -103,15 +103,15 @@ struct Kept {
     /// Counter of its datagrams; none where they do not count, or it has ended.
     meter: Option<Meter>,
     edge: Instant,
-    /// Forgotten after so long a silence …
+    /// Silence after which the flow is forgotten …
     idle: Nanos,
-    /// … and after this one where another needs its place.
+    /// … and the one after which it goes where another needs its place.
     stalled: Nanos,
     /// State of our own stream over it.
     sending: Arc<Sending>,
     /// Entry in the book, until the client's stream is over; our own stream holds it too.
     session: Option<Arc<Session>>,
-    /// Octets that came, less those of reports: nobody shows that the source is whose it says, so no more is sent than came.
+    /// Octets that came, less those of reports: the source may be forged, so no more is sent to it than came.
     credit: usize,
 }
 

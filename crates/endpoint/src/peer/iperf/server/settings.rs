@@ -21,7 +21,7 @@ pub struct Settings {
     pub places: Vec<Place>,
     /// Networks that are served, and the book of the clients.
     pub door: Door,
-    /// Length of an interval of the series that is told, at least a millisecond; absent: none is.
+    /// Length of an interval of the reported series, at least a millisecond; absent: none is reported.
     pub interval: Option<Nanos>,
     /// Octets of a read (`-l`); absent: the usual.
     pub read_bytes: Option<u32>,
@@ -74,7 +74,7 @@ impl Settings {
         }
     }
 
-    /// The length of an interval; of a series that nobody wants it never ends.
+    /// Length of an interval; that of an unwanted series never ends.
     pub(super) fn interval(&self) -> Nanos {
         self.interval.map_or(NO_SERIES, |interval| interval.max(SHORTEST))
     }
@@ -119,8 +119,8 @@ pub struct Limits {
     pub write_bytes: u32,
     /// Longest time that it sends, whatever a client asks.
     pub longest: Nanos,
-    /// A connection over which nothing goes for so long is given up, and a flow of datagrams forgotten; longer where the
-    /// client says that it sends that slowly.
+    /// Silence after which a connection is given up, and a flow of datagrams forgotten; longer where the client says
+    /// that it sends that slowly.
     pub idle: Nanos,
 }
 

@@ -15,7 +15,7 @@ use socket2::{Socket, TcpKeepalive};
 use super::Shared;
 use crate::clock::Monotonic;
 
-/// A client that takes nothing of what is said for so long is gone.
+/// Longest time for which a client may read nothing; then it counts as gone.
 const ANSWER: Nanos = Nanos::secs(20);
 
 /// Cause of a test's early end.
@@ -23,7 +23,7 @@ const ANSWER: Nanos = Nanos::secs(20);
 pub(super) enum Stopped {
     /// The client is gone, or spoke nonsense: nothing more is said to it.
     Gone(Code, String),
-    /// We cannot go on, which it is told.
+    /// We cannot go on, and the client receives the reason.
     Failed(Code, Option<i32>, String),
     /// The server stops.
     Stopping,
@@ -98,7 +98,7 @@ impl<'a> Control<'a> {
         self.heard.pop_front()
     }
 
-    /// Waits for the client's next word, each octet of which may take so long.
+    /// Waits for the client's next message; each octet of it may take the whole of the limit.
     pub fn await_word(&mut self) -> Result<Action, Stopped> {
         let mut since = (Monotonic::now(), 0);
         loop {

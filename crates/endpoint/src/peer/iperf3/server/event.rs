@@ -24,7 +24,7 @@ pub trait Observer: Send + Sync {
     }
 }
 
-/// Nobody is told.
+/// Observer that ignores all events.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Nobody;
 
@@ -66,7 +66,7 @@ pub enum Event<'a> {
     Interval {
         /// Its test.
         test: u64,
-        /// Which stream, from 0 in the order of [`Event::Streams`].
+        /// Number of the stream, from 0 in the order of [`Event::Streams`].
         stream: usize,
         /// Payload of the interval.
         interval: &'a Interval,

@@ -55,7 +55,7 @@ impl Settings {
 /// Limits of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Tests at once; one more is told that the server is busy. iperf3's own is 1.
+    /// Tests at once; for one more the server is busy. iperf3's own limit is 1.
     pub tests: u32,
     /// Connections at once, whatever they are for; for one more a stranger gives way, or it is closed at once: see
     /// [`crate::serve::visits`].
@@ -90,7 +90,7 @@ pub struct RateLimit {
 }
 
 impl RateLimit {
-    /// `bits_per_s` over five seconds, as iperf3 has it where nobody says otherwise.
+    /// `bits_per_s` over five seconds, iperf3's default.
     pub fn new(bits_per_s: u64) -> Self {
         Self { bits_per_s, averaging: Nanos::secs(5) }
     }

@@ -43,7 +43,7 @@ const TURN: Nanos = Nanos::millis(20);
 /// Bytes of memory that a stream takes beside its calls' buffers.
 const BESIDE: u64 = 96 << 10;
 
-/// Serves one control connection to its end. `false`: it was no test, for whoever asked for it was not let in.
+/// Serves one control connection to its end. `false`: it was no test, for its client was not admitted.
 pub(super) fn attend(
     connection: &Socket,
     from: SocketAddr,
@@ -176,7 +176,7 @@ impl Attendant<'_> {
         Ok(arrived)
     }
 
-    /// Waits for something at one of `others`, the control connection looked after meanwhile; until `give_up` in all.
+    /// Waits for something at one of `others`, and watches the control connection; until `give_up` in all.
     fn wait(&mut self, give_up: Instant, others: &[BorrowedFd<'_>]) -> Result<(), Stopped> {
         let (now, code) = (Monotonic::now(), Code::STREAM_ACCEPT);
         if self.shared.hall.stop.requested() {

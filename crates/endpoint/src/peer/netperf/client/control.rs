@@ -36,7 +36,7 @@ const HASTE: Nanos = Nanos::secs(3);
 pub struct Control {
     socket: Socket,
     client: Client,
-    /// Where it goes.
+    /// Address of the server.
     pub peer: SocketAddr,
     /// Answers that came before they were asked for: while the data flowed.
     early: VecDeque<Answer>,
@@ -93,12 +93,12 @@ impl Control {
         }
     }
 
-    /// Takes what the server said meanwhile; an error where it gave up or is gone.
+    /// Takes the server's messages during the data; an error where it gave up or is gone.
     pub fn look(&mut self) -> Result<(), EndpointError> {
         self.take(Step::Measure)
     }
 
-    /// It was waited for in vain, for so long: what that means. Nothing is waited for on this connection any more.
+    /// Returns the error of a wait of this length in vain. Nothing is awaited on this connection any more.
     pub fn given_up(&mut self, step: Step, waited: Nanos) -> EndpointError {
         match self.client.silent(waited) {
             Err(error) => self.fail(step, &error),

@@ -30,12 +30,12 @@ use crate::socket;
 use crate::stop::{GLANCE, Stop};
 use crate::tcp_info::TcpInfo;
 
-/// A server without a sign of life for so long is given up at the end of a test: its end of a data connection, which it
-/// closes at once, would have come through after four losses of it.
+/// Time without a sign of life after which a server is given up at the end of a test: its end of a data connection,
+/// which it closes at once, would have come through after four losses of it.
 const SILENT: Nanos = Nanos::secs(5);
 /// Shortest wait for a server's end, however long it was silent before.
 const HASTE: Nanos = Nanos::secs(3);
-/// A server that missed our end goes on until its own time is up, so long after ours; then its results are due.
+/// Time after our end at which a server that missed it ends by itself; then its results are due.
 const OVERDUE: Nanos = Nanos(PAD.0 + HASTE.0);
 /// Longest wait for a refusal to come back.
 const REFUSAL: Nanos = Nanos::secs(1);
@@ -145,7 +145,7 @@ impl<'a> End<'a> {
         at_end: &SocketFacts,
     ) -> Course {
         let Open { ready, facts, local, remote, connecting, socket } = open;
-        // A server that sends goes on as long as there is somebody to send to.
+        // A server that sends continues as long as the connection stands.
         let socket = socket.filter(|_| stream::sends(&self.test.method));
         let results = match closing.how {
             How::Silent { waited } => Err(session.control.given_up(Step::FetchResults, waited)),
@@ -201,7 +201,7 @@ impl<'a> End<'a> {
             (None, _) if self.resets => end_by_reset(open.remote),
             (None, _) => {}
             (Some(socket), Carrier::Udp) => end_datagrams(socket),
-            // Where the peer ended it first this is no news.
+            // If the peer ended it first this is no news.
             (Some(socket), _) => {
                 let _half_closed = shutdown(socket, Shutdown::Write);
             }
@@ -282,14 +282,14 @@ fn end_by_reset(remote: SocketAddr) {
         socket.set_linger(Some(Duration::ZERO))?;
         socket.connect_timeout(&SockAddr::from(remote), GLANCE.into())
     };
-    // Where it has ended already there is nothing to end.
+    // A connection that has ended already needs no end.
     let _ended = connect();
 }
 
 /// Three datagrams of nothing: one is enough, so two may be lost.
 fn end_datagrams(socket: &Socket) {
     for _ in 0..END_DATAGRAMS {
-        // A server that is done with its count has closed its socket, which the next call tells: no matter.
+        // A server that is done with its count has closed its socket, and the next call reports that: no matter.
         let _told = send(socket, &[], SendFlags::NOSIGNAL);
     }
 }

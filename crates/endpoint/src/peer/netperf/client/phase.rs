@@ -26,9 +26,9 @@ use crate::session::scene::Scene;
 use crate::socket::any;
 use crate::stop::{GLANCE, Stop};
 
-/// A peer that answers nothing for so long is given up.
+/// Longest time without an answer; then the peer is given up.
 const QUIET: Nanos = Nanos::secs(60);
-/// So long after its end a timed test may still wait for the last reply.
+/// Time after its end for which a timed test may still wait for the last reply.
 const LAST_REPLY: Nanos = Nanos::secs(5);
 /// So much later than it should an engine may come to its end.
 const SLACK: Nanos = Nanos::secs(1);
@@ -111,7 +111,7 @@ impl<'a> Phase<'a> {
         Ok(each?.into_iter().unzip())
     }
 
-    /// Measures, with the control connections looked after meanwhile.
+    /// Measures, and watches the control connections.
     pub fn during<T>(
         &mut self,
         sessions: &mut [Session],
@@ -212,7 +212,7 @@ impl Opening<'_> {
         Ok((socket, Open { ready, facts, local, remote, connecting, socket: beside }))
     }
 
-    /// Where the server's data socket is.
+    /// Returns the address of the server's data socket.
     pub fn remote(&self, ready: &Ready) -> SocketAddr {
         data::server_at(self.test, self.control, ready.data_port)
     }

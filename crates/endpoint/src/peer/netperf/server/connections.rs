@@ -18,7 +18,7 @@ use crate::link::stream::PIECE;
 use crate::pace;
 use crate::stop::GLANCE;
 
-/// A client that connects and then neither asks nor takes its answer has so long: the next one waits behind it.
+/// Time for a client that connects and then neither asks nor takes its answer: the next one waits behind it.
 const STALLED: Nanos = Nanos::secs(4);
 
 /// Serves connections until the test is over.

@@ -25,7 +25,7 @@ use crate::serve::visits::Visit;
 use crate::socket;
 use crate::thread::{Pinned, pin};
 
-/// A client that takes nothing of an answer for so long is gone.
+/// Longest time for which a client may read nothing of an answer; then it counts as gone.
 const ANSWER: Nanos = Nanos::secs(20);
 
 /// Sets an accepted connection up; `false`: its client has gone again.
@@ -225,7 +225,7 @@ impl Attendant<'_> {
         self.shared.settings.door.book.refuse(Some(self.from), reason, why);
     }
 
-    /// A CPU that this host has not is no reason for no test: a real netserver goes on unbound.
+    /// Binds to the CPU. A CPU that this host lacks does not end the test: a real netserver continues unbound.
     fn bind_to(&mut self, cpu: Option<u32>) {
         let Some(cpu) = cpu else { return };
         let bound = match self.pinned {

@@ -1,4 +1,4 @@
-//! The data socket of a test, set up before the client is told to begin.
+//! The data socket of a test, set up before the client may begin.
 //!
 //! A term of the request that cannot be granted is refused by the system's own error number: a test under other terms
 //! than requested would be a wrong number.
@@ -149,8 +149,8 @@ fn open(ask: &Ask, control: Option<SocketAddr>, gate: &Gate) -> Result<Socket, E
     Ok(socket)
 }
 
-/// Where the data socket is to be: the address asked for, or any of the family asked for. An address of one link alone is
-/// on the link of the control connection.
+/// Returns the address of the data socket: the one asked for, or any of the family asked for. An address of one link
+/// alone is on the link of the control connection.
 fn local_address(ask: &Ask, control: Option<SocketAddr>) -> Result<SocketAddr, Errno> {
     let speaks_four = control.is_none_or(|control| control.ip().to_canonical().is_ipv4());
     let six = match ask.family {
@@ -248,7 +248,8 @@ impl Sizes {
     }
 }
 
-/// The buffers of one way. As many as were asked for, as far as half of a test's memory goes: the client is told how many.
+/// Returns the buffers of one direction. Their number is the one asked for, as far as half of a test's memory goes; the
+/// client receives it.
 fn ring(size: Option<u32>, asked: &Asked, limits: &Limits) -> Shape {
     let size = size.unwrap_or(1).max(1) as usize;
     let shape = Shape { size, buffers: 1, alignment: asked.alignment.max(1) as usize, offset: asked.offset as usize };

@@ -116,7 +116,7 @@ fn traffic(carried: &Carried) -> Traffic {
     Traffic { bytes: carried.bytes.0, calls: carried.calls }
 }
 
-/// A netserver that stops tells no results.
+/// Marks the test as abandoned where the netserver stops: it sends no results then.
 fn note_stop(course: &Course<'_>, setting: &Setting<'_>) {
     if setting.stop.requested() {
         course.over(0);
@@ -129,8 +129,8 @@ fn has_ended(socket: &Socket, datagrams: bool) -> bool {
     !datagrams && matches!(peeked(), Ok((0, _)))
 }
 
-/// Where datagrams go that the client does not ask for one by one: to the address it told, which must be that of its
-/// control connection, else anyone could have anyone flooded. `EPERM` says so.
+/// Returns the destination of unrequested datagrams: the address that the client gave, which must be that of its
+/// control connection, else any host could have another flooded. Others are refused with `EPERM`.
 fn receiver(setting: &Setting<'_>) -> Result<SocketAddr, Errno> {
     let ask = setting.ask;
     let from = setting.from.ip().to_canonical();

@@ -66,7 +66,7 @@ pub fn name(ask: &Ask) -> String {
     format!("{what} over {carrier}, {length}")
 }
 
-/// Runs the test that was prepared. `None`: nobody waits for its results.
+/// Runs the test that was prepared. `None`: no client waits for its results.
 pub fn run(prepared: Prepared, setting: &Setting<'_>) -> Result<Option<Results>, Errno> {
     let ask = setting.ask;
     let course = Course::new(setting);

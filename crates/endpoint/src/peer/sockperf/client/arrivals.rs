@@ -12,9 +12,9 @@ use crate::clock::Monotonic;
 use crate::link::clockwork::poll_one;
 use crate::stop::Stop;
 
-/// So long is waited for an answer before the question is put again.
+/// Longest wait for an answer before the question is sent again.
 const PATIENCE: Nanos = Nanos::millis(100);
-/// So often a server is asked whether it is one that tells: what a test with any other server waits for.
+/// Times that a server is asked for its count: the cost of a test with any other server.
 const FIRST: u32 = 2;
 /// So often it is asked in the end: one whose buffer was full has to come to it.
 const LAST: u32 = 10;

@@ -38,7 +38,7 @@ impl Askers {
         self.known.is_empty()
     }
 
-    /// So many messages of `from` have arrived.
+    /// Counts messages of `from` that arrived.
     pub fn saw(&mut self, from: SocketAddr, messages: u64) {
         if let Some(asker) = self.known.get_mut(&from) {
             asker.arrived += messages;

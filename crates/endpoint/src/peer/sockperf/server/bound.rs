@@ -20,7 +20,8 @@ const TRIES: usize = 32;
 /// A socket that is bound.
 #[derive(Debug)]
 pub struct Bound {
-    /// Where it listens, port filled in; several where groups share a port, and then never more than one carrier.
+    /// Addresses it listens at, port filled in; several where groups share a port, and then never more than one
+    /// carrier.
     pub listens: Vec<SocketAddr>,
     /// Kind of the messages that arrive.
     pub kind: Kind,
@@ -41,7 +42,7 @@ pub enum Kind {
 }
 
 impl Bound {
-    /// Where it listens: of several groups the first.
+    /// Returns the address it listens at; of several groups the first.
     pub fn address(&self) -> SocketAddr {
         self.listens[0]
     }

@@ -33,11 +33,11 @@ use crate::stop::Stop;
 const BUFFER: usize = 1 << 16;
 /// Rows of waiting datagrams that are handled of one socket before the next has its turn.
 const TURN: u32 = 4;
-/// Where none waited behind others, so many datagrams at most are taken before it is looked again.
+/// Most datagrams taken before the next look, where none waited behind others.
 const PATIENCE: u32 = 63;
-/// Once it is to stop, so many datagrams that have come already are still handled of each socket.
+/// Datagrams of each socket that are still handled once the server is to stop, of those that have arrived.
 const LAST: u32 = 1 << 16;
-/// Sockets that a wait tells of at once.
+/// Sockets that one wait reports at once.
 const READY: usize = 64;
 
 /// Serves until it is to stop, then what has come by then.
@@ -96,7 +96,7 @@ impl<'a> Server<'a> {
     fn block(&mut self, socket: &Bound) {
         let stop = &self.shared.hall.stop;
         while !stop.requested() {
-            // A call that brings nothing within a tenth of a second is one of a server that nobody uses.
+            // A call without a datagram within a tenth of a second means an unused server.
             if !self.take(socket, 0) {
                 stop.wait_or_input(socket.fd(), Instant::NEVER);
             }

@@ -17,8 +17,8 @@ pub struct Settings {
     pub door: Door,
     /// Handling of each message.
     pub rules: Rules,
-    /// Threads that the sockets are dealt out to, in rows of neighbours: 1 or more, and no more than there are sockets. A
-    /// connection has a thread of its own besides.
+    /// Threads that the sockets are dealt out to, in rows of neighbours: 1 or more, and no more than there are sockets.
+    /// Each connection has a further thread.
     pub threads: u32,
     /// CPUs that these are pinned to, in turn, and those of connections likewise; empty: the scheduler decides.
     pub cpus: Vec<u32>,

@@ -1,4 +1,4 @@
-//! Connections: accepted by one thread, and each that has said something served by a thread of its own.
+//! Connections: accepted by one thread, and each that has said something served by a thread.
 //!
 //! Answers to messages that one read delivered together leave together, in one call; a client that sends one message at
 //! a time has each answer as soon as it can be.
@@ -28,7 +28,7 @@ use crate::serve::book::Session;
 use crate::serve::visits::Visit;
 use crate::thread::{cpu_for, settle};
 
-/// A spinning thread whose client is silent for so long waits in the kernel until it speaks again: a client that does
+/// Silence of a client after which a spinning thread waits in the kernel until it speaks again: a client that does
 /// nothing costs no CPU.
 const SILENT: Nanos = Nanos::secs(1);
 /// A silent connection is probed after this, so often, this far apart: who has vanished holds no place for long.
@@ -56,7 +56,7 @@ fn job(
     let entered = Entered { index: shared.open.enter(&socket), shared: Arc::clone(shared) };
     Some(move |visit: &Visit| {
         let shared = &*entered.shared;
-        // Where it may run was seen to when the server began.
+        // The CPU was checked when the server began.
         let _pinned = settle(cpu_for(&shared.settings.cpus, entered.index as u32), "server");
         let stranger = Some(visit);
         let mut connection = Connection {

@@ -54,7 +54,7 @@ impl Tally {
         }
     }
 
-    /// Tells what is told each time.
+    /// Reports an event without a limit on their number.
     pub fn tell(&self, event: &Event) {
         if let Some(tell) = &self.tell {
             (tell.0)(event);
@@ -113,7 +113,7 @@ impl Tally {
         }
     }
 
-    /// So many messages more were counted.
+    /// Counts further messages, and reports the activity where it is due.
     pub fn more(&self, watch: &Watch, messages: u64) {
         let Some(activity) = &watch.activity else { return };
         for messages in activity.more(messages) {
@@ -179,7 +179,7 @@ struct Activity {
 }
 
 impl Activity {
-    /// The multiples of `every` that are reached with so many more.
+    /// Counts further messages, and returns the multiples of `every` that they reach.
     fn more(&self, messages: u64) -> impl Iterator<Item = u64> + use<> {
         let (every, before) = (self.every, self.messages.fetch_add(messages, Ordering::Relaxed));
         (before / every + 1..=(before + messages) / every).map(move |times| times * every)

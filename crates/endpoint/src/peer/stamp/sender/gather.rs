@@ -74,7 +74,7 @@ impl Sum for Numbers {
 }
 
 impl Gather {
-    /// Another session; where its wire tells its facts.
+    /// Adds a session; returns the sink for the facts of its wire.
     pub fn add(&mut self, opening: &Opening) -> Producer<Fact> {
         let (producer, facts) = RingBuffer::new(RING);
         self.sessions.push(Session { facts, anchor: opening.anchor, began: None, end: None, last: None });
@@ -91,7 +91,7 @@ impl Gather {
                     Fact::Answered(exchanged) => {
                         self.sessions[index].heard(&exchanged);
                         self.note(&exchanged);
-                        // Sessions are counted apart: the first one tells.
+                        // Sessions are counted apart: the first one gives the parts.
                         if index == 0 {
                             self.parts.hear(&exchanged);
                         }

@@ -119,7 +119,7 @@ impl StampLink {
         Self { socket, flags, stamps: stamps && set.is_ok(), refused, session, departures, glimpse, stop }
     }
 
-    /// Where this link tells of the latest answer.
+    /// Returns the times of the latest answer, as this link notes them.
     pub fn glimpse(&self) -> Arc<Glimpse> {
         Arc::clone(&self.glimpse)
     }

@@ -10,12 +10,12 @@ use crate::clock::{Monotonic, wall};
 use crate::error::Cause;
 use crate::stop::Stop;
 
-/// A packet is sent so often before silence is told: one that is lost is no closed port.
+/// Times that a packet is sent before silence is reported: one lost packet is no closed port.
 const TRIES: u32 = 3;
-/// So long is waited for the answer to each of them.
+/// Longest wait for the answer to each of them.
 const PATIENCE: Nanos = Nanos::millis(1_500);
 
-/// A number of ours and the far side's own number of its answer.
+/// A number of ours and the peer's own number of its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Anchor {
     /// Ours.
