@@ -41,8 +41,8 @@ pub fn recently() -> Instant {
     Instant(read(libc::CLOCK_MONOTONIC_COARSE))
 }
 
-/// How far the wall clock is ahead of the monotonic one, in nanoseconds, read close together (the wall reading lies
-/// between two monotonic ones; the tightest of a few). It moves slowly under a time service and jumps with a step.
+/// Returns the lead of the wall clock over the monotonic one, in nanoseconds, read close together (the wall reading
+/// lies between two monotonic ones; the tightest of a few). It moves slowly under a time service and jumps with a step.
 pub fn wall_offset() -> i128 {
     (0..5)
         .map(|_| {

@@ -22,20 +22,20 @@ use crate::random;
 use crate::socket;
 use crate::stop::{GLANCE, Stop};
 
-/// How long a connection may take to be made: a lost SYN is sent again after one and three seconds.
+/// Longest time for a connection to be established: a lost SYN is sent again after one and three seconds.
 const CONNECT: Nanos = Nanos::secs(5);
-/// How long a reflector may take to report after it was asked: a peer that hangs is not waited for much longer than it
-/// takes to read a busy machine's facts.
+/// Longest wait for the reflector's report after the request: little more than the time to read a busy host's facts, so
+/// that a peer that hangs holds nothing up.
 const REPORT: Nanos = Nanos::secs(5);
 /// The same once the user wants the end.
 const HASTE: Nanos = Nanos::millis(500);
-/// How long a reflector whose data connection ended may take to say why.
+/// Longest wait for the reason of a reflector whose data connection ended.
 const REASON: Nanos = Nanos::millis(300);
 
 /// Credential of a client for a reflector that wants a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Credential {
-    /// By what the client proves itself.
+    /// Secret by which the client proves itself.
     pub proof: Proof,
     /// True where datagrams are to be authenticated, if the reflector can.
     pub authenticate_datagrams: bool,
@@ -59,11 +59,11 @@ pub struct Control {
     socket: Socket,
     client: Client,
     peer: SocketAddr,
-    /// What the reflector agreed to.
+    /// Session that the reflector granted.
     pub opened: Opened,
     /// Version of the protocol agreed on.
     pub version: u16,
-    /// By what both ends know each other; absent without a key.
+    /// Authentication of the session; absent without a key.
     pub authentication: Option<Authentication>,
     /// True where each datagram is authenticated; absent without a key, and where none is sent.
     pub authenticated: Option<bool>,
@@ -77,8 +77,8 @@ impl Control {
 }
 
 impl Control {
-    /// Connects to `peer` and opens a session as `open` asks. Of `options` the control connection has the local address and the
-    /// interface: it takes the way that the data take.
+    /// Connects to `peer` and opens a session as `open` asks. The control connection has the local address and the
+    /// interface of `options`: it takes the same path as the data.
     pub fn open(
         peer: SocketAddr,
         mut open: Open,
@@ -118,7 +118,7 @@ impl Control {
         &self.socket
     }
 
-    /// When [`Self::watch`] has something to do at the latest.
+    /// Returns the time by which [`Self::watch`] must be called at the latest.
     pub fn deadline(&self) -> Instant {
         self.client.deadline().unwrap_or(Instant::NEVER)
     }
@@ -135,7 +135,8 @@ impl Control {
         self.socket.local_addr().ok()?.as_socket()
     }
 
-    /// Waits up to `patience` for something from the reflector, or until `done` asks; tells when it is gone or gives up.
+    /// Waits up to `patience` for a message from the reflector, or until `done` is requested. An error: the reflector
+    /// is gone, or gives up.
     pub fn watch(&mut self, patience: Nanos, done: &Stop) -> Result<(), EndpointError> {
         let fail = |error| refused(self.peer, Step::Measure, &error);
         self.client.keep_alive(Monotonic::now()).map_err(fail)?;
@@ -201,7 +202,7 @@ fn turn(
     step: Step,
     (patience, stop): (Nanos, &Stop),
 ) -> Result<Option<ClientEvent>, EndpointError> {
-    // What the peer said before it went away is still there to be read, and may be the reason.
+    // Messages that the peer sent before it went away are still readable, and may be the reason.
     let unwritten = write_all(socket, &client.outgoing()).err();
     if let Some(event) = client.event() {
         return Ok(Some(event));
@@ -220,7 +221,7 @@ fn turn(
         },
         Err(cause) => return Err(EndpointError::new(step, peer, cause)),
     };
-    // What came before an error still counts: it may be the reason.
+    // Messages before an error still count: one may be the reason.
     match (client.event(), fed) {
         (Some(event), _) => Ok(Some(event)),
         (None, Ok(())) => Ok(None),

@@ -1,14 +1,14 @@
-//! How busy the host's CPUs were between two moments, from `/proc/stat` (the manual page of `proc_stat`).
+//! Use of the host's CPUs between two moments, from `/proc/stat` (the manual page of `proc_stat`).
 //!
-//! A CPU is busy when it is not idle: waiting for a disk and time stolen by a hypervisor count, as netperf has it too. The
-//! kernel counts in ticks, usually of 10 ms: of a shorter time nothing can be said.
+//! A CPU is busy when it is not idle: waiting for a disk and time stolen by a hypervisor count, as netperf has it too.
+//! The kernel counts in ticks, usually of 10 ms: a shorter time shows nothing.
 
 use std::collections::BTreeMap;
 
 /// The CPU accounting's ticks per second: Linux shows user space 100, whatever it counts in itself.
 pub const TICKS_PER_SECOND: u32 = 100;
 
-/// What each CPU had been doing when this was read.
+/// Ticks of each CPU at one reading.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot(BTreeMap<u32, Times>);
 
@@ -24,7 +24,7 @@ struct Times {
     steal: u64,
 }
 
-/// How busy the CPUs were, shares of 0 to 1, each the mean over the CPUs that were there all the time.
+/// CPU use, shares of 0 to 1, each the mean over the CPUs that were there all the time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Usage {
     /// All but idle.
@@ -41,7 +41,7 @@ pub struct Usage {
     pub softirq_share: f64,
     /// The same of the CPU that has most of it.
     pub most_softirq_share: f64,
-    /// How many CPUs that is of.
+    /// Number of CPUs in the means.
     pub cpus: u32,
     /// Number of the busiest CPU.
     pub busiest: u32,
@@ -50,7 +50,7 @@ pub struct Usage {
 }
 
 impl Snapshot {
-    /// What the CPUs have been doing until now; `None` where the kernel does not tell.
+    /// Reads the ticks of the CPUs until now; `None` where the kernel does not report them.
     pub fn take() -> Option<Self> {
         Self::parse(&std::fs::read_to_string("/proc/stat").ok()?)
     }
@@ -67,7 +67,7 @@ impl Snapshot {
         self.0.len() as u32
     }
 
-    /// How busy the CPUs were since `earlier`; `None` where no tick has passed on any.
+    /// Returns the CPU use since `earlier`; `None` where no tick has passed on any.
     pub fn since(&self, earlier: &Self) -> Option<Usage> {
         let spans: Vec<(u32, Times)> = self
             .0
@@ -77,7 +77,7 @@ impl Snapshot {
             .collect();
         let count = spans.len() as f64;
         let mean = |of: fn(&Times) -> u64| spans.iter().map(|(_, span)| span.share(of(span))).sum::<f64>() / count;
-        // Of several that are equally busy the first.
+        // Among equally busy CPUs, the first.
         let (busiest, at_most) = spans.iter().rev().max_by(|one, other| one.1.busy().total_cmp(&other.1.busy()))?;
         Some(Usage {
             busy_share: spans.iter().map(|(_, span)| span.busy()).sum::<f64>() / count,

@@ -4,16 +4,16 @@ use std::fs::OpenOptions;
 use std::io;
 use std::os::fd::AsRawFd;
 
-/// Which of the two processes this is.
+/// One of the two processes of a split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// The one that was started: it has nothing left to do but to end.
     Foreground,
-    /// The one that goes on: of a session of its own, in the root folder, its standard input at `/dev/null`.
+    /// The process that continues: in a session of its own, in the root folder, its standard input at `/dev/null`.
     Background,
 }
 
-/// What becomes of the standard streams of the one that goes on.
+/// Standard streams of the background process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Streams {
     /// All come from and go to `/dev/null`.
@@ -22,8 +22,8 @@ pub enum Streams {
     OutputKept,
 }
 
-/// Splits the process in two. What is open stays open in both, but for the standard streams of the one that goes on:
-/// `streams` says.
+/// Splits the process in two. Open files stay open in both, but for the standard streams of the background process:
+/// `streams` decides on them.
 ///
 /// Only while there is no other thread: threads do not follow, and what they hold (a lock of the allocator, say) would be
 /// held for good. With threads it fails, and there is one process as before.
@@ -42,8 +42,8 @@ pub fn detach(streams: Streams) -> io::Result<Side> {
 }
 
 fn background(null: &impl AsRawFd, streams: Streams) -> io::Result<()> {
-    // A child is never the leader of a process group, so it can have a session; and with a session of its own the end of
-    // the terminal is nothing to it.
+    // A child is never the leader of a process group, so it can have a session; with its own session the end of the
+    // terminal does not affect it.
     rustix::process::setsid()?;
     // Else the folder it was started in could not be unmounted.
     std::env::set_current_dir("/")?;

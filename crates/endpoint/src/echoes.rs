@@ -1,7 +1,8 @@
 //! Echo requests to many hosts, in turn: one thread, and one socket for each IP version, however many hosts there are.
 //!
-//! When a request is due says the `schedule`; here are the clock, the sockets and what wakes the thread. A round trip goes from the wall
-//! clock's reading before the send to the kernel's stamp of the reply. Not here: what is printed, and for whom.
+//! The `schedule` says when a request is due; here are the clock, the sockets and what wakes the thread. A round trip
+//! goes from the wall clock's reading before the send to the kernel's stamp of the reply. Not here: what is printed,
+//! and for whom.
 
 mod schedule;
 mod socket;
@@ -29,7 +30,7 @@ pub struct Task {
     pub payload: Vec<u8>,
     /// The requests of each host.
     pub course: Course,
-    /// The least time between two requests, whoever they are for.
+    /// Shortest time between two requests, to any host.
     pub interval: Nanos,
     /// The wait for a reply to a first request.
     pub timeout: Nanos,
@@ -53,7 +54,7 @@ pub enum Course {
         /// Factor of the wait.
         backoff: f64,
     },
-    /// A number of them, or without end, so long from one to the next.
+    /// A number of requests to each host, or without end, at this interval.
     Every {
         /// The number; absent: without end.
         count: Option<u32>,
@@ -103,7 +104,7 @@ pub enum Happening {
         /// ICMP code.
         code: u8,
     },
-    /// A report is due, or somebody asked for one.
+    /// A report is due, or one was requested.
     Due,
 }
 
@@ -139,7 +140,7 @@ impl Round<'_> {
     fn run(&mut self, stop: &Stop, interim: &AtomicBool) {
         let mut report = self.task.report.map(|every| Monotonic::now().after(every));
         loop {
-            // What was stamped before now is heard before now's timers: no reply in time is told as lost.
+            // Replies stamped before now are read before now's timers: else a reply in time would count as lost.
             let now = Monotonic::now();
             self.hear();
             while let Some(expired) = self.schedule.expire(now) {
@@ -232,7 +233,7 @@ fn told(schedule: &Schedule, message: &Message, tell: &mut dyn FnMut(Happening))
     }
 }
 
-/// By the kernel's stamp, unless the wall clock was set meanwhile.
+/// Returns the round-trip time: by the kernel's stamp, unless the wall clock was stepped before the reply.
 fn round_trip(request: &Request, stamp: Option<u64>) -> Nanos {
     let ours = Monotonic::now().since(request.sent).unwrap_or_default();
     let kernels = stamp.and_then(|stamp| stamp.checked_sub(request.wall)).map(Nanos);

@@ -2,8 +2,8 @@
 //! bytes one way.
 //!
 //! An engine owns its thread. Between a stamp and a socket call there is nothing but that call: no allocation, no lock,
-//! no log line. What happens only now and then (the end of a second, a stamped exchange, the wish to stop) hides
-//! behind a single comparison with the next [`edge::Edges`].
+//! no log line. Rare tasks (the end of a second, a stamped exchange, the wish to stop) hide behind a single comparison
+//! with the next [`edge::Edges`].
 
 pub mod edge;
 pub mod exchanges;
@@ -36,7 +36,7 @@ use warm_up::Warmed;
 pub struct Flow<L, W> {
     /// The way to the peer.
     pub link: L,
-    /// Whose reply is whose.
+    /// Wire, which finds the request of each reply.
     pub wire: W,
     /// Its number within the measurement, from 0.
     pub index: u32,
@@ -59,14 +59,14 @@ impl<L: Link, W: Wire> Flow<L, W> {
     }
 }
 
-/// What an engine is told besides its flows.
+/// Context of an engine besides its flows.
 #[derive(Clone, Copy, Debug)]
 pub struct Told<'a> {
-    /// How to measure.
+    /// Method of the measurement.
     pub method: &'a Method,
-    /// What is replayed, where the schedule is a trace.
+    /// Trace to replay; present where the schedule is a trace.
     pub trace: Option<&'a Trace>,
-    /// Whether to stop early.
+    /// Set for an early end.
     pub stop: &'a Stop,
     /// Set when the quantile that ends the run is known well enough, for all threads.
     pub settled: &'a Stop,
@@ -74,9 +74,9 @@ pub struct Told<'a> {
     pub thread: u32,
     /// Threads of the whole measurement: stops by count and kept values are shared out.
     pub threads: u32,
-    /// Whether every exchange is to be told.
+    /// True where every exchange is reported as an event.
     pub samples: bool,
-    /// Length of an interval of the series: a [`Event::Second`] is told after each. Usually
+    /// Length of an interval of the series: a [`Event::Second`] is reported after each. Usually
     /// [`measure::event::INTERVAL`]; at least a millisecond.
     pub interval: Nanos,
 }
@@ -93,8 +93,9 @@ impl Told<'_> {
     fn turn(&self) -> Option<Nanos> {
         let flows = self.method.spread.in_turn.then_some(u64::from(self.method.spread.connections))?;
         let stop = &self.method.stop;
-        // How long a run by count takes is not known: there each exchange is a turn. So is each handshake: one from a port that a reset has closed
-        // some 20 µs before may meet the socket that the peer is about to close, and gets no answer. Of 30,000 one was lost so between idle hosts.
+        // The duration of a run by count is not known: there each exchange is a turn. So is each handshake: one from a
+        // port that a reset has closed some 20 µs before may meet the socket that the peer is about to close, and gets
+        // no answer. One of 30,000 was lost in this way between idle hosts.
         let each = stop.count.is_some() || self.method.traffic.connects();
         let length = stop.after_ns.filter(|_| !each).map_or(0, |length| length.0 / flows / TURNS);
         Some(Nanos(length).min(LONGEST_TURN))
@@ -122,7 +123,7 @@ const TURNS: u64 = 64;
 /// No turn is longer but by one exchange.
 const LONGEST_TURN: Nanos = Nanos::millis(50);
 
-/// How often it is looked whether the reader of a ring keeps up, events.
+/// Events between two checks that the reader of a ring keeps up.
 const LOOK: u32 = 1_024;
 /// Unread events that are no sign of a reader who cannot run.
 const USUAL: usize = 4_096;
@@ -173,7 +174,7 @@ impl Outlet {
     }
 }
 
-/// Why an engine came to its end.
+/// Cause of an engine's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// As the method says.
@@ -188,27 +189,27 @@ pub enum Ended {
 /// them would only be a flood.
 pub const MOST_REFUSED: u64 = 20;
 
-/// The end of a run of handshakes by a refusal too many; `None` where it goes on.
+/// Ends a run of handshakes after too many refusals; `None` where it continues.
 fn refusals_end(told: &Told<'_>, counts: &Counts, fault: Fault) -> Option<Ended> {
     let floods = matches!(told.method.traffic, Traffic::Handshake { .. }) && !told.method.schedule.has_instants();
     let refused = matches!(fault, Fault::Refused(_)) && counts.refused >= MOST_REFUSED;
     (floods && refused && counts.answered + counts.lost == 0).then_some(Ended::Broken(fault))
 }
 
-/// What is left of an engine's run.
+/// Result of an engine's run.
 #[derive(Debug)]
 pub struct Run {
-    /// What was recorded.
+    /// Recording of the run.
     pub recording: Recording,
     /// Exchanges split into their parts.
     pub splits: Splits,
-    /// Why it ended.
+    /// Cause of its end.
     pub ended: Ended,
-    /// What went before the recording.
+    /// Warm-up before the recording.
     pub warmed: Warmed,
 }
 
-/// An exchange as it is told to whoever asked for samples.
+/// Makes the sample of one exchange.
 fn sample(
     flow: u32,
     seq: u64,
@@ -221,12 +222,12 @@ fn sample(
     Event::Exchange(Exchange { flow, seq, intended, sent, received, fate, details })
 }
 
-/// How late a request was sent, where it was scheduled.
+/// Schedule lag of a request; `None` where it was not scheduled.
 fn slip(intended: Option<Instant>, sent: Instant) -> Option<Nanos> {
     intended.map(|due| sent.since(due).unwrap_or(Nanos::ZERO))
 }
 
-/// What a fault makes of the request it hit.
+/// Result of the request that a fault hit.
 fn fate_of(fault: Fault) -> Fate {
     match fault {
         Fault::Refused(_) => Fate::Refused,
@@ -235,7 +236,7 @@ fn fate_of(fault: Fault) -> Fate {
     }
 }
 
-/// Ends a recorder and what belongs to it, and tells of the second that was cut short.
+/// Ends a recorder and its outlet, and reports the second that was cut short.
 fn finish(
     thread: u32,
     mut recorder: Recorder,

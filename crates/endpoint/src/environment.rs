@@ -1,10 +1,10 @@
-//! What this host is, read from the kernel as it stands: an [`Environment`] before a measurement, what changed in it by
-//! its end, and what disturbed it meanwhile ([`watch::Watch`]).
+//! Facts of this host, read from the kernel: an [`Environment`] before a measurement, its changes by the end, and
+//! disturbances during it ([`watch::Watch`]).
 //!
-//! Read-only and without privileges. What cannot be read is named with its reason in `unread`; nothing is guessed.
-//! Never read: serial numbers, product UUIDs, hardware addresses, user names, keys; of the kernel's command line only
-//! the words that bear on time. `docs/facts.md` lists every source. Not here: judging the facts (`measure::verdict`),
-//! facts of single sockets and threads ([`crate::facts`]).
+//! Read-only and without privileges. A fact that cannot be read is named with its reason in `unread`; nothing is
+//! guessed. Never read: serial numbers, product UUIDs, hardware addresses, user names, keys; of the kernel's command
+//! line only the words that bear on time. `docs/facts.md` lists every source. Not here: judging the facts
+//! (`measure::verdict`), facts of single sockets and threads ([`crate::facts`]).
 
 mod cgroup;
 mod counters;
@@ -47,29 +47,29 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Of the host this runs on, for a program that calls itself `program` (name and version).
+    /// A reader of the host this runs on, for a program that calls itself `program` (name and version).
     pub fn host(program: impl Into<String>) -> Self {
         Self { files: Files::host(), program: program.into(), peer: None, interface: None, shared: false }
     }
 
-    /// Of the files below `root`, laid out as `/proc` and `/sys` are: a copy of another host's, or a test's. The kernel
-    /// is not asked; what only it could tell is unread.
+    /// A reader of the files below `root`, laid out as `/proc` and `/sys` are: a copy of another host's, or a test's.
+    /// The kernel is not asked; facts that only it could report are unread.
     pub fn tree(program: impl Into<String>, root: impl Into<PathBuf>) -> Self {
         Self { files: Files::tree(root.into()), program: program.into(), peer: None, interface: None, shared: false }
     }
 
-    /// Also of the interface by which `peer` is reached.
+    /// Reads the interface by which `peer` is reached as well.
     pub fn towards(self, peer: IpAddr) -> Self {
         Self { peer: Some(peer), ..self }
     }
 
-    /// Also of the interface `name`, whatever the route says: that the socket is bound to.
+    /// Reads the interface `name` as well, whatever the route says: the socket is bound to it.
     pub fn through(self, name: impl Into<String>) -> Self {
         Self { interface: Some(name.into()), ..self }
     }
 
-    /// For one of many that ask at the same time: what was read for another within the last 100 ms is not read again. Of counters that
-    /// holds where they would be read often, and for the begin of a watch.
+    /// Shares readings with others that ask at the same time: facts read for another within the last 100 ms are not
+    /// read again. For counters that holds where they would be read often, and for the start of a watch.
     pub fn shared(self) -> Self {
         Self { shared: self.files.is_live(), ..self }
     }
@@ -91,7 +91,7 @@ impl Reader {
         Seen { host: (now, Arc::new(of_host())), link: (now, Arc::new(of_link())) }
     }
 
-    /// Facts of the host that are the same whoever its peer is.
+    /// Reads the facts of the host that do not depend on its peer.
     fn host_alone(&self) -> Environment {
         let files = &self.files;
         let (mut facts, mut notes) = lasting(files);
@@ -144,7 +144,7 @@ impl Seen {
         Arc::ptr_eq(&self.host.1, &other.host.1) && Arc::ptr_eq(&self.link.1, &other.link.1)
     }
 
-    /// When the older part of it was begun to be read.
+    /// Time at which the reading of its older part began.
     fn at(&self) -> Instant {
         self.host.0.min(self.link.0)
     }

@@ -1,4 +1,4 @@
-//! What went wrong, with whom and on whose side. What may be tried is for those to say who print it.
+//! Failures: step, peer, side and cause. The programs that print them say what to try.
 
 pub mod hint;
 
@@ -12,16 +12,16 @@ use protocol::link::Fault;
 #[derive(Debug, thiserror::Error)]
 #[error("{peer}: cannot {step}: {cause}")]
 pub struct EndpointError {
-    /// What was being done.
+    /// Step that failed.
     pub step: Step,
-    /// To whom: an address, or a host name where there is none yet.
+    /// Peer of the step: an address, or a host name where there is none yet.
     pub peer: String,
-    /// On whose side the cause lies.
+    /// Side on which the cause lies.
     pub side: Side,
     /// The cause.
     #[source]
     pub cause: Cause,
-    /// What is known of it beside.
+    /// Further knowledge about the failure; absent: none.
     pub hint: Option<Box<Hint>>,
 }
 
@@ -39,7 +39,7 @@ impl EndpointError {
         self
     }
 
-    /// Whether the cause is that this machine has no IPv6 at all, or none on its loopback interface.
+    /// Returns true where the cause is that this machine has no IPv6 at all, or none on its loopback interface.
     pub fn lacks_ipv6(&self) -> bool {
         let of_ipv6 = self.peer.parse::<std::net::SocketAddr>().is_ok_and(|address| address.is_ipv6());
         let Cause::System(cause) = &self.cause else { return false };
@@ -54,7 +54,7 @@ impl EndpointError {
     }
 }
 
-/// What was being done; reads on after "cannot".
+/// Step of the work; continues a sentence after "cannot".
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Step {
@@ -151,7 +151,7 @@ impl fmt::Display for Side {
     }
 }
 
-/// Why.
+/// Cause of a failure.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Cause {

@@ -1,11 +1,11 @@
 //! A link that is worse than the one beneath: two TUN devices, and a relay between them that delays, loses, duplicates,
 //! reorders and queues, and knows exactly what it did.
 //!
-//! For kernels without netem, for paths whose truth has to be known, and for whoever wants to see what a program does on a
-//! worse path. One thread, which wakes for each packet: it adds some tens of microseconds of its own, and carries as much as
-//! one CPU reads and writes packet by packet. Needs `CAP_NET_ADMIN` over the namespaces.
+//! For kernels without netem, for paths whose truth has to be known, and for trying a program on a worse path. One
+//! thread, which wakes for each packet: it adds some tens of microseconds, and carries as much as one CPU reads and
+//! writes packet by packet. Needs `CAP_NET_ADMIN` over the namespaces.
 //!
-//! Not here: what becomes of a packet ([`mod@line`]).
+//! Not here: the impairment of a packet ([`mod@line`]).
 
 pub mod line;
 mod tun;
@@ -41,7 +41,7 @@ pub struct End {
 pub struct Settings {
     /// The two ends.
     pub ends: [End; 2],
-    /// What becomes of packets that come in at the first end, and at the second.
+    /// Impairments of packets that enter at the first end, and at the second.
     pub impairments: [Impairment; 2],
     /// The same seed repeats the same fates in the same order of packets; each direction draws for itself.
     pub seed: u64,
@@ -104,7 +104,7 @@ impl Forwarder {
     fn deliver(&mut self, from: usize) -> Result<bool, EndpointError> {
         let now = Monotonic::now();
         let mut any = false;
-        // No more than a turn: what is due meanwhile at the other end waits too.
+        // No more than a turn: packets that are due at the other end wait too.
         for _ in 0..TURN {
             let Some(packet) = self.lines[from].leave(now) else { break };
             any = true;

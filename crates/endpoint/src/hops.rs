@@ -1,8 +1,9 @@
-//! Probes with a growing TTL, from ordinary sockets: who answers where it ends (the socket's error queue), until the peer does.
+//! Probes with a growing TTL, from ordinary sockets: the socket's error queue names the router where each ends, until
+//! the peer answers.
 //!
-//! All probes of a flow have its addresses and ports, so that whoever chooses a way by them chooses the same one. Each is alone under way in
-//! its flow, from a socket of its own; flows go beside each other. A hop is asked by one flow once a round, and rounds are a second
-//! apart, for hosts limit their errors to about one a second.
+//! All probes of a flow have its addresses and ports, so that a router that balances load by them chooses the same
+//! path. Each is alone under way in its flow, from a socket of its own; flows run beside each other. A hop is asked by
+//! one flow once a round, and rounds are a second apart, for hosts limit their errors to about one a second.
 
 mod beside;
 mod mtu;
@@ -29,11 +30,11 @@ use probe::{Content, Heard, Out, usual};
 pub const ROUNDS: u32 = 5;
 /// The wait for an answer: TCP sends its SYN again after a second, and that must not happen.
 pub const TIMEOUT: Nanos = Nanos::millis(900);
-/// The largest TTL, where nobody says.
+/// Default of the largest TTL.
 pub const MAX_HOPS: u8 = 32;
 /// Between two rounds.
 const PAUSE: Nanos = Nanos::secs(1);
-/// A walk ends behind so many hops in a row that have never answered; after the first round behind one.
+/// Hops in a row without any answer after which a walk ends: in the first round, and after it.
 const SILENT: (u8, u8) = (5, 1);
 
 /// A flow to trace; ICMP has its identifier in the place of our port, and none in the place of the peer's.
@@ -52,8 +53,8 @@ pub fn manner(protocol: Probing, max_hops: u8) -> Manner {
     Manner { protocol, rounds: ROUNDS, max_hops, timeout: TIMEOUT }
 }
 
-/// Traces `flows`, by sockets with `options`; behind each round, from 1, `goes_on` is told its number and all walks so far, and says whether
-/// there is to be another. Where `stop` asks, what was heard so far.
+/// Traces `flows`, by sockets with `options`. After each round, from 1, `goes_on` receives its number and all walks so
+/// far, and returns true for another round. Where `stop` is requested, returns the answers so far.
 pub fn trace(
     flows: &[Flow],
     manner: Manner,
@@ -90,7 +91,7 @@ pub fn trace(
     walkers.into_iter().map(|walker| walker.walk).collect()
 }
 
-/// Until all walks of the round are over; `false` where somebody asked to stop.
+/// Waits until all walks of the round are over; `false` where the end was requested.
 fn run(walkers: &mut [Walker<'_>], stop: &Stop) -> bool {
     loop {
         let out: Vec<&Out> = walkers.iter().filter_map(|walker| walker.out.as_ref()).collect();
@@ -153,7 +154,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Looks what became of the probe, and goes on where that is over.
+    /// Checks the result of the probe, and continues where it is over.
     fn look(&mut self) {
         let Some(out) = &self.out else { return };
         let answer = match out.look(&self.flow) {

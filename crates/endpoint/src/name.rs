@@ -12,7 +12,7 @@ use crate::error::hint::Hint;
 use crate::error::{Cause, EndpointError, Step};
 use crate::stop::{GLANCE, Stop};
 
-/// Which addresses will do.
+/// IP versions that are accepted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Family {
     /// The first the resolver gives.
@@ -64,8 +64,8 @@ pub fn look_up_all(host: &str, port: u16, family: Family, stop: &Stop) -> Result
     Ok(addresses)
 }
 
-/// What `resolve` gives. It blocks as long as it likes, and nothing can interrupt it: so it has a thread of its own,
-/// which is left behind where somebody asks to stop first.
+/// Returns the result of `resolve`. It blocks for any time, and nothing can interrupt it: so it has a thread of its
+/// own, which is left behind where the user asks to stop first.
 fn unless_stopped<T: Send + 'static>(
     stop: &Stop,
     resolve: impl FnOnce() -> io::Result<T> + Send + 'static,

@@ -13,7 +13,7 @@ const LEAST: Nanos = Nanos::micros(20);
 const MOST: Nanos = Nanos::micros(500);
 /// Width of a class of lateness.
 const CLASS: u64 = 8_000;
-/// After so many wake-ups older ones count half: the machine may have changed.
+/// Number of wake-ups after which older ones count half: the machine may have changed.
 const MEMORY: u32 = 4_096;
 
 /// Sleeps until `until`. Late by the wake-up; never early.
@@ -52,7 +52,7 @@ impl Courtesy {
     }
 }
 
-/// How long before an instant to wake: a high quantile of the lateness of wake-ups seen so far.
+/// Lead of a wake-up over its instant: a high quantile of the lateness of wake-ups seen so far.
 #[derive(Clone, Debug)]
 pub struct Margin {
     classes: [u32; 64],

@@ -1,7 +1,7 @@
 //! Asks many hosts without end: one thread that waits for events of all of them at once, and for the next instant at which something is due.
 //!
-//! Which request is due when, and what became of it, says [`measure::prober`]; here are its clock, its sockets and what wakes it. Nothing that this
-//! thread does waits for a peer: sessions are opened and kept by others (`keeper`).
+//! [`measure::prober`] says which request is due when, and what became of it; here are its clock, its sockets and what
+//! wakes it. Nothing that this thread does waits for a peer: sessions are opened and kept by others (`keeper`).
 //!
 //! A response time goes from the instant at which a request was due to the receive in this thread.
 
@@ -42,19 +42,19 @@ pub use talking::ProgramSecond;
 
 /// Events taken by one call.
 const AT_ONCE: usize = 256;
-/// Whose event this is: the timer's.
+/// Token of the timer's event.
 const TIMER: u64 = u64::MAX;
-/// Whose event this is: that of orders.
+/// Token of the orders' event.
 const ORDERS: u64 = u64::MAX - 1;
 
-/// Whom to ask, and how.
+/// Peer to ask, and the kind of request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// A name or an address.
     pub host: String,
     /// Its port; of no meaning for ICMP echo.
     pub port: u16,
-    /// By what: UDP and TCP exchanges with a reflector of ours, ICMP echo, or TCP handshakes.
+    /// Protocol: UDP and TCP exchanges with a reflector of ours, ICMP echo, or TCP handshakes.
     pub carrier: Carrier,
     /// The time between two requests.
     pub every: Nanos,
@@ -62,41 +62,42 @@ pub struct Target {
     pub question: Option<Arc<Application>>,
 }
 
-/// What is to be asked from here on, and nothing else. Who is asked already goes on as before.
+/// Complete list of cells to ask from now on. Cells that are already asked continue unchanged.
 #[derive(Clone, Debug)]
 pub struct Assignment {
-    /// How long an answer may take.
+    /// Timeout of a reply.
     pub timeout: Nanos,
-    /// What reflectors of ours want to see.
+    /// Key that our reflectors demand; absent: none.
     pub credential: Option<Credential>,
-    /// Whom, each under a name that was never another's.
+    /// Targets, each under a name that no other target ever had.
     pub cells: Vec<(CellId, Target)>,
 }
 
-/// What is told of it.
+/// Report of the prober to its owner.
 #[derive(Debug)]
 pub enum Told {
     /// A second of this number began, so that the one before is over.
     Began(u64),
-    /// A second in which all has its fate.
+    /// A second whose requests all have their result.
     Second {
-        /// What it held.
+        /// Results of the second.
         second: Second,
-        /// Replies that this host's kernel dropped for want of room, as far as they were missing; absent where it does not say.
+        /// Replies that this host's kernel dropped for want of buffer space, at most the missing ones; absent where it
+        /// does not say.
         dropped: Option<u64>,
-        /// The words of programs at work. Cells of which there are none are left out.
+        /// Replies of programs at work. Cells without any are left out.
         programs: BTreeMap<CellId, ProgramSecond>,
     },
-    /// A cell cannot be asked. It is tried again; this is not told again while it stays so.
+    /// A cell cannot be asked. It is tried again, and this is not reported again while the trouble lasts.
     Trouble {
-        /// Which.
+        /// Cell with the trouble.
         cell: CellId,
-        /// Why.
+        /// Error of the last try.
         error: EndpointError,
     },
     /// The trouble with a cell is over.
     Well(CellId),
-    /// It is there, since it was asked.
+    /// Answer to a check that the thread runs.
     Here,
 }
 
@@ -108,10 +109,10 @@ pub struct Prober {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// What the asking thread is told.
+/// Order to the asking thread.
 #[derive(Debug)]
 enum Order {
-    /// Ask these, each so often, and nobody else.
+    /// Ask these cells, each at its interval, and no others.
     Cells {
         timeout: Nanos,
         cells: Vec<(CellId, Nanos)>,
@@ -133,7 +134,7 @@ enum Order {
 }
 
 impl Prober {
-    /// Begins with nobody to ask. `seed` decides phases and jitter; `program` is what peers are told.
+    /// Begins without any cell. `seed` decides phases and jitter; `program` is the name that peers receive.
     ///
     /// # Errors
     /// A system that grants no descriptor or no thread.
@@ -185,7 +186,7 @@ struct Turns {
     cells: BTreeMap<CellId, Cell>,
     events: OwnedFd,
     timer: OwnedFd,
-    /// When the timer goes off.
+    /// Time for which the timer is set.
     armed: Instant,
     orders: Mailbox<Order>,
     tell: Sender<Told>,
@@ -198,14 +199,14 @@ struct Turns {
     tellings: BTreeMap<CellId, Telling>,
 }
 
-/// How a cell is asked.
+/// State of one cell: the way its requests are sent.
 #[derive(Debug)]
 enum Cell {
     /// Nobody has tried yet.
     Waiting,
     /// It cannot be; its requests end like this.
     Cannot(Fate),
-    /// Over a socket that stays. Of an earlier one, replies may come until that instant.
+    /// Over a socket that stays. Replies to an earlier socket are accepted until that instant.
     Linked { link: Link, name: u32, earlier: VecDeque<(Link, u32, Instant)> },
     /// With a connection for each request.
     Connected(Connecting),
@@ -252,7 +253,7 @@ impl Turns {
             self.begin();
             self.arm(self.machine.next());
             self.hear(&mut events, None);
-            // What has come is read before anything is taken for lost.
+            // Replies that have arrived are read before any request counts as lost.
             while events.len() == AT_ONCE {
                 self.hear(&mut events, Some(Timespec { tv_sec: 0, tv_nsec: 0 }));
             }
@@ -340,7 +341,7 @@ impl Turns {
 
     fn cannot(&mut self, cell: CellId, fate: Fate) {
         match self.cells.get_mut(&cell) {
-            // What there was goes on: it says itself what becomes of requests.
+            // An existing link continues: it decides itself what becomes of its requests.
             Some(Cell::Linked { .. } | Cell::Connected(_) | Cell::Talking(Conversation { talking: Some(_), .. }))
             | None => {}
             Some(found @ Cell::Talking(_)) => {
@@ -444,7 +445,7 @@ impl Turns {
                 match ended {
                     Ok(()) => machine.reply(cell, seq, at, None),
                     Err(Some(end)) => machine.end(cell, seq, end),
-                    // Its own kernel has given up on it: nobody answered.
+                    // Its own kernel has given up on it: no answer came.
                     Err(None) => {}
                 }
             }
@@ -475,7 +476,7 @@ impl Turns {
         self.forget();
     }
 
-    /// Tells that a second began, so that whoever keeps account of this host does so for each.
+    /// Reports the start of a second, so that the owner can read this host's facts for each.
     fn begin(&mut self) {
         let latest = self.machine.latest();
         if latest != self.began {
@@ -501,7 +502,7 @@ impl Turns {
                 Timespec { tv_sec: (at / 1_000_000_000) as i64, tv_nsec: ((at % 1_000_000_000) as i64).max(1) }
             }
         };
-        // Of a timer that is ours and a time that is one it cannot fail.
+        // Cannot fail: the timer is ours and the time is valid.
         let set = Itimerspec { it_interval: none, it_value: value };
         let _ = timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &set);
     }

@@ -1,4 +1,4 @@
-//! Whether anyone answers at a host's addresses, and how, where nobody need run a program of ours there.
+//! Reachability of a host's addresses and its kind, also where no program of ours runs there.
 //!
 //! Plain TCP and UDP sockets and a ping socket, none of which needs a privilege; ICMP errors come from the sockets' error
 //! queues, with the address of who sent them. At most [`AT_ONCE`] probes are under way at a time, each bounded by its tries, so
@@ -38,21 +38,21 @@ pub const AT_ONCE: usize = 32;
 /// Addresses of one name that are checked.
 pub const MOST_ADDRESSES: usize = 8;
 
-/// What is to be asked.
+/// Settings of a reachability check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// Which addresses of the name.
+    /// IP versions of the name's addresses that are checked.
     pub family: Family,
     /// The ports, TCP first.
     pub ports: Vec<Port>,
-    /// How long each try is waited for.
+    /// Timeout of each try.
     pub timeout: Nanos,
-    /// How often an echo request or a datagram is sent before its silence is believed. A handshake is given as long, and the
-    /// kernel repeats it by its own rule: after 1 s, 3 s, 7 s.
+    /// Tries of an echo request or a datagram before silence counts as no answer. A handshake is given the same time in
+    /// all, and the kernel repeats its SYN by its own rule: after 1 s, 3 s, 7 s.
     pub tries: u32,
-    /// Whether open ports are asked which program is there.
+    /// True where open ports are asked for their service.
     pub services: bool,
-    /// The host as the user named it, for programs that are told whom they are asked for.
+    /// Host as the user named it, for programs that expect the name.
     pub host: String,
     /// The terms of TLS with a server of HTTP; absent: what is behind TLS is not asked for.
     pub tls: Option<Terms>,
@@ -61,15 +61,15 @@ pub struct Plan {
 /// A port to ask.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Port {
-    /// Over what.
+    /// Transport of the port.
     pub transport: Transport,
     /// Its number, from 1.
     pub number: u16,
     /// The programs to ask for over TCP, one after the other until one is known. Over UDP at most one; where none is named one question
     /// asks for those that are there for measurements.
     pub services: Vec<Service>,
-    /// Set where nobody knows which program is there: whoever speaks first is asked nothing, and an answer to our own question may lead to
-    /// one more, on a connection more.
+    /// Set where the program on the port is not known: one that speaks first is asked nothing, and an answer to our own
+    /// question may lead to one more, on another connection.
     pub unknown: bool,
 }
 
@@ -90,14 +90,14 @@ impl Port {
         Self { services: Vec::new(), ..self }
     }
 
-    /// The ports of the known programs that are there for measurements: others are asked where somebody names them.
+    /// Ports of the known programs that are there for measurements; others are asked where the user names them.
     pub fn of_known_services() -> Vec<Self> {
         let there = usual().into_iter().filter(|(.., service)| !service.is_at_work());
         there.map(|(transport, number, _)| Self::usual(transport, number)).collect()
     }
 }
 
-/// Where programs are unless told otherwise, by number.
+/// Default ports of programs, by number.
 fn usual() -> Vec<(Transport, u16, Service)> {
     let over = |transport| {
         let of = move |service| Some((transport, usual_port(service, transport)?, service));
@@ -108,7 +108,7 @@ fn usual() -> Vec<(Transport, u16, Service)> {
     [over(Transport::Tcp), over(Transport::Udp)].concat()
 }
 
-/// Why nothing is checked.
+/// Error of a check that sends nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum ReachError {
     /// The name has no address.
@@ -119,7 +119,7 @@ pub enum ReachError {
     NotOneHost {
         /// The address.
         address: IpAddr,
-        /// What it is.
+        /// Kind of the address, with its article.
         what: &'static str,
     },
 }
@@ -178,7 +178,8 @@ pub fn shown(address: SocketAddr) -> String {
     if scope == 0 { address.ip().to_string() } else { format!("{}%{scope}", address.ip()) }
 }
 
-/// Whether the system's hosts file has all of these under that name, so that nobody else was asked.
+/// Returns true where the system's hosts file has all of these addresses under that name, so that no name server was
+/// asked.
 fn all_in_hosts_file(host: &str, found: &[SocketAddr]) -> bool {
     let Ok(text) = std::fs::read_to_string("/etc/hosts") else { return false };
     in_hosts_file(&text, host, found)
@@ -198,13 +199,13 @@ fn check_address(address: SocketAddr, plan: &Plan, stop: &Stop) -> AddressReach 
     ask(address, plan, Path::Searched, stop, &|_| {})
 }
 
-/// Asks one address for an echo and at the ports of `plan`, all at once; `heard` is told what each probe met with as soon as it
-/// has, on the thread that asked. The path's MTU is not searched, and said to be so.
+/// Asks one address for an echo and at the ports of `plan`, all at once. `heard` receives each probe's outcome as soon
+/// as it is there, on the thread that asked. The path's MTU is not searched, and reported so.
 pub fn survey(address: SocketAddr, plan: &Plan, stop: &Stop, heard: &(dyn Fn(Heard<'_>) + Sync)) -> AddressReach {
     ask(address, plan, Path::Left, stop, heard)
 }
 
-/// What a probe of a [`survey`] met with.
+/// Outcome of one probe of a [`survey`].
 #[derive(Clone, Copy, Debug)]
 pub enum Heard<'a> {
     /// The echo request.
@@ -213,7 +214,7 @@ pub enum Heard<'a> {
     Port(&'a Port, &'a Seen),
 }
 
-/// Whether the path's MTU is searched.
+/// Selects the search for the path MTU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Path {
     Searched,
@@ -244,7 +245,7 @@ fn ask(address: SocketAddr, plan: &Plan, path: Path, stop: &Stop, heard: &(dyn F
     AddressReach { address: shown(address), route, no_route, echo, mtu: there, mtu_by: by, mtu_back_bytes: back, ports }
 }
 
-/// What all probes of one address met with; ports in the plan's order.
+/// Outcomes of all probes of one address; ports in the plan's order.
 struct AllSeen {
     echo: Seen,
     sizes: mtu::Sizes,
@@ -259,12 +260,12 @@ impl AllSeen {
     }
 }
 
-/// What every probe of one address needs.
+/// Arguments that every probe of one address needs.
 struct Asking<'a> {
     address: SocketAddr,
     plan: &'a Plan,
     path: Path,
-    /// MTU of the interface, where it tells.
+    /// MTU of the interface; absent: not known.
     mtu: Option<u32>,
     stop: &'a Stop,
     heard: &'a (dyn Fn(Heard<'_>) + Sync),
@@ -285,7 +286,7 @@ fn run(asking: &Asking<'_>) -> AllSeen {
     thread::scope(|scope| {
         let workers = AT_ONCE.min(plan.ports.len() + 1);
         for number in 1..workers {
-            // Where no more threads are to be had, those that are do the work.
+            // Without further threads, those that are there do the work.
             let _ = thread::Builder::new().name(format!("sonde-check-{number}")).spawn_scoped(scope, work);
         }
         work();
@@ -385,7 +386,7 @@ mod tests {
     fn ports_of_this_host_are_told_apart() {
         let echo = TcpListener::bind("127.0.0.1:0").unwrap();
         let datagrams = UdpSocket::bind("127.0.0.1:0").unwrap();
-        // Given to nobody over TCP or UDP, and by no listener that a process being started might still have.
+        // Assigned to no socket over TCP or UDP, and by no listener that a process being started might still have.
         let closed = testbed::port::free();
         let [open, answering] = [echo.local_addr().unwrap().port(), datagrams.local_addr().unwrap().port()];
         let server = thread::spawn(move || {

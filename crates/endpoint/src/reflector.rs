@@ -1,6 +1,6 @@
-//! The far side: answers native sessions, any number of clients at once. A data connection or flow has a thread while
-//! requests come; where hardly any do it rests in the [`yard`], and connections that wait for their client's word stand in the
-//! [`lobby`]: neither has a thread.
+//! The peer's side: answers native sessions, any number of clients at once. A data connection or flow has a thread
+//! while requests come. A flow with hardly any requests rests in the [`yard`], and connections that wait for their
+//! client's next message stand in the [`lobby`]: neither has a thread.
 //!
 //! One port. TCP carries control and data connections, told apart by their first bytes; UDP carries data alone, and
 //! nothing is answered there without a session's token.
@@ -51,19 +51,19 @@ use yard::Yard;
 
 /// Connections of clients that have a session, which have not said yet what they are: each has a thread until it has.
 const EXPECTED: u32 = 1_024;
-/// How long the end waits for its threads: each looks up every tenth of a second, then tells its client.
+/// Longest wait for the threads at the end: each checks for the end every tenth of a second, then informs its client.
 const END: Nanos = Nanos::secs(1);
 
-/// How a reflector is to be.
+/// Settings of a reflector.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where to listen, TCP and UDP alike.
+    /// Addresses to listen at, TCP and UDP alike.
     pub listen: Vec<SocketAddr>,
-    /// From where it is used: nobody else is heard.
+    /// Networks that it is used from; packets from elsewhere are not heard.
     pub gate: Gate,
-    /// Who may use it, and for what.
+    /// Clients that may use it, and the limits of each.
     pub permits: Permits,
-    /// How its threads wait where the client does not say.
+    /// Wait mode of its threads where the client asks for none.
     pub waiting: Waiting,
     /// CPUs its threads are pinned to, in turn, where the client does not say.
     pub cpus: Vec<u32>,
@@ -71,9 +71,9 @@ pub struct Settings {
     pub limits: Limits,
     /// Those of all sessions together.
     pub together: Together,
-    /// Where sessions and refusals are kept.
+    /// Book in which sessions and refusals are kept.
     pub book: Book,
-    /// What tests ask of it.
+    /// Deviations from answering at once, used by tests.
     pub behaviour: Behaviour,
     /// Name and version of the program.
     pub program: String,
@@ -102,14 +102,14 @@ impl Settings {
     }
 }
 
-/// What a reflector does besides answering at once: for tests, and to keep below a rate.
+/// Deviations of a reflector from answering at once: for tests, and to limit a rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Behaviour {
-    /// Holds each reply for so long.
+    /// Delay of each reply; absent: none.
     pub hold: Option<Nanos>,
-    /// Stalls so long, once in so many requests of a flow.
+    /// Length of a stall, and the number of requests of a flow between two stalls.
     pub stall: Option<(Nanos, u64)>,
-    /// Answers no more than this on one flow.
+    /// Highest rate of replies on one flow; absent: no limit.
     pub rate: Option<Rate>,
 }
 
@@ -134,7 +134,7 @@ struct Door {
     udp: Socket,
 }
 
-/// What all its threads know.
+/// State that all its threads share.
 #[derive(Debug)]
 pub struct Shared {
     settings: Settings,
@@ -147,15 +147,15 @@ pub struct Shared {
     yard: Yard,
     /// Those that are expected.
     expected: Places,
-    /// What is done on a thread: UDP flows, data connections, and what a control connection has to do that takes a while.
+    /// Work on threads: UDP flows, data connections, and the slow tasks of control connections.
     flows: Places,
-    /// Whether sockets of this kernel take segments that come together in one call.
+    /// True where this kernel delivers segments that arrive together in one call.
     segments: bool,
 }
 
 impl Shared {
-    /// How a client that wants to send many messages in one call is met: segments are taken as they come, where the
-    /// kernel can; what left in one call but in buffers of its own comes one by one.
+    /// Batching granted to a client that wants to send many messages in one call. Segments are taken as they come,
+    /// where the kernel can; messages that left in one call but in separate buffers arrive one by one.
     fn batch(&self, open: &Open) -> Option<Batch> {
         let taken = |batch: &Batch| batch.by == BatchBy::Segments && open.carrier == Carrier::Udp && self.segments;
         open.batch.filter(taken)
@@ -219,7 +219,8 @@ impl Door {
     }
 
     fn open_once(address: SocketAddr) -> std::io::Result<Self> {
-        // Who is refused is told of, so that the kernel is asked to drop nobody. TCP first: without address sharing it tells whether somebody else has the port.
+        // Refused clients are reported, so the kernel is not asked to drop any. TCP first: without address sharing it
+        // shows whether another program has the port.
         let tcp = listen::listen(listen::unbound(address, Type::STREAM, &Gate::default())?, address)?;
         let address = tcp.local_addr()?.as_socket().unwrap_or(address);
         let udp = listen::unbound(address, Type::DGRAM, &Gate::default())?;
@@ -233,7 +234,7 @@ impl Door {
 }
 
 impl Reflector {
-    /// Where it listens, ports filled in.
+    /// Returns the addresses it listens at, ports filled in.
     pub fn addresses(&self) -> Vec<SocketAddr> {
         self.doors.iter().map(|door| door.address).collect()
     }
@@ -243,7 +244,7 @@ impl Reflector {
         let Self { doors, shared } = self;
         let served = thread::scope(|scope| {
             let shared = &shared;
-            // Where it cannot wait for events nobody would be served: that ends all.
+            // Without events no client would be served: that ends all.
             let lobby = scope.spawn(|| shared.lobby.run(shared).inspect_err(|_| shared.hall.stop.request()));
             let yard = scope.spawn(|| shared.yard.run(&shared.hall.stop).inspect_err(|_| shared.hall.stop.request()));
             for door in &doors {
@@ -267,14 +268,14 @@ impl Reflector {
     }
 }
 
-/// What is done with a connection: nothing where it has ended already.
+/// Returns the work for a new connection, or `None` where it has ended already or its address is refused.
 fn job(
     connection: Arc<Socket>,
     from: SocketAddr,
     shared: &Arc<Shared>,
 ) -> Option<impl FnOnce(&Visit) + Send + 'static> {
-    // Whoever measures handshakes alone has reset it already. A thread for each would fall behind them, until the queue of
-    // connections is full and the kernel drops a handshake, which the client sees as lost.
+    // A client that measures handshakes alone has reset it already. A thread for each would fall behind them, until the
+    // queue of connections is full and the kernel drops a handshake, which the client sees as lost.
     if !matches!(connection.take_error(), Ok(None)) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Measures what this machine can resolve: clock, recorder, timers, wake-ups, loopback, and pauses, in a few seconds.
+//! Measures the resolution of this machine: clock, recorder, timers, wake-ups, loopback, and pauses, in a few seconds.
 //!
 //! Each part runs on threads of its own, pinned, one part after the other, so that none disturbs another and the
 //! caller's thread keeps its CPUs. Not here: what the numbers mean (`measure::resolution`), and their rendering.
@@ -21,22 +21,22 @@ use crate::environment::Reader;
 use crate::environment::watch::Watch;
 use crate::thread::pin;
 
-/// How long each part may take.
+/// Duration of each part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// Each way of keeping an instant, at each interval.
+    /// Lateness of each pacing, at each interval.
     pub lateness_ns: Nanos,
     /// Wake-ups, each placement.
     pub wake_up_ns: Nanos,
-    /// Loopback, each carrier and way of waiting.
+    /// Loopback, each protocol and wait mode.
     pub loopback_ns: Nanos,
-    /// Watching for pauses.
+    /// Search for pauses.
     pub calm_ns: Nanos,
 }
 
 impl Effort {
-    /// Spends `total`, give or take a tenth, on all parts together. Longer tells more of the tails: a 99th percentile at
-    /// 10 ms takes 10 s for each way of keeping instants, 3 minutes in all.
+    /// Spends `total`, give or take a tenth, on all parts together. A longer time shows more of the tails: a 99th
+    /// percentile at 10 ms takes 10 s for each pacing, 3 minutes in all.
     pub fn within(total: Nanos) -> Self {
         let part = |per_mille: u64| Nanos(total.0 / 1_000 * per_mille);
         Self { lateness_ns: part(50), wake_up_ns: part(40), loopback_ns: part(40), calm_ns: part(140) }
@@ -55,8 +55,8 @@ pub const INTERVALS: [Nanos; 3] = [Nanos::micros(100), Nanos::millis(1), Nanos::
 
 const KEEPINGS: [Keeping; 4] = [Keeping::SleepWithSlack, Keeping::Sleep, Keeping::Hybrid, Keeping::Spin];
 
-/// Measures what this machine can resolve, for a program that calls itself `program`. `tell` hears what is measured
-/// next. What cannot be measured is named in `failed` with its reason.
+/// Measures the resolution of this machine, for a program that calls itself `program`. `tell` hears the name of each
+/// part as it begins. A part that cannot be measured is named in `failed` with its reason.
 pub fn resolve(program: &str, effort: Effort, mut tell: impl FnMut(&str)) -> Resolution {
     let start = Monotonic::now();
     let mut watch = Watch::start(Reader::host(program));
@@ -118,7 +118,7 @@ impl Cpus {
     }
 }
 
-/// Runs `part` on a thread of its own, pinned to `cpu`.
+/// Runs `part` on a separate thread, pinned to `cpu`.
 fn on<T: Send>(cpu: u32, part: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     thread::scope(|scope| {
         let pinned = scope.spawn(move || {

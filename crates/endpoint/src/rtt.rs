@@ -44,33 +44,33 @@ use open::Admission;
 
 pub use crate::session::Ending;
 
-/// What to measure.
+/// Settings of one round-trip measurement.
 #[derive(Clone, Debug)]
 pub struct Task {
-    /// How.
+    /// Method: traffic, schedule, number of connections, end.
     pub method: Method,
-    /// What is replayed, where the schedule is a trace.
+    /// Trace to replay; present where the schedule is a trace.
     pub trace: Option<Arc<Trace>>,
-    /// Whom; absent: a reflector of our own, over loopback.
+    /// Peer to measure against; absent: a reflector of our own, over loopback.
     pub target: Option<Target>,
-    /// Whose protocol a peer over TCP or UDP speaks.
+    /// Protocol that a peer over TCP or UDP speaks.
     pub protocol: Protocol,
     /// The key that the reflector wants.
     pub key: Option<Credential>,
-    /// True where one connection will do for the reflector: nobody said how many, and it admits no more, or spins, so that those of its
-    /// threads that wait for their turn would take the processors from the one that answers.
+    /// True where one connection will do for the reflector: the user gave no number, and it admits no more, or spins,
+    /// so that those of its threads that wait for their turn would take the processors from the one that answers.
     pub one_will_do: bool,
-    /// Whether every exchange is told as an event.
+    /// True where every exchange is reported as an event.
     pub samples: bool,
     /// Length of an interval of the series; usually [`measure::event::INTERVAL`].
     pub interval: Nanos,
     /// Name and version of the program, for the peer and the record.
     pub program: String,
-    /// Whether the wire is watched meanwhile, and how.
+    /// Settings of the packet capture beside the measurement; absent: no capture.
     pub verify: Option<wire::Wish>,
 }
 
-/// Whose protocol the peer speaks.
+/// Protocol that the peer speaks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Protocol {
     /// Ours: a reflector.
@@ -78,21 +78,21 @@ pub enum Protocol {
     Native,
     /// netperf's: a netserver, with a control connection for each data connection.
     Netperf {
-        /// What is said in front of the first question.
+        /// Passphrase sent before the first request; absent: none.
         passphrase: Option<Passphrase>,
     },
     /// STAMP's (RFC 8762): a session-reflector, over UDP.
     Stamp {
         /// The key of authenticated packets; without one they are not.
         key: Option<StampKey>,
-        /// Within what the clocks of both ends are said to agree.
+        /// Largest difference of both ends' clocks, as the user states it; absent: not stated.
         clocks_agree: Option<Nanos>,
         /// The optional parts by which its packets ask.
         parts: Vec<StampPart>,
     },
     /// TWAMP's (RFC 5357): a server grants sessions by a control connection, whose packets are STAMP's.
     Twamp {
-        /// Within what the clocks of both ends are said to agree.
+        /// Largest difference of both ends' clocks, as the user states it; absent: not stated.
         clocks_agree: Option<Nanos>,
     },
     /// That of an echo service (RFC 862), which sends back what it gets: nothing is agreed on.
@@ -101,25 +101,25 @@ pub enum Protocol {
     Application(Box<Application>),
 }
 
-/// Whom to measure.
+/// Peer to measure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// As the user named it.
     pub host: String,
-    /// Where that is.
+    /// Its address.
     pub address: SocketAddr,
 }
 
-/// What was found.
+/// Result of one round-trip measurement.
 #[derive(Debug)]
 pub struct Finding {
-    /// What was recorded, all threads together.
+    /// Recording of all threads together.
     pub recording: Recording,
-    /// Where the time went.
+    /// Time breakdown from kernel stamps; absent: none were taken.
     pub split: Option<Split>,
     /// Both directions apart, where the peer told its own times.
     pub one_way: Option<OneWay>,
-    /// What each connection's socket got.
+    /// Socket facts read back from the kernel, one entry for each connection.
     pub sockets: Vec<SocketFacts>,
     /// This host.
     pub ours: Environment,
@@ -127,23 +127,24 @@ pub struct Finding {
     pub theirs: Option<Environment>,
     /// The peer's program.
     pub peer: PeerFacts,
-    /// How it ended.
+    /// Cause of the end: complete, stopped, or the peer lost.
     pub ended: Ending,
-    /// What the peer counted of the recorded requests; `None` where it did not tell them from those of the warm-up.
+    /// Recorded requests that the peer counted; `None` where it did not separate them from those of the warm-up.
     pub peer_counts: PeerCounts,
-    /// Whom it was measured against.
+    /// Address of the peer that was measured.
     pub target: SocketAddr,
-    /// Whether that was a reflector of our own.
+    /// True where the peer was a reflector that this measurement started.
     pub own_reflector: bool,
-    /// Why the peer's counts and its machine's facts are missing, where it was to tell them.
+    /// Reason for which the peer's counts and its host's facts are missing; absent: they arrived, or none were
+    /// expected.
     pub report_missing: Option<String>,
     /// Kernel stamps that were asked for and not to be had: why.
     pub stamps_refused: Option<String>,
-    /// When the threads were let go, nanoseconds since 1970.
+    /// Wall clock at the start of the threads, nanoseconds since 1970.
     pub began_wall: u64,
-    /// What went before the recording.
+    /// Warm-up before the recording.
     pub warmed: Warmed,
-    /// What was seen on the wire; absent where it was not watched.
+    /// Packets seen on the wire; absent where nothing was captured.
     pub wire: Option<Watched>,
     /// Replies of a program at work.
     pub replies: Option<Replies>,
@@ -156,19 +157,19 @@ pub struct PeerFacts {
     pub program: Option<String>,
     /// Version of the native protocol agreed on.
     pub protocol: Option<u16>,
-    /// How it waits for requests, where it said.
+    /// Wait mode of its threads; absent: not reported.
     pub waiting: Option<Waiting>,
     /// CPUs its threads are pinned to; empty: none, or it did not say.
     pub cpus: Vec<u32>,
-    /// How it took one-way messages that came together, where it took them so.
+    /// Batching by which it took one-way messages that came together; absent: one by one.
     pub batch: Option<Batch>,
     /// Receive buffer of its sockets of datagrams, as its kernel counts it, of several the smallest; where it said.
     pub receive_buffer: Option<Bytes>,
-    /// How long its threads waited because of a bound on rate or bandwidth that its owner has set, where it told.
+    /// Time that its threads waited because of a rate or bandwidth limit set by its owner; absent: not reported.
     pub limited: Option<Nanos>,
-    /// By what it and we knew each other, where there was a key.
+    /// Authentication of the session; absent: there was no key.
     pub authentication: Option<Authentication>,
-    /// Whether each datagram was authenticated, where they were ours and there was a key.
+    /// True where each native datagram was authenticated; absent: other traffic, or no key.
     pub authenticated: Option<bool>,
 }
 
@@ -268,7 +269,7 @@ fn admitted(task: &Task, method: &mut Method, peer: SocketAddr, stop: &Stop) -> 
     }
 }
 
-/// What the reflector said of itself when the session was opened.
+/// Returns the reflector's facts from its answer to the opening of the session.
 pub(crate) fn facts_of(control: &Control) -> PeerFacts {
     let got = &control.opened.got;
     PeerFacts {
@@ -293,22 +294,22 @@ fn watch(task: &Task, method: &Method, peer: SocketAddr) -> Watch {
     })
 }
 
-/// How far wall and monotonic clock may drift apart under a time service that slews (at most 500 ppm, adjtimex(2)),
-/// and a millisecond for the readings.
+/// Returns the largest plausible change between wall and monotonic clock during the recording, nanoseconds: a time
+/// service that slews (at most 500 ppm, adjtimex(2)), and a millisecond for the readings.
 fn clock_tolerance(recording: &Recording) -> u128 {
     let elapsed = recording.ended.since(recording.began).unwrap_or_default();
     1_000_000 + u128::from(elapsed.0 / 2_000)
 }
 
-/// What was found by exchanges with `target` that somebody else has measured, on this host, `ours`; `offset_before` is
-/// how far the wall clock was ahead of the monotonic one before ([`crate::clock::wall_offset`]).
+/// Makes the finding of exchanges with `target` that another engine measured on this host, `ours`. `offset_before` is
+/// the lead of the wall clock over the monotonic clock before the run ([`crate::clock::wall_offset`]), nanoseconds.
 pub fn found(gathered: Gathered, ours: Environment, target: SocketAddr, offset_before: i128) -> Finding {
     let clock_stepped = (wall_offset() - offset_before).unsigned_abs() > clock_tolerance(&gathered.recording);
     conclude(gathered, Ok(None), ours, PeerFacts::default(), target, false, clock_stepped)
 }
 
-/// Requests the peer received and replied to, less those that are not recorded. What carries no header cannot be marked
-/// as warm-up.
+/// Requests the peer received and replied to, less those that are not recorded. Messages without a header cannot be
+/// marked as warm-up: their counts are absent where there was one.
 fn recorded(report: &Report, method: &Method) -> PeerCounts {
     // Counts of a peer: whatever they are, they do not overflow.
     let total = |counts: &[u64]| counts.iter().fold(0_u64, |sum, count| sum.saturating_add(*count));

@@ -1,5 +1,6 @@
-//! A server's last step before it answers: it gives up what it does not need from there on, so that whoever took it over would have
-//! little. Capabilities, files and connections, system calls: each by itself, and what the system does not allow is handed back.
+//! A server's last step before it answers: it gives up all that it does not need from there on, so that an attacker who
+//! took it over would have little. Capabilities, files and connections, system calls: each by itself, and each refusal
+//! of the system is handed back.
 //!
 //! All of it holds for the calling thread and for those that it starts afterwards.
 
@@ -12,14 +13,14 @@ use std::path::PathBuf;
 
 use rustix::thread::set_no_new_privs;
 
-/// What a server still needs once it listens.
+/// Resources that a server still needs once it listens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     /// Files, and folders with all below them, that are read again.
     pub read: Vec<PathBuf>,
     /// Folders below which files are made, written and removed.
     pub write: Vec<PathBuf>,
-    /// Whether it opens TCP connections and listens at further TCP ports.
+    /// True where it opens TCP connections and listens at further TCP ports.
     pub connections: bool,
     /// Capabilities, where it has them.
     pub capabilities: Vec<Capability>,
@@ -38,7 +39,7 @@ pub enum Capability {
     DacOverride,
 }
 
-/// What is in force, or why it is not.
+/// Restrictions in force; an error: the reason for which one is not.
 #[derive(Debug)]
 pub struct Sandbox {
     /// The capabilities that are left.
@@ -49,7 +50,7 @@ pub struct Sandbox {
     pub calls: io::Result<()>,
 }
 
-/// How much of it the kernel knows.
+/// Extent of the file restrictions that the kernel knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     /// All of it.
@@ -58,7 +59,7 @@ pub enum Extent {
     Part,
 }
 
-/// Why files are not bounded.
+/// Reason for which files are not restricted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// The kernel was built without it.

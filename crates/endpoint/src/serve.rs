@@ -1,8 +1,8 @@
-//! One way to be a server: sockets that listen, who is let in, how many at once, a thread for each that has said something, and
-//! the end.
+//! One way to be a server: listening sockets, admission, a limit on connections, a thread for each that has said
+//! something, and the end.
 //!
-//! Whatever waits here waits for events: a server that nobody uses is not woken. What is said over a connection is no
-//! matter of this room: a peer brings that, with its bounds and what it tells those who watch.
+//! All waits here are waits for events: an unused server is not woken. Messages over a connection do not belong here: a
+//! peer brings their protocol, with its limits and its reports to those who watch.
 
 mod accept;
 pub mod book;
@@ -44,34 +44,34 @@ pub const SHORTAGE: Nanos = Nanos::millis(20);
 /// A patience without an end.
 pub const FOR_EVER: Nanos = Nanos(u64::MAX);
 
-/// Where connections of one server are served: so many at once, each on a thread of its own, until the end of all. In a protocol
-/// whose client speaks first they have none until it does. Who gives
-/// way where there is no room is said in [`visits`].
+/// Connections of one server, served until the end of all: a limited number, each on a thread of its own. In a protocol
+/// whose client speaks first, a connection has no thread until it does. [`visits`] says which connection gives way
+/// where there is no room.
 #[derive(Debug)]
 pub struct Hall {
-    /// The end of this server. What it waits for is waited for along with it.
+    /// The end of this server; each wait here ends with it.
     pub stop: Stop,
     /// The threads, for what is served beside connections too.
     pub pool: Arc<Pool>,
     most: u32,
     visits: Visits,
     one_by_one: bool,
-    /// What a client has to say before it is served, where it is the one to speak first.
+    /// First message that a client must send before it is served; absent where the server speaks first.
     silence: Option<Silence>,
-    /// Where it is kept who is turned away.
+    /// Book in which refusals are kept.
     book: Book,
 }
 
-/// Why somebody is not served.
+/// Reason for which a client is not served.
 #[derive(Debug, thiserror::Error)]
 pub enum TurnedAway {
-    /// Nobody can be let in at the moment.
+    /// No connection can be accepted at the moment.
     #[error("cannot accept a connection: {0}")]
     NotAccepted(io::Error),
     /// As many are served as may be.
     #[error("{most} connections are served already")]
     Full {
-        /// How many.
+        /// Limit on connections.
         most: u32,
         /// The one that is closed behind this.
         connection: Arc<Socket>,
@@ -79,9 +79,9 @@ pub enum TurnedAway {
     /// It gave way to one that came later.
     #[error("{most} connections are served already: {}", if *known { "its address had more than half of them" } else { "it had asked for nothing yet" })]
     GaveWay {
-        /// How many.
+        /// Limit on connections.
         most: u32,
-        /// Whether it was served, its address having more than its share.
+        /// True where it was being served, its address having more than its share.
         known: bool,
     },
     /// There is no thread for it.
@@ -119,13 +119,14 @@ impl Hall {
         })
     }
 
-    /// One connection after the other, on the thread that accepts them: who comes meanwhile waits to be accepted.
+    /// Sets that connections are served one after the other, on the thread that accepts them: the next waits to be
+    /// accepted.
     #[must_use]
     pub fn one_by_one(self, one_by_one: bool) -> Self {
         Self { one_by_one, ..self }
     }
 
-    /// Who is turned away is kept in `book`.
+    /// Keeps refusals in `book`.
     #[must_use]
     pub fn with_book(self, book: &Book) -> Self {
         Self { book: book.clone(), ..self }
@@ -157,7 +158,7 @@ impl Hall {
         let mut desk = Desk { hall: self, job, turned_away, silent };
         let waiting = waiting.as_ref().map(|events| events.as_fd());
         let served = accept::accept(listeners, &self.stop, waiting, &mut desk).map_err(no_event);
-        // Whoever waits for it beside this, however this came to its end.
+        // Ends the other waits for it too, whatever ended this one.
         self.stop.request();
         // All who have said something by then are heard.
         while desk.attend_some() {}
@@ -186,13 +187,13 @@ impl Hall {
         self.pool.serve(body)
     }
 
-    /// How many connections are served.
+    /// Number of connections being served.
     pub fn served(&self) -> u64 {
         self.visits.count()
     }
 
-    /// The end, which everything here is told; `patience` is how long connections are waited for. The listeners should be
-    /// closed by now: who comes then is refused by the kernel. A connection that its client holds up is left behind.
+    /// Ends everything here; `patience` is the longest wait for connections. The listeners should be closed by now: the
+    /// kernel refuses later clients. A connection that its client holds up is left behind.
     pub fn end(&self, patience: Nanos) {
         self.stop.request();
         self.pool.close();
@@ -200,7 +201,7 @@ impl Hall {
     }
 }
 
-/// Where those who come to a hall are let in.
+/// Reception of a hall's clients.
 struct Desk<'a, J, M, T> {
     hall: &'a Hall,
     job: M,
@@ -230,7 +231,7 @@ where
         were_any
     }
 
-    /// Without a thread the connection is closed, which tells the client as much as can be told.
+    /// Serves it; without a thread the connection is closed, which is all that can be signalled to the client.
     fn carry_out(&mut self, visit: Visit, job: J) {
         let from = visit.from();
         if let Err(error) = self.hall.carry_out(visit, job) {
@@ -256,7 +257,8 @@ where
         };
         if let Some(Gone { from, known }) = gone {
             self.turn_away(Some(from), TurnedAway::GaveWay { most, known });
-            // One that has said nothing is told here alone: its place has to be free for those who come next.
+            // A connection that has said nothing is informed only here: its place has to be free for those who come
+            // next.
             self.attend();
         }
         let Some(job) = (self.job)(number, Arc::clone(&connection), from) else { return };

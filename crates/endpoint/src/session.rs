@@ -1,12 +1,13 @@
-//! The clients' side of a measurement, whatever its protocol: threads on the open connections, engines in the threads, and the control
-//! connection watched meanwhile. Not here: how connections are opened, which each protocol does its own way (`rtt`, `peer`).
+//! The clients' side of a measurement, whatever its protocol: threads on the open connections, engines in the threads,
+//! and the control connection watched during the run. Not here: the opening of connections, which each protocol does
+//! its own way (`rtt`, `peer`).
 
 pub mod connections;
 pub mod scene;
 pub mod threads;
 pub mod workers;
 
-/// How a measurement ended.
+/// End of a measurement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// As the method says.
@@ -15,7 +16,7 @@ pub enum Ending {
     Stopped,
     /// The peer or the path to it failed; what was measured before stands.
     PeerLost {
-        /// Why, for people.
+        /// Reason, in words.
         reason: String,
     },
 }

@@ -5,8 +5,8 @@
 //! No handler runs anywhere. Not here: what a signal means to a run (the binary's part).
 //!
 //! A signal that was ignored when we were started is waited for all the same: a shell script starts `sonde … &` with
-//! the interrupt ignored, and `kill -INT` must still end it with its summary, as it does `ping`. Who starts us by `nohup` has
-//! `SIGHUP` ignored so that we go on ([`is_ignored`]).
+//! the interrupt ignored, and `kill -INT` must still end it with its summary, as it does `ping`. `nohup` has `SIGHUP`
+//! ignored so that the program continues ([`is_ignored`]).
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -72,7 +72,7 @@ impl Signals {
     /// already keeps its mask, and a signal delivered there would end the process.
     ///
     /// # Errors
-    /// What the system says; none is known for valid arguments.
+    /// The system's error; none is known for valid arguments.
     pub fn block() -> io::Result<Self> {
         let set = set_of(&Signal::ALL);
         mask(libc::SIG_BLOCK, &set)?;
@@ -82,7 +82,7 @@ impl Signals {
     /// Waits until one of the signals comes, and takes it.
     ///
     /// # Errors
-    /// What the system says; none is known for a set made by [`Signals::block`].
+    /// The system's error; none is known for a set made by [`Signals::block`].
     pub fn wait(&self) -> io::Result<Signal> {
         loop {
             let mut number = 0;
@@ -98,8 +98,8 @@ impl Signals {
     }
 }
 
-/// Ends the process by `signal` as if it had never been blocked, so that whoever started us sees a death by signal:
-/// for the second Ctrl-C, when the orderly end takes too long.
+/// Ends the process by `signal` as if it had never been blocked, so that the parent process sees a death by signal: for
+/// the second Ctrl-C, when the orderly end takes too long.
 pub fn end_by(signal: Signal) -> ! {
     // SAFETY: setting the default disposition installs no code of ours; the number is a valid signal's.
     unsafe { libc::signal(signal.number(), libc::SIG_DFL) };

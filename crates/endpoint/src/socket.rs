@@ -32,13 +32,13 @@ pub fn tcp(peer: SocketAddr, options: &SocketOptions) -> Result<Socket, Endpoint
     open(peer, Type::STREAM, Protocol::TCP, "TCP", options)
 }
 
-/// The same over several paths (MPTCP, RFC 8684), where this kernel has it. One whose peer has not goes on as plain TCP:
-/// [`option::is_multipath`] tells.
+/// The same over several paths (MPTCP, RFC 8684), where this kernel has it. Where the peer does not have it, the
+/// connection is plain TCP: [`option::is_multipath`] reports which.
 pub fn multipath_tcp(peer: SocketAddr, options: &SocketOptions) -> Result<Socket, EndpointError> {
     open(peer, Type::STREAM, Protocol::from(libc::IPPROTO_MPTCP), "MPTCP", options)
 }
 
-/// A UDP socket connected to `peer`: the kernel drops what others send, and tells of ICMP errors.
+/// A UDP socket connected to `peer`: the kernel drops packets of others, and reports ICMP errors.
 pub fn udp(peer: SocketAddr, options: &SocketOptions) -> Result<Socket, EndpointError> {
     let socket = udp_unconnected(peer, options)?;
     socket.connect(&towards(&socket, peer)).map_err(|cause| EndpointError::new(Step::ConnectData, peer, cause))?;
@@ -136,7 +136,7 @@ fn bind_port(socket: &Socket, peer: SocketAddr, local: IpAddr, ports: SourcePort
     for port in ports.first..=ports.last {
         match socket.bind(&SockAddr::from(beside(local, port, peer))) {
             Ok(()) => {
-                // What a kernel refuses is absent in what the record has of the socket.
+                // An option that the kernel refuses is absent in the record of the socket.
                 drop(option::keep_flow(socket.as_fd(), peer, port));
                 return Ok(());
             }

@@ -1,6 +1,6 @@
 //! The wish to stop: a flag that measuring threads look at between exchanges, and an event that all others wait for.
 //!
-//! The event is made by the first who waits: a run in which nobody does has no descriptor more.
+//! The event is made by the first thread that waits: a run without such waits needs no descriptor for it.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -13,7 +13,7 @@ use rustix::fs::Timespec;
 
 use crate::clock::Monotonic;
 
-/// How long a blocking call may hold a thread before it looks at the stop flag and its deadline.
+/// Longest time for which a blocking call holds a thread before it checks the stop flag and its deadline.
 pub const GLANCE: Nanos = Nanos::millis(100);
 
 /// Asks everything that holds a copy to come to an end in order. Engines look at least every tenth of a second; who waits
@@ -36,7 +36,7 @@ impl Stop {
         self.0.request();
     }
 
-    /// Whether somebody asked.
+    /// Returns true once the end was requested.
     #[inline]
     pub fn requested(&self) -> bool {
         self.0.requested.load(Ordering::Relaxed)
@@ -53,7 +53,7 @@ impl Stop {
         followers.push(Arc::downgrade(&self.0));
     }
 
-    /// What is readable once somebody asked, for those who wait for other things too.
+    /// Returns a descriptor that is readable once the end was requested, for threads that wait for other events too.
     ///
     /// # Errors
     /// A system that has no descriptor left. Once it was made it is there for good.
@@ -67,7 +67,7 @@ impl Stop {
         Ok(wish.event.get_or_init(|| made).as_fd())
     }
 
-    /// Waits until somebody asks, or `until`; whether somebody asked.
+    /// Waits until the end is requested, or `until`; returns true where it was requested.
     pub fn wait(&self, until: Instant) -> bool {
         while !self.requested() && Monotonic::now() < until {
             self.wait_or_inputs(&[], until);
@@ -75,8 +75,8 @@ impl Stop {
         self.requested()
     }
 
-    /// Waits until `socket` has something to read, somebody asks, or `until`; whether there is something. An interruption
-    /// ends the wait early.
+    /// Waits until `socket` has something to read, the end is requested, or `until`; returns true where there is
+    /// something to read. An interruption ends the wait early.
     pub fn wait_or_input(&self, socket: impl AsFd, until: Instant) -> bool {
         self.wait_or_inputs(&[socket.as_fd()], until)
     }
@@ -98,7 +98,7 @@ impl Stop {
     }
 }
 
-/// What is left until then, as the system takes it; `None`: for ever.
+/// Returns the time left until `until`, as the system takes it; `None`: for ever.
 pub fn timeout(until: Instant) -> Option<Timespec> {
     let left = |until: Instant| until.since(Monotonic::now()).unwrap_or(Nanos::ZERO).0;
     (until != Instant::NEVER)

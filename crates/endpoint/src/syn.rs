@@ -1,7 +1,7 @@
 //! Probes of a host without a connection: TCP segments, datagrams or echo requests through a raw socket, measured by the
 //! engines that measure all else.
 //!
-//! Of TCP our own kernel knows of no connection, so it answers a SYN+ACK by a reset: that clears the far side's half-open
+//! Our own kernel knows of no TCP connection, so it answers a SYN+ACK with a reset: that clears the peer's half-open
 //! connection. It must not meet a later probe, so source ports take turns, each held by an ordinary socket.
 
 mod open;
@@ -36,45 +36,45 @@ use crate::wire::{self, Watched, Wish};
 /// Answers that may wait to be looked at.
 const RING: usize = 1 << 16;
 
-/// What is probed, and how.
+/// Settings of a probing.
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own, and all go together")]
 #[derive(Clone, Debug)]
 pub struct Probing {
-    /// What leaves. Flags, window, options and numbers below are those of segments alone.
+    /// Kind of the packets. Flags, window, options and numbers below apply to segments alone.
     pub kind: Kind,
-    /// How it is measured: one connection's worth, in requests that are packets.
+    /// Method: the settings of one connection, whose requests are packets.
     pub method: Method,
-    /// Whom. Its port is without meaning.
+    /// Address of the peer; its port is unused.
     pub peer: SocketAddr,
-    /// Which ports of it.
+    /// Ports of the peer that are probed.
     pub aim: Aim,
-    /// From which ports of ours.
+    /// Local ports that the probes come from.
     pub sources: From,
     /// Flags of the segments.
     pub flags: Flags,
-    /// Their window.
+    /// Receive window in each segment, bytes before scaling.
     pub window: u16,
-    /// Their options, a multiple of four octets up to forty.
+    /// TCP options of each segment, a multiple of four octets up to forty.
     pub options: Vec<u8>,
-    /// One sequence number for all.
+    /// Sequence number of all segments; absent: one for each probe.
     pub seq: Option<u32>,
-    /// One acknowledgement for all.
+    /// Acknowledgement number of all segments; absent: one for each probe where the ACK flag is set.
     pub ack: Option<u32>,
-    /// Whether the checksum is wrong on purpose.
+    /// True where the checksum is wrong on purpose.
     pub bad_checksum: bool,
-    /// Hops they may go; absent: as the system has it.
+    /// Time to live, hops; absent: the system's default.
     pub ttl: Option<u8>,
-    /// Whether each may go a hop farther than the one before.
+    /// True where each probe's time to live is one hop more than the one before.
     pub ttl_rises: bool,
-    /// Whether hops on the way may cut them, over IPv4.
+    /// True where routers may fragment the packets, over IPv4.
     pub fragmentable: bool,
-    /// Whether every exchange is told as an event.
+    /// True where every exchange is reported as an event.
     pub samples: bool,
     /// Length of an interval of the series.
     pub interval: Nanos,
     /// Name and version of the program, for the facts of this host.
     pub program: String,
-    /// Whether the wire is watched meanwhile, and how; of ports that are held.
+    /// Settings of the packet capture beside the measurement, for held ports alone; absent: no capture.
     pub verify: Option<Wish>,
 }
 
@@ -83,7 +83,7 @@ pub struct Probing {
 pub enum From {
     /// Free ones in turn, as many as can be out at once, held by ordinary sockets.
     Held,
-    /// This one, then the next, and so on: whoever else uses one of them meets their answers.
+    /// This one, then the next, and so on: another program that uses one of them receives their answers.
     Rising(u16),
     /// Always this one.
     Always(u16),
@@ -115,22 +115,22 @@ impl Probing {
     }
 }
 
-/// What probing came to.
+/// Result of a probing.
 #[derive(Debug)]
 pub struct Measured {
-    /// What the engine brought.
+    /// Recording and facts that the engine gathered.
     pub gathered: Gathered,
     /// This host.
     pub environment: Environment,
     /// Probes that left, those still out when it was stopped among them.
     pub departed: u64,
-    /// Answers that came too fast to be looked at one by one.
+    /// Answers that came too fast to be examined one by one.
     pub unseen: u64,
-    /// What was seen on the wire; absent where it was not watched.
+    /// Packets seen on the wire; absent where nothing was captured.
     pub wire: Option<Watched>,
 }
 
-/// Who is told what happens; both are called on the thread that started the measurement.
+/// Callbacks of a probing; both are called on the thread that started the measurement.
 pub struct Ears<'a> {
     /// Events of the engine.
     pub on_event: &'a mut dyn FnMut(Event),
@@ -201,7 +201,7 @@ impl Round<'_> {
     }
 }
 
-/// Where answers go on their way to whoever wants to know of them.
+/// Sending end of the answers, for the listener.
 #[derive(Debug)]
 struct Post {
     ring: Producer<Answer>,

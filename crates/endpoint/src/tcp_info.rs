@@ -1,4 +1,4 @@
-//! What the kernel knows of a TCP connection, `TCP_INFO`, field by field as far as this kernel tells it.
+//! Kernel facts of a TCP connection, `TCP_INFO`, field by field as far as this kernel reports them.
 //!
 //! The structure grows from kernel to kernel: it is read into a zeroed buffer longer than any known one, and a field
 //! beyond the length that came back is absent, not 0. Layout: include/uapi/linux/tcp.h, up to Linux 6.18 (280 bytes).
@@ -36,11 +36,11 @@ pub struct TcpInfo {
     pub pmtu_bytes: Option<Bytes>,
     /// Segments sent and not yet acknowledged.
     pub unacked: Option<u32>,
-    /// Of them, segments acknowledged selectively.
+    /// Segments of `unacked` that were acknowledged selectively.
     pub sacked: Option<u32>,
-    /// Of them, segments taken for lost.
+    /// Segments of `unacked` that are taken for lost.
     pub lost: Option<u32>,
-    /// Of them, segments retransmitted and still outstanding.
+    /// Segments of `unacked` that were retransmitted and are still outstanding.
     pub retrans: Option<u32>,
     /// Segments retransmitted since the connection began.
     pub total_retrans: Option<u32>,
@@ -80,7 +80,7 @@ pub struct TcpInfo {
     pub max_pacing_rate_bytes_per_s: Option<u64>,
     /// Latest estimate of the delivery rate, bytes per second; absent where none was taken yet.
     pub delivery_rate_bytes_per_s: Option<u64>,
-    /// Whether that estimate was limited by what the application wrote.
+    /// True where the application's writes, not the path, limited that estimate.
     pub delivery_rate_app_limited: Option<bool>,
     /// Bytes the peer acknowledged. Linux counts the SYN as one.
     pub bytes_acked: Option<Bytes>,
@@ -98,13 +98,13 @@ pub struct TcpInfo {
     pub data_segs_in: Option<u32>,
     /// Segments delivered to the peer.
     pub delivered: Option<u32>,
-    /// Of them, those that met congestion marks (ECN CE).
+    /// Segments of `delivered` that met congestion marks (ECN CE).
     pub delivered_ce: Option<u32>,
     /// Time with something to send or outstanding, nanoseconds.
     pub busy_ns: Option<Nanos>,
-    /// Of it, time held back by the peer's receive window, nanoseconds.
+    /// Part of `busy_ns` in which the peer's receive window held sending back, nanoseconds.
     pub rwnd_limited_ns: Option<Nanos>,
-    /// Of it, time held back by our send buffer, nanoseconds.
+    /// Part of `busy_ns` in which our send buffer held sending back, nanoseconds.
     pub sndbuf_limited_ns: Option<Nanos>,
     /// Retransmission timeouts since the connection began.
     pub total_rto: Option<u16>,
@@ -114,7 +114,7 @@ pub struct TcpInfo {
     pub total_rto_time_ns: Option<Nanos>,
     /// Times the flow changed its hash after timeouts, to try another path.
     pub rehash: Option<u32>,
-    /// What congestion control `bbr` knows, where it is in force.
+    /// State of congestion control `bbr`; absent where another is in force.
     pub bbr: Option<Bbr>,
     /// Bytes of the structure this kernel gave.
     pub given_bytes: Bytes,
@@ -136,9 +136,9 @@ pub struct Options {
 /// Shifts of scaled windows, bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WindowScale {
-    /// Of the window the peer advertises.
+    /// Shift of the window that the peer advertises.
     pub send: u8,
-    /// Of the window we advertise.
+    /// Shift of the window that we advertise.
     pub receive: u8,
 }
 
@@ -156,7 +156,8 @@ pub struct Bbr {
 }
 
 impl TcpInfo {
-    /// Of a connected TCP socket. Any other socket is refused by the kernel (`ENOPROTOOPT` or `EOPNOTSUPP`).
+    /// Reads the facts of a connected TCP socket. Any other socket is refused by the kernel (`ENOPROTOOPT` or
+    /// `EOPNOTSUPP`).
     pub fn of(socket: impl AsFd) -> io::Result<Self> {
         let mut raw = Raw::default();
         let length = get_option(&socket, libc::TCP_INFO, &mut raw)?;
@@ -167,7 +168,7 @@ impl TcpInfo {
         Ok(info)
     }
 
-    /// The part that tells why a stream is no faster.
+    /// Returns the part that shows the limit of a stream's rate.
     pub fn glance(&self) -> TcpGlance {
         let segments = |count: u32, size: Bytes| Bytes(u64::from(count).saturating_mul(size.0));
         TcpGlance {

@@ -13,7 +13,7 @@ pub fn cpu_for(cpus: &[u32], index: u32) -> Option<u32> {
     cpus.get((index % count) as usize).copied()
 }
 
-/// Whether a thread of ours may run on each of `cpus`: better told before anything is served than by the first that may not.
+/// Checks that our threads may run on each of `cpus`: better before anything is served than by the first that may not.
 pub fn check_allowed(cpus: &[u32]) -> Result<(), EndpointError> {
     let Ok(allowed) = sched_getaffinity(None) else { return Ok(()) };
     let may_run = |cpu: u32| CpuSet::MAX_CPU > cpu as usize && allowed.is_set(cpu as usize);
@@ -41,7 +41,8 @@ pub fn share_memory() {
     }
 }
 
-/// So many: who measures takes none between a stamp and a socket, so nobody waits for another there.
+/// Number of memory arenas: a thread that measures allocates nothing between a stamp and a socket, so no thread waits
+/// for another there.
 #[cfg(target_env = "gnu")]
 const STORES: libc::c_int = 2;
 
@@ -87,7 +88,7 @@ pub struct CpuTime {
 }
 
 impl CpuTime {
-    /// What the calling thread has used since it began: a span of its life is the difference of two.
+    /// Reads the CPU time of the calling thread since it began; a span is the difference of two readings.
     pub fn own() -> Self {
         // SAFETY: all-zero is a valid rusage; getrusage writes one to a valid pointer and knows RUSAGE_THREAD since
         // Linux 2.6.26, so it cannot fail.
@@ -100,7 +101,7 @@ impl CpuTime {
         Self { user_ns: nanos(usage.ru_utime), system_ns: nanos(usage.ru_stime) }
     }
 
-    /// What was used since `before`, told by the same thread.
+    /// Returns the CPU time since `before`, a reading of the same thread.
     #[must_use]
     pub fn since(self, before: Self) -> Self {
         Self {

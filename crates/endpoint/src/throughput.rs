@@ -33,20 +33,20 @@ use crate::stop::Stop;
 use crate::wire;
 use lane::Home;
 
-/// What to measure.
+/// Settings of one throughput measurement.
 #[derive(Clone, Debug)]
 pub struct Task {
-    /// How. `request_bytes` is the size of a call of whoever sends, over UDP of a datagram; `spread.connections` the number
-    /// of streams each way, of which each has a thread; `schedule` says how many calls or datagrams all streams of a way
-    /// make together, evenly, whichever end sends ([`calls_for`] makes a rate of bytes a second); `batch` in how many
-    /// segments; `sending` and `discard` hold for both ends.
+    /// Method. `request_bytes` is the size of one call of the sender, over UDP of one datagram; `spread.connections`
+    /// the number of streams in each direction, each with a thread; `schedule` the rate of calls or datagrams of all
+    /// streams of one direction together, whichever end sends ([`calls_for`] converts bytes a second); `batch` the
+    /// number of segments of a call. `sending` and `discard` hold for both ends.
     pub method: Method,
-    /// Whether a sender leaves out what is late, so that it never sends many at once: datagrams that probe a path are to be as
-    /// far apart as their rate says, and their number is known.
+    /// True where a sender skips sends that are late, so that it never sends several at once: datagrams that probe a
+    /// path must be as far apart as their rate says, and their number must be known.
     pub even: bool,
-    /// Whether the durations of our calls are kept.
+    /// True where the durations of our calls are recorded.
     pub timed: bool,
-    /// Whom; absent: a reflector of our own, over loopback.
+    /// Peer to measure against; absent: a reflector of our own, over loopback.
     pub target: Option<Target>,
     /// The key that the reflector wants.
     pub key: Option<Credential>,
@@ -54,7 +54,7 @@ pub struct Task {
     pub interval: Nanos,
     /// Name and version of the program, for the peer and the record.
     pub program: String,
-    /// Whether the wire is watched meanwhile, and how.
+    /// Settings of the packet capture beside the measurement; absent: no capture.
     pub verify: Option<wire::Wish>,
 }
 
@@ -65,7 +65,7 @@ impl Task {
         Self { method, even: false, timed: false, target: None, key: None, interval, program, verify: None }
     }
 
-    /// Which way.
+    /// Direction of the streams.
     pub fn direction(&self) -> Direction {
         self.method.traffic.stream().map_or(Direction::Send, |stream| stream.direction)
     }
@@ -111,8 +111,8 @@ impl Task {
 /// Segments of one call at most, on every kernel that knows them.
 const MOST_SEGMENTS: u32 = 64;
 
-/// How many calls of `call` bytes make `bytes_per_s`, counted in 1000 s; at least one. `None` where a rate is 0, or
-/// beyond counting.
+/// Returns the rate at which calls of `call` bytes carry `bytes_per_s`, in calls per 1000 s; at least one. `None` where
+/// the rate is 0, or beyond counting.
 pub fn calls_for(bytes_per_s: u64, call: Bytes) -> Option<Rate> {
     let calls = u128::from(bytes_per_s) * 1_000 / u128::from(call.0.max(1));
     let calls = u64::try_from(calls).ok()?.max(1);
@@ -120,8 +120,8 @@ pub fn calls_for(bytes_per_s: u64, call: Bytes) -> Option<Rate> {
 }
 
 /// Measures. Blocks until it is over; `on_event` is called on this thread, never on a measuring one: with
-/// [`Event::Started`] and [`Event::Carried`], whose thread is the number of the flow. Of a run both ways the flows of the
-/// first half are ours to send on.
+/// [`Event::Started`] and [`Event::Carried`], whose thread is the number of the flow. In a run in both directions this
+/// end sends on the first half of the flows.
 pub fn measure(task: &Task, stop: &Stop, on_event: &mut dyn FnMut(Event)) -> Result<Finding, EndpointError> {
     // Best effort: many streams take more descriptors than a process usually gets.
     crate::socket::raise_descriptor_limit();
@@ -132,7 +132,7 @@ pub fn measure(task: &Task, stop: &Stop, on_event: &mut dyn FnMut(Event)) -> Res
     }
 }
 
-/// What our threads brought, and what our machine did meanwhile.
+/// Results of the threads and the facts of this host during the run.
 struct Ours {
     brought: Brought<Home>,
     cpu: Option<HostCpu>,
@@ -177,7 +177,7 @@ fn against(
     let peer_facts = rtt::facts_of(&control);
     let wire = wire.map(|wire| wire.finish(control.local().into_iter().collect()));
     let report = if brought.trouble.is_some() {
-        // Whoever is lost is not asked any more; the reflector ends the session by itself.
+        // A lost peer is not asked any more; the reflector ends the session by itself.
         let lost = brought.trouble.as_ref().map(|error| error.cause.to_string()).unwrap_or_default();
         control.give_up("the peer was lost");
         Err(lost)
@@ -189,7 +189,7 @@ fn against(
     Ok(Finding { wire, ..finding })
 }
 
-/// How far wall and monotonic clock may drift apart while a stream runs before a step is assumed, nanoseconds.
+/// Largest difference between the changes of wall and monotonic clock that is not taken for a step, nanoseconds.
 const CLOCK_TOLERANCE: u128 = 50_000_000;
 
 /// All of one way's streams as one; `None` where there are none.
@@ -200,7 +200,7 @@ fn together(streams: impl Iterator<Item = Metered>) -> Option<Metered> {
     })
 }
 
-/// What the reflector told, or why it did not.
+/// Report of the reflector, or the reason for which there is none.
 type Word = Result<Report, String>;
 
 #[cfg(test)]

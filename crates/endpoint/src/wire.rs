@@ -36,13 +36,13 @@ use ring::Ring;
 
 /// The beginnings of packets that are looked at, bytes of IP: the longest headers, and the head of one of our messages.
 const LOOK: u32 = 192;
-/// What the kernel says was taken and is not there after so long is given up.
+/// Longest wait for packets that the kernel counted and that have not reached the ring.
 const PATIENCE: Nanos = Nanos::secs(5);
 
-/// How a measurement is to be watched.
+/// Settings of a capture beside a measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wish {
-    /// What is kept of its packets; absent: nothing but counts.
+    /// Limits of the packets kept for a file; absent: packets are counted alone.
     pub keep: Option<Keep>,
 }
 
@@ -55,26 +55,26 @@ pub struct Watch {
     snap: u32,
 }
 
-/// What a watch saw.
+/// Result of a capture.
 #[derive(Debug)]
 pub struct Watched {
     /// Flows, counts, times.
     pub observed: Observed,
-    /// Where, and how the capture fared.
+    /// Place of the capture, and its losses.
     pub place: Place,
     /// Our ends of what was measured, where its sockets do not tell them.
     pub own: Option<Vec<SocketAddr>>,
     /// Our ends of connections that were not measured.
     pub apart: Vec<SocketAddr>,
-    /// Messages to the peer and from it before the first of the warm-up, of which nothing in them says so.
+    /// Messages to the peer and from it before the first of the warm-up; nothing in them marks them.
     pub before: (u64, u64),
-    /// When recording began, nanoseconds since 1970; 0: what is recorded was not told by whoever measured.
+    /// Start of the recording, nanoseconds since 1970; 0: the engine that measured did not report it.
     pub began_ns: u64,
-    /// What was kept, as a file of pcap.
+    /// Packets kept, as a pcap file; absent: none were to be kept.
     pub kept: Option<Vec<u8>>,
 }
 
-/// What the thread brings.
+/// Result of the capturing thread.
 #[derive(Debug)]
 struct Taken {
     observed: Observed,
@@ -83,7 +83,7 @@ struct Taken {
     keeper: Option<Keeper>,
 }
 
-/// Whose packets a measurement by `method` with `peer` has; `None` where its connections cannot be told from others'.
+/// Packets that belong to a measurement by `method` with `peer`.
 fn target(method: &Method, peer: SocketAddr) -> Target {
     let carrier = match method.traffic.carrier() {
         Carries::Tcp | Carries::TcpConnect | Carries::TcpSyn => Carrier::Tcp,
@@ -103,7 +103,7 @@ fn headed(method: &Method) -> bool {
     method.traffic.request_bytes().0.min(method.traffic.response_bytes().0) >= LENGTH as u64
 }
 
-/// What the observer is told of a measurement by `method`.
+/// Returns the settings of the observer for a measurement by `method`.
 fn setting(method: &Method, target: &Target, towards: &Towards) -> Setting {
     let (traffic, of_datagrams) = (&method.traffic, target.carrier == Carrier::Udp);
     let load = traffic.load().and_then(|load| load.batch);
@@ -120,7 +120,8 @@ fn setting(method: &Method, target: &Target, towards: &Towards) -> Setting {
 }
 
 impl Watch {
-    /// Starts to watch what a measurement by `method` exchanges with `peer`. When it returns, every packet is seen.
+    /// Starts to capture the packets that a measurement by `method` exchanges with `peer`. From its return on, every
+    /// packet is seen.
     ///
     /// # Errors
     /// No route to the peer, no `CAP_NET_RAW`, no memory for the capture.
@@ -242,7 +243,7 @@ fn watch(mut ring: Ring, mut observer: Observer, mut keeper: Option<Keeper>, tar
     }
 }
 
-/// What was watched, with the instant from which on it was recorded.
+/// Adds to a capture the wall clock at the start of its recording.
 pub(crate) fn timed(watched: Watched, recording: &Recording) -> Watched {
     let began = i128::from(recording.began.0) + wall_offset();
     Watched { began_ns: u64::try_from(began).unwrap_or(0), ..watched }

@@ -1,4 +1,4 @@
-//! Going into the background. A program of its own, for the test harness has threads, with which it is refused.
+//! Going into the background. A separate program, for the test harness has threads, with which it is refused.
 
 use std::io::{Read, Write};
 use std::thread;

@@ -1,4 +1,4 @@
-//! Which request is due when, and which still waits: pure, in any clock.
+//! Due times of requests, and the requests that still wait: pure, in any clock.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -6,7 +6,7 @@ use measure::unit::{Instant, Nanos};
 
 use super::Course;
 
-/// A request is remembered so long, for replies that come late or again.
+/// Time for which a request is remembered, for replies that come late or twice.
 const MEMORY: Nanos = Nanos::secs(10);
 
 /// A request that left.
@@ -210,7 +210,7 @@ impl Schedule {
         if request.answered || (once && host.answered) {
             return Answer::Again;
         }
-        // Of a host that is asked until it answers the wait for its latest request is the one that counts.
+        // For a host that is asked until it answers, the wait for its latest request counts.
         let counting = if once { host.latest } else { number };
         let waits = self.request(counting).and_then(|request| request.until);
         if time > host.timeout || waits.is_none() {

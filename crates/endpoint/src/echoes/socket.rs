@@ -88,7 +88,7 @@ impl EchoSocket {
             match self.socket.send_to_with_flags(&self.request, &name, flags) {
                 Ok(_) => return Ok(()),
                 Err(error) => {
-                    // What an earlier request met fails the next call.
+                    // An error of an earlier request fails the next call.
                     let mut any = false;
                     while let Some(message) = self.error() {
                         any = true;
@@ -118,7 +118,7 @@ impl EchoSocket {
         })
     }
 
-    /// The next error that somebody sent.
+    /// Returns the next error that another host sent.
     fn error(&mut self) -> Option<Message> {
         let mut quote = [0; QUOTE];
         let (notice, length) = next_notice_into(self.socket.as_fd(), &mut quote)?;

@@ -27,10 +27,10 @@ pub struct Edges {
     /// From one glance to the next: never longer than a request's timeout.
     grain: Nanos,
     stamp: Instant,
-    /// When it is the next connection's turn.
+    /// Start of the next connection's turn.
     turn: Instant,
     end: Instant,
-    /// When replies are no longer waited for.
+    /// End of the wait for replies.
     last_call: Instant,
     /// Watches the quantile of `--until`, on one thread for all.
     settling: Option<Watch>,
@@ -61,13 +61,13 @@ impl Edges {
         edges
     }
 
-    /// Whether something is due at `now`, a stamped exchange included.
+    /// Returns true where something is due at `now`, a stamped exchange included.
     #[inline]
     pub fn any_due(&self, now: Instant) -> bool {
         now >= self.first
     }
 
-    /// Whether something is due at `now` that ends a wait.
+    /// Returns true where something is due at `now` that ends a wait.
     #[inline]
     pub fn due(&self, now: Instant) -> bool {
         now >= self.next
@@ -78,12 +78,12 @@ impl Edges {
         self.next
     }
 
-    /// When the run ends by time.
+    /// End of the run by time; [`Instant::NEVER`] where it has none.
     pub fn end(&self) -> Instant {
         self.end
     }
 
-    /// When replies are no longer waited for, where the run ends by time.
+    /// End of the wait for replies, where the run ends by time.
     pub fn last_call(&self) -> Instant {
         self.last_call
     }
@@ -150,7 +150,7 @@ impl Edges {
         self.first = now;
     }
 
-    /// Whether stamps have to be looked after at `now`.
+    /// Returns true where stamps are due to be read at `now`.
     pub fn stamp_due(&self, now: Instant) -> bool {
         now >= self.stamp
     }

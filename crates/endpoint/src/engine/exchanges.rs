@@ -1,4 +1,4 @@
-//! Exchanges by whichever loop their method takes.
+//! Exchanges, by the loop that their method needs.
 
 use measure::method::{Method, Schedule, Window};
 use protocol::link::Link;
@@ -18,7 +18,7 @@ pub fn run<L: Link, W: Wire>(flows: Vec<Flow<L, W>>, told: Told<'_>, outlet: Out
     }
 }
 
-/// Whether the method has one request out at a time on each connection.
+/// Returns true where the method has at most one request in flight on each connection.
 pub fn one_at_a_time(method: &Method) -> bool {
     // A loss holds up a loop that does nothing but wait for its one reply.
     let waits = !matches!(method.schedule, Schedule::AtLatest { .. });

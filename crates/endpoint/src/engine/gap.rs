@@ -10,7 +10,7 @@ pub struct Gap {
     adapts: bool,
     /// The smoothed round trip times eight, in nanoseconds; absent before the first.
     smoothed: Option<u64>,
-    /// Whether the latest request could not be sent: trying again at once would be in vain.
+    /// True where the latest request could not be sent: to try again at once would be in vain.
     stumbled: bool,
 }
 
@@ -43,13 +43,14 @@ impl Gap {
         self.stumbled = !sent;
     }
 
-    /// Whether the next request may leave at `now`, the one before having left at `sent`, where the window has room or not.
+    /// Returns true where the next request may leave at `now`; the last one left at `sent`, and `room` says that the
+    /// limit on requests in flight allows one more.
     #[inline]
     pub fn lets(&self, room: bool, sent: Instant, now: Instant) -> bool {
         (room && !self.stumbled) || self.end(sent) <= now
     }
 
-    /// When the next request leaves at the latest, the one before having left at `sent`.
+    /// Returns the latest time at which the next request leaves; the last one left at `sent`.
     #[inline]
     pub fn end(&self, sent: Instant) -> Instant {
         sent.after(self.length)

@@ -1,6 +1,7 @@
-//! One request outstanding: send, wait, stamp, record. Over one connection, or over several that take turns.
+//! One request in flight: send, wait, stamp, record. Over one connection, or over several that take turns.
 //!
-//! The loop that says what a transaction costs, and so the one that must cost least itself: whose turn it is hides behind the next edge.
+//! This loop measures the cost of a transaction, so it must itself cost least: the choice of the next connection hides
+//! behind the next edge.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -21,7 +22,7 @@ use super::turns::Turns;
 use super::warm_up::{Trial, WarmUp, Warmed};
 use super::{Ended, Flow, Outlet, Run, Told, fate_of, finish, sample};
 
-/// Lost requests remembered, so that a reply that comes after all is told as late.
+/// Lost requests remembered, so that a reply that comes after all is reported as late.
 const REMEMBERED: usize = 4_096;
 
 /// The engine for a window of one.
@@ -44,18 +45,18 @@ pub struct Lockstep<'a, L, W> {
     timeout: Nanos,
     /// No reply is waited for any longer.
     last_call: Instant,
-    /// Set by a request without a reply, until one comes: the loop looks up at each edge meanwhile.
+    /// Set by a request without a reply, until one comes: until then the loop looks up at each edge.
     silent: bool,
 }
 
-/// What became of one request.
+/// Result of one request.
 #[derive(Clone, Copy)]
 enum Answer {
     Sound,
-    /// Sound, but after the timeout: a wait may end later than it was asked to.
+    /// Sound, but after the timeout: a wait may end later than its limit.
     Late,
     Corrupt,
-    /// Somebody says that none will come.
+    /// An ICMP error or a reset says that no reply will come.
     Refused,
     Nothing,
     Fault(Fault),
@@ -130,7 +131,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
                 Answer::Late | Answer::Corrupt | Answer::Refused | Answer::Nothing => Trial::Unanswered,
                 Answer::Fault(fault) => Trial::Fault(fault),
             };
-            // Of the others something came, or nothing is to come: the next reply is not theirs.
+            // The other results mean that a reply came, or none will: the next reply is not theirs.
             if matches!(answer, Answer::Nothing) {
                 self.forget(self.base);
             }
@@ -284,7 +285,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
         }
     }
 
-    /// A message of `length` came whose standing has to be read; the wait goes on where it was not the answer.
+    /// Reads the kind of a message of `length`; the wait continues where it was not the answer.
     #[inline(never)]
     fn look_closer(&mut self, mut length: usize, seq: u64, until: Instant) -> Answer {
         loop {
@@ -310,7 +311,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
         self.flow.link.now() >= until || self.told.stop.requested()
     }
 
-    /// Something came that is not the answer awaited: late, a duplicate, or nobody's.
+    /// Handles a message that is not the answer awaited: late, a duplicate, or a stray.
     #[cold]
     fn unexpected(&mut self, reading: Reading, seq: u64) {
         let Reading::Reply(number) = reading else { return self.recorder.stray() };
@@ -374,7 +375,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
         }
     }
 
-    /// Gives a request up: its reply is told as late where it comes after all, and where the wire can tell.
+    /// Gives a request up: its reply counts as late where it comes after all, and where the wire can recognise it.
     fn forget(&mut self, seq: u64) {
         if !W::KNOWS_LATE {
             return;

@@ -1,9 +1,9 @@
-//! What is known of the requests of one connection that may still be answered: those outstanding, those lost whose
-//! reply may yet come late, and those answered whose reply may yet come twice.
+//! Requests of one connection that may still be answered: those in flight, those lost whose reply may yet come late,
+//! and those answered whose reply may yet come twice.
 //!
 //! Messages are numbered all alike, but only those that ask for a reply are requests and kept here, in the order of
-//! their departure: their *ordinal*. A ring holds the latest; what is overwritten in it while it still matters moves to
-//! maps, which are touched only where something is lost or held for long.
+//! their departure: their *ordinal*. A ring holds the latest; an entry that is overwritten while it still matters moves
+//! to maps, which are touched only where something is lost or held for long.
 
 use std::collections::BTreeMap;
 
@@ -21,15 +21,15 @@ pub struct Request {
     pub seq: u64,
     /// Its place among the requests of its connection, from 0.
     pub ordinal: u64,
-    /// When it was due, where it was scheduled.
+    /// Scheduled send time; absent where there is no schedule.
     pub intended: Option<Instant>,
-    /// When it was handed to the kernel.
+    /// Actual send time: it was handed to the kernel.
     pub sent: Instant,
-    /// How it stands.
+    /// State of the request.
     pub state: State,
 }
 
-/// How a request stands.
+/// State of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// Its reply is awaited.
@@ -59,7 +59,7 @@ pub struct Outstanding {
     oldest: u64,
     /// In the ring each ordinal below this has its end.
     owed: u64,
-    /// How many are waiting.
+    /// Number of requests that wait for a reply.
     waiting: u64,
 }
 
@@ -83,7 +83,7 @@ impl Outstanding {
         }
     }
 
-    /// How many are waiting.
+    /// Number of requests that wait for a reply.
     #[inline]
     pub fn waiting(&self) -> u64 {
         self.waiting
@@ -148,7 +148,7 @@ impl Outstanding {
         }
     }
 
-    /// What is known of request `seq`; `None` where it is forgotten, or never was.
+    /// Returns request `seq`; `None` where it is forgotten, or never was.
     #[inline]
     pub fn find(&self, seq: u64) -> Option<Request> {
         match self.place_of(seq) {
@@ -212,8 +212,8 @@ impl Outstanding {
         self.requests.saturating_sub(self.ring.len() as u64)
     }
 
-    /// Where in the ring request `seq` stands. Requests are usually evenly spaced, so it is where its distance to the
-    /// latest says; where it is not, it is searched for.
+    /// Returns the place of request `seq` in the ring. Requests are usually evenly spaced, so its distance to the
+    /// latest gives the place; where it does not, the ring is searched.
     #[inline]
     fn place_of(&self, seq: u64) -> Option<usize> {
         let latest = self.requests.checked_sub(1)?;

@@ -1,4 +1,4 @@
-//! Waiting for a due instant as the method says: asleep, spinning, or asleep until shortly before.
+//! Waits for a scheduled send time as the method says: asleep, spinning, or asleep until shortly before.
 
 use measure::method::Pacing;
 use measure::unit::Instant;
@@ -8,7 +8,7 @@ use super::edge::Edges;
 use crate::pace::Margin;
 use crate::stop::GLANCE;
 
-/// Keeps instants for a loop that has nothing outstanding meanwhile.
+/// Waits for scheduled times in a loop that has no request in flight.
 #[derive(Clone, Debug)]
 pub struct Pacer {
     pacing: Pacing,
@@ -21,7 +21,7 @@ impl Pacer {
         Self { pacing, margin: Margin::default() }
     }
 
-    /// When to stop sleeping for something due at `due`, and start to spin.
+    /// Returns the time at which sleeping for a send at `due` ends and spinning starts.
     #[inline]
     pub fn wake(&self, due: Instant) -> Instant {
         match self.pacing {

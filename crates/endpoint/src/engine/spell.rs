@@ -1,4 +1,4 @@
-//! When exchanges are stamped: a few in a row, then a pause.
+//! Spells of stamped exchanges: a few in a row, then a pause.
 //!
 //! While one socket asks for stamps of what arrives the kernel stamps every packet of the host, and to switch that on or
 //! off it has to stop all CPUs for a moment. Stamping one exchange now and then would leave it on throughout; a spell of
@@ -9,7 +9,7 @@ use measure::unit::{Instant, Nanos};
 
 /// No spell goes on for longer once it has stamped an exchange: at slow schedules and over long paths it is that one.
 const LONGEST: Nanos = Nanos::millis(5);
-/// How soon an engine that cannot tell looks again whether a spell is over.
+/// Interval at which an engine that cannot see the end of a spell checks for it.
 const LOOK: Nanos = Nanos::millis(1);
 
 /// The spells of one thread's run.
@@ -29,7 +29,7 @@ impl Spells {
         Self { stamps, due, began: start, stamped: 0 }
     }
 
-    /// When the next one is to begin.
+    /// Returns the start of the next spell.
     pub fn due(&self) -> Instant {
         self.due
     }
@@ -40,12 +40,12 @@ impl Spells {
         Self::look(now)
     }
 
-    /// When to look again whether a spell is over.
+    /// Returns the time of the next check for the end of a spell.
     pub fn look(now: Instant) -> Instant {
         now.after(LOOK)
     }
 
-    /// Whether the stamped exchange that starts at `now` is to be the last of this spell.
+    /// Returns true where the stamped exchange that starts at `now` is to be the last of this spell.
     pub fn is_last(&self, now: Instant) -> bool {
         self.stamped + 1 >= self.stamps.in_a_row || now.since(self.began).is_some_and(|length| length > LONGEST)
     }
@@ -55,7 +55,7 @@ impl Spells {
         self.stamped += 1;
     }
 
-    /// Whether the kernel is to stop stamping between spells.
+    /// Returns true where the kernel is to stop stamping between spells.
     pub fn pauses(&self) -> bool {
         self.stamps.rest > 0
     }

@@ -1,7 +1,7 @@
 //! Splits stamped exchanges into their parts: send path, path, time at the peer, wake-up.
 //!
-//! All parts within one host are differences of one clock. What is called the path is what remains of the time outside
-//! this host when the peer's own part is taken off: errors between the two clocks cancel in it.
+//! All parts within one host are differences of one clock. The path is the time outside this host less the peer's own
+//! part: the offset between the two clocks cancels in it.
 
 use measure::event::Parts;
 use measure::outcome::Split;
@@ -266,7 +266,7 @@ mod tests {
         assert_eq!(split.send_to_sched_ns, Some(Nanos(900)));
         assert_eq!(split.wake_up_ns, Some(Nanos(6_000)));
         assert_eq!(split.outside_ns, Some(Nanos(9_000)));
-        // Of the first alone the peer's departure is known, from the second's reply.
+        // The peer's departure is known for the first alone, from the second's reply.
         assert_eq!(split.peer_ns, Some(Nanos(5_000 + 30 + 1_300)));
         assert_eq!(split.path_ns, Some(Nanos(9_000 - 6_330)));
         assert!(split.missing.is_empty());

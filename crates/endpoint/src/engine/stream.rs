@@ -21,19 +21,19 @@ use crate::stop::{GLANCE, Stop};
 /// No interval of the series is shorter: each costs an event.
 const SHORTEST: Nanos = Nanos::millis(1);
 
-/// What the engine is told besides the way.
+/// Settings of the engine besides its way.
 #[derive(Clone, Debug)]
 pub struct Plan<'a> {
-    /// When calls are due.
+    /// Schedule of the calls.
     pub schedule: Schedule,
-    /// How a due instant is waited for.
+    /// Pacing: the way a scheduled time is waited for.
     pub pacing: Pacing,
-    /// Whether calls whose instant passed while another went on, or while the thread did not run, are left out: fewer, and never
-    /// many at once.
+    /// True where calls are skipped whose time passed while another went on, or while the thread did not run: fewer
+    /// calls, and never several at once.
     pub even: bool,
     /// Seed of the schedule's draws.
     pub seed: u64,
-    /// What goes through for so long at the start is not counted.
+    /// Duration at the start in which payload is not counted.
     pub warm_up: Nanos,
     /// Ends after this time, warm-up not included.
     pub after: Option<Nanos>,
@@ -43,19 +43,19 @@ pub struct Plan<'a> {
     pub calls: Option<u64>,
     /// Length of an interval of the series; at least a millisecond.
     pub interval: Nanos,
-    /// How many intervals are kept; where there are more, each two become one.
+    /// Most intervals that are kept; beyond that, each two become one.
     pub intervals: usize,
-    /// How many durations of calls are kept as they are; 0: none is taken.
+    /// Most durations of calls that are kept as they are; 0: none is taken.
     pub keeps: usize,
     /// The number of this thread, from 0.
     pub thread: u32,
-    /// Whether to stop early.
+    /// Set for an early end.
     pub stop: &'a Stop,
     /// Asked about every tenth of a second, with what was carried so far, whether to stop; warm-up included.
     pub halt: Option<Halt<'a>>,
 }
 
-/// A question that whoever started a stream answers while it runs: whether the peer is still there, say.
+/// Question to the caller of a running stream: whether the peer is still there, say. True: stop.
 #[derive(Clone, Copy)]
 pub struct Halt<'a>(pub &'a dyn Fn(&Carried) -> bool);
 
@@ -66,7 +66,7 @@ impl fmt::Debug for Halt<'_> {
 }
 
 impl<'a> Plan<'a> {
-    /// As many calls as fit until somebody ends it, not timed.
+    /// As many calls as fit until `stop` is requested, not timed.
     pub fn unbounded(stop: &'a Stop) -> Self {
         Self {
             schedule: Schedule::BackToBack,
@@ -109,14 +109,14 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// What is left of a run.
+/// Result of a run.
 #[derive(Debug)]
 pub struct Streamed<B> {
     /// The way, to be closed as the peer expects.
     pub way: B,
-    /// What went through. It ended with the last call: who waits for the rest to arrive sets a later end.
+    /// Payload carried. Its time ends with the last call: a caller that waits for the rest to arrive sets a later end.
     pub metered: Metered,
-    /// Why it ended; [`Ended::Complete`] also where the sender ended it.
+    /// Cause of the end; [`Ended::Complete`] also where the sender ended it.
     pub ended: Ended,
 }
 
@@ -140,7 +140,7 @@ struct Engine<'a, B> {
     pacer: Pacer,
     /// The call that was due waited in vain: it is made again before the next is due.
     owes: bool,
-    /// Whether any call was made.
+    /// True once a call was made.
     began: bool,
 }
 
@@ -201,14 +201,15 @@ impl<B: Bulk> Engine<'_, B> {
             Ok(Call::Nothing) => self.owes = true,
             Ok(Call::End) => return Err(Ended::Complete),
             Err(fault) if fault.ends_the_run() => return Err(Ended::Broken(fault)),
-            // A fault is told of an earlier datagram; this one was not sent either.
+            // The fault is about an earlier datagram; this one was not sent either.
             Ok(Call::Failed) | Err(_) => self.meter.failed(),
         }
         Ok(now)
     }
 
-    /// Waits for the next due instant. What is late goes out at once, unless it is to be left out: nothing is based anew. The
-    /// first call that is due within the time is made however late it is: a far side to which nothing came tells nothing.
+    /// Waits for the next scheduled time. Late calls go out at once, unless they are to be skipped: the schedule is not
+    /// shifted. The first call that is due within the time is made however late it is: a peer that received nothing
+    /// reports nothing.
     fn await_due(&mut self) -> Result<(), Ended> {
         while let Some(at) = self.due.peek() {
             let mut now = self.way.now();

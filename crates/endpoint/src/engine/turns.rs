@@ -1,4 +1,4 @@
-//! Connections that take turns: whose turn is next, and what became of the requests of each.
+//! Connections that take turns: the order of the turns, and the results of each connection's requests.
 
 use std::collections::VecDeque;
 

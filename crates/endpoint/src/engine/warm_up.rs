@@ -5,9 +5,9 @@ use protocol::link::Fault;
 
 use super::Told;
 
-/// At least so many exchanges belong to a warm-up.
+/// Least number of exchanges of a warm-up.
 const LEAST: u32 = 32;
-/// A slow path is warm after so many warm-up times, however few exchanges that was.
+/// Multiple of the warm-up time after which a slow path is warm, however few exchanges that was.
 const PATIENCE: u64 = 4;
 /// Gap of warm-up exchanges at the most: a schedule of one a second is warmed up faster than it runs.
 const GAP: Nanos = Nanos(12_500_000);
@@ -23,10 +23,10 @@ pub struct WarmUp {
     warmed: Warmed,
 }
 
-/// What a warm-up was.
+/// Result of a warm-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Warmed {
-    /// How long the very first exchange took, where it was answered.
+    /// Round-trip time of the very first exchange; absent where it was not answered in time.
     pub first: Option<Nanos>,
     /// Exchanges tried; of several connections all together.
     pub tried: u64,
@@ -35,7 +35,7 @@ pub struct Warmed {
 }
 
 impl Warmed {
-    /// With what was warmed up beside it.
+    /// Combines it with the warm-up of another thread.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         let first = self.first.or(other.first);
@@ -43,14 +43,14 @@ impl Warmed {
     }
 }
 
-/// What an unrecorded exchange came to.
+/// Result of an unrecorded exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trial {
-    /// Answered after so long; `None` where the clock stepped back meanwhile.
+    /// Answered after this time; `None` where the clock stepped back.
     Answered(Option<Nanos>),
     /// Not answered in time.
     Unanswered,
-    /// The link says why.
+    /// A fault of the link.
     Fault(Fault),
 }
 
@@ -66,13 +66,13 @@ impl WarmUp {
         Some(Self { start, until: start.after(length), patience, gap, done: 0, warmed: Warmed::default() })
     }
 
-    /// When the next unrecorded exchange is due.
+    /// Returns the time of the next unrecorded exchange.
     pub fn due(&self) -> Instant {
         self.start.after(Nanos(self.gap.0 * u64::from(self.done)))
     }
 
-    /// An exchange ended at `now`: whether the warm-up goes on. A peer that does not answer is not waited for: the
-    /// recording will count what it does not answer.
+    /// Takes an exchange that ended at `now`, and returns true where the warm-up continues. It does not wait for a peer
+    /// without answers: the recording will count the losses.
     pub fn goes_on(&mut self, trial: Trial, now: Instant) -> Result<bool, Fault> {
         self.warmed.tried += 1;
         match trial {
@@ -90,7 +90,7 @@ impl WarmUp {
         }
     }
 
-    /// What it was so far.
+    /// Result so far.
     pub fn warmed(&self) -> Warmed {
         self.warmed
     }

@@ -3,7 +3,7 @@
 //! Departures leave at their due instants whether or not replies came (open loop), or as soon as the window has room
 //! (closed). While nothing is due the sockets are watched; a reply is stamped as soon as the kernel hands it over.
 //!
-//! Of a load most messages go one way: they are numbered, sent and counted like the others, and then forgotten.
+//! Most messages of a load go one way: they are numbered, sent and counted like the others, and then forgotten.
 
 mod arrivals;
 mod departures;
@@ -35,8 +35,8 @@ use volley::Volley;
 /// So shortly before a due instant the sockets are left alone and only the clock is read: one poll of a socket takes
 /// about as long.
 const QUIET: Nanos = Nanos(1_500);
-/// So many requests leave a connection before the sockets are looked at again: a sender behind its schedule must not
-/// keep replies waiting for their stamp.
+/// Requests that leave a connection before the sockets are looked at again: a sender behind its schedule must not keep
+/// replies waiting for their stamp.
 const AT_ONCE: usize = 32;
 
 /// The engine for everything but a window of one on one connection.
@@ -55,13 +55,13 @@ pub struct Windowed<'a, L, W> {
     open: bool,
     scheduled: bool,
     polling: bool,
-    /// After so long a full window holds nothing back.
+    /// Longest time for which the limit on requests in flight holds a request back; absent: no limit of time.
     gap: Option<Gap>,
     window: u64,
     budget: u64,
     /// The lane whose turn it is first.
     first: usize,
-    /// Whose turn it is, where requests leave in volleys.
+    /// Order of the volleys; absent where requests leave one by one.
     volley: Option<Volley>,
     /// The load that is measured; absent for exchanges.
     load: Option<&'a Load>,
@@ -71,7 +71,7 @@ pub struct Windowed<'a, L, W> {
     batch: Vec<Option<Instant>>,
     stamp: Stamp,
     latest: Instant,
-    /// When the latest message left.
+    /// Time at which the latest message left.
     sent: Instant,
 }
 
@@ -168,7 +168,7 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         // A trace has nothing behind its last message.
         let next = self.lanes.iter().filter_map(|lane| lane.due.peek()).min().filter(|next| *next != Instant::NEVER);
         if let (Ended::Complete, Some(next)) = (ended, next) {
-            // What was due and had not left when the time was over does not make the time shorter.
+            // Messages that were due and had not left at the end of the time do not make it shorter.
             let is_over = self.budget > 0 && self.links[0].now() >= edges.end();
             let until = if is_over { edges.end() } else { next.min(edges.end()) };
             self.latest = self.latest.max(until);
@@ -210,20 +210,21 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         Ok(())
     }
 
-    /// Whether nothing is to be done but to wait for a reply on the only lane, as in a flood whose window is full.
+    /// Returns true where the only task is to wait for a reply on the only lane, as in a flood with all requests in
+    /// flight.
     #[inline]
     fn waits_for_a_reply(&self) -> bool {
         let full = |lane: usize| self.lanes[lane].behind() >= self.window;
         self.gap.is_some() && self.budget > 0 && self.sole_blocking_lane().is_some_and(full)
     }
 
-    /// Whether messages may go one way.
+    /// Returns true where messages may go one way.
     #[inline]
     fn is_load(&self) -> bool {
         self.load.is_some()
     }
 
-    /// Whether a trace is at its end on each lane.
+    /// Returns true where the trace is at its end on each lane.
     fn is_played(&self) -> bool {
         self.lanes.iter().all(|lane| lane.due.is_over())
     }
@@ -240,7 +241,7 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         }
     }
 
-    /// What was held back leaves at `now`.
+    /// Notes that messages held back leave at `now`.
     #[inline]
     fn release(&mut self, now: Instant) {
         if let Some((by, since)) = self.held.take() {
@@ -249,7 +250,7 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
     }
 }
 
-/// Messages this thread may send. How many a trace has, it says itself, on each connection.
+/// Messages this thread may send. A trace carries its own number, for each connection.
 fn budget(told: &Told<'_>) -> u64 {
     match told.method.schedule {
         Schedule::Trace { .. } => u64::MAX,
@@ -257,7 +258,7 @@ fn budget(told: &Told<'_>) -> u64 {
     }
 }
 
-/// How a request stands that was given up: where the wire cannot tell a late reply, nothing can come of it any more.
+/// State of a request that was given up: where the wire cannot recognise a late reply, the request is done.
 fn given_up<W: Wire>() -> State {
     if W::KNOWS_LATE { State::Lost } else { State::Done }
 }

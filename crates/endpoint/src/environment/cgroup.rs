@@ -1,4 +1,4 @@
-//! How much CPU the control group allows: a container's limit shows nowhere else, and throttling looks like a stall.
+//! CPU limit of the control group: a container's limit shows nowhere else, and throttling looks like a stall.
 
 use super::files::{Files, Notes};
 
@@ -34,7 +34,7 @@ pub(super) fn counters(files: &Files, mut take: impl FnMut(&str, i64)) {
 /// The control group that rules the process's CPU time.
 #[derive(Debug)]
 struct Group {
-    /// Where its hierarchy is mounted.
+    /// Mount point of its hierarchy.
     mount: String,
     /// Its path below that, starting with `/`; empty for the hierarchy's root.
     path: String,

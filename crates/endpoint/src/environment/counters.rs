@@ -1,4 +1,4 @@
-//! The kernel's counters by `protocol.counter`, and what two readings of them differ by.
+//! The kernel's counters by `protocol.counter`, and the differences of two readings.
 //!
 //! Their names are the same in each reading, as a rule, and stand in memory once; a reading is its numbers.
 
@@ -36,7 +36,8 @@ pub(super) fn read(files: &Files, interface: Option<&str>) -> Counters {
 const QUEUES: [&str; 5] =
     ["Udp.RcvbufErrors", "Udp6.RcvbufErrors", "TcpExt.TCPBacklogDrop", "TcpExt.TCPRcvQDrop", "softnet.dropped"];
 
-/// Counters of [`QUEUES`] alone, in the calling thread's network namespace: less to read than all, for whoever looks each second.
+/// Counters of [`QUEUES`] alone, in the calling thread's network namespace: less to read than all, for callers that
+/// read each second.
 pub(super) fn queues(files: &Files) -> Counters {
     let mut counters = Reading::begin();
     protocols(files, &mut counters);
@@ -81,7 +82,7 @@ impl Reading {
     }
 
     fn end(self) -> Counters {
-        // One that lacks the last of those before it has names of its own too.
+        // A reading without the last of the earlier counters has its own names too.
         let own = self
             .own
             .or_else(|| (self.values.len() < self.names.len()).then(|| self.names[..self.values.len()].to_vec()));
@@ -207,7 +208,8 @@ pub(super) struct Softnet {
     pub(super) squeezed: u64,
 }
 
-/// `/proc/net/softnet_stat`: hexadecimal, a line per CPU; column 2 drops, column 3 time squeezes. Of the whole machine.
+/// Reads `/proc/net/softnet_stat`: hexadecimal, a line per CPU; column 2 drops, column 3 time squeezes. The sums cover
+/// the whole machine.
 pub(super) fn softnet(files: &Files) -> Option<Softnet> {
     let text = files.text(&format!("{NET}/softnet_stat")).ok()?;
     let mut sum = Softnet { dropped: 0, squeezed: 0 };

@@ -63,7 +63,8 @@ fn model(cpuinfo: &str) -> Option<String> {
 
 fn read_machine(files: &Files, facts: &mut Environment, notes: &mut Notes) {
     const DMI: &str = "/sys/class/dmi/id";
-    /// What Microsoft's cloud writes there, the same on each machine; any other tag may be an owner's and is not kept.
+    /// Asset tag that Microsoft's cloud writes, the same on each machine; any other tag may be an owner's and is not
+    /// kept.
     const AZURE: &str = "7783-7084-3265-9085-8269-3286-77";
     let parts = ["sys_vendor", "product_name"].map(|name| files.text(&format!("{DMI}/{name}")));
     let known: Vec<String> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
@@ -195,7 +196,8 @@ fn idle_states(files: &Files) -> Vec<IdleState> {
     states
 }
 
-/// How often each idle state was entered, and for how many microseconds, over all CPUs: `cpuidle.C6.usage`, `….time_us`.
+/// Passes on the entries into each idle state and the microseconds in it, over all CPUs: `cpuidle.C6.usage`,
+/// `….time_us`.
 pub(super) fn idle_counters(files: &Files, mut take: impl FnMut(&str, &str, i64)) {
     let mut sums: BTreeMap<(&str, &str), i64> = BTreeMap::new();
     let states = idle_states(files);

@@ -1,4 +1,4 @@
-//! What a network driver tells of its card by the `SIOCETHTOOL` ioctl: reading only, which needs no privilege.
+//! Facts of a card that its network driver reports by the `SIOCETHTOOL` ioctl: reading only, which needs no privilege.
 //!
 //! Structures: include/uapi/linux/ethtool.h. All of those used here are rows of 32-bit words, so they are read as such.
 
@@ -94,7 +94,7 @@ impl Card {
         sizes[2..4].copy_from_slice(&words_of(1 << ETH_SS_FEATURES));
         self.fill(&mut sizes)?;
         let count = sizes[4] as usize;
-        // How many there are is fixed when the kernel is built; more than this is no answer.
+        // The number of features is fixed when the kernel is built; more than this is no answer.
         if !(1..=4_096).contains(&count) {
             return Err(io::ErrorKind::InvalidData.into());
         }

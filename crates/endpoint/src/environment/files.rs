@@ -21,7 +21,7 @@ impl Files {
         Self { root, live: false }
     }
 
-    /// Whether this is the running host, so that system calls speak of it.
+    /// Returns true for the running host, which system calls describe too.
     pub(super) fn is_live(&self) -> bool {
         self.live
     }
@@ -58,7 +58,7 @@ impl Files {
     }
 }
 
-/// Why a file gave nothing, in a few words.
+/// Reason for which a file could not be read, in a few words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Unreadable(String);
 
@@ -78,7 +78,7 @@ impl Display for Unreadable {
     }
 }
 
-/// What is noted while facts are read: settings by name, and what could not be read.
+/// Notes taken while facts are read: settings by name, and facts that could not be read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Notes {
     pub(super) settings: BTreeMap<String, String>,

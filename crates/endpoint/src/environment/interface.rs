@@ -1,4 +1,4 @@
-//! The interface a measurement leaves by, the route that leads there, and what its driver and queues are set to.
+//! The interface a measurement leaves by, the route that leads there, and the settings of its driver and queues.
 
 use std::net::IpAddr;
 
@@ -76,7 +76,7 @@ fn with_socket<T>(ask: impl FnOnce(&Socket) -> rustix::io::Result<T>) -> std::io
     Ok(ask(&any_socket()?)?)
 }
 
-/// What the kernel tells of an interface of the calling thread's network namespace.
+/// Adds the facts that the kernel reports of an interface in the calling thread's network namespace.
 fn ask_kernel(interface: &mut Interface, notes: &mut Notes) {
     let name = interface.name.clone();
     let card = match Card::named(&name) {
@@ -107,7 +107,7 @@ fn ask_kernel(interface: &mut Interface, notes: &mut Notes) {
     interface.qdisc = keep.value("qdisc", index.and_then(netlink::qdisc)).flatten();
 }
 
-/// Keeps what an interface's driver tells, or notes why it does not.
+/// Keeps the facts that an interface's driver reports, or notes the reason for which it does not.
 struct Keep<'a> {
     notes: &'a mut Notes,
     name: &'a str,

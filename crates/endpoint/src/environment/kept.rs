@@ -1,5 +1,5 @@
-//! Facts of a host that are kept until a later reading: what two of them have in common stands in memory once. A reflector keeps
-//! them for each session, and hardly anything differs between them.
+//! Facts of a host that are kept until a later reading: facts that two of them share stand in memory once. A reflector
+//! keeps them for each session, and hardly anything differs between them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};

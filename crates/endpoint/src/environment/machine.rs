@@ -1,4 +1,4 @@
-//! Work of a whole machine up to some instant: its counters, its CPU time, how long tasks waited for a CPU.
+//! Work of a whole machine up to some instant: its counters, its CPU time, and the wait of tasks for a CPU.
 
 use measure::unit::{Instant, Nanos};
 
@@ -10,7 +10,7 @@ use crate::clock::Monotonic;
 /// One reading.
 #[derive(Debug)]
 pub(super) struct Machine {
-    /// When it was begun.
+    /// Start of the reading.
     pub(super) at: Instant,
     pub(super) counters: Counters,
     pub(super) cpu_time: Option<CpuTime>,
@@ -48,8 +48,8 @@ pub(super) struct CpuTime {
 }
 
 impl CpuTime {
-    /// From the lines `cpuN user nice system idle iowait irq softirq steal …` of `/proc/stat`. What stands behind steal is
-    /// guests' time, which user and nice already contain.
+    /// Reads the lines `cpuN user nice system idle iowait irq softirq steal …` of `/proc/stat`. The columns behind
+    /// steal are guests' time, which user and nice already contain.
     fn read(files: &Files) -> Option<Self> {
         let ours = cpu::allowed(files, &mut Notes::default())?;
         let text = files.text("/proc/stat").ok()?;

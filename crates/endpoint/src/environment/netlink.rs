@@ -13,7 +13,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::socket::option;
 
-/// How a packet to a destination leaves.
+/// Route of a packet to a destination.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Route {
     /// Index of the interface.
@@ -24,7 +24,7 @@ pub(crate) struct Route {
     pub(crate) next_hop: Option<IpAddr>,
     /// MTU set on the route, or learnt for it.
     pub(super) mtu: Option<u32>,
-    /// What the destination is to this host: `RTN_UNICAST`, `RTN_LOCAL`, `RTN_BROADCAST` …
+    /// Kind of the destination: `RTN_UNICAST`, `RTN_LOCAL`, `RTN_BROADCAST` …
     pub(super) kind: u8,
 }
 

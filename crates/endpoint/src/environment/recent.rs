@@ -33,7 +33,7 @@ static HOST: LazyLock<Latest<(), Facts>> = LazyLock::new(Mutex::default);
 static LINKS: LazyLock<Latest<Way, Link>> = LazyLock::new(Mutex::default);
 static MACHINE: LazyLock<Mutex<HashMap<Option<String>, Turns>>> = LazyLock::new(Mutex::default);
 
-/// The latest facts of the host, or new ones. Who comes while they are read waits for them.
+/// Returns the latest facts of the host, or reads new ones. A caller that arrives during the reading waits for it.
 pub(super) fn host(read: impl FnOnce() -> Facts) -> Dated<Facts> {
     recent(&HOST, (), read)
 }
@@ -46,7 +46,7 @@ pub(super) fn link(name: Option<&str>, peer: Option<IpAddr>, read: impl FnOnce()
 fn recent<K: Eq + Hash, T>(latest: &Latest<K, T>, key: K, read: impl FnOnce() -> T) -> Dated<T> {
     let mut latest = lock(latest);
     let now = Monotonic::now();
-    // What nobody has asked for since is not kept.
+    // A reading that is no longer recent is dropped.
     latest.retain(|_, (at, _)| is_recent(*at, now));
     let (at, reading) = latest.entry(key).or_insert_with(|| (now, Arc::new(read())));
     (*at, Arc::clone(reading))
@@ -63,14 +63,14 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Readings of the machine of late.
 #[derive(Debug)]
 struct Turns {
-    /// Since when they are counted, and how many were begun.
+    /// Start of the counting, and the readings begun since.
     since: Instant,
     begun: u32,
     latest: Option<Arc<Machine>>,
 }
 
 impl Turns {
-    /// Whether one more may be begun now, which is counted then.
+    /// Returns true where one more reading may begin now, and counts it then.
     fn take(&mut self, now: Instant) -> bool {
         if !is_recent(self.since, now) {
             (self.since, self.begun) = (now, 0);
@@ -87,7 +87,8 @@ pub(super) fn machine_at_begin(files: &Files, interface: Option<&str>) -> Arc<Ma
     latest.filter(|machine| is_recent(machine.at, Monotonic::now())).unwrap_or_else(|| read(files, interface))
 }
 
-/// The machine for a session that began at `begin` and ends now; `None` where it was too short for a reading of its own.
+/// Returns a reading of the machine for a session that began at `begin` and ends now; `None` where it was too short for
+/// its own reading.
 pub(super) fn machine_at_end(files: &Files, interface: Option<&str>, begin: Instant) -> Option<Arc<Machine>> {
     let may = of_interface(interface, |turns, now| turns.take(now) || !is_recent(begin, now));
     may.then(|| read(files, interface))
@@ -128,7 +129,7 @@ mod tests {
     #[test]
     fn a_short_session_among_many_ends_without_a_reading_and_begins_with_one_of_before() {
         let files = Files::host();
-        // Of no interface that another test speaks of.
+        // No other test names this interface.
         let name = Some("a test's");
         // A machine that stands still for the time of a session lets it have its own.
         let among_many = |_| {

@@ -1,4 +1,4 @@
-//! Settings kept verbatim under their path: what bears on the time of a round trip and has no field of its own.
+//! Settings kept verbatim under their path: those that bear on the time of a round trip and have no field of their own.
 
 use super::files::{Files, Notes};
 
@@ -112,7 +112,7 @@ fn words_about_time(line: &str) -> String {
     line.split_ascii_whitespace().filter(bears).collect::<Vec<_>>().join(" ")
 }
 
-/// How the process may run: scheduling policy, niceness, capabilities, the timer slack its threads inherit.
+/// Reads the process's scheduling policy, niceness, capabilities, and the timer slack its threads inherit.
 fn read_process(files: &Files, notes: &mut Notes) {
     notes.setting(files, "/proc/self/timerslack_ns");
     if let Some((policy, nice)) = notes.fact(files, "/proc/self/stat").and_then(|stat| parse_stat(&stat)) {

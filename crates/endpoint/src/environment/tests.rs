@@ -1,4 +1,4 @@
-//! What is read is what stands there: trees whose content is known, and this host against other sources.
+//! Facts read equal the files' contents: trees whose content is known, and this host against other sources.
 
 use std::io::Write;
 use std::process::Command;
@@ -167,7 +167,7 @@ fn a_thread_in_a_new_network_namespace_is_told_of_that_one() {
     assert!(facts.unread.iter().any(|line| line.starts_with("route to 127.0.0.1: ")), "{:?}", facts.unread);
 }
 
-/// Keeps the calling thread on `cpu`, busy until `end`; what the scheduler gave it meanwhile.
+/// Keeps the calling thread on `cpu`, busy until `end`; returns the scheduler's facts of that time.
 fn busy(cpu: usize, span: Nanos) -> ThreadSpan {
     let mut set = CpuSet::new();
     set.set(cpu);

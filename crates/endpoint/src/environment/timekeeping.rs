@@ -1,4 +1,4 @@
-//! How the system clock is kept: whether a time service steers it. Read-only; the clock is never set.
+//! State of the system clock: steered by a time service, or not. Read-only; the clock is never set.
 
 use std::io;
 
@@ -7,7 +7,8 @@ use measure::unit::Nanos;
 
 use super::files::{Files, Notes};
 
-/// Whether a time service keeps the system clock, and how far from UTC it may be at the most, as the kernel reckons it.
+/// Reads the state of the system clock: kept by a time service, and the largest error against UTC, as the kernel
+/// estimates it. Absent where the kernel does not answer; the error also where no service keeps the clock.
 pub fn clock_state() -> ClockState {
     let Ok((state, timex)) = adjtimex() else { return ClockState::default() };
     let error = u64::try_from(timex.maxerror).ok().map(|micros| Nanos(micros.saturating_mul(1_000)));
@@ -15,8 +16,8 @@ pub fn clock_state() -> ClockState {
     ClockState { synchronised: Some(synchronised), error_ns: error.filter(|_| synchronised) }
 }
 
-/// Whether a time service keeps the system clock, from `adjtimex(2)`; its frequency correction and error bounds go to
-/// the settings.
+/// Returns true where a time service keeps the system clock, from `adjtimex(2)`; its frequency correction and error
+/// bounds go to the settings. `None`: not read.
 pub(super) fn synchronised(files: &Files, notes: &mut Notes) -> Option<bool> {
     if !files.is_live() {
         notes.unread("adjtimex", "not asked for a tree of files");

@@ -1,4 +1,4 @@
-//! What happened to a host while it measured: readings at the start and at the end, and their difference.
+//! Disturbances of a host during a measurement: readings at the start and at the end, and their difference.
 //!
 //! Between the two nothing runs: no thread, no timer. A measuring thread reads its own [`ThreadFacts`] when it starts
 //! and ends and hands the difference to [`Watch::add`]; threads that live through both ends are seen without.
@@ -61,7 +61,7 @@ impl Watch {
         Environment { read_before_ns: self.read_before(), ..self.before.whole(&self.reader.program) }
     }
 
-    /// How long before its start the oldest of its readings was begun, where it was begun for somebody else.
+    /// Lead of the oldest of its readings over its start; `None`: they were begun for this watch.
     fn read_before(&self) -> Option<Nanos> {
         self.begun.since(self.before.at().min(self.machine.at)).filter(|early| *early > Nanos::ZERO)
     }
@@ -187,7 +187,7 @@ fn spans_of(start: &BTreeMap<u32, ThreadFacts>, end: &BTreeMap<u32, ThreadFacts>
     end.iter().filter_map(|(tid, facts)| facts.since(start.get(tid)?)).collect()
 }
 
-/// What is read of this process at both ends.
+/// Facts of this process, read at both ends.
 #[derive(Debug)]
 struct Sample {
     at: Instant,
@@ -214,7 +214,7 @@ fn threads(files: &Files) -> BTreeMap<u32, ThreadFacts> {
     .collect()
 }
 
-/// What the process has used so far, ended threads included.
+/// CPU time and involuntary switches of the process so far, ended threads included.
 #[derive(Clone, Copy, Debug)]
 struct ProcessTime {
     user: Nanos,
@@ -233,10 +233,10 @@ impl ProcessTime {
     }
 }
 
-/// Facts that move by themselves: their change tells nothing.
+/// Facts that change by themselves: their change has no meaning.
 const RESTLESS: &[&str] = &["adjtimex.", "/cpufreq/scaling_cur_freq", "neighbour.state"];
 
-/// What differs between two readings, as `name: before -> after`.
+/// Differences of two readings, as `name: before -> after`.
 fn changes(before: &Environment, after: &Environment) -> Vec<String> {
     // Mostly so, and told at once.
     if before == after {

@@ -1,4 +1,4 @@
-//! How packets to an address leave this host: the kernel's own answer (rtnetlink), without a privilege.
+//! Route of packets from this host to an address: the kernel's own answer (rtnetlink), without a privilege.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,9 +11,9 @@ use super::netlink;
 /// The way to an address.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Way {
-    /// As it is told.
+    /// Route, as it is reported.
     pub route: Route,
-    /// Whether the address is that of all hosts on a network, or of a group.
+    /// True where the address is that of all hosts on a network, or of a group.
     pub many: bool,
     index: u32,
     towards: std::net::IpAddr,
@@ -23,7 +23,7 @@ impl Way {
     /// The way to `peer`, whose port has no meaning; its scope is the interface.
     ///
     /// # Errors
-    /// What the kernel says: mostly that there is none.
+    /// The kernel's error: mostly that there is no route.
     pub fn to(peer: SocketAddr) -> io::Result<Self> {
         let scope = if let SocketAddr::V6(six) = peer { six.scope_id() } else { 0 };
         let found = netlink::route_by(peer.ip(), scope)?;
@@ -48,8 +48,8 @@ impl Way {
     }
 }
 
-/// Where this host sends the packets of one flow, by their flow label where they have a known one: the address of the next hop, where the peer
-/// is not on the link, and the interface.
+/// Returns the route of one flow's packets, by their flow label where they have a known one: the address of the next
+/// hop, where the peer is not on the link, and the interface.
 ///
 /// # Errors
 /// The kernel's error: mostly that there is no route, or that it is too old to be asked for ports (before 4.19) or labels.

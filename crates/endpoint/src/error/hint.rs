@@ -1,4 +1,4 @@
-//! What is known of a failure beside its step and its cause: from it follows what may be tried.
+//! Knowledge about a failure beside its step and its cause: what to try follows from it.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -10,14 +10,14 @@ use protocol::{iperf3, netperf};
 
 use crate::probe::Kind;
 
-/// What is known of a failure beside its step and its cause.
+/// Knowledge about a failure beside its step and its cause.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Hint {
-    /// How our own control connection ended.
+    /// The native control connection ended with this error.
     Session(SessionError),
-    /// How the control connection to a netserver ended.
+    /// The control connection to a netserver ended with this error.
     Netperf(netperf::error::Error),
-    /// How the control connection to an iperf3 server ended.
+    /// The control connection to an iperf3 server ended with this error.
     Iperf3(iperf3::error::Error),
     /// The host refuses the port of a netserver.
     NoNetserver,
@@ -33,22 +33,22 @@ pub enum Hint {
     PauseTooLong {
         /// The pause before.
         pause: Nanos,
-        /// How long a netserver waits.
+        /// Longest wait of a netserver.
         patience: Nanos,
     },
     /// The address to bind to cannot be bound to, or its port is taken.
     LocalAddress {
-        /// Which.
+        /// The local address.
         local: SocketAddr,
     },
     /// The address to bind to cannot be bound to, at any port.
     NotOfThisHost {
-        /// Which.
+        /// The local address.
         local: IpAddr,
     },
     /// Each of the ports to send from is taken.
     PortsTaken {
-        /// Which.
+        /// The range of ports.
         ports: SourcePorts,
     },
     /// The address to bind to is of another version than the peer's.
@@ -59,13 +59,13 @@ pub enum Hint {
     PortBack,
     /// A group was to be listened at for connections.
     GroupsAreDatagrams,
-    /// No route tells the interface at which to join a group.
+    /// No route shows the interface at which to join a group.
     NoWayToGroup,
     /// The address is one of all hosts of a link.
     Broadcast,
-    /// So many free ports in a row were not found.
+    /// Not enough free ports in a row were found.
     NoRowOfPorts {
-        /// How many.
+        /// Number of ports needed.
         count: u32,
     },
     /// The kernel does not send a stream in the way that was asked for.
@@ -76,7 +76,7 @@ pub enum Hint {
     UdpBlocked,
     /// Some flows of datagrams get through, and the next one does not.
     FlowsLimited {
-        /// So many did, a count from 1.
+        /// Flows that did, at least 1.
         through: u16,
     },
     /// STAMP was to be spoken over something else than UDP.
@@ -94,7 +94,7 @@ pub enum Hint {
     NoStampReflector,
     /// No session-reflector answers.
     StampSilent {
-        /// Whether it was asked with a key.
+        /// True where it was asked with a key.
         keyed: bool,
     },
     /// STAMP's own port takes a capability to listen at.
@@ -107,7 +107,7 @@ pub enum Hint {
     RawForbidden(Kind),
     /// Neither a ping socket nor a raw one may be opened.
     PingForbidden {
-        /// Why not a ping socket, in the system's words.
+        /// Reason for which there is no ping socket, in the system's words.
         unprivileged: String,
     },
     /// Nobody whom we trust vouches for the server's certificate.

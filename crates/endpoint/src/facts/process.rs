@@ -1,10 +1,10 @@
-//! What the system says of this process as a whole.
+//! Facts of this process as a whole.
 
 use std::fs;
 
 use measure::unit::Bytes;
 
-/// What is in `/proc/self/status` (proc(5)).
+/// Facts in `/proc/self/status` (proc(5)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessFacts {
     /// Its threads.

@@ -1,4 +1,4 @@
-//! What a connected socket really got, read back from the kernel: asked and granted are two things.
+//! Settings that a connected socket has in effect, read back from the kernel: asked and granted may differ.
 
 use std::os::fd::AsFd;
 
@@ -10,8 +10,9 @@ use socket2::{SockAddr, SockRef, Type};
 use crate::socket::{label_of, option};
 use crate::tcp_info::TcpInfo;
 
-/// Facts of a socket, as far as its kind has them. Read it at the end of a run for the counts, or after connecting for
-/// the settings; each call reads all. What the socket's kind does not have, or the kernel does not tell, is absent.
+/// Reads the facts of a socket, as far as its kind has them. Call it at the end of a run for the counts, or after
+/// connecting for the settings; each call reads all. A fact that the socket's kind does not have, or the kernel does
+/// not report, is absent.
 pub fn socket_facts(socket: impl AsFd) -> SocketFacts {
     let socket = socket.as_fd();
     let reference = SockRef::from(&socket);
@@ -43,7 +44,7 @@ pub fn socket_facts(socket: impl AsFd) -> SocketFacts {
 fn add_tcp(facts: &mut SocketFacts, socket: impl AsFd, info: &TcpInfo) {
     facts.nodelay = sockopt::tcp_nodelay(&socket).ok();
     facts.congestion = sockopt::tcp_congestion(&socket).ok();
-    // A socket that was never connected tells of no path: the least segment that there may be, and zeros.
+    // A socket that was never connected reports no path: the smallest segment possible, and zeros.
     let unconnected = matches!(info.state.as_deref(), Some("closed" | "syn-sent" | "listen"));
     let connected = !unconnected || info.smoothed_rtt_ns.is_some();
     facts.mss_bytes = info.snd_mss_bytes.filter(|_| connected);

@@ -1,4 +1,4 @@
-//! What the scheduler gave a thread and what it withheld: read by the thread itself at its start and at its end.
+//! A thread's time on a CPU and its waits for one: read by the thread itself at its start and at its end.
 //!
 //! A thread that has ended leaves no trace in `/proc`, so it reads its own facts while it lives and hands the
 //! difference over with its result. Not here: what is judged of it (`measure::verdict`).
@@ -9,14 +9,14 @@ use measure::unit::{Instant, Nanos};
 
 use crate::clock::Monotonic;
 
-/// What a thread has had of the scheduler since it began, and when that was read.
+/// A thread's time from the scheduler since it began, and the time of the reading.
 ///
 /// From `/proc/thread-self/schedstat`: nanoseconds on a CPU, nanoseconds ready to run but waiting for one, both since
 /// the thread began (kernel documentation, scheduler/sched-stats). The wait of the present moment is not yet in it: a
 /// thread that reads this is running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThreadFacts {
-    /// When it was read, monotonic.
+    /// Time of the reading, monotonic.
     pub at: Instant,
     /// Time on a CPU, nanoseconds.
     pub ran_ns: Nanos,
@@ -46,7 +46,8 @@ impl ThreadFacts {
         (slices > 0).then_some(Self { at, ran_ns: Nanos(ran), waited_ns: Nanos(waited) })
     }
 
-    /// What came since `earlier`, which was read by the same thread. `None` where a counter or the clock went back.
+    /// Returns the differences from `earlier`, which the same thread read. `None` where a counter or the clock went
+    /// back.
     pub fn since(&self, earlier: &Self) -> Option<ThreadSpan> {
         Some(ThreadSpan {
             watched_ns: self.at.since(earlier.at)?,
@@ -56,14 +57,14 @@ impl ThreadFacts {
     }
 }
 
-/// What a thread had of the scheduler over a time.
+/// A thread's time from the scheduler over a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThreadSpan {
-    /// Length of that time, nanoseconds.
+    /// Length of the span, nanoseconds.
     pub watched_ns: Nanos,
-    /// Of it on a CPU, nanoseconds.
+    /// Part of the span on a CPU, nanoseconds.
     pub ran_ns: Nanos,
-    /// Of it ready to run but waiting for a CPU, nanoseconds.
+    /// Part of the span ready to run but waiting for a CPU, nanoseconds.
     pub waited_ns: Nanos,
 }
 
@@ -108,8 +109,8 @@ mod tests {
         while Monotonic::now().since(before.at).unwrap() < Nanos::millis(20) {}
         let span = ThreadFacts::own().unwrap().since(&before).unwrap();
         assert!(span.watched_ns >= Nanos::millis(20));
-        // What it neither ran nor waited it slept or was stolen; it did not sleep. The kernel accounts at ticks and
-        // switches, so a read may lag by a tick (10 ms at HZ=100).
+        // The rest of the span would be sleep or steal; it did not sleep. The kernel accounts at ticks and switches, so
+        // a read may lag by a tick (10 ms at HZ=100).
         assert!(span.ran_ns.0 + span.waited_ns.0 >= Nanos::millis(8).0, "{span:?}");
         assert!(span.ran_ns.0 + span.waited_ns.0 <= span.watched_ns.0 + Nanos::millis(20).0, "{span:?}");
     }

@@ -1,10 +1,10 @@
-//! One direction of an impaired link: what becomes of each packet, and when it leaves. No I/O, no clock: instants come in.
+//! One direction of an impaired link: the result of each packet, and its departure. No I/O, no clock: instants come in.
 //!
-//! Every packet draws the same number of times, whatever becomes of it, so that its fate hangs on the seed and on its place
-//! among the packets alone. A lost packet takes nothing of the rate: it is lost before the bottleneck. Waiting for the line and
-//! the line itself come first, then the delay, whose packets wait in no queue.
+//! Every packet draws the same number of times, whatever its result, so that the result depends on the seed and on its
+//! place among the packets alone. A lost packet takes nothing of the rate: it is lost before the bottleneck. Waiting
+//! for the line and the line itself come first, then the delay, whose packets wait in no queue.
 //!
-//! Where one protocol alone is meant, packets of others go past all of that.
+//! Where one protocol alone is impaired, packets of others pass all of that.
 //!
 //! Invariant: `taken + duplicated = lost + dropped + delivered + refused + held`.
 
@@ -13,7 +13,7 @@ use std::collections::BinaryHeap;
 
 use measure::unit::{Bytes, Instant, Nanos};
 
-/// What is done to packets. The default lets all pass at once.
+/// Impairment of packets. The default lets all pass at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Impairment {
     /// Time on the way.
@@ -35,7 +35,7 @@ pub struct Impairment {
     pub only: Option<Protocol>,
 }
 
-/// What a packet of IP carries.
+/// Protocol that an IP packet carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// ICMP, of IPv4 or IPv6.
@@ -47,7 +47,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// That of `packet`, where it is one of these and stands right behind the IP header.
+    /// Returns the protocol of `packet`, where it is one of these and stands right behind the IP header.
     fn of(packet: &[u8]) -> Option<Self> {
         let number = match packet.first()? >> 4 {
             4 => packet.get(9)?,
@@ -63,7 +63,7 @@ impl Protocol {
     }
 }
 
-/// What became of the packets of one direction.
+/// Counts of the packets of one direction, by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Counts {
     /// Packets that came in.
@@ -102,7 +102,7 @@ pub struct Line {
     impairment: Impairment,
     draws: Draws,
     underway: BinaryHeap<Packet>,
-    /// When the line has sent all that waits for it.
+    /// Time at which the line has sent all packets that wait for it.
     free_at: Instant,
     order: u64,
     counts: Counts,
@@ -114,7 +114,7 @@ pub struct Line {
 const MOST: usize = 1 << 16;
 
 impl Line {
-    /// A line that does this; `number` tells the two directions of a seed apart.
+    /// A line with this impairment; `number` separates the two directions of a seed.
     pub fn new(impairment: Impairment, seed: u64, number: u64) -> Self {
         Self {
             impairment,
@@ -161,7 +161,7 @@ impl Line {
         }
     }
 
-    /// When the next is due.
+    /// Returns the departure of the next packet; `None`: none is under way.
     pub fn due(&self) -> Option<Instant> {
         self.underway.peek().map(|packet| packet.due)
     }
@@ -171,7 +171,7 @@ impl Line {
         if self.due()? > now { None } else { self.underway.pop() }
     }
 
-    /// Whoever took a packet by [`Line::leave`] has `delivered` it or could not.
+    /// Takes back a packet of [`Line::leave`], and counts it as `delivered` or refused.
     pub fn left(&mut self, packet: Packet, delivered: bool) {
         if delivered {
             self.counts.delivered += 1;
@@ -182,12 +182,12 @@ impl Line {
         self.spare.push(packet.bytes);
     }
 
-    /// What became of all packets so far.
+    /// Returns the counts of all packets so far.
     pub fn counts(&self) -> Counts {
         Counts { held: self.underway.len() as u64, ..self.counts }
     }
 
-    /// When a packet that comes now has passed the line; `None`: there is no room for it.
+    /// Returns the time at which a packet that arrives now has passed the line; `None`: there is no room for it.
     fn through(&mut self, now: Instant, length: usize) -> Option<Instant> {
         if self.underway.len() >= MOST {
             return None;
@@ -196,7 +196,7 @@ impl Line {
         let time = |bytes: u64| Nanos((u128::from(bytes) * 8_000_000_000 / u128::from(rate)) as u64);
         let begins = self.free_at.max(now);
         let passed = begins.after(time(length as u64));
-        // What waits is known by the time that it takes: all of it has to fit, this packet included.
+        // The queue is measured by the time that it takes: all of it has to fit, this packet included.
         if begins > now && passed.since(now)? > time(self.impairment.queue.0) {
             return None;
         }
@@ -220,7 +220,7 @@ impl Line {
 }
 
 impl Packet {
-    /// What it holds.
+    /// Returns the packet's bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }

@@ -29,7 +29,7 @@ impl Tun {
     /// Makes the interface of `end`, whose neighbour on the link is `peer`.
     pub(super) fn open(end: &End, peer: Ipv4Addr) -> Result<Self, EndpointError> {
         let name = end.interface.clone();
-        // A thread of its own enters the namespace and ends in it: ours stays where it is.
+        // A separate thread enters the namespace and ends in it: ours stays where it is.
         let made = thread::scope(|scope| {
             let thread = scope.spawn(|| {
                 if let Some(namespace) = &end.namespace {

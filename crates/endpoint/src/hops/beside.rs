@@ -1,4 +1,5 @@
-//! Probes beside each other, each from a socket of its own, for those who choose TTL, ports and time of each themselves.
+//! Probes beside each other, each from a socket of its own, for callers that choose TTL, ports and time of each
+//! themselves.
 
 use std::os::fd::AsFd;
 
@@ -28,7 +29,7 @@ pub struct Probes {
 }
 
 impl Probes {
-    /// Probes over `protocol` that wait so long, with `octets` of payload where the protocol has one.
+    /// Probes over `protocol` with this timeout, and with `octets` of payload where the protocol has one.
     ///
     /// # Errors
     /// No random number is to be had.
@@ -69,7 +70,7 @@ impl Probes {
 
     /// Those that are over, with their answers; an error is a reason on our side.
     pub fn over(&mut self) -> Vec<(u32, Result<Option<Answer>, String>)> {
-        // What came before now is looked at before now's timers.
+        // Replies that came before now are read before now's timers run out.
         let now = Monotonic::now();
         let mut over = Vec::new();
         self.under_way.retain(|(name, flow, out)| {

@@ -29,8 +29,8 @@ use crate::socket::report::Report;
 use crate::socket::{self, option};
 use crate::stop::Stop;
 
-/// The largest packets that reach the hops at `ttls`, ascending, which answer small ones. They go from the flow's port; to the peer's
-/// port where the flow is one of UDP, else to one that nobody is known to listen on.
+/// Searches the largest packets that reach the hops at `ttls`, ascending, which answer small ones. They go from the
+/// flow's port; to the peer's port where the flow is one of UDP, else to one without a known listener.
 ///
 /// # Errors
 /// The reason on our side why nothing leaves.
@@ -111,7 +111,7 @@ impl Sized {
             Plan { family, ports: Vec::new(), timeout, tries: 1, services: false, host: String::new(), tls: None };
         let peer = self.remote.ip();
         let found = search(self, peer, largest, small, RATION, &plan, stop);
-        // A hop that has become silent meanwhile shows nothing by its silence.
+        // A hop that has become silent during the search shows nothing by its silence.
         let counts = !matches!(found, MtuFinding::Hole { .. }) || self.arrives(small, stop);
         (counts && !stop.requested()).then_some(found)
     }
@@ -155,7 +155,7 @@ impl Prober for Sized {
                 Waited::Late => return Heard::Nothing,
                 Waited::Ready(_) => {}
             }
-            // Takes the socket's error, or what somebody there may say after all.
+            // Takes the socket's error, or a reply if one comes after all.
             let answered = self.socket.recv(&mut [std::mem::MaybeUninit::uninit(); 64]).is_ok();
             let Some(report) = queue::next_report(self.socket.as_fd()) else {
                 match self.sent.last() {
@@ -166,7 +166,7 @@ impl Prober for Sized {
             let Some(size) = self.about(&report) else { continue };
             return match icmp(&report, self.remote.ip()) {
                 Some(IcmpError::TooBig { .. }) => Heard::Report { size, report },
-                // Whoever says anything else has had it.
+                // Any other error shows that the sender had the packet.
                 Some(_) => Heard::Reply { size, after: Nanos::ZERO },
                 None => continue,
             };

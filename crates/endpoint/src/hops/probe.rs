@@ -1,4 +1,4 @@
-//! One probe: a socket with the flow's addresses and ports and a TTL, and what comes back to it.
+//! One probe: a socket with the flow's addresses and ports and a TTL, and the answer to it.
 
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -216,7 +216,8 @@ impl Out {
         Some(Answer { from, says, time, stamped, ttl: report.time_to_live })
     }
 
-    /// The time it took: by the kernel's stamp, unless the wall clock was set meanwhile.
+    /// Returns the time it took, by the kernel's stamp unless the wall clock was stepped before the answer, and true
+    /// where the stamp was used.
     fn timed(&self, stamp: Option<u64>) -> (Nanos, bool) {
         let ours = Monotonic::now().since(self.sent).unwrap_or_default();
         let kernels = stamp.and_then(|stamp| stamp.checked_sub(self.sent_wall)).map(Nanos).filter(|time| *time <= ours);

@@ -1,5 +1,5 @@
-//! Many datagrams handed over in one call: how, how many at once, and what became of the wish where a kernel or path
-//! refuses it.
+//! Many datagrams handed over in one call: the kind of call, its limit, and the outcome where a kernel or path refuses
+//! it.
 
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ const MOST: usize = MOST_SEGMENTS_A_CALL as usize;
 /// The same of older kernels.
 const MOST_BEFORE: usize = 64;
 
-/// How a socket hands over many messages.
+/// State of a socket that hands over many messages in one call.
 #[derive(Debug)]
 pub struct Batching {
-    /// How it does; absent: one message a call, because what was asked was refused.
+    /// Kind of batch in use; absent: one message a call, because the kind asked for was refused.
     got: Option<BatchBy>,
     handed: Arc<Handed>,
     /// Segments of one call at most.
@@ -49,14 +49,14 @@ impl Batching {
         Self { got, handed: Arc::new(handed), most: MOST, deferred: None }
     }
 
-    /// What is counted while it sends, to be read when that is over.
+    /// Counts of the batches, shared with the thread that sends: read them when sending is over.
     pub fn handed(&self) -> Arc<Handed> {
         Arc::clone(&self.handed)
     }
 
     /// Hands over the messages of `length` octets, at least 1, that stand one behind the other in `messages`. Returns how
     /// many were taken, from the first on: at least one, or the error that stopped the first.
-    /// Where there is no room they wait for it, which `room` counts.
+    /// Without room in the socket they wait for it, and `room` counts the wait.
     pub fn send(
         &mut self,
         socket: BorrowedFd<'_>,
@@ -140,7 +140,7 @@ impl Batching {
     }
 }
 
-/// What a socket has handed over in batches; counted by the thread that sends, read by any.
+/// Counts of the messages that a socket has handed over in batches; written by the thread that sends, read by any.
 #[derive(Debug)]
 pub struct Handed {
     asked: BatchBy,
@@ -152,7 +152,7 @@ pub struct Handed {
 }
 
 impl Handed {
-    /// What there is to tell of it.
+    /// Returns the counts for the record.
     pub fn told(&self) -> Batched {
         let refused = Some(self.refused.load(Ordering::Relaxed)).filter(|errno| *errno != 0);
         Batched {

@@ -29,7 +29,7 @@ pub mod any;
 pub mod numbered;
 pub mod zero_copy;
 
-/// What all ways over sockets have alike.
+/// Methods that all ways over sockets share.
 macro_rules! by_the_machines_clocks {
     () => {
         fn now(&self) -> Instant {
@@ -98,7 +98,7 @@ impl Bulk for Sender {
     by_the_machines_clocks!();
 }
 
-/// What a sender's TCP knows; nothing where the socket is none of TCP.
+/// Reads the sender's TCP facts; empty where the socket is none of TCP.
 #[cold]
 fn sender_sight(socket: &Socket) -> Sight {
     Sight { tcp: TcpInfo::of(socket).ok().map(|info| info.glance()), datagrams: None }
@@ -132,8 +132,8 @@ impl Receiver {
         Self { socket, ring, flags }
     }
 
-    /// Has what comes thrown away by the kernel instead of copied (`MSG_TRUNC`, tcp(7)): of TCP alone, the count stays
-    /// true and nobody reads the payload. Of datagrams it would count what a buffer did not hold.
+    /// Has the kernel discard the payload instead of copying it (`MSG_TRUNC`, tcp(7)), over TCP alone: the count stays
+    /// true and no payload is read. For datagrams it would also count octets beyond the buffer.
     #[must_use]
     pub fn discarding(mut self) -> Self {
         self.flags |= RecvFlags::TRUNC;
@@ -197,7 +197,7 @@ impl FileSender {
     }
 }
 
-/// Octets of the file that is made beforehand: no call of iperf3 sends more.
+/// Octets of the spare file: no call of iperf3 sends more.
 const SPARE_LENGTH: usize = 1 << 20;
 /// A file of random octets for servers that may make none once they are confined.
 static SPARE: OnceLock<File> = OnceLock::new();
@@ -209,17 +209,19 @@ pub fn make_spare() {
     if SPARE.get().is_none()
         && let Ok(file) = new_file(Ring::random(Shape::of(SPARE_LENGTH), seed).turn(), SPARE_LENGTH)
     {
-        // One that somebody else made meanwhile is as good.
+        // A file that another thread made first is as good.
         let _other = SPARE.set(file);
     }
 }
 
-/// A file in memory for octets that nobody looks at: a new one with `pattern`, or the spare one where none can be made.
+/// A file in memory for octets that are not looked at: a new one with `pattern`, or the spare one where none can be
+/// made.
 pub fn any_file(pattern: &[u8], length: usize) -> io::Result<File> {
     new_file(pattern, length).or_else(|refused| SPARE.get().map_or(Err(refused), File::try_clone))
 }
 
-/// A file in memory that holds `pattern` over and over, `length` bytes of it: where nobody names a file to be sent.
+/// A file in memory that holds `pattern` over and over, `length` bytes of it: used where the user names no file to be
+/// sent.
 pub fn new_file(pattern: &[u8], length: usize) -> io::Result<File> {
     let mut file = File::from(memfd_create("sonde-stream", MemfdFlags::CLOEXEC)?);
     let octets: Vec<u8> = pattern.iter().copied().cycle().take(length).collect();

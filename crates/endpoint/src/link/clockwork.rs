@@ -1,4 +1,5 @@
-//! What every real link shares: the machine's clock, sleeping and spinning until an instant, polling many sockets.
+//! Functions that every real link shares: the machine's clock, sleeping and spinning until an instant, polling many
+//! sockets.
 
 use std::os::fd::BorrowedFd;
 
@@ -34,7 +35,7 @@ fn poll_set(set: &mut [PollFd<'_>], until: Instant) {
     let _woken = poll(set, Some(&timeout));
 }
 
-/// What an error of a socket call means for the exchange.
+/// Fault of the exchange that an error of a socket call means.
 #[cold]
 pub fn fault_of(errno: Errno) -> Fault {
     match errno {

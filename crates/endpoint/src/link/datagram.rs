@@ -1,7 +1,7 @@
 //! Messages that are datagrams: UDP, and ICMP echo through a ping or raw socket.
 //!
-//! An ICMP error may be found by the call that sends the next message. Then that message is sent again, and the error is told by the
-//! next call that receives: it is about a message before.
+//! An ICMP error may be found by the call that sends the next message. Then that message is sent again, and the next
+//! call that receives reports the error: it is about an earlier message.
 
 mod complaints;
 #[cfg(test)]
@@ -42,13 +42,13 @@ pub struct Datagram {
     /// Kernel timestamps, where they were asked for.
     pub stamping: Stamping,
     batching: Option<Batching>,
-    /// Whether arrivals come several in one buffer.
+    /// True where one buffer may hold several messages that arrived.
     segments: bool,
-    /// Of echo requests: which of the errors that come are about one of ours.
+    /// Filter of ICMP errors about our own echo requests; absent for UDP.
     echo: Option<Echo>,
     /// Refusals of messages that are still out, as far as they were found and not told yet.
     refused: VecDeque<Fault>,
-    /// Whether no message is out any more when the next is sent.
+    /// True where each message has its end before the next is sent.
     one_by_one: bool,
     room: Room,
     stop: Stop,
@@ -75,8 +75,8 @@ impl Datagram {
         }
     }
 
-    /// [`Link::send_many`] hands messages over as `asked` from here on, or as the kernel can: what comes back tells, then
-    /// and later.
+    /// [`Link::send_many`] hands messages over as `asked` from here on, or as the kernel can; the returned counts show
+    /// which, then and later.
     pub fn batch(&mut self, asked: BatchBy) -> Arc<Handed> {
         self.batching.insert(Batching::new(self.socket.as_fd(), asked)).handed()
     }
@@ -89,13 +89,13 @@ impl Datagram {
         Ok(())
     }
 
-    /// What it carries are requests of `echo`. A raw socket is told of every ICMP error that comes from its peer's way,
-    /// whosever request it quotes.
+    /// Sets the echo requests that it carries. A raw socket receives every ICMP error from its peer's direction,
+    /// whichever request it quotes.
     pub fn carries(&mut self, echo: Echo) {
         self.echo = Some(echo);
     }
 
-    /// Each message has had its end when the next is sent: an error that is found then is nobody's any more.
+    /// Sets that each message has its end before the next is sent: an error found then belongs to none.
     pub fn go_one_by_one(&mut self) {
         self.one_by_one = true;
     }
@@ -105,13 +105,13 @@ impl Datagram {
         &self.socket
     }
 
-    /// Whether it is asked again and again in place of waited for.
+    /// Returns true where it polls in place of blocking.
     pub fn spins(&self) -> bool {
         self.spinning
     }
 
-    /// An error of a call: what it means, with its details taken off the error queue, where it would otherwise wake
-    /// every poll from now on. What stands there besides are stamps nobody waits for any more.
+    /// Returns the fault of a failed call, and empties the error queue, which would otherwise wake every poll from now
+    /// on. The other notices there are stamps that no exchange waits for any more.
     #[cold]
     pub fn fault(&self, errno: Errno) -> Fault {
         while queue::next_notice(self.socket.as_fd()).is_some() {}
@@ -124,8 +124,8 @@ impl Datagram {
         Complaints::take(self.socket.as_fd(), self.echo.as_ref())
     }
 
-    /// An error of a call that receives, which may be about what somebody else sent: then there is none. Where several messages
-    /// were refused, each is told by a call of its own.
+    /// Handles an error of a call that receives. It may be about another program's message: then there is none. Where
+    /// several messages were refused, each is reported by a separate call.
     #[cold]
     fn heed(&mut self, errno: Errno) -> Result<(), Fault> {
         let found = self.complaints();
@@ -202,7 +202,7 @@ impl Datagram {
         refused
     }
 
-    /// Nothing has come, by `errno`, and nobody waits for it: unless something was refused.
+    /// Handles `errno` of a call without a message: none, unless a message was refused.
     #[inline]
     fn nothing<T>(&mut self, errno: Errno) -> Result<Option<T>, Fault> {
         match errno {
@@ -373,7 +373,8 @@ impl Datagram {
         }
     }
 
-    /// Whether a wait whose latest try, of so many before, failed by `errno` goes on.
+    /// Returns true where a wait continues after its latest try failed by `errno`; `turns` counts the tries. An error
+    /// ends the wait.
     #[inline]
     fn goes_on(&mut self, errno: Errno, until: Instant, turns: &mut u32) -> Result<bool, Fault> {
         match errno {

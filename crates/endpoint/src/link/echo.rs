@@ -1,8 +1,8 @@
-//! ICMP echo of which each message is told as it was seen: when it left and came, from whom, how far, and which errors
-//! came in its place.
+//! ICMP echo that reports each message: times of departure and arrival, sender, TTL, and the errors that came in its
+//! place.
 //!
-//! What was seen travels beside the engine's events through a ring of its own, wait-free and without allocation for a sound
-//! reply. An error that names its request ends that one and no other; nothing that a network says ends the run.
+//! Sightings travel beside the engine's events through a ring of their own, wait-free and without allocation for a
+//! sound reply. An error that names its request ends that one and no other; no packet from the network ends the run.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -39,29 +39,29 @@ const TRIES: u32 = 4;
 pub struct Sighting {
     /// The number of the request, from 0.
     pub seq: u64,
-    /// When, wall clock, nanoseconds since 1970.
+    /// Wall clock, nanoseconds since 1970.
     pub at: u64,
-    /// What.
+    /// Kind of the sighting.
     pub what: What,
 }
 
-/// What was seen of a request.
+/// Kind of a sighting of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
     /// It left; `at` is just before the call that sent it.
     Sent,
     /// Our own host could not send it.
     NotSent {
-        /// Why.
+        /// Error number of the failed call.
         errno: i32,
         /// The largest packet that would have gone, where it was too long, octets.
         mtu: Option<u32>,
     },
     /// A reply to it came.
     Reply(Reply),
-    /// Somebody on the way, or the peer, complains of it.
+    /// A router on the path, or the peer, sent an ICMP error about it.
     Complaint {
-        /// Who.
+        /// Sender of the ICMP error.
         from: IpAddr,
         /// ICMP type.
         kind: u8,
@@ -83,7 +83,7 @@ pub struct Reply {
     pub ttl: Option<u8>,
     /// Octets of its ICMP message.
     pub octets: u32,
-    /// Whether its checksum is wrong.
+    /// True where its checksum is wrong.
     pub bad_checksum: bool,
     /// The payload, where it differs from what was sent behind its first 16 octets.
     pub wrong: Option<Box<[u8]>>,
@@ -91,7 +91,7 @@ pub struct Reply {
     pub options: Option<Box<[u8]>>,
 }
 
-/// Where sightings go.
+/// Sink of sightings.
 #[derive(Debug)]
 pub struct Teller {
     ring: Producer<Sighting>,
@@ -116,7 +116,7 @@ impl Teller {
 #[derive(Debug)]
 pub struct EchoLink {
     socket: Socket,
-    /// Where requests go, of a socket that is not connected.
+    /// Destination of the requests, for a socket that is not connected.
     to: Option<SockAddr>,
     wire: echo::Echo,
     teller: Teller,
@@ -127,7 +127,7 @@ pub struct EchoLink {
     next: u64,
     /// The requests' payload.
     payload: Vec<u8>,
-    /// Requests that somebody complained of, and that the engine has not heard of yet.
+    /// Refused requests that the engine has not heard of yet.
     refused: VecDeque<u64>,
     blamed: Option<u64>,
 }
@@ -211,13 +211,13 @@ impl EchoLink {
         Err(Fault::SendFailed(errno.raw_os_error()))
     }
 
-    /// Somebody complained of a request of ours, or of somebody else's.
+    /// Handles an ICMP error about a request, ours or another program's.
     fn complained(&mut self, complaint: &Report, at: u64) {
         let (Some(from), Some(number)) = (complaint.from, self.wire.quoted(complaint.quote())) else { return };
         let Some(seq) = self.sent_as(number) else { return };
         let Report { kind, code, info, .. } = *complaint;
         self.teller.tell(seq, at, What::Complaint { from, kind, code, info });
-        // What is only advice leaves the request to its reply.
+        // An ICMP error that is only advice leaves the request to its reply.
         if IcmpError::of(self.wire.family(), kind, code, info).is_some_and(IcmpError::is_final) {
             self.refused.push_back(seq);
         }
@@ -229,8 +229,8 @@ impl EchoLink {
         latest.checked_sub(u64::from(self.wire.header_number(latest).wrapping_sub(number)))
     }
 
-    /// A call failed by `errno`: what the error queue says. What stands for a request is told as its refusal, the rest is
-    /// nothing to the engine.
+    /// Handles a call that failed by `errno`: reads the error queue. A complaint about a request becomes its refusal;
+    /// others do not concern the engine.
     #[cold]
     fn failed(&mut self, errno: Errno) -> Result<(), Fault> {
         let at = wall();
@@ -277,7 +277,7 @@ impl EchoLink {
             let reply = Reply {
                 from: from.map_or(IpAddr::from([0; 4]), |from| from.ip()),
                 scope: from.map_or(0, |from| if let std::net::SocketAddr::V6(six) = from { six.scope_id() } else { 0 }),
-                // Of a raw IPv4 socket: octet 8 of the IP header.
+                // A raw IPv4 socket delivers the IP header: octet 8 is the TTL.
                 ttl: if bare { ttl } else { header.get(8).copied() },
                 octets: u32::try_from(message.len()).unwrap_or(u32::MAX),
                 bad_checksum: !bare && reading == Reading::Corrupt(None),

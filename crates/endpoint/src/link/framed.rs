@@ -1,8 +1,8 @@
 //! Requests and replies of an application on a TCP connection: a reply ends where its protocol says, and a connection that the server
 //! ends is made anew, outside of what is timed.
 //!
-//! Requests that went down with a connection are told as refused, one by one. While a connection is made anew the others of its thread are not
-//! read.
+//! Requests that went down with a connection are reported as refused, one by one. While a connection is made anew the
+//! others of its thread are not read.
 
 mod opening;
 pub mod phases;
@@ -44,23 +44,23 @@ use crate::stop::{GLANCE, Stop};
 const ROOM: usize = 128 << 10;
 /// The longest that making a connection may take, and opening it for requests.
 pub(crate) const PATIENCE: Nanos = Nanos::secs(5);
-/// So often in a row a connection is looked at before something else has its turn: a server may say what nobody asked for without end.
+/// Looks at a connection in a row before another task has its turn: a server may send unrequested data without end.
 const LOOKS: u32 = 8;
 /// The most octets of answers that a server has asked for and does not take: one that asks without end would fill all memory.
 const MOST_OWED: usize = 1 << 20;
-/// So many connections in a row that brought no reply end a run without a schedule: more would be a flood of connections.
+/// Connections in a row without a reply that end a run without a schedule: more would be a flood of connections.
 pub(super) const MOST_FRUITLESS: u32 = 20;
-/// So long after a connection that brought none is the next made.
+/// Pause after a connection without a reply.
 pub(super) const PAUSE: Nanos = Nanos::millis(100);
 /// Doublings of that pause while the server lets us in no more, to almost two minutes.
 const MOST_DOUBLINGS: u32 = 10;
-/// After so long without a reply it is looked whether the server has said or ended something meanwhile.
+/// Time without a reply after which the connection is checked for data or an end.
 const IDLE: Nanos = Nanos::millis(1);
 
 /// The far end of connections, and the way they are made.
 #[derive(Clone, Debug)]
 pub struct Door {
-    /// Where.
+    /// Address of the server.
     pub peer: SocketAddr,
     /// The terms of TLS; absent where the protocol goes in clear.
     pub tls: Option<Terms>,
@@ -68,11 +68,11 @@ pub struct Door {
     pub options: SocketOptions,
     /// The waiting for replies.
     pub waiting: Waiting,
-    /// The reply to the trial is waited for so long.
+    /// Longest wait for the reply to the trial.
     pub patience: Nanos,
-    /// True where a request that does not go at once must not hold the thread, because replies wait to be read meanwhile.
+    /// True where a request that cannot be sent at once must not block the thread, because replies wait to be read.
     pub patient: bool,
-    /// Where each request takes a connection of its own: the book of their parts.
+    /// Book of the requests' parts; present where each request has a connection of its own.
     pub anew: Option<Arc<Book>>,
     /// True where requests have instants at which they are due: then one that finds no connection is refused at once. Otherwise it waits.
     pub scheduled: bool,
@@ -93,14 +93,14 @@ pub struct Opened {
     pub prologue: Option<Nanos>,
 }
 
-/// Why the octets of a connection led nowhere.
+/// Reason for which the octets of a connection led to no reply.
 #[derive(Debug)]
 enum Trouble {
     /// The system says so.
     System(Errno),
     /// The peer has closed it.
     Closed,
-    /// The server lets nobody in, or not us.
+    /// The server admits no client, or not us.
     Declined(Words),
     /// It speaks something else.
     Foreign(&'static str),
@@ -144,7 +144,7 @@ pub struct Framed<S: Speech> {
     starved: bool,
     /// Octets read of the reply under way.
     read: u64,
-    /// The rest of a request, or of an answer to something nobody asked for, as it goes over the connection.
+    /// Rest of a request, or of an answer to an unrequested message, as it goes over the connection.
     unsent: Vec<u8>,
     /// Octets of such answers since nothing was left.
     owed: usize,
@@ -162,7 +162,7 @@ pub struct Framed<S: Speech> {
     fruitful: bool,
     /// Connections in a row that brought none.
     fruitless: u32,
-    /// Connections in a row on which the server let nobody in, or not us.
+    /// Connections in a row on which the server admitted no client, or not us.
     declined: u32,
     /// The next connection is not made before this.
     not_before: Instant,
@@ -175,11 +175,11 @@ pub struct Framed<S: Speech> {
     handshake: Option<Nanos>,
     /// The socket of the connection before, which has ended.
     former: Option<Socket>,
-    /// The parts of the latest request that took a connection of its own, until they are told.
+    /// Parts of the latest request with its own connection, until they are recorded.
     parts: Option<(u64, Parts)>,
     /// The steps of the request under way and the kind of its reply; on a connection that is kept the kind alone.
     details: Details,
-    /// The instant at which octets came last; kept where each request takes a connection of its own.
+    /// Time at which octets came last; recorded where each request has its own connection.
     fetched: Instant,
 }
 
@@ -187,7 +187,7 @@ impl<S: Speech> Framed<S> {
     /// A connection that is open for requests.
     ///
     /// # Errors
-    /// A server that cannot be reached, that lets nobody in, or that speaks something else.
+    /// A server that cannot be reached, that admits no client, or that speaks something else.
     pub fn open(door: Door, speech: S, tally: Arc<Tally>) -> Result<Self, EndpointError> {
         let hello = hello(&door)?;
         let started = Monotonic::now();
@@ -306,7 +306,7 @@ impl<S: Speech> Framed<S> {
         if self.lost.is_empty() { None } else { self.told_lost() }
     }
 
-    /// Between requests: what the server has said meanwhile is read and forgotten, and an end that it has made is seen.
+    /// Between requests: reads and discards the server's data, and notices an end of the connection.
     #[cold]
     fn tidy(&mut self) {
         for _ in 0..LOOKS {
@@ -318,7 +318,7 @@ impl<S: Speech> Framed<S> {
         }
     }
 
-    /// Sends what nobody is timed by.
+    /// Sends octets outside of any timed request.
     fn say(&mut self, octets: &[u8]) -> Result<(), Trouble> {
         if octets.is_empty() {
             return Ok(());
@@ -369,7 +369,7 @@ impl<S: Speech> Framed<S> {
     #[cold]
     fn broke(&mut self) {
         self.spend();
-        // Where each request has a connection of its own, the next is no attempt to mend this one.
+        // Where each request has its own connection, the next is no attempt to mend this one.
         if !self.fruitful && self.door.anew.is_none() {
             self.fruitless += 1;
             self.not_before = Monotonic::now().after(PAUSE);
@@ -396,7 +396,7 @@ impl<S: Speech> Framed<S> {
                 self.send_rest()
             }
             Err(_) => {
-                // The fault tells of this one.
+                // The fault is reported for this one.
                 self.outstanding.pop_back();
                 Err(self.down())
             }
@@ -484,7 +484,8 @@ impl<S: Speech> Link for Framed<S> {
                     if let Cause::System(cause) = &error.cause {
                         self.details.fault = cause.raw_os_error();
                     }
-                    // Who bans counts logins that were denied. A handshake of TLS that fails is none: the next request makes its own.
+                    // Servers that ban count denied logins. A failed TLS handshake is none: the next request makes its
+                    // own.
                     if matches!(error.cause, Cause::Peer(_)) && error.step == Step::Ask {
                         self.wait_after(&error);
                     }
@@ -544,7 +545,7 @@ impl<S: Speech> Link for Framed<S> {
             return Err(refusal);
         }
         if self.spent {
-            // Early rather than when the next request is due; what this cannot do, that one is told.
+            // Early rather than when the next request is due; a failure here is reported by that one.
             let _later = if self.fruitless == 0 { self.renew() } else { Ok(()) };
             return Ok(None);
         }

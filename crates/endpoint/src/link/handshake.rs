@@ -1,8 +1,8 @@
 //! A new TCP connection for each exchange: the handshake alone, or the handshake with a request and its reply.
 //!
-//! What is timed is the connect call and, where there is one, the exchange after it. Opening the socket before and
-//! closing it afterwards are not: they happen in [`Link::ready`]. A connection is ended by a reset (`SO_LINGER` 0), so
-//! that thousands of them leave no ports in `TIME_WAIT`; the peer sees the reset.
+//! The timed span is the connect call and, where there is one, the exchange after it. Opening the socket before and
+//! closing it afterwards are not timed: they happen in [`Link::ready`]. A connection is ended by a reset (`SO_LINGER`
+//! 0), so that thousands of them leave no ports in `TIME_WAIT`; the peer sees the reset.
 //!
 //! Or all of it is timed ([`Course::Whole`]), as netperf does: socket, local port, connect, request, reply, the peer's
 //! end of the connection, and ours. There the peer closes first and keeps the `TIME_WAIT`.
@@ -30,14 +30,14 @@ use crate::socket;
 use crate::socket::tuning::Tuning;
 use crate::stop::{GLANCE, Stop};
 
-/// What is exchanged over each connection.
+/// Messages exchanged over each connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
     /// Nothing: the handshake is all.
     None,
     /// A request and its reply.
     Exchange {
-        /// What stands before the request, such as a session's token.
+        /// Octets in front of the request, such as a session's token.
         preamble: Vec<u8>,
         /// The one octet before the reply that says the peer let us in, where it says so.
         accepted: Option<u8>,
@@ -46,7 +46,7 @@ pub enum Content {
     },
 }
 
-/// What of a connection's life is timed, and who ends it.
+/// Part of a connection's life that is timed, and the end that closes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Course {
     /// From the connect call to the end of the reply; we end it by a reset.
@@ -66,7 +66,7 @@ pub struct Handshake {
     peer: SocketAddr,
     address: SockAddr,
     options: SocketOptions,
-    /// Where a connection of explicit ports comes from.
+    /// Local address of connections with explicit ports.
     local: IpAddr,
     spinning: bool,
     content: Content,
@@ -76,7 +76,7 @@ pub struct Handshake {
     outgoing: Vec<u8>,
     incoming: Vec<u8>,
     have: usize,
-    /// Whether the socket has been connected before: then it is of no more use.
+    /// True where the socket has been connected before: then it is of no more use.
     used: bool,
     stop: Stop,
 }
@@ -92,7 +92,7 @@ enum Stage {
 }
 
 impl Handshake {
-    /// A link to `peer`. One socket is opened now, so that options that cannot be had are told before measuring.
+    /// A link to `peer`. One socket is opened now, so that options that cannot be had are reported before measuring.
     pub fn new(
         peer: SocketAddr,
         options: &SocketOptions,
@@ -335,7 +335,7 @@ fn broken(errno: Errno) -> Fault {
     }
 }
 
-/// What our own side could not do, as a fault of the exchange.
+/// Fault of the exchange for an error of our own side.
 #[cold]
 fn own_fault(error: &EndpointError) -> Fault {
     match &error.cause {

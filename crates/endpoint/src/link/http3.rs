@@ -32,9 +32,9 @@ use crate::pace;
 use crate::socket;
 use crate::stop::GLANCE;
 
-/// Room for a datagram; those that are longer than servers are told to send are cut, which makes them none.
+/// Room for a datagram; longer ones than servers are told to send are cut, which makes them invalid.
 const ROOM: usize = 2 << 10;
-/// So many datagrams are taken in a row before something else is looked at.
+/// Datagrams taken in a row before another task has its turn.
 const AT_ONCE: usize = 64;
 
 /// A connection of HTTP/3.
@@ -43,7 +43,7 @@ pub struct Http3 {
     door: Door,
     dial: Dial,
     question: H3,
-    /// Where requests differ: whose turn it is.
+    /// Order of the requests, where they differ.
     turns: Option<Box<Turns>>,
     tally: Arc<Tally>,
     socket: Socket,
@@ -70,7 +70,7 @@ pub struct Http3 {
     /// The next connection is not made before this.
     not_before: Instant,
     opened: Opened,
-    /// The parts of the latest request that took a connection of its own, until they are told.
+    /// Parts of the latest request with its own connection, until they are recorded.
     parts: Option<(u64, Parts)>,
     /// The instants at which such a request went and at which the first octet of its reply came.
     asked: Instant,
@@ -295,7 +295,7 @@ impl Http3 {
         Ok(())
     }
 
-    /// The connection broke under a request that was being sent: the fault tells of this one.
+    /// Handles a connection that broke under a request that was being sent: the fault is reported for this one.
     #[cold]
     fn down(&mut self, errno: Errno) -> Fault {
         self.broke();
@@ -354,14 +354,14 @@ impl Http3 {
         }
     }
 
-    /// A reply is whole to a request that took a connection of its own.
+    /// Notes that the reply to a request with its own connection is complete.
     fn whole(&mut self, at: Instant) {
         let seen = self.answered.and_then(|first| first.since(self.asked).zip(at.since(first)));
         let parts = self.parts.take().zip(seen);
         self.parts = parts.map(|((number, parts), (wait, receive))| (number, Parts { wait, receive, ..parts }));
     }
 
-    /// Between requests with a connection each: the parts of the latest are told, and its connection ends.
+    /// Between requests with a connection each: records the parts of the latest, and ends its connection.
     #[cold]
     fn part(&mut self) -> Result<(), Fault> {
         self.tell_parts();
@@ -430,7 +430,7 @@ impl Http3 {
         Ok(())
     }
 
-    /// Writes down the parts of the latest request that had a connection of its own, where it has its reply and is recorded.
+    /// Records the parts of the latest request with its own connection, where it has its reply and is recorded.
     fn tell_parts(&mut self) {
         let (Some((number, parts)), Some(book)) = (self.parts.take(), &self.door.anew) else { return };
         if self.fruitful && self.tally.records(number) {
@@ -464,7 +464,7 @@ fn reach(door: &Door) -> Result<Socket, EndpointError> {
     Ok(socket)
 }
 
-/// Why no connection came about, with what may help.
+/// Error of a connection that failed to open, with its hint.
 fn told(error: &QuicError, peer: std::net::SocketAddr) -> EndpointError {
     match error {
         QuicError::Tls(error) => told_of_tls(error, peer),
@@ -560,7 +560,7 @@ impl Link for Http3 {
             return self.heard(buffer).unwrap_or(Ok(None));
         }
         if self.spent {
-            // Early rather than when the next request is due; what this cannot do, that one is told.
+            // Early rather than when the next request is due; a failure here is reported by that one.
             let renews = self.fruitless == 0 && self.door.anew.is_none();
             let _later = if renews { self.renew() } else { Ok(()) };
             return Ok(None);

@@ -1,5 +1,5 @@
-//! Packets on their own, through a raw socket that is connected to the peer's address: probes leave, and what comes back is
-//! handed over with its way ([`protocol::syn::delivered`]), ICMP errors among it.
+//! Packets on their own, through a raw socket that is connected to the peer's address: probes leave, and each packet
+//! that arrives is handed over with its facts ([`protocol::syn::delivered`]), ICMP errors included.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
@@ -25,23 +25,23 @@ use crate::socket::raw;
 use crate::socket::report::Report;
 use crate::stop::Stop;
 
-/// Of a quoted packet so much is kept: ports and number stand in its first eight octets.
+/// Octets kept of a quoted packet: ports and number stand in its first eight.
 const QUOTE: usize = 20;
-/// So many refusals are kept at once; more than that say nothing new.
+/// Refusals that are kept at once; more than that say nothing new.
 const KEPT: usize = 64;
 
 /// A raw socket, of TCP, UDP or ICMP: which packets are answers is the wire's to say.
 #[derive(Debug)]
 pub struct Raw {
     socket: Socket,
-    /// Source ports, held by ordinary sockets so that nobody else on this host uses them meanwhile.
+    /// Source ports, held by ordinary sockets so that no other program on this host uses them during the run.
     reserved: Vec<Socket>,
     peer: IpAddr,
     spinning: bool,
     /// Kernel timestamps, where they were asked for.
     pub stamping: Stamping,
     hops: Hops,
-    /// ICMP errors that nobody has asked for yet.
+    /// ICMP errors that are not read yet.
     pending: VecDeque<([u8; HEAD + QUOTE], usize)>,
     /// Stamps of the latest departure.
     stamps: Departure,
@@ -50,7 +50,7 @@ pub struct Raw {
     stop: Stop,
 }
 
-/// How many hops probes may go.
+/// Time to live of probes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hops {
     /// As the socket has it.
@@ -88,7 +88,7 @@ impl Raw {
         self.reserved.iter().filter_map(|socket| socket.local_addr().ok()?.as_socket()).collect()
     }
 
-    /// Counts what left, for whoever wants to know at the end: a run that is stopped forgets what was still out.
+    /// Counter of the departures, to be read at the end: a run that is stopped forgets those still in flight.
     pub fn departed(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.departed)
     }
@@ -161,7 +161,8 @@ impl Raw {
         }
     }
 
-    /// Whether a wait whose latest try, of so many before, failed by `errno` goes on.
+    /// Returns true where a wait continues after its latest try failed by `errno`; `turns` counts the tries. An error
+    /// ends the wait.
     fn goes_on(&self, errno: Errno, until: Instant, turns: &mut u32) -> Result<bool, Fault> {
         match errno {
             Errno::AGAIN => {
@@ -187,7 +188,8 @@ impl Raw {
     }
 }
 
-/// Why our own side could not send: a route or an interface that is gone may come back, so the run goes on.
+/// Fault of a send that our own side could not make: a route or an interface that is gone may come back, so the run
+/// continues.
 fn own(errno: Errno) -> Fault {
     match errno {
         Errno::NETDOWN | Errno::NETUNREACH | Errno::HOSTUNREACH | Errno::ADDRNOTAVAIL | Errno::NODEV | Errno::INVAL => {

@@ -1,11 +1,11 @@
 //! The buffers behind the calls of a stream, used in turn.
 
-/// How the buffers lie in memory.
+/// Layout of the buffers in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Bytes of one buffer, at least 1.
     pub size: usize,
-    /// How many there are, at least 1.
+    /// Number of buffers, at least 1.
     pub buffers: usize,
     /// Each starts at a multiple of this many bytes, at least 1 …
     pub alignment: usize,
@@ -34,7 +34,7 @@ impl Shape {
 #[derive(Debug)]
 pub struct Ring {
     memory: Vec<u8>,
-    /// Where the first buffer starts.
+    /// Start of the first buffer.
     first: usize,
     stride: usize,
     shape: Shape,
@@ -42,7 +42,7 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// Buffers of this shape, all 0. Pages are touched by whoever writes into them first.
+    /// Buffers of this shape, all 0. Pages are touched by the first write.
     ///
     /// # Panics
     /// Where [`Shape::memory`] is `None`; ask before.

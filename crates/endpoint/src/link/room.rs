@@ -1,4 +1,4 @@
-//! Sends that wait for room in their socket, and how long they waited: that time is the path's or the peer's, not ours.
+//! Sends that wait for room in their socket, and the time of these waits: it is the path's or the peer's, not ours.
 
 use measure::unit::Nanos;
 use rustix::io::Errno;
@@ -7,7 +7,7 @@ use rustix::net::SendFlags;
 use crate::clock::Monotonic;
 use crate::stop::GLANCE;
 
-/// How long the sends of one socket have waited for room.
+/// Time that the sends of one socket have waited for room.
 #[derive(Debug, Default)]
 pub struct Room {
     waited: Nanos,
@@ -27,7 +27,7 @@ impl Room {
         }
     }
 
-    /// How long it was since this was last asked.
+    /// Returns the time waited since the last call.
     pub fn take_waited(&mut self) -> Nanos {
         std::mem::take(&mut self.waited)
     }
@@ -60,7 +60,8 @@ mod tests {
 
     const WAITS: SendFlags = SendFlags::NOSIGNAL;
 
-    /// What comes of calls that end one after another as `ends` says, and whether time was counted.
+    /// Result of calls that end one after another as `ends` says, with the calls that waited, and true where time was
+    /// counted.
     fn sent(ends: &[Result<u8, Errno>]) -> (Result<u8, Errno>, Vec<bool>, bool) {
         let (mut room, mut ends, mut waits) = (Room::default(), ends.iter(), Vec::new());
         let result = room.send(|flags| {

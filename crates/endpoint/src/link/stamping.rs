@@ -7,19 +7,19 @@ use protocol::link::Departure;
 use crate::socket::option;
 use crate::socket::queue::{self, Notice, Point};
 
-/// What a socket that ever stamps asks for throughout: it costs nothing until a message asks for its departure.
+/// Flags set on a socket that ever stamps, throughout: they cost nothing until a message asks for its departure.
 const THROUGHOUT: u32 =
     libc::SOF_TIMESTAMPING_SOFTWARE | libc::SOF_TIMESTAMPING_OPT_ID | libc::SOF_TIMESTAMPING_OPT_TSONLY;
 
 /// Asked for with a single message: when it enters the packet scheduler and when the driver has it.
 pub const MESSAGE_FLAGS: u32 = libc::SOF_TIMESTAMPING_TX_SCHED | libc::SOF_TIMESTAMPING_TX_SOFTWARE;
 
-/// Whether a socket stamps.
+/// State of kernel stamping on a socket.
 #[derive(Clone, Debug, Default)]
 pub struct Stamping {
     possible: bool,
     arrivals: bool,
-    /// Why it does not stamp, where it was asked to.
+    /// Reason for which it does not stamp although it was asked to; absent: it stamps, or was not asked to.
     pub refused: Option<String>,
 }
 
@@ -33,7 +33,7 @@ impl Stamping {
         }
     }
 
-    /// Whether departures can be stamped.
+    /// Returns true where departures can be stamped.
     pub fn possible(&self) -> bool {
         self.possible
     }

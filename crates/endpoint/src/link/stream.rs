@@ -18,7 +18,7 @@ use crate::stop::Stop;
 
 /// Longest piece of a message that stands in memory; what is longer is sent from and read into it again and again.
 pub const PIECE: usize = 256 << 10;
-/// A peer that takes nothing for so long while a message is half sent is given up.
+/// Longest time for which a peer may take nothing while a message is half sent; then it is given up.
 const STALLED: Nanos = Nanos::secs(10);
 
 /// A connected TCP socket that carries requests of one size and replies of another.
@@ -28,7 +28,7 @@ pub struct Stream {
     flags: RecvFlags,
     send_flags: SendFlags,
     spinning: bool,
-    /// Whether a full send buffer must not hold the thread, because replies wait to be read meanwhile.
+    /// True where a full send buffer must not block the thread, because replies wait to be read.
     patient: bool,
     request_length: usize,
     reply_length: usize,
@@ -36,7 +36,7 @@ pub struct Stream {
     /// Read before this link existed, taken first.
     early: Vec<u8>,
     unsent: usize,
-    /// What is left of a message's head, where the thread may not wait for room.
+    /// Rest of a message's head, where the thread may not wait for room.
     pending: Vec<u8>,
     scratch: Vec<u8>,
     /// Kernel timestamps, where they were asked for.
@@ -119,7 +119,7 @@ impl Stream {
         count
     }
 
-    /// What lies beyond the head of a long message is read and forgotten.
+    /// Reads and discards the rest of a long message behind its head.
     #[cold]
     fn take_rest(&mut self, flags: RecvFlags) -> Result<usize, Errno> {
         let rest = (self.reply_length - self.have).min(self.scratch.len());
@@ -236,7 +236,7 @@ impl Link for Stream {
     fn receive(&mut self, buffer: &mut [u8], until: Instant) -> Result<Option<usize>, Fault> {
         // Nearly always a message is there whole or not at all: that case alone is kept short.
         if self.have | self.early.len() == 0 {
-            // Of the two lengths the one that was not compared with the buffer's: they are the same without `MSG_TRUNC`.
+            // The second length is used, not the buffer's: they are the same without `MSG_TRUNC`.
             match recv(&self.socket, &mut *buffer, self.flags) {
                 Ok((_, count)) if count == self.reply_length => return Ok(Some(count)),
                 Ok((_, count)) => {

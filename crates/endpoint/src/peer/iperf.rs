@@ -1,4 +1,4 @@
-//! iperf 2 on real sockets, both ends. What is said stands in `protocol::iperf`; here are the sockets, the threads and the
+//! iperf 2 on real sockets, both ends. The messages are in `protocol::iperf`; here are the sockets, the threads and the
 //! ways that the bulk engine streams over.
 
 mod course;

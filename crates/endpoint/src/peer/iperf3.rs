@@ -1,7 +1,7 @@
-//! iperf3's protocol on real sockets, both ends: what the machines of `protocol::iperf3` say, and streams on the bulk engine.
+//! iperf3's protocol on real sockets, both ends: the messages of `protocol::iperf3`, and streams on the bulk engine.
 //!
-//! Both ends run a test's streams alike, a thread for each: what they share is how a test ends (`course`), how a data
-//! socket is set up ([`sockets`]), the threads ([`streams`]) and what is told afterwards (`tell`).
+//! Both ends run a test's streams alike, a thread for each. They share the end of a test (`course`), the set-up of a
+//! data socket ([`sockets`]), the threads ([`streams`]) and the report afterwards (`tell`).
 
 pub mod client;
 mod course;

@@ -1,5 +1,5 @@
-//! netperf's protocol on real sockets: what its control connection asks for, set up and measured by the engines that
-//! serve every protocol.
+//! netperf's protocol on real sockets: tests that its control connection asks for, set up and measured by the engines
+//! that serve every protocol.
 
 pub mod client;
 pub mod server;

@@ -1,6 +1,6 @@
-//! Echo requests as ping sends them: the far side's kernel answers, and of each message is told what was seen.
+//! Echo requests as ping sends them: the peer's kernel answers, and sightings of each message are reported.
 //!
-//! The engine measures and records as it does over any link; who asked hears of every [`Sighting`] beside, on the thread
+//! The engine measures and records as it does over any link; the caller also receives every [`Sighting`], on the thread
 //! that started the test.
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -37,15 +37,15 @@ const IDLE: Nanos = Nanos::millis(5);
 /// One test.
 #[derive(Clone, Debug)]
 pub struct Test {
-    /// How it is measured: one connection on one thread, without a warm-up and without stamps of its own.
+    /// Method: one connection on one thread, without a warm-up and without stamps of its own.
     pub method: Method,
-    /// Whom; the port means nothing.
+    /// Address of the peer; its port is unused.
     pub address: SocketAddr,
     /// Socket options beside the method's.
     pub wishes: Wishes,
-    /// What requests carry. Numbers are written over the first 12 octets, where there are as many.
+    /// Payload of the requests. Numbers are written over the first 12 octets, where there are as many.
     pub payload: Vec<u8>,
-    /// Whether a reply's time is when this program had it, and not when the kernel had.
+    /// True where a reply's time is its receive in this program; false: the kernel's receive stamp.
     pub user_to_user: bool,
     /// Length of an interval of the series.
     pub interval: Nanos,
@@ -53,12 +53,12 @@ pub struct Test {
     pub program: String,
 }
 
-/// Who hears what was seen.
+/// Listener to the sightings.
 pub trait Audience {
-    /// Something was seen.
+    /// Takes one sighting.
     fn hear(&mut self, sighting: Sighting);
 
-    /// Whether it has heard enough; asked after every few sightings, and now and then.
+    /// Returns true where it has heard enough; asked after every few sightings, and now and then.
     fn enough(&mut self) -> bool;
 }
 
@@ -70,14 +70,14 @@ pub struct Prepared {
     echo: Echo,
 }
 
-/// What a test came to.
+/// Result of a test.
 #[derive(Debug)]
 pub struct Measured {
-    /// What the engine brought.
+    /// Recording and facts that the engine gathered.
     pub gathered: Gathered,
     /// This host.
     pub environment: Environment,
-    /// Sightings that nobody heard: the listener fell behind.
+    /// Sightings that were dropped: the listener fell behind.
     pub unheard: u64,
 }
 
@@ -129,12 +129,12 @@ impl Prepared {
         }
     }
 
-    /// Whether the socket is a raw one.
+    /// Returns true where the socket is a raw one.
     pub fn is_raw(&self) -> bool {
         self.kind == SocketName::Raw
     }
 
-    /// Runs the test. What the network or this host's interfaces do meanwhile is seen, and ends nothing.
+    /// Runs the test. Changes of the network or of this host's interfaces during it are reported, and do not end it.
     pub fn measure(self, test: &Test, stop: &Stop, audience: &mut dyn Audience) -> Result<Measured, EndpointError> {
         let Self { socket, kind, echo } = self;
         let halt = Stop::default();
@@ -145,7 +145,7 @@ impl Prepared {
         request.extend_from_slice(&test.payload);
         // Room for an IPv4 header with all its options, which a raw socket puts in front, and for one octet too many.
         let reply = vec![0; request.len() + 61];
-        // A raw IPv4 socket puts the IP header in front, whose length varies: there the checksum tells a cut reply.
+        // A raw IPv4 socket puts the IP header in front, whose length varies: there the checksum shows a cut reply.
         let bare = kind == SocketName::Ping || test.address.is_ipv6();
         let expected = bare.then_some(request.len());
         let facts = echo_facts(&socket, test.address.ip().to_string(), Some(kind.to_string()));

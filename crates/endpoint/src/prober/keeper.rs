@@ -1,7 +1,7 @@
 //! Keeps the ways of all cells: opens each on a thread of its own, holds the sessions with reflectors, and opens anew what has ended.
 //!
-//! A session that has ended leaves its socket to the prober until another is open, so that what the far end still answers is heard, and what it does not
-//! is told by what becomes of the requests.
+//! A session that has ended leaves its socket to the prober until another is open, so that late replies of the far end
+//! still count. Requests without a reply show in their results.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
@@ -35,18 +35,18 @@ const LONGEST_PAUSE: Nanos = Nanos::secs(10);
 /// The same where a program at work lets us in no more, or ends what was opened: who guards one counts denied logins.
 const LONGEST_DENIED: Nanos = Nanos::secs(120);
 
-/// What the keeper is told.
+/// Order to the keeper.
 #[derive(Debug)]
 pub enum Order {
     /// Keep ways to these cells and to no other.
     Assign(Assignment),
-    /// A way was opened, or not.
+    /// A way was opened, or the try failed.
     Opened(CellId, Box<Result<Opened, EndpointError>>),
-    /// Nothing came back from a cell in a second: does its session live?
+    /// No reply came from a cell in a second: check that its session lives.
     Silent(CellId),
     /// The stream to a cell has ended.
     Ended {
-        /// Which.
+        /// Cell of the stream.
         cell: CellId,
         /// True where anything was answered on it: otherwise the next is not opened at once.
         is_fruitful: bool,
@@ -60,15 +60,15 @@ pub enum Order {
 pub struct Keeper {
     program: String,
     orders: Mailbox<Order>,
-    /// Where it is told what was opened.
+    /// Address for results of the opening threads.
     own: Post<Order>,
     prober: Post<Asking>,
     tell: Sender<Told>,
     credential: Option<Credential>,
-    /// How long what belongs to a session that was replaced is kept.
+    /// Time for which the control connection of a replaced session is kept.
     linger: Nanos,
     cells: BTreeMap<CellId, Kept>,
-    /// Those whose turn to be opened comes next.
+    /// Cells whose turn to be opened comes next.
     queue: VecDeque<CellId>,
     opening: usize,
     /// Sessions that were replaced, until then.
@@ -85,14 +85,14 @@ struct Kept {
     control: Option<Control>,
     /// A session that is not trusted any more. Its reflector may still answer requests, so it is left open until there is another.
     broken: Option<Control>,
-    /// When it is to be opened, again or anew.
+    /// Time of the next opening.
     due: Instant,
     pause: Nanos,
-    /// When it was opened last.
+    /// Time of the latest opening.
     opened: Instant,
-    /// Whether it is in the queue or being opened.
+    /// True where it is in the queue or being opened.
     under_way: bool,
-    /// What does not work, where something does not.
+    /// Trouble that was reported and lasts; absent: none.
     trouble: Option<String>,
 }
 
@@ -121,7 +121,7 @@ impl Keeper {
         }
     }
 
-    /// Keeps them until it is told to end.
+    /// Keeps them until the order to end.
     pub fn run(mut self) {
         while self.obey() {
             let now = Monotonic::now();
@@ -238,7 +238,7 @@ impl Keeper {
                 self.ended(cell, true);
             }
         } else if (is_named || kept.said.is_some()) && kept.trouble.is_none() && kept.broken.is_none() {
-            // What does not open has a pause of its own.
+            // A way that does not open has a pause of its own.
             kept.due = kept.due.min(kept.opened.after(LONGEST_PAUSE));
         }
     }
@@ -281,7 +281,7 @@ impl Keeper {
     }
 }
 
-/// What becomes of requests to a peer to which there is no way: a peer that refuses refuses them, one that is silent loses them.
+/// Result of requests to a peer without a way: refused where the peer refuses, lost where it is silent.
 fn fate_of(error: &EndpointError) -> Fate {
     match error.side {
         Side::Ours => Fate::SendFailed,

@@ -1,6 +1,6 @@
 //! The sockets by which a prober asks. None of their calls waits.
 //!
-//! What an ICMP error is about is read from what it quotes, so that it ends that very request.
+//! ICMP errors quote the packet they are about: the quote selects the request that they end.
 
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -30,10 +30,10 @@ const TRIES: u32 = 8;
 /// Octets that are looked at of what comes: more than any reply has, so that one that is too long is seen as such.
 const ROOM: usize = 1_500;
 
-/// Whose replies these are.
+/// Form of the requests and replies.
 #[derive(Clone, Debug)]
 pub enum Form {
-    /// Ours, whose session's name tells them.
+    /// Native messages, known by their session's name.
     Native(Native),
     /// Ours, each with a code.
     Authenticated(Authenticated),
@@ -43,7 +43,7 @@ pub enum Form {
     Packet(Packet),
 }
 
-/// What is called to say that a request was refused: its number where that is told.
+/// Callback for a refused request, with its number where that is known.
 pub type Refused<'a> = &'a mut dyn FnMut(Option<u64>);
 
 /// A connected socket of datagrams, or a stream.
@@ -52,13 +52,13 @@ pub struct Link {
     socket: Socket,
     form: Form,
     request: Vec<u8>,
-    /// Of a stream: what has come of a reply.
+    /// Part of a reply that has arrived; used for streams alone.
     stream: Option<Partial>,
-    /// Whether the far end has ended the stream.
+    /// True where the far end has ended the stream.
     is_over: bool,
-    /// How long a reply is; absent where it says so itself.
+    /// Length of a reply, octets; absent where the reply carries it.
     expected: Option<usize>,
-    /// What its kernel has dropped, as far as it was told.
+    /// Datagrams that the kernel had dropped when it was last asked.
     dropped: u32,
     /// The number behind that of the latest request.
     behind: u64,
@@ -71,21 +71,21 @@ struct Partial {
     have: usize,
 }
 
-/// What was taken from a socket.
+/// Message read from a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
     /// A sound reply.
     Reply {
-        /// To which request.
+        /// Number of the request.
         seq: u64,
-        /// When it was in our hands.
+        /// Time of the receive.
         at: Instant,
-        /// How many requests had come to the far end, where it says so.
+        /// Requests that had arrived at the far end; absent where it does not say.
         count: Option<u32>,
     },
     /// A reply by which this request was refused.
     Refused(u64),
-    /// A reply that is spoiled, and to which request, where that is to be read.
+    /// A corrupt reply, and the number of its request where that is readable.
     Corrupt(Option<u64>),
     /// Nothing that concerns a request.
     Nothing,
@@ -94,7 +94,8 @@ pub enum Taken {
 }
 
 impl Link {
-    /// One over `socket` whose requests are so long, and their replies too unless they come with a header of unknown length in front.
+    /// One over `socket` with requests of this length, and replies too unless they come with a header of unknown length
+    /// in front.
     pub fn new(socket: Socket, mut form: Form, length: usize, is_bare: bool) -> Self {
         let mut request = vec![0; length];
         match &mut form {
@@ -141,21 +142,22 @@ impl Link {
                 // Half a request in a stream: what follows could not be told apart any more.
                 Ok(_) => self.is_over = true,
                 Err(_) if self.is_over => return (at, Err(Fate::Refused)),
-                // What an earlier request met fails the next call.
+                // An error of an earlier request fails the next call.
                 Err(errno) if tries == TRIES || !self.complaints(refused) && !is_of_others(errno) => {
                     return (at, Err(Fate::SendFailed));
                 }
                 Err(_) => tries += 1,
             }
             if self.is_over {
-                // Its end is told by what is taken next.
+                // The next read reports its end.
                 let _ = self.socket.shutdown(std::net::Shutdown::Both);
                 return (at, Err(Fate::SendFailed));
             }
         }
     }
 
-    /// Takes errors that others sent off the queue, each told; whether there were any. What our own host says is told by the call that it fails.
+    /// Reads the errors that others sent off the queue and reports each. Returns true where there were any. Errors of
+    /// our own host are reported by the call that they fail.
     #[cold]
     pub fn complaints(&mut self, refused: Refused<'_>) -> bool {
         let (mut quote, mut any) = ([0; ROOM], false);
@@ -168,7 +170,7 @@ impl Link {
             let quote = &quote[..length.min(ROOM)];
             match &self.form {
                 Form::Native(_) | Form::Authenticated(_) if report.errno == libc::EMSGSIZE => {}
-                // Which one it was is not told: numbers are the protocol's own.
+                // The request is not known: numbers are the protocol's own.
                 Form::Packet(_) => refused(None),
                 Form::Native(_) | Form::Authenticated(_) => refused(Header::read(quote).map(|header| header.seq)),
                 Form::Echo(echo) => {
@@ -227,7 +229,7 @@ impl Link {
                 Taken::Corrupt(Some(seq))
             }
             Reading::Reply(seq) => {
-                // What a stream loses it sends again.
+                // TCP retransmits what is lost: counts say nothing there.
                 let counts = matches!(self.form, Form::Native(_) | Form::Authenticated(_)) && !is_stream;
                 let count = Header::read(message).filter(|_| counts).map(|header| header.word);
                 Taken::Reply { seq, at, count }
@@ -238,7 +240,7 @@ impl Link {
         }
     }
 
-    /// How many messages its kernel has dropped since this was last asked; absent where it does not say.
+    /// Messages that the kernel has dropped since the last call; absent where it does not say.
     pub fn dropped(&mut self) -> Option<u64> {
         let all = option::dropped(self.socket.as_fd()).ok()?;
         let before = std::mem::replace(&mut self.dropped, all);
@@ -264,14 +266,15 @@ impl Connecting {
     /// Handshakes with `peer`.
     ///
     /// # Errors
-    /// A socket that cannot be had, or no route: our own kernel would refuse each of them, as if somebody had answered.
+    /// A socket that cannot be had, or no route: our own kernel would refuse each of them, as if a host had answered.
     pub fn new(peer: SocketAddr) -> Result<Self, EndpointError> {
         socket::udp(peer, &SocketOptions::default())?;
         let spare = Some(fresh(peer)?);
         Ok(Self { peer, spare, under_way: Vec::new() })
     }
 
-    /// Begins handshake `seq`, whose end `watched` tells; when, and when it ended where it did at once. Those that wait no more are let go.
+    /// Begins handshake `seq`; `watched` reports its end. Returns its start, and its end where it came at once.
+    /// Handshakes past their timeout are dropped.
     pub fn begin(
         &mut self,
         seq: u64,
@@ -324,7 +327,7 @@ fn fresh(peer: SocketAddr) -> Result<Socket, EndpointError> {
     Ok(socket)
 }
 
-/// Which ICMP echo over a bare socket is: its replies have no header of IP in front.
+/// Returns true for an ICMP echo over a bare socket: its replies have no header of IP in front.
 pub fn is_bare(echo: &Echo, is_raw: bool) -> bool {
     !is_raw || echo.family() == Family::V6
 }

@@ -1,4 +1,4 @@
-//! Orders to a thread that waits for events: a queue, and what is readable while something may be in it.
+//! Orders to a thread that waits for events: a queue, and a descriptor that is readable while something may be in it.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -7,14 +7,14 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use rustix::event::{EventfdFlags, eventfd};
 
-/// Where orders are taken.
+/// Receiving end of the orders.
 #[derive(Debug)]
 pub struct Mailbox<T> {
     orders: Receiver<T>,
     event: Arc<OwnedFd>,
 }
 
-/// Where they are put.
+/// Sending end of the orders.
 #[derive(Debug)]
 pub struct Post<T> {
     orders: Sender<T>,
@@ -38,17 +38,17 @@ pub fn open<T>() -> io::Result<(Post<T>, Mailbox<T>)> {
 }
 
 impl<T> Post<T> {
-    /// Puts one in. Where nobody takes orders any more it is let go.
+    /// Sends an order. It is dropped where the receiver is gone.
     pub fn send(&self, order: T) {
         if self.orders.send(order).is_ok() {
-            // Full only where nobody has looked 2⁶⁴ times: then it is readable.
+            // Full only after 2⁶⁴ orders without a look: then it is readable.
             let _woken = rustix::io::write(&*self.event, &1_u64.to_ne_bytes());
         }
     }
 }
 
 impl<T> Mailbox<T> {
-    /// What is readable once there is something.
+    /// Descriptor that is readable once something is in the queue.
     pub fn event(&self) -> BorrowedFd<'_> {
         self.event.as_fd()
     }

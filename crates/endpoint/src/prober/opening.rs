@@ -27,9 +27,10 @@ use crate::rtt::open::{Admission, connected};
 use crate::socket::{self, icmp};
 use crate::stop::Stop;
 
-/// After so long without a word or data a reflector may take us for dead.
+/// Silence, of messages and of data, after which a reflector may take us for dead.
 const IDLE: Nanos = Nanos::secs(60);
-/// So long is waited for the answer to the first datagram of a session. Without one it begins all the same: requests tell what becomes of them.
+/// Longest wait for the answer to the first datagram of a session. Without one it begins all the same: the requests'
+/// results show the rest.
 const HELLO: Nanos = Nanos::millis(400);
 
 /// A way to ask a cell.
@@ -37,9 +38,9 @@ const HELLO: Nanos = Nanos::millis(400);
 pub enum Way {
     /// Over a socket of datagrams.
     Link {
-        /// It.
+        /// Its socket.
         link: Link,
-        /// How many datagrams had come to the far end before the first request, where it says so.
+        /// Datagrams that had arrived at the far end before the first request; absent where it does not say.
         count: Option<u32>,
     },
     /// With a connection for each request.
@@ -51,11 +52,11 @@ pub enum Way {
 /// A way, and the session that it belongs to, where there is one.
 #[derive(Debug)]
 pub struct Opened {
-    /// How to ask.
+    /// Way by which requests are sent.
     pub way: Way,
-    /// What keeps it open.
+    /// Control connection that keeps the session open; absent: there is none.
     pub control: Option<Control>,
-    /// When it is to be opened anew.
+    /// Time at which it is to be opened anew.
     pub renew: Instant,
 }
 
@@ -117,7 +118,8 @@ pub fn open(
     }
 }
 
-/// A way to ask a program at work. Where it never was well, it is asked once before: a peer that speaks something else is told as that.
+/// Opens a way to ask a program at work. Where it was never well, it is asked once before: a peer that speaks something
+/// else is reported as such.
 fn program_at_work(peer: SocketAddr, said: &Said, was_well: bool, stop: &Stop) -> Result<Way, EndpointError> {
     let fail = |cause| EndpointError::new(Step::Reach, peer, cause);
     if matches!(said.application.asked, Asked::H3(_)) {

@@ -1,5 +1,5 @@
-//! A program at work that is asked on a connection that stays. One that ends is made anew by the keeper of ways: what is due meanwhile waits for
-//! it, and its wait counts.
+//! A program at work that is asked on a connection that stays. One that ends is made anew by the keeper of ways:
+//! requests that are due in between wait for it, and their wait counts.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -64,7 +64,7 @@ pub struct Conversation {
     pub talking: Option<Box<Talking>>,
     /// Its name among events.
     pub name: u32,
-    /// Requests that were due meanwhile.
+    /// Requests that came due without a connection.
     pub held: VecDeque<u64>,
 }
 
@@ -99,7 +99,8 @@ impl Telling {
         Self { said, told: BTreeMap::new() }
     }
 
-    /// The replies that were not told yet, and the end of certificates, which is told each time; absent where there is neither.
+    /// Returns the replies that were not reported yet, and the expiry of certificates, which is reported each time;
+    /// absent where there is neither.
     pub fn news(&mut self) -> Option<ProgramSecond> {
         let (replies, certified_until_s) = (self.replies(), self.said.tally.certified_until());
         (!replies.is_empty() || certified_until_s.is_some()).then_some(ProgramSecond { replies, certified_until_s })
@@ -134,7 +135,8 @@ impl Turns {
         }
     }
 
-    /// The connection of a program has ended, and another is made. What went down with it is refused, or asked again where it is known that it `was_unserved`.
+    /// The connection of a program has ended, and another is made. Its pending requests are refused, or asked again
+    /// where they are known to be unserved (`was_unserved`).
     fn hang_up(&mut self, cell: CellId, was_unserved: bool) {
         let Some(Cell::Talking(conversation)) = self.cells.get_mut(&cell) else { return };
         let Some(mut talking) = conversation.talking.take() else { return };

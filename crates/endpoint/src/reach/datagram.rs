@@ -44,7 +44,7 @@ impl Datagrams {
         Ok(Self { socket, header, peer: peer.ip(), sent: Vec::new() })
     }
 
-    /// What an error is about: its datagram begins with its number, as far as that is quoted.
+    /// Datagram that an error report is about: its payload begins with its number, as far as the report quotes it.
     fn about(&self, report: &Report) -> Option<(u32, Instant)> {
         let number = u64::from_be_bytes(report.about).checked_sub(1);
         let quoted = number.and_then(|number| self.sent.get(usize::try_from(number).ok()?));
@@ -73,7 +73,7 @@ impl Prober for Datagrams {
                 Waited::Late => return Heard::Nothing,
                 Waited::Ready(_) => {}
             }
-            // Takes the socket's error, or what somebody there may say after all.
+            // Takes the socket's error, or a reply if one comes after all.
             let answered = self.socket.recv(&mut [std::mem::MaybeUninit::uninit(); 64]).is_ok();
             let Some(report) = queue::next_report(self.socket.as_fd()) else {
                 if answered && let Some((size, sent)) = self.sent.last() {

@@ -41,11 +41,11 @@ pub(crate) trait Prober {
     fn packet(&self, payload: u32) -> u32;
     /// Sends a packet of `size` bytes, IP header included.
     fn send(&mut self, size: u32) -> io::Result<()>;
-    /// What comes next of any of them, until `instant`.
+    /// Waits for the next reply to any of the packets or error about one, until `instant`.
     fn hear(&mut self, instant: Instant, stop: &Stop) -> Heard;
 }
 
-/// What came.
+/// Outcome of one wait.
 pub(crate) enum Heard {
     /// A packet of this many bytes got there, its IP header included.
     Reply { size: u32, after: Nanos },
@@ -88,8 +88,8 @@ impl Echoer {
         Ok(Self { socket, echo, header, sent: Vec::new(), buffer: vec![0; 1 << 17], fragment: None, local })
     }
 
-    /// The size of the request that an error is about: by its number in what is quoted, else the latest. `None`: it is about
-    /// another program's, of which every raw socket between the same hosts is told as well.
+    /// Size of the request that an error is about: by its number in the quoted packet, else the latest. `None`: it is
+    /// about another program's, for every raw socket between the same hosts receives it.
     fn size_of(&self, report: &Report) -> Option<u32> {
         let number = match report.from {
             Some(_) => Some(self.echo.quoted(&report.about)?),

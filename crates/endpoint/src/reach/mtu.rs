@@ -1,4 +1,4 @@
-//! Whether echo requests are answered, and how large they may be.
+//! Answers to echo requests, and the largest size that is answered.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -16,9 +16,9 @@ use crate::stop::Stop;
 
 /// Bytes of payload of the first echo request: what ping sends.
 pub(crate) const PAYLOAD: u32 = 56;
-/// A size is waited for at least so long in each try …
+/// Shortest wait for a size in each try …
 const LEAST_WAIT: Nanos = Nanos::millis(200);
-/// … and so many times what the small one took.
+/// … and the wait as a multiple of the small one's round trip.
 const ROUND_TRIPS: u64 = 8;
 /// Between two refusals that a kernel grants one host, and a little more.
 pub(crate) const RATION: Nanos = Nanos::millis(1_200);
@@ -30,7 +30,7 @@ const STEPS: u32 = 40;
 pub(super) struct Sizes {
     /// The largest that gets there.
     pub(super) there: MtuFinding,
-    /// By which packets that was found.
+    /// Kind of the packets that found it.
     pub(super) by: Option<MtuBy>,
     /// The largest piece of replies that were cut on the way back.
     pub(super) back: Option<u32>,
@@ -81,13 +81,13 @@ pub(super) fn echo(peer: SocketAddr, plan: &Plan, stop: &Stop) -> Seen {
     }
 }
 
-/// Whether a small datagram is refused by the host itself.
+/// Returns true where the host itself refuses a small datagram.
 fn refused(datagrams: &mut Datagrams, plan: &Plan, stop: &Stop) -> bool {
     for _ in 0..plan.tries {
         let _ = datagrams.send(datagrams.packet(PAYLOAD));
         match datagrams.hear(Monotonic::now().after(plan.timeout), stop) {
             Heard::Reply { .. } => return true,
-            // Whoever says so is believed: it would be said of the next as well.
+            // The host's word is final: it would answer the next in the same way.
             Heard::Report { .. } | Heard::Stopped => return false,
             Heard::Nothing => {}
         }

@@ -1,6 +1,7 @@
 //! HTTP within TLS, asked over one connection: a handshake, and in it the head of the root.
 //!
-//! Nothing is asked of a server that is not who it should be, or that has chosen another protocol inside: that is told, and TLS is what is there.
+//! Nothing is asked of a server with a wrong certificate, or that has chosen another protocol inside: that is reported,
+//! and TLS is the service found.
 
 use std::io::{ErrorKind, Read, Write};
 
@@ -48,7 +49,7 @@ impl Asking<'_> {
                 first.extend_from_slice(&piece);
             }
             let done = handshake.go_on(&piece, &mut out);
-            // The server is told why, where it still listens.
+            // The server receives the reason, where it still listens.
             let said = self.say(&mut out);
             match done {
                 Err(error) => return Err(untold(&error, &first)),

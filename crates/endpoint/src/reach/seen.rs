@@ -11,7 +11,8 @@ use protocol::icmp::error::IcmpError;
 use crate::error::plain;
 use crate::socket::report::Report;
 
-/// What an ICMP error about a probe to `peer`, which left from `local`, tells; `None` where it is advice and no end.
+/// Outcome that an ICMP error reports for a probe from `local` to `peer`; `None` where the error is advice and ends
+/// nothing.
 pub(super) fn of_report(report: &Report, peer: IpAddr, local: Option<IpAddr>, after: Nanos) -> Option<Seen> {
     let says = match icmp(report, peer) {
         Some(error) if !error.is_final() => return None,
@@ -33,7 +34,7 @@ pub(crate) fn icmp(report: &Report, peer: IpAddr) -> Option<IcmpError> {
     IcmpError::of(family, report.kind, report.code, report.info)
 }
 
-/// What a system call says of a probe that could not leave, or ended without a report.
+/// Outcome of a probe that could not leave or ended without a report, from the error of its system call.
 pub(super) fn of_error(error: &io::Error, after: Nanos) -> Seen {
     match error.raw_os_error().and_then(of_errno) {
         Some(says) => Seen::Error { says, from: None, by: Reporter::Ourselves, after_ns: after },

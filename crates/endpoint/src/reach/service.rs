@@ -16,14 +16,14 @@ use crate::clock::Monotonic;
 use crate::random;
 use crate::stop::Stop;
 
-/// A program that speaks first has so long for it where nobody knows which one is there.
+/// Longest wait for a program that speaks first, where the program is not known.
 const GREETING: Nanos = Nanos::millis(300);
 /// The same in handshakes, where they take longer.
 const HANDSHAKES: u64 = 4;
-/// The end of a connection is waited for so long where a program would take an early one for a fault.
+/// Longest wait for the end of a connection, where a program would take an early end for a fault.
 const PARTING: Nanos = Nanos::millis(300);
 
-/// What a question met with.
+/// Outcome of one question to an open port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     Known {
@@ -39,7 +39,7 @@ pub(super) enum Found {
 }
 
 impl Found {
-    /// As it is told of who was `asked`; `None` where there is nothing to tell.
+    /// Converts it to a finding; `asked` are the services that were tried. `None` where there is nothing to report.
     pub(super) fn told(self, asked: Vec<Service>) -> Option<ServiceFinding> {
         match self {
             Self::Known { service, state } => Some(ServiceFinding::Known { service, state }),
@@ -94,7 +94,7 @@ pub(super) fn ask(socket: &Socket, service: Service, place: Place<'_>, timeout: 
     heard
 }
 
-/// Reads on until `read` knows who it is, or that it is nobody known.
+/// Reads until `read` knows the service, or knows that it is none of the known ones.
 fn hear(
     socket: &Socket,
     timeout: Nanos,

@@ -17,7 +17,7 @@ use crate::clock::Monotonic;
 use crate::socket::{option, queue};
 use crate::stop::Stop;
 
-/// Connects to `peer`, tells what that met with, and where it goes well asks which program is there.
+/// Connects to `peer`, returns the outcome, and where it succeeds asks for the service.
 pub(super) fn probe(
     peer: SocketAddr,
     port: &Port,

@@ -8,7 +8,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use crate::clock::Monotonic;
 use crate::stop::{GLANCE, Stop};
 
-/// What a wait ended with.
+/// Outcome of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waited {
     /// These events, or an error.

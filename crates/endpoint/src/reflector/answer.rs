@@ -1,8 +1,8 @@
 //! The loop that answers one flow: take a request, send its reply, nothing else.
 //!
-//! A plain request (whole, our version, this flow, the reply agreed on, no flags) is told by comparisons with what does
-//! not change and answered in a loop of its own, `Answerer::take`; one that wants no reply and nothing else is told as
-//! cheaply, and counted. All else (flags, a shorter reply, one in n) leaves that loop and is read closer, as
+//! A plain request (whole, our version, this flow, the reply agreed on, no flags) is recognised by comparisons with
+//! constants and answered in a separate loop, `Answerer::take`; one that wants no reply and nothing else is recognised
+//! as cheaply, and counted. All others (flags, a shorter reply, one in n) leave that loop and are read closer, as
 //! `docs/protocol/native.md` has it.
 
 mod segments;
@@ -27,12 +27,12 @@ use crate::stop::GLANCE;
 
 /// A receive with this deadline comes back at the link's next glance: it has passed already.
 const ONE_GLANCE: Instant = Instant(0);
-/// A client that sends on and on after its session's end gets so many plain replies more at the most.
+/// Most plain replies that a client that sends on and on still gets after its session's end.
 const BETWEEN_LOOKS: u64 = 8;
 /// A hold is slept until so shortly before its end, and spun from there.
 const HOLD_SPIN: Nanos = Nanos::micros(150);
 
-/// So many messages of a flow without a thread are answered one after the other.
+/// Messages of a flow without a thread that are answered one after the other.
 const AT_ONCE: usize = 4;
 /// Datagrams of the next session that are kept for it.
 const FOREIGN: usize = 256;
@@ -41,34 +41,34 @@ const FLAGS: usize = 25;
 const WORD: std::ops::Range<usize> = 28..32;
 /// Version, flags, flow and asked length: the part of a header that says how its request is to be answered.
 const TERMS: std::ops::Range<usize> = 24..32;
-/// Of the terms all but the flags that change nothing in the reply.
+/// All bits of the terms but the flags that change nothing in the reply.
 const TERMS_MASK: u64 = !(((!Flags::SILENT.0) as u64) << 48);
 /// No masked terms have this bit, so terms with it are never usual.
 const NEVER_USUAL: u64 = 1 << 48;
 
-/// What one flow's thread knows.
+/// State of the thread of one flow.
 #[derive(Debug)]
 pub struct Answerer<L> {
     /// The way to the client.
     pub link: L,
-    /// Whose flow it is.
+    /// Session that the flow belongs to.
     pub session: Arc<Session>,
-    /// Which.
+    /// Number of the flow within its session.
     pub flow: u16,
-    /// What tests ask of the reflector.
+    /// Deviations from answering at once, used by tests.
     pub behaviour: Behaviour,
     /// The flow's counts, written by this thread alone.
     counts: Arc<FlowCount>,
-    /// Which requests came before; of datagrams.
+    /// Sequence numbers received before; used for datagrams alone.
     seen: Seen,
     /// Set where the request in hand came before.
     again: bool,
-    /// What authenticates its datagrams, where something does.
+    /// Key that authenticates its datagrams; absent: they are not authenticated.
     mac: Option<Mac>,
     buffer: Vec<u8>,
     request_head: usize,
     reply_head: usize,
-    /// Datagrams that name another session, until whoever knows the others judges them ([`FlowEnd::Foreign`]).
+    /// Datagrams that name another session, kept for a caller that knows the others ([`FlowEnd::Foreign`]).
     pub foreign: Vec<Vec<u8>>,
     /// [`Answerer::run`] comes back where nothing comes for a while.
     rests: bool,
@@ -90,14 +90,14 @@ enum Taken {
     Stamped(Stamped),
 }
 
-/// Why the answering of a flow ended.
+/// Cause of a flow's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowEnd {
     /// The session is over, or the reflector stops.
     Over,
     /// The client closed it, or it broke.
     Broken(Fault),
-    /// It goes on, but nothing came for as long as its socket waits ([`Answerer::rest`]).
+    /// It continues, but nothing came for as long as its socket waits ([`Answerer::rest`]).
     Quiet,
     /// It may go on, but what came names another session.
     Foreign,
@@ -116,7 +116,7 @@ impl<L: Link> Answerer<L> {
             datagrams,
         };
         let usual = usual_terms(agreed, flow);
-        // What is authenticated is looked at closer than the loop of plain requests does.
+        // Authenticated requests are examined more closely than the loop of plain requests does.
         let mac = session.mac.filter(|_| datagrams);
         let always_alike = usual & NEVER_USUAL == 0
             && request_head >= LENGTH
@@ -163,7 +163,8 @@ impl<L: Link> Answerer<L> {
                 Ok(Some(0)) if self.is_over() => return self.end(),
                 Ok(Some(length)) => length,
                 Err(fault) if fault.ends_the_run() => return FlowEnd::Broken(fault),
-                // Of errors an ICMP one of an earlier reply (the client has gone, or comes back), or a reply not sent.
+                // The errors left are an ICMP error about an earlier reply (the client has gone, or comes back) and a
+                // reply that was not sent.
                 Ok(None) | Err(_) if self.is_over() => return self.end(),
                 Ok(None) if self.rests => return FlowEnd::Quiet,
                 Ok(None) | Err(_) => continue,
@@ -180,8 +181,8 @@ impl<L: Link> Answerer<L> {
         }
     }
 
-    /// The flow is over. What has come by now was received, and is counted: a client ends its session as soon as it has
-    /// its last reply, and would take the messages behind that for lost.
+    /// Ends the flow. Messages that have arrived by now are read and counted: a client ends its session as soon as it
+    /// has its last reply, and would take the messages behind that for lost.
     #[cold]
     fn end(&mut self) -> FlowEnd {
         if self.session.over.requested() {
@@ -372,7 +373,7 @@ impl<L: Link> Answerer<L> {
         self.session.pass(Load { received, messages: 1, sent: 0 })
     }
 
-    /// Whether this request of a header at least is to be answered as the session agreed on.
+    /// Returns true where this request, which is no shorter than a header, is to be answered as the session agreed on.
     #[inline]
     fn is_usual(&self, length: usize) -> bool {
         let mut terms = [0; 8];
@@ -392,8 +393,8 @@ impl<L: Link> Answerer<L> {
             }
     }
 
-    /// Counts a request with a header, and puts the count into it. `false`: it had come before and is authenticated, so that it
-    /// may be what somebody kept, and is not answered.
+    /// Counts a request with a header, and puts the count into it. `false`: it had come before and is authenticated, so
+    /// that it may be a recorded copy, and is not answered.
     #[inline]
     fn take_note(&mut self) -> bool {
         let mut known = false;
@@ -533,8 +534,8 @@ impl<L: Link> Answerer<L> {
         Ok(())
     }
 
-    /// What tests and limits ask for: hold each reply, stall now and then, keep below a rate. `false`: the session was
-    /// over before the reply was due.
+    /// Applies the deviations of tests and limits: holds each reply, stalls now and then, keeps below a rate. Returns
+    /// `false` where the session was over before the reply was due.
     #[cold]
     fn behave(&mut self) -> bool {
         if let Some(rate) = self.behaviour.rate

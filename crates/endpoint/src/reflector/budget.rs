@@ -1,7 +1,8 @@
-//! What all sessions of a reflector together, or those of one key, may move a second: octets of messages each way, and messages.
+//! Limits on the rates of all sessions of a reflector together, or of one key: octets of messages a second in each
+//! direction, and messages a second.
 //!
-//! Whoever exceeds it waits: each message has its place in one row, in the order in which it asked. No lock, and nothing at all where
-//! nothing is bounded.
+//! A message beyond a limit waits: each has its place in one row, in the order in which it asked. Takes no lock, and
+//! does nothing where nothing is limited.
 
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use protocol::native::message::{Open, Reason, Refused};
 use crate::clock::Monotonic;
 use crate::stop::GLANCE;
 
-/// A budget may be ahead by what it lets through in so long: a thread that woke late makes up for it.
+/// Longest lead of a budget: a thread that woke late makes up for it.
 const AHEAD: Nanos = Nanos::millis(10);
 const SECOND: u128 = 1_000_000_000;
 
@@ -29,15 +30,16 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Whether there are any.
+    /// Returns true where any limit is set.
     pub fn any(&self) -> bool {
         *self != Self::default()
     }
 
-    /// Whether a session as `open` asks fits alone, with the rate that it announces, and with a message of each flow a second.
+    /// Checks that a session as `open` asks fits alone, with the rate that it announces, and with a message of each
+    /// flow a second.
     ///
     /// # Errors
-    /// What does not fit, in the words of a refusal.
+    /// The refusal, with the limit that the session exceeds.
     pub fn check(&self, open: &Open) -> Result<(), Refused> {
         let flows = u64::from(open.flows);
         let rate = open.rate_per_flow.map_or(1_000, |rate| rate.0.get());
@@ -77,12 +79,12 @@ pub struct Budget {
     messages: Row,
 }
 
-/// When the next place in a row is, nanoseconds of the monotonic clock.
+/// Time of the next free place in a row, nanoseconds of the monotonic clock.
 #[derive(Debug, Default)]
 struct Row(AtomicU64);
 
 impl Row {
-    /// When what costs so much of its time is due, seen from `now`.
+    /// Returns the time at which a message that takes `cost` nanoseconds of the row is due, as of `now`.
     fn take(&self, cost: u64, now: Instant) -> Instant {
         let earliest = now.before(AHEAD).0;
         let advance = |due: u64| Some(due.max(earliest).saturating_add(cost));
@@ -95,14 +97,14 @@ impl Row {
     }
 }
 
-/// By their bounds alone: what was taken is nobody's right.
+/// Compares the limits alone; the state of the rows does not count.
 impl PartialEq for Budget {
     fn eq(&self, other: &Self) -> bool {
         self.bounds == other.bounds
     }
 }
 
-/// What a message or a call takes.
+/// Octets and messages that one message or call takes from a budget.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Load {
     /// Octets that came.
@@ -136,7 +138,7 @@ impl Budget {
         [(&self.received, octets(load.received)), (&self.sent, octets(load.sent)), (&self.messages, messages)]
     }
 
-    /// When `load` may pass, which is taken as passed then.
+    /// Returns the time from which `load` may pass, and counts it as passed.
     pub fn take(&self, load: Load, now: Instant) -> Instant {
         let costly = self.costs(load).into_iter().filter(|(_, cost)| *cost > 0);
         costly.map(|(row, cost)| row.take(cost, now)).max().unwrap_or(now)
@@ -148,9 +150,9 @@ impl Budget {
     }
 }
 
-/// Whoever shares budgets with others.
+/// Session that shares budgets with others.
 pub trait Shares {
-    /// When `load` may pass, which is taken as passed then.
+    /// Returns the time from which `load` may pass, and counts it as passed.
     fn take(&self, load: Load, now: Instant) -> Instant;
 
     /// Waits until then, or until all is over, and counts how long.

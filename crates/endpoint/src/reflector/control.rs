@@ -40,7 +40,7 @@ use crate::socket;
 use crate::stop::GLANCE;
 use crate::thread::{CpuTime, cpu_for, settle};
 
-/// How long a client may take nothing of what it is told.
+/// Longest time for which a client may read nothing of the messages sent to it.
 const UNREAD: Nanos = Nanos::secs(10);
 
 /// A connection that was accepted, until it turns out to carry data or ends.
@@ -57,30 +57,30 @@ pub struct Guest {
     entry: Option<book::Session>,
     /// Octets that came of it.
     heard: u64,
-    /// How its session ends, where nothing else comes before.
+    /// Cause of its session's end, where no other comes first.
     how: SessionEnd,
     watch: Option<Watch>,
     /// The time that the yard's thread had been given by the scheduler when the session began.
     yard: Option<ThreadFacts>,
-    /// What the client has not taken yet, and until when it may.
+    /// Octets that the client has not read yet; `take_by` is their deadline.
     unwritten: Vec<u8>,
     take_by: Option<Instant>,
     /// Nothing is read any more: it is closed once all is written.
     ending: bool,
 }
 
-/// What follows a turn.
+/// Next step after a turn.
 #[derive(Debug)]
 pub enum Turn {
-    /// The client has the word, or until something is due.
+    /// Nothing, until the client sends something or something is due.
     Wait,
-    /// It has ended.
+    /// The connection has ended.
     Over,
     /// Something that takes a while.
     Work(Work),
 }
 
-/// What takes longer than a turn.
+/// Tasks that take longer than a turn.
 #[derive(Debug)]
 pub enum Work {
     /// It is a data connection: it is answered to its end.
@@ -137,29 +137,29 @@ impl Guest {
         })
     }
 
-    /// Where it comes from: see [`source`].
+    /// Source it belongs to: see [`source`].
     pub fn source(&self) -> IpAddr {
         source(self.from.ip())
     }
 
-    /// Whether it has shown nothing yet.
+    /// Returns true until the client has opened a session.
     pub fn is_stranger(&self) -> bool {
         self.session.is_none()
     }
 
-    /// Whether the client has something to take.
+    /// Returns true where octets wait for the client to read them.
     pub fn has_unwritten(&self) -> bool {
         !self.unwritten.is_empty()
     }
 
-    /// When it has its turn though nothing came.
+    /// Returns the time of its next turn where nothing arrives before.
     pub fn due(&self, now: Instant) -> Instant {
         let of_session = self.session.as_ref().map(|session| session.next_look(now));
         of_session.into_iter().chain(self.server.deadline()).chain(self.take_by).min().unwrap_or(Instant::NEVER)
     }
 
-    /// On a thread of its own until it is known what it is: a data connection of a client that has a session is answered by
-    /// the thread that waits for its first word.
+    /// Attends to it on a separate thread until its kind is known: the data connection of a client that has a session
+    /// is answered by the thread that waits for its first message.
     pub fn attend(mut self: Box<Self>, expected: Place) {
         let before = CpuTime::own();
         loop {
@@ -180,7 +180,7 @@ impl Guest {
     pub fn turn(&mut self) -> Turn {
         let mut buffer = [0; 16 << 10];
         let fed = match recv(&*self.connection, &mut buffer[..], RecvFlags::DONTWAIT) {
-            // Or ours has: nothing is heard of it any more, but it is told why.
+            // Or we have shut it: nothing more is read from it, but the client receives the reason.
             Ok((0, _)) if self.session.as_ref().is_some_and(|session| session.gives_way()) => Ok(()),
             Ok((0, _)) => {
                 drop(self.server.ended());
@@ -231,7 +231,7 @@ impl Guest {
         }
         if !self.ending && (failed || self.look_up() || self.server.step() == Step::Done) {
             self.ending = true;
-            // Before the client is told: what it is told has happened.
+            // Before the client is informed: the message is true when it arrives.
             self.forget();
         }
         if self.write() && !(self.ending && self.unwritten.is_empty()) { Turn::Wait } else { Turn::Over }
@@ -258,7 +258,7 @@ impl Guest {
         }
     }
 
-    /// The reflector ends: the client is told, as far as it takes it at once.
+    /// Ends it with the reflector: the client is informed, as far as it reads at once.
     pub fn dismiss(mut self: Box<Self>) {
         self.server.stop(Ending::Stopping, "the reflector is shutting down");
         self.how = SessionEnd::Stopping;
@@ -266,7 +266,7 @@ impl Guest {
         self.write();
     }
 
-    /// Others need the room. Who has not been answered yet is told so.
+    /// Ends a connection whose place others need. A client that has had no answer yet receives the reason.
     pub fn turn_away(self: Box<Self>) {
         let why = "others needed its room: it had opened no session yet";
         self.tell_refused(RefusalReason::GaveWay, why);
@@ -313,7 +313,7 @@ impl Guest {
         now < *self.take_by.get_or_insert(now.after(UNREAD)) && self.unwritten.len() <= OUTBOX
     }
 
-    /// What is due without anything having come: `true` when the connection must end.
+    /// Does what is due although nothing arrived. Returns `true` when the connection must end.
     fn look_up(&mut self) -> bool {
         let now = Monotonic::now();
         if let Some(session) = &self.session {
@@ -374,13 +374,13 @@ impl Guest {
         self.shared.sessions.add(session, &settings.limits, settings.together)
     }
 
-    /// Of this host, and of the interface by which the client is reached.
+    /// Reader of the facts of this host, and of the interface by which the client is reached.
     fn reader(&self) -> Reader {
         let reader = Reader::host(self.shared.settings.program.clone());
         reader.towards(self.from.ip().to_canonical()).shared()
     }
 
-    /// What the client will really get.
+    /// Returns the settings that the client gets in effect.
     fn offer(&self, open: &Open, permit: &Permit) -> Result<Got, Refused> {
         let settings = &self.shared.settings;
         let cpus = if open.cpus.is_empty() { settings.cpus.clone() } else { open.cpus.clone() };
@@ -407,7 +407,7 @@ impl Guest {
                 asked => asked.unwrap_or(settings.waiting),
             },
             cpus,
-            // What came in one call has one arrival, which is not that of each.
+            // Messages that arrive in one call share one arrival time, which is not that of each.
             stamps: open.stamps && batch.is_none(),
             batch,
             duration_ns: open.duration_ns.map_or(limits.duration_ns, |wanted| wanted.min(limits.duration_ns)),
@@ -476,9 +476,9 @@ fn serve_data(
             return;
         }
     };
-    // What fails here is this connection: its client is told by its end.
+    // A failure here concerns this connection alone: its client learns it from the connection's end.
     if session.open.pattern == Pattern::Stream {
-        // It is told of once: no other has its flow.
+        // It is reported once: no other connection has its flow.
         let _streamed = stream::serve(connection, from, &session, (data.flow, thread), unread, shared);
         session.used(CpuTime::own().since(before));
         drop(running);

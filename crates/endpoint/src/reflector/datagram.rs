@@ -1,7 +1,7 @@
-//! UDP at the reflector: a first datagram with a session's token makes a flow known, which then has a socket and a
-//! thread of its own.
+//! UDP at the reflector: a first datagram with a session's token makes a flow known, which then has its own socket and
+//! its own thread.
 //!
-//! The shared socket answers nobody. A flow's socket is bound to the same port and connected to the client, so that
+//! The shared socket sends no answers. A flow's socket is bound to the same port and connected to the client, so that
 //! the kernel sorts its datagrams out, and its replies leave from the very address the client sent to.
 
 use std::net::{IpAddr, SocketAddr};
@@ -33,8 +33,8 @@ const LARGEST_BUFFER: usize = i32::MAX as usize / 2;
 /// Datagrams that are looked for in a new flow's queue, of clients that began at the same moment.
 const ASTRAY: usize = 256;
 
-/// Options of the shared socket before it is bound: it tells to which of our addresses a datagram came, and a call that
-/// finds none comes back.
+/// Sets options of the shared socket before it is bound: it delivers the local address of each datagram, and a call
+/// that finds none returns.
 pub fn prepare(socket: &Socket, ipv6: bool) -> std::io::Result<()> {
     socket.set_nonblocking(true)?;
     option::tell_destination(socket.as_fd(), ipv6)
@@ -55,7 +55,7 @@ pub fn serve(shared_socket: &Socket, address: SocketAddr, shared: &Arc<Shared>) 
     }
 }
 
-/// Takes the first datagram of a flow, sent by `from` to `local`, and those of others that went astray meanwhile.
+/// Takes the first datagram of a flow, sent by `from` to `local`, and those of others that arrived at its socket.
 pub fn take_in(message: Vec<u8>, from: SocketAddr, local: SocketAddr, to: (&Arc<Shared>, Option<&Meter>)) {
     let mut waiting = vec![(message, from)];
     while let Some((message, from)) = waiting.pop() {
@@ -69,7 +69,7 @@ pub fn is_of_another(session: &Session, message: &[u8], from: SocketAddr, shared
         .is_some_and(|(named, header)| named.token != session.token && fits(&named, &header, message, from))
 }
 
-/// Begins the flow of a datagram. Gives those of others that went astray meanwhile.
+/// Begins the flow of a datagram. Returns those of others that arrived at its socket.
 fn admit(
     message: Vec<u8>,
     from: SocketAddr,
@@ -90,19 +90,19 @@ fn admit(
     if as_family_of(from.ip(), local) == as_family_of(local.ip(), from) && from.port() == local.port() {
         return Vec::new();
     }
-    // What cannot be started (no thread, no socket) is tried again with the client's next datagram.
+    // A flow that cannot be started (no thread, no socket) is tried again with the client's next datagram.
     start(&session, header.flow, local, from, message, shared).unwrap_or_default()
 }
 
-/// The session that a datagram names; nobody else is answered, or even told so.
+/// Returns the session that a datagram names; other datagrams have no answer at all.
 fn named(message: &[u8], shared: &Shared) -> Option<(Arc<Session>, Header)> {
     let header = Header::read(message)?;
     let session = shared.sessions.named(&header.token)?;
     (session.mac.is_some() || session.token == header.token).then_some((session, header))
 }
 
-/// Whether a datagram belongs to the session that it names. It must come from where the session's control connection does, which has
-/// shown that whoever is there hears: nothing is sent to an address that a sender only claims.
+/// Returns true where a datagram belongs to the session that it names. Its source must be the address of the session's
+/// control connection, which has shown that it receives: nothing is sent to an address that a sender only claims.
 fn fits(session: &Session, header: &Header, message: &[u8], from: SocketAddr) -> bool {
     session.open.carrier == Carrier::Udp
         && header.is_of(&session.token, session.mac.as_ref(), (message, message.len()), Direction::There)
@@ -110,8 +110,8 @@ fn fits(session: &Session, header: &Header, message: &[u8], from: SocketAddr) ->
         && from.ip().to_canonical() == session.client
 }
 
-/// Starts the thread of a flow, unless it runs already: datagrams that were queued meanwhile come here too. Gives those of
-/// others that its socket took meanwhile.
+/// Starts the thread of a flow, unless it runs already: datagrams that were queued before come here too. Returns those
+/// of others that its socket took.
 fn start(
     session: &Arc<Session>,
     flow: u16,
@@ -132,7 +132,8 @@ fn start(
         pool.serve(move || {
             let (before, (thread, running)) = (CpuTime::own(), session.begin_thread());
             if session.open.pattern == Pattern::Stream {
-                // It is told of once: what comes later makes no other flow. A greeting is said until it is answered, once is enough.
+                // It is reported once: later ones make no other flow. A greeting is repeated until it is answered; once
+                // is enough.
                 stream::datagrams::serve(socket, from, &session, (flow, thread), &firsts[0], &shared);
                 session.used(CpuTime::own().since(before));
                 drop(running);
@@ -157,7 +158,7 @@ fn open(local: SocketAddr, from: SocketAddr, room: Option<Bytes>) -> std::io::Re
         socket.set_only_v6(false)?;
     }
     if let Some(room) = room {
-        // The kernel cuts off at its own bound (net.core.rmem_max), and the report tells what there is.
+        // The kernel limits it (net.core.rmem_max); the report has the size granted.
         socket.set_recv_buffer_size(usize::try_from(room.0).map_or(LARGEST_BUFFER, |room| room.min(LARGEST_BUFFER)))?;
     }
     socket.bind(&SockAddr::from(local))?;
@@ -211,7 +212,7 @@ fn answer(
     let stamping = if session.got.stamps { Stamping::prepare(socket.as_fd()) } else { Stamping::default() };
     let mut link = Datagram::new(socket, waiting, shared.hall.stop.clone());
     link.stamping = stamping;
-    // What was granted was tried before; a socket that refuses all the same takes one at a time.
+    // The grant was tested before; a socket that refuses all the same takes one segment at a time.
     let many = session.got.batch.is_some() && link.take_segments().is_ok();
     Exchange::new(link, held, Arc::clone(shared)).begin(firsts, many, before);
 }

@@ -1,8 +1,8 @@
-//! A flow of exchanges at the reflector: answered by a thread of its own while requests come, and by the one thread of the
+//! A flow of exchanges at the reflector: answered by its own thread while requests come, and by the one thread of the
 //! [yard](super::yard) while hardly any do.
 //!
-//! A session that pins its threads or polls keeps them, and so does a flow of large messages: one whose client goes on sending, or
-//! does not read, would hold up the others of the yard.
+//! A session that pins its threads or polls keeps them, and so does a flow of large messages: a client that sends on
+//! and on, or does not read, would hold up the others of the yard.
 
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -27,7 +27,7 @@ use crate::socket::option;
 use crate::stop::GLANCE;
 use crate::thread::CpuTime;
 
-/// A thread that hears nothing for so long does something else. A flow at two requests a second or fewer needs none.
+/// Silence after which a thread leaves the flow. A flow at two requests a second or fewer needs none.
 const QUIET: Nanos = Nanos::millis(400);
 /// A resting flow whose requests come as close as this gets a thread …
 const CLOSE: Nanos = GLANCE;
@@ -36,13 +36,13 @@ const UNREAD: u32 = 8 << 10;
 /// Larger messages are taken and sent by a thread of their own.
 const SMALL: Bytes = Bytes(4 << 10);
 
-/// One flow of a session, as long as it has a socket. Its end is told to the session when this is dropped.
+/// One flow of a session, as long as it has a socket. Its drop reports the end to the session.
 #[derive(Debug)]
 pub struct Held {
     session: Arc<Session>,
     flow: u16,
-    /// A descriptor of the socket that outlives a shut: by which it is told of the end, and waited for. Absent: the system
-    /// had none left.
+    /// A descriptor of the socket that outlives a shut: the end is signalled by it, and waits use it. Absent: the
+    /// system had none left.
     socket: Option<Arc<Socket>>,
     /// Its place among the session's sockets.
     place: Option<u64>,
@@ -80,15 +80,16 @@ impl Held {
         socket.peer_addr().ok()?.as_socket().zip(socket.local_addr().ok()?.as_socket())
     }
 
-    /// Has the kernel bring nothing more of the client's port to this socket of datagrams, whose turn is over: the port may be another
-    /// client's by now, and what came between a last look and the closing would be answered by nobody. It is connected to itself.
+    /// Has the kernel deliver nothing more of the client's port to this UDP socket, whose turn is over: the port may be
+    /// another client's by now, and datagrams between a last look and the closing would stay unanswered. It is
+    /// connected to itself.
     fn turn_away(&self) {
         let own = self.socket.as_ref().and_then(|socket| socket.local_addr().ok().map(|own| (socket, own)));
-        // Where that does not go, the two stand as close together as can be.
+        // If that fails, the two stand as close together as possible.
         let _turned = own.map(|(socket, own)| socket.connect(&own));
     }
 
-    /// Whose flow it is.
+    /// Session that the flow belongs to.
     pub fn session(&self) -> &Arc<Session> {
         &self.session
     }
@@ -111,7 +112,7 @@ impl Drop for Held {
             self.session.had(span);
         }
         drop(self.running.take());
-        // Of connect + exchange none is taken: one connection comes while the last is still ending.
+        // The flow of a connect + exchange session is never taken: one connection comes while the last is still ending.
         if self.session.open.pattern != Pattern::ConnectExchange {
             self.session.flows[usize::from(self.flow)].leave();
         }
@@ -154,7 +155,7 @@ pub struct Exchange<L: Link> {
     held: Held,
     /// True where the link takes segments.
     many: bool,
-    /// When its latest request was answered in the yard.
+    /// Time at which its latest request was answered in the yard.
     latest: Option<Instant>,
     shared: Arc<Shared>,
 }
@@ -235,7 +236,7 @@ impl<L: Link + Send + std::fmt::Debug + 'static> Exchange<L> {
         self.held.stints.end();
     }
 
-    /// Whether its client leaves unread what it was sent.
+    /// Returns true where its client does not read the replies.
     fn is_unread(&self) -> bool {
         let queued = || option::queued(self.held.socket.as_ref()?.as_fd()).ok();
         !self.held.datagrams && queued().is_some_and(|queued| queued > UNREAD)
@@ -291,7 +292,7 @@ impl<L: Link + Send + std::fmt::Debug + 'static> Resting for Exchange<L> {
     fn resume(mut self: Box<Self>) {
         self.latest = None;
         let pool = Arc::clone(&self.shared.hall.pool);
-        // Without a thread the connection is closed, which tells the client as much as can be told.
+        // Without a thread the connection is closed, which is all that can be signalled to the client.
         let _served = pool.serve(move || {
             let before = CpuTime::own();
             self.held.look_at_thread();

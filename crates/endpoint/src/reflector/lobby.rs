@@ -1,12 +1,12 @@
-//! The lobby: connections that wait for their client's next word, all of them by one thread and one set of events.
+//! The lobby: connections that wait for their client's next message, all of them by one thread and one set of events.
 //!
-//! A connection that says nothing costs no thread and no timer of its own: it stands here until something comes or its time is
-//! up. Each is one [`Guest`]; what takes longer than a few octets (a session opened or reported on, data) is done by a thread
+//! A connection that says nothing costs no thread and no timer: it stands here until something arrives or its time is
+//! up. Each is one [`Guest`]; work longer than a few octets (a session opened or reported on, data) is done by a thread
 //! of the pool, which brings the guest back.
 //!
-//! Those that have not opened a session are strangers. There is room for so many; then the oldest of whoever holds most of it
-//! gives way, by address, and by prefix where addresses cost nothing (IPv6). So nobody who only connects keeps others out,
-//! however many connections he makes, and from however many addresses.
+//! Connections without a session yet are strangers. Their number is limited; beyond it the oldest of the source that
+//! holds most gives way, by address, and by prefix where addresses cost nothing (IPv6). So a client that only connects
+//! keeps no other out, however many connections it makes, and from however many addresses.
 
 use std::collections::{BTreeSet, HashMap};
 use std::os::fd::OwnedFd;
@@ -25,11 +25,11 @@ use crate::thread::CpuTime;
 
 /// Strangers at once. A client proves itself within two round trips, so that it passes even where a thousand come a second.
 pub const STRANGERS: usize = 4_096;
-/// What is due within one of these is looked at together.
+/// Grain of deadlines: those within one of these are handled together.
 const GRAIN: Nanos = Nanos::millis(100);
 /// Events taken by one call.
 const TURN: usize = 64;
-/// Whose event this is: that of the end, and the bell of an earlier time.
+/// Tokens of events: that of the end, and the bell of an earlier time.
 const STOP: u64 = u64::MAX;
 const BELL: u64 = u64::MAX - 1;
 
@@ -102,7 +102,7 @@ impl Lobby {
         // It was taken out of the set when it was taken out of the book.
         let added = epoll::add(&self.events, &*socket, EventData::new_u64(number), flags);
         if added.is_err() {
-            // Out of memory for one more: it is closed, which tells its client as much as can be told.
+            // Out of memory for one more: it is closed, which is all that can be signalled to its client.
             return;
         }
         book.next += 1;
@@ -123,7 +123,7 @@ impl Lobby {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Attends to those that wait until the end; then they are told.
+    /// Attends to those that wait until the end; then informs them.
     pub fn run(&self, shared: &Arc<Shared>) -> std::io::Result<()> {
         let stop = shared.hall.stop.event()?;
         epoll::add(&self.events, stop, EventData::new_u64(STOP), EventFlags::IN)?;
@@ -175,7 +175,7 @@ impl Lobby {
             Turn::Wait => self.keep(guest),
             Turn::Over => {}
             Turn::Work(work) => {
-                // Without a thread the connection is closed, which tells the client as much as can be told.
+                // Without a thread the connection is closed, which is all that can be signalled to the client.
                 let _served = shared.hall.pool.serve(move || guest.work(work, CpuTime::own()));
             }
         }

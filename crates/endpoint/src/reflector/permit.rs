@@ -1,4 +1,5 @@
-//! Who may use a reflector, and for what: one permit for each key, or one for all where none is wanted.
+//! Clients that may use a reflector, and their limits: one permit for each key, or one for all where no key is
+//! demanded.
 
 use std::net::IpAddr;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -16,33 +17,33 @@ use crate::serve::gate::Gate;
 /// Most keys of one reflector. A stranger's handshake is tried with each of them: a few microseconds a key.
 pub const MOST_KEYS: usize = 64;
 
-/// What the holder of a key may do.
+/// Rights of the holders of one key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Permit {
     /// The key's name; absent where no key is wanted, or the file has one without a name.
     pub name: Option<String>,
-    /// From where it is used.
+    /// Networks that its holders may come from.
     pub networks: Gate,
-    /// From then on it is void, nanoseconds since 1970 by the system's clock.
+    /// Expiry, nanoseconds since 1970 by the system's clock; absent: none.
     pub expires: Option<u64>,
-    /// Bounds; its `sessions` are those of this key.
+    /// Limits; its `sessions` are those of this key.
     pub limits: Limits,
-    /// What its holders may move a second, all sessions with this key together; absent: as all sessions may.
+    /// Rates of all sessions with this key together; absent: limited as all sessions are.
     pub budget: Option<Arc<Budget>>,
-    /// What may be measured; absent: everything.
+    /// Kinds of measurement allowed; absent: all.
     pub patterns: Option<Vec<Pattern>>,
-    /// Whether threads may poll without blocking.
+    /// True where threads may poll without blocking.
     pub spin: bool,
-    /// Whether the client may choose CPUs.
+    /// True where the client may choose CPUs.
     pub pin: bool,
     /// CPUs that its holders may choose, all sessions with this key together; absent: any number.
     pub pinned: Option<u32>,
-    /// Whether facts of this host are told: its name, kernel, processor and their state.
+    /// True where facts of this host are reported: its name, kernel, processor and their state.
     pub facts: bool,
 }
 
 impl Permit {
-    /// Everything within `limits`, for whoever comes.
+    /// Everything within `limits`, for any client.
     pub fn within(limits: Limits) -> Self {
         Self {
             name: None,
@@ -58,10 +59,10 @@ impl Permit {
         }
     }
 
-    /// Whether a session may be as `open` asks of one who comes from `address`, at `now` in the same time.
+    /// Checks that a client at `address` may open a session as `open` asks, at `now`, nanoseconds since 1970.
     ///
     /// # Errors
-    /// What is not allowed, in the words of a refusal.
+    /// The refusal, with the right that is missing.
     pub fn check(&self, open: &Open, address: IpAddr, now: u64) -> Result<(), Refused> {
         let refuse = |reason: Reason, detail: String, hint: &str| Refused { reason, detail, hint: Some(hint.into()) };
         let key = self.name.as_ref().map_or_else(|| "this key".to_owned(), |name| format!("key `{name}`"));
@@ -114,7 +115,7 @@ struct Keyed {
 pub struct Offered(Held);
 
 impl Permits {
-    /// One for whoever comes.
+    /// One permit for any client.
     pub fn open(permit: Permit) -> Self {
         Self(Arc::new(RwLock::new(Held::Open(Arc::new(permit)))))
     }
@@ -153,7 +154,7 @@ fn held(all: Vec<(impl Into<Holder>, Permit)>, identity: Option<Arc<Identity>>) 
 }
 
 impl Offered {
-    /// Whether a key is wanted.
+    /// Returns true where a key is demanded.
     pub fn is_keyed(&self) -> bool {
         matches!(self.0, Held::Keyed(..))
     }
@@ -172,7 +173,7 @@ impl Offered {
         }
     }
 
-    /// The permit of whoever proved the key of this number, or none.
+    /// Returns the permit of the key of this number, or of no key.
     pub fn of(&self, holder: Option<usize>) -> Option<&Arc<Permit>> {
         match (&self.0, holder) {
             (Held::Open(permit), _) => Some(permit),

@@ -1,5 +1,5 @@
-//! Requests of a flow of datagrams that have come before: a path may double them, and a copy is no further request. Where
-//! datagrams are authenticated, a copy that somebody kept is none either.
+//! Requests of a flow of datagrams that have come before: a path may double them, and a copy is no further request.
+//! Where datagrams are authenticated, a recorded copy is none either.
 
 /// So far behind the newest number a copy is still known as one.
 const WINDOW: u64 = 1 << 16;
@@ -7,17 +7,17 @@ const WORDS: u64 = WINDOW / 64;
 
 const SEQ: std::ops::Range<usize> = 16..24;
 
-/// So many numbers below the largest are those of what is sent before the first request, from the largest on.
+/// Largest numbers, which datagrams before the first request have, from the largest down.
 const HELLOS: u64 = 64;
 
-/// What is known of a number.
+/// Knowledge about a sequence number that arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sight {
-    /// It had not come before.
+    /// It had not arrived before.
     New,
-    /// It had.
+    /// It had arrived before.
     Again,
-    /// It is older than the window: nobody knows.
+    /// It is older than the window: not known.
     Old,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Seen {
     /// A bit for each number, its place taken again a window later: cleared when the first number of its word is passed. As many
     /// as numbers have needed: a flow that is hardly used takes little memory.
     bits: Vec<u64>,
-    /// Of the numbers before the first request those that came, the largest in the lowest place.
+    /// Bits of the numbers of greetings that arrived; the largest number has the lowest bit.
     hellos: u64,
 }
 
@@ -46,13 +46,15 @@ impl Seen {
         Self { next: 0, bits: Vec::new(), hellos: 0 }
     }
 
-    /// Number `seq` came; whether it had come before. What is older than the window counts as new.
+    /// Notes that number `seq` arrived, and returns true where it had arrived before. A number older than the window
+    /// counts as new.
     #[inline]
     pub(super) fn again(&mut self, seq: u64) -> bool {
         self.look_back(seq) == Sight::Again
     }
 
-    /// What is known of number `seq`, which came, of all that a client sends: the greetings of a flow count down.
+    /// Notes that number `seq` arrived, and returns whether it had before. It may be any number that a client sends:
+    /// the greetings of a flow count down.
     pub(super) fn look(&mut self, seq: u64) -> Sight {
         let hello = u64::MAX - seq;
         if hello >= HELLOS {

@@ -1,4 +1,4 @@
-//! The sessions a reflector has open: who may be answered, how, and what was counted.
+//! The sessions a reflector has open: the clients they answer, their settings, and their counts.
 
 use std::collections::{BTreeSet, HashMap};
 use std::net::{IpAddr, Shutdown};
@@ -37,17 +37,17 @@ pub struct Session {
     pub version: u16,
     /// Its number, from 1; 0 before it is among the others.
     pub number: u64,
-    /// Where its client is, as its control connection shows.
+    /// Address of its client, as its control connection shows.
     pub client: IpAddr,
-    /// By which permit it is open.
+    /// Permit under which it was opened.
     pub permit: Arc<Permit>,
-    /// How its requests are answered besides at once.
+    /// Deviations of its replies from answering at once.
     pub behaviour: Behaviour,
-    /// What the client asked for, within the limits.
+    /// Settings that the client asked for, within the limits.
     pub open: Open,
-    /// What it gets.
+    /// Settings that it has in effect.
     pub got: Got,
-    /// What authenticates its datagrams, where something does.
+    /// Key that authenticates its datagrams; absent: they are not authenticated.
     pub mac: Option<Mac>,
     /// Counts by flow.
     pub flows: Vec<Arc<FlowCount>>,
@@ -56,9 +56,9 @@ pub struct Session {
     pub malformed: AtomicU64,
     /// Set when it is over, or the reflector stops: its threads end.
     pub over: Stop,
-    /// What it shares with others: with all, and with those of its key.
+    /// Budgets that it shares: with all sessions, and with those of its key.
     budgets: Vec<Arc<Budget>>,
-    /// How long its threads waited because of a bound of the reflector's, nanoseconds.
+    /// Time that its threads waited because of a limit of the reflector, nanoseconds.
     held_back: AtomicU64,
     /// Its control connection, by which it can be told that others need its place; absent: it keeps it.
     control: Option<Arc<Socket>>,
@@ -66,31 +66,31 @@ pub struct Session {
     gives_way: AtomicBool,
     /// Those of flows that are exchanges, whose threads wait for the next request as long as it takes.
     pub sockets: OpenSockets,
-    /// When a message of it was last seen, at the grain of a thread's glance.
+    /// Time of its latest message, nanoseconds of the monotonic clock; as coarse as a thread's glance.
     seen: AtomicU64,
     /// Requests that had been received when that was last looked at.
     noted: AtomicU64,
     opened: Instant,
     threads: AtomicU32,
-    /// Whether a request was answered in the yard.
+    /// True once a request was answered in the yard.
     rested: AtomicBool,
     /// Threads that have not told what they used and saw yet.
     running: Places,
     told: Mutex<Told>,
-    /// Where the flows are streams: what they told.
+    /// Reports of the flows, where they are streams.
     streams: Option<Tally>,
 }
 
-/// What the threads of a session told at their end.
+/// Facts that the threads of a session reported at their end.
 #[derive(Clone, Copy, Debug, Default)]
 struct Told {
     cpu: CpuTime,
     sockets: Option<SocketEnd>,
-    /// What the scheduler gave the thread that it kept waiting longest.
+    /// Scheduler's facts of the thread that waited longest for a CPU.
     span: Option<ThreadSpan>,
 }
 
-/// What a flow's own socket of datagrams had and did.
+/// Facts of a flow's own UDP socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SocketEnd {
     /// Its receive buffer, as the kernel counts it.
@@ -100,7 +100,8 @@ pub struct SocketEnd {
 }
 
 impl SocketEnd {
-    /// Of both: the smaller buffer, and all drops. What one of them does not tell is not known of both.
+    /// Combines two sockets: the smaller buffer, and the sum of the drops. A fact absent for one of them is absent for
+    /// both.
     fn and(self, other: Self) -> Self {
         Self {
             receive_buffer: self.receive_buffer.zip(other.receive_buffer).map(|(one, other)| one.min(other)),
@@ -109,8 +110,8 @@ impl SocketEnd {
     }
 }
 
-/// How long the end of a session waits for its threads, which look up every tenth of a second, and later where the machine
-/// has other work to do. A client waits five seconds for the report.
+/// Longest wait of a session's end for its threads, which check every tenth of a second, and later where the host is
+/// busy. A client waits five seconds for the report.
 const LAST_WORDS: Nanos = Nanos::secs(2);
 
 /// Counts of one flow; written by its thread alone, read by the control connection.
@@ -118,7 +119,7 @@ const LAST_WORDS: Nanos = Nanos::secs(2);
 pub struct FlowCount {
     /// Requests received.
     pub received: AtomicU64,
-    /// Of those, requests marked as warm-up.
+    /// Requests of `received` that were marked as warm-up.
     pub warm_up: AtomicU64,
     /// Copies among the recorded requests, which the path made.
     pub again: AtomicU64,
@@ -126,13 +127,13 @@ pub struct FlowCount {
     pub replied: AtomicU64,
     /// Replies to such copies.
     pub replied_again: AtomicU64,
-    /// Whether a connection carries it now.
+    /// True while a connection carries it.
     taken: AtomicBool,
-    /// Where its rate is bounded: when the next reply is due, nanoseconds of the monotonic clock.
+    /// Time of the next reply where its rate is limited, nanoseconds of the monotonic clock.
     due: AtomicU64,
 }
 
-/// What a flow may be ahead of its bounded rate: a reply that its timer delays is made up for within so long.
+/// Longest lead of a flow over its limited rate: a reply that its timer delays is made up for within this time.
 const AHEAD: Nanos = Nanos::millis(10);
 
 impl FlowCount {
@@ -150,7 +151,7 @@ impl FlowCount {
         received
     }
 
-    /// So many more have come that are not answered; by the flow's thread alone.
+    /// Counts further messages that are not answered; called by the flow's thread alone.
     #[inline]
     pub fn more_received(&self, count: u64) {
         self.received.store(self.received.load(Ordering::Relaxed) + count, Ordering::Relaxed);
@@ -184,8 +185,8 @@ impl FlowCount {
         }
     }
 
-    /// When one more reply keeps the flow below `rate`, seen from `now`; that reply is then taken as sent. A flow may be
-    /// ahead by the replies of 10 ms.
+    /// Returns the time at which one more reply keeps the flow below `rate`, as of `now`, and counts that reply as
+    /// sent. A flow may be ahead by the replies of 10 ms.
     pub fn next_reply(&self, now: Instant, rate: Rate) -> Instant {
         // Rounded up, so that the rate is never exceeded.
         let gap = 1_000_000_000_000_u64.div_ceil(rate.0.get());
@@ -242,17 +243,18 @@ impl Session {
         Self { behaviour: Behaviour { rate: rates.into_iter().flatten().min(), ..behaviour }, ..self }
     }
 
-    /// The same, of a client that showed no key: for one of another address it gives way, which it is told over `control`.
+    /// The same for a client that showed no key: it gives way to one of another address, and is informed over
+    /// `control`.
     pub fn giving_way(self, control: Arc<Socket>) -> Self {
         Self { control: Some(control), ..self }
     }
 
-    /// Whether it shares a budget with others.
+    /// Returns true where it shares a budget with others.
     pub fn is_bounded(&self) -> bool {
         !self.budgets.is_empty()
     }
 
-    /// Whether another client needs its place.
+    /// Returns true where another client needs its place.
     pub fn gives_way(&self) -> bool {
         self.gives_way.load(Ordering::Acquire)
     }
@@ -272,7 +274,7 @@ impl Session {
         !is_over
     }
 
-    /// A thread of it waited for so long because of a bound of the reflector's.
+    /// Counts a wait of a thread that a limit of the reflector caused.
     pub fn held_back(&self, time: Nanos) {
         self.held_back.fetch_add(time.0, Ordering::Relaxed);
     }
@@ -317,13 +319,13 @@ impl Session {
         self.seen.fetch_max(now.0, Ordering::Relaxed);
     }
 
-    /// Whether requests have come since this was last asked.
+    /// Returns true where requests have arrived since the last call.
     pub fn stirred(&self) -> bool {
         let received = self.flows.iter().map(|flow| flow.received.load(Ordering::Relaxed)).sum();
         self.noted.swap(received, Ordering::Relaxed) != received
     }
 
-    /// Why the session must end at `now`, if it must.
+    /// Returns the cause for which the session must end at `now`, or `None` where it may continue.
     pub fn overdue(&self, now: Instant) -> Option<Overdue> {
         if self.gives_way.load(Ordering::Acquire) {
             return Some(Overdue::Place);
@@ -335,9 +337,10 @@ impl Session {
         now.since(seen).is_some_and(|silence| silence > self.got.idle_ns).then_some(Overdue::Idle)
     }
 
-    /// When to look at `now` whether the session has come to its end: by the latest when it may have. Until then after as
-    /// long as nothing was seen, so that silence is looked at less and less often, and its end is told in time after it; while
-    /// data flows in steps of an eighth of the silence that ends it.
+    /// Returns the time of the next check, as of `now`, for the end of the session: at the latest the time at which it
+    /// may have ended. Before that, the wait is as long as the silence so far, so that a silent session is checked less
+    /// and less often, and its end is reported in time. While data flows, the wait is an eighth of the silence that
+    /// ends it.
     pub fn next_look(&self, now: Instant) -> Instant {
         let seen = Instant(self.seen.load(Ordering::Relaxed));
         let due = self.opened.after(self.got.duration_ns).min(seen.after(self.got.idle_ns));
@@ -358,7 +361,8 @@ impl Session {
         cpu.system_ns = Nanos(cpu.system_ns.0 + time.system_ns.0);
     }
 
-    /// What a thread had of the scheduler while it served the session. Before its place is given up.
+    /// Notes a thread's time from the scheduler while it served the session. To be called before the thread's place is
+    /// given up.
     pub fn had(&self, span: ThreadSpan) {
         let worst = &mut self.told().span;
         if worst.and_then(|worst| worst.waited_share()) <= span.waited_share() {
@@ -366,7 +370,7 @@ impl Session {
         }
     }
 
-    /// Of such threads the one that the scheduler kept waiting longest.
+    /// Scheduler's facts of the thread that waited longest for a CPU; `None`: none is known.
     pub fn span(&self) -> Option<ThreadSpan> {
         self.told().span
     }
@@ -376,7 +380,7 @@ impl Session {
         self.rested.store(true, Ordering::Relaxed);
     }
 
-    /// Whether one had.
+    /// Returns true where a flow had its turn in the yard.
     pub fn has_rested(&self) -> bool {
         self.rested.load(Ordering::Relaxed)
     }
@@ -403,7 +407,7 @@ impl Session {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends its threads. What has come is still taken.
+    /// Ends its threads. Messages that have arrived are still taken.
     fn end(&self) {
         self.over.request();
         self.sockets.end(Shutdown::Read);
@@ -414,8 +418,8 @@ impl Session {
         self.flows.iter().map(|flow| flow.received.load(Ordering::Relaxed)).collect()
     }
 
-    /// Ends the threads of the session, and gives the counts at its end. CPU time and sockets are told where all threads
-    /// told theirs.
+    /// Ends the threads of the session, and returns the counts at its end. CPU time and sockets are reported where all
+    /// threads reported theirs.
     pub fn finish(&self) -> Report {
         self.end();
         let all_told = self.running.await_empty(Monotonic::now().after(LAST_WORDS));
@@ -456,7 +460,7 @@ impl Shares for Session {
     }
 }
 
-/// Why a session that nobody closed is ended.
+/// Cause for which the reflector ends a session that its client did not close.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overdue {
     /// It lasted longer than agreed on.
@@ -476,7 +480,7 @@ pub struct Together {
     pub spinning: u32,
     /// CPUs that threads are pinned to because a client asked for it; absent: any number.
     pub pinned: Option<u32>,
-    /// What they move.
+    /// Rates of all sessions together.
     pub bounds: Bounds,
 }
 
@@ -488,12 +492,12 @@ impl Default for Together {
     }
 }
 
-/// What messages of these sessions may take, octets.
+/// Memory that messages of these sessions may take, octets.
 fn memory_of<'a>(sessions: impl Iterator<Item = &'a Arc<Session>>) -> u64 {
     sessions.map(|session| limits::memory(&session.open).0).fold(0, u64::saturating_add)
 }
 
-/// Whether threads of `one` may be pinned beside those of `others`: to no more than `most` CPUs in all.
+/// Checks that the threads of `one` may be pinned beside those of `others`: to no more than `most` CPUs in all.
 fn check_pinned<'a>(
     one: &Session,
     others: impl Iterator<Item = &'a Arc<Session>>,
@@ -513,8 +517,8 @@ fn check_pinned<'a>(
     })
 }
 
-/// Ends sessions of whoever has more than half of all places, or of all memory, until one more fits: the newest first, and none for
-/// a client of the same source.
+/// Ends sessions of the source that has more than half of all places, or of all memory, until one more fits: the newest
+/// first, and none for a client of the same source.
 fn make_room(open: &mut HashMap<[u8; NAME], Arc<Session>>, one: &Session, limits: &Limits, together: Together) {
     while open.len() >= limits.sessions as usize {
         let Some(name) = greediest(open, one.client, limits.sessions as usize) else { break };
@@ -566,13 +570,13 @@ fn newest(open: &HashMap<[u8; NAME], Arc<Session>>, source: IpAddr) -> Option<[u
 pub struct Sessions {
     opened: AtomicU64,
     budget: Option<Arc<Budget>>,
-    /// Where their memory is told.
+    /// Gauge of their memory.
     memory: Option<Arc<Gauge>>,
     open: RwLock<HashMap<[u8; NAME], Arc<Session>>>,
 }
 
 impl Sessions {
-    /// None yet; their memory is told at `memory`.
+    /// No sessions yet; `memory` is the gauge of their memory.
     pub fn new(together: Together, memory: Option<Arc<Gauge>>) -> Self {
         Self { budget: Budget::of(together.bounds), memory, ..Self::default() }
     }
@@ -584,7 +588,8 @@ impl Sessions {
         }
     }
 
-    /// Whether one more of a client at `address` would have a place; `gives_way`: of one that shows no key.
+    /// Returns true where one more session of a client at `address` has a place; `gives_way`: a client that shows no
+    /// key.
     pub fn has_room(&self, limits: &Limits, address: IpAddr, gives_way: bool) -> bool {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
         open.len() < limits.sessions as usize
@@ -595,7 +600,7 @@ impl Sessions {
     /// blocking, its threads block.
     ///
     /// # Errors
-    /// What there is no room for, in the words of a refusal.
+    /// The refusal, with the limit that the session exceeds.
     pub fn add(&self, session: Session, limits: &Limits, together: Together) -> Result<Arc<Session>, Refused> {
         together.bounds.check(&session.open)?;
         let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
@@ -646,12 +651,12 @@ impl Sessions {
         Ok(session)
     }
 
-    /// How many are open.
+    /// Number of open sessions.
     pub fn count(&self) -> u32 {
         self.open.read().unwrap_or_else(PoisonError::into_inner).len() as u32
     }
 
-    /// Whether a client at `source` has one whose data come over connections.
+    /// Returns true where a client at `source` has a session over TCP.
     pub fn expects(&self, source: IpAddr) -> bool {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
         open.values().any(|session| sources::source(session.client) == source && session.open.carrier == Carrier::Tcp)

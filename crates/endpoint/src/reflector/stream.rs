@@ -1,8 +1,8 @@
-//! Streams at the reflector: each flow is a sink or a source, on a thread of its own, and tells what it carried.
+//! Streams at the reflector: each flow is a sink or a source, on its own thread, and reports the payload it carried.
 //!
-//! A source waits for the client's word before it sends, so that all streams of a run start together, and it sends to
-//! nobody who did not ask for it: over TCP the connection is proof, over UDP see [`datagrams`]. Every thread looks about
-//! ten times a second whether its session is over.
+//! A source waits for the client's start before it sends, so that all streams of a run start together, and it sends
+//! only to clients that asked for it: over TCP the connection is proof, over UDP see [`datagrams`]. Every thread checks
+//! about ten times a second for the end of its session.
 
 pub mod datagrams;
 pub mod tally;
@@ -56,7 +56,7 @@ impl<'a> Flow<'a> {
         session.open.stream.as_deref().map(|ask| Self { session, ask, number, shared })
     }
 
-    /// Whether it goes from the client to us.
+    /// Returns true where payload goes from the client to us.
     fn sinks(&self) -> bool {
         goes_there(self.ask.direction, u32::from(self.number), self.session.open.flows)
     }
@@ -93,7 +93,7 @@ impl<'a> Flow<'a> {
     fn run(&self, way: Any<Numbers>) -> (Any<Numbers>, Told) {
         let sends = way.sends();
         let count = &self.session.flows[usize::from(self.number)];
-        // What is sent is no sign of life: nobody may be there to take it.
+        // Payload sent is no sign of life: perhaps no client takes it.
         let halt = |carried: &Carried| {
             if !sends {
                 count.received.store(carried.calls, Ordering::Relaxed);
@@ -150,7 +150,7 @@ impl<'a> Flow<'a> {
         (way, told)
     }
 
-    /// When calls are due: as asked for, where we send, and never faster than anybody is served here.
+    /// Schedule of the calls: as asked for, where we send, and never faster than the reflector's limit.
     fn schedule(&self, sends: bool) -> Schedule {
         let segments = if sends { u64::from(self.ask.segments.unwrap_or(1).max(1)) } else { 1 };
         let asked = self.session.open.rate_per_flow.filter(|_| sends);
@@ -166,13 +166,13 @@ impl<'a> Flow<'a> {
 /// The most that a socket can be asked for: the kernel takes a signed number and doubles it.
 const LARGEST_BUFFER: u64 = i32::MAX as u64 / 2;
 
-/// What the kernel did with what was sent in place, as far as it told.
+/// Counts of the zero-copy sends and of those that the kernel copied, as far as it reported them.
 pub fn released(way: &mut ZeroCopySender) -> ZeroCopied {
     let released = way.released();
     ZeroCopied { sends: released.sends, copied: released.copied }
 }
 
-/// Why a stream ended before its time.
+/// Reason for a stream's early end; `None`: it was complete.
 fn trouble(ended: Ended) -> Option<String> {
     match ended {
         Ended::Complete => None,
@@ -181,7 +181,7 @@ fn trouble(ended: Ended) -> Option<String> {
     }
 }
 
-/// Whether this host has what the streams are to be sent with.
+/// Checks that this host has the congestion control that the streams are to be sent with.
 pub fn can_be_asked(open: &Open) -> Result<(), Refused> {
     let sends = |ask: &&Ask| ask.direction.receives() && open.carrier == Carrier::Tcp;
     let Some(name) = open.stream.as_deref().filter(sends).and_then(|ask| ask.congestion.as_deref()) else {
@@ -230,7 +230,7 @@ pub fn serve(
     Ok(())
 }
 
-/// Whether the client's word came, and not its end.
+/// Returns true where the client's start arrived, and not its end.
 fn is_let_go(connection: &Socket) -> bool {
     matches!(recv(connection, &mut [0_u8; 1][..], RecvFlags::DONTWAIT), Ok((1, _)))
 }
@@ -265,19 +265,19 @@ pub fn content(size: usize) -> Ring {
     Ring::random(Shape::of(size), seed)
 }
 
-/// How long what ends a stream of datagrams is said again …
+/// Interval at which the end of a stream of datagrams is sent again …
 const AGAIN: Nanos = Nanos::millis(20);
 /// … and how often, where the other end does not answer it.
 const TIMES: u32 = 10;
 
-/// Says over a connected socket that `last` datagrams were all, until the other end says so too, or for so long that no
-/// path loses each of them by chance.
+/// Sends over a connected socket that `last` datagrams were all, until the other end confirms it, or for a time in
+/// which no path loses each of them by chance.
 pub fn say_last(socket: &Socket, numbers: Numbers, last: u64, over: impl Fn() -> bool) -> bool {
     let mut heard = [0_u8; 64];
     for _ in 0..TIMES {
         let now = Monotonic::now();
         let datagram = numbers.last(last, Nanos(now.0));
-        // What cannot be sent now may be sent the next time.
+        // A datagram that cannot be sent now may be sent the next time.
         let _said = send(socket, &datagram, SendFlags::NOSIGNAL);
         while Monotonic::now() < now.after(AGAIN) {
             poll_one(socket.as_fd(), false, now.after(AGAIN));

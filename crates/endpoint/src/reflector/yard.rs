@@ -1,8 +1,8 @@
 //! The yard: flows that have a request now and then, or none, answered by one thread that waits for events of all of them. A
 //! flow that is silent costs a socket and its few buffers: no thread, no timer.
 //!
-//! A request costs one call and a look into a table more here than with a thread of its own. A flow whose requests come close
-//! together, and which might make others wait, goes back to a thread.
+//! A request costs one call and a look into a table more here than with its own thread. A flow whose requests come
+//! close together, and which might make others wait, goes back to a thread.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -19,23 +19,23 @@ use crate::thread::CpuTime;
 
 /// Events taken by one call.
 const AT_ONCE: usize = 64;
-/// Whose event this is: that of the end.
+/// Token of the end's event.
 const STOP: u64 = u64::MAX;
 
-/// What a flow has to say when its socket has something.
+/// State of a flow after its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// All that came is answered.
+    /// All requests that arrived are answered.
     Wait,
-    /// More than the yard should do.
+    /// More requests arrive than the yard should answer.
     Busy,
-    /// It has ended.
+    /// The flow has ended.
     Over,
 }
 
 /// A flow that rests here.
 pub trait Resting: fmt::Debug + Send {
-    /// What it waits for.
+    /// Returns the socket that it waits for.
     ///
     /// # Errors
     /// It has no descriptor.
@@ -44,7 +44,7 @@ pub trait Resting: fmt::Debug + Send {
     fn turn(&mut self) -> Turn;
     /// The yard's thread used so much CPU time for it.
     fn used(&self, time: CpuTime);
-    /// Gives it a thread of its own.
+    /// Gives it its own thread again.
     fn resume(self: Box<Self>);
     /// Ends it.
     fn end(self: Box<Self>);
@@ -80,7 +80,7 @@ impl Yard {
         })
     }
 
-    /// What the scheduler has given the thread that attends.
+    /// Scheduler's facts of the thread that attends; `None` before it runs.
     pub fn facts(&self) -> Option<ThreadFacts> {
         ThreadFacts::of(*self.thread.get()?)
     }
@@ -93,8 +93,8 @@ impl Yard {
             return end(flow);
         }
         let number = book.next;
-        // At edges: stamps of what was sent stand in the error queue until somebody asks, which is an event for ever otherwise.
-        // What came before it was added is one too.
+        // Edge-triggered: stamps of sent packets stand in the error queue until they are read, and would be an event
+        // for ever otherwise. Messages that arrived before it was added are an edge too.
         let flags = EventFlags::IN | EventFlags::RDHUP | EventFlags::ET;
         let added =
             flow.socket().and_then(|socket| epoll::add(&self.events, socket, EventData::new_u64(number), flags));
@@ -138,7 +138,7 @@ impl Yard {
         // The lock is not held while it has its turn.
         let Some(mut flow) = self.book().flows.remove(&number) else { return };
         let turn = flow.turn();
-        // What waiting for it costs is its own.
+        // The CPU time of the wait for it is charged to the flow too.
         let now = CpuTime::own();
         flow.used(now.since(std::mem::replace(before, now)));
         if turn == Turn::Wait {

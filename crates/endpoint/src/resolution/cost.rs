@@ -1,4 +1,4 @@
-//! What each exchange costs beyond its system calls: two clock readings and a record.
+//! Cost of each exchange beyond its system calls: two clock readings and a record.
 
 use std::hint::black_box;
 

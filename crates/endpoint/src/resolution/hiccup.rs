@@ -6,7 +6,7 @@ use measure::unit::{Instant, Nanos};
 use crate::clock::Monotonic;
 use crate::facts::thread::{ThreadFacts, ThreadSpan};
 
-/// Reads the clock for `span`; the pauses seen, and what the scheduler gave the thread meanwhile.
+/// Reads the clock for `span`; returns the pauses seen, and the scheduler's facts of that time.
 pub(super) fn watch(span: Nanos) -> (Hiccups, Option<ThreadSpan>) {
     let begin = ThreadFacts::own();
     let hiccups = count(std::iter::repeat_with(Monotonic::now), span);

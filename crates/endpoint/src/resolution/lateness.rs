@@ -1,4 +1,4 @@
-//! How late an instant is kept, asleep or spinning.
+//! Lateness of a wait for an instant, asleep or spinning.
 
 use std::io;
 use std::num::NonZeroU64;
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
     use std::thread;
 
-    /// On a thread of its own, whose timer slack may be changed.
+    /// Runs on a separate thread, whose timer slack may be changed.
     fn lateness(keeping: Keeping) -> Lateness {
         thread::spawn(move || measure(keeping, Nanos::millis(1), Nanos::millis(100)).unwrap()).join().unwrap()
     }

@@ -18,7 +18,7 @@ const SIZE: usize = 64;
 /// Round trips there is room for from the start: 8 MB.
 const MOST_AT_ONCE: u64 = 1_000_000;
 
-/// Which floor.
+/// Settings of one floor.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Setting {
     pub(super) carrier: FloorCarrier,
@@ -45,7 +45,7 @@ pub(super) fn measure(set: Setting, span: Nanos) -> io::Result<LoopbackFloor> {
         let asked = on(set.cpus[0], || ask(&near, span, &over));
         let shut = end(&far, &over);
         let answered = answering.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        // Where the answering end failed, ours did too, for want of answers: its reason is the one to tell.
+        // Without answers ours fails too: the reason of the answering end is the one to report.
         answered.and(asked).and_then(|asked| shut.map(|()| asked))
     })?;
     let per_s = times.len() as f64 / elapsed.as_secs_f64();

@@ -9,7 +9,7 @@ use measure::unit::{Instant, Nanos};
 use super::on;
 use crate::clock::Monotonic;
 
-/// Between two wake-ups the waker spins so long, that the other is asleep for certain.
+/// Time for which the waker spins between two wake-ups, so that the other is asleep for certain.
 const PAUSE: Nanos = Nanos::micros(50);
 
 /// Wakes a thread on CPU `woken` from CPU `waker`, again and again for `span`.

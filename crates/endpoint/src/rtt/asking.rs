@@ -195,7 +195,7 @@ fn stream(
     let mut link = Framed::open(door, talk.clone(), Arc::clone(tally))?;
     let steps = link.opened();
     if flow == 0 {
-        // A peer that speaks something else is told as that, and not as a thousand replies that cannot be read.
+        // A peer that speaks something else is reported as such, and not as a thousand replies that cannot be read.
         link.try_once(TRIAL)?;
     }
     let facts = socket_facts(link.socket());
@@ -241,7 +241,8 @@ fn over_quic(
     Ok((Connection { flow, facts, refused: None, handed: None }, steps))
 }
 
-/// The messages of a program that is asked over UDP, and the room that a reply wants. Numbers of its own for each socket.
+/// Messages of a program that is asked over UDP, and the size of the buffer for a reply. Each socket has its own
+/// numbers.
 ///
 /// # Errors
 /// A system without chance.

@@ -1,7 +1,7 @@
 //! A measurement with a netserver: as with a reflector, but for what netperf's protocol cannot do.
 //!
-//! It knows one data connection for each control connection, and tells at the end how many transactions it saw. It has
-//! no header to mark the warm-up with, no timestamps, and no word for how its end waits.
+//! It knows one data connection for each control connection, and reports at the end the number of transactions it saw.
+//! It has no header to mark the warm-up with, no timestamps, and no field for its wait mode.
 
 use std::net::SocketAddr;
 
@@ -22,8 +22,8 @@ use crate::wire;
 
 /// Beyond the time asked for: the set-up of all connections, the last replies.
 const SLACK: Nanos = Nanos::secs(30);
-/// Where only a count ends the run: the longest a method lasts. The server is told of the end when it comes; its timer
-/// is there for the case that we are not there any more.
+/// Longest duration of a method where only a count ends the run. The server is informed of the end when it comes; its
+/// timer is for the case that we are gone.
 const LONGEST: Nanos = Nanos::secs(7 * 86_400);
 
 pub(super) fn against(
@@ -68,7 +68,8 @@ pub(super) fn against(
     Ok(Finding { peer_counts, report_missing, wire, ..finding })
 }
 
-/// What the servers saw, which counts the warm-up too, or why one did not say.
+/// Sum of the transactions that the servers saw, or the reason for which one reported none. Absent where there was a
+/// warm-up: the servers count that too.
 fn seen(courses: Vec<Course>, method: &Method) -> (Option<u64>, Option<String>) {
     let mut transactions = Some(0_u64);
     for course in courses {
@@ -110,7 +111,8 @@ fn test(task: &Task, method: Method, peer: SocketAddr) -> Result<Test, EndpointE
     Ok(Test { wants_results, samples, interval, ..Test::new(method, ask) })
 }
 
-/// How long the server is to go on unless it is told. By a count where it is the one that both ends have.
+/// Length of the test that the server is asked for. It is a count only where both ends count the same transactions: one
+/// connection, no warm-up.
 fn length(method: &Method) -> Length {
     let StopAt { after_ns, count, settled, .. } = &method.stop;
     let alike = method.warm_up_ns == Nanos::ZERO && method.spread.connections == 1 && settled.is_none();

@@ -33,23 +33,23 @@ use crate::session::workers::Gathered;
 use crate::socket::{self, icmp};
 use crate::stop::{GLANCE, Stop};
 
-/// After so long without a word the reflector may take us for dead; a control message is sent in a third of it.
+/// Silence after which the reflector may take us for dead; a control message is sent in a third of it.
 const IDLE: Nanos = Nanos::secs(30);
-/// How long a data connection may take to be made and let in.
+/// Longest time for a data connection to be established and accepted.
 pub(super) const CONNECT: Nanos = Nanos::secs(5);
-/// A first datagram is sent so often before its silence is told: one lost packet is no closed port.
+/// Times that a first datagram is sent before silence is reported: one lost packet is no closed port.
 const HELLOS: u32 = 5;
-/// So long is waited for the answer to each of them.
+/// Longest wait for the answer to each of them.
 const HELLO: Nanos = Nanos::millis(400);
 /// Beyond the duration asked for: warm-up, the last replies, the report.
 const SLACK: Nanos = Nanos::secs(15);
 
 /// Receive buffer of a flow of a load at either end: 20 ms of half a million small messages a second.
 const ROOM: Bytes = Bytes(4 << 20);
-/// Of all flows of an end together at the most.
+/// Largest receive buffer of all flows of one end together.
 const ROOM_IN_ALL: Bytes = Bytes(64 << 20);
 
-/// What the session is asked for.
+/// Builds the request that opens the session.
 pub fn request(method: &Method, task: &Task) -> Open {
     let capabilities: BTreeSet<String> = [capability::STAMPS.to_owned()].into();
     Open {
@@ -74,8 +74,8 @@ pub fn request(method: &Method, task: &Task) -> Open {
     }
 }
 
-/// The receive buffer of both ends of a load: messages come however fast they are sent, and an end that does not run for
-/// some milliseconds must not lose them. What the usual one holds is gone in one.
+/// Receive buffer of both ends of a load over UDP; `None` for other traffic. Messages arrive at the rate of the sender,
+/// and an end that does not run for some milliseconds must not lose them: the default buffer fills in one.
 fn receive_room(method: &Method) -> Option<Bytes> {
     let of_datagrams = method.traffic.load().is_some_and(|load| load.carrier == Carrier::Udp);
     of_datagrams.then(|| ROOM.min(Bytes(ROOM_IN_ALL.0 / u64::from(method.spread.connections.max(1)))))
@@ -94,12 +94,12 @@ fn longest(method: &Method, length: Nanos) -> Nanos {
     Nanos(length.0.saturating_add(warm_up).saturating_add(method.timeout_ns.0).saturating_add(SLACK.0))
 }
 
-/// Whether requests have room for the native header.
+/// Returns true where requests have room for the native header.
 pub fn headed(method: &Method) -> bool {
     method.traffic.request_bytes().0 >= LENGTH as u64
 }
 
-/// What a session's opening gave us to show on each data connection.
+/// Token, version and key from the opening of the session, shown on each data connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Admission {
     token: Token,
@@ -120,12 +120,12 @@ impl Admission {
         self.token
     }
 
-    /// What authenticates its datagrams, where something does.
+    /// Key that authenticates the session's datagrams; `None`: they are not authenticated.
     pub fn mac(&self) -> Option<Mac> {
         self.mac
     }
 
-    /// What a data connection of `flow` says first.
+    /// First message on the data connection of `flow`.
     fn preamble(self, flow: u16) -> [u8; DATA_LENGTH] {
         Data { version: self.version, token: self.token, flow }.encode()
     }
@@ -185,14 +185,14 @@ fn introduce(socket: &Socket, peer: SocketAddr, preamble: &[u8], stop: &Stop) ->
     }
 }
 
-/// What every kind of connection needs to be opened.
+/// Arguments that every kind of connection needs to be opened.
 struct Opening<'a> {
     method: &'a Method,
     peer: SocketAddr,
     admission: Option<Admission>,
-    /// Whether the user wants the end.
+    /// Set once the user requests the end.
     stop: &'a Stop,
-    /// What the links look at; see [`Scene::halt`].
+    /// Flag that the links check; see [`Scene::halt`].
     halt: &'a Stop,
 }
 
@@ -271,7 +271,7 @@ impl Opening<'_> {
     fn udp<W: Wire>(&self, flow: u16, wire: W) -> Result<Connection<Datagram, W>, EndpointError> {
         let socket = socket::udp(self.peer, &self.method.options_of(u32::from(flow)))?;
         if let (Some(room), None) = (receive_room(self.method), self.method.socket.receive_buffer_bytes) {
-            // Replies come faster than a sender that is behind looks at them. Less than that is told in the record.
+            // Replies come faster than a sender that is behind reads them. The record shows where less was granted.
             let _granted = socket.set_recv_buffer_size(room.0 as usize);
         }
         let mut connection =
@@ -291,7 +291,7 @@ impl Opening<'_> {
             self.datagram(socket, echo, u32::from(flow), icmp::request_length(self.method))?;
         flow.link.carries(echo);
         let facts = echo_facts(flow.link.socket(), self.peer.ip().to_string(), Some(kind.to_string()));
-        // A raw IPv4 socket puts the IP header in front, whose length varies: there the checksum tells a cut reply.
+        // A raw IPv4 socket puts the IP header in front, whose length varies: there the checksum shows a cut reply.
         let bare = kind == icmp::SocketName::Ping || self.peer.is_ipv6();
         let expected = bare.then_some(flow.request.len());
         Ok(Connection { flow: Flow { expected, ..flow }, facts, refused, handed })
@@ -333,8 +333,8 @@ impl Opening<'_> {
     }
 
     fn handshake(&self, flow: u16) -> Result<Connection<Handshake, Apart>, EndpointError> {
-        // Without a route our own kernel would refuse each of them, as if somebody had answered. Connecting a UDP
-        // socket looks the route up, and sends nothing.
+        // Without a route our own kernel would refuse each of them, as if a host had answered. Connecting a UDP socket
+        // looks the route up, and sends nothing.
         socket::udp(self.peer, &SocketOptions { source_ports: None, ..self.method.socket.clone() })?;
         let reply_length = self.method.traffic.response_bytes().0 as usize;
         let content = match self.method.traffic {

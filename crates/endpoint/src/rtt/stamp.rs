@@ -1,5 +1,5 @@
-//! A measurement with a session-reflector of STAMP, or of TWAMP: each answer tells the far side's own times. STAMP has no control
-//! connection; a server of TWAMP is asked by one for sessions.
+//! A measurement with a session-reflector of STAMP, or of TWAMP: each reply carries the peer's own times. STAMP has no
+//! control connection; a server of TWAMP is asked by one for sessions.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -36,12 +36,12 @@ use crate::stop::Stop;
 use crate::wire::{self, Watched};
 use crate::{random, socket};
 
-/// The user's knowledge of the far side.
+/// The user's statements about the peer.
 #[derive(Clone, Copy)]
 pub(super) struct Said<'a> {
     /// The key of authenticated packets.
     pub key: Option<&'a Key>,
-    /// Within what the clocks of both ends agree.
+    /// Largest difference of both ends' clocks, as the user states it; absent: not stated.
     pub clocks_agree: Option<Nanos>,
     /// The parts by which packets ask.
     pub parts: &'a [Part],
@@ -105,7 +105,7 @@ pub(super) fn against(
     Ok(Finding { peer_counts: losses.counts(), one_way: Some(one_way), wire, ended, ..finding })
 }
 
-/// What cannot be asked of such a far side.
+/// Refuses methods that a STAMP session-reflector cannot serve.
 fn check(method: &Method, peer: SocketAddr, said: &Said<'_>) -> Result<(), EndpointError> {
     let refuse = |what: &str, hint| {
         Err(EndpointError::new(Step::Agree, peer, Cause::Peer(what.to_owned())).on(Side::Ours).with_hint(hint))
@@ -142,16 +142,16 @@ fn session(key: Option<&Key>, parts: &[Part], class: u8, name: u16) -> Session {
     }
 }
 
-/// What is needed to open a session, and to close it.
+/// Arguments needed to open a session and to close it.
 struct Sender<'a> {
     method: &'a Method,
     peer: SocketAddr,
     key: Option<&'a Key>,
     parts: &'a [Part],
     stamps: bool,
-    /// Whether the user wants the end.
+    /// Set once the user requests the end.
     stop: &'a Stop,
-    /// What the links look at.
+    /// Flag that the links check.
     halt: &'a Stop,
 }
 
@@ -160,7 +160,7 @@ struct Way {
     socket: Option<Socket>,
     session: Arc<Session>,
     counts: bool,
-    /// Packets to the far side and from it before the measurement.
+    /// Packets to the peer and from it before the measurement.
     before: (u64, u64),
 }
 
@@ -180,7 +180,7 @@ impl Sender<'_> {
         let class = self.method.socket.tos.unwrap_or(0) >> 2;
         let each = (0..self.method.spread.connections).map(|index| {
             let fail = |cause: std::io::Error| EndpointError::new(Step::OpenSocket("UDP"), self.peer, cause);
-            // Towards the server its own port does not matter yet: the address to send from is chosen by the way there.
+            // The server's own port does not matter yet: the local address follows from the route to it.
             let socket = socket::udp(self.peer, &self.method.options_of(index))?;
             let local = socket.local_addr().map_err(fail)?.as_socket().unwrap_or(self.peer);
             let reflector = control.request(local, padding, class, self.method.timeout_ns)?;
@@ -234,7 +234,8 @@ impl Sender<'_> {
         EndpointError::new(Step::FirstExchange, self.peer, cause).with_hint(hint)
     }
 
-    /// What the far side's numbers tell of losses. Where the last packets of a session had no answer, it is asked once more.
+    /// Derives the direction of losses from the peer's sequence numbers. Where the last packets of a session were not
+    /// answered, one more request is sent.
     fn losses(&self, gather: &Gather, ways: &[Way], recording: &Recording) -> Losses {
         let missing = recording.counts.lost + recording.counts.late;
         let counting = ways.iter().all(|way| way.counts);
@@ -254,7 +255,7 @@ impl Sender<'_> {
     }
 }
 
-/// What is known of the ways that losses took.
+/// Losses by direction, as far as the sequence numbers show them.
 struct Losses {
     counting: bool,
     /// Packets without an answer in time.
@@ -263,7 +264,8 @@ struct Losses {
 }
 
 impl Losses {
-    /// How many recorded packets arrived, and were answered: a reflector does both or neither.
+    /// Recorded packets that arrived and were answered: a reflector does both or neither. Absent where the numbers
+    /// leave it open.
     fn counts(&self) -> PeerCounts {
         let told = self.numbers.filter(|numbers| self.missing == 0 || numbers.unsure == 0);
         let answered = told.map(|numbers| numbers.answered);

@@ -8,7 +8,7 @@ use std::io;
 
 use libc::{c_long, sock_filter};
 
-/// What it is compiled for, as the kernel tells it to a filter (linux/audit.h).
+/// Architecture it is compiled for, in the number that the kernel passes to a filter (linux/audit.h).
 #[cfg(target_arch = "x86_64")]
 const ARCHITECTURE: Option<u32> = Some(0xC000_003E);
 #[cfg(target_arch = "aarch64")]
@@ -19,7 +19,8 @@ const ARCHITECTURE: Option<u32> = None;
 /// Calls of x32 have this bit, and are those of x86-64 otherwise.
 const X32: u32 = 0x4000_0000;
 
-/// Where a filter finds the number, the architecture and the low half of an argument (struct `seccomp_data`; both are little-endian).
+/// Offsets at which a filter finds the number, the architecture and the low half of an argument (struct `seccomp_data`;
+/// both are little-endian).
 const NUMBER: u32 = 0;
 const CALLER: u32 = 4;
 const fn argument(index: u32) -> u32 {
@@ -64,7 +65,7 @@ const DENIED: &[c_long] = &[
     libc::SYS_fsmount,
     libc::SYS_fspick,
     libc::SYS_mount_setattr,
-    // Whose a file is and who may use it, which Landlock does not bound; files by number.
+    // Owner and permissions of a file, which Landlock does not restrict; files by number.
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
     FCHMODAT2,
@@ -135,7 +136,7 @@ const OLDER: &[c_long] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const OLDER: &[c_long] = &[];
 
-// Of all architectures (asm-generic/unistd.h); the C library's bindings have no names for them.
+// The same on all architectures (asm-generic/unistd.h); the C library's bindings have no names for them.
 const FCHMODAT2: c_long = 452;
 const SETXATTRAT: c_long = 463;
 const REMOVEXATTRAT: c_long = 466;
@@ -192,7 +193,7 @@ fn program(architecture: u32, own: u32) -> Vec<sock_filter> {
     program
 }
 
-/// What is done with a call of this number, while the number is loaded.
+/// Instructions that run for a call of this number, while the number is loaded.
 fn of(number: c_long, then: &[sock_filter]) -> Vec<sock_filter> {
     [&[unless_equal(number as u32, then.len() as u8)], then].concat()
 }

@@ -23,7 +23,8 @@ pub(super) fn keep(needed: &[Capability]) -> io::Result<Vec<Capability>> {
     let kept: Vec<Capability> = needed.iter().copied().filter(|one| had.permitted.contains(one.bit())).collect();
     let left = kept.iter().fold(CapabilitySet::empty(), |all, one| all | one.bit());
     let wanted = CapabilitySets { effective: left, permitted: left, inheritable: CapabilitySet::empty() };
-    // A unit that grants none may forbid the call as well. What is permitted no more leaves the ambient set too.
+    // A unit that grants none may forbid the call as well. A capability that is no longer permitted leaves the ambient
+    // set too.
     if had != wanted {
         set_capabilities(None, wanted)?;
     }

@@ -1,4 +1,4 @@
-//! Files and connections, by Landlock: what a server may still open. What is open already stays so.
+//! Files and connections, by Landlock: those that a server may still open. Open ones stay open.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use super::{Extent, Missing, Needs};
 
 /// The newest of which something is used here: access to devices (5), signals to others (6).
 const KNOWN: ABI = ABI::V6;
-/// Below these stand the facts of this host that are told with a measurement.
+/// Folders of the host's facts that are reported with a measurement.
 const SYSTEM: [&str; 6] =
     ["/sys/class", "/sys/devices", "/sys/fs/cgroup", "/sys/module", "/sys/hypervisor", "/sys/kernel/mm"];
 
@@ -42,12 +42,12 @@ fn restrict(needs: &Needs) -> Result<RestrictionStatus, RulesetError> {
         .restrict_self()
 }
 
-/// What stands in /proc about this process and the host, without other processes.
+/// Entries of /proc about this process and the host, without other processes.
 fn kernel() -> Vec<PathBuf> {
     let own = std::process::id().to_string();
     let is_other = |name: &str| name.bytes().all(|octet| octet.is_ascii_digit()) && name != own;
     let Ok(entries) = Path::new("/proc").read_dir() else { return Vec::new() };
-    // Links, as /proc/self, lead to what has a rule of its own.
+    // Links, as /proc/self, lead to files that have their own rule.
     let facts = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_symlink()));
     facts.filter(|entry| !is_other(&entry.file_name().to_string_lossy())).map(|entry| entry.path()).collect()
 }

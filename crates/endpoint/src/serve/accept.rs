@@ -1,7 +1,8 @@
-//! The loop that takes those who connect.
+//! The loop that accepts connections.
 //!
-//! One wait for all listeners, the wish to stop, and those who have come and said nothing yet. What cannot be taken for want of something is told and
-//! tried again a little later, not at once: the listener stays ready meanwhile.
+//! One wait for all listeners, the wish to stop, and the connections that have said nothing yet. A failure for lack of
+//! a resource is reported, and accepting is tried again a little later, not at once: the listener stays ready until
+//! then.
 
 use std::io;
 use std::net::SocketAddr;
@@ -17,19 +18,19 @@ use super::listen::BACKLOG;
 use crate::clock::Monotonic;
 use crate::stop::{Stop, timeout};
 
-/// Of one listener so many are taken before the next has its turn.
+/// Connections taken from one listener before the next has its turn.
 const TURN: usize = 64;
 
-/// Who has connected, and from where; or why nobody can be let in at the moment.
+/// An accepted connection and its address, or the error for which none can be accepted at the moment.
 pub type Arrival = io::Result<(Socket, SocketAddr)>;
 
-/// What becomes of those who come.
+/// Handler of accepted connections.
 pub trait Reception {
-    /// Somebody has come to the listener of this number, or could not be let in.
+    /// A connection arrived at the listener of this number, or could not be accepted.
     fn arrived(&mut self, listener: usize, arrival: Arrival);
-    /// Looks after those who wait.
+    /// Attends to the connections that wait.
     fn attend(&mut self);
-    /// When that is due though nothing has happened.
+    /// Returns the time by which `attend` must be called though nothing has happened.
     fn due(&self) -> Instant;
 }
 
@@ -76,7 +77,7 @@ fn take(listener: &Socket, most: usize, stop: &Stop, arrived: &mut dyn FnMut(Arr
         }
         match listener.accept() {
             Ok((connection, from)) => {
-                // Of another family nobody comes to a socket of IP.
+                // A listener of IP accepts addresses of IP alone.
                 if let Some(from) = from.as_socket() {
                     // Its filter has let it in, and need not look at each of its segments: without one this says so.
                     let _none = connection.detach_filter();
@@ -96,7 +97,7 @@ fn take(listener: &Socket, most: usize, stop: &Stop, arrived: &mut dyn FnMut(Arr
     true
 }
 
-/// Whether the client has gone again: the errors of its connection are told by the call that takes it.
+/// Returns true where the client has gone already: `accept` returns the errors of the connection that it takes.
 fn is_of_the_client(errno: Errno) -> bool {
     let gone = [Errno::CONNABORTED, Errno::INTR, Errno::PROTO, Errno::NETDOWN, Errno::NETUNREACH];
     gone.contains(&errno) || [Errno::HOSTDOWN, Errno::HOSTUNREACH, Errno::NOPROTOOPT, Errno::OPNOTSUPP].contains(&errno)

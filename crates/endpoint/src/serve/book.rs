@@ -1,7 +1,8 @@
-//! The book of a server: who used it and who was refused, counted, and told to whoever keeps an audit.
+//! The book of a server: sessions and refusals, counted, and reported to the audit of its owner.
 //!
-//! It is written at the beginning and the end of a session, and where somebody is refused: never between two messages of a
-//! measurement. Servers that have no sessions count in a [`Meter`] of each of their threads, which is summed when somebody asks.
+//! It is written at the beginning and the end of a session, and at a refusal: never between two messages of a
+//! measurement. Servers that have no sessions count in a [`Meter`] of each of their threads, which is summed when it is
+//! read.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -15,7 +16,7 @@ use protocol::native::message::Open;
 use crate::clock::{Monotonic, wall};
 use crate::facts::process::ProcessFacts;
 
-/// Who is told. It is called by threads that attend to many clients: it must not wait.
+/// Listener to the entries. Threads that attend to many clients call it: it must not wait.
 #[derive(Clone)]
 pub struct Tell(pub Arc<dyn Fn(&Entry<'_>) + Send + Sync>);
 
@@ -30,43 +31,43 @@ impl fmt::Debug for Tell {
 pub enum Entry<'a> {
     /// A session began.
     Began {
-        /// Which.
+        /// Session that began.
         of: Whose<'a>,
-        /// What it is.
+        /// Kind of the session.
         test: Test<'a>,
     },
     /// A session is over.
     Ended {
-        /// Which.
+        /// Session that is over.
         of: Whose<'a>,
-        /// How.
+        /// Cause of its end.
         how: SessionEnd,
-        /// How long it was.
+        /// Duration of the session.
         lasted: Nanos,
-        /// Octets that came.
+        /// Octets received.
         received: Bytes,
-        /// Octets that were sent.
+        /// Octets sent.
         sent: Bytes,
     },
-    /// Somebody was refused.
+    /// A client was refused.
     Refused {
-        /// By which server.
+        /// Name of the server.
         server: &'static str,
-        /// Who; absent where nobody could be taken.
+        /// Client; absent where no connection could be accepted.
         client: Option<Client<'a>>,
-        /// Why, in words. They may repeat what the client said.
+        /// Reason, in words. They may repeat the client's own.
         why: &'a str,
     },
 }
 
-/// What a session is.
+/// Kind of a session.
 #[derive(Clone, Copy, Debug)]
 pub enum Test<'a> {
-    /// Of our own protocol: what was asked for.
+    /// Native protocol: the settings that the client asked for.
     Own(&'a Open),
-    /// Of another tool's.
+    /// Protocol of another tool.
     Foreign {
-        /// Whether by datagrams; else over connections.
+        /// True over UDP, false over TCP.
         datagrams: bool,
         /// Its name, in words of its protocol.
         name: &'a str,
@@ -76,7 +77,7 @@ pub enum Test<'a> {
 /// Somebody who came.
 #[derive(Clone, Copy, Debug)]
 pub struct Client<'a> {
-    /// From where.
+    /// Address of the client.
     pub from: SocketAddr,
     /// The name of the key that was proved; absent without one.
     pub key: Option<&'a str>,
@@ -113,7 +114,7 @@ struct Kept {
 }
 
 impl Book {
-    /// An empty one of `server`; `tell` is told of each entry.
+    /// An empty book of `server`; `tell` receives each entry.
     pub fn new(server: &'static str, tell: Option<Tell>) -> Self {
         let (counts, meters, memory) = (Mutex::default(), Mutex::default(), OnceLock::new());
         Self(Some(Arc::new(Kept { server, tell, counts, meters, memory })))
@@ -129,7 +130,7 @@ impl Book {
         self.enter(client, |tell| tell(Test::Own(open)))
     }
 
-    /// `describe` is asked only where somebody is told.
+    /// Calls `describe` only where there is a listener.
     fn enter(&self, client: Client<'_>, describe: impl FnOnce(&dyn Fn(Test<'_>))) -> Session {
         let number = self.0.as_ref().map_or(0, |kept| {
             let session = kept.opened();
@@ -160,14 +161,14 @@ impl Book {
         }
     }
 
-    /// So many octets came from a client that was refused for what it said.
+    /// Counts octets of a client that was refused for its messages.
     pub fn count_senseless(&self, octets: u64) {
         if let Some(kept) = &self.0 {
             kept.counts().malformed_bytes.get_or_insert_default().0 += octets;
         }
     }
 
-    /// Where the memory is told that sessions may take; absent where no book is kept.
+    /// Gauge of the memory that sessions may take; absent where no book is kept.
     pub fn memory(&self) -> Option<Arc<Gauge>> {
         let kept = self.0.as_ref()?;
         Some(Arc::clone(kept.memory.get_or_init(Arc::default)))
@@ -181,7 +182,7 @@ impl Book {
         Some(meter)
     }
 
-    /// What is in it so far; absent where none is kept.
+    /// Counts so far; absent where no book is kept.
     pub fn counts(&self) -> Option<(&'static str, ServerCounts)> {
         let kept = self.0.as_ref()?;
         let mut counts = kept.counts().clone();
@@ -251,24 +252,24 @@ struct Done {
 }
 
 impl Session {
-    /// So many octets more came and went.
+    /// Adds octets received and sent.
     pub fn moved(&self, received: u64, sent: u64) {
         let mut done = self.done();
         done.received += received;
         done.sent += sent;
     }
 
-    /// So many requests more were answered.
+    /// Adds answered requests.
     pub fn answered(&self, count: u64) {
         *self.done().answered.get_or_insert_default() += count;
     }
 
-    /// So many messages more made no sense.
+    /// Adds malformed messages.
     pub fn malformed(&self, count: u64) {
         *self.done().malformed.get_or_insert_default() += count;
     }
 
-    /// How it ends. What was said of that first stands.
+    /// Sets the cause of its end. The first cause set stays.
     pub fn ends(&self, how: SessionEnd) {
         self.done().how.get_or_insert(how);
     }
@@ -300,7 +301,7 @@ pub struct Gauge {
 }
 
 impl Gauge {
-    /// So many octets from here on.
+    /// Sets the present value, octets.
     pub fn set(&self, octets: u64) {
         self.now.store(octets, Ordering::Relaxed);
         self.most.fetch_max(octets, Ordering::Relaxed);
@@ -312,7 +313,7 @@ impl Gauge {
     }
 }
 
-/// What one thread has done that has no sessions. It alone writes, so that a count costs no more than a store.
+/// Counts of one thread that has no sessions. It alone writes them, so that a count costs no more than a store.
 #[derive(Debug, Default)]
 pub struct Meter {
     answered: AtomicU64,
@@ -323,20 +324,20 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// So many octets came as one datagram or several.
+    /// Adds octets of one datagram or several.
     #[inline]
     pub fn received(&self, octets: u64) {
         add(&self.received, octets);
     }
 
-    /// An answer of so many octets was made.
+    /// Adds an answer and its octets.
     #[inline]
     pub fn answered(&self, octets: u64) {
         add(&self.answered, 1);
         add(&self.sent, octets);
     }
 
-    /// A datagram of so many octets made no sense, or belongs to nobody.
+    /// Adds a datagram that is malformed, or belongs to no flow, and its octets.
     #[cold]
     pub fn malformed(&self, octets: u64) {
         add(&self.malformed, 1);
@@ -349,7 +350,7 @@ fn add(count: &AtomicU64, more: u64) {
     count.store(count.load(Ordering::Relaxed) + more, Ordering::Relaxed);
 }
 
-/// All books of a process, for whoever is to be told what is in them.
+/// All books of a process, for a summary of their contents.
 #[derive(Clone, Debug)]
 pub struct Books(Arc<Shelf>);
 
@@ -366,14 +367,14 @@ impl Books {
         Self(Arc::new(Shelf { since: wall(), books: Mutex::default() }))
     }
 
-    /// One more, of `server`, whose entries `tell` is told of.
+    /// Adds a book of `server`, whose entries `tell` receives.
     pub fn begin(&self, server: &'static str, tell: Option<Tell>) -> Book {
         let book = Book::new(server, tell);
         self.0.books.lock().unwrap_or_else(PoisonError::into_inner).push(book.clone());
         book
     }
 
-    /// What is in all of them now.
+    /// Sums the counts of all books now.
     pub fn served(&self) -> Served {
         let process = ProcessFacts::own();
         let books = self.0.books.lock().unwrap_or_else(PoisonError::into_inner);

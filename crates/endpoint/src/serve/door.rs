@@ -1,13 +1,13 @@
-//! What whoever runs several servers says of all of them: who may come, and who keeps a book of it.
+//! Settings that all servers of one command share: admission, and the book of their use.
 
 use super::book::Book;
 use super::gate::Gate;
 
-/// How clients are met.
+/// Admission and book of a server.
 #[derive(Clone, Debug, Default)]
 pub struct Door {
-    /// From where it is served; what comes from elsewhere the kernel drops.
+    /// Networks that are served; the kernel drops packets from elsewhere.
     pub gate: Gate,
-    /// Where it is kept who came.
+    /// Book of the connections that came.
     pub book: Book,
 }

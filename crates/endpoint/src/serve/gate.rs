@@ -1,4 +1,4 @@
-//! From where somebody may come to a server at all.
+//! Networks that a server may be reached from at all.
 
 use std::io;
 use std::net::IpAddr;
@@ -11,14 +11,14 @@ use socket2::{SockFilter, Socket};
 pub struct Gate(pub Vec<IpNet>);
 
 impl Gate {
-    /// Whether a host at `address` is served.
+    /// Returns true where a host at `address` is served.
     pub fn admits(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.0.is_empty() || self.0.iter().any(|network| network.contains(&address))
     }
 
-    /// Has the kernel drop what comes to `socket` from elsewhere, so that nobody there hears of it: a connection is not even
-    /// refused. Connections that a listener accepts inherit this.
+    /// Has the kernel drop packets to `socket` from elsewhere, unseen by the program: a connection is not even refused.
+    /// Connections that a listener accepts inherit this.
     ///
     /// # Errors
     /// More networks than a filter holds: some 1,000 of IPv4, some 300 of IPv6.
@@ -37,7 +37,7 @@ impl Gate {
         }
         four.push(ends(false));
         six.push(ends(false));
-        // Packets of IPv4 come to sockets of IPv6 too: the version, in the header's first octet, tells.
+        // Packets of IPv4 come to sockets of IPv6 too: the version is in the header's first octet.
         let version = [
             step(libc::BPF_LD | libc::BPF_B | libc::BPF_ABS, HEADER),
             step(libc::BPF_ALU | libc::BPF_AND | libc::BPF_K, 0xF0),
@@ -48,7 +48,8 @@ impl Gate {
     }
 }
 
-/// Where a filter finds the IP header of a packet whatever the socket begins at (`SKF_NET_OFF`, include/uapi/linux/filter.h).
+/// Offset at which a filter finds the IP header of a packet, whatever the socket begins at (`SKF_NET_OFF`,
+/// include/uapi/linux/filter.h).
 const HEADER: u32 = -0x10_0000_i32 as u32;
 
 fn step(code: u32, value: u32) -> SockFilter {

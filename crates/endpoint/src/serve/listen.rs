@@ -8,7 +8,7 @@ use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use super::gate::Gate;
 use crate::error::{EndpointError, Step};
 
-/// Connections that wait to be accepted, where the system allows so many.
+/// Most connections that wait to be accepted, where the system allows this number.
 pub const BACKLOG: i32 = 4_096;
 
 /// A socket for `address` that is not bound yet, for those that `gate` lets through. The wildcard of IPv6 serves IPv4 too.
@@ -39,7 +39,7 @@ pub fn listener(address: SocketAddr, gate: &Gate) -> Result<Socket, EndpointErro
     listening.map_err(|cause| EndpointError::new(Step::Listen, address, cause))
 }
 
-/// Where sockets are bound, ports filled in.
+/// Returns the addresses of bound sockets, ports filled in.
 pub fn addresses<'a>(sockets: impl IntoIterator<Item = &'a Socket>) -> Vec<SocketAddr> {
     sockets.into_iter().filter_map(|socket| socket.local_addr().ok()?.as_socket()).collect()
 }

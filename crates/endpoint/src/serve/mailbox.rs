@@ -1,4 +1,4 @@
-//! What other threads send to one that waits for its socket too.
+//! Messages of other threads to a thread that waits for its socket too.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -7,14 +7,14 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use rustix::event::{EventfdFlags, eventfd};
 
-/// Where things come in; readable while something may be there.
+/// Receiving end of the messages; readable while one may be there.
 #[derive(Debug)]
 pub struct Mailbox<T> {
     things: Receiver<T>,
     bell: Arc<OwnedFd>,
 }
 
-/// Where they are put in.
+/// Sending end of the messages.
 #[derive(Debug)]
 pub struct Slot<T> {
     to: Sender<T>,
@@ -38,7 +38,7 @@ impl<T> Clone for Slot<T> {
 }
 
 impl<T> Slot<T> {
-    /// Sends it. Where nobody takes it any more it goes.
+    /// Sends a message. It is dropped where the receiver is gone.
     pub fn send(&self, thing: T) {
         let _taken = self.to.send(thing);
         self.ring();
@@ -52,7 +52,7 @@ impl<T> Slot<T> {
 }
 
 impl<T> Mailbox<T> {
-    /// What has come since.
+    /// Takes the messages that have arrived since the last call.
     pub fn take(&self) -> impl Iterator<Item = T> {
         // First the bell: what comes behind this rings it anew.
         let _rung = rustix::io::read(&self.bell, &mut [0_u8; 8]);

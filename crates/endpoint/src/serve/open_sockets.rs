@@ -1,5 +1,5 @@
-//! The sockets that threads wait at, so that they can be told to end: a call that waits for a message, however long, comes
-//! back from one that is shut. So it needs no time after which it looks up, and nobody who is silent costs anything.
+//! The sockets that threads wait at, so that they can be told to end: a call that waits for a message, however long,
+//! returns when its socket is shut. So the threads need no timer, and silent clients cost nothing.
 
 use std::collections::BTreeMap;
 use std::net::Shutdown;
@@ -18,7 +18,7 @@ pub struct OpenSockets {
 struct Inner {
     next: u64,
     sockets: BTreeMap<u64, Arc<Socket>>,
-    /// How far those are shut that come from here on.
+    /// Direction in which later sockets are shut at once; absent: the end has not come.
     ended: Option<Shutdown>,
 }
 
@@ -40,9 +40,9 @@ impl OpenSockets {
         self.inner().sockets.remove(&index);
     }
 
-    /// Whether nothing is there that has come and was not read.
+    /// Returns true where no socket has unread octets.
     pub fn is_quiet(&self) -> bool {
-        // Of one that cannot be asked nothing is expected.
+        // A socket whose queue cannot be read counts as not quiet.
         self.inner().sockets.values().all(|socket| ioctl_fionread(socket.as_ref()).is_ok_and(|waiting| waiting == 0))
     }
 

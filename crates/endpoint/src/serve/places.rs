@@ -1,5 +1,5 @@
-//! Places of which there is a bound: clients at once, threads, bytes of memory. Each is taken for somebody who is served, and
-//! free again when he goes.
+//! Limited resources: clients at once, threads, bytes of memory. A place is taken for each client that is served, and
+//! freed when it goes.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -8,7 +8,7 @@ use measure::unit::Instant;
 use super::book::Gauge;
 use crate::clock::Monotonic;
 
-/// So many places, some of which are taken.
+/// A limited number of places, some of which are taken.
 #[derive(Clone, Debug)]
 pub struct Places(Arc<Room>);
 
@@ -18,7 +18,7 @@ struct Room {
     taken: Mutex<u64>,
     /// Told when some are free again.
     freed: Condvar,
-    /// Where it is told how many are taken.
+    /// Gauge of the number taken; absent: none.
     told_at: Option<Arc<Gauge>>,
 }
 
@@ -35,7 +35,7 @@ impl Places {
         Self::told_at(most, None)
     }
 
-    /// The same, being bytes of memory; it is told at `gauge`, where there is one, how many are taken.
+    /// The same for bytes of memory; `gauge`, where there is one, shows the number taken.
     pub fn told_at(most: impl Into<u64>, gauge: Option<Arc<Gauge>>) -> Self {
         Self(Arc::new(Room { most: most.into(), taken: Mutex::new(0), freed: Condvar::new(), told_at: gauge }))
     }
@@ -45,7 +45,7 @@ impl Places {
         self.take_some(1)
     }
 
-    /// Takes `count` at once; `None`: so many are not free.
+    /// Takes `count` at once; `None`: not as many are free.
     pub fn take_some(&self, count: u64) -> Option<Place> {
         self.take_of(&mut self.0.taken(), count)
     }
@@ -62,7 +62,7 @@ impl Places {
         Some(Place { room: Arc::clone(&self.0), count })
     }
 
-    /// How many are taken.
+    /// Number of places taken.
     pub fn taken(&self) -> u64 {
         *self.0.taken()
     }
@@ -74,7 +74,7 @@ impl Places {
 }
 
 impl Room {
-    /// How many are taken, once that is `fit`, or at `until`.
+    /// Waits until the number of places taken satisfies `fit`, or until `until`, and returns it.
     fn wait(&self, fit: impl Fn(u64) -> bool, until: Instant) -> MutexGuard<'_, u64> {
         let mut taken = self.taken();
         while !fit(*taken) {

@@ -18,7 +18,7 @@ use crate::pace;
 
 /// Threads that wait at once; one more ends instead: each keeps the memory that its stack has touched.
 const MOST: usize = 64;
-/// A thread that has waited so long for a job ends: who measures has one for it many times a second.
+/// Idle time after which a thread ends: a client that measures has a job for it many times a second.
 const IDLE: Nanos = Nanos::secs(2);
 
 type Job = Box<dyn FnOnce() + Send>;

@@ -1,6 +1,6 @@
-//! Connections that have not said their first message yet: all of them wait by events, at the thread that accepts, until it is whole,
-//! for their client's end, or for the end of our patience. Such a connection costs a socket and an entry here, but no thread and no
-//! timer of its own.
+//! Connections that have not said their first message yet: all of them wait by events, at the thread that accepts,
+//! until it is whole, for their client's end, or for the end of our patience. Such a connection costs a socket and an
+//! entry here, but no thread and no timer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -21,24 +21,24 @@ use crate::socket::option;
 
 /// Events taken by one call.
 const TURN: usize = 64;
-/// What happens to a connection whose client has ended it, or is gone.
+/// Events of a connection whose client has ended it, or is gone.
 const ENDS: EventFlags = EventFlags::RDHUP.union(EventFlags::HUP).union(EventFlags::ERR);
 
-/// What a client has to say before it is served.
+/// First message that a client must send before it is served.
 #[derive(Clone, Copy, Debug)]
 pub struct FirstMessage {
-    /// How long it may take from the accepted connection on.
+    /// Longest time for it from the accepted connection on.
     pub patience: Nanos,
-    /// How long the rest may take from when its first part is here: only where it is awaited by one octet at first.
+    /// Longest time for the rest after its first part, where at first one octet is awaited.
     pub rest: Nanos,
-    /// How many octets there have to be, by those that are: of more than 256 no more are shown.
+    /// Returns the number of octets the message needs, from those that have arrived; at most the first 256 are passed.
     pub needs: fn(&[u8]) -> usize,
 }
 
 /// Octets of a first message that are looked at.
 const LOOK: usize = 256;
 
-/// The first message that is awaited, and what all that have not said it are waited for with.
+/// The first message that is awaited, and the descriptor of events for all connections that have not sent it.
 #[derive(Debug)]
 pub struct Silence {
     first: FirstMessage,
@@ -55,14 +55,14 @@ impl Silence {
     }
 }
 
-/// All that wait, each with what is to be done with it.
+/// All connections that wait, each with its job.
 #[derive(Debug)]
 pub struct SilentConnections<J> {
     events: Arc<OwnedFd>,
     first: FirstMessage,
     next: u64,
     here: BTreeMap<u64, Silent<J>>,
-    /// When each has taken too long.
+    /// Deadline of each connection.
     due: BTreeSet<(Instant, u64)>,
 }
 
@@ -79,9 +79,10 @@ struct Silent<J> {
 pub struct Awaited<J> {
     /// Its place.
     pub visit: Visit,
-    /// What is to be done with it.
+    /// Job to be done with it.
     pub job: J,
-    /// Whether its client has said something, be it a part of it; else it has ended it, or has taken too long: nothing is to be waited for.
+    /// True where its client has sent something, perhaps only a part of the message. False where it has ended the
+    /// connection, or its time is up: there is nothing to wait for.
     pub has_spoken: bool,
 }
 
@@ -92,12 +93,12 @@ impl<J> SilentConnections<J> {
         Self { events, first: silence.first, next: 0, here: BTreeMap::new(), due: BTreeSet::new() }
     }
 
-    /// What is readable when the wait of one of them is over, for those who wait for other things too.
+    /// Descriptor that is readable when the wait of a connection is over, for threads that wait for other events too.
     pub fn events(&self) -> Arc<impl AsFd + use<J>> {
         Arc::clone(&self.events)
     }
 
-    /// When the first of them has taken too long.
+    /// Returns the earliest deadline, or [`Instant::NEVER`] where none waits.
     pub fn due(&self) -> Instant {
         self.due.first().map_or(Instant::NEVER, |(due, _)| *due)
     }
@@ -135,12 +136,12 @@ impl<J> SilentConnections<J> {
         all
     }
 
-    /// Whether the first message is here; where a part of it is, all of it is awaited from here on.
+    /// Returns true where the first message is complete; where a part of it is here, the next wait is for all of it.
     fn is_whole(&mut self, number: u64) -> bool {
         let Some(silent) = self.here.get_mut(&number) else { return false };
         let mut part = [0; LOOK];
         let seen = recv(&*silent.connection, &mut part[..], RecvFlags::PEEK | RecvFlags::DONTWAIT);
-        // What cannot be looked at is at its end, which whoever serves it is told of.
+        // A connection that cannot be read is at its end; the thread that serves it will find that.
         let Ok((seen, _)) = seen else { return true };
         let needs = (self.first.needs)(&part[..seen]);
         if waiting(&silent.connection) >= needs as u64 || await_octets(&silent.connection, needs).is_err() {
@@ -166,7 +167,7 @@ impl<J> SilentConnections<J> {
     }
 }
 
-/// The connection is readable once so many octets are there.
+/// Makes the connection readable once `octets` are there.
 fn await_octets(connection: &Socket, octets: usize) -> io::Result<()> {
     option::set_least_received(connection, u16::try_from(octets.max(1)).unwrap_or(u16::MAX))
 }

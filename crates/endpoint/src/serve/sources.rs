@@ -1,4 +1,4 @@
-//! Those who are here, by where they come from: who gives way where somebody else needs the room.
+//! Visits by their source address, and the choice of the one that gives way where another needs the room.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,23 +30,23 @@ impl Sources {
         removed
     }
 
-    /// How many of all sources.
+    /// Number of visits from all sources.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// The oldest of whoever has most.
+    /// Returns the oldest visit of the source with most.
     pub fn first_to_go(&self) -> Option<u64> {
         self.most()?.1.first().copied()
     }
 
-    /// The newest of whoever has more than `share`, where that is not `source`.
+    /// Returns the newest visit of the source that has more than `share`, where that is not `source`.
     pub fn beyond(&self, share: usize, source: IpAddr) -> Option<u64> {
         let (of, numbers) = self.most()?;
         (*of != source && numbers.len() > share).then(|| numbers.last().copied()).flatten()
     }
 
-    /// Of several that have as many it is the one that came first.
+    /// Source with most visits; of several with as many, the one that came first.
     fn most(&self) -> Option<(&IpAddr, &BTreeSet<u64>)> {
         self.of.iter().max_by_key(|(_, numbers)| (numbers.len(), Reverse(numbers.first())))
     }

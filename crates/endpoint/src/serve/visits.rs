@@ -1,8 +1,9 @@
-//! Connections that are served: who gives way where there is no room for one more.
+//! Connections that are served, and the choice of the one that gives way where there is no room for another.
 //!
-//! A visit is a stranger's until its client has asked for something in its own protocol ([`Visit::known`]). Strangers give way
-//! first, the oldest of whichever source has most: whoever connects and says nothing keeps nobody out. Those that are known
-//! stay, but for a source that has more than half of all places: the newest of its visits goes where another source comes.
+//! A visit is a stranger's until its client has asked for something in its own protocol ([`Visit::known`]). Strangers
+//! give way first, the oldest of the source with most: a client that connects and says nothing keeps no other out.
+//! Those that are known stay, but for a source that has more than half of all places: the newest of its visits goes
+//! where another source comes.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Shutdown, SocketAddr};
@@ -15,17 +16,18 @@ use super::places::{Place, Places};
 use super::sources::{Sources, source};
 use crate::clock::Monotonic;
 
-/// Whoever is told to go has gone within this, far sooner as a rule: until then somebody else may have to wait for that.
+/// Longest time for a visit to end once it gives way, far shorter as a rule: until then a new client may have to wait
+/// for it.
 const LEAVE: Nanos = Nanos::secs(1);
 
-/// So many at once.
+/// A limited number of visits at once.
 #[derive(Clone, Debug)]
 pub struct Visits(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     most: usize,
-    /// A stranger is left in peace for so long.
+    /// Time for which a stranger does not give way.
     peace: Nanos,
     /// Those that were told to go have theirs until they have gone.
     places: Places,
@@ -60,24 +62,24 @@ pub struct Visit {
     _place: Place,
 }
 
-/// Who gave way.
+/// A visit that gave way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gone {
-    /// Where it came from.
+    /// Address of its client.
     pub from: SocketAddr,
-    /// Whether its source had more than its share; else it was a stranger.
+    /// True where its source had more than its share; false: it was a stranger.
     pub known: bool,
 }
 
 impl Visits {
     /// `most` at once; a stranger does not give way before it has been here for `peace`.
     pub fn new(most: u32, peace: Nanos) -> Self {
-        // Whoever is told to go takes a moment to; there are never more of them than may be here.
+        // A visit that gives way takes a moment to end; these are never more than the limit itself.
         let places = Places::new(2 * u64::from(most));
         Self(Arc::new(Inner { most: most as usize, peace, places, book: Mutex::default() }))
     }
 
-    /// Lets a connection in, and who gave way for it; `None`: there is no room, and nobody gives way.
+    /// Lets a connection in, and returns the visit that gave way for it; `None`: there is no room, and none gives way.
     pub fn enter(&self, connection: &Arc<Socket>, from: SocketAddr) -> Option<(Visit, Option<Gone>)> {
         let (visits, source, since) = (&self.0, source(from.ip()), Monotonic::now());
         let place = visits.places.take_by(since.after(LEAVE))?;
@@ -90,7 +92,7 @@ impl Visits {
         Some((Visit { visits: Arc::clone(visits), number, from, since, spoke: None, _place: place }, gone))
     }
 
-    /// How many there are, those included that are about to go.
+    /// Number of visits, those included that are about to end.
     pub fn count(&self) -> u64 {
         self.0.places.taken()
     }
@@ -129,12 +131,12 @@ impl Book {
 }
 
 impl Visit {
-    /// Whose it is.
+    /// Address of its client.
     pub fn from(&self) -> SocketAddr {
         self.from
     }
 
-    /// When the connection was accepted.
+    /// Time at which the connection was accepted.
     pub fn since(&self) -> Instant {
         self.since
     }

@@ -1,5 +1,5 @@
-//! Connections of one kind, ready to be measured over: shared out to the threads, and what their sockets got read back
-//! at the end.
+//! Connections of one kind, ready to be measured over: shared out to the threads, and the facts of their sockets read
+//! back at the end.
 
 use std::net::{Ipv6Addr, SocketAddr};
 use std::os::fd::AsFd;
@@ -26,13 +26,14 @@ use crate::stop::Stop;
 /// A connection as it was opened.
 #[derive(Debug)]
 pub struct Connection<L, W> {
-    /// What an engine gets.
+    /// Link and wire, for an engine.
     pub flow: Flow<L, W>,
-    /// What its socket got.
+    /// Facts of its socket.
     pub facts: SocketFacts,
-    /// Why it does not stamp where it should.
+    /// Reason for which it does not take the kernel stamps that were asked for; absent: it takes them, or none were
+    /// asked for.
     pub refused: Option<String>,
-    /// What leaves it in batches, where messages may.
+    /// Counts of the batches that leave it; absent where messages leave one by one.
     pub handed: Option<Arc<Handed>>,
 }
 
@@ -67,7 +68,7 @@ impl<L, W> FromIterator<Connection<L, W>> for Opened<L, W> {
     }
 }
 
-/// A connected stream of requests and replies, whatever tells them apart.
+/// A connected stream of requests and replies, over any wire.
 pub fn stream<W>(socket: Socket, wire: W, index: u32, method: &Method, stop: &Stop) -> Connection<Stream, W> {
     let stamping = stamping(&socket, method);
     let refused = stamping.refused.clone();
@@ -150,8 +151,8 @@ where
     Ok(gathered)
 }
 
-/// Where this host sends what leaves a socket with ports; routes with several next hops choose by them. `named` is whether the local address
-/// was.
+/// Next hop of a socket with ports; routes with several next hops choose by them. `named` is true where the user named
+/// the local address.
 fn next_hop(facts: &SocketFacts, named: bool) -> Option<String> {
     let protocol = if facts.icmp_socket.is_some() {
         return None;
@@ -168,8 +169,8 @@ fn next_hop(facts: &SocketFacts, named: bool) -> Option<String> {
     way::of_flow(local, remote, u8::try_from(protocol).ok()?, facts.flow_label).ok()
 }
 
-/// What a socket for ICMP got. It has no ports: what stands in their place means nothing to a reader, and a raw socket
-/// does not tell its peer.
+/// Facts of a socket for ICMP. It has no ports: the values in their place mean nothing to a reader, and a raw socket
+/// does not report its peer.
 pub fn echo_facts(socket: &Socket, remote: String, icmp_socket: Option<String>) -> SocketFacts {
     let local = socket.local_addr().ok().and_then(|address| address.as_socket());
     let local = local.map_or_else(String::new, |address| address.ip().to_string());

@@ -1,4 +1,4 @@
-//! What a measurement takes place in: whom it is made with, who listens, who may end it.
+//! Surroundings of a measurement: its peer, its listener and its ends.
 
 use std::net::SocketAddr;
 
@@ -15,26 +15,26 @@ use crate::stop::Stop;
 
 /// All that the threads on the connections need to know, whichever protocol opened these.
 pub struct Scene<'a> {
-    /// How to measure.
+    /// Method of the measurement.
     pub method: &'a Method,
-    /// What is replayed, where the schedule is a trace.
+    /// Trace to replay; present where the schedule is a trace.
     pub trace: Option<&'a Trace>,
-    /// With whom.
+    /// Address of the peer.
     pub peer: SocketAddr,
     /// The control connection.
     pub far: &'a mut dyn FarEnd,
-    /// Whether every exchange is told as an event.
+    /// True where every exchange is reported as an event.
     pub samples: bool,
     /// Length of an interval of the series.
     pub interval: Nanos,
-    /// Whether the user wants the end.
+    /// Set once the user requests the end.
     pub stop: &'a Stop,
-    /// What ends the threads, and every wait of theirs: the user's wish, or a peer that is lost. The links look at this one, for
-    /// a reply may be waited for longer than either may take.
+    /// End of the threads and of every wait of theirs: the user's request, or a lost peer. The links check this one,
+    /// for the timeout of a reply may be longer than either may wait.
     pub halt: &'a Stop,
     /// This host under observation.
     pub watch: &'a mut Watch,
-    /// Who listens; called on the thread that started the measurement.
+    /// Listener to the events; called on the thread that started the measurement.
     pub on_event: &'a mut dyn FnMut(Event),
 }
 

@@ -19,13 +19,13 @@ use crate::thread::{cpu_for, settle};
 
 /// Events a thread may be ahead of its reader: at a million samples a second the reader may be away for 60 ms.
 const RING: usize = 1 << 16;
-/// Events a thread may be ahead where only seconds are told.
+/// Events that a thread may be ahead where only seconds are reported.
 const RING_OF_SECONDS: usize = 256;
 
-/// What a thread is given besides its work.
+/// Context of a thread besides its work.
 #[derive(Debug)]
 pub struct Post<'a> {
-    /// Whether to stop early.
+    /// Set for an early end.
     pub stop: &'a Stop,
     /// Set when the quantile that ends the run is known well enough, for all threads.
     pub settled: &'a Stop,
@@ -33,18 +33,18 @@ pub struct Post<'a> {
     pub thread: u32,
     /// Threads of the whole measurement.
     pub threads: u32,
-    /// Where its events go.
+    /// Outlet of its events.
     pub outlet: Outlet,
 }
 
-/// What all threads brought.
+/// Results of all threads.
 #[derive(Debug)]
 pub struct Brought<T> {
-    /// What each one's work returned.
+    /// Return values of the threads' work.
     pub each: Vec<T>,
-    /// When they were let go, nanoseconds since 1970.
+    /// Wall clock at the start of the threads, nanoseconds since 1970.
     pub began_wall: u64,
-    /// What went wrong with the control connection meanwhile.
+    /// Error of the control connection during the run; absent: none.
     pub trouble: Option<EndpointError>,
 }
 
@@ -73,14 +73,14 @@ impl Gate {
         self.changed.notify_all();
     }
 
-    /// Sends home whoever came and comes.
+    /// Ends all waiting threads, and those that still arrive.
     fn cancel(&self) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).1 = Some(false);
         self.changed.notify_all();
     }
 }
 
-/// A thread that goes on: the last of all that ends says so, however it ends.
+/// A thread that runs: the last of all that ends reports it, however it ends.
 struct Ongoing<'a> {
     left: &'a AtomicU32,
     done: &'a Stop,
@@ -94,7 +94,7 @@ impl Drop for Ongoing<'_> {
     }
 }
 
-/// Does each of `works` on a thread of its own until all have ended; `ended` tells how one did.
+/// Does each of `works` on its own thread until all have ended; `ended` returns the cause of one's end.
 pub fn run<T, B>(works: Vec<B>, scene: &mut Scene<'_>, ended: fn(&T) -> Ended) -> Result<Brought<T>, EndpointError>
 where
     T: Send,
@@ -160,7 +160,7 @@ where
     Ok(Brought { each, began_wall, trouble })
 }
 
-/// Does `work`, and tells what the scheduler did meanwhile.
+/// Does `work`, and returns the scheduler's facts of that time.
 fn watched<T>(work: impl FnOnce(Post<'_>) -> T, post: Post<'_>) -> (T, Option<ThreadSpan>) {
     let before = ThreadFacts::own();
     let home = work(post);
@@ -176,7 +176,7 @@ fn empty(readers: &mut [Consumer<Event>], on_event: &mut dyn FnMut(Event)) {
     }
 }
 
-/// Waits a little, or until all are `done`, looking after the control connection meanwhile: `Some` when the peer is lost. Samples
+/// Waits a little, or until all are `done`, and watches the control connection: `Some` when the peer is lost. Samples
 /// fill their rings fast, so the waits are short then.
 fn look_after(far: &mut dyn FarEnd, lost_before: bool, samples: bool, done: &Stop) -> Option<EndpointError> {
     let pause = if samples { Nanos(GLANCE.0 / 50) } else { Nanos(GLANCE.0 / 4) };

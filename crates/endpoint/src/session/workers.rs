@@ -12,24 +12,24 @@ use crate::engine::warm_up::Warmed;
 use crate::engine::{self, Ended, Flow, Run, Told};
 use crate::error::{EndpointError, Step};
 
-/// What all threads brought.
+/// Results of all threads together.
 #[derive(Debug)]
 pub struct Gathered {
-    /// What was recorded.
+    /// Recording of all threads.
     pub recording: Recording,
-    /// What was stamped.
+    /// Time breakdowns from kernel stamps.
     pub splits: Splits,
-    /// How it ended.
+    /// Cause of the end.
     pub ended: Ended,
-    /// What went before the recording.
+    /// Warm-up before the recording.
     pub warmed: Warmed,
-    /// What each socket got.
+    /// Facts of each socket.
     pub sockets: Vec<SocketFacts>,
-    /// Why there are no stamps, where they were asked for.
+    /// Reason for which there are no stamps, where they were asked for.
     pub stamps_refused: Option<String>,
-    /// When the threads were let go, nanoseconds since 1970.
+    /// Wall clock at the start of the threads, nanoseconds since 1970.
     pub began_wall: u64,
-    /// What went wrong with the control connection meanwhile.
+    /// Error of the control connection during the run; absent: none.
     pub trouble: Option<EndpointError>,
 }
 

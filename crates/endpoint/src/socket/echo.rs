@@ -1,4 +1,4 @@
-//! Echo replies with what an ICMP socket tells beside them: who sent one, how far it came, when the kernel had it.
+//! Echo replies with the facts an ICMP socket delivers beside them: sender, TTL, and kernel receive stamp.
 
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -18,7 +18,7 @@ pub struct Heard {
     pub from: Option<SocketAddr>,
     /// Its TTL or hop limit; of a raw IPv4 socket it stands in the IP header that came along.
     pub ttl: Option<u8>,
-    /// When the kernel had it, wall clock, nanoseconds since 1970.
+    /// Kernel's receive stamp, wall clock, nanoseconds since 1970; absent where the socket does not stamp.
     pub stamp: Option<u64>,
     /// Bytes of the largest of the packets it came in, IP header included, where it was cut on the way.
     pub fragment: Option<u32>,
@@ -26,8 +26,8 @@ pub struct Heard {
     pub options: Option<Box<[u8]>>,
 }
 
-/// Has `socket` tell of TTL, IP options and, where `stamped`, of the kernel's receive stamp. What a kernel refuses is
-/// absent in what is heard.
+/// Has `socket` deliver TTL, IP options and, where `stamped`, the kernel's receive stamp. An option that the kernel
+/// refuses is absent in each [`Heard`].
 pub fn tell_all(socket: &Socket, ipv6: bool, stamped: bool) {
     let on = |level, name| drop(set_int(socket.as_fd(), level, name, 1));
     if ipv6 {

@@ -1,7 +1,7 @@
 //! Datagrams of many senders over one socket, each answered to where it came from, and from where it was sent to.
 //!
-//! A host with several addresses would answer from the one that its routes prefer, and who asked another one, over a
-//! connected socket or through a firewall, would never see the answer.
+//! A host with several addresses would answer from the one that its routes prefer. A client that asked another one,
+//! over a connected socket or through a firewall, would never see the answer.
 
 use std::io;
 use std::net::SocketAddr;
@@ -20,7 +20,8 @@ const CONTROL: usize = 64;
 #[repr(C, align(8))]
 struct Control([u8; CONTROL]);
 
-/// From whom a datagram came and, where the socket tells (`option::tell_destination`), to which of our addresses.
+/// Sender of a datagram and, where the socket delivers it (`option::tell_destination`), the local address it was sent
+/// to.
 pub struct Envelope {
     name: libc::sockaddr_storage,
     name_length: libc::socklen_t,
@@ -52,7 +53,7 @@ impl Envelope {
         usize::try_from(received).map_err(|_| errno())
     }
 
-    /// The same on a socket that tells.
+    /// The same on a socket that delivers the local address.
     #[inline]
     pub fn receive_told(&mut self, socket: BorrowedFd<'_>, buffer: &mut [u8], flags: c_int) -> Result<usize, Errno> {
         let mut part = part(buffer);
@@ -70,7 +71,7 @@ impl Envelope {
         if self.control_length == 0 { self.answer_plain(socket, message) } else { self.answer_told(socket, message) }
     }
 
-    /// Who sent it; `None` where it is of no address family that is known here.
+    /// Returns its sender; `None` where the address family is unknown.
     pub fn from(&self) -> Option<SocketAddr> {
         address_of(&self.name)
     }
@@ -162,13 +163,13 @@ impl Envelope {
     }
 }
 
-/// Where a datagram is received into.
+/// Buffer that a datagram is received into.
 #[inline]
 pub(super) fn part(buffer: &mut [u8]) -> libc::iovec {
     libc::iovec { iov_base: buffer.as_mut_ptr().cast::<c_void>(), iov_len: buffer.len() }
 }
 
-/// Where a datagram is sent from: only for calls that do not write there.
+/// Buffer that a datagram is sent from: only for calls that do not write there.
 #[inline]
 pub(super) fn part_of(message: &[u8]) -> libc::iovec {
     libc::iovec { iov_base: message.as_ptr().cast_mut().cast::<c_void>(), iov_len: message.len() }

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 
 use super::envelope::{Envelope, errno, part, part_of};
 
-/// So many datagrams by one call.
+/// Most datagrams of one call.
 pub const MOST: usize = 16;
 /// Any datagram fits.
 const BUFFER: usize = 1 << 16;
@@ -26,7 +26,7 @@ pub struct Envelopes {
 pub struct Answer {
     /// To which.
     pub to: usize,
-    /// Which octets, as they are now.
+    /// Place of its octets, as they are now.
     pub octets: Range<usize>,
 }
 
@@ -37,8 +37,8 @@ impl Default for Envelopes {
 }
 
 impl Envelopes {
-    /// Takes what is there, [`MOST`] at most, without waiting: how many; none where nothing is there or something went
-    /// wrong. `told`: the socket tells to which of our addresses a datagram was sent.
+    /// Takes the datagrams that are there, [`MOST`] at most, without waiting. Returns their number; 0 where nothing is
+    /// there or the call failed. `told`: the socket delivers the local address of a datagram.
     pub fn receive(&mut self, socket: BorrowedFd<'_>, told: bool) -> usize {
         let mut parts: [iovec; MOST] = nothing();
         let mut headers: [mmsghdr; MOST] = nothing();
@@ -68,7 +68,7 @@ impl Envelopes {
         (&mut self.buffer[start..start + self.lengths[at]], &self.each[at])
     }
 
-    /// Sends answers, in order, each as a datagram of its own. `fault` hears of those that could not be sent.
+    /// Sends answers, in order, each as its own datagram. `fault` receives those that could not be sent.
     pub fn answer(&self, socket: BorrowedFd<'_>, answers: &[Answer], mut fault: impl FnMut(Option<SocketAddr>, Errno)) {
         let mut rest = answers;
         while let Some((first, behind)) = rest.split_first() {
@@ -103,7 +103,7 @@ impl Envelopes {
     }
 }
 
-/// Where an answer lies in the buffer.
+/// Place of an answer in the buffer.
 fn octets(answer: &Answer) -> Range<usize> {
     let start = answer.to * BUFFER;
     start + answer.octets.start..start + answer.octets.end

@@ -19,13 +19,13 @@ use crate::random;
 pub struct Opened {
     /// The socket.
     pub socket: Socket,
-    /// What it is, for the record.
+    /// Kind of the socket, for the record.
     pub kind: SocketName,
     /// Its wire.
     pub echo: Echo,
 }
 
-/// Which kind of socket carries the echoes.
+/// Kind of socket that carries the echoes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SocketName {
     /// `SOCK_DGRAM`: no privilege, the kernel sorts the replies.
@@ -48,40 +48,40 @@ pub fn request_length(method: &Method) -> usize {
     Echo::message_length(method.traffic.request_bytes().0 as usize)
 }
 
-/// What ping lets its users ask of a socket, beside what every method has.
+/// Socket settings of ping's users, beside those of every method.
 #[expect(clippy::struct_excessive_bools, reason = "each is a socket option of its own, on or off by itself")]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wishes {
     /// TTL or hop limit of requests, to one host and to many.
     pub ttl: Option<u8>,
-    /// What becomes of requests that are longer than a link on the way takes.
+    /// Fragmentation of requests longer than a link on the path allows; absent: the system's default.
     pub fragments: Option<Fragments>,
-    /// Whether a broadcast address is asked for.
+    /// True where the peer may be a broadcast address.
     pub broadcast: bool,
-    /// Whether only hosts on the same link are reached.
+    /// True where only hosts on the same link are reached.
     pub link_only: bool,
-    /// Whether requests to a group do not come back to this host.
+    /// True where requests to a group do not come back to this host.
     pub no_loopback: bool,
     /// Firewall mark; it needs `CAP_NET_ADMIN`.
     pub mark: Option<u32>,
-    /// Whether the kernel debugs the socket; it needs `CAP_NET_ADMIN`.
+    /// True where the kernel debugs the socket; it needs `CAP_NET_ADMIN`.
     pub debug: bool,
-    /// The identifier of the requests, where it is not the kernel's or chance's.
+    /// Identifier of the requests; absent: the kernel's, or random.
     pub identifier: Option<u16>,
     /// IP options of requests, IPv4 alone.
     pub ip_options: Option<Vec<u8>>,
-    /// Whether anybody may answer: the socket is not connected.
+    /// True where any host may answer: the socket is not connected.
     pub anybody: bool,
 }
 
-/// What becomes of requests that are too long for a link on the way.
+/// Fragmentation of requests that are too long for a link on the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fragments {
-    /// They are never cut, not even here.
+    /// They are never fragmented, not even here.
     Never,
-    /// They are cut here, and on the way they are not.
+    /// This host fragments them, routers do not.
     Here,
-    /// They are cut wherever they have to be.
+    /// This host or routers fragment them.
     Anywhere,
 }
 

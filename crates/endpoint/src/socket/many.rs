@@ -18,26 +18,26 @@ use super::queue::{Control, errno, first_stamp, message};
 
 /// include/uapi/linux/udp.h: the size of the segments that a longer message is to be cut into.
 const UDP_SEGMENT: c_int = 103;
-/// include/uapi/linux/udp.h: segments that came together are received together, and their size is told.
+/// include/uapi/linux/udp.h: segments that came together are received together, with their size.
 const UDP_GRO: c_int = 104;
 
 /// Messages of one `sendmmsg` at most: what fits the stack comfortably, and costs a thousandth of a call each.
 pub const CALLED: usize = 64;
 
-/// Whether this kernel cuts messages into segments (since Linux 4.18). One that does not would send the whole of them as
+/// Checks that this kernel cuts messages into segments (since Linux 4.18). An older one would send the whole of them as
 /// one datagram, without an error.
 pub fn can_segment(socket: BorrowedFd<'_>) -> io::Result<()> {
     read_int(socket, libc::IPPROTO_UDP, UDP_SEGMENT).map(drop)
 }
 
-/// Has segments that come together received together (since Linux 5.0): [`receive`] tells them apart, every other call
-/// gives them as one message.
+/// Has segments that come together received together (since Linux 5.0): [`receive`] separates them, every other call
+/// returns them as one message.
 pub fn take_segments(socket: BorrowedFd<'_>) -> io::Result<()> {
     set_int(socket, libc::IPPROTO_UDP, UDP_GRO, 1)
 }
 
-/// Sends the messages of `length` octets, at least 1, that stand one behind the other in `messages`, each as a datagram
-/// of its own. Returns how many of them, from the first on, the kernel took; it may be fewer than there are.
+/// Sends the messages of `length` octets, at least 1, that stand one behind the other in `messages`, each as its own
+/// datagram. Returns the number of messages, from the first on, that the kernel took; it may be fewer than there are.
 pub fn send_each(socket: BorrowedFd<'_>, messages: &[u8], length: usize, flags: SendFlags) -> Result<usize, Errno> {
     let mut parts = [const { MaybeUninit::<libc::iovec>::uninit() }; CALLED];
     let mut headers = [const { MaybeUninit::<libc::mmsghdr>::uninit() }; CALLED];

@@ -1,4 +1,4 @@
-//! Groups of receivers: joining one, and how datagrams leave for one. IPv4 and IPv6.
+//! Multicast groups: joining one, and the settings of datagrams to one. IPv4 and IPv6.
 
 use std::ffi::CString;
 use std::io;
@@ -45,18 +45,18 @@ impl Interface {
     }
 }
 
-/// How datagrams leave for a group.
+/// Settings of datagrams to a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outgoing {
-    /// From where; absent: as the routing table says.
+    /// Interface they leave by; absent: the routing table's choice.
     pub interface: Option<Interface>,
-    /// How many routers they pass, and one more.
+    /// Time to live: the number of routers they pass, and one more.
     pub ttl: u8,
-    /// Whether members on this host hear them too.
+    /// True where members on this host receive them too.
     pub loopback: bool,
 }
 
-/// Whether `address` is that of a group.
+/// Returns true where `address` is that of a group.
 pub fn is_group(address: SocketAddr) -> bool {
     address.ip().is_multicast()
 }

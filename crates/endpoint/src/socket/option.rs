@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use libc::{c_int, c_uint};
 use socket2::{SockFilter, Socket};
 
-/// `SO_BUSY_POLL`: the kernel polls the card for so many microseconds before it sleeps.
+/// `SO_BUSY_POLL`: time for which the kernel polls the card before it sleeps, microseconds.
 pub fn set_busy_poll(socket: &Socket, micros: u32) -> io::Result<()> {
     set_int(socket.as_fd(), libc::SOL_SOCKET, libc::SO_BUSY_POLL, micros as c_int)
 }
@@ -33,7 +33,7 @@ pub fn tell_of_errors(socket: BorrowedFd<'_>, ipv6: bool) {
 }
 
 /// On a raw ICMP socket: lets through nothing but echo replies, so that neither our own requests (over loopback) nor
-/// others' traffic wake us. What is filtered is decided by the kernel before it queues a message.
+/// others' traffic wake us. The kernel filters before it queues a message.
 pub fn only_echo_replies(socket: BorrowedFd<'_>, ipv6: bool) -> io::Result<()> {
     if !ipv6 {
         // include/uapi/linux/icmp.h: ICMP_FILTER is option 1 of SOL_RAW (255); a set bit drops that type.
@@ -61,7 +61,7 @@ pub fn only_identifier(socket: &Socket, ipv6: bool, identifier: u16) -> io::Resu
     let is_ours = SockFilter::new(code(&[libc::BPF_JMP, libc::BPF_JEQ, libc::BPF_K]), 0, 1, u32::from(identifier));
     let answer = |length| SockFilter::new(code(&[libc::BPF_RET, libc::BPF_K]), 0, 0, length);
     let (all, nothing) = (answer(u32::MAX), answer(0));
-    // Of IPv4 the filter sees the IP header, whose length the first instruction takes; of IPv6 the message alone.
+    // For IPv4 the filter sees the IP header, whose length the first instruction takes; for IPv6 the message alone.
     if ipv6 {
         socket.attach_filter(&[load(libc::BPF_ABS), is_ours, all, nothing])
     } else {
@@ -127,7 +127,7 @@ pub fn keep_flow(socket: BorrowedFd<'_>, peer: SocketAddr, port: u16) -> io::Res
     const SO_TXREHASH: c_int = 74;
     drop(set_int(socket, libc::SOL_SOCKET, SO_TXREHASH, 0));
     let SocketAddr::V6(peer) = peer else { return Ok(()) };
-    // struct in6_flowlabel_req: to get a label, for anybody, made where there is none; the shortest times.
+    // struct in6_flowlabel_req: to get a label, for any user, made where there is none; the shortest times.
     let mut request = [0_u8; 32];
     request[..16].copy_from_slice(&peer.ip().octets());
     request[16..20].copy_from_slice(&flow_label(port).to_be_bytes());
@@ -160,7 +160,7 @@ pub fn set_timestamping(socket: BorrowedFd<'_>, flags: c_uint) -> io::Result<()>
     set_int(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, flags as c_int)
 }
 
-/// `SO_RCVLOWAT`: a connection is readable once so many octets are there, or none will follow.
+/// `SO_RCVLOWAT`: a connection is readable once this number of octets is there, or none will follow.
 pub fn set_least_received(socket: &Socket, octets: u16) -> io::Result<()> {
     set_int(socket.as_fd(), libc::SOL_SOCKET, libc::SO_RCVLOWAT, octets.into())
 }
@@ -234,7 +234,7 @@ pub fn dropped(socket: BorrowedFd<'_>) -> io::Result<u32> {
     memory(socket).map(|memory| memory[libc::SK_MEMINFO_DROPS as usize])
 }
 
-/// What is in the socket's send buffer, octets with what the kernel adds to keep them: not sent yet, or not acknowledged.
+/// Returns the octets in the socket's send buffer, kernel overhead included: not sent yet, or not acknowledged.
 pub fn queued(socket: BorrowedFd<'_>) -> io::Result<u32> {
     memory(socket).map(|memory| memory[libc::SK_MEMINFO_WMEM_QUEUED as usize])
 }

@@ -27,8 +27,8 @@ pub fn addresses() -> io::Result<BTreeSet<IpAddr>> {
     Ok(found)
 }
 
-/// Whether this host can be asked at several addresses of one IP version, so that the one that its routes answer from may
-/// be another.
+/// Returns true where this host has several addresses of one IP version, so that its routes may choose another source
+/// address than the one that was asked.
 pub fn is_several(addresses: &BTreeSet<IpAddr>) -> bool {
     let v4 = addresses.iter().filter(|address| address.is_ipv4()).count();
     v4 > 1 || addresses.len() - v4 > 1

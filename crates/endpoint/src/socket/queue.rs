@@ -37,12 +37,12 @@ pub struct Arrival {
     pub stamp: Option<u64>,
 }
 
-/// What stood on the error queue.
+/// One message of the error queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notice {
     /// A departure stamp.
     Stamp {
-        /// Which point of the way out.
+        /// Point of the way out.
         point: Point,
         /// The message's number (datagrams) or its last byte's (streams), counted from when stamping was set.
         id: u32,
@@ -57,7 +57,7 @@ pub enum Notice {
         first: u32,
         /// … and of the last.
         last: u32,
-        /// Whether the kernel copied the payload after all.
+        /// True where the kernel copied the payload after all.
         copied: bool,
     },
 }
@@ -91,13 +91,13 @@ pub struct Addressed {
     pub length: usize,
     /// Its sender.
     pub from: Option<SocketAddr>,
-    /// Our address it was sent to, where the socket tells (`option::tell_destination`).
+    /// Our address it was sent to, where the socket delivers it (`option::tell_destination`).
     pub to: Option<IpAddr>,
     /// Wall clock of the kernel's receive stamp, ns since 1970, where the socket stamps.
     pub stamp: Option<u64>,
-    /// What was left of its time to live, where the socket tells (`option::tell_time_to_live`).
+    /// Its time to live on arrival, where the socket delivers it (`option::tell_time_to_live`).
     pub time_to_live: Option<u8>,
-    /// The octet of its type of service, where the socket tells (`option::tell_service`).
+    /// The octet of its type of service, where the socket delivers it (`option::tell_service`).
     pub service: Option<u8>,
 }
 
@@ -209,7 +209,8 @@ pub(super) fn address_of(name: &libc::sockaddr_storage) -> Option<SocketAddr> {
     }
 }
 
-/// Takes the oldest notice off the error queue; `None` when it is empty. What is neither stamp nor error is passed over.
+/// Takes the oldest notice off the error queue; `None` when it is empty. Messages that are neither stamp nor error are
+/// skipped.
 pub fn next_notice(socket: BorrowedFd<'_>) -> Option<Notice> {
     let mut about = [0; 8];
     let (notice, quoted) = next_notice_into(socket, &mut about)?;
@@ -376,7 +377,7 @@ mod tests {
 
     #[test]
     fn a_closed_port_reports_itself() {
-        // A number that the system gives to nobody by itself, this socket included.
+        // A port that the system assigns to no socket by itself, this one included.
         let closed = SocketAddr::from(([127, 0, 0, 1], testbed::port::free()));
         let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
         option::tell_of_errors(socket.as_fd(), false);

@@ -1,4 +1,4 @@
-//! Raw TCP sockets: what a kernel tells of a segment beside its octets.
+//! Raw TCP sockets: the facts that the kernel delivers with a segment.
 
 use std::io;
 use std::net::IpAddr;
@@ -15,7 +15,7 @@ use super::queue::{address_of, first_stamp, message_from};
 pub struct Arrival {
     /// Octets put into the buffer.
     pub length: usize,
-    /// Who sent it.
+    /// Sender of the segment; absent where the kernel does not say.
     pub from: Option<IpAddr>,
     /// Its hop limit, of IPv6.
     pub hop_limit: Option<u8>,
@@ -74,7 +74,7 @@ pub fn tell_hop_limit(socket: BorrowedFd<'_>) -> io::Result<()> {
     set_int(socket, libc::IPPROTO_IPV6, libc::IPV6_RECVTCLASS, 1)
 }
 
-/// How many hops what is sent may go.
+/// Sets the time to live of later packets, hops.
 pub fn set_ttl(socket: &Socket, ipv6: bool, ttl: u8) -> io::Result<()> {
     let (level, name) =
         if ipv6 { (libc::IPPROTO_IPV6, libc::IPV6_UNICAST_HOPS) } else { (libc::IPPROTO_IP, libc::IP_TTL) };

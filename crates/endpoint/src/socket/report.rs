@@ -1,11 +1,11 @@
-//! Errors that others send for what a socket sent: what, about what, and from whom (`IP_RECVERR`).
+//! Errors that others send about a packet of a socket: kind, packet and sender (`IP_RECVERR`).
 
 use std::net::IpAddr;
 
 /// An error of a socket's error queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// Who sent the ICMP error; `None`: our own kernel, for a reason of its own.
+    /// Sender of the ICMP error; `None`: our own kernel, for a local reason.
     pub from: Option<IpAddr>,
     /// The error number it stands for.
     pub errno: i32,
@@ -18,11 +18,11 @@ pub struct Report {
     /// The first octets of what it is about, from the header of the socket's protocol or from its payload on; zeros beyond
     /// what was quoted.
     pub about: [u8; 8],
-    /// So many of them were quoted.
+    /// Octets of them that were quoted.
     pub quoted: usize,
-    /// When the kernel had it, wall clock, nanoseconds since 1970, where the socket stamps.
+    /// Kernel's receive stamp, wall clock, nanoseconds since 1970; absent where the socket does not stamp.
     pub stamp: Option<u64>,
-    /// Its time to live on arrival, where the socket tells (`option::tell_time_to_live`).
+    /// Its time to live on arrival, where the socket delivers it (`option::tell_time_to_live`).
     pub time_to_live: Option<u8>,
 }
 

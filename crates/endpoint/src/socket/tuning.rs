@@ -1,4 +1,4 @@
-//! Options of a data socket beside those that every method has: what tools of the field let their users set.
+//! Options of a data socket beside those that every method has: settings that common tools offer.
 
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -15,13 +15,13 @@ use crate::error::EndpointError;
 pub struct Tuning {
     /// Largest segment of TCP in bytes (`TCP_MAXSEG`).
     pub segment_bytes: Option<u32>,
-    /// Whether TCP waits for full segments (`TCP_CORK`).
+    /// True where TCP waits for full segments (`TCP_CORK`).
     pub cork: bool,
-    /// Whether an idle connection is asked whether it still lives (`SO_KEEPALIVE`).
+    /// True where an idle connection is probed for life (`SO_KEEPALIVE`).
     pub keepalive: bool,
-    /// Whether only hosts on the same link are reached (`SO_DONTROUTE`).
+    /// True where only hosts on the same link are reached (`SO_DONTROUTE`).
     pub link_only: bool,
-    /// Whether the path MTU is never exceeded, and nothing is fragmented (`IP_MTU_DISCOVER`).
+    /// True where the path MTU is never exceeded, and nothing is fragmented (`IP_MTU_DISCOVER`).
     pub whole_packets: bool,
     /// Priority within the host's queues (`SO_PRIORITY`); above 6 it needs `CAP_NET_ADMIN`.
     pub priority: Option<u32>,

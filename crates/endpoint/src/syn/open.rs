@@ -28,9 +28,9 @@ use crate::stop::Stop;
 const PORTS: (u64, u64) = (16, 1_024);
 /// Ports below are left to services.
 const LOWEST: u32 = 10_000;
-/// So many places are tried for a row of free ports.
+/// Places that are tried for a row of free ports.
 const TRIES: u32 = 64;
-/// Of an answer so much is looked at: an IPv4 header and a TCP header with all their options, and a quote.
+/// Bytes of an answer that are read: an IPv4 header, and a TCP header with all its options or a quote.
 const ANSWER: usize = 160;
 
 /// All that an engine needs to probe by segments.
@@ -183,7 +183,7 @@ fn hold(probing: &Probing, local: SocketAddr, count: u32) -> Result<(Sources, Ve
     Err(fail(last).with_hint(Hint::NoRowOfPorts { count }))
 }
 
-/// Holds all of `ports`, which somebody named.
+/// Holds all of `ports`, which the user named.
 fn hold_these(
     probing: &Probing,
     local: SocketAddr,
@@ -211,7 +211,7 @@ fn row(kind: Kind, local: SocketAddr, first: u16, count: u32) -> io::Result<Vec<
     (0..count).map(bound).collect()
 }
 
-/// A socket of UDP that takes nothing: it keeps our kernel from refusing what comes for its port, and nobody reads it.
+/// A socket of UDP that takes nothing: it keeps our kernel from refusing packets to its port, and is never read.
 fn deaf(domain: Domain) -> io::Result<Socket> {
     let socket = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
     let nothing = SockFilter::new((libc::BPF_RET | libc::BPF_K) as u16, 0, 0, 0);

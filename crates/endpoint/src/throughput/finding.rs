@@ -1,4 +1,4 @@
-//! What is left of a run of streams: both ends' counts, side by side.
+//! Result of a throughput run: the counts of both ends, side by side.
 
 use std::net::SocketAddr;
 
@@ -18,30 +18,31 @@ use crate::session::threads::worse;
 use crate::thread::CpuTime;
 use crate::wire::Watched;
 
-/// What was found.
+/// Result of one throughput measurement.
 #[derive(Debug)]
 pub struct Finding {
-    /// What our end sent; `None` where nothing was to be sent. It ended when the reflector had taken all, over TCP.
+    /// Payload that this end sent; `None` where it did not send. Over TCP its time ends when the reflector has taken
+    /// all.
     pub sent: Option<Metered>,
-    /// What our end received; `None` where nothing was to be received.
+    /// Payload that this end received; `None` where it did not receive.
     pub received: Option<Metered>,
-    /// How long our calls went on, the longest of all streams; with what drained, `sent` may be longer.
+    /// Duration of our calls, the longest of all streams. The time of `sent` may be longer: it includes the draining.
     pub running: Nanos,
-    /// What the reflector received of each stream we sent, in their order; empty where it told nothing.
+    /// Counts of the reflector for each stream that this end sent, in their order; empty where it reported none.
     pub peer_received: Vec<Told>,
-    /// What the reflector sent of each stream we received, in their order; empty where it told nothing.
+    /// Counts of the reflector for each stream that this end received, in their order; empty where it reported none.
     pub peer_sent: Vec<Told>,
     /// Our threads, in the order of their flows: those that send first.
     pub threads: Vec<Thread>,
-    /// How busy our machine was, warm-up included.
+    /// CPU use of this host, warm-up included; absent: not readable.
     pub cpu: Option<HostCpu>,
-    /// How busy the reflector's was; it is the same one where [`Finding::own_reflector`].
+    /// CPU use of the reflector's host; the same host where [`Finding::own_reflector`]. Absent: not reported.
     pub peer_cpu: Option<HostCpu>,
-    /// What the sockets got, in the order of their flows.
+    /// Socket facts read back from the kernel, in the order of their flows.
     pub sockets: Vec<SocketFacts>,
-    /// Whether our kernel fits the buffers of our sockets to the path; absent for datagrams, whose it never does.
+    /// Kernel's automatic sizing of the socket buffers, on or off; absent for datagrams, whose buffers it never sizes.
     pub autotuning: Option<Autotuning>,
-    /// What the kernel did with what our end sent in place.
+    /// Outcome of the zero-copy sends of this end; absent: none were used.
     pub zero_copy: Option<ZeroCopied>,
     /// This host.
     pub ours: Environment,
@@ -49,21 +50,21 @@ pub struct Finding {
     pub theirs: Option<Environment>,
     /// The reflector's program.
     pub peer: PeerFacts,
-    /// How it ended.
+    /// Cause of the end: complete, stopped, or the peer lost.
     pub ended: Ending,
-    /// Streams whose receiver did not say that it had taken all: what is missing may have been on its way.
+    /// Streams whose receiver did not confirm that it had taken all: missing payload may still have been in transit.
     pub undrained: u32,
-    /// Whom it was measured against.
+    /// Address of the peer that was measured.
     pub target: SocketAddr,
-    /// Whether that was a reflector of our own.
+    /// True where the peer was a reflector that this measurement started.
     pub own_reflector: bool,
-    /// Why the reflector's counts and its machine's facts are missing.
+    /// Reason for which the reflector's counts and its host's facts are missing; absent: they arrived.
     pub report_missing: Option<String>,
-    /// When the threads were let go, nanoseconds since 1970.
+    /// Wall clock at the start of the threads, nanoseconds since 1970.
     pub began_wall: u64,
-    /// Whether the wall clock was stepped meanwhile.
+    /// True where the wall clock was stepped during the run.
     pub clock_stepped: bool,
-    /// What was seen on the wire; absent where it was not watched.
+    /// Packets seen on the wire; absent where nothing was captured.
     pub wire: Option<Watched>,
 }
 
@@ -72,17 +73,17 @@ pub struct Finding {
 pub struct Thread {
     /// The flow that it had, from 0.
     pub flow: u32,
-    /// Whether it sent.
+    /// True for a sender, false for a receiver.
     pub sent: bool,
-    /// Datagrams that it sent in all, warm-up included.
+    /// Datagrams that it sent in all, warm-up included; absent for other flows.
     pub sent_datagrams: Option<u64>,
-    /// What CPU time it took.
+    /// CPU time of the thread.
     pub cpu: CpuTime,
 }
 
 impl Finding {
-    /// What goes into the record of one way: goodput is what the receiver's program had, beside what the sender handed
-    /// over. `None` where nothing went that way.
+    /// Returns the record of one direction: goodput is the payload that the receiver's program had, beside the payload
+    /// that the sender handed over. `None` where nothing was to go in that direction.
     pub fn throughput(&self, direction: Direction) -> Option<Throughput> {
         let sends = direction.sends();
         let (metered, told) =
@@ -140,7 +141,7 @@ pub(super) fn conclude(
     let told = told_by(task, report.streams.unwrap_or_default());
     // To us the end of a sender looks alike, whatever it is for.
     let broke = told.1.iter().find_map(|told| told.trouble.clone());
-    // What arrived is the receiver's to say: where the far side fell silent before its counts, the result is not whole.
+    // The receiver decides how much arrived: where the peer fell silent before its counts, the result is incomplete.
     let silent = report_missing.as_ref().map(|why| format!("it sent no report at the end: {why}"));
     let ended = match broke.or(silent) {
         Some(reason) if ended == Ending::Complete => Ending::PeerLost { reason },
@@ -175,8 +176,8 @@ pub(super) fn conclude(
     }
 }
 
-/// What was told of the streams that we sent, and of those that we received. A peer that tells of another number of flows
-/// tells of none.
+/// Splits the reflector's counts into the streams that we sent and those that we received. Counts for another number of
+/// flows are discarded.
 fn told_by(task: &Task, mut told: Vec<Told>) -> (Vec<Told>, Vec<Told>) {
     if told.len() != task.flows() as usize {
         return (Vec::new(), Vec::new());

@@ -29,18 +29,18 @@ use crate::session::threads::Post;
 use crate::stop::{GLANCE, Stop};
 use crate::thread::CpuTime;
 
-/// How long a sender over TCP waits until the reflector has taken all and closed: behind a slow bottleneck stands what
-/// our kernel took long ago.
+/// Longest wait of a sender over TCP for the reflector to take all and close: behind a slow bottleneck, data stands
+/// that our kernel took long ago.
 const DRAIN: Nanos = Nanos::secs(30);
-/// A receiver ends by itself so long after its sender should have: where the end of the sender does not come.
+/// Time beyond its sender's duration after which a receiver ends by itself, where the end of the sender does not come.
 const PAD: Nanos = Nanos::secs(10);
-/// What lets a source over TCP go; it is not looked at.
+/// Octet that starts a source over TCP; its value is not read.
 const GO: [u8; 1] = [1];
-/// A source of datagrams is let go so often …
+/// Times that the start of a source of datagrams is sent …
 const GOES: u32 = 10;
-/// … each time waiting so long for its first.
+/// … each followed by a wait of this length for its first datagram.
 const FIRST: Nanos = Nanos::millis(200);
-/// Where the last datagrams are not overtaken by what says that they were the last.
+/// Wait that keeps the end mark from overtaking the last datagrams.
 const LAST: Nanos = Nanos::millis(5);
 
 /// One flow, ready to start.
@@ -52,16 +52,16 @@ pub struct Lane {
     pub number: u16,
     /// Its place among those that go the same way.
     pub place: u32,
-    /// How its datagrams are numbered.
+    /// Sequence numbers of its datagrams.
     pub numbers: Numbers,
-    /// What its sender waits for.
+    /// Event that starts its sender.
     pub start: Start,
 }
 
-/// What lets a sender go.
+/// Event that starts a sender.
 #[derive(Clone, Copy, Debug)]
 pub enum Start {
-    /// It is ours.
+    /// None: the sender is this end.
     AtOnce,
     /// An octet over the connection.
     Octet,
@@ -69,28 +69,28 @@ pub enum Start {
     Datagram([u8; LENGTH]),
 }
 
-/// What a thread brings home.
+/// Result of one thread.
 #[derive(Debug)]
 pub struct Home {
-    /// What was counted. Of a sender over TCP it ended when the reflector had taken all.
+    /// Payload counted. For a sender over TCP its time ends when the reflector has taken all.
     pub metered: Metered,
-    /// Why it ended.
+    /// Cause of the end.
     pub ended: Ended,
-    /// Whether it sent.
+    /// True for a sender, false for a receiver.
     pub sent: bool,
     /// Number of its flow.
     pub number: u16,
-    /// How long our calls went on: with what drained, `metered` may be longer.
+    /// Duration of our calls. The time of `metered` may be longer: it includes the draining.
     pub running: Nanos,
-    /// Whether the receiver has taken all that a sender sent, as far as we know.
+    /// True where the receiver is known to have taken all that the sender sent.
     pub drained: bool,
-    /// Datagrams that were sent in all, warm-up included.
+    /// Datagrams that were sent in all, warm-up included; absent for other flows.
     pub sent_datagrams: Option<u64>,
-    /// What the kernel did with what was sent in place.
+    /// Outcome of the zero-copy sends; absent: none were used.
     pub zero_copy: Option<ZeroCopied>,
     /// CPU time of the thread.
     pub cpu: CpuTime,
-    /// What the socket got.
+    /// Socket facts read back from the kernel.
     pub socket: SocketFacts,
 }
 
@@ -164,7 +164,7 @@ fn plan<'a>(task: &Task, place: u32, sends: bool, post: &Post<'a>) -> Plan<'a> {
     }
 }
 
-/// When calls are due that send: the rate is of datagrams, a call may be several.
+/// Schedule of the calls of this end: the rate counts datagrams, and a call may send several.
 fn schedule(task: &Task) -> Schedule {
     let segments = u64::from(task.segments());
     let calls = task.rate().and_then(|rate| NonZeroU64::new((rate.0.get() / segments).max(1)));
@@ -203,7 +203,7 @@ fn never(way: Any<Numbers>, ended: Ended) -> Streamed<Any<Numbers>> {
 }
 
 /// Ends our half of a connection and waits until the reflector has read all and ended its own. `false`: it did not in
-/// time, broke the connection, or somebody wants the end.
+/// time, broke the connection, or the user requested the end.
 fn drain(socket: &Socket, stop: &Stop) -> bool {
     if socket.shutdown(Shutdown::Write).is_err() {
         return false;

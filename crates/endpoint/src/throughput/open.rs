@@ -30,21 +30,21 @@ use crate::rtt::open::{Admission, connected};
 use crate::socket;
 use crate::stop::Stop;
 
-/// After so long without a word the reflector may take us for dead; we speak in a third of it. A source of datagrams goes
-/// on for so long where the network between has gone.
+/// Silence after which the reflector may take us for dead; we speak in a third of it. A source of datagrams continues
+/// for this long where the network between has gone.
 const IDLE: Nanos = Nanos::secs(10);
 /// Beyond the duration asked for: connecting, the end of what is on its way, the report.
 const SLACK: Nanos = Nanos::secs(60);
-/// Receive buffer of a flow of datagrams where nobody asks for another, at both ends: what comes at 10 Gbit/s in 3 ms.
+/// Default receive buffer of a flow of datagrams, at both ends: the payload of 3 ms at 10 Gbit/s.
 const ROOM: Bytes = Bytes(4 << 20);
-/// Of all flows together at the most.
+/// Largest receive buffer of all flows together.
 const ROOM_IN_ALL: Bytes = Bytes(64 << 20);
-/// A greeting is said so often before silence is told: one lost packet is no closed port.
+/// Times that a greeting is sent before silence is reported: one lost packet is no closed port.
 const GREETINGS: u32 = 5;
-/// So long is waited for the answer to each of them.
+/// Longest wait for the answer to each of them.
 const GREETING: Nanos = Nanos::millis(400);
 
-/// What the session is asked for.
+/// Builds the request that opens the session.
 pub fn request(task: &Task) -> Open {
     let method = &task.method;
     let (call, theirs) = (method.traffic.request_bytes(), method.traffic.response_bytes());
@@ -176,7 +176,7 @@ impl Opening<'_> {
         Ok((Any::SendNumbered(way), Start::AtOnce))
     }
 
-    /// What the kernel is to cut must fit the path as it is.
+    /// Checks that the segments the kernel is to cut fit the path MTU without fragmentation.
     fn check_segments(&self, socket: &Socket, size: usize) -> Result<(), EndpointError> {
         let headers = if self.peer.is_ipv6() { 48 } else { 28 };
         let Some(mtu) = socket_facts(socket).path_mtu_bytes.filter(|_| self.task.segments() > 1) else { return Ok(()) };
@@ -194,7 +194,7 @@ impl Opening<'_> {
     fn greet(&self, socket: &Socket, greeting: &Header, length: usize) -> Result<u64, EndpointError> {
         let mut message = vec![0; length];
         for attempt in 0..u64::from(GREETINGS) {
-            // Each has a number of its own, so that none is taken for a copy of another.
+            // Each has its own number, so that none is taken for a copy of another.
             Header { seq: attempt, ..*greeting }.write(&mut message);
             if let Some(mac) = self.admission.mac() {
                 mac.seal(&mut message, MacDirection::There);
@@ -217,7 +217,7 @@ impl Opening<'_> {
     }
 }
 
-/// What the answer to a greeting carries; `None`: none came in time.
+/// Value that the reply to a greeting carries; `None`: no reply in time.
 fn answer(socket: &Socket, admission: &Admission, flow: u16) -> Option<u64> {
     let until = Monotonic::now().after(GREETING);
     let mut buffer = [0_u8; LENGTH];

@@ -1,4 +1,4 @@
-//! How a rate in bytes becomes one in calls.
+//! Conversion of a rate in bytes to a rate in calls.
 
 use super::*;
 

@@ -4,7 +4,7 @@ use protocol::capture::writer::{FILE_HEADER, PACKET_HEADER, Packet, file_header,
 
 use super::ring;
 
-/// How much is kept.
+/// Limits of the file of kept packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keep {
     /// Packets at most.

@@ -1,7 +1,8 @@
 //! A packet socket whose packets the kernel copies into memory that it shares with us: `TPACKET_V3` of packet(7).
 //!
 //! The memory is a ring of blocks. A block is the kernel's until it is full, or until it has held packets for a few
-//! milliseconds; then it is ours until we give it back. What the kernel has no block for it drops, and counts.
+//! milliseconds; then it is ours until we give it back. The kernel drops packets for which no block is free, and counts
+//! them.
 //!
 //! Layout of blocks and packets: `linux/if_packet.h` and `Documentation/networking/packet_mmap`.
 
@@ -22,9 +23,10 @@ use crate::link::clockwork::poll_one;
 
 /// Bytes of a block: some thousands of beginnings of packets.
 const BLOCK: usize = 1 << 20;
-/// How many blocks: a third of a second of a million packets a second. Fewer where the kernel has no memory for them.
+/// Number of blocks: they hold a third of a second at a million packets a second. Fewer where the kernel has no memory
+/// for them.
 const BLOCKS: [usize; 3] = [32, 8, 2];
-/// After so many milliseconds a block that holds packets is handed over.
+/// Milliseconds after which a block that holds packets is handed over.
 const RETIRE_MS: u32 = 10;
 /// The kernel wants a size of frames even where packets lie one behind the other.
 const FRAME: usize = 2_048;
@@ -45,9 +47,9 @@ unsafe impl Send for Ring {}
 /// A packet as the kernel handed it over.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
-    /// When it passed, nanoseconds since 1970.
+    /// Time of the capture, nanoseconds since 1970.
     pub at_ns: u64,
-    /// Whether this host sent it.
+    /// True where this host sent it.
     pub outgoing: bool,
     /// Index of the interface.
     pub interface: u32,
@@ -59,7 +61,7 @@ pub struct Packet<'a> {
     pub kept: &'a [u8],
 }
 
-/// What the kernel counted.
+/// Kernel's counters of the ring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
     /// Packets that it put into the ring.
@@ -71,7 +73,7 @@ pub struct Counted {
 impl Ring {
     /// Opens the socket and lets packets in that `program` lets pass, those of all interfaces.
     pub fn open(program: &[Instruction]) -> io::Result<Self> {
-        // Of no protocol it is given nothing, until it is bound with its filter and its memory in place.
+        // A socket of no protocol receives nothing, until it is bound with its filter and its memory in place.
         let socket = Socket::new(Domain::from(libc::AF_PACKET), Type::DGRAM, None)?;
         let program: Vec<SockFilter> =
             program.iter().map(|step| SockFilter::new(step.code, step.then, step.otherwise, step.operand)).collect();
@@ -132,7 +134,7 @@ impl Ring {
         poll_one(self.socket.as_fd(), false, Monotonic::now().after(patience));
     }
 
-    /// What the kernel counted since the ring was opened; asked once, for asking begins anew.
+    /// Reads the kernel's counters since the ring was opened. Call it once: reading resets them.
     pub fn counted(&self) -> Counted {
         let mut told = [0_u32; 3];
         let mut length = size_of_val(&told) as socklen_t;
@@ -187,11 +189,11 @@ fn set<T>(socket: &Socket, option: c_int, value: &T) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Where a block says whose it is, how many packets it has, and where the first is.
+/// Offsets in a block: its status, the number of its packets, and the first of them.
 const STATUS: usize = 8;
 const COUNT: usize = 12;
 const FIRST: usize = 16;
-/// Where a packet says how far the next is, when it passed, how much of it was kept and how long it was, where it begins.
+/// Offsets in a packet: the distance to the next, its time, the lengths kept and in all, and its start.
 const TO_NEXT: usize = 0;
 const SECONDS: usize = 4;
 const WITHIN: usize = 8;
@@ -203,7 +205,8 @@ const INTERFACE: usize = 48 + 4;
 const HARDWARE: usize = 48 + 8;
 const WAY: usize = 48 + 10;
 
-/// The packets of a block. What does not lie within the block, as the kernel never writes it, ends it.
+/// Passes each packet of a block on. A packet that does not lie within the block, which the kernel never writes, ends
+/// it.
 fn packets(block: &[u8], each: &mut dyn FnMut(Packet<'_>)) {
     let (Some(count), Some(first)) = (word(block, COUNT), word(block, FIRST)) else { return };
     let mut at = first as usize;

@@ -1,5 +1,5 @@
-//! Ways of a stream beyond plain calls, over real sockets on loopback: numbered datagrams, alone and cut by the kernel, sending
-//! in place, and receiving without reading. What left is known, so what came is too.
+//! Ways of a stream beyond plain calls, over real sockets on loopback: numbered datagrams, alone and cut by the kernel,
+//! sending in place, and receiving without reading. The payload sent is known, so the payload received is too.
 
 use std::thread;
 

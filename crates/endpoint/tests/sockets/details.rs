@@ -45,7 +45,7 @@ fn server() -> SocketAddr {
     address
 }
 
-/// Ten exchanges with a server of its own.
+/// Ten exchanges with a separate server.
 fn exchanges(pattern: Option<Pattern>, window: Option<u32>) -> Vec<Exchange> {
     let request = Request {
         method: "GET".into(),

@@ -1,4 +1,4 @@
-//! Connections whose whole life is timed, with a peer made here that tells what it saw.
+//! Connections whose whole life is timed, with a peer of the test that reports what it saw.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
@@ -33,7 +33,7 @@ fn link(peer: SocketAddr, content: Content, waiting: Waiting, ports: Ports) -> H
     Handshake::new(peer, &SocketOptions::default(), waiting, content, course, Stop::default()).unwrap()
 }
 
-/// Some ports that nobody else has.
+/// Some ports that no other program has.
 fn some_ports() -> Ports {
     let row = port::row();
     Ports::from(row.start..=row.end - 1, row.start).unwrap()
@@ -43,7 +43,7 @@ fn soon() -> Instant {
     Monotonic::now().after(Nanos::secs(60))
 }
 
-/// Answers `count` connections and closes each; tells the ports they came from.
+/// Answers `count` connections and closes each; returns the ports they came from.
 fn answer(listener: &TcpListener, count: usize, reply: &[u8]) -> Vec<u16> {
     let serve = |mut stream: TcpStream| {
         if !reply.is_empty() {

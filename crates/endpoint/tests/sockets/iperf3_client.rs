@@ -39,7 +39,7 @@ fn complete(server: SocketAddr, test: &Test) -> (Measured, Vec<u64>) {
     (measured, intervals)
 }
 
-/// What each end counted of each stream.
+/// Bytes that each end counted of each stream.
 fn bytes(measured: &Measured) -> Vec<(u64, u64)> {
     let theirs = measured.theirs.as_ref().expect("results");
     measured.ours.streams.iter().zip(&theirs.streams).map(|(ours, theirs)| (ours.bytes, theirs.bytes)).collect()

@@ -19,24 +19,24 @@ use endpoint::stop::Stop;
 use protocol::iperf3::code::Code;
 use protocol::iperf3::results::{Output, Results};
 
-/// What was told of one test.
+/// Events of one test.
 #[derive(Clone, Debug, Default)]
 struct Told {
     /// Events by their names, intervals left out.
     events: Vec<String>,
-    /// What our end told of the test.
+    /// Results of our end.
     ours: Option<Results>,
-    /// What the client told.
+    /// Results of the client.
     theirs: Option<Results>,
     /// Datagrams that our own kernel had no room for, by stream.
     dropped: Vec<u64>,
     /// Bytes of all intervals, by stream.
     intervals: Vec<u64>,
-    /// Why it failed.
+    /// Failure of the test; absent: none.
     failed: Option<(Code, String)>,
 }
 
-/// Keeps what it is told, by test.
+/// Observer that keeps the events, by test.
 #[derive(Default)]
 struct Notes {
     told: Mutex<Vec<Told>>,
@@ -55,7 +55,7 @@ impl Notes {
         self.changed.notify_all();
     }
 
-    /// What is told of test number `test` once it is over.
+    /// Returns the events of test number `test` once it is over.
     fn over(&self, test: usize) -> Told {
         let done = |told: &Told| told.events.last().is_some_and(|last| last == "done" || last == "failed");
         let told = self.told.lock().unwrap();
@@ -64,7 +64,7 @@ impl Notes {
         waited.unwrap().0[test - 1].clone()
     }
 
-    /// Whom there was no test for, once somebody was.
+    /// Returns the clients that were turned away, once there is one.
     fn turned_away(&self) -> Vec<String> {
         let told = self.turned_away.lock().unwrap();
         let waited = self.changed.wait_timeout_while(told, Duration::from_mins(1), |told| told.is_empty());
@@ -140,7 +140,7 @@ impl Ours {
         self.address.port()
     }
 
-    /// Where a client of this host finds it.
+    /// Returns the address at which a client of this host finds it.
     fn at(&self, host: &str) -> SocketAddr {
         SocketAddr::new(host.parse().unwrap(), self.port())
     }

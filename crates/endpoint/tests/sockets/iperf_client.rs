@@ -43,7 +43,7 @@ fn flow(server: SocketAddr, way: Way) -> Test {
     }
 }
 
-/// What a test told on its way, and what it came to.
+/// Events and result of one test.
 struct Made {
     outcome: Outcome,
     /// Octets of the intervals, by lanes.
@@ -67,7 +67,7 @@ impl Made {
         Self { outcome, intervals, opened, back }
     }
 
-    /// What the lanes that send, or those that receive, carried.
+    /// Bytes that the lanes that send, or those that receive, carried.
     fn bytes(&self, sends: bool) -> u64 {
         self.lanes(sends).map(|found| found.count.carried.bytes.0).sum()
     }

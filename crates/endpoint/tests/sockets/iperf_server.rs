@@ -71,7 +71,7 @@ impl Ours {
             .collect()
     }
 
-    /// Waits until so many streams have ended; them.
+    /// Waits until `count` streams have ended; returns them.
     fn await_ended(&self, count: usize) -> Vec<Ended> {
         until("an end", || self.ended().len() >= count);
         self.ended()

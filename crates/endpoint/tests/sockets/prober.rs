@@ -71,7 +71,7 @@ fn whoever_answers_is_answered_and_whoever_refuses_refused_each_by_itself() {
         let failed = icmp.tallies[&4].send_failed == icmp.tallies[&4].due();
         assert!(is_whole(&icmp.tallies[&4]) || failed, "echoes, unless this user may send none");
         until(&told, 5, |tally| tally.send_failed == tally.due() && tally.due() >= 40);
-        // Who is asked no more has no more seconds, and the others go on.
+        // A cell that is no longer asked has no more seconds, and the others continue.
         assign(&prober, &all[..1]);
         until(&told, 0, is_whole);
         until(&told, 0, is_whole);
@@ -127,7 +127,7 @@ fn a_session_of_bounded_duration_is_renewed_without_a_gap() {
         let (tell, told) = channel();
         let prober = Prober::start(3, "test", tell).unwrap();
         let cells = [(0, target(Carrier::Udp, port)), (1, target(Carrier::Tcp, port))];
-        // What is replaced is closed after two of these.
+        // A replaced session is closed after two of these.
         let timeout = Nanos::secs(1);
         prober.assign(Assignment { timeout, credential: None, cells: cells.to_vec() });
         for (cell, _) in &cells {

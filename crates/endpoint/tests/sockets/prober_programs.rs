@@ -1,4 +1,4 @@
-//! Programs at work that the prober asks: played on sockets of this host, so that what must come out is known beforehand.
+//! Programs at work that the prober asks: played on sockets of this host, so that the results are known beforehand.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -51,7 +51,8 @@ fn dns() -> Application {
     }
 }
 
-/// Plays a server that answers each line, or does not, and ends a connection after so many replies; its port. It ends with the test.
+/// Plays a server that answers each line, or does not, and ends a connection after `most` replies. Returns its port. It
+/// ends with the test.
 fn played(most: u64, answer: fn(&str, u64) -> Option<String>) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -170,7 +171,7 @@ fn programs_are_asked_beside_each_other_and_their_replies_are_told_by_kind() {
     assert!(sums.values().all(|sum| sum.other == 0), "{sums:#?}");
 }
 
-/// Each connection is good for one reply, as the server says with it: what is due or out meanwhile goes over the next.
+/// Each connection is good for one reply, as the server says with it: requests that are due or out go over the next.
 #[test]
 fn a_server_that_ends_connections_and_says_so_loses_nothing() {
     let (_prober, told) = asked(vec![(0, played(5, closing), http())], Nanos::millis(50));

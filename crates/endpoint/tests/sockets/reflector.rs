@@ -1,7 +1,7 @@
-//! The reflector by raw sockets: what it answers, what it keeps silent about, what it refuses, and how it ends.
+//! The reflector by raw sockets: its answers, its silences, its refusals, and its end.
 //!
 //! Nothing of our own client's loops is used here: control connections by the protocol's machine, data by hand. Not
-//! here: what a measurement makes of it (`loopback.rs`), the process and its threads (the binary's tests).
+//! here: measurements with it (`loopback.rs`), the process and its threads (the binary's tests).
 
 mod authentic;
 mod datagrams;

@@ -1,4 +1,4 @@
-//! A reflector of any settings in a thread of its own, for as long as a test's body runs.
+//! A reflector of any settings in a separate thread, for as long as a test's body runs.
 
 use std::net::{IpAddr, SocketAddr};
 use std::thread;
@@ -9,7 +9,7 @@ use endpoint::stop::Stop;
 /// The program that the reflector names as its own.
 pub const PROGRAM: &str = "sonde test";
 
-/// Asks for a stop when it goes, be it by a failed assertion.
+/// Requests the end when it is dropped, even by a failed assertion.
 pub struct Ends<'a>(pub &'a Stop);
 
 impl Drop for Ends<'_> {

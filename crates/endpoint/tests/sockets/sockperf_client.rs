@@ -1,5 +1,4 @@
-//! Our sockperf client, with servers that do as they are told, good and bad, and with sockperf's own where it is
-//! installed.
+//! Our sockperf client, with scripted servers, good and bad, and with sockperf's own where it is installed.
 
 mod arrivals;
 mod connections;
@@ -58,7 +57,7 @@ fn place(carrier: Carrier, address: SocketAddr) -> Place {
     Place { address, carrier, source: None }
 }
 
-/// What a run left.
+/// Result of a run.
 struct Seen {
     measured: Measured,
     told: Vec<Exchange>,

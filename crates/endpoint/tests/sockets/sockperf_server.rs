@@ -82,7 +82,7 @@ fn place(address: &str, carriers: Carriers) -> Place {
     Place { address: address.parse().unwrap(), carriers, source: None }
 }
 
-/// What a server tells, as text.
+/// Events of a server, as text.
 type Lines = Arc<Mutex<Vec<String>>>;
 
 fn listening() -> (Tell, Lines) {

@@ -1,4 +1,4 @@
-//! STAMP over real sockets on loopback: what was planted is what is found, and what is no packet is no harm.
+//! STAMP over real sockets on loopback: planted faults are found as planted, and malformed packets do no harm.
 
 mod bad;
 mod clocks;
@@ -20,8 +20,8 @@ use protocol::stamp::key::Key;
 
 use crate::served::Ends;
 
-/// So many packets, one each millisecond whatever the answers do, from the first on recorded. What is lost is waited for
-/// so long that nothing else is.
+/// Settings of a measurement: `count` packets, one each millisecond whether or not answers come, all of them recorded.
+/// The timeout is so long that only lost packets reach it.
 fn asked(count: u64) -> Asked {
     Asked {
         carrier: Some(Carrier::Udp),

@@ -1,7 +1,7 @@
-//! Streams between both of our ends over loopback: what one end sent and the other had is told by both, and must agree.
+//! Streams between both of our ends over loopback: one end's sent payload and the other's received payload must agree.
 //!
-//! Not here: the reflector's answers octet by octet ([`crate::throughput::by_hand`] has what a strange client may do), and what the
-//! numbers are good for (the bench).
+//! Not here: the reflector's answers octet by octet ([`crate::throughput::by_hand`] has a strange client's attempts),
+//! and the worth of the numbers (the bench).
 
 mod by_hand;
 mod datagrams;
@@ -22,7 +22,7 @@ use crate::served::PROGRAM;
 const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const V6: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);
 
-/// Streams of calls of so many bytes, which end when they have carried `bytes` all together.
+/// Streams of calls of `call` bytes, which end when they have carried `bytes` all together.
 fn asked(carrier: Carrier, direction: Direction, streams: u32, call: u64, bytes: u64) -> Asked {
     let stop = measure::method::Stop { bytes: Some(Bytes(bytes)), ..Default::default() };
     Asked {
@@ -47,7 +47,7 @@ fn task(asked: &Asked, address: SocketAddr) -> Task {
     Task { target: Some(target), ..Task::new(asked.resolve().expect("makes sense"), PROGRAM) }
 }
 
-/// So many calls or datagrams a second, all streams of a way together.
+/// Schedule of `per_second` calls or datagrams a second, all streams of a direction together.
 fn rate(per_second: u64) -> Option<Schedule> {
     Rate::per_second(per_second).map(|rate_per_1000s| Schedule::Rate { rate_per_1000s })
 }

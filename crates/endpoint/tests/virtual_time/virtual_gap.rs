@@ -1,5 +1,5 @@
-//! Schedules of ping over virtual paths: what is sent ahead, what leaves though no reply came, and how long the last replies
-//! are waited for.
+//! Schedules of ping over virtual paths: requests sent ahead, requests that leave although no reply came, and the wait
+//! for the last replies.
 
 use endpoint::engine::{self, Flow, Outlet, Run, Told};
 use endpoint::stop::Stop;

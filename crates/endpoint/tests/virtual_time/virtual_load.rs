@@ -1,4 +1,4 @@
-//! A load on a virtual path: what left, when, and what became of it is what the recorder says, to the nanosecond.
+//! A load on a virtual path: the recorder has each departure and each message's result, to the nanosecond.
 
 mod batches;
 mod departures;

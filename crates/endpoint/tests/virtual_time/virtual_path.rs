@@ -1,4 +1,4 @@
-//! The real engines on a virtual path: what the path did is what the recorder says, to the nanosecond.
+//! The real engines on a virtual path: the recorder has exactly the path's behaviour, to the nanosecond.
 
 use endpoint::engine::{self, Ended, Flow, Outlet, Run, Told};
 use endpoint::stop::Stop;
@@ -19,7 +19,7 @@ use testbed::peer::Peer;
 const TOKEN: Token = Token([9; 16]);
 const MS: Nanos = Nanos::millis(1);
 
-/// What a run over one virtual path left.
+/// Result of a run over one virtual path.
 struct Seen {
     run: Run,
     told: Vec<Exchange>,
@@ -48,7 +48,7 @@ fn count(requests: u64) -> Asked {
 }
 
 fn every(interval: Nanos, asked: Asked) -> Asked {
-    // Asleep until the instant, as virtual time passes only where somebody waits.
+    // Asleep until the instant: virtual time passes only in waits.
     Asked { schedule: Some(Schedule::Every { interval_ns: interval }), pacing: Some(Pacing::Sleep), ..asked }
 }
 
@@ -298,7 +298,7 @@ fn a_window_keeps_so_many_on_the_way() {
     assert!(seen.responses().iter().all(|rtt| *rtt == 2 * MS.0));
 }
 
-/// A receive may return up to a tenth of a second after the instant asked for, and bring what came meanwhile.
+/// A receive may return up to a tenth of a second after the requested time, with messages that came until then.
 #[test_case(1, None; "one at a time")]
 #[test_case(8, None; "a window")]
 #[test_case(1, Some(Nanos::secs(1)); "one at a time, each second")]

@@ -1,4 +1,4 @@
-//! The bulk engine over a virtual pipe: what goes through, and when, is known beforehand.
+//! The bulk engine over a virtual pipe: the payload carried and its times are known beforehand.
 
 use std::cell::Cell;
 
@@ -25,7 +25,7 @@ fn run(pipe: VirtualPipe, plan: &Plan<'_>) -> Streamed<VirtualPipe> {
     stream::run(pipe, plan, None)
 }
 
-/// With what was told meanwhile.
+/// Runs the engine, and returns its events with its result.
 fn told(pipe: VirtualPipe, plan: &Plan<'_>) -> (Streamed<VirtualPipe>, Vec<Event>) {
     let (producer, mut consumer) = RingBuffer::new(1_000);
     let streamed = stream::run(pipe, plan, Some(Outlet::new(producer)));
@@ -229,7 +229,7 @@ fn what_is_due_at_the_start_goes_out_even_behind_the_end() {
     let late = Late(VirtualPipe::new(&clock, CALL, Nanos::millis(1)), clock);
     let streamed = stream::run(late, &plan, None);
     assert_eq!((streamed.metered.carried, streamed.ended), (carried(1), Ended::Complete));
-    // Not where somebody asked to stop.
+    // Not where the end was requested.
     stop.request();
     let clock = VirtualClock::new();
     let late = Late(VirtualPipe::new(&clock, CALL, Nanos::millis(1)), clock);

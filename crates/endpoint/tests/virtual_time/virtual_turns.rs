@@ -1,4 +1,5 @@
-//! Several connections of one thread that take turns: each has its share, and what each path did is told of that connection.
+//! Several connections of one thread that take turns: each has its share, and each path's behaviour is reported of its
+//! connection.
 
 use endpoint::engine::{self, Flow, Outlet, Run, Told};
 use endpoint::stop::Stop;
@@ -134,7 +135,8 @@ fn connections_of_one_path_that_loses_are_alike() {
 #[test]
 fn a_reply_that_comes_after_all_is_that_of_its_own_connection() {
     let stop = StopAt { count: Some(4_000), ..StopAt::default() };
-    // Of so many numbers one at least is its own; their replies come long after the timeout, when others have had their turns.
+    // At least one of these numbers is its own; their replies come long after the timeout, when others have had their
+    // turns.
     let held = 1_000..1_000 + 2 * u64::from(FLOWS);
     let path = |flow: u32| {
         let path = Path::seeded(1).delay(Nanos::micros(20));

@@ -1,4 +1,5 @@
-//! Volleys over virtual paths: what leaves together, whose turn it is, what a lost or doubled reply does to it.
+//! Volleys over virtual paths: messages that leave together, the order of turns, and the effect of a lost or doubled
+//! reply.
 
 use endpoint::engine::{self, Flow, Outlet, Run, Told};
 use endpoint::stop::Stop;
@@ -25,14 +26,14 @@ impl Seen {
         self.told.iter().filter(|exchange| exchange.fate == fate).map(|exchange| exchange.seq).collect()
     }
 
-    /// When each message left and over which connection, in milliseconds since the start.
+    /// Departure and connection of each message, in milliseconds since the start.
     fn left(&self) -> Vec<(u64, usize)> {
         let start = self.network.clock().start();
         let since = |passage: &testbed::link::Passage| passage.left.since(start).expect("after the start").0 / MS.0;
         self.network.passages().iter().map(|passage| (since(passage), passage.flow)).collect()
     }
 
-    /// When it was over, in milliseconds since the start.
+    /// Duration of the run, in milliseconds.
     fn lasted(&self) -> u64 {
         let clock = self.network.clock();
         clock.true_now().since(clock.start()).expect("forwards").0 / MS.0
@@ -107,7 +108,7 @@ fn a_doubled_reply_shifts_nothing() {
     assert_eq!(seen.left().iter().map(|(at, _)| *at).collect::<Vec<_>>(), [0, 0, 10, 10, 20, 20, 30, 30]);
     let counts = seen.run.recording.counts;
     assert_eq!((counts.answered, counts.strays), (8, 0));
-    // The copy of the last comes when nobody listens any more.
+    // The copy of the last comes when no receive waits any more.
     assert!((6..=7).contains(&counts.duplicated), "{counts:?}");
 }
 

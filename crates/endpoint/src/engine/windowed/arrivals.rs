@@ -1,4 +1,4 @@
-//! Arrivals: whose answer is it, was it in time, and what becomes of requests without one.
+//! Arrivals: the request of a reply, its timeliness, and the results of requests without one.
 
 use measure::event::Fate;
 use measure::unit::Instant;
@@ -153,7 +153,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
             Reading::Refused(seq) => return self.refusal(turn, seq),
             Reading::Reply(_) | Reading::Stray => return self.recorder.stray(),
         };
-        // Where it cannot be told which request it answers, the oldest outstanding one ends by it.
+        // An error that does not show its request ends the oldest one in flight.
         let requests = &mut self.lanes[turn].requests;
         let named = number.and_then(|seq| requests.find(seq)).filter(|request| request.state == State::Waiting);
         match named.or_else(|| requests.oldest_waiting()) {
@@ -270,7 +270,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
 
     #[cold]
     fn tell(&mut self, turn: usize, request: Request, received: Option<Instant>, fate: Fate) {
-        // Of what was not answered the latest reply may be another's.
+        // For a request without an answer, the link's latest reply may be another's.
         let details = if fate == Fate::Answered { self.links[turn].details() } else { None };
         let lane = &self.lanes[turn];
         self.outlet.push(sample(

@@ -1,4 +1,5 @@
-//! Departures: what is due and fits its window leaves, each not before its intended instant.
+//! Departures: each message leaves once it is due and the limit on requests in flight allows it, never before its
+//! scheduled time.
 
 use measure::event::Fate;
 use measure::recorder::Held;
@@ -82,8 +83,8 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         self.lanes[turn].full
     }
 
-    /// In an open loop of handshakes a connection makes one after the other: what is due meanwhile is held back by that, and by
-    /// nothing of this host.
+    /// In an open loop of handshakes a connection makes one after the other: that holds the due ones back, not this
+    /// host.
     #[cold]
     fn hold_connecting(&mut self, turn: usize, now: Instant, edges: &Edges) {
         let is_due = |due: Instant| due <= now && due < edges.end();
@@ -136,7 +137,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         self.stamp = stamp;
         (self.latest, self.sent) = (sent, sent);
         if result == Err(Fault::LeftOut) {
-            // Whether it was to ask is decided when it leaves: so far it is no request.
+            // A message becomes a request only when it leaves: so far it is none.
             lane.requests.give_back();
             self.recorder.one_way_failed(slip(intended, sent));
             return Ok(sent);
@@ -176,7 +177,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         ended.or_else(|| refusals_end(&self.told, self.recorder.counts(), fault)).map_or(Ok(()), Err)
     }
 
-    /// What is left of messages that did not fit at once goes on, as far as it can without waiting.
+    /// Sends the rest of messages that did not fit at once, as far as possible without waiting.
     pub(super) fn flush_all(&mut self) -> Result<(), Ended> {
         for (link, lane) in self.links.iter_mut().zip(&mut self.lanes).filter(|(_, lane)| lane.blocked) {
             lane.blocked = !link.flush().map_err(Ended::Broken)?;

@@ -23,7 +23,7 @@ pub(super) struct Lane<'a, W> {
     pub base: u64,
     /// Ordinal of the first recorded request.
     pub first: u64,
-    /// Of its requests, as recorded.
+    /// Sequence of its recorded requests.
     pub sequence: Sequence,
     /// Requests that were recorded and answered in time.
     pub answered: u64,
@@ -33,9 +33,9 @@ pub(super) struct Lane<'a, W> {
     /// The ordinal behind the newest request that has its end: what was lost before it does not hold up those after it, where
     /// a gap bounds the wait.
     pub settled: u64,
-    /// How much of `request` the next message is.
+    /// Length of the next message, octets of `request`.
     pub length: usize,
-    /// Whether the latest message went one way.
+    /// True where the latest message went one way.
     pub trails: bool,
     /// The number of an unrecorded request that ends a load.
     pub marker: Option<u64>,
@@ -43,7 +43,7 @@ pub(super) struct Lane<'a, W> {
     lengths: Lengths<'a>,
 }
 
-/// Where the length of the next message comes from.
+/// Source of the length of the next message.
 #[derive(Debug)]
 enum Lengths<'a> {
     /// All alike.
@@ -58,9 +58,9 @@ enum Lengths<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Together {
     pub messages: Vec<u8>,
-    /// Of each.
+    /// Length of each message, octets.
     length: usize,
-    /// So many have all that stays the same from message to message.
+    /// Messages whose constant parts are written.
     opened: usize,
 }
 

@@ -1,5 +1,5 @@
-//! The departures of a load: most of its messages go one way, and nothing is kept of them but their count and how late
-//! they left. Between the reading of the clock and the send call there is nothing.
+//! The departures of a load: most of its messages go one way, and only their count and their schedule lag are kept.
+//! Between the reading of the clock and the send call there is nothing.
 
 use measure::method::{Pacing, Schedule};
 use measure::recorder::Held;
@@ -19,7 +19,7 @@ use crate::engine::slip;
 const FEW: usize = 4;
 /// A load that ends one way asks the peer once more so often, in case that too is lost.
 const MARKS: u32 = 3;
-/// So long is waited for the answer to each of them, or until the timeout where that is shorter.
+/// Longest wait for the answer to each of them, or the timeout where that is shorter.
 const MARK: Nanos = Nanos::millis(300);
 
 impl<L: Link, W: Wire> Windowed<'_, L, W> {
@@ -118,7 +118,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         Ok(Some(intended))
     }
 
-    /// Whether the next departure may be awaited by reading the clock alone: nobody else's is kept waiting.
+    /// Returns true where the next departure may be awaited by reading the clock alone: no other lane waits.
     #[inline]
     fn spins(&self) -> bool {
         self.lanes.len() == 1 && self.told.method.pacing != Pacing::Sleep
@@ -205,7 +205,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
             let rest = &lane.together.messages[gone * length..count * length];
             sent = link.now();
             let taken = if count - gone == 1 { link.send(rest).map(|()| 1) } else { link.send_many(rest, length) };
-            // Of a fault the first has to answer; the others go on.
+            // A fault is counted for the first message; the others continue.
             let passed = taken.unwrap_or(1).clamp(1, count - gone);
             for intended in &self.batch[gone..gone + passed] {
                 match taken {

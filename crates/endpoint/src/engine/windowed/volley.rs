@@ -1,5 +1,5 @@
-//! Volleys: so many requests leave together over one connection, and when all of them have ended the next so many over
-//! the next connection. What comes late or twice is no end of anything, so nothing shifts.
+//! Volleys: a number of requests leave together over one connection, and when all of them have ended the next volley
+//! leaves over the next connection. Late and duplicate replies end no request, so nothing shifts.
 
 use measure::method::{Method, Window};
 use measure::unit::Instant;
@@ -9,7 +9,7 @@ use protocol::wire::Wire;
 use super::{AT_ONCE, Ended, Windowed};
 use crate::engine::edge::Edges;
 
-/// Whose turn it is.
+/// State of the volleys.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Volley {
     size: u64,
@@ -40,7 +40,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
     /// Sends what of the present volley may leave, or of the next where the present one has ended. Returns whether there
     /// is more of it.
     pub(super) fn depart_volley(&mut self, now: &mut Instant, edges: &Edges) -> Result<bool, Ended> {
-        // The last of a volley goes on too.
+        // The rest of the last volley is sent too.
         self.flush_all()?;
         for _ in 0..AT_ONCE {
             let Some(turn) = self.turn_of_volley().filter(|_| self.budget > 0) else { return Ok(false) };

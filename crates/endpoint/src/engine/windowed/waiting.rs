@@ -1,4 +1,4 @@
-//! Between departures: waiting for whatever comes first, and for the replies that are still out at the end.
+//! Between departures: waits for the next event, and at the end for the replies that are still out.
 
 use measure::method::Pacing;
 use measure::unit::{Instant, Nanos};
@@ -10,7 +10,8 @@ use super::{Ended, QUIET, Windowed};
 use crate::engine::edge::Edges;
 
 impl<L: Link, W: Wire> Windowed<'_, L, W> {
-    /// When the next departure that fits its window is due, and on which lane; `None` when each waits for room.
+    /// Next departure that the limit on requests in flight allows: its time, and its lane; `None` when each lane waits
+    /// for room.
     fn next_due(&self) -> Option<(Instant, usize)> {
         if self.volley.is_some() {
             let turn = self.turn_of_volley().filter(|turn| self.lanes[*turn].takes())?;
@@ -26,7 +27,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
 
     /// Waits until something comes, something is due, or something else has to be looked at.
     pub(super) fn wait(&mut self, now: Instant, edges: &Edges) -> Result<(), Ended> {
-        // What ended by its timeout has made room.
+        // Requests that ended by their timeout have made room.
         if !self.scheduled && self.turn_of_volley().is_some_and(|turn| self.lanes[turn].takes()) {
             return Ok(());
         }
@@ -103,7 +104,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         let last_call = self.linger().map_or(Instant::NEVER, |linger| self.links[0].now().after(linger));
         while self.lanes.iter().any(|lane| lane.requests.waiting() > 0) {
             if self.told.stop.requested() {
-                // What is still out has no end, so the run has not come to its own.
+                // Requests still in flight have no result, so the run is not complete.
                 return Ended::Stopped;
             }
             if let Err(broken) = self.flush_all() {
@@ -134,7 +135,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         }
     }
 
-    /// How long replies are waited for behind the last departure; `None`: each until its timeout.
+    /// Longest wait for replies behind the last departure; `None`: each until its timeout.
     fn linger(&self) -> Option<Nanos> {
         let stop = &self.told.method.stop;
         match (stop.linger_answered_ns, self.recorder.response().max()) {

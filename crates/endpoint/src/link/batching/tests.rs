@@ -1,4 +1,4 @@
-//! What leaves in how many calls, over loopback, and what happens where a kernel refuses.
+//! Number of calls for a batch, over loopback, and the outcome where a kernel refuses.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::os::fd::AsFd;
@@ -24,7 +24,7 @@ fn messages(count: usize, length: usize) -> Vec<u8> {
     (0..count).flat_map(|index| std::iter::repeat_n(index as u8 ^ 0x5A, length)).collect()
 }
 
-/// That all of `sent` has come, each message of `length` octets as a datagram of its own.
+/// Asserts that all of `sent` has arrived, each message of `length` octets in its own datagram.
 #[track_caller]
 fn assert_came(far: &UdpSocket, sent: &[u8], length: usize) {
     let mut buffer = vec![0; 1 << 16];
@@ -124,7 +124,7 @@ fn a_refusal_that_came_meanwhile_stops_the_first_and_the_next_call_goes_through(
     drop(far);
     let sent = messages(100, 64);
     assert_eq!(batching.send(near.as_fd(), &mut Room::default(), &sent, 64), Ok(100));
-    // The kernel's answer that nobody listens wakes who waits to read.
+    // The kernel's port-unreachable error wakes a reader.
     near.set_read_timeout(Some(std::time::Duration::from_secs(5))).unwrap();
     crate::link::clockwork::poll_one(near.as_fd(), false, measure::unit::Instant::NEVER);
     assert_eq!(batching.send(near.as_fd(), &mut Room::default(), &sent, 64), Err(Errno::CONNREFUSED));

@@ -1,4 +1,4 @@
-//! Whichever way of a stream: threads of one run may differ in direction and in how they send.
+//! Any way of a stream: threads of one run may differ in direction and in their way of sending.
 //!
 //! A branch a call, which every call of one thread takes alike.
 
@@ -49,7 +49,7 @@ impl<N: Numbering> Any<N> {
         each!(self, way => way.socket())
     }
 
-    /// Whether it sends.
+    /// Returns true for a sender.
     pub fn sends(&self) -> bool {
         !matches!(self, Self::Receive(_) | Self::ReceiveNumbered(_))
     }

@@ -26,9 +26,9 @@ use crate::socket::many;
 pub const LONGEST: usize = 65_507;
 /// Segments of one buffer at most, on every kernel that knows them (`UDP_MAX_SEGMENTS` was 64 before Linux 6.9).
 pub const SEGMENTS: usize = 64;
-/// Longest wait for datagrams that the sender's end mark overtook. The sender repeats the mark meanwhile.
+/// Longest wait for datagrams that the sender's end mark overtook. The sender repeats the mark during it.
 const OVERTAKEN: Nanos = Nanos::millis(100);
-/// Nothing waits in a socket for so long, of which somebody reads.
+/// Longest plausible wait of a datagram in a socket that is being read.
 const LONGEST_WAIT: Nanos = Nanos::secs(2);
 
 /// The instant that `clock` shows, nanoseconds.
@@ -145,14 +145,14 @@ pub struct NumberedReceiver<N> {
     numbering: N,
     buffer: Vec<u8>,
     flags: c_int,
-    /// Whether the kernel stamps what arrives.
+    /// True where the kernel stamps arrivals.
     stamped: bool,
     arrivals: Arrivals,
-    /// What the sender said of its end.
+    /// Number of datagrams that the sender's end mark announced; absent: none came yet.
     last: Option<u64>,
     /// End of the wait for datagrams that the end mark overtook; 0 where there is no such wait.
     until: Instant,
-    /// When the last of all came.
+    /// Arrival of the last datagram, or of the end mark; absent: the stream goes on.
     ended: Option<Instant>,
 }
 
@@ -177,20 +177,20 @@ impl<N: Numbering> NumberedReceiver<N> {
         }
     }
 
-    /// Takes the instants of arrival from the kernel, where it gives them: what waits in the socket for a program that is late
-    /// was not on its way so long. It costs two readings of clocks a call.
+    /// Takes arrival times from the kernel, where it gives them: a datagram that waits in the socket for a late program
+    /// was not on its way that long. It costs two readings of clocks a call.
     #[must_use]
     pub fn stamped(self, wanted: bool) -> Self {
         let stamped = wanted && many::stamp_arrivals(self.socket.as_fd()).is_ok();
         Self { stamped, ..self }
     }
 
-    /// How many datagrams the sender says it sent; `None` while it did not say.
+    /// Returns the number of datagrams that the sender says it sent; `None` before its end mark.
     pub fn last(&self) -> Option<u64> {
         self.last
     }
 
-    /// When the stream's last datagram came, or the word that it was the last; absent while the sender did not say.
+    /// Returns the arrival of the stream's last datagram, or of the end mark; `None` before the end mark.
     pub fn ended(&self) -> Option<Instant> {
         self.ended
     }
@@ -200,20 +200,20 @@ impl<N: Numbering> NumberedReceiver<N> {
         &self.socket
     }
 
-    /// Takes what came before somebody knew whose it was: the first datagram of a flow, say.
+    /// Takes a datagram that was received before its flow was known: the first of a flow, say.
     pub fn take(&mut self, datagram: &[u8]) -> Call {
         let now = reading(self.numbering.clock());
         self.account(datagram, now);
         if self.last.is_some() { Call::End } else { Call::Moved(datagram.len()) }
     }
 
-    /// When that came which the kernel gives now, with this stamp.
+    /// Returns the arrival time of a datagram read now: from its kernel stamp where there is one, else now.
     #[inline]
     fn came(&self, stamp: Option<u64>) -> Nanos {
         let clock = self.numbering.clock();
         let now = reading(clock);
         let Some(stamp) = stamp.filter(|_| self.stamped) else { return now };
-        // A wall clock that was set meanwhile tells nothing.
+        // A wall clock that was stepped in between shows nothing.
         let waited = clock::wall().checked_sub(stamp).filter(|waited| *waited <= LONGEST_WAIT.0);
         waited.map_or(now, |waited| Nanos(now.0.saturating_sub(waited)))
     }

@@ -40,9 +40,9 @@ pub struct ZeroCopySender {
 /// Sends that the kernel is done with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Released {
-    /// How many.
+    /// Number of such sends.
     pub sends: u64,
-    /// Of how many it copied the payload.
+    /// Number of sends among them whose payload the kernel copied.
     pub copied: u64,
 }
 
@@ -56,7 +56,7 @@ impl ZeroCopySender {
         Ok(Self { socket, ring, flags, rest: 0, calls: 0, released: Released::default() })
     }
 
-    /// What the kernel told so far of the sends that it is done with.
+    /// Returns the counts of the sends that the kernel has finished so far.
     pub fn released(&mut self) -> Released {
         self.collect();
         self.released
@@ -93,7 +93,7 @@ impl Bulk for ZeroCopySender {
                 self.rest = buffer.len() - count;
                 Ok(Call::Moved(count))
             }
-            // Notices that nobody took hold memory of the socket (`net.core.optmem_max`).
+            // Unread notices hold memory of the socket (`net.core.optmem_max`).
             Err(Errno::NOBUFS) => {
                 self.collect();
                 Ok(Call::Nothing)

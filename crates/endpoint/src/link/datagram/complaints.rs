@@ -1,7 +1,7 @@
-//! What the error queue of a socket of datagrams says: whose message was refused, and whether an error of a call is about what was
-//! sent before.
+//! Contents of a UDP or ICMP socket's error queue: the messages that were refused, and the cause of a failed call where
+//! it is an earlier message.
 //!
-//! The kernel keeps the latest ICMP error at the socket and fails the next call with it, be that a send: what that was to send has
+//! The kernel keeps the latest ICMP error at the socket and fails the next call with it, even a send: its message has
 //! not left, and can.
 
 use std::os::fd::BorrowedFd;
@@ -15,22 +15,22 @@ use crate::link::stamping;
 use crate::socket::queue::{self, Notice};
 use crate::socket::report::Report;
 
-/// What stood on an error queue, which is empty now.
+/// Notices read from an error queue, which is empty now.
 #[derive(Debug, Default)]
 pub struct Complaints {
     /// Refusals of messages of ours by others, oldest first.
     pub ours: Vec<Fault>,
-    /// Whether our own host said something.
+    /// True where our own host reported an error.
     pub local: bool,
-    /// When the latest message left that was to be stamped.
+    /// Departure stamps of the latest message that asked for them.
     pub departure: Departure,
-    /// The errors that others sent, whosever messages they are about.
+    /// Error numbers of the errors that other hosts sent, whichever messages they are about.
     from_others: Vec<i32>,
 }
 
 impl Complaints {
-    /// Takes them all off the queue, where no call will find them again. Requests of `echo` are told from others' by what is
-    /// quoted.
+    /// Takes them all off the queue, where no call will find them again. The quoted packet separates requests of `echo`
+    /// from others'.
     pub fn take(socket: BorrowedFd<'_>, echo: Option<&Echo>) -> Self {
         let mut found = Self::default();
         while let Some(notice) = queue::next_notice(socket) {
@@ -54,19 +54,19 @@ impl Complaints {
         }
     }
 
-    /// Whether there were any.
+    /// Returns true where any error was read.
     pub fn any(&self) -> bool {
         self.local || !self.from_others.is_empty()
     }
 
-    /// Whether a send that failed by `errno` failed because of what was sent before it. A filter of our own host that refuses the
-    /// message may have an ICMP error sent as well, but fails the call by another number.
+    /// Returns true where a send that failed by `errno` failed because of an earlier message. A filter of our own host
+    /// that refuses the message may have an ICMP error sent as well, but fails the call by another number.
     pub fn explain(&self, errno: Errno) -> bool {
         !self.local && (self.from_others.contains(&errno.raw_os_error()) || never_of_a_send(errno))
     }
 }
 
-/// What an ICMP error means for the message it is about.
+/// Fault of the message that an ICMP error is about.
 pub fn refusal(errno: i32) -> Fault {
     match fault_of(Errno::from_raw_os_error(errno)) {
         Fault::TooLong => Fault::TooLong,

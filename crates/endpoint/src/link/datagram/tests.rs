@@ -29,8 +29,8 @@ fn scene(waiting: Waiting) -> (Datagram, UdpSocket) {
     (Datagram::new(near, waiting, Stop::default()), far)
 }
 
-/// Sends `count` messages to nobody in place of `far`, each of them the header of an echo request. Each is refused, and nobody has
-/// read of it; then somebody is there again.
+/// Sends `count` messages to the port of `far` after closing it, each of them the header of an echo request. Each is
+/// refused, and no refusal is read; then the port is open again.
 fn refused(link: &mut Datagram, far: UdpSocket, count: usize) -> UdpSocket {
     let at = far.local_addr().unwrap();
     drop(far);

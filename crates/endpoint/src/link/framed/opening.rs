@@ -97,7 +97,7 @@ impl<S: Speech> Framed<S> {
         }
     }
 
-    /// Between requests with a connection each: the parts of the latest are told, and its connection ends.
+    /// Between requests with a connection each: records the parts of the latest, and ends its connection.
     #[cold]
     pub(super) fn part(&mut self) -> Result<(), Fault> {
         self.tell_parts();
@@ -181,7 +181,7 @@ impl<S: Speech> Framed<S> {
         self.not_before = Monotonic::now().after(Nanos(PAUSE.0 << doublings));
     }
 
-    /// Writes down the parts of the latest request that had a connection of its own, where it has its reply and is recorded.
+    /// Records the parts of the latest request with its own connection, where it has its reply and is recorded.
     pub(super) fn tell_parts(&mut self) {
         let (Some((number, parts)), Some(book)) = (self.parts.take(), &self.door.anew) else { return };
         if self.fruitful && self.tally.records(number) {

@@ -12,7 +12,7 @@ use measure::unit::Nanos;
 pub struct Parts {
     /// The TCP handshake, or that of QUIC, which has that of TLS within it.
     pub connect: Nanos,
-    /// The TLS handshake; absent where there is none of its own, as the greeting.
+    /// TLS handshake; absent where it is part of another, as the greeting.
     pub tls: Option<Nanos>,
     /// True where TLS took up an earlier session; absent in clear.
     pub resumed: Option<bool>,
@@ -54,7 +54,7 @@ impl Book {
         columns.receive.record(parts.receive.0);
     }
 
-    /// All of them, as they are told.
+    /// Returns all of them, for the record.
     pub fn told(&self) -> Phases {
         let columns = self.inner();
         let some = |times: &Values| (times.count() > 0).then(|| phase(times));

@@ -134,7 +134,7 @@ impl<S: Speech> Framed<S> {
         self.outstanding.remove(place);
     }
 
-    /// A reply is whole to a request that took a connection of its own.
+    /// Notes that the reply to a request with its own connection is complete.
     pub(super) fn whole(&mut self) {
         let last = Monotonic::now();
         let Details { opened, first, .. } = self.details;

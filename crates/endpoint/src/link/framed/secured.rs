@@ -25,7 +25,7 @@ const SEALED: usize = 4 << 10;
 /// The outcome of a look at the socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fetched {
-    /// So many octets of the protocol.
+    /// Number of octets of the protocol.
     Octets(usize),
     /// Nothing as yet.
     Nothing,
@@ -41,7 +41,7 @@ pub struct Secured {
     /// The part of it that has come and is not opened, from here to `end`.
     begin: usize,
     end: usize,
-    /// Where opened data lie that nobody has taken.
+    /// Place of opened data that are not taken yet.
     data: Range<usize>,
     sealed: Vec<u8>,
 }
@@ -87,7 +87,7 @@ impl Hello {
             }
             let step = handshake.go_on(&buffer[..came], &mut words);
             let sent = hand_over(socket, &mut words, stop, give_up);
-            // Why the server is not believed comes before whether it heard so.
+            // The reason to distrust the server is reported before a failure to tell it so.
             let done = step.map_err(|error| told(&error, peer))?;
             sent.map_err(fail)?;
             if done {
@@ -183,7 +183,7 @@ impl Secured {
     }
 }
 
-/// Why no session came about, with what may help.
+/// Error of a handshake that failed, with its hint.
 pub fn told(error: &TlsError, peer: SocketAddr) -> EndpointError {
     let hint = match error {
         TlsError::Untrusted | TlsError::NoRoots => Some(Hint::Untrusted),

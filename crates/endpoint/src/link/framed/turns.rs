@@ -8,7 +8,7 @@ use rustix::net::RecvFlags;
 use super::{Framed, Look, Trouble};
 use crate::clock::Monotonic;
 
-/// So often in a row a connection is looked at: more than records of TLS fit the room for them, which no event tells of.
+/// Looks at a connection in a row: more than the TLS records that fit its buffer, which no event reports.
 const LOOKS: u32 = 2_048;
 
 /// The next thing that came on a connection.
@@ -70,7 +70,7 @@ impl<S: Speech> Framed<S> {
             match self.look(RecvFlags::DONTWAIT) {
                 Ok(Look::Reply(digest)) => {
                     let at = Monotonic::now();
-                    // A reply to nobody ends no request.
+                    // A reply without a request ends none.
                     let Some(oldest) = oldest else { continue };
                     let Reply { kind, sound, number, closes } = digest.reply;
                     self.tally.count(kind, sound, digest.octets);

@@ -4,8 +4,8 @@ use std::ops::RangeInclusive;
 
 /// A range of local ports, taken in turn and again from its start.
 ///
-/// Who closes a connection second has its port free at once, so a range serves any number of connections, at most one
-/// of them at a time.
+/// The end that closes a connection second has its port free at once, so a range serves any number of connections, at
+/// most one of them at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ports {
     range: RangeInclusive<u16>,
@@ -35,13 +35,13 @@ impl Ports {
         self.next
     }
 
-    /// How many there are to choose from.
+    /// Number of ports to choose from.
     pub fn len(&self) -> usize {
         let skipped = self.skipped.is_some_and(|port| self.range.contains(&port));
         self.range.len() - usize::from(skipped)
     }
 
-    /// Whether there is none.
+    /// Returns true where there is no port to choose.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

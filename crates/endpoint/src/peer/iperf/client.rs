@@ -1,8 +1,8 @@
-//! The client's end: connections or flows to a server, what each says first, and the engine on them.
+//! The client's end: connections or flows to a server, their first messages, and the engine on them.
 //!
-//! A test is a number of streams to a server; each of them carries what it sends, what the server sends back over the same
-//! connection or flow, or both. What the server is to open back to us (`-d`, `-r`) comes to a server of our own, which
-//! serves nobody else. [`bounce`] is requests and replies.
+//! A test is a number of streams to a server. Each carries payload to the server, payload from the server over the same
+//! connection or flow, or both. Streams that the server opens back to us (`-d`, `-r`) arrive at a server of our own,
+//! which serves no other client. [`bounce`] is requests and replies.
 
 pub mod bounce;
 mod home;
@@ -36,22 +36,23 @@ use crate::stop::Stop;
 #[derive(Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own, on or off by itself")]
 pub struct Test {
-    /// Where the server listens.
+    /// Address at which the server listens.
     pub server: SocketAddr,
     /// Over connections or by datagrams.
     pub datagrams: bool,
-    /// Who sends over each stream.
+    /// Direction of each stream.
     pub way: Way,
-    /// Whether the server opens streams back to us besides: our port, 0 for any, and whether at once.
+    /// Streams that the server opens back to us besides: our port, 0 for any, and their time, at once or afterwards.
+    /// Absent: none.
     pub back: Option<Back>,
-    /// Streams at once.
+    /// Number of parallel streams.
     pub streams: u32,
-    /// How much each sender of each stream sends.
+    /// Quantity that each sender of each stream sends.
     pub quantity: Quantity,
-    /// How fast each does; absent: as fast as it goes, or with datagrams at the usual rate. Datagrams as fast as they go are
-    /// more bits a second than there can be.
+    /// Rate of each sender; absent: as fast as possible over TCP, the default rate over UDP. Datagrams as fast as
+    /// possible are asked for by more bits a second than there can be.
     pub pace: Option<Pace>,
-    /// A rate of what we send that varies; the server is told the pace alone.
+    /// Varying rate of what we send; the server receives the pace alone. Absent: the rate does not vary.
     pub spread: Option<Spread>,
     /// A file that each stream over a connection sends, whose end is its end (`-F`).
     pub file: Option<PathBuf>,
@@ -61,21 +62,21 @@ pub struct Test {
     pub write_times: bool,
     /// Octets of a write, a read or a datagram (`-l`); absent: the usual.
     pub call_bytes: Option<u32>,
-    /// Whether the clocks are synchronised, and each datagram or burst is timed (`--trip-times`).
+    /// True where the clocks are synchronised, and each datagram or burst is timed (`--trip-times`).
     pub trip_times: bool,
-    /// Whether the server's acknowledgement is waited for (`-X`).
+    /// True where the server's acknowledgement is awaited (`-X`).
     pub detects: bool,
-    /// Whether nothing is said of the test (`-C`): traffic at once.
+    /// True where no header describes the test (`-C`): traffic starts at once.
     pub plain: bool,
-    /// Of datagrams: whether the end is not asked to be reported (`--no-udp-fin`).
+    /// True where the end of UDP traffic asks for no report (`--no-udp-fin`).
     pub silent: bool,
-    /// How our end waits, paces, is spread over CPUs, and its sockets' options. All else of it is this test's.
+    /// Wait mode, pacing, CPUs and socket options of our end. The rest of it is set by this test.
     pub method: Method,
     /// Local port of the first stream, the others' counting on from it; 0: any.
     pub local_port: u16,
     /// Further socket options.
     pub tuning: Tuning,
-    /// How long a connection may take to be made.
+    /// Longest time for a connection to be established.
     pub connect: Nanos,
     /// Length of an interval of the series.
     pub interval: Nanos,
@@ -128,8 +129,8 @@ impl Test {
         self.pace.or(if self.datagrams { Some(Pace::Bits(usual::RATE)) } else { None })
     }
 
-    /// What the threads are, in the order of their numbers: those of the first stream first, and of one that goes both
-    /// ways what we send first.
+    /// Parts of the threads, in the order of their numbers: the first stream first, and for a stream in both directions
+    /// our sending first.
     pub fn lanes(&self) -> Vec<Lane> {
         let ways: &[bool] = match self.way {
             Way::Upload => &[true],
@@ -147,9 +148,9 @@ impl Test {
 /// One thread's part of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lane {
-    /// Which stream, from 0.
+    /// Number of the stream, from 0.
     pub stream: u32,
-    /// Whether we send; else we receive.
+    /// True where we send; false where we receive.
     pub sends: bool,
 }
 
@@ -160,58 +161,58 @@ pub enum Told<'a> {
     Open(&'a Opened),
     /// An engine's event; its thread is a place in [`Test::lanes`].
     Measured(Event),
-    /// What came of the streams that the server opens back to us.
+    /// Event of our own server, for the streams that the server opens back to us.
     Back(&'a Served),
 }
 
 /// A stream that is open.
 #[derive(Clone, Debug)]
 pub struct Opened {
-    /// Which, from 0.
+    /// Number of the stream, from 0.
     pub stream: u32,
-    /// Our end.
+    /// Local address.
     pub local: SocketAddr,
-    /// The server's.
+    /// Address of the server's end.
     pub remote: SocketAddr,
-    /// How long it took to be made; zero for datagrams.
+    /// Time to establish the connection; zero for datagrams.
     pub connecting: Nanos,
-    /// Its socket at the start.
+    /// Facts of its socket at the start.
     pub facts: SocketFacts,
-    /// What its TCP knows at the start: the initial window, segment and round trip; absent for datagrams.
+    /// TCP facts of the connection at the start: the initial window, segment and round trip; absent for datagrams.
     pub tcp: Option<TcpGlance>,
 }
 
-/// What one thread found out.
+/// Result of one thread.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// Which.
+    /// Part of the test that the thread had.
     pub lane: Lane,
-    /// What went through, and when.
+    /// Counts and times of the payload.
     pub count: StreamCount,
-    /// Why it ended.
+    /// Cause of the end.
     pub ended: Ended,
-    /// Received over a connection: how many reads brought how many eighths of what they might have.
+    /// Reads by the eighths of the buffer that they filled; for payload received over a connection.
     pub reads: Option<[u64; 8]>,
-    /// Received with trip times over a connection: how long bursts took.
+    /// Transit of bursts; for payload received over a connection with trip times.
     pub latency: Option<Transit>,
-    /// Sent over a connection: how long writes took, where that is kept.
+    /// Durations of writes; for payload sent over a connection, where they are recorded.
     pub write_times: Option<Transit>,
-    /// What the server said to our header, where it did.
+    /// Server's acknowledgement of our header; absent: none came.
     pub ack: Option<Ack>,
-    /// Of datagrams sent: what the server reported. Absent although it was asked for: it did not answer in two seconds.
+    /// Server's report on datagrams sent. Absent although it was asked for: no reply within two seconds.
     pub report: Option<AckFin>,
-    /// Of a connection: whether the server ended it in order, after ours.
+    /// True where the server ended the connection in order, after us.
     pub closed: bool,
-    /// The socket at its end.
+    /// Facts of the socket at its end.
     pub facts: SocketFacts,
 }
 
-/// What a test came to.
+/// Result of a test.
 #[derive(Debug)]
 pub struct Outcome {
-    /// By the places of [`Test::lanes`].
+    /// Results in the order of [`Test::lanes`].
     pub found: Vec<Found>,
-    /// When the threads were let go, nanoseconds since 1970.
+    /// Wall clock at the start of the threads, nanoseconds since 1970.
     pub began_wall: u64,
     /// Streams that the server was to open back and did not, or not to their end.
     pub missing_back: u32,

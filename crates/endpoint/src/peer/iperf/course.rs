@@ -1,4 +1,4 @@
-//! What a stream of either end is told: how fast, how long, and when to give a silent peer up.
+//! Plan of a stream of either end: rate, duration, and the limit on a peer's silence.
 
 use std::cell::Cell;
 
@@ -11,13 +11,13 @@ use crate::clock::Monotonic;
 use crate::engine::stream::Plan;
 use crate::stop::Stop;
 
-/// A series nobody wants has intervals that never end.
+/// Length of the intervals of an unwanted series: they never end.
 pub const NO_SERIES: Nanos = Nanos::secs(100 * 365 * 86_400);
 
-/// Intervals that a server keeps of a stream: whoever wants them is told each as it ends, and a client may stay for days.
+/// Intervals of a stream that a server keeps: each is reported as it ends, and a client may stay for days.
 pub const KEPT: usize = 2;
 
-/// When calls of `size` octets are due.
+/// Schedule of calls of `size` octets.
 pub fn schedule(pace: Option<Pace>, size: usize) -> Schedule {
     match pace.map(|pace| pace.gap(size)) {
         None | Some(Nanos::ZERO) => Schedule::BackToBack,
@@ -49,7 +49,7 @@ impl Idle {
         Self { most, latest: Cell::new((u64::MAX, Monotonic::now())) }
     }
 
-    /// Whether it is too long by now.
+    /// Returns true where the silence has lasted too long.
     pub fn is_over(&self, carried: &Carried) -> bool {
         let (bytes, since) = self.latest.get();
         let now = Monotonic::now();

@@ -21,9 +21,9 @@ use crate::socket::envelope::Envelope;
 use crate::socket::queue;
 use crate::stop::Stop;
 
-/// Where datagrams go.
+/// Destination of datagrams.
 pub enum Aim {
-    /// To whom the socket is connected.
+    /// The peer to which the socket is connected.
     Connected,
     /// To who sent the datagram that this held, from where it was sent to.
     Answering(Box<Envelope>),

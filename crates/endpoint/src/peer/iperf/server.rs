@@ -1,13 +1,13 @@
 //! An iperf 2 server: any number of clients at once, over connections and by datagrams.
 //!
 //! There is no session: each connection, and each flow of datagrams, is a test of its own, which its first octets
-//! describe. A connection whose first octets are all here has a thread; the flows that come by one socket share one, and are told apart by their
-//! sources. What goes on is told to an observer as values. Nothing that comes by the network ends the server, and what a
-//! client can have it do is bounded: see [`settings::Limits`].
+//! describe. A connection whose first octets are all here has a thread; flows that arrive at one socket share one, and
+//! are told apart by their sources. Events go to an observer as values. Nothing from the network ends the server, and a
+//! client's demands are bounded: see [`settings::Limits`].
 //!
-//! Unlike 2.1.8, whose next client by datagrams within 250 ms waits in vain, one flow knows nothing of another. A server
-//! of this protocol sends datagrams to whoever asks for them (`-R`), without a handshake: the source of the request may be
-//! forged. [`settings::Settings::sends_datagrams`] turns that off.
+//! Unlike 2.1.8, whose next UDP client within 250 ms waits in vain, flows do not affect each other. A server of this
+//! protocol sends datagrams to any client that asks for them (`-R`), without a handshake: the source of the request may
+//! be forged. [`settings::Settings::sends_datagrams`] turns that off.
 
 mod back;
 mod bounce;
@@ -41,7 +41,7 @@ use event::{Event, Transport};
 use settings::{Place, Settings};
 use telling::Telling;
 
-/// How long the end waits for threads.
+/// Longest wait for threads at the end.
 const END: Nanos = Nanos::secs(3);
 
 /// A server whose sockets are bound.
@@ -54,16 +54,16 @@ pub struct Server {
 /// A socket that listens.
 #[derive(Debug)]
 pub struct Bound {
-    /// Where, port filled in.
+    /// Local address, port filled in.
     pub address: SocketAddr,
-    /// For what.
+    /// Transport it serves.
     pub transport: Transport,
-    /// What the system made of its receive buffer, bytes; `None` where it does not say.
+    /// Receive buffer granted by the system, bytes; `None` where it does not say.
     pub receive_buffer: Option<usize>,
     socket: Socket,
 }
 
-/// What all threads know.
+/// State that all threads share.
 #[derive(Debug)]
 struct Shared {
     settings: Settings,
@@ -89,7 +89,7 @@ impl Shared {
         self.telling.tell(&Event::Failed { peer, why: why.to_string() });
     }
 
-    /// Has `job` done on a thread of its own, of which there is a bound for those that send.
+    /// Has `job` done on a separate thread; the number of those that send is limited. Returns false where none is free.
     fn send_on_thread(self: &Arc<Self>, peer: SocketAddr, job: impl FnOnce(&Arc<Self>) + Send + 'static) -> bool {
         let Some(one) = self.senders.take() else {
             let why = format_args!("{} streams are sent already", self.settings.limits.senders);
@@ -158,7 +158,7 @@ impl Server {
     }
 }
 
-/// What is done for a client; nothing where another is awaited.
+/// Returns the work for a client; `None` where another client is awaited.
 fn job(socket: Arc<Socket>, peer: SocketAddr, shared: &Arc<Shared>) -> Option<impl FnOnce(&Visit) + Send + 'static> {
     if !shared.settings.serves(peer.ip()) {
         shared.refuse(peer, RefusalReason::Network, &"not from whom a connection is awaited");

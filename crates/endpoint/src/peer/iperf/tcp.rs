@@ -40,7 +40,7 @@ pub fn wall() -> Nanos {
 pub struct Writer {
     socket: Socket,
     buffer: Vec<u8>,
-    /// What of the buffer is still to be handed over.
+    /// Part of the buffer that is still to be sent.
     pending: Range<usize>,
     /// Octets that went out before and count.
     early: usize,
@@ -169,7 +169,7 @@ impl Bulk for Writer {
             });
         }
         match self.push() {
-            // What went before takes no turn of the schedule.
+            // Octets sent before take no turn of the schedule.
             Ok(count) => Ok(Call::Moved(count + std::mem::take(&mut self.early))),
             Err(Errno::AGAIN | Errno::INTR) => Ok(Call::Nothing),
             Err(Errno::NOBUFS | Errno::NOMEM) => Ok(Call::Failed),
@@ -217,12 +217,13 @@ impl Reader {
         &self.socket
     }
 
-    /// How many reads brought how many eighths of what they might have.
+    /// Returns the reads by the eighths of the buffer that they filled.
     pub fn reads(&self) -> [u64; BINS] {
         self.reads
     }
 
-    /// How long bursts took from their begin to when all of them was read; `None` where nothing was cut into such.
+    /// Returns the transit of bursts, from their start to the read of their last octet; `None` where the payload has no
+    /// bursts.
     pub fn latency(&self) -> Option<Transit> {
         self.bursts.as_ref().map(|_| self.latency)
     }
@@ -230,7 +231,7 @@ impl Reader {
     fn split(&mut self, count: usize) {
         let Some(splitter) = &mut self.bursts else { return };
         let (now, latency, bins) = (wall(), &mut self.latency, &mut self.bins);
-        // What is no burst is traffic all the same.
+        // Payload that is no burst counts as traffic all the same.
         let _malformed = splitter.feed(&self.buffer[..count], |whole| {
             let took = burst::latency(whole, now);
             latency.take(took);
@@ -264,7 +265,7 @@ impl Bulk for Reader {
     by_the_machines_clocks!();
 }
 
-/// Why a connection has no beginning.
+/// Reason for which a connection has no beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoBeginning {
     /// The peer ended it first.
@@ -281,7 +282,7 @@ pub enum NoBeginning {
     Stopped,
 }
 
-/// How many octets of a connection's beginning have to be here before it is read, by those that are.
+/// Returns the number of octets of a connection's beginning that must be here before it is read, from those that are.
 pub fn needs(octets: &[u8]) -> usize {
     match first::read(octets) {
         Ok(Reading::Needs(needs)) => needs,

@@ -26,7 +26,7 @@ pub struct Varied<B> {
 impl<B> Varied<B> {
     /// `way` at a rate that begins now.
     pub fn new(way: B, spread: Spread) -> Self {
-        // Which rates are drawn nobody asks: a kernel without random octets gives the same ones each time.
+        // The rates drawn need not be secret: a kernel without random octets gives the same ones each time.
         let seed = u64::from_be_bytes(random::bytes().unwrap_or_default());
         Self { way, rate: VaryingRate::new(spread, PERIOD, Monotonic::now(), seed) }
     }

@@ -1,8 +1,8 @@
 //! The client's end of iperf3's protocol: one control connection, one test, any number of streams either way.
 //!
-//! Nothing waits without bound: not for the server's words ([`control`]), not for its streams ([`open`]), not for data
-//! ([`Test::receive_timeout`]); a [`Stop`] ends every wait, and a test that runs as an interrupted iperf3 does. What went
-//! wrong while data flowed stands beside what was measured ([`Measured::trouble`]); before that it is an error.
+//! Nothing waits without bound: not for the server's messages ([`control`]), not for its streams ([`open`]), not for
+//! data ([`Test::receive_timeout`]). A [`Stop`] ends every wait, and ends a running test as an interrupted iperf3 does.
+//! A failure while data flowed stands beside the measurement ([`Measured::trouble`]); before that it is an error.
 
 pub mod control;
 mod ending;
@@ -37,43 +37,43 @@ use crate::socket::option;
 use crate::stop::Stop;
 use crate::thread::CpuTime;
 
-/// A receiver that has nothing for so long gives up, where nobody says otherwise.
+/// Default of a receiver's longest wait for data.
 pub const RECEIVE_TIMEOUT: Nanos = Nanos::secs(120);
-/// How long a connection may take to be made, where nobody says otherwise.
+/// Default of the longest time for a connection to be established.
 pub const CONNECT: Nanos = Nanos::secs(30);
 
-/// How a control connection is made.
+/// Settings of a control connection.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// Where the server may be: tried in turn.
+    /// Addresses of the server, tried in turn.
     pub servers: Vec<SocketAddr>,
     /// The local address of all connections; `None`: any. The port is the data's alone, see [`Test::local_port`].
     pub local: Option<std::net::IpAddr>,
     /// The network interface of all connections (`SO_BINDTODEVICE`); `None`: any.
     pub interface: Option<String>,
-    /// How long each address may take.
+    /// Longest time for each address.
     pub connect_timeout: Nanos,
     /// Name and version of the program, for the facts of this host.
     pub program: String,
 }
 
 impl Setup {
-    /// Towards these, from anywhere.
+    /// A setup towards these servers, from any local address.
     pub fn towards(servers: Vec<SocketAddr>) -> Self {
         Self { servers, local: None, interface: None, connect_timeout: CONNECT, program: String::new() }
     }
 }
 
-/// Who asks.
+/// User and password of the client, for a server that admits only known users.
 #[derive(Clone)]
 pub struct Credentials {
-    /// Name.
+    /// User name.
     pub user: String,
     /// Password.
     pub password: String,
     /// The server's public key.
     pub key: PublicKey,
-    /// How the token is padded.
+    /// Padding of the token.
     pub padding: Padding,
 }
 
@@ -87,24 +87,24 @@ impl std::fmt::Debug for Credentials {
 /// One test.
 #[derive(Clone, Debug)]
 pub struct Test {
-    /// What the server is asked for, which is what our end does too. Without a size of the datagrams they have the size that
-    /// the control connection's segments have.
+    /// Parameters of the test, for the server and for our end. Without a size, datagrams are as large as the control
+    /// connection's segments.
     pub parameters: Parameters,
-    /// Who asks; `None`: anyone.
+    /// Credentials of the user; `None`: the server admits anyone.
     pub credentials: Option<Credentials>,
-    /// The local port of the first stream, the others have those after it; `None`: any.
+    /// Local port of the first stream; the others have those after it. `None`: any.
     pub local_port: Option<u16>,
     /// The CPU of our threads; `None`: any.
     pub cpu: Option<u32>,
-    /// What is sent over TCP in place of octets of ours.
+    /// File whose content is sent over TCP; absent: octets of ours.
     pub file: Option<PathBuf>,
     /// Length of an interval.
     pub interval: Nanos,
-    /// A stream that carries nothing for so long ends the test.
+    /// Longest time for which a stream may carry nothing; then the test ends.
     pub receive_timeout: Nanos,
-    /// Unacknowledged data may wait for so long (`TCP_USER_TIMEOUT`); `None`: as long as the system has it.
+    /// Longest time that unacknowledged data may wait (`TCP_USER_TIMEOUT`); `None`: the system's default.
     pub send_timeout: Option<Nanos>,
-    /// How a sender with a rate waits for its next call.
+    /// Pacing: the way in which a sender with a rate waits for its next call.
     pub pacing: Pacing,
 }
 
@@ -124,7 +124,7 @@ impl Test {
         }
     }
 
-    /// How our senders' end is told by what they carried.
+    /// Limit that ends our senders by the payload they carried.
     fn limit(&self) -> Limit {
         match (self.parameters.bytes, self.parameters.blocks) {
             (0, 0) => Limit::None,
@@ -133,28 +133,28 @@ impl Test {
         }
     }
 
-    /// How long data flow; `None`: without end.
+    /// Duration of the data; `None`: no limit by time.
     fn length(&self) -> Option<Nanos> {
         let timed = self.parameters.time > 0 && self.limit() == Limit::None;
         timed.then(|| Nanos::secs(u64::from(self.parameters.time)))
     }
 }
 
-/// What goes on, as it does.
+/// Progress of a test.
 #[derive(Debug)]
 pub enum Progress<'a> {
     /// All streams are there, in this order; the test begins.
     Streams(&'a [Connection]),
-    /// An interval, or what else the engine tells; threads count as streams do.
+    /// An interval, or another event of the engine; threads are numbered as streams.
     Engine(Event),
 }
 
-/// Why a test ended.
+/// Cause of a test's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finish {
-    /// As was asked for.
+    /// As requested.
     Complete,
-    /// The user wanted the end.
+    /// The user requested the end.
     Stopped,
     /// The server ended by itself.
     ServerTerminated,
@@ -164,15 +164,15 @@ pub enum Finish {
     Lost,
 }
 
-/// What went wrong.
+/// Failure of a test.
 #[derive(Debug, thiserror::Error)]
 #[error("{error}")]
 pub struct Failure {
-    /// iperf3's number for it.
+    /// iperf3's number for the failure.
     pub code: Code,
-    /// The system's error number, of ours or as the server told it.
+    /// System's error number, ours or the one that the server reported; absent: none.
     pub errno: Option<i32>,
-    /// The whole of it.
+    /// The error itself.
     #[source]
     pub error: EndpointError,
 }
@@ -185,22 +185,22 @@ impl Failure {
     }
 }
 
-/// What a test came to.
+/// Result of a test.
 #[derive(Debug)]
 pub struct Measured {
     /// The parameters with sizes filled in; several paths stand in them where each stream had them to the end.
     pub parameters: Parameters,
     /// Each stream, in the order they were opened.
     pub streams: Vec<Ran>,
-    /// What our end told of it.
+    /// Results of our end.
     pub ours: Results,
-    /// What the server told; `None`: it did not come to that.
+    /// Results of the server; `None`: none came.
     pub theirs: Option<Results>,
-    /// Why it ended.
+    /// Cause of the end.
     pub finish: Finish,
-    /// What went wrong, where something did.
+    /// Failure of the test; absent: none.
     pub trouble: Option<Failure>,
-    /// When the streams were let go, nanoseconds since 1970.
+    /// Wall clock at the start of the streams, nanoseconds since 1970.
     pub began_wall: u64,
     /// This host.
     pub environment: Environment,
@@ -215,7 +215,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Makes the control connection. Whether it is a server, and one that has time for us, shows with the test.
+    /// Opens the control connection. The test shows later that the peer is an iperf3 server, and that it is not busy.
     pub fn open(setup: Setup, stop: &Stop) -> Result<Self, Failure> {
         let drawn = random::bytes().map_err(|cause| {
             Failure::new(Code(101), EndpointError::new(Step::Connect, "this host", cause).on(crate::error::Side::Ours))
@@ -334,7 +334,7 @@ impl Session {
     }
 }
 
-/// What a test that ended early is told by.
+/// Cause of an early end, with its failure.
 fn lost(heard: Heard) -> (Finish, Option<Failure>) {
     match heard {
         Heard::Terminated => (Finish::ServerTerminated, None),

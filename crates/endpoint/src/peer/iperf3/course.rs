@@ -1,8 +1,8 @@
-//! How the streams of one end come to their end: together, and with what was still on its way.
+//! End of the streams of one end: together, and with the payload that was still on its way.
 //!
-//! Senders stop when the test is over; receivers go on until nothing more comes, a moment at most, so that what one end sent
-//! the other has counted. Of a test by bytes or calls each sender takes its next call from what all of them have left:
-//! together they make exactly as many calls as were asked for.
+//! Senders stop when the test is over; receivers continue until nothing more comes, a moment at most, so that the
+//! payload that one end sent is counted by the other. In a test by bytes or calls each sender takes its next call from
+//! the rest that all of them share: together they make exactly as many calls as requested.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
@@ -13,36 +13,36 @@ use protocol::link::Fault;
 
 use crate::stop::Stop;
 
-/// How long a receiver takes what still comes once it has seen that the test is over.
+/// Longest time for which a receiver takes late payload once it has seen that the test is over.
 const DRAIN: Nanos = Nanos::millis(500);
-/// How long one waits for the sender to close the connection, where it does that first.
+/// Longest wait for the sender to close the connection, where it does that first.
 const CLOSE: Nanos = Nanos::secs(1);
 
-/// When a test is over by what was carried.
+/// Limit on the payload of a test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Limit {
-    /// By time, or when somebody says so.
+    /// None: the test ends by time, or on request.
     #[default]
     None,
-    /// After so many bytes of one direction, all streams together; of a sender in whole calls.
+    /// Number of bytes of one direction, all streams together; a sender sends whole calls.
     Bytes(u64),
-    /// After so many calls.
+    /// Number of calls.
     Calls(u64),
 }
 
-/// What the streams of one end of a test share.
+/// State that the streams of one end of a test share.
 #[derive(Debug, Default)]
 pub struct Course {
     limit: Limit,
-    /// Whether all bytes are counted as they go, for a bound of the rate.
+    /// True where all bytes are counted as they pass, for a limit on the rate.
     counts: bool,
     /// Senders send no more.
     over: Stop,
     /// The far end knows: what comes now was on its way.
     ending: AtomicBool,
-    /// When that was, nanoseconds of the monotonic clock.
+    /// Time of that, nanoseconds of the monotonic clock.
     ended_at: AtomicU64,
-    /// Of the limit: what senders have taken, and what receivers have had.
+    /// Parts of the limit: those that senders have taken, and those that receivers have had.
     taken: AtomicU64,
     had: AtomicU64,
     /// All bytes, both ways.
@@ -65,12 +65,12 @@ impl Course {
         self.over.request();
     }
 
-    /// What senders look at while they wait for their next call.
+    /// Returns the flag that senders check while they wait for their next call.
     pub fn over(&self) -> &Stop {
         &self.over
     }
 
-    /// Whether senders are to stop.
+    /// Returns true where senders are to stop.
     pub fn is_over(&self) -> bool {
         self.over.requested()
     }
@@ -82,12 +82,12 @@ impl Course {
         self.ending.store(true, Ordering::Release);
     }
 
-    /// When the test ended, where it did.
+    /// Returns the end of the test; `None`: it has not ended.
     pub fn ended_at(&self) -> Option<Instant> {
         self.ending.load(Ordering::Acquire).then(|| Instant(self.ended_at.load(Ordering::Relaxed)))
     }
 
-    /// Whether a stream carried nothing for too long.
+    /// Returns true where a stream carried nothing for too long.
     pub fn is_silent(&self) -> bool {
         self.silent.load(Ordering::Relaxed)
     }
@@ -129,18 +129,18 @@ impl Course {
     }
 }
 
-/// What one stream is, for its end.
+/// Limits of one stream, for its end.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// Whether our end sends.
+    /// True where our end sends.
     pub sends: bool,
     /// Bytes of one call.
     pub block: u32,
-    /// Whether the far end closes the stream once it knows that the test is over: what it sent is here then.
+    /// True where the peer closes the stream once it knows that the test is over: all its payload has arrived then.
     pub closes: bool,
-    /// Whether something at the start is not counted.
+    /// True where payload at the start is not counted.
     pub omits: bool,
-    /// A stream that carries nothing for so long ends the test.
+    /// Longest time for which the stream may carry nothing; then the test ends.
     pub patience: Nanos,
 }
 
@@ -161,7 +161,7 @@ pub struct Guarded<'a, B> {
     /// Something went through since the clock was looked at.
     alive: bool,
     heard: Instant,
-    /// When the last bytes came that were on their way at the end.
+    /// Arrival of the last bytes that were on their way at the end.
     last: Option<Instant>,
     drains_until: Option<Instant>,
 }
@@ -187,7 +187,7 @@ impl<'a, B: Bulk> Guarded<'a, B> {
         }
     }
 
-    /// When the last bytes came that were on their way when the test ended; `None`: there were none.
+    /// Returns the arrival of the last bytes that were on their way when the test ended; `None`: there were none.
     pub fn last(&self) -> Option<Instant> {
         self.last
     }
@@ -241,8 +241,8 @@ impl<'a, B: Bulk> Guarded<'a, B> {
         }
     }
 
-    /// What a call brought after the end of the test, from this stream's own look on: on a busy host a thread may come late
-    /// to what has come long ago.
+    /// Handles the result of a call after the end of the test, as counted from this stream's own check: on a busy host
+    /// a thread may be late to read payload that arrived long ago.
     fn drain(&mut self, ended: Instant, called: Result<Call, Fault>) -> Call {
         let now = self.way.now();
         let patience = if self.bounds.closes { CLOSE } else { DRAIN };
@@ -268,7 +268,7 @@ impl<'a, B: Bulk> Guarded<'a, B> {
     }
 }
 
-/// What a call moved.
+/// Returns the bytes that a call moved; `None`: it moved none.
 #[inline]
 fn bytes_of(call: Call) -> Option<u64> {
     match call {

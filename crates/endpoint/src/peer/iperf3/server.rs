@@ -1,9 +1,9 @@
 //! An iperf3 server: any number of tests at once, a thread for each control connection and one for each stream.
 //!
-//! A connection shows by its first 37 octets whose it is (`arrivals`): a test's further stream, or a new test. Flows of
-//! datagrams are known by the address they come from alone (`flows`): one client's tests open theirs one after the other.
-//! What a test is, and how it ends, is in `test`. Nothing waits without bound, and nothing that comes by the network ends
-//! the server. Nothing is printed: an [`Observer`] is told.
+//! The first 37 octets of a connection show its test (`arrivals`): a further stream of one, or a new test. Flows of
+//! datagrams are known by the address they come from alone (`flows`): one client's tests open theirs one after the
+//! other. `test` has the course of a test, and its end. Nothing waits without bound, and nothing from the network ends
+//! the server. Nothing is printed: an [`Observer`] receives the events.
 
 mod arrivals;
 mod control;
@@ -34,7 +34,7 @@ use crate::serve::visits::{Visit, Visits};
 use crate::serve::{Hall, listen};
 use crate::stop::Stop;
 
-/// How long the end waits for its threads: each looks up every tenth of a second, and tests have results to tell.
+/// Longest wait for the threads at the end: each checks every tenth of a second, and tests have results to send.
 const END: Nanos = Nanos::secs(2);
 
 /// A client that has said its cookie says what it wants within this, or gives way where another has come.
@@ -48,7 +48,7 @@ pub struct Server {
     shared: Arc<Shared>,
 }
 
-/// What all its threads know.
+/// State that all its threads share.
 struct Shared {
     settings: Settings,
     observer: Arc<dyn Observer>,
@@ -59,7 +59,7 @@ struct Shared {
     memory: Places,
     /// Tests so far: the number of the next.
     count: AtomicU64,
-    /// When the latest of them ended, or the server began: an [`Instant`].
+    /// End of the latest of them, or the start of the server: an [`Instant`].
     idle_since: AtomicU64,
     /// Those that wait for connections, by their cookies.
     waiting: Mutex<arrivals::Waiting>,
@@ -159,7 +159,7 @@ fn open_once(address: SocketAddr, gate: &Gate) -> Result<(Socket, Socket), Endpo
 }
 
 impl Server {
-    /// Where it listens, ports filled in.
+    /// Returns the addresses it listens at, ports filled in.
     pub fn addresses(&self) -> Vec<SocketAddr> {
         listen::addresses(&self.listeners)
     }

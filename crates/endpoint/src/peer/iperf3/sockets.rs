@@ -21,9 +21,9 @@ use crate::socket::tuning::Tuning;
 use crate::socket::{self, option};
 use crate::stop::GLANCE;
 
-/// What is repeated where a client asks for content that compresses.
+/// Content that is repeated where a client asks for compressible payload.
 const DIGITS: &[u8] = b"0123456789";
-/// How long a receiver waits before it looks whether the test is over: what it then ends by.
+/// Interval at which a receiver without data checks for the end of the test.
 const LOOK: Nanos = Nanos::millis(25);
 
 /// One stream as both ends and outputs name it.
@@ -33,20 +33,20 @@ pub struct Connection {
     pub id: i64,
     /// The socket's descriptor, which iperf3 shows in its output.
     pub descriptor: i32,
-    /// Our end.
+    /// Local address.
     pub local: SocketAddr,
-    /// The peer's.
+    /// Address of the peer.
     pub remote: SocketAddr,
-    /// Whether our end sends.
+    /// True where our end sends.
     pub sends: bool,
-    /// Bytes that its socket got to send; absent where the system does not tell.
+    /// Size of its send buffer, bytes; absent where the system does not say.
     pub send_buffer_bytes: Option<u64>,
-    /// Bytes that it got to receive, likewise.
+    /// Size of its receive buffer, bytes; absent where the system does not say.
     pub receive_buffer_bytes: Option<u64>,
 }
 
 impl Connection {
-    /// What `socket`, connected, is as stream number `index`, from 0.
+    /// Describes the connected `socket` as stream number `index`, from 0.
     pub fn of(socket: &Socket, index: usize, sends: bool) -> io::Result<Self> {
         let address = |address: socket2::SockAddr| address.as_socket().ok_or(io::ErrorKind::Unsupported.into());
         Ok(Self {
@@ -77,7 +77,7 @@ pub fn options(parameters: &Parameters) -> SocketOptions {
     }
 }
 
-/// What of them is beside those that every method has.
+/// Socket options among the parameters that no method has.
 pub fn tuning(parameters: &Parameters) -> Tuning {
     let tcp = parameters.protocol == Protocol::Tcp;
     Tuning {
@@ -113,7 +113,7 @@ pub fn check_window(socket: &Socket, peer: SocketAddr, parameters: &Parameters) 
     }
 }
 
-/// Unacknowledged data may wait for so long before the connection is given up (`TCP_USER_TIMEOUT`).
+/// Sets the longest time that unacknowledged data may wait before the connection is given up (`TCP_USER_TIMEOUT`).
 pub fn set_send_timeout(socket: &Socket, peer: SocketAddr, patience: Nanos) -> Result<(), EndpointError> {
     let millis = i32::try_from(patience.0 / 1_000_000).unwrap_or(i32::MAX);
     option::set_int(std::os::fd::AsFd::as_fd(socket), libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT, millis)
@@ -178,7 +178,7 @@ fn pattern(parameters: &Parameters, block: usize) -> Vec<u8> {
     Ring::random(Shape::of(block), seed).turn().to_vec()
 }
 
-/// When a sender's calls are due.
+/// Schedule of a sender's calls.
 pub fn schedule(parameters: &Parameters) -> Schedule {
     let Some(rate) = parameters.rate.filter(|rate| *rate > 0) else { return Schedule::BackToBack };
     let burst = parameters.burst.max(1);

@@ -1,4 +1,4 @@
-//! The streams of one end of a test, each on a thread of its own.
+//! The streams of one end of a test, each on its own thread.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -30,56 +30,56 @@ const RING: usize = 256;
 /// A stream that is there, before it runs.
 #[derive(Debug)]
 pub struct Ready {
-    /// What it is.
+    /// Addresses and numbers of the stream.
     pub connection: Connection,
     /// Its way.
     pub way: Any<Counter>,
-    /// Its socket as it was connected.
+    /// Facts of its socket once it was connected.
     pub at_start: SocketFacts,
 }
 
 /// A stream that has run.
 #[derive(Debug)]
 pub struct Ran {
-    /// What it is.
+    /// Addresses and numbers of the stream.
     pub connection: Connection,
-    /// What went through.
+    /// Counts and times of the payload.
     pub count: StreamCount,
-    /// How long that took, without what was left out: of a receiver until the test's end, or until the last bytes that were
-    /// on their way by then.
+    /// Duration without the part that is left out. For a receiver it ends with the test, or with the last bytes that
+    /// were on their way by then.
     pub elapsed: Nanos,
-    /// Why it ended; [`Ended::Stopped`] is a sender's end by the end of the test.
+    /// Cause of the end; [`Ended::Stopped`] is a sender's end by the end of the test.
     pub ended: Ended,
-    /// Its socket when it was connected.
+    /// Facts of its socket once it was connected.
     pub at_start: SocketFacts,
-    /// Its socket at the end.
+    /// Facts of its socket at the end.
     pub at_end: SocketFacts,
     /// CPU time of its thread.
     pub cpu: CpuTime,
-    /// What the scheduler did with its thread.
+    /// Scheduler's facts of its thread; absent where not known.
     pub span: Option<ThreadSpan>,
     /// The socket, still open: the protocol says when it is to be closed.
     pub way: Any<Counter>,
 }
 
-/// How streams run.
+/// Settings of the streams' run.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
-    /// What was agreed on.
+    /// Parameters agreed on with the peer.
     pub parameters: &'a Parameters,
-    /// How long our senders send, what is left out not counted; `None`: until the test is over.
+    /// Duration of our senders without the part that is left out; `None`: until the test is over.
     pub after: Option<Nanos>,
     /// Length of an interval.
     pub interval: Nanos,
     /// The CPU of all threads; `None`: any.
     pub cpu: Option<u32>,
-    /// A stream that carries nothing for so long ends the test.
+    /// Longest time for which a stream may carry nothing; then the test ends.
     pub patience: Nanos,
-    /// What is shared by them.
+    /// State that the streams share.
     pub course: &'a Course,
-    /// How a due call is waited for.
+    /// Pacing: the way in which a call's time is waited for.
     pub pacing: Pacing,
-    /// Whether the far end closes its connections before it asks for results, as a server does.
+    /// True where the peer closes its connections before it asks for results, as a server does.
     pub closes: bool,
 }
 
@@ -99,7 +99,7 @@ pub fn run(
             let (gate, opened) = channel();
             let at_it = AtIt::of(how.course, ready.connection.sends);
             let body = move || one(ready, number, how, Outlet::new(producer), &opened, at_it);
-            // Where one cannot be started the gates go, and with them the threads that wait at them.
+            // If a thread cannot be started the gates go, and with them the threads that wait at them.
             let thread = thread::Builder::new().name(format!("sonde-iperf3-{number}")).spawn_scoped(scope, body);
             threads.push(thread.map_err(fail)?);
             gates.push(gate);
@@ -147,7 +147,7 @@ fn one(
     let omits = how.parameters.omit > 0;
     let bounds = Bounds {
         sends: connection.sends,
-        // What the kernel cuts is a block, as in the original.
+        // A block is one segment cut by the kernel, as in the original.
         block: how.parameters.block_bytes() * if connection.sends { how.parameters.segments() } else { 1 },
         closes: how.closes && how.parameters.protocol == Protocol::Tcp,
         omits,

@@ -1,4 +1,4 @@
-//! What one end tells the other of its streams.
+//! Results of one end, for the other.
 
 use measure::interval::arrivals::Datagrams;
 use measure::unit::Nanos;

@@ -1,7 +1,7 @@
 //! The client's end of netperf's protocol: a control connection, and one test after the other over it.
 //!
-//! A test is measured by the engines that serve every protocol; what netperf has of its own is when the data connection
-//! is made, how it is asked for, and how it ends. Nothing waits without bound: not for the server's answers
+//! A test is measured by the engines that serve every protocol. Special to netperf are the time at which the data
+//! connection is made, its request, and its end. Nothing waits without bound: not for the server's answers
 //! (`protocol::netperf::client::ANSWER`), not for its data ([`phase`]); a [`Stop`] ends every wait.
 
 pub mod control;
@@ -36,19 +36,19 @@ use crate::session::Ending;
 use crate::session::workers::Gathered;
 use crate::stop::Stop;
 
-/// A request over TCP that is not answered for so long is given up, where nobody says otherwise. netperf waits for ever.
+/// Default timeout of a request over TCP. netperf waits for ever.
 pub const TCP_TIMEOUT: Nanos = Nanos::secs(60);
 
-/// How a control connection is made.
+/// Settings of a control connection.
 #[derive(Clone, Debug, Default)]
 pub struct Setup {
-    /// Where the server may be: tried in turn.
+    /// Addresses of the server, tried in turn.
     pub servers: Vec<SocketAddr>,
     /// The local address and port of the control connection; `None`: any.
     pub local: Option<SocketAddr>,
     /// The network interface of the control connection (`SO_BINDTODEVICE`); `None`: any.
     pub interface: Option<String>,
-    /// What is said in front of the first question.
+    /// Passphrase sent before the first request; absent: none.
     pub passphrase: Option<Passphrase>,
     /// The CPU that the server binds itself to; `None`: any.
     pub server_cpu: Option<u32>,
@@ -59,20 +59,20 @@ pub struct Setup {
 /// One test.
 #[derive(Clone, Debug)]
 pub struct Test {
-    /// How it is measured.
+    /// Method of the measurement.
     pub method: Method,
-    /// What the server is asked for. Ports, addresses and family of our end are filled in from the data socket.
+    /// Request to the server. Ports, addresses and family of our end are filled in from the data socket.
     pub ask: Ask,
-    /// What of the data socket neither of them says.
+    /// Settings of the data socket that are in neither of them.
     pub data: DataSocket,
     /// The calls of a stream at our end; the method's sizes say nothing of them.
     pub calls: Calls,
-    /// How long to wait between the server's being ready and the first data. A real server gives up after 4 s.
+    /// Pause between the server's ready message and the first data. A real server gives up after 4 s.
     pub pause: Nanos,
-    /// Whether what the server saw is worth waiting for. A real server that is asked for a connection per transaction
-    /// by time tells it 4 s late.
+    /// True where the server's results are awaited. A real server that is asked for a connection per transaction by
+    /// time sends them 4 s late.
     pub wants_results: bool,
-    /// Whether every exchange is told as an event.
+    /// True where every exchange is reported as an event.
     pub samples: bool,
     /// Length of an interval of the series; usually [`measure::event::INTERVAL`].
     pub interval: Nanos,
@@ -94,55 +94,55 @@ impl Test {
     }
 }
 
-/// What a test came to.
+/// Result of a test.
 #[derive(Debug)]
 pub struct Measured {
-    /// What the engines brought.
+    /// Recording or counts that the engines gathered.
     pub found: Found,
-    /// How it went with the server.
+    /// Messages and sockets of the session with the server.
     pub course: Course,
-    /// How our end came to its end.
+    /// Cause of our end's end.
     pub ended: Ending,
-    /// From just before the data connection was made until it was closed in order, as netperf has it.
+    /// Time from just before the data connection was made until it was closed in order, as netperf has it.
     pub elapsed: Nanos,
-    /// What our end received, in bytes of payload and in calls.
+    /// Payload that our end received, in bytes and in calls.
     pub received: Traffic,
-    /// What our end sent.
+    /// Payload that our end sent, likewise.
     pub sent: Traffic,
-    /// How busy this host's CPUs were, from before the data connection until it was closed; `None` where that was too
-    /// short to be told.
+    /// CPU use of this host, from before the data connection until it was closed; `None` where that was too short to be
+    /// measured.
     pub cpu: Option<Usage>,
     /// This host.
     pub environment: Environment,
 }
 
-/// What the engines brought.
+/// Result of the engines.
 #[derive(Debug)]
 pub enum Found {
-    /// Of requests and replies.
+    /// Exchanges: requests and replies.
     Exchanges(Gathered),
-    /// Of a stream.
+    /// A stream.
     Stream(Streams),
 }
 
 /// One session's part of a test.
 #[derive(Debug)]
 pub struct Course {
-    /// What the server said before.
+    /// Server's ready message, before the data.
     pub ready: Ready,
-    /// What it said afterwards, or why that is missing.
+    /// Server's results, or the reason for which they are missing.
     pub results: Result<Results, EndpointError>,
-    /// The data socket when it was connected; of a connection per transaction before that.
+    /// Facts of the data socket when it was connected; for a connection per transaction before that.
     pub at_start: SocketFacts,
-    /// The data socket at the end; of a connection per transaction as at the start.
+    /// Facts of the data socket at the end; for a connection per transaction as at the start.
     pub at_end: SocketFacts,
-    /// Our end of the data connection; of a connection per transaction the first.
+    /// Local address of the data connection; for a connection per transaction that of the first.
     pub local: SocketAddr,
-    /// The server's end.
+    /// Server's address of the data connection.
     pub remote: SocketAddr,
-    /// How long the data connection took to be made.
+    /// Time to establish the data connection.
     pub connecting: Nanos,
-    /// How long its orderly end took.
+    /// Duration of its orderly end.
     pub closing: Nanos,
 }
 
@@ -155,15 +155,15 @@ pub struct Session {
 }
 
 impl Session {
-    /// Makes the control connection. What netserver it is, and whether the passphrase is right, shows with the first
-    /// question.
+    /// Opens the control connection. The first request shows later that the peer is a netserver, and that the
+    /// passphrase is right.
     pub fn open(setup: Setup, stop: &Stop) -> Result<Self, EndpointError> {
         let Setup { servers, local, interface, passphrase, server_cpu, program } = setup;
         let control = Control::open(&servers, local, interface.as_deref(), passphrase, stop)?;
         Ok(Self { control, server_cpu, program })
     }
 
-    /// Where the control connection goes.
+    /// Returns the server's address of the control connection.
     pub fn peer(&self) -> SocketAddr {
         self.control.peer
     }
@@ -216,7 +216,7 @@ impl Session {
 }
 
 impl Found {
-    /// How our end came to its end.
+    /// Cause of our end's end.
     pub fn ending(&self) -> Ending {
         let ended = match self {
             Self::Exchanges(gathered) => gathered.ended,
@@ -230,7 +230,7 @@ impl Found {
         }
     }
 
-    /// What went wrong with the control connection, or with the server as a whole, while data flowed.
+    /// Error of the control connection, or of the server as a whole, while data flowed; `None`: none.
     pub fn trouble(&self) -> Option<&EndpointError> {
         match self {
             Self::Exchanges(gathered) => gathered.trouble.as_ref(),
@@ -238,7 +238,7 @@ impl Found {
         }
     }
 
-    /// How long the engine ran, and what our end received and sent meanwhile.
+    /// Returns the duration of the engine's run, and the payload that our end received and sent in it.
     fn carried(&self, method: &Method) -> (Nanos, Traffic, Traffic) {
         let of = |calls: u64, bytes: u64| Traffic { bytes: calls * bytes, calls };
         match self {

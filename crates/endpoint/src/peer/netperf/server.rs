@@ -1,9 +1,9 @@
 //! A netserver: any number of netperfs at once, a thread for each control connection whose first message is here, which also runs
 //! its tests.
 //!
-//! What is asked is read by `protocol::netperf::server`; here are its sockets. A test that makes no sense, or that this host
-//! cannot do, is answered with the system's error number, and the client may ask again. No client is waited for without an
-//! end but one that is idle between tests, whose connection the system itself probes (`SO_KEEPALIVE`).
+//! `protocol::netperf::server` reads the requests; here are its sockets. A test that makes no sense, or that this host
+//! cannot do, is answered with the system's error number, and the client may ask again. No wait for a client is
+//! endless, but for one that is idle between tests: the system itself probes its connection (`SO_KEEPALIVE`).
 
 mod connections;
 mod control;
@@ -31,23 +31,23 @@ use crate::serve::visits::Visit;
 use crate::serve::{FOR_EVER, FirstMessage, Hall, listen};
 use crate::stop::Stop;
 
-/// How long the end waits for its threads: each looks up every tenth of a second.
+/// Longest wait for the threads at the end: each checks every tenth of a second.
 const END: Nanos = Nanos::secs(1);
 
-/// How a netserver is to be.
+/// Settings of a netserver.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where to listen. The wildcard of IPv6 serves IPv4 too.
+    /// Addresses to listen at. The wildcard of IPv6 serves IPv4 too.
     pub listen: Vec<SocketAddr>,
-    /// From where it is served, and where it is kept who came.
+    /// Networks that are served, and the book of the clients.
     pub door: Door,
-    /// What a client must say first; absent: nothing.
+    /// Passphrase that a client must send first; absent: none.
     pub passphrase: Option<Passphrase>,
     /// Its bounds.
     pub limits: Limits,
-    /// One client after the other: who comes meanwhile waits to be accepted.
+    /// True where clients are served one after the other: the next waits to be accepted.
     pub serial: bool,
-    /// Who is told what goes on; absent: nobody.
+    /// Listener to the log; absent: none.
     pub log: Option<Log>,
 }
 
@@ -65,13 +65,13 @@ impl Settings {
     }
 }
 
-/// What a netserver does not exceed.
+/// Limits of a netserver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Control connections at once; for one more a stranger gives way, or it is closed at once: see [`crate::serve::visits`]. Each whose
     /// first message is here has a thread.
     pub clients: u32,
-    /// Bytes of memory of one test's buffers. What asks for more is answered `ENOMEM`.
+    /// Bytes of memory of one test's buffers. A request for more is answered `ENOMEM`.
     pub test_bytes: u64,
     /// Bytes of memory of all tests' buffers together, answered alike.
     pub all_bytes: u64,
@@ -84,7 +84,7 @@ impl Default for Limits {
     }
 }
 
-/// Who is told what goes on, a line at a time, on the thread that it concerns.
+/// Listener to the log, a line at a time, called on the thread of the client.
 #[derive(Clone)]
 pub struct Log(pub Arc<dyn Fn(&str) + Send + Sync>);
 
@@ -101,7 +101,7 @@ pub struct Netserver {
     shared: Arc<Shared>,
 }
 
-/// What all its threads know.
+/// State that all its threads share.
 #[derive(Debug)]
 struct Shared {
     settings: Settings,
@@ -129,7 +129,7 @@ pub fn bind(settings: Settings) -> Result<Netserver, EndpointError> {
         .map(|address| listen::listener(*address, &settings.door.gate))
         .collect::<Result<_, _>>()?;
     let patience = settings.passphrase.as_ref().map_or(FOR_EVER, |_| PASSPHRASE);
-    // Clients older than netperf 2.6 say less, and are told why that is not enough.
+    // Clients older than netperf 2.6 say less, and receive the reason why that is not enough.
     let needs = |part: &[u8]| if part.is_empty() { 1 } else { MESSAGE };
     let first = FirstMessage { patience, rest: REST, needs };
     let hall = Hall::new(settings.limits.clients)?.one_by_one(settings.serial).served_once_they_speak(first)?;
@@ -140,7 +140,7 @@ pub fn bind(settings: Settings) -> Result<Netserver, EndpointError> {
 }
 
 impl Netserver {
-    /// Where it listens, ports filled in.
+    /// Returns the addresses it listens at, ports filled in.
     pub fn addresses(&self) -> Vec<SocketAddr> {
         listen::addresses(&self.listeners)
     }

@@ -1,12 +1,12 @@
 //! The client's end: sockets opened as a command line asks, and the engines that serve every protocol over them.
 //!
-//! Nothing is agreed on with a server, and nothing ends a test but its client. What is the client's own is the numbers
-//! of its messages, which run over all its sockets, and that it goes on where a real one ends: a reply that is lost,
-//! comes twice or was never asked for is counted.
+//! Nothing is agreed on with a server, and only its client ends a test. Special to this client are the numbers of its
+//! messages, which run over all its sockets, and that it continues where a real one ends: a reply that is lost,
+//! duplicate or unexpected is counted.
 //!
-//! A socket of datagrams is connected, unlike a real client's: the kernel then keeps strangers away, tells that nobody
-//! listens, and looks the route up once. The price is that a server which answers from another of its addresses than
-//! the one that was asked is not heard: ask it at that one. Sockets of groups are not connected, for anybody may answer.
+//! A UDP socket is connected, unlike a real client's: the kernel then keeps strangers away, reports a closed port, and
+//! looks the route up once. The price is that replies from another address of the server than the requested one are not
+//! received: request that one. Sockets of groups are not connected, for any member may answer.
 
 mod arrivals;
 mod flows;
@@ -37,42 +37,43 @@ use crate::session::workers::Gathered;
 use crate::socket::multicast::{Interface, Outgoing};
 use crate::stop::Stop;
 
-/// A request over TCP that is not answered for so long is given up: what TCP loses comes late, not never.
+/// Timeout of a request over TCP: data that TCP loses come late, not never.
 pub const TCP_TIMEOUT: Nanos = Nanos::secs(60);
-/// A request over UDP that is not answered for so long is lost. A real client waits to the end of its test.
+/// Timeout of a request over UDP. A real client waits to the end of its test.
 pub const UDP_TIMEOUT: Nanos = Nanos::secs(1);
-/// How long replies are waited for behind the last message; a real client waits a tenth of it, whatever the path.
+/// Longest wait for replies behind the last message; a real client waits a tenth of it, whatever the path.
 pub const LINGER: Nanos = Nanos::secs(1);
 
 /// One test.
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own, and all go together")]
 #[derive(Clone, Debug)]
 pub struct Test {
-    /// How it is measured. Its carrier is that of the first socket where they differ; one thread serves all.
+    /// Method. Its carrier is that of the first socket where they differ; one thread serves all.
     pub method: Method,
-    /// What is played back, where the schedule is a trace.
+    /// Trace to replay; present where the schedule is a trace.
     pub trace: Option<Arc<Trace>>,
-    /// Where the messages go: a socket each, in turn, at least one.
+    /// Destinations of the messages: a socket each, in turn, at least one.
     pub places: Vec<Place>,
     /// The local port; 0: any.
     pub local_port: u16,
     /// Messages of one turn of a socket, which decides on their numbers.
     pub burst: NonZeroU32,
-    /// What stands behind the headers.
+    /// Content behind the headers.
     pub content: Content,
-    /// Whether a reply that is not its request counts as none.
+    /// True where a reply that differs from its request counts as none.
     pub integrity: bool,
-    /// Whether a server of datagrams is asked how many arrived. One that does not know the question passes it over.
+    /// True where a UDP server is asked for the number of arrivals. A server that does not know the question ignores
+    /// it.
     pub counts: bool,
-    /// Whether a message that would have to wait for room in a TCP socket is left out.
+    /// True where a message that would have to wait for room in a TCP socket is skipped.
     pub skips: bool,
-    /// How long a TCP connection may take to be made.
+    /// Longest time for a TCP connection to be established.
     pub connect: Nanos,
     /// Socket options beside the method's.
     pub options: Options,
-    /// How groups are spoken to.
+    /// Multicast settings.
     pub groups: Groups,
-    /// Whether every exchange is told as an event.
+    /// True where every exchange is reported as an event.
     pub samples: bool,
     /// Length of an interval of the series; usually [`measure::event::INTERVAL`].
     pub interval: Nanos,
@@ -111,12 +112,12 @@ pub struct Place {
     pub address: SocketAddr,
     /// [`Carrier::Udp`] or [`Carrier::Tcp`].
     pub carrier: Carrier,
-    /// Of a group: the only sender to hear.
+    /// Only sender accepted of a group; absent: any.
     pub source: Option<IpAddr>,
 }
 
 impl Place {
-    /// Whether it is a group's.
+    /// Returns true where it is a group's.
     pub fn is_group(&self) -> bool {
         self.address.ip().is_multicast()
     }
@@ -127,34 +128,34 @@ impl Place {
     }
 }
 
-/// What stands behind the headers of a client's messages: see [`payload`].
+/// Content behind the headers of a client's messages: see [`payload`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Content {
     /// The longest message it is made for, bytes.
     pub longest: u32,
-    /// What it is drawn from.
+    /// Seed of the content.
     pub seed: u32,
 }
 
 /// Socket options that no method has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Whether others may have the address too (`SO_REUSEADDR`).
+    /// True where others may have the address too (`SO_REUSEADDR`).
     pub reuse_address: bool,
-    /// `SO_BUSY_POLL`, microseconds, where the method's way of waiting is another.
+    /// `SO_BUSY_POLL`, microseconds, where it differs from the method's wait mode.
     pub busy_poll_us: Option<u32>,
     /// `SO_MAX_PACING_RATE`, bytes a second.
     pub pacing_bytes_per_s: Option<u64>,
 }
 
-/// How groups are spoken to.
+/// Multicast settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Groups {
-    /// The interface they are joined at; absent: as the routing table says.
+    /// Interface at which groups are joined; absent: the routing table's choice.
     pub receive: Option<Interface>,
-    /// How messages leave for them.
+    /// Settings of messages to groups.
     pub outgoing: Outgoing,
-    /// Whether two unanswered messages go to each before the test.
+    /// True where two unanswered messages go to each before the test.
     pub warm_up: bool,
 }
 
@@ -165,18 +166,18 @@ impl Default for Groups {
     }
 }
 
-/// What the kernel gave a socket for its buffers, in bytes.
+/// Buffer sizes that the kernel granted a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buffers {
-    /// The descriptor's number.
+    /// Number of the socket's descriptor.
     pub descriptor: i32,
-    /// For what comes.
+    /// Receive buffer, bytes.
     pub receive_bytes: usize,
-    /// For what leaves.
+    /// Send buffer, bytes.
     pub send_bytes: usize,
 }
 
-/// Sockets that are set up and go nowhere yet.
+/// Sockets that are set up and not connected yet.
 #[derive(Debug)]
 pub struct Prepared {
     sockets: Vec<Socket>,
@@ -188,14 +189,14 @@ pub struct Session {
     sockets: Vec<Socket>,
 }
 
-/// What a test came to.
+/// Result of a test.
 #[derive(Debug)]
 pub struct Measured {
-    /// What the engine brought.
+    /// Recording and facts that the engine gathered.
     pub gathered: Gathered,
-    /// What came that no sound server sends.
+    /// Counts of messages that no sound server sends.
     pub tallied: Tallied,
-    /// Messages that arrived, where the servers told.
+    /// Messages that arrived; absent where a server did not report them.
     pub arrived: Option<u64>,
     /// This host.
     pub environment: Environment,
@@ -215,12 +216,12 @@ pub fn prepare(test: &Test) -> Result<Prepared, EndpointError> {
 }
 
 impl Prepared {
-    /// What each socket got for its buffers.
+    /// Returns the buffer sizes that each socket was granted.
     pub fn buffers(&self) -> Vec<Buffers> {
         self.sockets.iter().map(sockets::buffers).collect()
     }
 
-    /// Connects them, and joins the groups. What is sent before a test goes to groups alone.
+    /// Connects them, and joins the groups. Messages before a test go to groups alone.
     pub fn connect(self, test: &Test, stop: &Stop) -> Result<Session, EndpointError> {
         let Self { sockets } = self;
         for (socket, place) in sockets.iter().zip(&test.places) {
@@ -231,7 +232,7 @@ impl Prepared {
 }
 
 impl Session {
-    /// Sends to each group what comes before a test. Whether that arrives is nobody's concern.
+    /// Sends the warm-up messages before a test to each group. Their arrival is not checked.
     pub fn warm_up(&self, test: &Test) {
         for (socket, place) in self.sockets.iter().zip(&test.places).filter(|(_, place)| place.is_group()) {
             sockets::warm_up(test, socket, place);

@@ -1,8 +1,8 @@
 //! A sockperf server: any number of clients at once, by datagrams, connections and groups.
 //!
-//! What becomes of a message is decided by `protocol::sockperf::server`; here are its sockets and threads. Nothing is kept
-//! of a client between its datagrams, so one cannot disturb another; a connection that has said something has a thread
-//! and a buffer of its own, of which there is a bound. Nothing that comes by the network ends the server.
+//! `protocol::sockperf::server` handles the messages; here are its sockets and threads. No state of a client is kept
+//! between its datagrams, so clients cannot disturb each other; a connection that has said something has a thread and a
+//! buffer, and their number is limited. Nothing from the network ends the server.
 
 mod askers;
 pub mod bound;
@@ -36,9 +36,9 @@ use event::{Event, Totals};
 use settings::Settings;
 use tally::Tally;
 
-/// How long the end waits for connections to be read to what has come by then.
+/// Longest wait of the end for connections to be read up to the messages that have arrived by then.
 const END: Nanos = Nanos::secs(1);
-/// What was sent before the end is expected to have come when nothing more comes for so long.
+/// Silence after which all messages sent before the end count as arrived.
 const QUIET: Nanos = Nanos::millis(20);
 
 /// A server whose sockets are bound.
@@ -48,14 +48,14 @@ pub struct Server {
     shared: Arc<Shared>,
 }
 
-/// What all its threads know.
+/// State that all its threads share.
 #[derive(Debug)]
 struct Shared {
     settings: Settings,
     hall: Hall,
     open: OpenSockets,
     tally: Tally,
-    /// Whether what has come and was not read yet is left.
+    /// True where messages that have arrived and were not read are abandoned.
     given_up: AtomicBool,
 }
 
@@ -116,7 +116,7 @@ impl Server {
         &self.sockets
     }
 
-    /// Where it listens, ports filled in.
+    /// Returns the addresses it listens at, ports filled in.
     pub fn addresses(&self) -> Vec<SocketAddr> {
         self.sockets.iter().flat_map(|socket| socket.listens.iter().copied()).collect()
     }
@@ -141,14 +141,14 @@ impl Server {
             started
         });
         let dropped = dropped(&sockets);
-        // The listeners are closed first: whoever comes now is refused by the kernel.
+        // The listeners are closed first: the kernel refuses later clients.
         drop(sockets);
         shared.end_connections();
         started.map(|()| Totals { dropped, ..shared.tally.end() })
     }
 }
 
-/// What the kernel dropped of the datagrams of all sockets; `None` where it does not say so of each.
+/// Datagrams that the kernel dropped at all sockets; `None` where it does not say so for each.
 fn dropped(sockets: &[Bound]) -> Option<u64> {
     let datagrams = sockets.iter().filter(|socket| socket.kind != Kind::Tcp);
     datagrams.map(|socket| option::dropped(socket.fd()).ok().map(u64::from)).sum()
@@ -218,7 +218,7 @@ fn spawn<'scope>(
     })
 }
 
-/// What a thread tells when it begins.
+/// Report of a thread as it begins.
 struct Serving {
     thread: usize,
     range: Range<usize>,

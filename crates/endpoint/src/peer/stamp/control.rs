@@ -29,7 +29,8 @@ pub struct Control {
 }
 
 impl Control {
-    /// Connects to `server`, and agrees on the open mode. Of `options` the connection has the local address and the interface.
+    /// Connects to `server`, and agrees on the open mode. The connection has the local address and the interface of
+    /// `options`.
     pub fn open(server: SocketAddr, options: &SocketOptions, stop: &Stop) -> Result<Self, EndpointError> {
         let fail = |cause: std::io::Error| EndpointError::new(Step::Connect, server, cause);
         let own =
@@ -46,7 +47,8 @@ impl Control {
         Ok(control)
     }
 
-    /// Asks for a session of packets from `local` with so many octets behind their first ones: where they are to go.
+    /// Asks for a session of packets from `local` with `padding` octets behind their first ones. Returns their
+    /// destination.
     pub fn request(
         &mut self,
         local: SocketAddr,
@@ -57,7 +59,7 @@ impl Control {
         let here = local.ip().to_canonical();
         let there = self.server.ip().to_canonical();
         let timeout_s = u32::try_from(timeout.0.div_ceil(1_000_000_000)).unwrap_or(u32::MAX);
-        // Who serves by another port says so.
+        // A server that uses another port says so in its answer.
         let session =
             Session { sender: (here, local.port()), receiver: (there, local.port()), padding, timeout_s, class };
         self.write(&session.request())?;
@@ -104,7 +106,7 @@ impl Control {
         Ok(())
     }
 
-    /// The next message, which has so many octets.
+    /// Reads the next message, of `N` octets.
     fn read<const N: usize>(&self) -> Result<[u8; N], EndpointError> {
         let (mut octets, mut had) = ([0; N], 0);
         let give_up = Monotonic::now().after(PATIENCE);

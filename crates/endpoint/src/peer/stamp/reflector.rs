@@ -1,8 +1,8 @@
-//! A session-reflector: a thread for each address, each with the sessions that come there.
+//! A session-reflector: a thread for each address, each with the sessions that arrive there.
 //!
-//! Which packet is answered is decided by `protocol::stamp::reflector`. Not answered besides: what was sent to a group or
-//! to all hosts of a link, what claims to come from there, and what comes from a port below 1,024 or from our own: an
-//! echo service or another reflector, whose packets would be answered for ever. Nothing that comes by the network ends
+//! `protocol::stamp::reflector` decides which packets are answered. Packets never answered besides: those sent to a
+//! group or to all hosts of a link, those that claim to come from there, and those from a port below 1,024 or from our
+//! own: an echo service or another reflector, whose packets would be answered for ever. Nothing from the network ends
 //! the reflector.
 
 use std::io;
@@ -35,27 +35,27 @@ use crate::stop::{GLANCE, Stop};
 pub const PER_SECOND: NonZeroU32 = NonZeroU32::MIN.saturating_add(199_999);
 /// Ports below it belong to services, and no session-sender sends from there.
 const SERVICES: u16 = 1_024;
-/// How often the state of our clock is asked for.
+/// Interval at which the state of our clock is read.
 const STATE: Nanos = Nanos::secs(1);
-/// What the socket is asked for: the kernel's stamps of arrivals.
+/// Flags of the socket: the kernel's stamps of arrivals.
 const ARRIVALS: u32 = libc::SOF_TIMESTAMPING_SOFTWARE | libc::SOF_TIMESTAMPING_RX_SOFTWARE;
 
-/// Where a reflector listens, and how it answers.
+/// Addresses of a reflector, and its settings.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Its addresses.
     pub listen: Vec<SocketAddr>,
-    /// From where it is served, and where it is kept who came.
+    /// Networks that are served, and the book of the clients.
     pub door: Door,
-    /// The key of authenticated packets, where it answers such alone.
+    /// Key of authenticated packets, where it answers only these; absent: it answers unauthenticated ones.
     pub key: Option<Key>,
-    /// Whether it numbers its answers.
+    /// True where it numbers its answers.
     pub counts: bool,
     /// True where short packets of TWAMP Light have longer answers.
     pub lengthens: bool,
     /// Packets a second that each address may send.
     pub per_second: NonZeroU32,
-    /// How wrong its clock is to be.
+    /// Pretended error of its clock.
     pub clock: Pretence,
 }
 
@@ -77,16 +77,16 @@ impl Settings {
 /// A clock that is wrong by a known difference, so that a test knows the truth.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Pretence {
-    /// How far it is ahead at the start, nanoseconds.
+    /// Lead at the start, nanoseconds; negative: it is behind.
     pub offset_ns: i64,
-    /// How fast it gains, parts per million.
+    /// Gain, parts per million.
     pub ppm: f64,
-    /// When it started, nanoseconds since 1970.
+    /// Start of the gain, nanoseconds since 1970.
     pub since: u64,
 }
 
 impl Pretence {
-    /// What it shows at an instant.
+    /// Returns its reading at time `at`.
     fn shows(self, at: u64) -> u64 {
         let gained = at.wrapping_sub(self.since).cast_signed() as f64 * self.ppm / 1e6;
         at.saturating_add_signed(self.offset_ns).saturating_add_signed(gained as i64)
@@ -115,7 +115,7 @@ fn open(address: SocketAddr, gate: &Gate) -> Result<(Socket, SocketAddr), Endpoi
         .map_err(|cause| EndpointError::new(Step::OpenSocket("UDP"), address, cause))?;
     option::tell_destination(socket.as_fd(), ipv6).map_err(fail)?;
     option::tell_time_to_live(socket.as_fd(), ipv6).map_err(fail)?;
-    // Without it a class of service that is asked for is told as not known.
+    // Without it the class of service that is asked for is reported as not known.
     let _refused = option::tell_service(socket.as_fd(), ipv6);
     // Without stamps of the kernel its times are those of this program's thread, which is an answer too.
     let _refused = option::set_timestamping(socket.as_fd(), ARRIVALS);
@@ -132,7 +132,7 @@ fn listening(address: SocketAddr, cause: io::Error) -> EndpointError {
 }
 
 impl StampReflector {
-    /// Where it listens, ports filled in.
+    /// Returns the addresses it listens at, ports filled in.
     pub fn addresses(&self) -> Vec<SocketAddr> {
         self.sockets.iter().map(|(_, address)| *address).collect()
     }
@@ -169,7 +169,7 @@ fn serve(socket: &Socket, address: SocketAddr, settings: &Settings, stop: &Stop)
                 stop.wait_or_input(socket, Instant::NEVER);
                 continue;
             }
-            // An ICMP error for an answer, which the call that tells of it takes off.
+            // An ICMP error about an answer; the call that reports it takes it off.
             Err(libc::EINTR | libc::ECONNREFUSED | libc::EHOSTUNREACH | libc::ENETUNREACH) => continue,
             Err(_) => {
                 stop.wait(Monotonic::now().after(SHORTAGE));
@@ -195,7 +195,7 @@ fn serve(socket: &Socket, address: SocketAddr, settings: &Settings, stop: &Stop)
         let packet = &mut buffer[..length];
         let answered = decider.answer(packet, arrival, ours.1, || clock.shows(wall()));
         if let Ok(service) = answered {
-            // Who cannot be answered asks again; an answer that does not fit the queue is lost as any packet.
+            // A sender without an answer asks again; an answer that does not fit the queue is lost as any packet.
             let _sent: Result<usize, Errno> = queue::send_from(socket.as_fd(), packet, from, to, service);
         }
         if let Some(meter) = &meter {
@@ -215,7 +215,7 @@ fn count(book: &Book, meter: &Meter, (came, left): (u64, u64), answered: Result<
     }
 }
 
-/// Whether `from` can be a session-sender, and `to` one host's address.
+/// Returns true where `from` can be a session-sender, and `to` is one host's address.
 fn may_be_answered(from: SocketAddr, to: IpAddr, our_port: u16) -> bool {
     let is_one_host = |address: IpAddr| match address.to_canonical() {
         IpAddr::V4(address) => !address.is_multicast() && !address.is_broadcast() && !address.is_unspecified(),

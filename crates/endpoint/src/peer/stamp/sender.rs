@@ -1,5 +1,5 @@
-//! A session-sender as the engines have it: a link that knows when each packet left and each answer came, a wire that reads
-//! the far side's times out of the answer, and what gathers both on another thread.
+//! A session-sender as the engines have it: a link that knows when each packet left and each answer came, a wire that
+//! reads the peer's times out of the answer, and a gatherer of both on another thread.
 //!
 //! The measuring thread allocates nothing and takes no lock for it: four times of an exchange are one entry of a ring.
 
@@ -15,7 +15,7 @@ use measure::clock_offset::FourTimes;
 use protocol::stamp::part::Told;
 use protocol::stamp::time::ErrorEstimate;
 
-/// What the link saw of the answer that the wire reads next. Both are of one thread.
+/// Times that the link noted of the answer that the wire reads next. Both are of one thread.
 #[derive(Debug, Default)]
 pub struct Glimpse {
     sent: AtomicU64,
@@ -27,11 +27,11 @@ pub struct Glimpse {
 /// The same, read together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
-    /// When the packet left, wall clock in nanoseconds since 1970; 0: not known any more.
+    /// Departure of the packet, wall clock in nanoseconds since 1970; 0: not known any more.
     pub sent: u64,
-    /// When its answer came.
+    /// Arrival of its answer, likewise.
     pub came: u64,
-    /// Whether the kernel told the first …
+    /// True where the first is the kernel's stamp …
     pub left_by_kernel: bool,
     /// … and the second.
     pub came_by_kernel: bool,
@@ -55,7 +55,7 @@ impl Glimpse {
     }
 }
 
-/// What a measuring thread tells.
+/// Fact that a measuring thread reports.
 #[derive(Clone, Copy, Debug)]
 pub enum Fact {
     /// Recording begins with the packet of this number.
@@ -66,7 +66,7 @@ pub enum Fact {
     Answered(Exchanged),
 }
 
-/// An answer with all that is known of it.
+/// An answer with all its facts.
 #[derive(Clone, Copy, Debug)]
 pub struct Exchanged {
     /// The number of its packet.
@@ -75,15 +75,15 @@ pub struct Exchanged {
     pub own_number: u32,
     /// Its four times; absent where our own departure is not known any more.
     pub times: Option<FourTimes>,
-    /// Whether the kernel told when the packet left …
+    /// True where the departure of the packet is the kernel's stamp …
     pub left_by_kernel: bool,
-    /// … and when the answer came.
+    /// … and the arrival of the answer.
     pub came_by_kernel: bool,
-    /// How good the far side says that its clock is.
+    /// Peer's own estimate of its clock's error.
     pub error: ErrorEstimate,
-    /// What was left of the packet's time to live.
+    /// Packet's time to live on arrival at the peer; absent: not reported.
     pub time_to_live: Option<u8>,
-    /// When it left, as it says.
+    /// Departure of the answer, by the peer's own stamp.
     pub left: u64,
     /// Its answers to the parts by which it was asked.
     pub told: Told,

@@ -45,7 +45,7 @@ impl<L: Link> Answerer<L> {
                 silent += 1;
                 continue;
             }
-            // Before the next is answered, for its reply tells how many have come.
+            // Before the next is answered, for its reply carries the number that have come.
             self.counts.more_received(std::mem::take(&mut silent));
             let length = self.take_up(message);
             match self.answer(length, None) {
@@ -65,7 +65,7 @@ impl<L: Link> Answerer<L> {
             && message[..16] == self.session.token.0
     }
 
-    /// Copies a message to where requests are answered, as much of it as tells that it is too long.
+    /// Copies a message to the buffer of requests, as much of it as shows that it is too long.
     fn take_up(&mut self, message: &[u8]) -> usize {
         let length = message.len().min(self.buffer.len());
         self.buffer[..length].copy_from_slice(&message[..length]);

@@ -1,8 +1,8 @@
 //! A flow of numbered datagrams: greeted, then taken or sent.
 //!
 //! The client greets with the session's token and is answered with a number drawn for this flow alone. A source sends
-//! only once that number came back from the very address it was sent to: a session's owner who forges the address of
-//! somebody else does not learn it, and nobody is flooded in his name.
+//! only once that number came back from the very address it was sent to: a session's owner who forges another host's
+//! address does not learn it, and no host is flooded in its name.
 
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -63,7 +63,7 @@ pub fn serve(
         receive_buffer: way.socket().recv_buffer_size().ok().map(|bytes| Bytes(bytes as u64)),
         dropped: option::dropped(way.socket().as_fd()).ok().map(u64::from),
     });
-    // Before it is said that all is over: whoever asks then is told.
+    // Before the end is confirmed: a client that asks then gets the report.
     session.end_stream(number, told);
     match last {
         Some(last) if sinks => answer_last(way.socket(), numbers, last),
@@ -72,7 +72,7 @@ pub fn serve(
     }
 }
 
-/// What says to the sender that its end was heard. Lost, it says it again and then goes without.
+/// Confirms to the sender that its end arrived. Where that is lost, the sender repeats its end and then does without.
 fn answer_last(socket: &Socket, numbers: Numbers, last: u64) {
     let datagram = numbers.last(last, measure::unit::Nanos::ZERO);
     let _said = send(socket, &datagram, SendFlags::NOSIGNAL);

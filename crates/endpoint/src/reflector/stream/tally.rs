@@ -1,4 +1,4 @@
-//! What the streams of one session told, and how busy the machine was meanwhile.
+//! Counts of the streams of one session, and the CPU use of the host during them.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -18,7 +18,7 @@ struct State {
 }
 
 impl Tally {
-    /// Of so many flows.
+    /// An empty tally of `flows` flows.
     pub fn new(flows: u32) -> Self {
         Self(Mutex::new(State { told: vec![None; flows as usize], ..State::default() }))
     }
@@ -50,7 +50,7 @@ impl Tally {
         self.state().told.iter().map(|told| told.as_ref().map_or(0, of)).collect()
     }
 
-    /// What was told of each flow, and how busy the machine was from the first beginning to the last end.
+    /// Counts of each flow, and the CPU use of the host from the first start to the last end; absent where not known.
     pub fn all(&self) -> (Vec<Told>, Option<HostCpu>) {
         let state = self.state();
         let silent = || Told { trouble: Some("it never began, or did not end in time".to_owned()), ..Told::default() };

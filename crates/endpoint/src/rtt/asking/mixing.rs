@@ -64,7 +64,7 @@ impl<'a> Mixing<'a> {
 }
 
 impl Books {
-    /// Takes in what a thread tells; true of what is about single exchanges alone.
+    /// Takes in an event of a thread; returns true for events about single exchanges alone.
     pub fn take(&mut self, event: &Event) -> bool {
         match event {
             Event::Exchange(exchange) => self.by_class.take(exchange),

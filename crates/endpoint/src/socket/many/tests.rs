@@ -124,8 +124,8 @@ fn what_does_not_fit_one_call_is_refused_whole(count: usize, length: usize, errn
     assert_eq!(received(&far), []);
 }
 
-/// What was sent is what was received and what the socket says it dropped. A buffer of segments is taken or dropped
-/// whole, and counts as one.
+/// The messages sent equal those received plus those that the socket says it dropped. A buffer of segments is taken or
+/// dropped whole, and counts as one.
 #[test_case(true; "in segments")]
 #[test_case(false; "one by one")]
 fn what_a_full_buffer_drops_is_counted(segments: bool) {

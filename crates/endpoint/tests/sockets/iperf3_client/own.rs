@@ -201,7 +201,7 @@ fn datagrams_have_the_size_of_a_segment_where_nobody_says() {
     assert_eq!(bytes(&measured), [(3 * segment, 3 * segment)]);
 }
 
-/// Of a hundred octets, 250 a second.
+/// Parameters of datagrams of a hundred octets, 250 a second.
 fn datagrams(direction: Direction) -> Parameters {
     Parameters { protocol: Protocol::Udp, rate: Some(200_000), block: Some(100), ..one_second(direction, 1) }
 }
@@ -212,7 +212,7 @@ fn what_the_path_loses_is_what_is_told(direction: Direction) {
     let server = Ours::start();
     let relay = Relay::start(server.at("127.0.0.1"));
     let parameters =
-        // So many, however long they take.
+        // A number of calls, however long they take.
         Parameters { blocks: 250, time: 0, ..datagrams(direction) };
     let (measured, _) = complete(relay.address, &Test::new(parameters));
     let theirs = measured.theirs.as_ref().unwrap();

@@ -42,7 +42,7 @@ impl Real {
         SocketAddr::new(host.parse().unwrap(), self.port)
     }
 
-    /// What it printed, once its test is over.
+    /// Returns its output, once its test is over.
     fn printed(self) -> String {
         let ended = self.running.end(LIMIT);
         assert!(!ended.overdue, "{}", ended.told());

@@ -1,4 +1,4 @@
-//! A path between a client and a server that loses and swaps datagrams as it is told, and knows which.
+//! A path between a client and a server that loses and swaps certain datagrams, and counts them.
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// Of every so many numbered datagrams one is lost …
+/// One numbered datagram of this many is lost …
 const EVERY: u32 = 20;
 /// … and these come after the one that follows them.
 const SWAPPED: [u32; 3] = [31, 95, 153];
@@ -40,7 +40,7 @@ impl Relay {
         Self { address, told }
     }
 
-    /// How many datagrams were lost, and how many came late.
+    /// Number of datagrams lost, and number of those delayed behind the next.
     pub fn done(&self) -> (i64, i64) {
         (self.told.dropped.load(Ordering::SeqCst), self.told.swapped.load(Ordering::SeqCst))
     }
@@ -107,11 +107,11 @@ fn answer(flow: &UdpSocket, near: &UdpSocket, client: SocketAddr, told: &Told) {
     }
 }
 
-/// What leaves when this one comes.
+/// Returns the datagrams that leave when this one arrives.
 fn passed(datagram: &[u8], held: &mut Option<Vec<u8>>, told: &Told) -> Vec<Vec<u8>> {
     let number = datagram.get(8..12).map(|octets| u32::from_be_bytes(octets.try_into().unwrap()));
     match number {
-        // Not towards the end: what is lost behind the last that comes nobody sees.
+        // Not towards the end: losses behind the last arrival are not noticed.
         Some(number) if number % EVERY == 7 && number < 180 => {
             told.dropped.fetch_add(1, Ordering::SeqCst);
             Vec::new()

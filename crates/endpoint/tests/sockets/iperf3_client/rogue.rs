@@ -16,7 +16,7 @@ use testbed::port;
 
 use super::{complete, run, run_test};
 
-/// A server that does as it is told with its first connection, whose cookie it has read.
+/// A server whose first connection, with its cookie read, is handled by `body`.
 fn server(body: impl FnOnce(&TcpListener, &UdpSocket, TcpStream) + Send + 'static) -> (SocketAddr, JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -101,7 +101,7 @@ fn what_was_measured_stands_when_the_server_fails(said: &'static [u8], finish: F
             }
             control.write_all(said).unwrap();
             if !said.is_empty() {
-                // What a client that ends a test still says.
+                // A client that ends a test still sends messages: they are read.
                 std::io::copy(&mut control, &mut std::io::sink()).ok();
             }
         });

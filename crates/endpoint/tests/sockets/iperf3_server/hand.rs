@@ -69,7 +69,7 @@ impl Hand {
         i32::from_be_bytes(numbers[..4].try_into().unwrap())
     }
 
-    /// The end of a test of `streams`, to the last word. What the server tells.
+    /// Ends a test of `streams`, to the last message. Returns the server's results.
     pub fn finish(&mut self, streams: usize) -> Results {
         self.say(&[4]);
         assert_eq!(self.hear(), Some(13));
@@ -114,7 +114,7 @@ fn a_test_by_hand_counts_what_was_sent() {
     assert_eq!((told.sender_has_retransmits, server.notes.over(1).failed), (None, None));
 }
 
-/// What is sent before the server lets the test begin is part of it: a connection has one stream of octets.
+/// Octets sent before the server lets the test begin are part of it: a connection has one stream of octets.
 #[test]
 fn streams_are_known_by_the_order_they_were_opened_in() {
     let server = Ours::start();
@@ -142,7 +142,7 @@ fn a_stream_too_many_and_a_strange_one_are_turned_away() {
     hand.ask(&Parameters { parallel: 2, ..Parameters::default() });
     assert_eq!(hand.hear(), Some(10));
     let _one = hand.stream();
-    // A stranger's cookie is a test of its own, of which nothing comes.
+    // A stranger's cookie starts another test, of which nothing comes.
     let mut stranger = Hand::new(&server, 2);
     assert_eq!(stranger.hear(), Some(9));
     drop(stranger);
@@ -295,7 +295,7 @@ fn flows_belong_to_the_test_of_their_address() {
         flow.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
         flow
     };
-    // What is no first datagram is nothing; an old client's is one; one that is sent again is answered again.
+    // A datagram that is no greeting is ignored; an old client's is one; a repeated greeting is answered again.
     let (first, second) = (flow(), flow());
     first.send(b"hello").unwrap();
     for (flow, hello) in [(&first, &b"9876"[..]), (&first, b"9876"), (&second, &[0x15, 0xcd, 0x5b, 7])] {

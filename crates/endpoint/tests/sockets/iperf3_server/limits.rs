@@ -1,4 +1,4 @@
-//! What a server does not do for anyone.
+//! Requests that a server refuses to all clients.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Servers that let in only those they know: by the real iperf3 3.12, whose padding is the old one, and by our own client.
+//! Servers that admit only known users: by the real iperf3 3.12, whose padding is the old one, and by our own client.
 
 use std::process::Command;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The real iperf3's client against our server: what both ends counted is the same.
+//! The real iperf3's client against our server: both ends count the same.
 
 use std::process::{Command, Output};
 
@@ -20,7 +20,7 @@ pub(super) fn iperf3(server: &Ours, host: &str, words: &[&str]) -> Option<Output
     output
 }
 
-/// What iperf3 printed, and what our server was told of the test.
+/// Output of iperf3, and the events of its test at our server.
 fn run(server: &Ours, host: &str, words: &[&str]) -> Option<(Value, Told)> {
     let output = iperf3(server, host, words)?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -62,7 +62,7 @@ fn bytes_are_the_same_at_both_ends(host: &str, words: &[&str], streams: usize) {
     for (index, (ours, theirs)) in ours.iter().zip(&theirs).enumerate() {
         assert!(*ours > 0);
         if words.contains(&"-R") || index >= uploads {
-            // What is on its way at the end a client of 3.12 does not count.
+            // A client of 3.12 does not count payload that is on its way at the end.
             assert!(ours >= theirs, "stream {index}: {ours} {theirs} {printed}");
         } else if !words.contains(&"-O") {
             assert_eq!(ours, theirs, "stream {index}: {printed}");
@@ -88,10 +88,10 @@ fn every_datagram_to_us_is_counted(host: &str, words: &[&str]) {
     let all = if words.contains(&"-n") { [&all[..5], words].concat() } else { all };
     let Some((printed, told)) = run(&server, host, &all) else { return };
     let (ours, theirs) = (told.ours.as_ref().unwrap(), told.theirs.as_ref().unwrap());
-    // Where our own kernel has no room it says how often; but so few fit a socket's buffer.
+    // A kernel without room reports its drops; but so few fit a socket's buffer.
     let full = told.dropped.iter().sum::<u64>();
     for ((ours, theirs), dropped) in ours.streams.iter().zip(&theirs.streams).zip(&told.dropped) {
-        // Of those behind the last that came nobody but the sender knows.
+        // Only the sender knows the losses behind the last arrival.
         assert_eq!(ours.errors as u64 + (theirs.packets - ours.packets), *dropped, "{printed}");
         assert!(ours.packets > 0 && ours.jitter_s < 1.0);
         assert!(ours.bytes == (theirs.packets - dropped) * 100 || words.contains(&"-O"));

@@ -34,7 +34,7 @@ fn a_server_that_resets_is_an_end_and_no_error() {
     let server = thread::spawn(move || {
         let (mut socket, _) = listener.accept().unwrap();
         socket.read_exact(&mut [0; 60]).unwrap();
-        // What is not read makes the kernel reset the connection.
+        // Octets left unread make the kernel reset the connection.
     });
     let test = Test { quantity: Quantity::Time(Nanos::secs(600)), ..by_bytes(address, Way::Upload) };
     let made = Made::by(&test);

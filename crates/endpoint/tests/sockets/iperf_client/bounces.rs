@@ -13,7 +13,7 @@ use measure::unit::{Bytes, Nanos};
 use crate::iperf_client::ours::Ours;
 use crate::iperf_client::theirs::{Theirs, V4, V6};
 
-/// So many requests of 100 octets.
+/// A test of `count` requests of 100 octets.
 fn test(server: SocketAddr, count: u64) -> Test {
     let asked = Asked {
         carrier: Some(Carrier::Tcp),

@@ -39,7 +39,7 @@ impl Ours {
         Self { address, events, stop, running: Some(running) }
     }
 
-    /// Waits until so many streams have ended there; them.
+    /// Waits until `count` streams have ended there; returns them.
     pub fn await_ended(&self, count: usize) -> Vec<Ended> {
         let give_up = Monotonic::now().after(Nanos::secs(30));
         while self.ended().len() < count {

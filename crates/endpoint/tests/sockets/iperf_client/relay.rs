@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Every so many-th datagram towards the server is lost; the one that ends a flow never is.
+/// Every datagram towards the server with a multiple of this number is lost; the one that ends a flow never is.
 pub const EVERY: u64 = 20;
 
 /// A relay of one flow that ends with this.
@@ -18,7 +18,7 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// Towards `server`.
+    /// A relay towards `server`.
     pub fn to(server: SocketAddr) -> Self {
         let (front, back) = (UdpSocket::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
         back.connect(server).unwrap();
@@ -56,7 +56,7 @@ impl Relay {
         Self { address, lost, over, threads: vec![forth, return_way] }
     }
 
-    /// How many it has lost.
+    /// Number of datagrams that it has lost.
     pub fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }

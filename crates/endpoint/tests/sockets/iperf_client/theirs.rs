@@ -12,7 +12,7 @@ use testbed::process::{self, LIMIT, Running};
 pub const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 pub const V6: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);
 
-/// Whether it is installed; where not, that is said aloud.
+/// Returns true where it is installed; where not, says so aloud.
 fn is_here() -> bool {
     static HERE: OnceLock<bool> = OnceLock::new();
     let here = *HERE.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! Clients that mean harm or are broken: they hold up nobody, and each is told of.
+//! Clients that mean harm or are broken: they hold up no other client, and each is reported.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream, UdpSocket};
@@ -20,7 +20,7 @@ fn connected(server: &Ours) -> TcpStream {
     socket
 }
 
-/// Whether the server closed it, in whatever way.
+/// Returns true where the server closed it, in whatever way.
 fn is_closed(mut socket: TcpStream) -> bool {
     let mut rest = [0; 1 << 12];
     loop {
@@ -104,7 +104,7 @@ fn strangers_give_way_to_who_asks_for_a_test() {
 fn connections_are_bounded() {
     let server = Ours::with(Transport::Tcp, |settings| settings.limits.connections = 2);
     let held = [connected(&server), connected(&server)];
-    // Which one is beyond is the kernel's to say.
+    // The kernel decides which one is beyond the limit.
     let third = connected(&server);
     until("a refusal", || server.failures().iter().any(|why| why.contains("2 connections are served already")));
     drop(held);

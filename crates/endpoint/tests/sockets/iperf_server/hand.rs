@@ -1,4 +1,4 @@
-//! Clients made by hand: what the server says to them is known beforehand.
+//! Clients made by hand: the server's answers to them are known beforehand.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream, UdpSocket};
@@ -166,7 +166,7 @@ fn report(socket: &UdpSocket) -> AckFin {
 fn loss_is_told_exactly_and_as_often_as_it_is_asked_for() {
     let server = Ours::start(Transport::Udp);
     let (socket, ask) = (udp(&server), Ask::default());
-    // Of 100 every tenth is lost but the last; 55 and 56 change places.
+    // Every tenth of these 100 is lost but the last; 55 and 56 change places.
     let mut numbers: Vec<u64> = (1..=100).filter(|number| number % 10 != 0 || *number == 100).collect();
     let place = numbers.iter().position(|number| *number == 55).unwrap();
     numbers.swap(place, place + 1);
@@ -184,7 +184,7 @@ fn loss_is_told_exactly_and_as_often_as_it_is_asked_for() {
     assert_eq!(server.ended().len(), 1, "it ends once");
 }
 
-/// A client of 2.2 prints its longer lines where a report tells of latencies.
+/// A client of 2.2 prints its longer lines where a report carries latencies.
 #[test_case(true, false, true; "to everybody")]
 #[test_case(false, false, false; "to nobody who does not ask")]
 #[test_case(false, true, true; "to who asks by its clock")]
@@ -293,7 +293,7 @@ fn no_datagrams_are_sent_where_that_is_not_allowed(ask: &Ask, why: &str) {
 fn no_report_is_longer_than_what_came() {
     let server = Ours::start(Transport::Udp);
     let socket = udp(&server);
-    // As somebody would who forges another's source: the least that begins a flow, and its end again and again.
+    // As a client would that forges another's source: the least that begins a flow, and its end again and again.
     let mut small = [0; 16];
     small[3] = 1;
     let numbering = IperfNumbering::of_first(&small).unwrap();

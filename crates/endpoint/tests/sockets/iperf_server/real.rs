@@ -11,7 +11,7 @@ use testbed::port;
 use crate::iperf_client::relay::Relay;
 use crate::iperf_server::{Ours, until};
 
-/// Whether it is installed; where not, that is said aloud.
+/// Returns true where it is installed; where not, says so aloud.
 fn is_here() -> bool {
     static HERE: OnceLock<bool> = OnceLock::new();
     let here = *HERE.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! What can go wrong says what, on whose side, and what to try; and nothing waits for ever.
+//! Failures name the problem, its side and a remedy; and no wait is endless.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -125,7 +125,7 @@ fn a_protocol_that_the_kernel_has_not_is_refused_by_name() {
     let Some(server) = Netserver::start(&[]) else { return };
     let mut test = by_count(Carrier::Tcp, Pattern::Exchange, 1);
     test.ask.carrier = ask::Carrier::Other { protocol: 132, socket_type: 1 };
-    // Where the kernel has it, the server may not; where both have, one transaction is made.
+    // The kernel may have it and the server not; where both have, one transaction is made.
     match server.session(V4).measure(&test, &Stop::default(), &mut |_| {}) {
         Err(error) if error.side == Side::Ours => {
             assert_eq!(error.hint.as_deref(), Some(&Hint::NoProtocol("SCTP")));

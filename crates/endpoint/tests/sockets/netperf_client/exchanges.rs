@@ -84,7 +84,7 @@ fn a_server_whose_results_are_not_wanted_is_free_at_once() {
     let test = Test { wants_results: false, ..test };
     let measured = measured(&mut server.session(V4), &test);
     assert_eq!(counts(&measured).answered, 50);
-    // It ends with an error of its own rather than with results; the point is that it ends.
+    // It ends with an error in place of results; the point is that it ends.
     assert!(measured.course.results.is_err());
 }
 

@@ -16,8 +16,8 @@ use crate::netperf_client::server::{Netserver, V4, by_count, in_window, measured
 /// The relay's address: another of this host, so that the port can be the same.
 const BESIDE: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
 
-/// Passes datagrams on between whoever speaks to it and `server`, but for these requests and replies, counted from 0.
-/// Datagrams of nothing end it.
+/// Passes datagrams on between a client and `server`, but for these requests and replies, counted from 0. Empty
+/// datagrams end it.
 fn relay(socket: &UdpSocket, server: SocketAddr, lose: &[usize], lose_replies: &[usize], stop: &Stop) {
     let (mut client, mut requests, mut replies) = (None, 0, 0);
     let mut buffer = [0; 100];

@@ -1,4 +1,4 @@
-//! What is asked for of either end's sockets is what they got.
+//! Options requested for the sockets of either end are in effect.
 
 use endpoint::peer::netperf::client::{Session, Setup};
 use endpoint::stop::Stop;

@@ -64,7 +64,7 @@ pub fn by_count(carrier: Carrier, pattern: Pattern, count: u64) -> Test {
     with_length(carrier, pattern, StopAt { count: Some(count), ..StopAt::default() }, Length::Count(count))
 }
 
-/// The same for so many seconds.
+/// The same for `seconds` seconds.
 pub fn by_time(carrier: Carrier, pattern: Pattern, seconds: u32) -> Test {
     let stop = StopAt { after_ns: Some(Nanos::secs(u64::from(seconds))), ..StopAt::default() };
     with_length(carrier, pattern, stop, Length::Seconds(seconds))
@@ -94,7 +94,7 @@ pub fn with_length(carrier: Carrier, pattern: Pattern, stop: StopAt, length: Len
     Test::new(method, ask)
 }
 
-/// The same with so many requests outstanding.
+/// The same with `window` requests in flight.
 pub fn in_window(test: Test, window: u32) -> Test {
     let Traffic::Exchange(exchange) = test.method.traffic else { panic!("{}", test.method) };
     let traffic = Traffic::Exchange(Exchange { window: Window::Closed(window), ..exchange });

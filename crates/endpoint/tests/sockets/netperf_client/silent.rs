@@ -26,7 +26,7 @@ use crate::netperf_client::streams::{SECOND, streaming};
 const SOME: usize = 5;
 /// A test of a second is over long before this; waiting for a reply, or for results, is not.
 const BOUND: Nanos = Nanos::secs(40);
-/// How late a slow server's results are: later than those of one that missed the end of the data could be.
+/// Delay of a slow server's results: longer than that of a server that missed the end of the data can be.
 const SLOW: Nanos = Nanos::secs(10);
 
 /// A server by hand, which has said that it is ready for its one test.
@@ -35,13 +35,13 @@ struct Stage {
     machine: Server,
     tcp: TcpListener,
     udp: UdpSocket,
-    /// Where its data socket is, where it said so.
+    /// Client's data address, where it gave one.
     client: SocketAddr,
     /// Data connections that stay open.
     open: Vec<TcpStream>,
 }
 
-/// What it does from there on. What stays open does so until the client is gone.
+/// Behaviour of the server from there on. Connections left open stay so until the client is gone.
 type Manner = fn(&mut Stage);
 
 impl Stage {
@@ -172,7 +172,7 @@ fn is_given_up(name: &str, manner: Manner, test: &Test, came: Option<usize>) {
     assert!(took < BOUND, "{name}: {took} for a test of a second");
     let error = measured.found.trouble().or(measured.course.results.as_ref().err()).expect("an error");
     assert!(error.to_string().contains("no answer within"), "{name}: {error:?}");
-    // What came before stands.
+    // Payload that arrived before is kept.
     assert!(came.is_none_or(|came| measured.received.bytes == came as u64), "{name}: {:?}", measured.received);
 }
 

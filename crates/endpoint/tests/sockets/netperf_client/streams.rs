@@ -107,7 +107,7 @@ fn what_the_server_sends_by_time_we_have(host: IpAddr) {
     let Some(server) = Netserver::start(&[]) else { return };
     let measured = measured(&mut server.session(host), &streaming(Carrier::Tcp, Direction::Receive, SECOND));
     assert_eq!(measured.ended, Ending::Complete);
-    // Of the second that the server tells we may have begun late.
+    // We may have missed the beginning of the second that the server reports.
     assert!(results(&measured).elapsed_seconds.is_some_and(|seconds| seconds >= 1.0) && measured.elapsed > Nanos::ZERO);
     // Its timer interrupts its last call, of which it does not count what had gone.
     let (theirs, call) =
@@ -138,7 +138,7 @@ fn datagrams_are_counted_at_both_ends(direction: Direction, host: IpAddr) {
 #[test]
 fn a_schedule_lets_so_many_calls_go() {
     let Some(server) = Netserver::start(&[]) else { return };
-    // Ended by its bytes: how many calls fit a time is the machine's affair, how long so many take at least is not.
+    // Ended by its bytes: the number of calls in a time depends on the machine, their least duration does not.
     let mut test = streaming(Carrier::Udp, Direction::Send, bytes(10_000));
     test.calls.bytes = Some(100);
     test.method.schedule = Schedule::Bursts { count: 2, interval_ns: Nanos::millis(20) };

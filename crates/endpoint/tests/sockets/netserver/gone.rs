@@ -32,7 +32,7 @@ fn await_line(lines: &Mutex<Vec<String>>, holds: &str) {
     }
 }
 
-/// Where a client stops: its test must end with it.
+/// Points at which a client stops: its test must end with it.
 #[derive(Clone, Copy)]
 enum Stops {
     BeforeConnecting,

@@ -1,4 +1,4 @@
-//! Every test that netperf 2.7 has, against ours. What it prints is what it found in our answers and what went through.
+//! Every test that netperf 2.7 has, against ours. Its output shows our answers and the payload carried.
 
 use std::collections::BTreeMap;
 use std::process::{Command, Output};
@@ -13,7 +13,7 @@ use testbed::{port, wait};
 
 use super::Ours;
 
-/// What netperf prints by `-k`: every selector with its value.
+/// Output of netperf's `-k`: every selector with its value.
 type Told = BTreeMap<String, String>;
 
 /// Runs netperf towards `server` at `host`; `None`, said aloud, where it is not installed.

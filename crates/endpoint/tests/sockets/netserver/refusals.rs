@@ -1,4 +1,4 @@
-//! What is refused, and that nothing else is: by number, in bounds of memory and of clients.
+//! Refusals, and no others: by number, in bounds of memory and of clients.
 
 use std::io::{ErrorKind, Read};
 use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
@@ -30,7 +30,7 @@ fn what_cannot_be_done_is_answered_by_its_number_and_the_client_may_ask_again(as
     good(&mut session);
 }
 
-/// The original asks the system and goes on, whatever it answered.
+/// The original asks the system and continues, whatever it answered.
 #[test_case(&Ask { congestion: Some("no-such-one".into()), ..tcp_rr(Length::Count(1)) }; "a congestion control that is not there")]
 #[test_case(&Ask { server_cpu: Some(4_000), ..tcp_rr(Length::Count(1)) }; "a cpu that is not there")]
 #[test_case(&Ask { send_bytes: Some(65_508), request_bytes: Some(65_508), ..Ask::omni(Carrier::Udp, false, true, Length::Seconds(1)) }; "a size that the test has no use for")]

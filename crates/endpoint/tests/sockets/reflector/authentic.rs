@@ -1,4 +1,4 @@
-//! With a key a datagram is known by its code: whoever sees the others of a session, or keeps them, is not answered.
+//! With a key a datagram is known by its code: an observer who sees or keeps the others of a session is not answered.
 
 use std::net::{SocketAddr, UdpSocket};
 
@@ -44,7 +44,7 @@ fn with_session(authenticated: bool, body: impl FnOnce(Session, &UdpSocket)) {
     });
 }
 
-/// What an observer makes of request 5 of a session, which it saw.
+/// Forgery by an observer, made from request 5 of a session.
 type Attack = fn(&mut Vec<u8>, &Session);
 
 const ANOTHER_NUMBER: Attack = |seen, _| seen[23] = 6;
@@ -185,7 +185,7 @@ fn a_source_starts_by_an_authentic_word_alone_and_what_it_sends_has_codes() {
         let answer = asked(&socket, &greeting(&session, 0, Flags::WARM_UP));
         assert!(mac.holds(&answer, Direction::Back));
         let drawn = Header::read(&answer).unwrap().seq;
-        // Kept and sent again, and one that somebody made who saw the answer.
+        // A recorded greeting sent again, and one forged by an observer who saw the answer.
         socket.send(&greeting(&session, 0, Flags::WARM_UP)).unwrap();
         let mut forged = greeting(&session, drawn, Flags::START);
         forged[8] ^= 1;
@@ -218,7 +218,7 @@ fn a_sink_counts_what_is_authentic_alone() {
         for sent in [datagram(ours, 1), datagram(numbers, 2), datagram(sent_back, 2), datagram(ours, 2)] {
             socket.send(&sent).unwrap();
         }
-        // Whoever forges the end does not end it.
+        // A forged end does not end it.
         socket.send(&numbers.last(2, measure::unit::Nanos(9))).unwrap();
         let end = asked(&socket, &ours.last(2, measure::unit::Nanos(9)));
         assert!(matches!(ours.read(&end), Some(Mark::Last { count: 2, .. })), "{end:?}");
@@ -242,7 +242,7 @@ fn a_token_is_of_no_use_at_another_address() {
     });
 }
 
-/// What a data connection with this preamble hears that comes from 127.0.0.99.
+/// Answer to a data connection with this preamble that comes from 127.0.0.99.
 fn from_elsewhere(address: SocketAddr, preamble: Data) -> DataAnswer {
     use std::io::{Read, Write};
     let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();

@@ -1,4 +1,4 @@
-//! UDP: whoever has no token is not answered, and nobody is answered with more than was sent.
+//! UDP: a sender without a token is not answered, and no answer is longer than its request.
 
 use std::net::{SocketAddr, UdpSocket};
 
@@ -46,7 +46,7 @@ fn a_stranger_is_met_with_silence(message: impl Fn(&Session) -> Vec<u8>) {
 fn a_datagram_with_the_token_from_another_address_is_met_with_silence() {
     with_reflector(|address| {
         let session = Session::open(address, open(Carrier::Udp)).unwrap();
-        // As if somebody who learned the token claimed to be a third host.
+        // As if an attacker who learned the token claimed to be a third host.
         let elsewhere = UdpSocket::bind("127.0.0.99:0").unwrap();
         elsewhere.connect(address).unwrap();
         elsewhere.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -142,7 +142,7 @@ fn a_port_that_was_used_before_is_the_next_session_s(ask: fn(Open) -> Open) {
 
 #[test]
 fn a_datagram_that_claims_to_come_from_the_reflector_is_not_answered() {
-    // Of the two sockets on the port the kernel chooses one by a hash that differs from port to port: half of the lies
+    // The kernel chooses one of the two sockets on the port by a hash that differs from port to port: half of the lies
     // come back to the liar.
     let told = (0..64).any(|_| {
         let mut told = false;
@@ -158,7 +158,7 @@ fn is_told_a_lie(address: SocketAddr) -> bool {
     let Ok(liar) = same_port(address) else { panic!("the flow sockets share the port, and so can this test") };
     liar.send_to(&session.request(0, Flags::NONE, 64, 64), address).unwrap();
     let told = is_silent(&liar);
-    // Had it been taken for a client, the only flow would be taken, and nobody else answered.
+    // Had it been taken for a client, the only flow would be taken, and no other client answered.
     drop(liar);
     assert_eq!(asked(&udp(address), &session.request(1, Flags::NONE, 64, 64)).len(), 64);
     assert_eq!(session.close().received, [1]);

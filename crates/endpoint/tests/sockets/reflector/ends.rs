@@ -1,4 +1,4 @@
-//! How sessions and the reflector end: silence, a client that vanishes, a stop, a second reflector on the port.
+//! Ends of sessions and of the reflector: silence, a client that vanishes, a stop, a second reflector on the port.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr};

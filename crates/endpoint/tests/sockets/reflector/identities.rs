@@ -1,4 +1,5 @@
-//! Identities over sockets: nobody opens a session as another, nobody plays the server, and copies of what was heard open nothing.
+//! Identities over sockets: no client opens a session as another, no host plays the server, and copies of earlier
+//! messages open nothing.
 
 use std::io::{Read, Write};
 use std::net::SocketAddr;
@@ -39,10 +40,10 @@ fn as_identity(own: [u8; 32], peer: [u8; 32]) -> Proof {
     Proof::Identity { own: Identity::new(own), peer: public(peer) }
 }
 
-/// What a reflector told, a line each.
+/// Log of a reflector, an entry each.
 type Lines = Arc<Mutex<Vec<String>>>;
 
-/// Of this identity, for Alice, Bob and the holders of a pre-shared key; what it tells is kept.
+/// Settings of a server with this identity, for Alice, Bob and the holders of a pre-shared key; its log is kept.
 fn server(own: [u8; 32]) -> (Settings, Lines) {
     let named = |name: &str| Permit { name: Some(name.to_owned()), ..Permit::within(Limits::default()) };
     let holders: Vec<(Holder, Permit)> = vec![
@@ -64,7 +65,7 @@ fn server(own: [u8; 32]) -> (Settings, Lines) {
     (Settings { permits, book: Book::new("sonde", Some(tell)), ..settings() }, told)
 }
 
-/// What a reflector of the server's identity has told after `body`.
+/// Log of a reflector with the server's identity after `body`.
 fn told(body: impl FnOnce(SocketAddr)) -> Vec<String> {
     let (settings, book) = server(SERVER);
     with_settings(settings, |address, _| body(address));
@@ -178,8 +179,8 @@ impl CryptoResolver for Primitives {
     }
 }
 
-/// How far somebody comes who has `private`, and shows `shown` as his public part: his handshake, and what he seals as if it
-/// were done.
+/// Runs the handshake of a client that has `private`, and shows `shown` as its public part. Returns the server's
+/// answers to the handshake, and to a message sealed as if it were done.
 fn heard_of_impostor(address: SocketAddr, private: [u8; 32], shown: Public) -> (Vec<u8>, Vec<u8>) {
     let preamble = Control { versions: Versions::OURS, keyed: Some(Authentication::Identity) }.encode();
     let mut stream = connect(address);
@@ -247,7 +248,7 @@ fn a_keyholder_does_not_play_the_server() {
     assert!(lines.iter().all(|line| line.starts_with("refused None")), "{lines:?}");
 }
 
-/// What a client says until its session is open.
+/// Messages of a client until its session is open.
 fn words_of(address: SocketAddr, proof: Proof) -> Vec<Vec<u8>> {
     let now = Instant(0);
     let mut stream = connect(address);
@@ -268,7 +269,7 @@ fn words_of(address: SocketAddr, proof: Proof) -> Vec<Vec<u8>> {
     }
 }
 
-/// All that an observer heard, said again: it opens nothing, and nobody's name is put to it.
+/// All messages that an observer heard, sent again: they open nothing, and are logged without a name.
 #[test_case(as_identity(ALICE, SERVER), "alice", 50)]
 #[test_case(Key([1; 32]).into(), "team", 50; "a pre-shared key")]
 fn words_said_again_open_nothing(proof: Proof, name: &str, answered: usize) {

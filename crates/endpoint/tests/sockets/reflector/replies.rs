@@ -1,4 +1,4 @@
-//! What a request asks for is what it gets: no reply, a shorter one, one in n, and no more than the rate allows.
+//! Each request gets the reply that it asks for: none, a shorter one, one in n, and no more than the rate allows.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

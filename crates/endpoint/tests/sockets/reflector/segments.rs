@@ -1,4 +1,4 @@
-//! One-way messages, alone and many in one buffer: each is counted, those that ask are answered, and what makes no sense
+//! One-way messages, alone and many in one buffer: each is counted, those that ask are answered, and a malformed one
 //! spoils none of its neighbours.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -74,7 +74,7 @@ fn every_segment_is_counted_whatever_its_size_and_number(ip: IpAddr) {
                 messages.extend(one_way(&session, sent..sent + 1, length.div_ceil(2).max(32)));
                 send(&socket, &messages, length);
                 sent += count;
-                // It is taken by the same thread after all of them, and tells how many have come.
+                // The same thread takes it after all of them, and its reply carries the number received.
                 let answer = asked(&socket, &session.request(sent, Flags::NONE, 64, 64.min(length)));
                 sent += 1;
                 assert_eq!(number(&answer), (sent - 1, sent as u32), "{count} of {length} octets");
@@ -118,7 +118,7 @@ fn what_makes_no_sense_spoils_none_of_its_neighbours() {
         let long = [one_way(&session, 65..68, 80), session.request(68, Flags::NONE, 64, 64)].concat();
         send(&socket, &long, 80);
         assert_eq!(reply(&socket), (68, 62));
-        // What is shorter than a header is none of the session's.
+        // A message shorter than a header is none of the session's.
         send(&socket, &[one_way(&session, 69..71, 64), vec![0; 31]].concat(), 64);
         assert_eq!(number(&asked(&socket, &session.request(71, Flags::NONE, 64, 64))), (71, 65));
         let report = session.close();
@@ -170,7 +170,8 @@ fn what_is_granted_is_said() {
     });
 }
 
-/// What the client sent is what the reflector received and what its kernel dropped, each segment in a buffer of its own.
+/// The client's messages equal those that the reflector received plus those that its kernel dropped, each segment in a
+/// separate buffer.
 #[test_case(true; "in calls of many")]
 #[test_case(false; "in calls of one")]
 fn what_is_lost_in_a_full_buffer_is_told(together: bool) {
@@ -213,7 +214,7 @@ fn what_has_come_when_the_session_is_closed_was_received(segments: bool) {
             }
             assert_eq!(reply(&socket), (1, 2));
             let report = session.close();
-            // A system that grants little room may drop some, each in a buffer of its own.
+            // A system that grants little room may drop some, each in a separate buffer.
             assert_eq!(report.received[0] + report.dropped.unwrap(), 1_002);
         }
     });

@@ -1,4 +1,4 @@
-//! Strangers who connect and go no further keep nobody out.
+//! Strangers who connect and go no further keep no client out.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -42,7 +42,7 @@ fn more_strangers_than_there_is_room_for_keep_nobody_out() {
                 exchange(&mut data, &request);
             }
         }
-        // Of those that came first some gave way; who comes now is let in.
+        // Some of the earliest gave way; a late client is let in.
         let late = Session::open(address, open(Carrier::Udp)).expect("let in beside all of them");
         assert_eq!(late.close().received, [0]);
         let newest = strangers.last_mut().expect("some");

@@ -1,4 +1,4 @@
-//! What all sessions together may have: a rate, a bandwidth, and places that no single address keeps from others.
+//! Limits of all sessions together: a rate, a bandwidth, and places that no single address keeps from others.
 
 use std::net::{SocketAddr, TcpStream};
 use std::num::NonZeroU64;
@@ -136,7 +136,7 @@ fn one_address_leaves_half_of_all_places_to_others() {
         assert_eq!(asked(&socket, &ours[0].request(0, Flags::NONE, 64, 64)).len(), 64);
         assert!(is_turned_away(Session::open(address, open(Carrier::Udp))), "of the same address none gives way");
         let _theirs = [at(99, address, open(Carrier::Udp)).unwrap(), at(98, address, open(Carrier::Udp)).unwrap()];
-        // The newest have been told, and why; who came first goes on.
+        // The newest receive the reason; the first continues.
         for _ in 0..2 {
             match ours.pop().unwrap().until_ended() {
                 SessionError::Fault(notice) => {

@@ -1,4 +1,4 @@
-//! How many of a client's messages arrived, as its server tells.
+//! Number of a client's messages that arrived, as its server reports it.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::thread;
@@ -56,7 +56,8 @@ fn a_server_of_ours_tells_each_client_how_many_of_its_own_arrived() {
     assert_eq!(all, 310, "questions are not counted");
 }
 
-/// A server that tells: it loses every `loses`-th message, and answers question `n`, from 1, as `tells` says.
+/// A server that reports its count: it loses every `loses`-th message, and answers question `n`, from 1, as `tells`
+/// says.
 fn telling(loses: u64, mut tells: impl FnMut(u32, count::Told) -> Option<count::Told> + Send + 'static) -> Rogue {
     let (mut questions, mut since, mut arrived) = (0, 0, 0);
     Rogue::datagrams(move |came: &Came| {

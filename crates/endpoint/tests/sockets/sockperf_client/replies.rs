@@ -33,7 +33,7 @@ fn a_lost_reply_is_one_loss_and_the_test_goes_on() {
 fn a_doubled_reply_is_a_duplicate_and_shifts_nothing() {
     let seen = exchanged(40, |came| vec![came.answer(), came.answer()]);
     assert_eq!((seen.counts().answered, seen.counts().strays), (40, 0));
-    // The second copy of the last may come when nobody listens any more.
+    // The second copy of the last may come when the client no longer listens.
     assert!((39..=40).contains(&seen.counts().duplicated), "{:?}", seen.counts());
 }
 
@@ -57,7 +57,7 @@ fn with(came: &Came, change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     reply
 }
 
-/// What comes before the true reply, and changes nothing.
+/// Messages before the true reply that change nothing.
 #[test_case(|came| with(came, |reply| reply[7] += 1), Tallied { unknown: 20, ..Tallied::default() }; "a number that was not sent")]
 #[test_case(|came| with(came, |reply| reply[0] = 0x80), Tallied { unknown: 20, ..Tallied::default() }; "a number far beyond")]
 #[test_case(|came| with(came, |reply| reply[..8].fill(0)), Tallied::default(); "number 0")]
@@ -73,7 +73,7 @@ fn what_is_no_reply_is_passed_over(stray: fn(&Came) -> Vec<u8>, tallied: Tallied
     assert_eq!(seen.measured.tallied, tallied);
 }
 
-/// What comes in place of a reply, and is none.
+/// Messages in place of a reply that are none.
 #[test_case(|came| with(came, |reply| reply.resize(21, 0)), Tallied { too_long: 5, ..Tallied::default() }; "one byte more")]
 #[test_case(|came| with(came, |reply| reply.resize(65_507, 0)), Tallied { too_long: 5, ..Tallied::default() }; "the largest datagram")]
 #[test_case(|came| with(came, |reply| reply[13] = 100), Tallied { too_long: 5, ..Tallied::default() }; "a length beyond the longest")]
@@ -85,7 +85,7 @@ fn what_is_no_sound_reply_is_corrupt(reply: fn(&Came) -> Vec<u8>, tallied: Talli
     assert_eq!(seen.measured.tallied, tallied);
 }
 
-/// What a real client takes for a reply too.
+/// Messages that a real client takes for a reply too.
 #[test_case(|came| with(came, |reply| reply[9] = 0); "without flags")]
 #[test_case(|came| with(came, |reply| { reply.truncate(14); reply[13] = 14; }); "a header alone")]
 #[test_case(|came| with(came, |reply| reply[19] ^= 1); "of another payload, which nobody looks at")]
@@ -113,7 +113,7 @@ fn replies_that_nobody_asked_for_are_counted() {
     assert_eq!((counts.scheduled, counts.answered, counts.one_way), (10, 10, 90), "{counts:?}");
     let tallied = seen.measured.tallied;
     assert_eq!(tallied, Tallied { unasked: tallied.unasked, ..Tallied::default() });
-    // The last of them may come when nobody listens any more: after the hundredth was answered, which asked.
+    // The last of them may come when the client no longer listens: after the hundredth was answered, which asked.
     assert_eq!(tallied.unasked, 90);
 }
 

@@ -1,4 +1,4 @@
-//! Servers that do as a test tells them, over datagrams and over connections.
+//! Servers that follow a test's script, over datagrams and over connections.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -31,7 +31,7 @@ impl Came {
         reply
     }
 
-    /// Whether it asks for one.
+    /// Returns true where it asks for a reply.
     pub fn asks(&self) -> bool {
         self.header.flags.has(message::Flags::PONG_REQUEST)
     }
@@ -45,7 +45,7 @@ pub struct Rogue {
 }
 
 impl Rogue {
-    /// Sends to whoever sent it all that `answers` gives for a datagram, in order.
+    /// Sends all that `answers` gives for a datagram back to its sender, in order.
     pub fn datagrams(mut answers: impl FnMut(&Came) -> Vec<Vec<u8>> + Send + 'static) -> Self {
         let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
         Self::with_socket(socket, move |socket, came, from| {
@@ -74,7 +74,7 @@ impl Rogue {
                         hear(&socket, &came, from);
                         all.push(came);
                     }
-                    // What came before the end is read to its end.
+                    // Messages before the end are read to the last.
                     Err(_) if end.load(Ordering::Relaxed) => return all,
                     Err(_) => {}
                 }

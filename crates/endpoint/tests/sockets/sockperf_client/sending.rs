@@ -1,4 +1,4 @@
-//! What leaves: numbers over all sockets, wishes, sizes, content, and when.
+//! Messages that leave: numbers over all sockets, flags, sizes, content, and times.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;

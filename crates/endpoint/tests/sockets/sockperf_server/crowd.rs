@@ -1,4 +1,4 @@
-//! Clients that are many, silent, in pieces, gone, or somebody else: the others are served on.
+//! Clients that are many, silent, in pieces, gone, or forged: the others are served on.
 
 use std::io::{ErrorKind, Write};
 use std::net::{Ipv4Addr, UdpSocket};
@@ -74,7 +74,8 @@ fn strangers_give_way_to_who_sends_a_message() {
     assert!(server.end().turned_away >= 34, "each but those there was room for");
 }
 
-/// How a server takes what waits: by the socket alone, or with others; and what its answers have to say.
+/// Answers to waiting messages, with each setting that changes their handling: one socket or several, the source of the
+/// answers, gaps.
 #[test_case(|_| {}; "as it comes")]
 #[test_case(|settings| settings.answer_from_asked = Some(true); "each answered from where it was asked")]
 #[test_case(|settings| settings.spin = true; "polled for")]
@@ -88,7 +89,7 @@ fn what_has_gathered_is_answered_to_each_in_order(change: fn(&mut Settings)) {
         client.connect((Ipv4Addr::LOCALHOST, port)).unwrap();
         client.set_read_timeout(Some(PATIENCE)).unwrap();
     }
-    // Before anybody serves: of each six that one asks, two are in one datagram, one does not ask, one is garbage.
+    // Before the server runs: of each six that one asks, two are in one datagram, one does not ask, one is garbage.
     let sent = |client: usize, at: u64| message(6 * at + 1 + client as u64, ASKING, 14 + client + (at % 50) as usize);
     for at in 0..60 {
         for (number, client) in clients.iter().enumerate() {

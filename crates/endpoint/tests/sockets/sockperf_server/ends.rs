@@ -1,4 +1,4 @@
-//! How it begins and ends: where it listens, what it cannot have, and what is counted at the last moment.
+//! Start and end of a server: its addresses, its failures, and the counts of the last moment.
 
 use std::io::Write;
 use std::net::{Ipv4Addr, TcpStream, UdpSocket};
@@ -78,7 +78,7 @@ fn what_was_sent_before_the_end_is_counted() {
     let server = Ours::start();
     let stream = tcp(&server);
     let mut writing = stream.try_clone().unwrap();
-    // More than a socket's buffers hold: it is still read when it is told to end.
+    // More than a socket's buffers hold: it is still being read when the end is requested.
     let all: Vec<u8> = (1..=200_000).flat_map(|number| message(number, 1, 14)).collect();
     writing.write_all(&all).unwrap();
     let socket = udp(&server);

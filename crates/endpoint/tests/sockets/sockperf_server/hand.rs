@@ -8,9 +8,9 @@ use protocol::sockperf::message::{Flags, HEADER, Header};
 
 use crate::sockperf_server::Ours;
 
-/// A client that is not answered for so long fails its test.
+/// Time without an answer after which a client fails its test.
 pub const PATIENCE: Duration = Duration::from_secs(30);
-/// What a client asks with.
+/// Flags of a client that asks for a reply.
 pub const ASKING: u16 = 0x0003;
 
 /// A message of `length` bytes whose header says so.
@@ -26,7 +26,7 @@ pub fn claiming(sequence: u64, flags: u16, said: u32, length: usize) -> Vec<u8> 
     message
 }
 
-/// What comes back for `message`: the client's bit is gone, and nothing else is changed.
+/// Answer to `message`: the client's bit is gone, and nothing else is changed.
 pub fn answered(message: &[u8]) -> Vec<u8> {
     let mut answer = message.to_vec();
     answer[9] &= 0xFE;
@@ -65,7 +65,7 @@ pub fn read(stream: &mut TcpStream, like: &[u8]) -> Vec<u8> {
     answer
 }
 
-/// Whether the server has ended the connection, and has sent nothing more.
+/// Returns true where the server has ended the connection, and has sent nothing more.
 pub fn is_over(stream: &mut TcpStream) -> bool {
     match stream.read(&mut [0; 64]) {
         Ok(length) => length == 0,
@@ -73,7 +73,7 @@ pub fn is_over(stream: &mut TcpStream) -> bool {
     }
 }
 
-/// A server that goes on: a datagram and a new connection are answered.
+/// Asserts that the server still works: a datagram and a new connection are answered.
 pub fn good(server: &Ours) {
     let asked = message(1, ASKING, 100);
     let socket = udp(server);
@@ -82,7 +82,7 @@ pub fn good(server: &Ours) {
     good_tcp(server);
 }
 
-/// A server that goes on: a new connection is answered.
+/// Asserts that the server still works: a new connection is answered.
 pub fn good_tcp(server: &Ours) {
     let asked = message(1, ASKING, 100);
     let mut stream = tcp(server);

@@ -1,4 +1,4 @@
-//! What sockperf 3.7 and 3.10 were asked by hand over connections, and what they cannot do: serve two at once.
+//! Probes that sockperf 3.7 and 3.10 were sent by hand over connections, and one that they fail: serving two at once.
 
 use std::io::Write;
 

@@ -1,5 +1,5 @@
-//! What sockperf 3.7 and 3.10 were asked by hand, one datagram after the other: all of it is survived here, and whatever
-//! is well formed is answered, also behind what brings those out of step.
+//! Probes that sockperf 3.7 and 3.10 were sent by hand, one datagram after the other: our server survives all of them,
+//! and answers each well-formed one, also behind those that bring the originals out of step.
 
 use protocol::sockperf::server::Rules;
 use test_case::test_case;
@@ -129,7 +129,7 @@ fn every_length_of_anything_is_survived() {
         socket.send(&datagram).unwrap();
     }
     let asked = message(9, ASKING, 14);
-    // Whatever of it was dropped on the way: this one is asked until it is answered.
+    // Some may have been dropped on the way: this one is asked until it is answered.
     socket.set_read_timeout(Some(std::time::Duration::from_millis(200))).unwrap();
     let mut buffer = vec![0; 1 << 16];
     crate::sockperf_server::until("an answer", || {

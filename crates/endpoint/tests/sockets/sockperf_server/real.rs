@@ -1,4 +1,4 @@
-//! sockperf's own client against ours: every subcommand, both carriers. What it prints is what it found in our answers.
+//! sockperf's own client against ours: every subcommand, both carriers. Its output shows what it found in our answers.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ use test_case::test_case;
 
 use crate::sockperf_server::{Ours, place};
 
-/// Whether it is installed; where not, that is said aloud.
+/// Returns true where it is installed; where not, says so aloud.
 fn is_here() -> bool {
     static HERE: OnceLock<bool> = OnceLock::new();
     let here = *HERE.get_or_init(|| Command::new("sockperf").arg("--version").output().is_ok());
@@ -23,7 +23,7 @@ fn is_here() -> bool {
     here
 }
 
-/// What one run of the client told.
+/// Output of one run of the client.
 struct Told {
     words: String,
     text: String,

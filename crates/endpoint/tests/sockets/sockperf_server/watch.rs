@@ -1,4 +1,4 @@
-//! What it tells of senders and of its own progress while it serves.
+//! Reports on senders and on its own progress while it serves.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! What is no packet, comes too fast, or has another key.
+//! Packets that are malformed, come too fast, or have another key.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::num::NonZeroU32;
@@ -124,7 +124,7 @@ fn what_cannot_be_asked_is_refused_before_anything_is_sent(to: &str, asked: &Ask
     assert!(error.to_string().contains(why) && error.hint.is_some(), "{error}");
 }
 
-/// A far side that answers as `answer` makes of the packet, from the third packet on; the first two are answered as by a
+/// A peer that answers as `answer` makes of the packet, from the third packet on; the first two are answered as by a
 /// stateless reflector. Answers are sent one after the other.
 fn with_rogue<T>(answer: fn(&mut Vec<u8>) -> Vec<Vec<u8>>, body: impl FnOnce(SocketAddr) -> T) -> T {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();

@@ -1,4 +1,4 @@
-//! The clocks of both ends are one: what is planted into the far one is the truth.
+//! The clocks of both ends are one: the error planted into the peer's is the truth.
 
 use std::net::SocketAddr;
 

@@ -24,7 +24,7 @@ struct Play {
     ready: u8,
     accept: u8,
     ack: u8,
-    /// It closes the connection behind so many messages of its own.
+    /// Number of its messages after which it closes the connection.
     messages: u32,
     /// It closes it when sessions have started.
     leaves: bool,
@@ -96,7 +96,7 @@ impl Server {
     }
 }
 
-/// A server at a port of its own, for one connection.
+/// A server at a free port, for one connection.
 fn server(play: Play, reflector: u16) -> (SocketAddr, Receiver<Heard>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -106,7 +106,7 @@ fn server(play: Play, reflector: u16) -> (SocketAddr, Receiver<Heard>) {
         let mut server = Server { stream, play, heard: Heard::default(), said: 0 };
         let _over = server.serve(reflector);
         drop(server.stream);
-        // Whoever does not ask is gone.
+        // A test that does not ask is gone.
         let _nobody = tell.send(server.heard);
     });
     (address, heard)

@@ -58,7 +58,7 @@ fn a_packet_that_arrives_twice_is_answered_twice_and_counted_once() {
     );
     let counts = finding.recording.counts;
     assert_eq!((counts.answered, counts.duplicated, counts.lost), (COUNT, 1, 0), "{counts:?}");
-    // Who doubles on the way there has the far side count more than was sent: that says nothing of losses.
+    // A copy made on the way there makes the peer count more than was sent: that says nothing of losses.
     assert_eq!(finding.peer_counts.received, Some(COUNT + 1));
     let loss = measure::statistics::loss::loss(&counts, &finding.recording.loss_periods, finding.peer_counts);
     assert_eq!((loss.peer_received, loss.forward, loss.reverse), (None, None, None));

@@ -13,11 +13,11 @@ use crate::served::Ends;
 /// Numbers of unauthenticated packets, as their sender gave them.
 #[derive(Clone, Debug, Default)]
 pub struct Losses {
-    /// Lost on the way there.
+    /// Packets lost on the way there.
     pub forward: BTreeSet<u32>,
-    /// Of which the answer is lost on the way back.
+    /// Packets whose answer is lost on the way back.
     pub reverse: BTreeSet<u32>,
-    /// That arrive twice.
+    /// Packets that arrive twice.
     pub forward_twice: BTreeSet<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! Streams by raw sockets: what a strange client may do to a reflector, and what it may not.
+//! Streams by raw sockets: a strange client's rights at a reflector, and their limits.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, UdpSocket};
@@ -22,7 +22,7 @@ use testbed::wait;
 use crate::served::{with_reflector, with_settings};
 use crate::throughput::V4;
 
-/// What asks for streams of calls of 1,000 octets.
+/// Request for streams of calls of 1,000 octets.
 fn streams(carrier: Carrier, flows: u32, direction: Direction) -> Open {
     let ask = Ask { direction, bytes: Some(Bytes(100_000)), ..Ask::default() };
     Open {
@@ -110,7 +110,7 @@ fn greeted(session: &Session, socket: &UdpSocket) -> u64 {
 fn a_source_of_datagrams_floods_nobody_who_did_not_answer() {
     with_reflector(V4, |address| {
         let session = Session::open(address, streams(Carrier::Udp, 1, Direction::Receive)).unwrap();
-        // Who has the token and another's address gets one small answer there, and has to guess what it says.
+        // A client with the token and another host's address gets one small answer there, and has to guess its content.
         let socket = udp(address);
         let drawn = greeted(&session, &socket);
         for guess in [drawn ^ 1, 0, 5] {
@@ -185,7 +185,7 @@ fn a_client_that_says_nothing_is_given_up(carrier: Carrier, direction: Direction
         let wanted = Open { idle_ns: idle, stream: Some(Box::new(ask)), ..streams(carrier, 1, direction) };
         let session = Session::open(address, wanted).unwrap();
         let (begun, socket) = (Monotonic::now(), udp(address));
-        // The stream is begun, and then nobody is there: what fits the buffers is all that moves.
+        // The stream begins, and then the other end does nothing: only the buffers' content moves.
         let _held = if carrier == Carrier::Tcp {
             let mut stream = session.data(0).unwrap();
             stream.write_all(&[1]).unwrap();

@@ -1,4 +1,5 @@
-//! Over UDP what was sent is what came and what did not: numbers tell, and so do the kernel's counts of what it dropped.
+//! Over UDP the datagrams sent are those received and those lost: sequence numbers say so, and so do the kernel's
+//! counts of its drops.
 
 use std::net::IpAddr;
 
@@ -17,7 +18,7 @@ use test_case::test_case;
 use crate::served::{PROGRAM, with_reflector, with_settings};
 use crate::throughput::{V4, V6, asked, lasting, measured, rate, task};
 
-/// Of one stream, warm-up included: datagrams sent, and what its receiver knows of them and its kernel dropped.
+/// Counts of one stream, warm-up included: datagrams sent, and those that its receiver counted and its kernel dropped.
 #[derive(Debug)]
 struct Flow {
     sent: u64,
@@ -49,7 +50,7 @@ fn flows(found: &Finding) -> (Vec<Flow>, Vec<Flow>) {
     (there.collect(), back.collect())
 }
 
-/// Every datagram that was sent either came or is told as lost, and on loopback only a full buffer loses one.
+/// Asserts that every datagram sent either arrived or is reported as lost; on loopback only a full buffer loses one.
 fn assert_exact(found: &Finding, size: u64, together: bool) {
     assert_eq!((&found.ended, found.undrained, &found.report_missing), (&Ending::Complete, 0, &None));
     let (there, back) = flows(found);
@@ -62,7 +63,7 @@ fn assert_exact(found: &Finding, size: u64, together: bool) {
         assert_eq!((flow.counted.duplicates, flow.counted.foreign, flow.counted.out_of_order), (0, 0, 0), "{flow:?}");
         let (dropped, lost) = (flow.dropped.unwrap(), lost.cast_unsigned());
         if together {
-            // What came in one buffer and was dropped as one is counted as one there.
+            // Datagrams in one buffer that was dropped count as one there.
             assert!(dropped <= lost, "{flow:?}");
         } else {
             // A buffer that is still full drops what says that it was the last, too, which is said ten times at most.

@@ -1,4 +1,4 @@
-//! What is left of a run that did not go to its end: the user wanted no more, the reflector went, hung, or was too old.
+//! Result of a run that did not go to its end: the user stopped it, the reflector went, hung, or was too old.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -24,7 +24,7 @@ use test_case::test_case;
 use crate::served::{with_reflector, with_settings};
 use crate::throughput::{V4, lasting, task};
 
-/// Far longer than any run here would last if nobody ended it.
+/// Far longer than any run here would last without its end.
 const LONG: Nanos = Nanos::secs(60);
 /// Within this it must have ended all the same.
 const BOUND: Nanos = Nanos::secs(25);
@@ -139,7 +139,7 @@ fn accept(server: &mut Server, open: &Open) {
     server.accept(Token([3; 16]), got, Instant(0)).unwrap();
 }
 
-/// As a process that was stopped: its kernel takes what fits its buffers, and nobody says a word.
+/// As a process that was stopped: its kernel takes data until its buffers are full, and sends no message.
 #[test_case(Direction::Send; "sent")]
 #[test_case(Direction::Receive; "received")]
 fn a_reflector_that_hangs_is_given_up(direction: Direction) {

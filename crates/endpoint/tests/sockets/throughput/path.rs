@@ -1,4 +1,4 @@
-//! A path between both ends whose every loss, copy and overtaking is known: what the ends tell must be just that.
+//! A path between both ends whose every loss, copy and overtaking is known: the reports of the ends must equal it.
 
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
@@ -20,10 +20,10 @@ use testbed::port;
 use crate::served::with_reflector;
 use crate::throughput::{V4, V6, asked, measured, rate, task};
 
-/// How often its threads look whether the test is over.
+/// Interval at which its threads check for the end of the test.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What the path does with a datagram of a stream.
+/// Treatment of one datagram of a stream by the path.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Pass,
@@ -67,7 +67,7 @@ impl Way {
     }
 }
 
-/// Passes on what comes at an address of its own to `to` and back, over TCP as it is.
+/// Passes data on between a separate address and `to`, both ways; over TCP unchanged.
 fn with_path<T>(to: SocketAddr, body: impl FnOnce(SocketAddr) -> T) -> T {
     let address = SocketAddr::new(to.ip(), port::free());
     let (listener, socket) = (TcpListener::bind(address).unwrap(), UdpSocket::bind(address).unwrap());

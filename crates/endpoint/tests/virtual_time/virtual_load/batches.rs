@@ -11,7 +11,7 @@ fn batches(messages: u32, asked: Asked) -> Asked {
     Asked { batch: Some(Batch { messages, by: BatchBy::Calls }), ..asked }
 }
 
-/// How many messages left by each call, by when they left.
+/// Number of messages in each call, in the order of the calls.
 fn calls(seen: &Seen) -> Vec<usize> {
     seen.left().chunk_by(|one, next| one == next).map(<[u64]>::len).collect()
 }

@@ -1,4 +1,4 @@
-//! When messages leave, and how long they are.
+//! Times at which messages leave, and their lengths.
 
 use measure::method::{Asked, Draws, Pacing, Schedule, Share, Sizes, Stop};
 use measure::recorder::Values;
@@ -78,7 +78,7 @@ fn a_trace_is_replayed_to_the_nanosecond() {
         let mut passed: Vec<(u64, u32)> =
             seen.left().into_iter().zip(seen.passages().iter().map(|passage| passage.bytes as u32)).collect();
         let mut expected: Vec<(u64, u32)> = trace.departures().iter().map(|d| (d.at.0, d.bytes)).collect();
-        // What several connections send at one instant leaves in any order.
+        // Messages that several connections send at one instant leave in any order.
         passed.sort_unstable();
         expected.sort_unstable();
         assert_eq!(passed, expected);
@@ -162,10 +162,10 @@ fn connections_share_a_rate_and_each_asks_by_its_own_count() {
     assert!(seen.left().windows(2).all(|pair| pair[1] - pair[0] == MS.0));
 }
 
-/// Which connection each message left over, in order.
+/// Connection of each message, in order.
 fn turns(schedule: Schedule, messages: u64) -> Vec<usize> {
     let asked = Asked { connections: Some(3), threads: Some(1), ..load(messages, 4, schedule) };
-    // Each call takes longer than what is due meanwhile: all but the first are late.
+    // Each call takes longer than the time between two due messages: all but the first are late.
     let paths = (0..3).map(|_| Path::seeded(1).delay(MS).send_takes(Nanos::micros(300)));
     let seen = run_by(&asked.resolve().expect("a sensible method"), None, paths.collect());
     let mut all: Vec<(Instant, usize)> = seen.passages().iter().map(|one| (one.left, one.flow)).collect();

@@ -1,4 +1,4 @@
-//! What became of those that asked for a reply, and what is counted of those that did not.
+//! Results of the messages that asked for a reply, and counts of those that did not.
 
 use endpoint::engine::Ended;
 use measure::event::Fate;
@@ -11,7 +11,7 @@ use crate::virtual_load::harness::{MS, at, every, load, response, run, run_by};
 
 #[test]
 fn what_the_path_did_is_what_the_recorder_says() {
-    // Of a thousand messages those numbered 9, 19, … ask.
+    // A thousand messages; those numbered 9, 19, … ask.
     let path = Path::seeded(7)
         .delay(Nanos::millis(2))
         .lose([3, 4, 9, 19])

@@ -1,4 +1,4 @@
-//! Runs a load over virtual paths and keeps what was told of it.
+//! Runs a load over virtual paths and keeps its events.
 
 use endpoint::engine::{self, Flow, Outlet, Run, Told};
 use endpoint::stop::Stop;
@@ -15,7 +15,7 @@ use testbed::peer::Peer;
 
 pub const MS: Nanos = Nanos::millis(1);
 
-/// What a run left.
+/// Result of a run.
 pub struct Seen {
     pub run: Run,
     pub told: Vec<Exchange>,
@@ -32,7 +32,7 @@ impl Seen {
         self.network.passages().into_iter().filter(|passage| !passage.warm_up).collect()
     }
 
-    /// When each message left, counted from the clock's start.
+    /// Departure of each message, nanoseconds from the clock's start.
     pub fn left(&self) -> Vec<u64> {
         let start = self.network.clock().start();
         self.passages().iter().map(|passage| passage.left.since(start).expect("after the start").0).collect()
@@ -44,8 +44,8 @@ pub fn response(exchange: &Exchange) -> Option<u64> {
     exchange.received?.since(exchange.intended?).map(|span| span.0)
 }
 
-/// A load of so many messages of which every `reply_every`-th asks, asleep between them, as virtual time passes only
-/// where somebody waits.
+/// A load of `messages` messages, every `reply_every`-th of which asks, asleep between them: virtual time passes only
+/// in waits.
 pub fn load(messages: u64, reply_every: u32, schedule: Schedule) -> Asked {
     Asked {
         pattern: Some(Pattern::Load),

@@ -29,10 +29,10 @@ impl WallClock for DayClock {
     }
 }
 
-/// What a test came to.
+/// Result of a test.
 #[derive(Debug)]
 pub struct Bounced {
-    /// What the engines brought.
+    /// Recording and facts that the engines gathered.
     pub gathered: Gathered,
     /// One-way delays, where the clocks are synchronised.
     pub one_way: Option<OneWay>,
@@ -42,12 +42,12 @@ pub struct Bounced {
     pub environment: Environment,
 }
 
-/// What is asked of the server besides.
+/// Settings of the server in a test of requests and replies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
-    /// How long it is to hold each request, µs.
+    /// Time for which it is to hold each request, µs.
     pub hold_us: u32,
-    /// Whether acknowledgements may be late (`--bounceback-no-quickack`).
+    /// True where acknowledgements may be delayed (`--bounceback-no-quickack`).
     pub late_acks: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What the server opens back to us comes to a server of our own, which serves nobody else.
+//! Our own server for the streams that the server opens back to us; it serves no other client.
 
 use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, channel};
@@ -18,7 +18,7 @@ use crate::peer::iperf::server::{self, Server};
 use crate::socket::any;
 use crate::stop::Stop;
 
-/// How much longer than its test the server's stream may take to come and to end.
+/// Time beyond its test in which the server's stream may start and end.
 const PATIENCE: Nanos = Nanos::secs(6);
 
 /// Our own server.
@@ -59,12 +59,13 @@ impl Home {
         Ok(Self { port, events, stop, thread: Some(thread) })
     }
 
-    /// Where it listens.
+    /// Returns the port at which it listens.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Passes on what comes until all streams of `test` have ended, or for as long as they may take. How many are missing.
+    /// Passes the events on until all streams of `test` have ended, or their time is up. Returns the number of streams
+    /// that are missing.
     pub fn finish(mut self, test: &Test, stop: &Stop, on_told: &mut dyn FnMut(Told<'_>)) -> u32 {
         let length = match test.quantity {
             Quantity::Time(time) => time,
@@ -76,7 +77,7 @@ impl Home {
             let Ok(event) = self.events.recv_timeout(crate::stop::GLANCE.into()) else { continue };
             match &event {
                 Event::Ended(ended) if ended.cut_short.is_none() => missing -= 1,
-                // What is told to move goes on.
+                // A stream that reports payload is given more time.
                 Event::Interval { interval, .. } if interval.carried.bytes.0 > 0 => {
                     give_up = give_up.max(Monotonic::now().after(PATIENCE));
                 }

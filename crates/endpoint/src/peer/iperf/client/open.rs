@@ -1,4 +1,4 @@
-//! Opening streams, and what is said first over each.
+//! Opening streams, and the first message over each.
 
 use std::io;
 use std::net::SocketAddr;
@@ -70,7 +70,7 @@ fn bind(socket: &Socket, test: &Test, stream: u32) -> Result<(), EndpointError> 
     })
 }
 
-/// What is wanted of the server; `back` with the port that we listen at.
+/// Returns the request to the server; `back` with the port that we listen at.
 pub fn ask(test: &Test, back: Option<Back>) -> Ask {
     let amount = match test.quantity {
         Quantity::Time(time) => Amount::time(time),
@@ -93,7 +93,8 @@ pub fn ask(test: &Test, back: Option<Back>) -> Ask {
     }
 }
 
-/// Says what is wanted over a connection. How many octets that took, and what the server said where that is waited for.
+/// Sends the header of the test over a connection. Returns its length in octets, and the server's acknowledgement where
+/// one is awaited.
 pub fn introduce(test: &Test, socket: &Socket, ask: &Ask, stop: &Stop) -> Result<(usize, Option<Ack>), EndpointError> {
     if test.plain {
         return Ok((0, None));
@@ -107,7 +108,7 @@ pub fn introduce(test: &Test, socket: &Socket, ask: &Ask, stop: &Stop) -> Result
     Ok((header.len(), ack))
 }
 
-/// What the server says to a header, where it does so in time.
+/// Returns the server's acknowledgement of a header, where it comes in time.
 fn acknowledgement(socket: &Socket, stop: &Stop) -> Option<Ack> {
     let give_up = Monotonic::now().after(HEADER);
     let mut octets = Vec::new();

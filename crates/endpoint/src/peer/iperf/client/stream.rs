@@ -34,15 +34,15 @@ use crate::session::scene::{Nobody, Scene};
 use crate::session::threads::{self, Post};
 use crate::stop::Stop;
 
-/// How long the server may take to end a connection after us: what is on its way has to arrive first.
+/// Longest wait for the server to end a connection after us: payload on its way has to arrive first.
 const CLOSING: Nanos = Nanos::secs(30);
-/// So much longer than asked for, what a server sends may come: over a connection what it has handed over by the end is
-/// still on its way, by datagrams only the word that it was the last may be missing.
+/// Time beyond its duration in which a server's payload may arrive: over a connection, the data that it has handed over
+/// by the end is still on its way; over UDP, only the end mark may be missing.
 const PAD: Nanos = Nanos::secs(60);
 const PAD_OF_DATAGRAMS: Nanos = Nanos::secs(3);
-/// A server that is to send and does not for so long is given up.
+/// Longest silence of a server that is to send; then it is given up.
 const SILENT: Nanos = Nanos::secs(10);
-/// How often datagrams are asked for, and how far apart.
+/// Number of requests for datagrams, and their interval.
 const ASKED: (u32, Nanos) = (100, Nanos::millis(20));
 
 type Work<'a> = Box<dyn FnOnce(Post<'_>) -> Result<Found, EndpointError> + Send + 'a>;
@@ -197,7 +197,7 @@ fn run<B: Bulk>(way: B, plan: &Plan<'_>, post: Post<'_>) -> (B, StreamCount, cra
 fn send(test: &Test, lane: Lane, writer: Writer, ack: Option<Ack>, halt: &Stop, post: Post<'_>) -> Found {
     let (mut way, mut count, ended) = run_sender(writer, test, halt, post);
     count.carried.bytes.0 += way.complete(halt);
-    // A server that is gone is told of by the drain.
+    // The drain notices a server that is gone.
     let _gone = way.socket().shutdown(Shutdown::Write);
     let mut told = Vec::new();
     let whole = ended == crate::engine::Ended::Complete;
@@ -239,7 +239,7 @@ fn receive(
     Ok(Found { reads, latency, ack, closed, ..found(lane, count, ended, way.socket()) })
 }
 
-/// A server that sends bursts begins with a header of its own: its octets.
+/// Reads the header with which a server that sends bursts begins; returns its octets.
 fn server_header(test: &Test, socket: &Socket, halt: &Stop) -> Result<usize, EndpointError> {
     let fail = |why: String| EndpointError::new(Step::Agree, test.server, Cause::Peer(why));
     match tcp::beginning(socket, Monotonic::now().after(tcp::HEADER), halt) {
@@ -249,7 +249,7 @@ fn server_header(test: &Test, socket: &Socket, halt: &Stop) -> Result<usize, End
     }
 }
 
-/// When a server that is to send is given up: one that sends slowly has long pauses.
+/// Longest silence of a server that is to send: a slow sender has long pauses.
 fn silence(test: &Test) -> Idle {
     let gap = test.rate().map_or(Nanos::ZERO, |pace| pace.gap(test.size()));
     Idle::new(SILENT.max(Nanos(gap.0.saturating_mul(4))))
@@ -304,7 +304,7 @@ fn ask_for(test: &Test, socket: &Socket, mut request: Vec<u8>, halt: &Stop) -> R
             break;
         }
         IperfNumbering::CURRENT.write(&mut request, 1, tcp::wall());
-        // What an earlier one met is told here; the next one goes all the same.
+        // An error of an earlier datagram is reported here; the next one is sent all the same.
         let _refused = socket.send(&request);
         let until = Monotonic::now().after(apart);
         poll_one(socket.as_fd(), false, until);

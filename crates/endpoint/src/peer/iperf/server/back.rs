@@ -21,7 +21,7 @@ use crate::peer::iperf::usual;
 use crate::serve::book::Session;
 use crate::socket;
 
-/// Opens what `wish` of test `asked` asks for to `port` of the client, on a thread of its own.
+/// Opens the streams that `wish` of test `asked` wants to `port` of the client, on a separate thread.
 pub(super) fn open(shared: &Arc<Shared>, asked: u64, client: SocketAddr, port: u16, wish: Wish, transport: Transport) {
     if !shared.settings.connects_back {
         let why = "asks for a connection back, which this server makes none of";
@@ -69,7 +69,7 @@ fn connect(shared: &Arc<Shared>, asked: u64, to: SocketAddr, wish: &Wish) -> Res
     Ok(())
 }
 
-/// What is opened back is a session of its own.
+/// Begins a separate session for a stream that is opened back.
 fn begin(shared: &Shared, to: SocketAddr, datagrams: bool) -> Arc<Session> {
     Arc::new(shared.settings.door.book.begin(to, datagrams, || "a stream opened back to the client".to_owned()))
 }

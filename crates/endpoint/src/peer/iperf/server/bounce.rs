@@ -15,7 +15,7 @@ use crate::pace;
 use crate::peer::iperf::tcp::{self, NoBeginning, wall};
 use crate::socket::option;
 
-/// A request may ask to be held for so long at most; the original has no bound.
+/// Longest time for which a request is held; the original has no limit.
 const LONGEST_HOLD: Nanos = Nanos::secs(10);
 
 /// Answers requests until the client ends the connection. `octets` of the first one were read, which has `size`.

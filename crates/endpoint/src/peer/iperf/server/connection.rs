@@ -1,4 +1,4 @@
-//! One connection: its beginning, and what that asks for.
+//! One connection: its beginning, and the test that it asks for.
 
 use std::net::{Shutdown, SocketAddr};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use crate::serve::visits::Visit;
 use crate::socket::tuning::Tuning;
 use crate::tcp_info::TcpInfo;
 
-/// How long a client may take to end its half once we have ended ours.
+/// Longest wait for a client to end its half after we ended ours.
 const LINGER: Nanos = Nanos::secs(5);
 
 /// Serves a connection to its end.
@@ -154,7 +154,7 @@ impl Connection<'_> {
     }
 }
 
-/// What a connection is, in words of its protocol.
+/// Kind of a connection, in words of its protocol.
 fn name(beginning: &Beginning) -> &'static str {
     match beginning {
         Beginning::Plain => "a stream from the client, without a header",
@@ -163,7 +163,7 @@ fn name(beginning: &Beginning) -> &'static str {
     }
 }
 
-/// What a test is that a client asks for.
+/// Kind of the test that a client asks for, in words.
 pub(super) fn name_of(wish: &Wish) -> &'static str {
     match wish.way {
         Way::Upload => "a stream from the client",
@@ -172,7 +172,7 @@ pub(super) fn name_of(wish: &Wish) -> &'static str {
     }
 }
 
-/// How a stream is over, for the book.
+/// Cause of a stream's end, for the book.
 pub(super) fn end_of(ended: How, shared: &Shared) -> SessionEnd {
     match ended {
         engine::Ended::Complete => SessionEnd::Closed,
@@ -182,7 +182,7 @@ pub(super) fn end_of(ended: How, shared: &Shared) -> SessionEnd {
     }
 }
 
-/// Why a stream is over before its end, in words.
+/// Reason for a stream's early end, in words; `None`: it was complete.
 pub(super) fn why(ended: How, shared: &Shared) -> Option<String> {
     match ended {
         engine::Ended::Complete => None,
@@ -242,7 +242,7 @@ fn course_gap(pace: Option<Pace>, size: usize) -> Nanos {
     Nanos(pace.map_or(0, |pace| pace.gap(size).0).saturating_mul(4))
 }
 
-/// What a client asks for, as far as it may.
+/// Limits the quantity that a client asks for.
 pub(super) fn bounded(quantity: Quantity, shared: &Shared) -> Quantity {
     match quantity {
         Quantity::Time(time) => Quantity::Time(time.min(shared.settings.limits.longest)),
@@ -250,7 +250,7 @@ pub(super) fn bounded(quantity: Quantity, shared: &Shared) -> Quantity {
     }
 }
 
-/// What a server says before it sends bursts: a header as an upload's of the same settings.
+/// Header that a server sends before bursts: as an upload's of the same settings.
 fn own_header(first: &First) -> First {
     let start = Stamp::of(wall());
     let base = Base { flags: Flags::EXTENDED, ..first.base };

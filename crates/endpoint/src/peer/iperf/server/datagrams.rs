@@ -29,14 +29,14 @@ use crate::serve::sources::source;
 use crate::socket::envelope::Envelope;
 use crate::stop::GLANCE;
 
-/// So long after its last word a flow that has ended is kept, to answer those that did not hear the report: a client asks
-/// for two seconds.
+/// Time after its last message for which an ended flow is kept, to answer clients that did not receive the report: a
+/// client asks for two seconds.
 const LINGER: Nanos = Nanos::secs(3);
-/// A source that asks for datagrams repeats that until they come. What is repeated may come after a short stream has
-/// ended; what comes so long after its end asks for another.
+/// A source that asks for datagrams repeats its request until they come. A repeat may arrive after a short stream has
+/// ended; a request this long after the end asks for another stream.
 const REPEATED: Nanos = Nanos::secs(1);
-/// Where there is no room for another flow, one goes that has brought nothing for so long: whoever forges its source can claim many
-/// flows, but has to go on with each.
+/// Where there is no room for another flow, one goes that has brought nothing for this long: a sender of forged sources
+/// can claim many flows, but has to keep sending over each.
 const STALLED: Nanos = Nanos::secs(2);
 /// For room is looked that often: each look goes through all flows, and strangers can ask for one by every datagram.
 const LOOK: Nanos = Nanos::millis(1);
@@ -93,29 +93,29 @@ struct Desk<'a> {
     turned_away: u64,
 }
 
-/// A flow and what is told of it.
+/// A flow and the state of its reports.
 struct Kept {
     test: u64,
     flow: Flow,
-    /// Whether it has brought more than one datagram.
+    /// True where it has brought more than one datagram.
     goes_on: bool,
     wish: Option<Wish>,
-    /// Counts what comes; none where nothing of it counts, or it has ended.
+    /// Counter of its datagrams; none where they do not count, or it has ended.
     meter: Option<Meter>,
     edge: Instant,
-    /// Forgotten after so long a silence …
+    /// Silence after which the flow is forgotten …
     idle: Nanos,
-    /// … and after this one where another needs its place.
+    /// … and the one after which it goes where another needs its place.
     stalled: Nanos,
-    /// What we send over it.
+    /// State of our own stream over it.
     sending: Arc<Sending>,
-    /// In the book, until what the client sends is over; what we send holds it too.
+    /// Entry in the book, until the client's stream is over; our own stream holds it too.
     session: Option<Arc<Session>>,
-    /// Octets that came, less those of reports: nobody shows that the source is whose it says, so no more is sent than came.
+    /// Octets that came, less those of reports: the source may be forged, so no more is sent to it than came.
     credit: usize,
 }
 
-/// When what we send over a flow ended, an [`Instant`]; 0: nothing was sent.
+/// End of our own stream over a flow, an [`Instant`]; 0: nothing was sent.
 #[derive(Debug, Default)]
 struct Sending(AtomicU64);
 
@@ -139,12 +139,12 @@ impl Kept {
         self.wish.is_none_or(|wish| wish.way != Way::Reverse)
     }
 
-    /// Whether the client waits for a report.
+    /// Returns true where the client waits for a report.
     fn is_reported(&self) -> bool {
         self.wish.is_none_or(|wish| wish.reported)
     }
 
-    /// How long nothing has come and nothing was sent.
+    /// Returns the time since a datagram last came or our own stream ended.
     fn silence(&self, now: Instant) -> Nanos {
         now.since(self.flow.latest().max(self.sending.ended())).unwrap_or_default()
     }
@@ -205,7 +205,7 @@ impl Desk<'_> {
             return;
         }
         let wish = if let Settings::Test(opening) = flow.settings() { Some(Wish::of_opening(opening)) } else { None };
-        // Of clocks that nobody says agree there is none.
+        // Without clocks that are known to agree there is no transit.
         let timed = wish.is_some_and(|wish| wish.trip_times.is_some());
         if let Some(layout) = self.shared.settings.bins.filter(|_| timed) {
             flow = flow.in_bins(Bins::new(layout));
@@ -406,7 +406,7 @@ impl Desk<'_> {
     }
 }
 
-/// Whether a datagram is the first of a flow.
+/// Returns true where a datagram is the first of a flow.
 fn is_first(datagram: &[u8]) -> bool {
     datagram.first_chunk() == Some(&1_u32.to_be_bytes())
 }

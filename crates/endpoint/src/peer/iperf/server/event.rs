@@ -1,4 +1,4 @@
-//! What a server tells while it serves.
+//! Events of a server.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -14,7 +14,7 @@ use protocol::iperf::bounce::Bounce;
 use protocol::iperf::fin::AckFin;
 use protocol::iperf::wish::Wish;
 
-/// Who is told what goes on, on the thread that it concerns or on the server's own: it waits meanwhile.
+/// Listener to the events, called on the thread of the test or on the server's own, which waits for it.
 #[derive(Clone)]
 pub struct Tell(pub Arc<dyn Fn(&Event) + Send + Sync>);
 
@@ -24,7 +24,7 @@ impl fmt::Debug for Tell {
     }
 }
 
-/// Over what.
+/// Transport of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Transport {
     /// Connections.
@@ -33,36 +33,36 @@ pub enum Transport {
     Udp,
 }
 
-/// Something that happened. Of one test: it began, any number of intervals, and each of its streams ended.
+/// Event of a server. A test begins, has any number of intervals, and each of its streams ends.
 #[derive(Clone, Debug)]
 pub enum Event {
     /// A test began.
     Began(Box<Began>),
     /// An interval of a stream is over.
     Interval {
-        /// Which test's.
+        /// Number of the test.
         test: u64,
-        /// Whether it is the stream that we send; else the one that we receive.
+        /// True for the stream that we send; false for the stream that we receive.
         sends: bool,
-        /// What it held.
+        /// Payload of the interval.
         interval: Box<Interval>,
     },
-    /// A stream ended. Of a test both ways there are two.
+    /// A stream ended. A test in both directions has two.
     Ended(Box<Ended>),
     /// A test of requests and replies ended.
     Bounced {
-        /// Which test.
+        /// Number of the test.
         test: u64,
         /// Replies sent.
         replies: u64,
-        /// From its beginning to its end.
+        /// Duration of the test.
         elapsed: Nanos,
     },
     /// A client could not be served, or no longer.
     Failed {
-        /// Whose; absent where nobody's in particular.
+        /// Address of the client; absent where no client in particular is meant.
         peer: Option<SocketAddr>,
-        /// Why.
+        /// Reason, in words.
         why: String,
     },
 }
@@ -72,19 +72,19 @@ pub enum Event {
 pub struct Began {
     /// Its number, from 1.
     pub test: u64,
-    /// Over what.
+    /// Transport of the test.
     pub transport: Transport,
     /// Our end; of datagrams the socket's address, which may be the wildcard.
     pub local: SocketAddr,
     /// The client's.
     pub peer: SocketAddr,
-    /// What it is.
+    /// Kind of the test.
     pub kind: Kind,
-    /// What the connection's TCP knows at its beginning.
+    /// TCP facts of the connection at its beginning; absent for datagrams.
     pub tcp: Option<TcpGlance>,
 }
 
-/// What a test is.
+/// Kind of a test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// As its header says.
@@ -93,27 +93,27 @@ pub enum Kind {
     Plain,
     /// Requests and replies, the first of which said so.
     Bounce(Bounce),
-    /// What a client asked to be opened back to it: the number of the test that it asked by.
+    /// A stream that a client asked to be opened back to it, with the number of the test that asked.
     Back(u64),
 }
 
 /// A stream that ended.
 #[derive(Clone, Debug)]
 pub struct Ended {
-    /// Which test's.
+    /// Number of the test.
     pub test: u64,
-    /// Whether we sent it.
+    /// True where we sent it.
     pub sends: bool,
-    /// What went through, and when.
+    /// Counts and times of the payload.
     pub count: StreamCount,
-    /// Why it was cut short; absent: it was not.
+    /// Reason for which it was cut short; absent: it was not.
     pub cut_short: Option<String>,
-    /// With trip times over a connection, received: how long bursts took.
+    /// Transit of bursts; for payload received over a connection with trip times.
     pub latency: Option<Transit>,
-    /// Received, where that is kept: how long each datagram or burst was on its way.
+    /// Transit of each datagram or burst received, in bins; absent where not kept.
     pub bins: Option<Bins>,
-    /// Received over a connection: how many reads brought how many eighths of what they might have.
+    /// Reads by the eighths of the buffer that they filled; for payload received over a connection.
     pub reads: Option<[u64; 8]>,
-    /// Of datagrams: the report that we sent, or that came back to us.
+    /// Report on datagrams that we sent, or that came back to us; absent for connections.
     pub report: Option<AckFin>,
 }

@@ -1,4 +1,4 @@
-//! How a server is to be, and what it does not exceed.
+//! Settings of a server, and its limits.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -14,41 +14,41 @@ use crate::socket::multicast::Interface;
 /// No interval of a series is shorter: each costs an event.
 const SHORTEST: Nanos = Nanos::millis(1);
 
-/// How a server is to be.
+/// Settings of a server.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where it listens.
+    /// Addresses at which it listens.
     pub places: Vec<Place>,
-    /// From where it is served, and where it is kept who came.
+    /// Networks that are served, and the book of the clients.
     pub door: Door,
-    /// Length of an interval of the series that is told, at least a millisecond; absent: none is.
+    /// Length of an interval of the reported series, at least a millisecond; absent: none is reported.
     pub interval: Option<Nanos>,
     /// Octets of a read (`-l`); absent: the usual.
     pub read_bytes: Option<u32>,
-    /// Where groups are joined (`-B` of one); absent: as the routing table says.
+    /// Interface at which groups are joined (`-B` of one); absent: the routing table's choice.
     pub interface: Option<Interface>,
-    /// Whom a group is joined to hear (`-H`); absent: everybody.
+    /// Only sender accepted of a group (`-H`); absent: any.
     pub source: Option<IpAddr>,
     /// Buffers of its sockets (`-w`), bytes; absent: as the system has them.
     pub buffer_bytes: Option<u32>,
-    /// Whether it opens a connection or flow back to a client that asks (`-d`, `-r`): to the client's own address alone,
-    /// at a port of the client's choice.
+    /// True where it opens a connection or flow back to a client that asks (`-d`, `-r`): to the client's own address
+    /// alone, at a port of the client's choice.
     pub connects_back: bool,
-    /// Whether it sends datagrams to whoever asks by one (`-R`, `--full-duplex`, `-d`, `-r`), whose source may be forged. Reports
-    /// are sent all the same, to the flows that brought more than those have.
+    /// True where it sends datagrams to any client that asks by one (`-R`, `--full-duplex`, `-d`, `-r`), whose source
+    /// may be forged. Reports are sent all the same, to flows that brought more octets than the reports have.
     pub sends_datagrams: bool,
-    /// Reports of datagrams tell latencies to clients that did not ask for them by their clocks too. A client of 2.2 prints its longer
-    /// lines where they do.
+    /// True where reports on datagrams carry latencies to clients too that did not ask for them by their clocks. A
+    /// client of 2.2 then prints its longer lines.
     pub tells_latencies: bool,
-    /// Bins in which it keeps how long datagrams, and bursts of `--trip-times`, were on their way; absent: none.
+    /// Bins for the transit of datagrams and of `--trip-times` bursts; absent: none.
     pub bins: Option<Layout>,
-    /// Whom it serves; absent: anybody.
+    /// Only client served; absent: any.
     pub only: Option<IpAddr>,
     /// The key that a connection has to show (`--permit-key`); absent: none may show one, as the original has it.
     pub key: Option<String>,
     /// Its bounds.
     pub limits: Limits,
-    /// Who is told what goes on; absent: nobody.
+    /// Listener to the events; absent: none.
     pub tell: Option<Tell>,
 }
 
@@ -74,7 +74,7 @@ impl Settings {
         }
     }
 
-    /// The length of an interval; of a series that nobody wants it never ends.
+    /// Length of an interval; that of an unwanted series never ends.
     pub(super) fn interval(&self) -> Nanos {
         self.interval.map_or(NO_SERIES, |interval| interval.max(SHORTEST))
     }
@@ -96,16 +96,16 @@ impl Settings {
     }
 }
 
-/// What is listened at.
+/// Address and transport at which a server listens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// A local address. The wildcard of IPv6 serves IPv4 too.
     pub address: SocketAddr,
-    /// For what.
+    /// Transport it serves.
     pub transport: Transport,
 }
 
-/// What a server does not exceed.
+/// Limits of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Connections at once; for one more a stranger gives way, or it is closed at once: see [`crate::serve::visits`]. Each that
@@ -117,10 +117,10 @@ pub struct Limits {
     pub senders: u32,
     /// Octets of a write, whatever a client asks.
     pub write_bytes: u32,
-    /// How long it sends, whatever a client asks.
+    /// Longest time that it sends, whatever a client asks.
     pub longest: Nanos,
-    /// A connection over which nothing goes for so long is given up, and a flow of datagrams forgotten; longer where the
-    /// client says that it sends that slowly.
+    /// Silence after which a connection is given up, and a flow of datagrams forgotten; longer where the client says
+    /// that it sends that slowly.
     pub idle: Nanos,
 }
 

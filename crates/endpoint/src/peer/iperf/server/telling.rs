@@ -1,4 +1,4 @@
-//! Passes on what engines tell: they fill rings, which a thread empties that runs while there are any.
+//! Passes on the events of engines: they fill rings, which one thread empties while there are any.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -14,10 +14,10 @@ use crate::pace;
 
 /// Events that a stream may be ahead.
 const RING: usize = 256;
-/// How often rings are emptied.
+/// Interval at which rings are emptied.
 const TURN: Nanos = Nanos::millis(25);
 
-/// Who is told, and what is still to be.
+/// Listener to the events, and the rings still to be emptied.
 #[derive(Debug)]
 pub(super) struct Telling {
     tell: Option<Tell>,
@@ -27,7 +27,7 @@ pub(super) struct Telling {
 #[derive(Debug, Default)]
 struct Rings {
     all: Vec<Ring>,
-    /// Whether a thread empties them.
+    /// True while a thread empties them.
     emptied: bool,
 }
 
@@ -49,7 +49,7 @@ impl Telling {
         }
     }
 
-    /// Where the engine of a stream tells its intervals.
+    /// Returns the outlet for the intervals of a stream's engine; `None`: there is no listener.
     pub fn outlet(self: &Arc<Self>, test: u64, sends: bool) -> Option<Outlet> {
         self.tell.as_ref()?;
         let (producer, events) = RingBuffer::new(RING);
@@ -58,7 +58,7 @@ impl Telling {
         if !rings.emptied {
             let telling = Arc::clone(self);
             let thread = thread::Builder::new().name("sonde-telling".into());
-            // Without one a stream tells of its intervals at its end, as many as its ring holds.
+            // Without a thread a stream reports its intervals at its end, as many as its ring holds.
             rings.emptied = thread
                 .spawn(move || {
                     while telling.pass_on() {
@@ -76,7 +76,7 @@ impl Telling {
         let is_its = |ring: &Ring| ring.test == ended.test && ring.sends == ended.sends;
         if let Some(place) = rings.all.iter().position(is_its) {
             let ring = rings.all.swap_remove(place);
-            // Nothing of this stream is told by another thread from here on.
+            // From here on no other thread reports for this stream.
             drop(rings);
             self.empty(ring);
         }

@@ -1,4 +1,4 @@
-//! Our end of a control connection to an iperf3 server: what the machine of `protocol` says, on a socket, in bounded time.
+//! Our end of a control connection to an iperf3 server: the messages of `protocol`, on a socket, in bounded time.
 
 use std::io;
 use std::net::SocketAddr;
@@ -24,15 +24,15 @@ use crate::link::clockwork::poll_one;
 use crate::socket;
 use crate::stop::{GLANCE, Stop};
 
-/// How long a server may take for each of its words. A real one waits for its streams as long as they take.
+/// Longest wait for each message of a server. A real one waits for its streams without a limit.
 const ANSWER: Nanos = Nanos::secs(30);
-/// How long the last word is waited for once the user wants the end.
+/// Longest wait for the last message once the user requests the end.
 const HASTE: Nanos = Nanos::secs(3);
 
-/// What the server said while data flowed.
+/// Message of the server while data flowed.
 #[derive(Debug)]
 pub enum Heard {
-    /// It ends by itself.
+    /// It ends the test by itself.
     Terminated,
     /// It cannot go on, or is gone.
     Failed(Failure),
@@ -43,9 +43,9 @@ pub enum Heard {
 pub struct Control {
     socket: Socket,
     client: Client,
-    /// Where it goes.
+    /// Address of the server.
     pub peer: SocketAddr,
-    /// What was said and is not dealt with yet, oldest first.
+    /// Messages that are not handled yet, oldest first.
     heard: Vec<Event>,
 }
 
@@ -92,7 +92,8 @@ impl Control {
         self.await_event(Step::ConnectData, stop, |event| matches!(event, Event::Go)).map(drop)
     }
 
-    /// What the server said meanwhile, after at most `patience`: while data flow it says nothing but that it gives up.
+    /// Returns the server's message, after waiting until `until` at most: while data flow, its only message is that it
+    /// gives up.
     pub fn watch(&mut self, until: Instant) -> Option<Heard> {
         match self.hear(Step::Measure, until) {
             Err(failure) => Some(Heard::Failed(failure)),
@@ -100,7 +101,7 @@ impl Control {
         }
     }
 
-    /// Whether the server has said already that it has all streams.
+    /// Returns true where the server has said already that it has all streams.
     pub fn has_streams(&self) -> bool {
         self.heard.contains(&Event::MakeReady)
     }
@@ -185,7 +186,7 @@ impl Control {
 
     /// Takes what the server said, waiting until `until` at most for something.
     fn hear(&mut self, step: Step, until: Instant) -> Result<(), Failure> {
-        // What came along with an earlier word, before the end of the connection is looked at.
+        // Messages that came along with an earlier one, before the end of the connection is looked at.
         let kept = self.client.feed(&[]).map_err(|error| self.fail(step.clone(), &error))?;
         if !kept.is_empty() {
             self.heard.extend(kept);
@@ -215,7 +216,7 @@ impl Control {
                 Ok(count) => message = &message[count..],
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) if now() < give_up => {}
-                // Why it is gone may stand in what it said before: whoever listens next will hear it.
+                // The reason for the closed connection may be in earlier messages: the next reader will find it.
                 Err(Errno::PIPE | Errno::CONNRESET) => return Ok(()),
                 Err(cause) => return Err(EndpointError::new(step, self.peer, cause)),
             }

@@ -1,4 +1,4 @@
-//! When a test that runs is over, and who says so: the client does, whichever way the data go.
+//! End of a running test: the client ends it, in whichever direction the data go.
 
 use measure::unit::{Instant, Nanos};
 use protocol::iperf3::code::Code;
@@ -13,14 +13,14 @@ use crate::peer::iperf3::streams::Ready;
 use crate::stop::Stop;
 use crate::tcp_info::TcpInfo;
 
-/// How long one look may take; events are handed on between two.
+/// Longest duration of one look; events are handed on between two.
 const TURN: Nanos = Nanos::millis(20);
-/// How long the end of the test waits for what was sent to arrive, so that the server counts it. Beyond, it is said as
-/// an iperf3 says it: at once.
+/// Longest wait of a test's end for sent payload to arrive, so that the server counts it. Beyond that the end is sent
+/// as an iperf3 sends it: at once.
 const ARRIVAL: Nanos = Nanos::millis(300);
-/// A server looks at its control connection before its data: what has arrived is to be read by then.
+/// A server reads its control connection before its data: payload that has arrived needs this time to be read.
 const READ: Nanos = Nanos::millis(5);
-/// How long a server that ended its streams may take to say why.
+/// Longest wait for the reason of a server that ended its streams.
 const REASON: Nanos = Nanos::millis(300);
 
 /// The end of one test.
@@ -30,9 +30,9 @@ pub(super) struct Ending<'a> {
     course: &'a Course,
     stop: &'a Stop,
     peer: std::net::SocketAddr,
-    /// After the start of the streams; `None`: by what is carried, or never.
+    /// Duration from the start of the streams; `None`: by the payload carried, or never.
     length: Option<Nanos>,
-    /// Whether our senders end by themselves in time.
+    /// True where our senders end by themselves in time.
     senders: bool,
     /// The sockets of our senders, to see whether what was sent has arrived.
     sent: Vec<Socket>,

@@ -23,8 +23,8 @@ use crate::peer::iperf3::streams::Ready;
 use crate::socket::{self, any};
 use crate::stop::{GLANCE, Stop};
 
-/// How often a first datagram is sent: iperf3 sends it once, and one that is lost is a test that fails. The waits after
-/// each are a second, two, four and so on.
+/// Times that a first datagram is sent: iperf3 sends it once, and a loss makes the test fail. The waits after each are
+/// a second, two, four and so on.
 const HELLOS: u32 = 4;
 
 /// Opens all streams that the test wants: those that we send on, then those that the server sends on.

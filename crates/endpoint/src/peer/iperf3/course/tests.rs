@@ -1,10 +1,10 @@
-//! Ends of streams, on ways that do as they are told.
+//! Ends of streams, on ways that follow a script.
 
 use super::*;
 use std::cell::Cell;
 use test_case::test_case;
 
-/// A way that does what it is told, a step a call, and whose clock goes on by a tenth of a second each.
+/// A way that follows a script, a step a call, with a clock that advances by a tenth of a second each.
 struct Told<'a> {
     calls: &'a [Call],
     now: Cell<u64>,

@@ -1,4 +1,4 @@
-//! Connections as they come: which test each belongs to, or that it is a new one.
+//! Connections as they arrive: each belongs to a test, or starts a new one.
 
 use std::collections::HashMap;
 use std::io;
@@ -23,9 +23,9 @@ use crate::serve::visits::Visit;
 use crate::serve::{FirstMessage, TurnedAway};
 use crate::socket;
 
-/// How long a connection may take to say its cookie.
+/// Longest wait for a connection's cookie.
 const COOKIE: Nanos = Nanos::secs(10);
-/// Which is what it says first.
+/// Cookie, the first message of a connection.
 pub(super) const FIRST: FirstMessage = FirstMessage { patience: COOKIE, rest: COOKIE, needs: |_| LENGTH };
 
 /// A data connection, and its place in the order of all that were accepted: the client's order, by which it is known what
@@ -42,7 +42,7 @@ pub(super) struct Waiting(HashMap<Cookie, Expected>);
 
 #[derive(Debug)]
 struct Expected {
-    /// How many more.
+    /// Number of connections that are missing.
     left: usize,
     to: Slot<Arrived>,
 }
@@ -85,7 +85,7 @@ impl Drop for Expecting<'_> {
     }
 }
 
-/// Beyond the bound it is told that the server is busy.
+/// Reports a connection that is turned away; beyond the limit its client receives that the server is busy.
 pub(super) fn turn_away(from: Option<SocketAddr>, why: &TurnedAway, shared: &Shared) {
     if let TurnedAway::Full { connection, .. } = why {
         deny(connection);
@@ -114,7 +114,7 @@ pub(super) fn greet(connection: Arc<Socket>, from: SocketAddr, place: u64, share
     };
     match known {
         Some(Some(to)) => {
-            // A test that is over by now closes it; one that somebody else holds is told to go just now.
+            // A test that is over by now closes it; one that another thread holds learns it just now.
             if let Some(socket) = Arc::into_inner(connection) {
                 to.send(Arrived { place, socket });
             }

@@ -1,4 +1,4 @@
-//! One control connection as the server has it: what the machine of `protocol` hears and says, in bounded time.
+//! One control connection at the server: messages of `protocol`, in bounded time.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -15,15 +15,15 @@ use socket2::{Socket, TcpKeepalive};
 use super::Shared;
 use crate::clock::Monotonic;
 
-/// A client that takes nothing of what is said for so long is gone.
+/// Longest time for which a client may read nothing; then it counts as gone.
 const ANSWER: Nanos = Nanos::secs(20);
 
-/// Why a test came to no good end.
+/// Cause of a test's early end.
 #[derive(Debug)]
 pub(super) enum Stopped {
     /// The client is gone, or spoke nonsense: nothing more is said to it.
     Gone(Code, String),
-    /// We cannot go on, which it is told.
+    /// We cannot go on, and the client receives the reason.
     Failed(Code, Option<i32>, String),
     /// The server stops.
     Stopping,
@@ -63,7 +63,7 @@ impl<'a> Control<'a> {
 
     /// The same; something at one of `others` ends the wait too.
     pub fn hear_beside(&mut self, others: &[BorrowedFd<'_>], until: Instant) -> Result<(), Stopped> {
-        // What came along with an earlier word, before the end of the connection is looked at.
+        // Messages that came along with an earlier one, before the end of the connection is looked at.
         let kept = self.server.feed(&[]);
         self.take(kept)?;
         if self.heard.is_empty() || !others.is_empty() {
@@ -98,7 +98,7 @@ impl<'a> Control<'a> {
         self.heard.pop_front()
     }
 
-    /// Waits for the client's next word, each octet of which may take so long.
+    /// Waits for the client's next message; each octet of it may take the whole of the limit.
     pub fn await_word(&mut self) -> Result<Action, Stopped> {
         let mut since = (Monotonic::now(), 0);
         loop {

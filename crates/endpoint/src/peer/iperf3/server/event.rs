@@ -1,4 +1,4 @@
-//! What a server tells while it serves.
+//! Events of a server.
 
 use std::net::SocketAddr;
 
@@ -11,20 +11,20 @@ use protocol::iperf3::results::{Output, Results};
 use crate::peer::iperf3::sockets::Connection;
 use crate::peer::iperf3::streams::Ran;
 
-/// Who is told what goes on, on the thread that it concerns, which waits meanwhile: the events of one test come in their
-/// order, those of several at once in any.
+/// Observer of the events, called on the thread of the test, which waits for it. The events of one test come in their
+/// order, those of parallel tests in any.
 pub trait Observer: Send + Sync {
     /// This happened.
     fn told(&self, event: &Event<'_>);
 
-    /// What was printed of this test, where its client wants it: asked for just before the results are told.
+    /// Returns the output printed for this test, where its client wants it: asked for just before the results are sent.
     fn output(&self, test: u64) -> Option<Output> {
         let _ = test;
         None
     }
 }
 
-/// Nobody is told.
+/// Observer that ignores all events.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Nobody;
 
@@ -39,25 +39,25 @@ pub enum Event<'a> {
     Accepted {
         /// Its test.
         test: u64,
-        /// Whence.
+        /// Address of the client.
         from: SocketAddr,
-        /// What tells its connections.
+        /// Cookie that its connections share.
         cookie: &'a Cookie,
     },
     /// It asks for this, and may have it.
     Asked {
         /// Its test.
         test: u64,
-        /// For what.
+        /// Parameters of the test.
         parameters: &'a Parameters,
-        /// Who, where the server lets in only those it knows.
+        /// User, where the server admits only known users.
         user: Option<&'a str>,
     },
     /// All streams are there, in this order; the test begins.
     Streams {
         /// Its test.
         test: u64,
-        /// Which.
+        /// Streams, in their order.
         connections: &'a [Connection],
         /// A congestion control that the client wants and this host does not have.
         no_congestion: Option<&'a str>,
@@ -66,22 +66,22 @@ pub enum Event<'a> {
     Interval {
         /// Its test.
         test: u64,
-        /// Which stream, from 0 in the order of [`Event::Streams`].
+        /// Number of the stream, from 0 in the order of [`Event::Streams`].
         stream: usize,
-        /// What was carried in it.
+        /// Payload of the interval.
         interval: &'a Interval,
     },
-    /// The streams have run: the test is over, results are told, or it was cut short.
+    /// The streams have run: the test is over and results are exchanged, or it was cut short.
     Ran {
         /// Its test.
         test: u64,
-        /// When the streams were let go, nanoseconds since 1970.
+        /// Wall clock at the start of the streams, nanoseconds since 1970.
         began_wall: u64,
-        /// What each brought.
+        /// Result of each stream.
         streams: &'a [Ran],
-        /// What our end tells of it.
+        /// Results of our end.
         ours: &'a Results,
-        /// What the client told; `None`: it did not come to that, which [`Event::Failed`] tells.
+        /// Results of the client; `None`: none came, and [`Event::Failed`] says why.
         theirs: Option<&'a Results>,
     },
     /// The test is over and the client content.
@@ -93,16 +93,16 @@ pub enum Event<'a> {
     Failed {
         /// Its test.
         test: u64,
-        /// iperf3's number for it.
+        /// iperf3's number for the failure.
         code: Code,
-        /// What happened.
+        /// Failure, in words.
         why: &'a str,
     },
     /// A connection was closed at once: it belonged to no test, or there were too many.
     TurnedAway {
-        /// Whose; absent where nobody could be taken.
+        /// Address of the client; absent where no connection could be accepted.
         from: Option<SocketAddr>,
-        /// Why.
+        /// Reason, in words.
         why: &'a str,
     },
     /// There was no test for as long as the settings say.

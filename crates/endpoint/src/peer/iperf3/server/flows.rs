@@ -1,9 +1,9 @@
-//! Flows of datagrams as they begin: which test each belongs to.
+//! Flows of datagrams as they begin: each belongs to a test.
 //!
-//! Nothing in a first datagram says whose it is but the address it comes from, which must be that of a test's control
-//! connection: else anyone could have anyone flooded. So of one address one test at a time opens its flows ([`Turn`]).
-//! The socket that a first datagram came to becomes that flow's own, by being connected; a new one takes its place before
-//! that, and what others have sent to the old one meanwhile is taken from it, so that no first datagram is lost.
+//! A first datagram shows its test only by the address it comes from, which must be that of a test's control
+//! connection: else any host could have another flooded. So one test at a time opens flows from one address ([`Turn`]).
+//! The socket that a first datagram came to becomes that flow's own, by being connected. A new one takes its place
+//! before that, and datagrams of others at the old one are taken from it, so that no first datagram is lost.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -23,7 +23,7 @@ use crate::serve::gate::Gate;
 use crate::serve::listen;
 use crate::serve::mailbox::Slot;
 
-/// First datagrams have so many octets, whatever they say.
+/// Length of a first datagram, octets, whatever its content.
 const FIRST: usize = 4;
 
 /// Tests that open flows now, by the address of their clients.
@@ -36,7 +36,7 @@ struct Expected {
     to: Slot<Socket>,
     /// Tests of the same client whose turn comes behind this: told when it is over.
     next: Vec<Slot<Socket>>,
-    /// Where flows of it are from already: a first datagram that is repeated is no second flow.
+    /// Addresses of flows that it has already: a first datagram that is repeated is no second flow.
     known: Vec<SocketAddr>,
 }
 
@@ -48,8 +48,8 @@ pub(super) struct Turn<'a> {
 }
 
 impl Flows {
-    /// From here on the next `count` flows of `client` are this test's, and are sent there; `None`: it is another's turn, the
-    /// end of which is told there.
+    /// Assigns the next `count` flows of `client` to this test: they are sent to it. `None`: it is another's turn, and
+    /// its end is reported there.
     pub fn turn(&self, client: IpAddr, count: usize, to: &Slot<Socket>) -> Option<Turn<'_>> {
         let client = client.to_canonical();
         let mut expected = self.expected();
@@ -65,7 +65,7 @@ impl Flows {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whose the flow is that begins from `from`.
+    /// Returns the test of the flow that begins from `from`; `None`: it belongs to none.
     fn claim(&self, from: SocketAddr) -> Option<Slot<Socket>> {
         let mut expected = self.expected();
         let test = expected.get_mut(&from.ip().to_canonical())?;
@@ -129,7 +129,8 @@ fn take_all(socket: &Socket) -> Vec<SocketAddr> {
     waiting
 }
 
-/// Makes `socket` the flow of `from`, and a new one in its place; and whence other first datagrams came meanwhile.
+/// Makes `socket` the flow of `from`, and a new one in its place; returns the sources of other first datagrams that
+/// came to it.
 fn take_over(socket: &mut Socket, from: SocketAddr, gate: &Gate) -> Result<(Socket, Vec<SocketAddr>), EndpointError> {
     let fail = |cause: std::io::Error| EndpointError::new(Step::ConnectData, from, cause);
     let local = socket.local_addr().map_err(fail)?;

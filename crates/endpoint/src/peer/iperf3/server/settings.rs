@@ -1,4 +1,4 @@
-//! How a server is to be.
+//! Settings of a server.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -9,28 +9,28 @@ use protocol::iperf3::login::Login;
 
 use crate::serve::door::Door;
 
-/// How an iperf3 server is to be.
+/// Settings of an iperf3 server.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where to listen, for TCP and UDP alike. The wildcard of IPv6 serves IPv4 too.
+    /// Addresses to listen at, for TCP and UDP alike. The wildcard of IPv6 serves IPv4 too.
     pub listen: Vec<SocketAddr>,
-    /// From where it is served, and where it is kept who came.
+    /// Networks that are served, and the book of the clients.
     pub door: Door,
     /// Its bounds.
     pub limits: Limits,
-    /// Who may run a test; `None`: anyone.
+    /// Users that may run a test; `None`: anyone.
     pub login: Option<Arc<Login>>,
-    /// Whether it ends after its first test. One that was refused does not count.
+    /// True where it ends after its first test. A refused test does not count.
     pub one_off: bool,
-    /// After so long without a test an observer is told, and a server for one test ends.
+    /// Time without a test after which the observer is called, and a server for one test ends; absent: no limit.
     pub idle_timeout: Option<Nanos>,
-    /// Length of an interval of what the observer is told.
+    /// Length of the intervals that the observer receives.
     pub interval: Nanos,
-    /// A stream that carries nothing for so long ends its test.
+    /// Longest time for which a stream may carry nothing; then its test ends.
     pub receive_timeout: Nanos,
     /// The CPU of the streams where a client asks for none; `None`: any.
     pub cpu: Option<u32>,
-    /// What is sent over TCP in place of octets of ours.
+    /// File whose content is sent over TCP; absent: octets of ours.
     pub file: Option<PathBuf>,
 }
 
@@ -52,10 +52,10 @@ impl Settings {
     }
 }
 
-/// What a server does not exceed.
+/// Limits of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Tests at once; one more is told that the server is busy. iperf3's own is 1.
+    /// Tests at once; for one more the server is busy. iperf3's own limit is 1.
     pub tests: u32,
     /// Connections at once, whatever they are for; for one more a stranger gives way, or it is closed at once: see
     /// [`crate::serve::visits`].
@@ -90,7 +90,7 @@ pub struct RateLimit {
 }
 
 impl RateLimit {
-    /// `bits_per_s` over five seconds, as iperf3 has it where nobody says otherwise.
+    /// `bits_per_s` over five seconds, iperf3's default.
     pub fn new(bits_per_s: u64) -> Self {
         Self { bits_per_s, averaging: Nanos::secs(5) }
     }

@@ -32,18 +32,18 @@ use crate::serve::mailbox::mailbox;
 use crate::serve::visits::Visit;
 use crate::thread::CpuTime;
 
-/// How long a client may take to open its streams, and a test to have its turn at that.
+/// Longest wait for a client to open its streams, and for a test to have its turn at that.
 const STREAMS: Nanos = Nanos::secs(30);
-/// A timed test that its client does not end is ended so much later, as a real server does it.
+/// Time beyond its duration after which a timed test is ended, where its client does not; a real server does the same.
 const GRACE: Nanos = Nanos::secs(40);
-/// How long a client whose streams have ended may take to say that the test has.
+/// Longest wait for the end message of a client whose streams have ended.
 const WORD: Nanos = Nanos::secs(10);
-/// How long one look while data flow may take; events are handed on between two.
+/// Longest duration of one look while data flow; events are handed on between two.
 const TURN: Nanos = Nanos::millis(20);
 /// Bytes of memory that a stream takes beside its calls' buffers.
 const BESIDE: u64 = 96 << 10;
 
-/// Serves one control connection to its end. `false`: it was no test, for whoever asked for it was not let in.
+/// Serves one control connection to its end. `false`: it was no test, for its client was not admitted.
 pub(super) fn attend(
     connection: &Socket,
     from: SocketAddr,
@@ -176,7 +176,7 @@ impl Attendant<'_> {
         Ok(arrived)
     }
 
-    /// Waits for something at one of `others`, the control connection looked after meanwhile; until `give_up` in all.
+    /// Waits for something at one of `others`, and watches the control connection; until `give_up` in all.
     fn wait(&mut self, give_up: Instant, others: &[BorrowedFd<'_>]) -> Result<(), Stopped> {
         let (now, code) = (Monotonic::now(), Code::STREAM_ACCEPT);
         if self.shared.hall.stop.requested() {
@@ -201,7 +201,7 @@ impl Attendant<'_> {
             cpu: parameters.server_affinity.or(shared.settings.cpu),
             patience: shared.settings.receive_timeout,
             course: &course,
-            // Of many tests at once none spins.
+            // Several tests may run at once: none spins.
             pacing: Pacing::Sleep,
             closes: false,
         };
@@ -214,7 +214,7 @@ impl Attendant<'_> {
         let ran = streams::run(ready, how, &mut on_event, &mut |began| keeping.look(began));
         let ended = keeping.ended();
         let (ran, began_wall) = ran.map_err(|error| failed(&error))?;
-        // What a client does not wait for it need not be sent.
+        // Payload that a client does not wait for need not be sent.
         for stream in &ran {
             let _closed = stream.way.socket().shutdown(std::net::Shutdown::Both);
         }
@@ -233,7 +233,7 @@ impl Attendant<'_> {
         self.await_content()
     }
 
-    /// What the streams brought.
+    /// Adds the payload of the streams to the book.
     fn note(&self, ran: &[Ran]) {
         let Some(session) = &self.session else { return };
         for stream in ran {
@@ -261,7 +261,7 @@ impl Attendant<'_> {
     }
 }
 
-/// What a test is, in words of its protocol.
+/// Kind of a test, in words of its protocol.
 fn name(parameters: &Parameters) -> String {
     let way = match (parameters.uploads(), parameters.downloads()) {
         (_, 0) => "from the client",
@@ -271,7 +271,7 @@ fn name(parameters: &Parameters) -> String {
     format!("streams {way}: {}", parameters.uploads() + parameters.downloads())
 }
 
-/// How a session ends that was stopped, or why one is refused.
+/// End of a stopped session, and reason of a refused one, for the book.
 fn of_book(stopped: &Stopped) -> (SessionEnd, RefusalReason) {
     match stopped {
         Stopped::Gone(..) => (SessionEnd::Lost, RefusalReason::Protocol),
@@ -332,7 +332,7 @@ impl<'a, 'c> Keeping<'a, 'c> {
         self.ended = Some(ended);
     }
 
-    /// What ends a test from our side.
+    /// Cause for which our side ends the test now; `None`: it continues.
     fn intervene(&mut self, began: Instant, now: Instant) -> Option<Stopped> {
         if self.shared.hall.stop.requested() {
             return Some(Stopped::Stopping);
@@ -367,7 +367,7 @@ impl<'a, 'c> Keeping<'a, 'c> {
     }
 }
 
-/// Whether the client may run a test; whose name it is.
+/// Checks that the client may run a test; returns the user's name where there is a login.
 fn admit(shared: &Shared, parameters: &Parameters) -> Result<Option<String>, Stopped> {
     let Some(login) = &shared.settings.login else { return Ok(None) };
     let now_s = (wall() / 1_000_000_000).cast_signed();
@@ -377,7 +377,7 @@ fn admit(shared: &Shared, parameters: &Parameters) -> Result<Option<String>, Sto
     }
 }
 
-/// What the server does not do for anyone.
+/// Refuses a test beyond the server's limits.
 fn bounded(limits: &Limits, parameters: &Parameters) -> Result<(), Stopped> {
     if parameters.protocol == Protocol::Sctp {
         return Err(Stopped::of(Code::NO_SCTP));
@@ -393,7 +393,7 @@ fn bounded(limits: &Limits, parameters: &Parameters) -> Result<(), Stopped> {
     Ok(())
 }
 
-/// What could not be done, by iperf3's number for it.
+/// Converts a failure to iperf3's number for it.
 fn failed(error: &EndpointError) -> Stopped {
     let code = match &error.step {
         Step::Set("maximum segment") => Code(123),

@@ -1,4 +1,4 @@
-//! Our end of a control connection to a netserver: what the machine of `protocol` says, on a socket, in bounded time.
+//! Our end of a control connection to a netserver: the messages of `protocol`, on a socket, in bounded time.
 
 use std::collections::VecDeque;
 use std::io;
@@ -25,10 +25,10 @@ use crate::link::clockwork::poll_one;
 use crate::socket;
 use crate::stop::{GLANCE, Stop};
 
-/// How long one address may take to connect: a lost SYN is sent again after one, three and seven seconds.
+/// Longest time to connect to one address: a lost SYN is sent again after one, three and seven seconds.
 const CONNECT: Nanos = Nanos::secs(10);
-/// How long results are still waited for once the user wants the end: a server whose data connection ended sends them
-/// at once, but for a connection per transaction, where it does not know.
+/// Longest wait for results once the user requests the end: a server whose data connection ended sends them at once,
+/// but for a connection per transaction, where it does not notice.
 const HASTE: Nanos = Nanos::secs(3);
 
 /// A control connection that is open.
@@ -36,7 +36,7 @@ const HASTE: Nanos = Nanos::secs(3);
 pub struct Control {
     socket: Socket,
     client: Client,
-    /// Where it goes.
+    /// Address of the server.
     pub peer: SocketAddr,
     /// Answers that came before they were asked for: while the data flowed.
     early: VecDeque<Answer>,
@@ -93,12 +93,12 @@ impl Control {
         }
     }
 
-    /// Takes what the server said meanwhile; an error where it gave up or is gone.
+    /// Takes the server's messages during the data; an error where it gave up or is gone.
     pub fn look(&mut self) -> Result<(), EndpointError> {
         self.take(Step::Measure)
     }
 
-    /// It was waited for in vain, for so long: what that means. Nothing is waited for on this connection any more.
+    /// Returns the error of a wait of this length in vain. Nothing is awaited on this connection any more.
     pub fn given_up(&mut self, step: Step, waited: Nanos) -> EndpointError {
         match self.client.silent(waited) {
             Err(error) => self.fail(step, &error),
@@ -116,7 +116,7 @@ impl Control {
         self.socket.local_addr().ok().and_then(|address| address.as_socket())
     }
 
-    /// Waits until `give_up`, or until the server says something or is gone. Whether it did.
+    /// Waits until `give_up`, or until the server sends something or is gone. Returns true where it did.
     pub fn hears(&mut self, give_up: Instant, stop: &Stop) -> bool {
         while !self.answered() && self.look().is_ok() {
             let now = Monotonic::now();
@@ -128,7 +128,7 @@ impl Control {
         true
     }
 
-    /// Whether an answer has come already.
+    /// Returns true where an answer has arrived already.
     pub fn answered(&self) -> bool {
         !self.early.is_empty()
     }
@@ -156,7 +156,7 @@ impl Control {
             match send(&self.socket, message, SendFlags::NOSIGNAL) {
                 Ok(count) => message = &message[count..],
                 Err(Errno::AGAIN | Errno::INTR) if Monotonic::now() < give_up => {}
-                // What the server said before it closed is the reason, where it said anything.
+                // Messages that the server sent before it closed are the reason, where there are any.
                 Err(Errno::PIPE | Errno::CONNRESET) => return Ok(()),
                 Err(cause) => return Err(EndpointError::new(step, self.peer, cause)),
             }

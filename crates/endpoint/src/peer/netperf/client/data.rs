@@ -1,4 +1,4 @@
-//! Data sockets, set up as netperf's client does it: before the server is asked, for what it is asked names them.
+//! Data sockets, set up as netperf's client does it: before the request to the server, which names them.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -21,10 +21,10 @@ use crate::socket::tuning::Tuning;
 use crate::socket::{self, any};
 use crate::stop::Stop;
 
-/// How long the data connection may take to be made.
+/// Longest time for the data connection to be established.
 const CONNECT: Nanos = Nanos::secs(10);
 
-/// What of the data socket neither method nor ask says. The local address is the method's.
+/// Settings of the data socket that are in neither method nor request. The local address is the method's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataSocket {
     /// The server's data address; `None`: that of the control connection.
@@ -33,8 +33,8 @@ pub struct DataSocket {
     pub local_port: u16,
     /// Local ports that connections per transaction take in turn, from a random one on.
     pub ports: RangeInclusive<u16>,
-    /// Further options. Whether packets may be routed and fragmented, and `SO_KEEPALIVE`, are taken from what the server
-    /// is asked for: both ends do the same.
+    /// Further options. Routing, fragmentation and `SO_KEEPALIVE` are taken from the request to the server: both ends
+    /// do the same.
     pub tuning: Tuning,
 }
 
@@ -85,7 +85,7 @@ pub fn prepare(test: &Test, control: SocketAddr) -> Result<Prepared, EndpointErr
     Ok(Prepared::Socket { socket, send_buffer, receive_buffer })
 }
 
-/// What the server is asked for, with what only the data socket knows.
+/// Completes the request to the server with the facts of the data socket.
 pub fn complete(test: &Test, prepared: &Prepared, control: SocketAddr, control_local: Option<IpAddr>) -> Ask {
     let mut ask = test.ask.clone();
     ask.family = if server_at(test, control, 0).is_ipv4() { Family::V4 } else { Family::V6 };
@@ -168,7 +168,7 @@ fn bind(socket: &Socket, test: &Test, peer: SocketAddr) -> Result<(), EndpointEr
 const STREAM: i32 = 1;
 const DATAGRAM: i32 = 2;
 
-/// What the IP protocol of this number is called.
+/// Name of the IP protocol of this number.
 fn name(protocol: u32) -> &'static str {
     match protocol {
         33 => "DCCP",

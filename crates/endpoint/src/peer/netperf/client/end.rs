@@ -1,9 +1,9 @@
-//! The end of a test: its data connections ended as the servers expect it, and what those saw fetched from them.
+//! The end of a test: its data connections ended as the servers expect it, and the servers' results fetched.
 //!
-//! netperf grants a server two minutes for its results, and a slow one has them here too. One that fell silent in the test is
-//! not waited for as long. Signs of life are bytes that it takes or sends, the end of a data connection, and any answer.
-//! A server of datagrams closes its socket before it sends results, when its own time is up at the latest: then its kernel
-//! refuses further ones. Where there is no sign a few seconds decide.
+//! netperf grants a server two minutes for its results, and a slow one has them here too. One that fell silent in the
+//! test is not given as long. Signs of life are bytes that it takes or sends, the end of a data connection, and any
+//! answer. A UDP server closes its socket before it sends results, when its own time is up at the latest: then its
+//! kernel refuses further datagrams. Without any sign a few seconds decide.
 
 use std::cell::Cell;
 use std::net::SocketAddr;
@@ -30,55 +30,55 @@ use crate::socket;
 use crate::stop::{GLANCE, Stop};
 use crate::tcp_info::TcpInfo;
 
-/// A server without a sign of life for so long is given up at the end of a test: its end of a data connection, which it
-/// closes at once, would have come through after four losses of it.
+/// Time without a sign of life after which a server is given up at the end of a test: its end of a data connection,
+/// which it closes at once, would have come through after four losses of it.
 const SILENT: Nanos = Nanos::secs(5);
-/// How long the end of one is waited for at the least, however long it was silent before.
+/// Shortest wait for a server's end, however long it was silent before.
 const HASTE: Nanos = Nanos::secs(3);
-/// A server that missed our end goes on until its own time is up, so long after ours; then its results are due.
+/// Time after our end at which a server that missed it ends by itself; then its results are due.
 const OVERDUE: Nanos = Nanos(PAD.0 + HASTE.0);
-/// How long a refusal may take to come back.
+/// Longest wait for a refusal to come back.
 const REFUSAL: Nanos = Nanos::secs(1);
-/// How long results that nobody wants are waited for: a server that ends at once leaves its control connection in order.
+/// Longest wait for results that are not wanted: a server that ends at once leaves its control connection in order.
 const UNWANTED: Nanos = Nanos::millis(300);
 
-/// How the data phase went, as far as its end depends on it.
+/// State of the data phase, as far as its end depends on it.
 #[derive(Clone, Copy, Debug)]
 pub struct Went {
     /// A control connection failed, or nothing came over the data connections: our end may not come through either.
     pub silently: bool,
-    /// The last request was lost: whether the server is still there, nobody knows.
+    /// The last request was lost: it is not known that the server is still there.
     pub unanswered: bool,
     /// Fewer transactions than asked for: a server that counts them waits for more.
     pub short: bool,
 }
 
-/// How a test ended with its servers.
+/// End of a test with its servers.
 #[derive(Debug)]
 pub struct Ends {
-    /// How it went with each.
+    /// Messages and sockets of each session.
     pub courses: Vec<Course>,
-    /// How busy this host's CPUs were, from before the data connections until they were closed; `None` where no tick of
-    /// the kernel's accounting passed.
+    /// CPU use of this host, from before the data connections until they were closed; `None` where no tick of the
+    /// kernel's accounting passed.
     pub cpu: Option<Usage>,
 }
 
-/// The end of a test with its servers, all of which are told before one of them is waited for.
+/// End of a test with its servers: all of them are informed before one of them is waited for.
 #[derive(Debug)]
 pub struct End<'a> {
     test: &'a Test,
     stop: &'a Stop,
     went: Went,
-    /// Nothing that came at last speaks for the servers' being there.
+    /// No recent arrival shows that the servers are there.
     quiet: bool,
-    /// Whether a server that accepts connections must be told that there are no more.
+    /// True where a server that accepts connections must be told that there are no more.
     resets: bool,
     began: Instant,
-    /// The last sign of life of any of them: what one has to wait for the others need not.
+    /// Time of the last sign of life of any server: a wait spent on one need not be spent on the others.
     sign: Cell<Instant>,
 }
 
-/// How a data connection ended.
+/// End of a data connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Closing {
     took: Nanos,
@@ -102,7 +102,7 @@ impl<'a> End<'a> {
     pub fn new(test: &'a Test, stop: &'a Stop, went: Went, silence: Nanos, gap: Nanos) -> Self {
         let counts = matches!(test.ask.length, Length::Count(_));
         let began = Monotonic::now();
-        // What is left of the patience: never less than `HASTE`.
+        // The rest of the patience: never less than `HASTE`.
         let before = if went.silently { SILENT } else { silence }.min(Nanos(SILENT.0 - HASTE.0));
         Self {
             test,
@@ -145,7 +145,7 @@ impl<'a> End<'a> {
         at_end: &SocketFacts,
     ) -> Course {
         let Open { ready, facts, local, remote, connecting, socket } = open;
-        // A server that sends goes on as long as there is somebody to send to.
+        // A server that sends continues as long as the connection stands.
         let socket = socket.filter(|_| stream::sends(&self.test.method));
         let results = match closing.how {
             How::Silent { waited } => Err(session.control.given_up(Step::FetchResults, waited)),
@@ -172,7 +172,8 @@ impl<'a> End<'a> {
         }
     }
 
-    /// How long results are waited for; `told`: by a reset, which a server that heeds it answers at once.
+    /// Longest wait for results. `told`: the server was told by a reset, which a server that honours it answers at
+    /// once.
     fn patience(&self, how: How, told: bool) -> Nanos {
         match how {
             _ if !self.test.wants_results => UNWANTED,
@@ -183,8 +184,8 @@ impl<'a> End<'a> {
         }
     }
 
-    /// Whether the server has not even closed its socket of datagrams when it should have: asked when nothing was heard of it
-    /// for so long.
+    /// Returns true where the server has not even closed its UDP socket when it should have: asked after this long
+    /// without a sign of it.
     fn still_open(&self, since: Instant, session: &mut Session, socket: Option<&Socket>, remote: SocketAddr) -> bool {
         if session.control.hears(since.after(OVERDUE), self.stop) {
             return false;
@@ -200,7 +201,7 @@ impl<'a> End<'a> {
             (None, _) if self.resets => end_by_reset(open.remote),
             (None, _) => {}
             (Some(socket), Carrier::Udp) => end_datagrams(socket),
-            // Where the peer ended it first this is no news.
+            // If the peer ended it first this is no news.
             (Some(socket), _) => {
                 let _half_closed = shutdown(socket, Shutdown::Write);
             }
@@ -212,14 +213,15 @@ impl<'a> End<'a> {
             Some(socket) if self.test.method.traffic.carrier() != Carrier::Udp => self.drained(socket, session),
             _ => How::Unseen,
         };
-        // Of a connection for each transaction nothing is left to be closed, and what did not end took no time to.
+        // With a connection for each transaction nothing is left to be closed, and an end that did not come took no
+        // time.
         let timed = open.socket.is_some() && !matches!(how, How::Silent { .. });
         let took = Monotonic::now().since(self.began).filter(|_| timed);
         Closing { took: took.unwrap_or_default(), how }
     }
 
-    /// Our half is closed; the server closes the other when it has read everything. What it still sends is read, for a
-    /// connection closed over unread data is reset.
+    /// Waits for the server to close its half once it has read everything; ours is closed. Data that it still sends are
+    /// read, for a connection closed over unread data is reset.
     fn drained(&self, socket: &Socket, session: &mut Session) -> How {
         let mut scratch = vec![0; 64 << 10];
         let mut taken = taken(socket);
@@ -260,7 +262,7 @@ fn taken(socket: &Socket) -> u64 {
     TcpInfo::of(socket).ok().and_then(|info| info.bytes_acked).map_or(0, |bytes| bytes.0)
 }
 
-/// Whether the peer's kernel refuses datagrams, as it does when nobody has the socket any more.
+/// Returns true where the peer's kernel refuses datagrams, as it does once the socket is closed.
 fn refused(socket: &Socket) -> bool {
     let give_up = Monotonic::now().after(REFUSAL);
     let mut result = send(socket, &[], SendFlags::NOSIGNAL | SendFlags::DONTWAIT).map(|_| ());
@@ -280,14 +282,14 @@ fn end_by_reset(remote: SocketAddr) {
         socket.set_linger(Some(Duration::ZERO))?;
         socket.connect_timeout(&SockAddr::from(remote), GLANCE.into())
     };
-    // Where it has ended already there is nothing to end.
+    // A connection that has ended already needs no end.
     let _ended = connect();
 }
 
 /// Three datagrams of nothing: one is enough, so two may be lost.
 fn end_datagrams(socket: &Socket) {
     for _ in 0..END_DATAGRAMS {
-        // A server that is done with its count has closed its socket, which the next call tells: no matter.
+        // A server that is done with its count has closed its socket, and the next call reports that: no matter.
         let _told = send(socket, &[], SendFlags::NOSIGNAL);
     }
 }

@@ -13,7 +13,7 @@ use crate::link::clockwork::poll_until;
 use crate::session::scene::FarEnd;
 use crate::stop::Stop;
 
-/// How long a server whose data connection ended may take to say why.
+/// Longest wait for the reason of a server whose data connection ended.
 const REASON: Nanos = Nanos::millis(300);
 
 /// All control connections of a measurement.
@@ -21,11 +21,11 @@ const REASON: Nanos = Nanos::millis(300);
 pub struct Keeper<'a> {
     /// One for each data connection.
     pub sessions: &'a mut [Session],
-    /// When a timed test must be over.
+    /// Time by which a timed test must be over.
     pub end: Instant,
-    /// When something was answered for the last time, as the listener to the events has seen.
+    /// Time of the latest answer, as the listener to the events has seen.
     pub alive: &'a Cell<Instant>,
-    /// After so long without an answer the peer is given up.
+    /// Longest time without an answer; then the peer is given up.
     pub quiet: Nanos,
 }
 

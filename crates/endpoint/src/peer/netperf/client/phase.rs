@@ -1,5 +1,5 @@
-//! The data phase of a test, whatever flows in it: data connections opened as the servers are ready, looked after while
-//! they are measured over, and ended ([`super::end`]).
+//! The data phase of any test: data connections opened as the servers are ready, watched while they are measured over,
+//! and ended ([`super::end`]).
 
 use std::cell::Cell;
 use std::net::{IpAddr, SocketAddr};
@@ -26,56 +26,56 @@ use crate::session::scene::Scene;
 use crate::socket::any;
 use crate::stop::{GLANCE, Stop};
 
-/// A peer that answers nothing for so long is given up.
+/// Longest time without an answer; then the peer is given up.
 const QUIET: Nanos = Nanos::secs(60);
-/// So long after its end a timed test may still wait for the last reply.
+/// Time after its end for which a timed test may still wait for the last reply.
 const LAST_REPLY: Nanos = Nanos::secs(5);
 /// So much later than it should an engine may come to its end.
 const SLACK: Nanos = Nanos::secs(1);
 
-/// A test under way, with whoever listens to it.
+/// A test under way, with its listener.
 pub struct Phase<'a> {
-    /// What is measured.
+    /// The test that is measured.
     pub test: &'a Test,
-    /// Whether to end early.
+    /// Set for an early end.
     pub stop: &'a Stop,
     /// This host under observation.
     pub watch: &'a mut Watch,
-    /// Who listens.
+    /// Listener to the events.
     pub on_event: &'a mut dyn FnMut(Event),
-    /// Ends what waits on a data connection; see [`Scene::halt`].
+    /// Ends every wait on a data connection; see [`Scene::halt`].
     halt: Stop,
-    /// How long nothing had come of a server when the data phase ended.
+    /// Time without any sign of a server when the data phase ended.
     silence: Nanos,
-    /// What the CPUs had been doing before the first data connection was made.
+    /// CPU ticks before the first data connection was made.
     cpu: Option<Snapshot>,
 }
 
 /// A session's data connection while it is measured over.
 #[derive(Debug)]
 pub struct Open {
-    /// What the server said.
+    /// Server's ready message.
     pub ready: Ready,
-    /// Its socket at the start.
+    /// Facts of its socket at the start.
     pub facts: SocketFacts,
-    /// Our end.
+    /// Local address.
     pub local: SocketAddr,
-    /// The server's end.
+    /// Address of the server's end.
     pub remote: SocketAddr,
-    /// How long it took to be made.
+    /// Time to establish the connection.
     pub connecting: Nanos,
-    /// Beside the engine's; absent for a connection per transaction.
+    /// Second handle of the socket, beside the engine's; absent for a connection per transaction.
     pub socket: Option<Socket>,
 }
 
-/// What it takes to open a data connection once the server is ready.
+/// Arguments needed to open a data connection once the server is ready.
 #[derive(Debug)]
 pub struct Opening<'a> {
-    /// What is measured.
+    /// The test that is measured.
     pub test: &'a Test,
-    /// Whether to end early.
+    /// Set for an early end.
     pub stop: &'a Stop,
-    /// What a link over the connection looks at; see [`Scene::halt`].
+    /// Flag that a link over the connection checks; see [`Scene::halt`].
     pub halt: &'a Stop,
     /// The server's control address.
     pub control: SocketAddr,
@@ -111,7 +111,7 @@ impl<'a> Phase<'a> {
         Ok(each?.into_iter().unzip())
     }
 
-    /// Measures, with the control connections looked after meanwhile.
+    /// Measures, and watches the control connections.
     pub fn during<T>(
         &mut self,
         sessions: &mut [Session],
@@ -155,7 +155,7 @@ impl<'a> Phase<'a> {
     }
 }
 
-/// Whether the peer did something.
+/// Returns true where an event shows that the peer did something.
 fn shows_life(event: &Event) -> bool {
     match event {
         Event::Second { second, .. } => second.counts.answered > 0,
@@ -168,8 +168,8 @@ fn shows_life(event: &Event) -> bool {
     }
 }
 
-/// When a timed test must be over: its time, its warm-up at the longest, and a moment for the last reply. Where the
-/// server ends it, as much more as the server gives.
+/// Returns the time by which a timed test must be over: its duration, its warm-up at the longest, and a moment for the
+/// last reply. Where the server ends it, the server's own grace is added.
 fn end_of(test: &Test) -> Instant {
     let method = &test.method;
     let Some(length) = method.stop.after_ns else { return Instant::NEVER };
@@ -178,7 +178,7 @@ fn end_of(test: &Test) -> Instant {
     Monotonic::now().after(Nanos(length.0.saturating_add(warm_up).saturating_add(SLACK.0 + theirs)))
 }
 
-/// How long nothing may be answered: a slow schedule has long pauses.
+/// Longest time without an answer: a slow schedule has long pauses.
 fn quiet(method: &Method) -> Nanos {
     let gap = method.schedule.mean_gap().unwrap_or_default();
     Nanos(QUIET.0.saturating_add(gap.0.saturating_mul(10)).saturating_add(method.warm_up_ns.0.saturating_mul(4)))
@@ -212,7 +212,7 @@ impl Opening<'_> {
         Ok((socket, Open { ready, facts, local, remote, connecting, socket: beside }))
     }
 
-    /// Where the server's data socket is.
+    /// Returns the address of the server's data socket.
     pub fn remote(&self, ready: &Ready) -> SocketAddr {
         data::server_at(self.test, self.control, ready.data_port)
     }

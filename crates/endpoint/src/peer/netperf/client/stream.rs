@@ -43,9 +43,9 @@ pub struct Calls {
     pub offset: u32,
     /// The file whose content is sent; `None`: netperf's pattern.
     pub fill: Option<PathBuf>,
-    /// Whether the file, or one made of the pattern, is sent by `sendfile`.
+    /// True where the file, or one made of the pattern, is sent by `sendfile`.
     pub sendfile: bool,
-    /// Whether the durations of calls are kept.
+    /// True where the durations of calls are recorded.
     pub timed: bool,
 }
 
@@ -56,22 +56,22 @@ impl Default for Calls {
     }
 }
 
-/// What streams brought.
+/// Result of streams.
 #[derive(Debug)]
 pub struct Streams {
-    /// What went through at our end. It ended when a connection that we sent on was drained and closed.
+    /// Payload at our end. Its time ends when a connection that we sent on was drained and closed.
     pub metered: Metered,
-    /// How long our calls went on; the end of `metered` may be later.
+    /// Duration of our calls; the end of `metered` may be later.
     pub running: Nanos,
-    /// How it ended.
+    /// Cause of the end.
     pub ended: Ended,
     /// Bytes of one call of ours.
     pub call_bytes: Bytes,
-    /// What each socket got.
+    /// Facts of each socket.
     pub sockets: Vec<SocketFacts>,
-    /// When the threads were let go, nanoseconds since 1970.
+    /// Wall clock at the start of the threads, nanoseconds since 1970.
     pub began_wall: u64,
-    /// What went wrong with the control connection meanwhile.
+    /// Error of the control connection during the run; absent: none.
     pub trouble: Option<EndpointError>,
 }
 
@@ -142,7 +142,7 @@ fn run<B: Bulk>(way: B, method: &Method, timed: bool, interval: Nanos, post: Pos
     (metered, ended)
 }
 
-/// Whether our end sends in this method: always, but for a stream towards us.
+/// Returns true where our end sends in this method: always, but for a stream towards us.
 pub fn sends(method: &Method) -> bool {
     method.traffic.stream().is_none_or(|stream| stream.direction.sends())
 }
@@ -193,7 +193,7 @@ fn receiver(opening: &Opening<'_>, prepared: Prepared, ready: Ready) -> Result<(
     Ok((Way { way, call_bytes: shape.size }, open))
 }
 
-/// How the buffers lie in memory: as netperf has it where nobody says otherwise.
+/// Layout of the buffers in memory, by default as netperf's.
 fn shape(opening: &Opening<'_>, prepared: &Prepared) -> Result<Shape, EndpointError> {
     let (test, calls) = (opening.test, &opening.test.calls);
     let buffer = match prepared {
@@ -220,7 +220,7 @@ fn shape(opening: &Opening<'_>, prepared: &Prepared) -> Result<Shape, EndpointEr
     }
 }
 
-/// What buffers of so many bytes are filled with: the start of the file, as much as they hold.
+/// Content for buffers of `bytes` bytes: the start of the file, as much as they hold.
 pub(super) fn content_of(path: &Path, bytes: usize) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
     File::open(path)?.take(bytes as u64).read_to_end(&mut content)?;

@@ -1,5 +1,5 @@
-//! A connection for each transaction: accepted, answered where there is something to answer, and closed by us first, so
-//! that what TCP keeps of it for a while (`TIME_WAIT`) is kept here and not at the client, whose ports it would use up.
+//! A connection for each transaction: accepted, answered where there is a response, and closed by us first, so that
+//! TCP's state of it (`TIME_WAIT`) is kept here and not at the client, whose ports it would use up.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -18,7 +18,7 @@ use crate::link::stream::PIECE;
 use crate::pace;
 use crate::stop::GLANCE;
 
-/// A client that connects and then neither asks nor takes its answer has so long: the next one waits behind it.
+/// Time for a client that connects and then neither asks nor takes its answer: the next one waits behind it.
 const STALLED: Nanos = Nanos::secs(4);
 
 /// Serves connections until the test is over.
@@ -65,7 +65,7 @@ pub fn serve(
 struct Server<'a> {
     /// Bytes of a request and of a response; both 0 where nothing is sent.
     sizes: (usize, usize),
-    /// What longer messages are received into and sent from, piece by piece.
+    /// Buffer for longer messages, which are received and sent piece by piece.
     piece: &'a mut [u8],
     done: Done,
 }
@@ -119,7 +119,7 @@ impl Server<'_> {
     }
 }
 
-/// How long one connection is waited for; the clock is read where something has to be waited for at all.
+/// End of the wait for one connection; the clock is read only where there is a wait.
 #[derive(Default)]
 struct Patience(Option<Instant>);
 

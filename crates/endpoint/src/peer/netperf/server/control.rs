@@ -1,4 +1,4 @@
-//! One control connection, to its end: hears what the client asks for, runs it, answers.
+//! One control connection, to its end: reads the client's requests, runs them, answers.
 
 use std::fmt::Display;
 use std::net::SocketAddr;
@@ -25,7 +25,7 @@ use crate::serve::visits::Visit;
 use crate::socket;
 use crate::thread::{Pinned, pin};
 
-/// A client that takes nothing of an answer for so long is gone.
+/// Longest time for which a client may read nothing of an answer; then it counts as gone.
 const ANSWER: Nanos = Nanos::secs(20);
 
 /// Sets an accepted connection up; `false`: its client has gone again.
@@ -59,7 +59,7 @@ fn set_up(connection: &Socket) -> std::io::Result<()> {
     connection.set_tcp_keepalive(&probing.with_retries(4))
 }
 
-/// What came of a test.
+/// Adds the results of a test to the book.
 fn note(session: &Session, ask: &Ask, results: &Results) {
     let bytes = |traffic: Option<Traffic>| traffic.map_or(0, |traffic| traffic.bytes);
     session.moved(bytes(results.received), bytes(results.sent));
@@ -170,7 +170,7 @@ impl Attendant<'_> {
                 Action::Run(ask) => {
                     self.visit.known();
                     self.serve(&ask)?;
-                    // What came meanwhile is dealt with now.
+                    // Messages that arrived during the test are handled now.
                     let kept = self.server.feed(&[]);
                     self.note_partial();
                     self.perform(kept)?;
@@ -225,7 +225,7 @@ impl Attendant<'_> {
         self.shared.settings.door.book.refuse(Some(self.from), reason, why);
     }
 
-    /// A CPU that this host has not is no reason for no test: a real netserver goes on unbound.
+    /// Binds to the CPU. A CPU that this host lacks does not end the test: a real netserver continues unbound.
     fn bind_to(&mut self, cpu: Option<u32>) {
         let Some(cpu) = cpu else { return };
         let bound = match self.pinned {

@@ -1,8 +1,8 @@
-//! When a test is over that nobody ended.
+//! End of a test that its client did not end.
 //!
-//! The client ends most tests by closing its data connection, or by an empty datagram. Some it cannot end (connections per
-//! transaction, the classic tests), and some ends get lost. A netserver then waits four seconds beyond the length of the
-//! test; we wait until nothing has come for a while after it, which is over sooner and cuts off nobody.
+//! The client ends most tests by closing its data connection, or by an empty datagram. Some it cannot end (connections
+//! per transaction, the classic tests), and some ends get lost. A netserver then waits four seconds beyond the length
+//! of the test; we wait until nothing has come for a while after it, which is over sooner and cuts off no client.
 
 use std::cell::Cell;
 use std::os::fd::AsFd;
@@ -16,23 +16,23 @@ use rustix::net::{RecvFlags, recv};
 use super::test::Setting;
 use crate::clock::Monotonic;
 
-/// The first data may be so late: a client may be told to wait before it sends (`netperf -s`). Not as long as a client waits for
-/// results: one whose data never arrives is told so.
+/// Longest wait for the first data: a client may be set to wait before it sends (`netperf -s`). Shorter than a client's
+/// wait for results: one whose data never arrives learns it.
 const FIRST: Nanos = Nanos::secs(60);
-/// Beyond the test's length nothing that is under way takes so long: what left the client before its end is here by then.
-/// The server's time starts with what the client sent first, so the way itself does not count.
+/// Silence beyond the test's length that ends it: data that left the client before its end have arrived by then. The
+/// server's time starts with the client's first data, so the path's delay does not count.
 const QUIET: Nanos = Nanos::millis(250);
-/// In a test without a length of time, silence for so long is its end. A client waits 120 s for its results.
+/// Silence that ends a test without a length of time. A client waits 120 s for its results.
 const IDLE: Nanos = Nanos::secs(100);
 
-/// Why a test is over.
+/// Cause of a test's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
     /// Nothing has come for long enough.
     Quiet,
     /// Nothing ever came.
     Unused,
-    /// The client is gone, or the netserver stops: nobody waits for results.
+    /// The client is gone, or the netserver stops: no client waits for results.
     Abandoned,
 }
 
@@ -58,7 +58,7 @@ impl<'a> Course<'a> {
             Length::Seconds(seconds) => Some(Nanos::secs(u64::from(seconds))),
             Length::UntilTold | Length::Count(_) => None,
         };
-        // Over TCP the client closes, be it late: what it sent may still be in buffers on the way.
+        // Over TCP the client closes, perhaps late: its data may still be in buffers on the path.
         let closes = ask.carrier == Carrier::Tcp
             && !ask.per_connection
             && (ask.dialect == Dialect::Omni || ask.server_sends != ask.server_receives);
@@ -82,25 +82,25 @@ impl<'a> Course<'a> {
         now
     }
 
-    /// When the first data were here.
+    /// Returns the arrival of the first data; `None`: none came.
     pub fn began(&self) -> Option<Instant> {
         self.began.get()
     }
 
-    /// Nothing has come for a tenth of a second, or that long has passed; `progress` is anything that grows while the test
-    /// goes on. `Some`: the test is over.
+    /// Checks for the end of the test, after a tenth of a second without data or of data; `progress` is any number that
+    /// grows while the test continues. `Some`: the test is over.
     pub fn over(&self, progress: u64) -> Option<Over> {
         let over = self.judge(progress);
         self.over.set(self.over.get().or(over));
         over
     }
 
-    /// When something last came.
+    /// Returns the time of the latest arrival.
     pub fn active(&self) -> Instant {
         self.active.get()
     }
 
-    /// Why the test is over, where it was found to be.
+    /// Returns the cause of the test's end; `None`: no end was found.
     pub fn why(&self) -> Option<Over> {
         self.over.get()
     }

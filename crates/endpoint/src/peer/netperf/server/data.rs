@@ -1,7 +1,7 @@
-//! The data socket of a test, set up before the client is told to begin.
+//! The data socket of a test, set up before the client may begin.
 //!
-//! Whatever cannot be had as it was asked for is refused by the system's own error number: a test under other terms than
-//! asked for would be a wrong number.
+//! A term of the request that cannot be granted is refused by the system's own error number: a test under other terms
+//! than requested would be a wrong number.
 
 use std::fmt;
 use std::io;
@@ -60,7 +60,7 @@ impl fmt::Display for Errno {
 pub struct Prepared {
     /// Bound; of TCP, listening. It returns from blocking calls every now and then, and so do connections it accepts.
     pub socket: Socket,
-    /// What the client is told.
+    /// Message to the client that the test may begin.
     pub ready: Ready,
     /// The buffers of send calls; of transactions: one response.
     pub sends: Shape,
@@ -97,7 +97,7 @@ fn in_memory(ask: &Ask, shape: Shape) -> Option<u64> {
     if ask.is_transactions() { Some(shape.size.min(PIECE) as u64) } else { shape.memory().map(|bytes| bytes as u64) }
 }
 
-/// What no netserver of ours can do.
+/// Refuses requests that this netserver never serves.
 fn check(ask: &Ask) -> Result<(), Errno> {
     let both = ask.server_sends && ask.server_receives;
     let neither = !ask.server_sends && !ask.server_receives;
@@ -136,7 +136,7 @@ fn open(ask: &Ask, control: Option<SocketAddr>, gate: &Gate) -> Result<Socket, E
     };
     let socket = Socket::new(Domain::for_address(local), kind, Some(protocol))?;
     if kind == Type::STREAM {
-        // Of datagrams it would let two tests have one port.
+        // For datagrams it would let two tests have one port.
         socket.set_reuse_address(true)?;
     }
     set_options(&socket, ask, local)?;
@@ -149,8 +149,8 @@ fn open(ask: &Ask, control: Option<SocketAddr>, gate: &Gate) -> Result<Socket, E
     Ok(socket)
 }
 
-/// Where the data socket is to be: the address asked for, or any of the family asked for. An address of one link alone is
-/// on the link of the control connection.
+/// Returns the address of the data socket: the one asked for, or any of the family asked for. An address of one link
+/// alone is on the link of the control connection.
 fn local_address(ask: &Ask, control: Option<SocketAddr>) -> Result<SocketAddr, Errno> {
     let speaks_four = control.is_none_or(|control| control.ip().to_canonical().is_ipv4());
     let six = match ask.family {
@@ -248,7 +248,8 @@ impl Sizes {
     }
 }
 
-/// The buffers of one way. As many as were asked for, as far as half of a test's memory goes: the client is told how many.
+/// Returns the buffers of one direction. Their number is the one asked for, as far as half of a test's memory goes; the
+/// client receives it.
 fn ring(size: Option<u32>, asked: &Asked, limits: &Limits) -> Shape {
     let size = size.unwrap_or(1).max(1) as usize;
     let shape = Shape { size, buffers: 1, alignment: asked.alignment.max(1) as usize, offset: asked.offset as usize };
@@ -281,7 +282,7 @@ fn ready(ask: &Ask, socket: &Socket, sizes: &Sizes, sends: Shape, receives: Shap
     })
 }
 
-/// Whether this test's data come from a file: a stream that we send, where that was asked for.
+/// Returns true where this test's data come from a file: a stream that we send, where that was requested.
 pub fn sends_files(ask: &Ask) -> bool {
     ask.flags.has(Flags::SENDFILE) && ask.carrier == Carrier::Tcp && ask.server_sends && !ask.server_receives
 }

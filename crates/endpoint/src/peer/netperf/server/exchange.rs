@@ -35,7 +35,7 @@ pub fn connection(
     begin: &mut dyn FnMut(),
 ) -> Result<Done, Errno> {
     let Some(socket) = accept(&prepared.socket, course)? else { return Ok(Done::default()) };
-    // Nobody else is to connect: whoever tries is refused.
+    // No further connection is expected: the kernel refuses others.
     let Prepared { socket: listener, sends, receives, memory: _memory, ready } = prepared;
     drop(listener);
     begin();
@@ -62,7 +62,7 @@ pub fn datagrams(
     begin: &mut dyn FnMut(),
 ) -> Result<Done, Errno> {
     let lengthens = prepared.sends.size > prepared.receives.size;
-    // Whoever forges a source has its owner sent no more than came.
+    // A client that forges a source has no more sent to its owner than came.
     let may_ask = |from: SocketAddr| !lengthens || from.ip().to_canonical() == setting.from.ip().to_canonical();
     let Some(client) = first_sender(&prepared.socket, setting, course, &may_ask)? else { return Ok(Done::default()) };
     begin();
@@ -194,7 +194,8 @@ impl<'a> Answering<'a> {
     }
 }
 
-/// So many responses, then a wait until the interval is over; intervals count from the start, so that none slips.
+/// A number of responses, then a wait until the interval is over; intervals count from the start, so that no lag adds
+/// up.
 struct Pace {
     burst: u32,
     left: u32,

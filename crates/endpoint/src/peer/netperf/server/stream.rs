@@ -88,8 +88,8 @@ pub fn source(
         let file = any_file(PATTERN, sends.size.saturating_mul(sends.buffers))?;
         run(FileSender::new(socket, file, sends.size)?, &plan)
     } else {
-        // The file that a client names stays unread: anyone could have any file of this host sent. What it is asked for is
-        // content that nothing on the way makes smaller, and that is what is sent.
+        // The file that a client names stays unread: any client could have any file of this host sent. The client names
+        // it to get content that nothing on the path compresses, and such content is sent.
         let ring = match &ask.fill_file {
             Some(_) => Ring::random(sends, u64::from(ready.data_port)),
             None => Ring::filled(sends, PATTERN),
@@ -116,21 +116,21 @@ fn traffic(carried: &Carried) -> Traffic {
     Traffic { bytes: carried.bytes.0, calls: carried.calls }
 }
 
-/// A netserver that stops tells no results.
+/// Marks the test as abandoned where the netserver stops: it sends no results then.
 fn note_stop(course: &Course<'_>, setting: &Setting<'_>) {
     if setting.stop.requested() {
         course.over(0);
     }
 }
 
-/// Whether the client has ended its half of the connection: it wants no more.
+/// Returns true where the client has ended its half of the connection: it wants no more.
 fn has_ended(socket: &Socket, datagrams: bool) -> bool {
     let peeked = || recv(socket.as_fd(), &mut [0_u8; 1][..], RecvFlags::PEEK | RecvFlags::DONTWAIT);
     !datagrams && matches!(peeked(), Ok((0, _)))
 }
 
-/// Where datagrams go that the client does not ask for one by one: to the address it told, which must be that of its
-/// control connection, else anyone could have anyone flooded. `EPERM` says so.
+/// Returns the destination of unrequested datagrams: the address that the client gave, which must be that of its
+/// control connection, else any host could have another flooded. Others are refused with `EPERM`.
 fn receiver(setting: &Setting<'_>) -> Result<SocketAddr, Errno> {
     let ask = setting.ask;
     let from = setting.from.ip().to_canonical();

@@ -1,4 +1,4 @@
-//! One test from the first data to its results, whatever it is of.
+//! One test of any kind, from the first data to its results.
 
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -16,20 +16,20 @@ use crate::cpu_usage::{Snapshot, Usage};
 use crate::facts::socket::socket_facts;
 use crate::stop::Stop;
 
-/// What a test is run by.
+/// Context of a test.
 #[derive(Debug)]
 pub struct Setting<'a> {
-    /// What the client asked for.
+    /// Request of the client.
     pub ask: &'a Ask,
     /// Its control connection, which it closes when it gives up.
     pub control: &'a Socket,
-    /// Where that comes from.
+    /// Address of the client.
     pub from: SocketAddr,
-    /// Whether the netserver stops.
+    /// Set once the netserver stops.
     pub stop: &'a Stop,
 }
 
-/// What went through in a test.
+/// Payload of a test.
 #[derive(Debug, Default)]
 pub struct Done {
     /// Received.
@@ -38,13 +38,13 @@ pub struct Done {
     pub sent: Traffic,
     /// Transactions.
     pub transactions: u64,
-    /// When the last of it went through, where that is known better than by now.
+    /// Time of the last payload; absent: the present time is the best known.
     pub ended: Option<Instant>,
-    /// The data socket at the end, where there is one for the whole test.
+    /// Data socket at the end; absent where each transaction had its own.
     pub socket: Option<Socket>,
 }
 
-/// What a test is, in netperf's words.
+/// Kind of a test, in netperf's words.
 pub fn name(ask: &Ask) -> String {
     let carrier = match ask.carrier {
         Carrier::Tcp => "TCP".to_owned(),
@@ -66,7 +66,7 @@ pub fn name(ask: &Ask) -> String {
     format!("{what} over {carrier}, {length}")
 }
 
-/// Runs the test that was prepared. `None`: nobody waits for its results.
+/// Runs the test that was prepared. `None`: no client waits for its results.
 pub fn run(prepared: Prepared, setting: &Setting<'_>) -> Result<Option<Results>, Errno> {
     let ask = setting.ask;
     let course = Course::new(setting);

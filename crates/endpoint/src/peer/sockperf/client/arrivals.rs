@@ -1,4 +1,4 @@
-//! How many datagrams arrived, where the server is one of ours and tells.
+//! Number of datagrams that arrived, where the server is one of ours and reports it.
 
 use std::os::fd::AsFd;
 
@@ -12,9 +12,9 @@ use crate::clock::Monotonic;
 use crate::link::clockwork::poll_one;
 use crate::stop::Stop;
 
-/// So long is waited for an answer before the question is put again.
+/// Longest wait for an answer before the question is sent again.
 const PATIENCE: Nanos = Nanos::millis(100);
-/// So often a server is asked whether it is one that tells: what a test with any other server waits for.
+/// Times that a server is asked for its count: the cost of a test with any other server.
 const FIRST: u32 = 2;
 /// So often it is asked in the end: one whose buffer was full has to come to it.
 const LAST: u32 = 10;
@@ -40,8 +40,8 @@ impl Arrivals {
         Some(Self { sockets: counted })
     }
 
-    /// How many messages have arrived since; `None` where a server does not tell, or has begun to count anew. A test that
-    /// was interrupted does not wait for one that is behind.
+    /// Returns the messages that have arrived since; `None` where a server does not report them, or has begun to count
+    /// anew. A test that was interrupted does not wait for a server that is behind.
     pub fn end(self, stop: &Stop) -> Option<u64> {
         let times = if stop.requested() { FIRST } else { LAST };
         let each = self.sockets.iter().map(|(socket, before)| {
@@ -56,7 +56,7 @@ impl Arrivals {
 fn ask(socket: &Socket, times: u32, over: impl Fn() -> bool) -> Option<Told> {
     let first = Monotonic::now().0 | HIGH;
     for number in (first..).take(times as usize) {
-        // What is refused or does not fit is asked again.
+        // A question that is refused or does not fit is sent again.
         let _asked = send(socket, &count::question(number), SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
         let until = Monotonic::now().after(PATIENCE);
         while Monotonic::now() < until && !over() {
@@ -72,7 +72,7 @@ fn ask(socket: &Socket, times: u32, over: impl Fn() -> bool) -> Option<Told> {
     None
 }
 
-/// What has come, if it is an answer.
+/// Reads the next message; `None`: it is no answer.
 fn next(socket: &Socket) -> Result<Option<Told>, Errno> {
     let mut message = [0; count::LENGTH + 1];
     let (length, _) = recv(socket, &mut message, RecvFlags::DONTWAIT)?;

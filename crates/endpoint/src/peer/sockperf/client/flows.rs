@@ -70,12 +70,12 @@ pub fn content(test: &Test) -> Vec<u8> {
     message
 }
 
-/// What every kind of flow needs to be made.
+/// Arguments that every kind of flow needs to be made.
 #[derive(Clone, Copy)]
 struct Making<'a> {
     test: &'a Test,
     tally: &'a Arc<Tally>,
-    /// What the links look at.
+    /// Flag that the links check.
     halt: &'a Stop,
 }
 

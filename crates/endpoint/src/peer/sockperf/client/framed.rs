@@ -15,17 +15,17 @@ use crate::link::clockwork::{fault_of, poll_one, poll_until};
 use crate::pace;
 use crate::stop::Stop;
 
-/// A peer that takes nothing for so long while a message is half sent is given up.
+/// Longest time for which a peer may take nothing while a message is half sent; then it is given up.
 const STALLED: Nanos = Nanos::secs(10);
 
-/// What becomes of a message that the send buffer has no room for.
+/// Policy for a message that the send buffer has no room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Full {
-    /// The thread waits for room: nothing else is to be done meanwhile.
+    /// The thread waits for room: it has nothing else to do.
     Wait,
-    /// What is left goes when there is room ([`Link::flush`]): replies are read meanwhile.
+    /// The rest is sent when there is room ([`Link::flush`]); replies are read in between.
     Later,
-    /// It is left out, where not one byte of it fits. Of one that fits in part the rest goes later.
+    /// The message is skipped where not one byte of it fits. Where a part fits the rest is sent later.
     Skip,
 }
 
@@ -37,7 +37,7 @@ pub struct Framed {
     flags: RecvFlags,
     spinning: bool,
     full: Full,
-    /// What is left of a message that did not fit at once.
+    /// Rest of a message that did not fit at once.
     pending: Vec<u8>,
     stop: Stop,
 }
@@ -56,12 +56,12 @@ impl Framed {
         &self.socket
     }
 
-    /// Whether a whole message of what was read already waits to be taken: no poll tells of it.
+    /// Returns true where a whole message has been read and waits to be taken: no poll reports it.
     pub(super) fn has_message(&self) -> bool {
         self.framer.has_message()
     }
 
-    /// Whether something is left of a message that did not fit.
+    /// Returns true where the rest of a message waits for room.
     pub(super) fn is_behind(&self) -> bool {
         !self.pending.is_empty()
     }
@@ -80,7 +80,7 @@ impl Framed {
                 Ok(Some(length))
             }
             Ok(None) => Ok(None),
-            // What comes is no message of this protocol, and where the next one begins cannot be told.
+            // The octets are no message of this protocol, and the start of the next one is not known.
             Err(_) => Err(Fault::System(Errno::PROTO.raw_os_error())),
         }
     }
@@ -209,7 +209,7 @@ impl Link for Framed {
     fn wait_any(links: &mut [Self], until: Instant) {
         match links {
             [first, ..] if first.spinning => {}
-            // What was read already wakes no poll.
+            // Messages that were read already wake no poll.
             _ if links.iter().any(Self::has_message) => {}
             [only] => poll_one(only.socket.as_fd(), only.is_behind(), until),
             _ => poll_until(links.iter().map(|link| (link.socket.as_fd(), link.is_behind())), until),

@@ -1,4 +1,4 @@
-//! Datagrams to a group of receivers: any of them may answer, to us or to the group, and nobody's answer is a stranger's.
+//! Datagrams to a group of receivers: any member may answer, to us or to the group, so no answer is a stranger's.
 
 use std::os::fd::AsFd;
 

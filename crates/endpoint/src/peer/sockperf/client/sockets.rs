@@ -55,7 +55,7 @@ fn bind(socket: &Socket, test: &Test, place: &Place) -> Result<(), EndpointError
 }
 
 pub fn buffers(socket: &Socket) -> Buffers {
-    // A socket that is open tells both.
+    // An open socket reports both.
     let (receive, send) = (socket.recv_buffer_size(), socket.send_buffer_size());
     Buffers {
         descriptor: socket.as_raw_fd(),
@@ -88,7 +88,7 @@ fn join(test: &Test, socket: &Socket, place: &Place) -> Result<(), EndpointError
     set("multicast group", multicast::hear_own_groups_alone(socket, group.is_ipv6()))
 }
 
-/// What a client sends to a group before its test: number 0, and no answer.
+/// Sends the warm-up messages to a group before its test: number 0, and no answer.
 pub fn warm_up(test: &Test, socket: &Socket, place: &Place) {
     if !test.groups.warm_up {
         return;
@@ -101,7 +101,7 @@ pub fn warm_up(test: &Test, socket: &Socket, place: &Place) {
     Header { sequence: 0, flags: Flags::CLIENT.with(asks).with(Flags::WARMUP), length }.write(&mut message);
     let to = SockAddr::from(place.address);
     for _ in 0..WARM_UPS {
-        // The test itself tells what does not get through.
+        // The test itself shows which messages do not get through.
         let _sent = socket.send_to_with_flags(&message, &to, libc::MSG_NOSIGNAL);
     }
 }

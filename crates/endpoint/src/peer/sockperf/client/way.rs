@@ -1,5 +1,5 @@
-//! Links of several kinds for one engine: the sockets of a client that speaks over datagrams, connections and groups at
-//! once. A run of one kind alone is better off with that kind's own link, for here each call looks which it is.
+//! Links of several kinds for one engine: the sockets of a client that uses UDP, TCP and groups at once. A run of one
+//! kind alone is faster with that kind's own link, for here each call looks up the kind.
 
 use std::os::fd::AsFd;
 
@@ -41,7 +41,7 @@ impl Way {
         }
     }
 
-    /// Whether there is something to take that no poll tells of.
+    /// Returns true where a message waits that no poll reports.
     fn has_message(&self) -> bool {
         matches!(self, Self::Framed(link) if link.has_message())
     }

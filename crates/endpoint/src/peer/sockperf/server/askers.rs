@@ -1,4 +1,5 @@
-//! Who asked how many of its messages arrive, and how many have since. A server of ours alone tells that.
+//! Senders that asked for the number of their messages that arrive, and the counts since. Only a server of ours reports
+//! that.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -8,14 +9,14 @@ use protocol::sockperf::count;
 
 use crate::serve::sources::source;
 
-/// Senders that are counted apart at once. One more takes the place of the one that has not asked for longest of the source with most,
-/// which then learns that its own are not known.
+/// Senders that are counted apart at once. A further one takes the place of the sender with the oldest question, of the
+/// source with most; that sender then learns that its count is not known.
 const PLACES: usize = 256;
 
 /// Those of one thread.
 #[derive(Debug, Default)]
 pub(super) struct Askers {
-    /// Empty until somebody asks, so that nobody else pays for it.
+    /// Senders by address. Empty until one asks, so that all others are not slowed down.
     known: HashMap<SocketAddr, Asker>,
     /// Questions so far.
     questions: u64,
@@ -26,18 +27,18 @@ struct Asker {
     /// The number of its first question.
     since: u64,
     arrived: u64,
-    /// Which of all questions was its last.
+    /// Number of its last question among all questions.
     asked: u64,
 }
 
 impl Askers {
-    /// Whether nobody has asked.
+    /// Returns true where no sender has asked.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()
     }
 
-    /// So many messages of `from` have arrived.
+    /// Counts messages of `from` that arrived.
     pub fn saw(&mut self, from: SocketAddr, messages: u64) {
         if let Some(asker) = self.known.get_mut(&from) {
             asker.arrived += messages;

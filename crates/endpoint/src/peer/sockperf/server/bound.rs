@@ -20,16 +20,17 @@ const TRIES: usize = 32;
 /// A socket that is bound.
 #[derive(Debug)]
 pub struct Bound {
-    /// Where it listens, port filled in; several where groups share a port, and then never more than one carrier.
+    /// Addresses it listens at, port filled in; several where groups share a port, and then never more than one
+    /// carrier.
     pub listens: Vec<SocketAddr>,
-    /// What comes by it.
+    /// Kind of the messages that arrive.
     pub kind: Kind,
     pub(super) socket: Socket,
-    /// Whether each datagram tells which of our addresses it was sent to.
+    /// True where each datagram carries the local address that it was sent to.
     pub(super) told: bool,
 }
 
-/// What comes by a socket.
+/// Kind of the messages that arrive at a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Connections.
@@ -41,12 +42,12 @@ pub enum Kind {
 }
 
 impl Bound {
-    /// Where it listens: of several groups the first.
+    /// Returns the address it listens at; of several groups the first.
     pub fn address(&self) -> SocketAddr {
         self.listens[0]
     }
 
-    /// What the system made of its buffers; `None` where it does not say.
+    /// Returns the buffer sizes that the system granted; `None` where it does not say.
     pub fn buffers(&self) -> Option<Buffers> {
         buffers(&self.socket)
     }
@@ -56,7 +57,7 @@ impl Bound {
     }
 }
 
-/// What the system made of a socket's buffers.
+/// Returns the buffer sizes that the system granted a socket.
 pub(super) fn buffers(socket: &Socket) -> Option<Buffers> {
     let (receive, send) = (socket.recv_buffer_size().ok()?, socket.send_buffer_size().ok()?);
     Some(Buffers { descriptor: socket.as_raw_fd(), receive, send })
@@ -132,7 +133,8 @@ fn datagrams(address: SocketAddr, settings: &Settings) -> Result<Bound, Endpoint
     Ok(Bound { listens: vec![local(&socket, address)?], kind: Kind::Udp, socket, told })
 }
 
-/// Whether the routing table may choose another address to answer from than was asked; so where that cannot be told.
+/// Returns true where the routing table may choose another address to answer from than the one that was asked, and
+/// where that is not known.
 fn answers_may_differ() -> bool {
     own::addresses().map_or(true, |addresses| own::is_several(&addresses))
 }

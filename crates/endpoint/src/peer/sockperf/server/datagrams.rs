@@ -31,13 +31,13 @@ use crate::stop::Stop;
 
 /// Any datagram fits.
 const BUFFER: usize = 1 << 16;
-/// Of one socket so many rows of waiting datagrams are handled before the next has its turn.
+/// Rows of waiting datagrams that are handled of one socket before the next has its turn.
 const TURN: u32 = 4;
-/// Where none waited behind others, so many datagrams at most are taken before it is looked again.
+/// Most datagrams taken before the next look, where none waited behind others.
 const PATIENCE: u32 = 63;
-/// Once it is to stop, so many datagrams that have come already are still handled of each socket.
+/// Datagrams of each socket that are still handled once the server is to stop, of those that have arrived.
 const LAST: u32 = 1 << 16;
-/// Sockets that a wait tells of at once.
+/// Sockets that one wait reports at once.
 const READY: usize = 64;
 
 /// Serves until it is to stop, then what has come by then.
@@ -96,7 +96,7 @@ impl<'a> Server<'a> {
     fn block(&mut self, socket: &Bound) {
         let stop = &self.shared.hall.stop;
         while !stop.requested() {
-            // A call that brings nothing within a tenth of a second is one of a server that nobody uses.
+            // A call without a datagram within a tenth of a second means an unused server.
             if !self.take(socket, 0) {
                 stop.wait_or_input(socket.fd(), Instant::NEVER);
             }
@@ -140,7 +140,7 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// What has come before the end, but no more than [`LAST`].
+    /// Handles the messages that arrived before the end, but no more than [`LAST`].
     fn rest(&mut self, socket: &Bound) {
         for _ in 0..LAST {
             if !self.one(socket, libc::MSG_DONTWAIT) {
@@ -243,12 +243,12 @@ impl<'a> Server<'a> {
     }
 }
 
-/// What one thread has seen.
+/// Counts of one thread.
 #[derive(Default)]
 struct Seen {
     count: Count,
     askers: Askers,
-    /// Where this is read while it runs; absent: nobody does.
+    /// Counts that are read while the thread runs; absent: none are.
     meter: Option<Arc<Meter>>,
 }
 
@@ -318,14 +318,15 @@ impl Seen {
     }
 }
 
-/// Whether a sender is told how many of its messages have come: not where nothing is answered, nor by a group.
+/// Returns true where a sender may learn the number of its messages that came: not where nothing is answered, nor by a
+/// group.
 #[cold]
 fn may_be_told(shared: &Shared, socket: &Bound) -> bool {
     shared.settings.rules.answers && socket.kind == Kind::Udp
 }
 
-/// Whether others wait behind a datagram, as the last looks have shown: who asks for one answer after the other is spared
-/// a call in vain for each.
+/// Guess, from the latest looks, whether others wait behind a datagram: a client that waits for each answer is spared a
+/// call in vain for each.
 #[derive(Debug, Default)]
 struct Backlog {
     skip: u32,

@@ -1,4 +1,4 @@
-//! What a server tells while it serves, and at its end.
+//! Events of a server while it serves, and its totals at the end.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -9,7 +9,7 @@ use measure::unit::Instant;
 use protocol::sockperf::gaps::Seen;
 use protocol::sockperf::server::Malformed;
 
-/// Who is told what goes on, on the thread that it concerns: it waits meanwhile.
+/// Listener to the events, called on the thread that they concern, which waits for it.
 #[derive(Clone)]
 pub struct Tell(pub Arc<dyn Fn(&Event) + Send + Sync>);
 
@@ -19,62 +19,63 @@ impl fmt::Debug for Tell {
     }
 }
 
-/// Something that happened.
+/// Event of a server.
 #[derive(Debug)]
 pub enum Event {
-    /// A thread serves now. They are told in their order, each before any message is read by it.
+    /// A thread serves now. These events come in the threads' order, each before the thread reads any message.
     Serving {
-        /// Which of the threads.
+        /// Number of the thread.
         thread: usize,
         /// Its number in the system.
         tid: u32,
-        /// Which of the sockets are its own: places in [`super::Server::sockets`].
+        /// Sockets that are its own: places in [`super::Server::sockets`].
         sockets: Range<usize>,
     },
-    /// What came is no message: forgotten, and of a connection the end. Told of the first ones only, see [`Totals::malformed`].
+    /// Octets arrived that are no message: dropped, and on a connection the end. Only the first ones are reported, see
+    /// [`Totals::malformed`].
     Malformed {
-        /// Where it came.
+        /// Local address.
         at: SocketAddr,
-        /// By a connection; else by a datagram.
+        /// True over a connection, false by a datagram.
         tcp: bool,
-        /// From whom.
+        /// Address of the sender.
         from: Option<SocketAddr>,
-        /// Why.
+        /// Defect of the message.
         what: Malformed,
     },
-    /// A connection was closed at once, or could not be taken. Told of the first ones only.
+    /// A connection was closed at once, or could not be accepted. Only the first ones are reported.
     TurnedAway {
-        /// Whose; absent where nobody could be taken.
+        /// Address of the client; absent where no connection could be accepted.
         from: Option<SocketAddr>,
-        /// Why.
+        /// Reason, in words.
         why: String,
     },
-    /// An answer or a warm-up could not be sent. Told of the first ones only, see [`Totals::unsent`].
+    /// An answer or a warm-up could not be sent. Only the first ones are reported, see [`Totals::unsent`].
     Unsent {
-        /// To whom.
+        /// Destination.
         to: Option<SocketAddr>,
-        /// What the system says.
+        /// The system's error.
         cause: std::io::Error,
     },
     /// A connection's buffers, where sizes were asked for.
     Buffers(Buffers),
-    /// What a message told of its sender's gaps.
+    /// Gaps that a message showed in its sender's numbers.
     Gaps {
         /// The sender.
         from: SocketAddr,
-        /// What.
+        /// Gaps found.
         seen: Seen,
     },
     /// Another [`super::settings::Settings::activity`] messages were handled.
     Activity {
         /// All messages by then: a multiple of that number.
         messages: u64,
-        /// When.
+        /// Time of the last of them.
         at: Instant,
     },
 }
 
-/// What the system made of a socket's buffers.
+/// Buffer sizes that the system granted a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buffers {
     /// The socket's descriptor.
@@ -85,7 +86,7 @@ pub struct Buffers {
     pub send: usize,
 }
 
-/// What there is to tell at the end.
+/// Totals of a server at its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Messages of clients, warm-ups not among them.
@@ -100,8 +101,8 @@ pub struct Totals {
     pub connections: u64,
     /// Connections that were closed at once.
     pub turned_away: u64,
-    /// What did not come of each sender whose session lasted to the end, where gaps were looked for.
+    /// Number of missing messages of each sender whose session lasted to the end, where gaps were looked for.
     pub missing: Vec<(SocketAddr, u64)>,
-    /// Messages of senders beyond the bound, whose gaps were not looked for.
+    /// Messages of senders beyond the limit, whose gaps were not looked for.
     pub unwatched: u64,
 }

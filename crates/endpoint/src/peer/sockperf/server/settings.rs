@@ -1,4 +1,4 @@
-//! How a server is to be, and what it does not exceed.
+//! Settings of a server, and its limits.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -8,37 +8,37 @@ use super::event::Tell;
 use crate::serve::door::Door;
 use crate::socket::multicast::{Interface, Outgoing};
 
-/// How a server is to be.
+/// Settings of a server.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where it listens.
+    /// Addresses at which it listens.
     pub places: Vec<Place>,
-    /// From where it is served, and where it is kept who came.
+    /// Networks that are served, and the book of the clients.
     pub door: Door,
-    /// What it does with each message.
+    /// Handling of each message.
     pub rules: Rules,
-    /// Threads that the sockets are dealt out to, in rows of neighbours: 1 or more, and no more than there are sockets. A
-    /// connection has a thread of its own besides.
+    /// Threads that the sockets are dealt out to, in rows of neighbours: 1 or more, and no more than there are sockets.
+    /// Each connection has a further thread.
     pub threads: u32,
     /// CPUs that these are pinned to, in turn, and those of connections likewise; empty: the scheduler decides.
     pub cpus: Vec<u32>,
-    /// Whether it polls without blocking: a thread of datagrams always, that of a connection while something comes.
+    /// True where it polls without blocking: a UDP thread always, that of a connection while messages come.
     pub spin: bool,
-    /// Whether a datagram to the wildcard address is answered from the very address that it was sent to, and not from the
-    /// one that routes prefer: a client behind a firewall, or one whose socket is connected, hears no other. It costs some of
-    /// a message's time, so unless it is said here it is done where the host has several addresses.
+    /// True where a datagram to the wildcard address is answered from the very address that it was sent to, and not
+    /// from the one that routes prefer: a client behind a firewall, or one whose socket is connected, accepts no other.
+    /// It costs some of a message's time. Absent: true where the host has several addresses.
     pub answer_from_asked: Option<bool>,
     /// Options of its sockets.
     pub options: Options,
     /// Options of groups.
     pub multicast: Multicast,
-    /// Whether it tells which messages of each sender did not come.
+    /// True where it reports which messages of each sender are missing.
     pub gaps: bool,
-    /// It tells each time that it has handled so many messages more.
+    /// Number of messages after each of which it reports its activity; absent: it does not.
     pub activity: Option<u64>,
     /// Its bounds.
     pub limits: Limits,
-    /// Who is told what goes on; absent: nobody.
+    /// Listener to the events; absent: none.
     pub tell: Option<Tell>,
 }
 
@@ -63,18 +63,18 @@ impl Settings {
     }
 }
 
-/// What is listened at.
+/// Address and protocols at which a server listens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// A local address, or a group, which is joined. The wildcard of IPv6 serves IPv4 too.
     pub address: SocketAddr,
-    /// By what messages come there.
+    /// Protocols that it serves there.
     pub carriers: Carriers,
-    /// Of a group: the only sender to hear.
+    /// Only sender accepted of a group; absent: any.
     pub source: Option<IpAddr>,
 }
 
-/// By what messages come.
+/// Protocols of the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carriers {
     /// Datagrams.
@@ -88,11 +88,11 @@ pub enum Carriers {
 /// Options of the sockets of a server; a new one leaves all but `TCP_NODELAY` as the system sets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Whether an answer over a connection leaves at once (`TCP_NODELAY`).
+    /// True where an answer over a connection leaves at once (`TCP_NODELAY`).
     pub nodelay: bool,
     /// `IP_TOS`, `IPV6_TCLASS`.
     pub tos: Option<u8>,
-    /// Whether others may have the address too (`SO_REUSEADDR`). Listeners and sockets of groups always have it.
+    /// True where others may have the address too (`SO_REUSEADDR`). Listeners and sockets of groups always allow it.
     pub reuse_address: bool,
     /// `SO_BUSY_POLL`, microseconds.
     pub busy_poll_us: Option<u32>,
@@ -118,13 +118,13 @@ impl Default for Options {
 /// Options of groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Multicast {
-    /// The interface they are joined at; absent: as the routing table says.
+    /// Interface at which groups are joined; absent: the routing table's choice.
     pub receive: Option<Interface>,
-    /// How answers leave for them.
+    /// Settings of answers to groups.
     pub outgoing: Outgoing,
-    /// Whether a request to a group is answered to its sender. Else it is to the group, at the sender's port.
+    /// True where a request to a group is answered to its sender; false: to the group, at the sender's port.
     pub unicast_reply: bool,
-    /// Whether the first datagrams to each group are two warm-ups.
+    /// True where the first datagrams to each group are two warm-ups.
     pub warm_up: bool,
 }
 
@@ -136,7 +136,7 @@ impl Default for Multicast {
     }
 }
 
-/// What a server does not exceed.
+/// Limits of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Connections at once; for one more a stranger gives way, or it is closed at once: see [`crate::serve::visits`]. Each that

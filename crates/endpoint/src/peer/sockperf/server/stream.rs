@@ -1,7 +1,7 @@
-//! Connections: accepted by one thread, and each that has said something served by a thread of its own.
+//! Connections: accepted by one thread, and each that has said something served by a thread.
 //!
-//! Answers to messages that one read brought together leave together, in one call; who sends one message at a time has
-//! each answer as soon as it can be.
+//! Answers to messages that one read delivered together leave together, in one call; a client that sends one message at
+//! a time has each answer as soon as it can be.
 
 use std::net::{Shutdown, SocketAddr};
 use std::os::fd::AsFd;
@@ -28,7 +28,7 @@ use crate::serve::book::Session;
 use crate::serve::visits::Visit;
 use crate::thread::{cpu_for, settle};
 
-/// A spinning thread whose client is silent for so long waits in the kernel until it speaks again: a client that does
+/// Silence of a client after which a spinning thread waits in the kernel until it speaks again: a client that does
 /// nothing costs no CPU.
 const SILENT: Nanos = Nanos::secs(1);
 /// A silent connection is probed after this, so often, this far apart: who has vanished holds no place for long.
@@ -45,7 +45,7 @@ pub(super) fn accept(listeners: &[&Bound], shared: &Arc<Shared>) {
     hall.serve_rest(sockets(), job, turned_away);
 }
 
-/// What is done for a client that came to `at`; nothing where it has gone again.
+/// Returns the work for a client that came to `at`; `None` where it has gone again.
 fn job(
     socket: Arc<Socket>,
     from: SocketAddr,
@@ -56,7 +56,7 @@ fn job(
     let entered = Entered { index: shared.open.enter(&socket), shared: Arc::clone(shared) };
     Some(move |visit: &Visit| {
         let shared = &*entered.shared;
-        // Where it may run was seen to when the server began.
+        // The CPU was checked when the server began.
         let _pinned = settle(cpu_for(&shared.settings.cpus, entered.index as u32), "server");
         let stranger = Some(visit);
         let mut connection = Connection {
@@ -112,7 +112,7 @@ struct Connection<'a> {
     count: Count,
 }
 
-/// What has come and gone over one connection.
+/// Counts of one connection, messages and octets.
 #[derive(Default)]
 struct Moved {
     answered: u64,
@@ -120,11 +120,11 @@ struct Moved {
     sent: u64,
 }
 
-/// Why a connection is over.
+/// Cause of a connection's end.
 enum Over {
     /// The client ended it, or is gone, or the server stops.
     Ended,
-    /// What it sent is no message.
+    /// The client sent octets that are no message.
     Malformed(Malformed),
 }
 
@@ -152,8 +152,8 @@ impl Connection<'_> {
         } else {
             self.close_book(if self.shared.hall.stop.requested() { SessionEnd::Stopping } else { SessionEnd::Closed });
         }
-        // What it has sent and was not read makes the kernel reset the connection once it is closed: so its client hears
-        // first of the answers and the end.
+        // Octets that it has sent and that were not read make the kernel reset the connection once it is closed: this
+        // way its client first receives the answers and the end.
         let _closed = self.socket.shutdown(Shutdown::Write);
     }
 
@@ -243,7 +243,8 @@ fn send_all(socket: &Socket, mut rest: &[u8]) -> Result<(), Over> {
     Ok(())
 }
 
-/// How long a spinning thread goes on spinning. The clock is read now and then: it costs a fifth of an empty look.
+/// Longest time for which a thread spins without a message. The clock is read now and then: it costs a fifth of an
+/// empty look.
 #[derive(Default)]
 struct Patience {
     turns: u32,

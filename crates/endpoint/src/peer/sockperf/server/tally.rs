@@ -1,4 +1,4 @@
-//! What the threads of a server count, and what they tell.
+//! Counts of a server's threads, and their reports.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -13,29 +13,29 @@ use super::settings::Settings;
 use crate::clock::Monotonic;
 use crate::serve::sources::source;
 
-/// Of what goes wrong so many are told; the rest is counted. Who sends garbage would fill the disk of who keeps what is
-/// told, or hold the server up where nobody reads it.
+/// Faults that are reported; the rest is counted. A sender of garbage would fill the disk on which the reports are
+/// kept, or hold the server up where they are not read.
 const TOLD: u32 = 16;
 
-/// What one thread has counted: its own while it serves.
+/// Counts of one thread, which alone writes them while it serves.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Count {
     /// Messages of clients.
     pub messages: u64,
     /// Answers that could not be sent.
     pub unsent: u64,
-    /// What was no message.
+    /// Octets or datagrams that were no message.
     pub malformed: u64,
 }
 
-/// What all threads have counted, and whom they tell.
+/// Counts of all threads, and the listener.
 #[derive(Debug)]
 pub(super) struct Tally {
     tell: Option<Tell>,
     told: AtomicU32,
     totals: Mutex<Totals>,
     turned_away: AtomicU64,
-    /// What is looked at in each message beyond what it asks for; absent mostly.
+    /// Additional checks of each message; absent mostly.
     pub watch: Option<Watch>,
 }
 
@@ -54,7 +54,7 @@ impl Tally {
         }
     }
 
-    /// Tells what is told each time.
+    /// Reports an event without a limit on their number.
     pub fn tell(&self, event: &Event) {
         if let Some(tell) = &self.tell {
             (tell.0)(event);
@@ -88,7 +88,7 @@ impl Tally {
         self.complain(|| Event::TurnedAway { from, why: why() });
     }
 
-    /// What there is to tell at the end.
+    /// Returns the totals at the end.
     pub fn end(&self) -> Totals {
         let mut totals = self.totals().clone();
         totals.turned_away = self.turned_away.load(Ordering::Relaxed);
@@ -113,7 +113,7 @@ impl Tally {
         }
     }
 
-    /// So many messages more were counted.
+    /// Counts further messages, and reports the activity where it is due.
     pub fn more(&self, watch: &Watch, messages: u64) {
         let Some(activity) = &watch.activity else { return };
         for messages in activity.more(messages) {
@@ -122,7 +122,7 @@ impl Tally {
     }
 }
 
-/// What is looked at in each message.
+/// Checks of each message beyond its own request.
 #[derive(Debug)]
 pub(super) struct Watch {
     gaps: Option<Gaps>,
@@ -139,7 +139,7 @@ struct Gaps {
 #[derive(Debug, Default)]
 struct Senders {
     known: BTreeMap<SocketAddr, Sender>,
-    /// How many of them each source has: half of all at most.
+    /// Number of senders of each source: half of all at most.
     counts: BTreeMap<IpAddr, usize>,
     unwatched: u64,
 }
@@ -179,7 +179,7 @@ struct Activity {
 }
 
 impl Activity {
-    /// The multiples of `every` that are reached with so many more.
+    /// Counts further messages, and returns the multiples of `every` that they reach.
     fn more(&self, messages: u64) -> impl Iterator<Item = u64> + use<> {
         let (every, before) = (self.every, self.messages.fetch_add(messages, Ordering::Relaxed));
         (before / every + 1..=(before + messages) / every).map(move |times| times * every)

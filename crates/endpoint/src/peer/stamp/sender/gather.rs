@@ -1,4 +1,4 @@
-//! What measuring threads tell, gathered beside them: the times of exchanges, and what numbers tell of losses.
+//! Facts of measuring threads, gathered beside them: the times of exchanges, and the losses that sequence numbers show.
 
 use std::iter::Sum;
 use std::ops::Add;
@@ -26,12 +26,12 @@ pub struct Gather {
     sessions: Vec<Session>,
     /// The times of exchanges.
     pub times: Gathered,
-    /// Of how many the kernel told when they left.
+    /// Exchanges whose departure was stamped by the kernel.
     pub left_by_kernel: u64,
-    /// Of how many the kernel told when their answer came.
+    /// Exchanges whose answer's arrival was stamped by the kernel.
     pub came_by_kernel: u64,
     error: Option<ErrorEstimate>,
-    /// What was left of the time to live of the latest packet.
+    /// Time to live of the latest packet on its arrival at the peer; absent: not reported.
     pub time_to_live: Option<u8>,
     /// The parts of answers, added up.
     pub parts: Heard,
@@ -50,12 +50,12 @@ struct Session {
     last: Option<Anchor>,
 }
 
-/// What the numbers of a session tell of its recorded packets.
+/// Losses among the recorded packets of a session, by its sequence numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Numbers {
-    /// How many answers the far side has sent.
+    /// Answers that the peer has sent.
     pub answered: u64,
-    /// How many packets' fate there is not told by any number.
+    /// Packets whose arrival at the peer no number shows.
     pub unsure: u64,
 }
 
@@ -74,7 +74,7 @@ impl Sum for Numbers {
 }
 
 impl Gather {
-    /// Another session; where its wire tells its facts.
+    /// Adds a session; returns the sink for the facts of its wire.
     pub fn add(&mut self, opening: &Opening) -> Producer<Fact> {
         let (producer, facts) = RingBuffer::new(RING);
         self.sessions.push(Session { facts, anchor: opening.anchor, began: None, end: None, last: None });
@@ -91,7 +91,7 @@ impl Gather {
                     Fact::Answered(exchanged) => {
                         self.sessions[index].heard(&exchanged);
                         self.note(&exchanged);
-                        // Sessions are counted apart: the first one tells.
+                        // Sessions are counted apart: the first one gives the parts.
                         if index == 0 {
                             self.parts.hear(&exchanged);
                         }
@@ -111,7 +111,7 @@ impl Gather {
         self.time_to_live = exchanged.time_to_live.or(self.time_to_live);
     }
 
-    /// What the far side says of its clock.
+    /// Returns the state of the peer's clock, by its own report.
     pub fn theirs(&self) -> ClockState {
         let Some(error) = self.error else { return ClockState::default() };
         let told = error.error().filter(|_| error.synchronised).map(Nanos);
@@ -126,8 +126,8 @@ impl Gather {
         Some(end).filter(|end| session.last.is_none_or(|last| last.number.wrapping_add(1) != *end))
     }
 
-    /// What numbers tell of the recorded packets of session `index`, whose far side numbers its answers. `closing` is an
-    /// answer after them, and how many packets that were sent for it had none.
+    /// Returns the losses among the recorded packets of session `index`, whose peer numbers its answers. `closing` is a
+    /// later answer, with the number of packets sent for it that had none.
     pub fn numbers(&self, index: usize, closing: Option<(Anchor, u32)>) -> Option<Numbers> {
         self.sessions.get(index)?.numbers(closing)
     }

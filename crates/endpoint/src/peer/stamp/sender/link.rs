@@ -1,4 +1,4 @@
-//! A connected socket of datagrams that remembers when each packet left, by the kernel's stamps where they are to be had.
+//! A connected UDP socket that remembers when each packet left, by the kernel's stamps where they can be had.
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::socket::option;
 use crate::socket::queue::{self, Notice, Point};
 use crate::stop::Stop;
 
-/// What the socket is asked for throughout: stamps of arrivals, and departures told by their number.
+/// Flags of the socket throughout: stamps of arrivals, and departures reported by their number.
 const ARRIVALS: u32 =
     libc::SOF_TIMESTAMPING_SOFTWARE | libc::SOF_TIMESTAMPING_OPT_TSONLY | libc::SOF_TIMESTAMPING_RX_SOFTWARE;
 /// Numbers departures from 0 as soon as it is set anew.
@@ -101,7 +101,7 @@ pub struct StampLink {
     socket: Socket,
     flags: libc::c_int,
     stamps: bool,
-    /// Why there are no kernel stamps where they were wanted.
+    /// Reason for which there are no kernel stamps although they were wanted; absent: there are.
     pub refused: Option<String>,
     session: Arc<Session>,
     departures: Departures,
@@ -119,7 +119,7 @@ impl StampLink {
         Self { socket, flags, stamps: stamps && set.is_ok(), refused, session, departures, glimpse, stop }
     }
 
-    /// Where this link tells of the latest answer.
+    /// Returns the times of the latest answer, as this link notes them.
     pub fn glimpse(&self) -> Arc<Glimpse> {
         Arc::clone(&self.glimpse)
     }
@@ -144,7 +144,8 @@ impl StampLink {
         fault_of(errno)
     }
 
-    /// Whether the kernel has counted a packet that did not leave is not known: it begins anew.
+    /// Starts the numbering of departures anew: it is not known that the kernel has counted a packet that did not
+    /// leave.
     #[cold]
     fn count_anew(&mut self) {
         self.collect();

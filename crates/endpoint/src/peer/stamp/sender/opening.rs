@@ -1,5 +1,5 @@
-//! Exchanges before and after a measurement: whether anybody answers, whether it numbers its answers, and what it had
-//! counted when the measurement ended.
+//! Exchanges before and after a measurement: they show that the peer answers, that it numbers its answers, and its
+//! count at the end of the measurement.
 
 use measure::unit::Nanos;
 use protocol::link::{Fault, Link};
@@ -10,12 +10,12 @@ use crate::clock::{Monotonic, wall};
 use crate::error::Cause;
 use crate::stop::Stop;
 
-/// A packet is sent so often before silence is told: one that is lost is no closed port.
+/// Times that a packet is sent before silence is reported: one lost packet is no closed port.
 const TRIES: u32 = 3;
-/// So long is waited for the answer to each of them.
+/// Longest wait for the answer to each of them.
 const PATIENCE: Nanos = Nanos::millis(1_500);
 
-/// A number of ours and the far side's own number of its answer.
+/// A number of ours and the peer's own number of its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Anchor {
     /// Ours.
@@ -24,30 +24,30 @@ pub struct Anchor {
     pub own_number: u32,
 }
 
-/// What the first exchanges told.
+/// Result of the first exchanges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opening {
     /// The latest of them.
     pub anchor: Anchor,
     /// The number of the next packet.
     pub next: u32,
-    /// Whether the far side numbers its answers by itself.
+    /// True where the peer numbers its answers by itself.
     pub counts: bool,
     /// Packets that left, and datagrams that came.
     pub exchanged: (u64, u64),
 }
 
-/// Why nobody was reached.
+/// Failure to reach the peer.
 #[derive(Debug)]
 pub struct Unopened {
-    /// What was seen last.
+    /// Cause that was seen last.
     pub cause: Cause,
-    /// Whether answers came whose seal is not of our key.
+    /// True where answers came that were sealed with another key.
     pub corrupt: bool,
 }
 
-/// Asks twice, and leaves one number out in between, as if that packet had been lost: who numbers his answers by himself
-/// does not see the gap, who repeats our numbers does.
+/// Sends two packets, and skips one number in between, as if that packet had been lost: a peer that numbers its answers
+/// by itself does not see the gap, one that repeats our numbers does.
 pub fn open(link: &mut StampLink, session: &Session, length: usize, stop: &Stop) -> Result<Opening, Unopened> {
     let mut exchanged = (0, 0);
     let (first, next, _) = ask(link, session, length, 0, &mut exchanged, stop)?;
@@ -57,14 +57,14 @@ pub fn open(link: &mut StampLink, session: &Session, length: usize, stop: &Stop)
     Ok(Opening { anchor: second, next, counts, exchanged })
 }
 
-/// Asks once more: the far side's number then, and how many packets before it had no answer of those sent for this.
+/// Sends one more packet: returns the peer's number then, and the packets sent for this before it that had no answer.
 pub fn close(link: &mut StampLink, session: &Session, next: u32, stop: &Stop) -> Option<(Anchor, u32)> {
     let (anchor, _, unanswered) = ask(link, session, session.length(), next, &mut (0, 0), stop).ok()?;
     Some((anchor, unanswered))
 }
 
-/// Sends packets from `number` on until one is answered: which, the next number, and how many were not. What left and what
-/// came is added to `exchanged`.
+/// Sends packets from `number` on until one is answered. Returns its anchor, the next number, and the number of packets
+/// without an answer. Adds departures and arrivals to `exchanged`.
 fn ask(
     link: &mut StampLink,
     session: &Session,
