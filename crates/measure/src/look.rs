@@ -1,10 +1,9 @@
-//! The first look at a host: how far it is by each carrier, which of the numbers an application will see, and why the others
-//! differ.
+//! The survey of a host: its round-trip time by each protocol, the one that an application will see, and the causes of
+//! the differences.
 //!
 //! A [`Leg`] is one way to ask the host and whoever answers there. All legs ask in the same rounds, a round being one interval of
-//! the clock, so that what disturbs the path for a while disturbs all of them. What follows from their times is for [`judge`],
-//! which names a cause where something was seen that shows it, and says that none is established everywhere else.
-//!
+//! the clock, so that a disturbance of the path meets all of them. [`judge`] draws the conclusions from their times:
+//! it names a cause where an observation shows it, and reports that none is established everywhere else.
 //! Not here: sockets, and the choice of ports (`endpoint`, `sonde`).
 
 pub mod blocks;
@@ -33,7 +32,7 @@ use crate::verdict::Warning;
 /// The quantiles that are told of a leg.
 pub const SHOWN: [f64; 3] = [0.5, 0.9, 0.99];
 
-/// What a first look found.
+/// Result of one survey.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Look {
@@ -43,7 +42,7 @@ pub struct Look {
     pub addresses: Vec<Asked>,
     /// From one round to the next, nanoseconds: every leg asks once in each.
     pub interval_ns: Nanos,
-    /// How long the rounds were to go on, nanoseconds.
+    /// Planned length of the rounds, nanoseconds.
     pub length_ns: Nanos,
     /// Rounds beyond those, where they were contradictory or too few; absent where there were none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -52,11 +51,11 @@ pub struct Look {
     pub legs: Vec<Leg>,
     /// Exchanges back to back, between the rounds.
     pub bursts: Vec<Burst>,
-    /// Why there are no exchanges back to back, where there are none.
+    /// Reason why no exchanges ran back to back; absent where they ran.
     pub no_bursts: Option<String>,
-    /// Of ports that refuse: whose resets they are, as far as that was looked at.
+    /// For ports that refuse: the sender of their resets, as far as it was examined.
     pub resets: Vec<Reset>,
-    /// What follows.
+    /// Conclusions from the data above.
     pub judgement: Judgement,
     /// The time in which nobody answered, of those that answer at other times; absent where there was none that chance does not explain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -70,7 +69,7 @@ pub struct Look {
     /// Hosts that were busy meanwhile, kept from running, on one CPU, or with a slow clock.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
-    /// How long it took, looking the name up included, nanoseconds.
+    /// Duration of the survey, name lookup included, nanoseconds.
     pub took_ns: Nanos,
 }
 
@@ -80,9 +79,9 @@ pub struct Look {
 pub struct Asked {
     /// The address; a link-local one with its interface behind a `%`.
     pub address: String,
-    /// What an ICMP echo request met with.
+    /// Result of an ICMP echo request.
     pub echo: Seen,
-    /// What each port met with.
+    /// Result of probing each port.
     pub ports: Vec<PortFinding>,
 }
 
@@ -92,22 +91,22 @@ pub struct Asked {
 pub struct Leg {
     /// Which of the addresses, a number from 0.
     pub address: u32,
-    /// What carries the requests.
+    /// Protocol that carries the requests.
     pub carrier: Carrier,
-    /// Who answers.
+    /// Answering side: a kernel or a program.
     pub who: Who,
     /// The port number, 1 to 65535; absent where the carrier has none.
     pub port: Option<u16>,
-    /// How it was asked in the rounds; absent where it was not.
+    /// Method of the exchanges in the rounds; absent where it was not asked in them.
     pub method: Option<Box<Method>>,
-    /// Why it was not asked, or not to the end; absent where it was.
+    /// Reason why it was not asked, or not to the end; absent where it was.
     pub trouble: Option<String>,
-    /// What its exchanges came to.
+    /// Counts and times of its exchanges.
     pub sums: Sums,
-    /// How long a request was in the far side's hands, from its kernel's receive stamp to its own departure: median, nanoseconds.
-    /// Absent where the far side does not tell.
+    /// Time that the peer held a request, from its kernel's receive stamp to its own departure: median, nanoseconds.
+    /// Absent where the peer does not report it.
     pub peer_ns: Option<Nanos>,
-    /// What was left of the time to live of our packets there, a number of hops; absent where nobody told.
+    /// Remaining time to live of our packets on arrival there, a number of hops; absent where nothing reported it.
     pub ttl: Option<u8>,
     /// The time in which it got no reply while others did; absent where there was none that chance does not explain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -129,7 +128,7 @@ pub struct Timed {
     pub rtt_ns: Option<Nanos>,
 }
 
-/// Who answers.
+/// Answering side of a leg.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -175,9 +174,9 @@ pub struct Sums {
 pub struct Burst {
     /// Which leg, a number from 0.
     pub leg: u32,
-    /// How it was asked.
+    /// Method of these exchanges.
     pub method: Box<Method>,
-    /// What its exchanges came to, all runs together.
+    /// Counts and times of its exchanges, all runs together.
     pub sums: Sums,
     /// Lower quartile of each run, nanoseconds.
     pub quartiles_ns: Vec<Nanos>,
@@ -191,17 +190,17 @@ pub struct Reset {
     pub address: u32,
     /// The port number that refuses, 1 to 65535.
     pub port: u16,
-    /// What can be said.
+    /// Sender of the resets, as far as it is established.
     pub origin: Origin,
 }
 
-/// What follows from a look.
+/// Conclusions from a survey.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Judgement {
     /// The leg whose number stands for what an application will see; absent where nothing answers.
     pub believed: Option<Believed>,
-    /// What is said of everything else.
+    /// Findings about everything else.
     pub findings: Vec<Finding>,
 }
 
@@ -211,11 +210,11 @@ pub struct Judgement {
 pub struct Believed {
     /// Which leg, a number from 0.
     pub leg: u32,
-    /// What it stands for.
+    /// Part of the host and path that it represents.
     pub stands: Stands,
 }
 
-/// What a number stands for.
+/// Part of the host and path that a round-trip time represents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -228,22 +227,22 @@ pub enum Stands {
     Echo,
 }
 
-/// What is said of one thing.
+/// Finding about one subject.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
-    /// Of what.
+    /// Subject of the finding.
     pub of: Subject,
-    /// How far it lies above what it is held against; absent where no times are compared.
+    /// Distance above its reference; absent where no times are compared.
     pub shift: Option<Shift>,
-    /// Whether it differs; absent where no times are compared.
+    /// Result of the comparison; absent where no times are compared.
     pub word: Option<Word>,
     /// Why; absent where no difference was shown.
     pub cause: Option<Cause>,
 }
 
-/// How far one thing lies above another, by lower quartiles of blocks of rounds (what disturbs an exchange only makes it longer),
-/// and the 95 % interval of that; below zero it is shorter.
+/// Distance of one subject above another, by lower quartiles of blocks of rounds (a disturbance only lengthens an exchange),
+/// with its 95 % interval. Below zero it is shorter.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Shift {
@@ -261,7 +260,7 @@ impl From<Interval> for Shift {
     }
 }
 
-/// What a finding is about.
+/// Subject of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -312,7 +311,7 @@ pub enum Subject {
     },
 }
 
-/// Why a number is another than the one to believe. All but the last are established by what was seen.
+/// Reason why a number differs from the one to believe. All but the last are established by an observation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -350,14 +349,14 @@ impl Judgement {
 }
 
 impl Cause {
-    /// Whether what was seen shows it.
+    /// Returns true where an observation established it.
     pub fn is_established(self) -> bool {
         self != Self::NotEstablished
     }
 }
 
 impl Who {
-    /// Whether a program has to be woken.
+    /// Returns true where a program has to be woken to answer.
     pub fn is_program(self) -> bool {
         matches!(self, Self::Program { .. })
     }
@@ -373,7 +372,7 @@ impl fmt::Display for Who {
 }
 
 impl Leg {
-    /// How it is called: `icmp echo`, `tcp handshake`, `udp exchange`.
+    /// Returns its name, as `icmp echo`, `tcp handshake`, `udp exchange`.
     pub fn name(&self) -> &'static str {
         match self.carrier {
             Carrier::Icmp => "icmp echo",
@@ -383,19 +382,19 @@ impl Leg {
         }
     }
 
-    /// Whether any request was answered.
+    /// Returns true where at least one request was answered.
     pub fn answers(&self) -> bool {
         self.sums.answered > 0
     }
 
-    /// Whether the same is asked as of `other`, whatever the address.
+    /// Returns true where `other` has the same protocol, answering side and port, at any address.
     pub fn is_like(&self, other: &Self) -> bool {
         (self.carrier, self.who, self.port) == (other.carrier, other.who, other.port)
     }
 }
 
 impl Sums {
-    /// What `times` of answered requests come to, `counts` being what became of the others.
+    /// Summarises the `times` of answered requests; `counts` counts the requests by status.
     pub fn of(times: Vec<u64>, counts: &crate::event::Counts) -> Self {
         let (lost, failed) = (counts.lost + counts.late, counts.corrupt + counts.send_failed);
         let ranked = Ranked::exact(times);

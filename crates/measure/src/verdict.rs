@@ -1,6 +1,6 @@
-//! What a reader of a result must be told: typed warnings, each with the figures it rests on.
+//! Typed warnings that qualify a result, each with the figures on which it rests.
 //!
-//! When one is due decides [`judge`], by the numbers of [`threshold`]. Not here: what people read of it and what they may try
+//! [`judge`] decides when one is due, by the numbers of [`threshold`]. Not here: their text and advice
 //! (`report::words::warning`), and errors, which leave no result to qualify.
 
 pub mod judge;
@@ -40,13 +40,13 @@ pub enum Warning {
     HandshakeIsNotTheApplication,
     /// Most answers were resets: a closed port was timed, and a box on the way may have answered in the host's place.
     ResetsTimed {
-        /// How many answers were resets.
+        /// Answers that were resets, a count.
         resets: u64,
-        /// Of how many answers.
+        /// Answers in all, a count.
         answers: u64,
-        /// Whether they are known to come from another hop than the host.
+        /// True where the resets are known to come from another hop than the host.
         another_hop: bool,
-        /// Whether they were held against the answers of a port where the host accepts connections.
+        /// True where they were compared with the answers of a port on which the host accepts connections.
         compared: bool,
     },
     /// Between requests both ends were idle for so long that waking up is part of what was timed.
@@ -55,12 +55,12 @@ pub enum Warning {
         interval_ns: Nanos,
         /// The median round trip, nanoseconds.
         median_ns: Nanos,
-        /// What of it both ends took to wake up, by kernel timestamps, nanoseconds, medians; absent where they do not tell.
+        /// Part of it in which both ends woke up, by kernel timestamps: median, nanoseconds; absent where they do not show it.
         waking_ns: Option<Nanos>,
     },
     /// Several requests were outstanding, so the rate says nothing of how long one takes.
     RateIsNotRoundTrip {
-        /// How many were outstanding at a time, on average: a count.
+        /// Mean number of outstanding requests.
         outstanding: f64,
         /// The time that one over the rate would make, nanoseconds.
         reciprocal_ns: Nanos,
@@ -83,7 +83,7 @@ pub enum Warning {
         /// Answers in all, a count.
         answered: u64,
     },
-    /// What delays requests has a rhythm that fits the schedule's: an even schedule meets it at the same places each time.
+    /// A periodic delay fits the schedule's own period: an even schedule meets it at the same places each time.
     Rhythm {
         /// After how many requests it comes back.
         lag: u32,
@@ -94,9 +94,9 @@ pub enum Warning {
     },
     /// Long times come back at even distances in time.
     Periodic {
-        /// How often, how long and how many times.
+        /// Their period, length and number.
         periodic: Periodic,
-        /// Whether the loop was closed, and so met each of them once, however long it lasted.
+        /// True where the loop was closed, and so met each of them once, however long it lasted.
         closed: bool,
     },
     /// For a part of the run exchanges took another time than for the rest.
@@ -108,7 +108,7 @@ pub enum Warning {
     OneStreamOneCpu {
         /// Which end: `our` or `the peer's`.
         end: String,
-        /// How many CPUs that end may run on.
+        /// Number of CPUs on which that end may run.
         cpus: u32,
     },
     /// The rate of a stream counts its start, in which it was slower.
@@ -120,16 +120,16 @@ pub enum Warning {
     },
     /// A stream was too short to tell whether it was steady.
     TooShort {
-        /// How many whole intervals there were.
+        /// Whole intervals of the stream, a count.
         intervals: u64,
-        /// How many it takes.
+        /// Whole intervals needed, a count.
         needed: u64,
     },
     /// The clock is coarse against what was timed.
     CoarseClock {
         /// Its smallest step, nanoseconds.
         step_ns: Option<Nanos>,
-        /// What a reading costs, nanoseconds.
+        /// Duration of one reading, nanoseconds.
         read_ns: Option<Nanos>,
         /// The median of what was timed, nanoseconds.
         median_ns: Nanos,
@@ -163,7 +163,7 @@ pub enum Warning {
         message_bytes: Bytes,
         /// Largest packet, bytes of IP.
         mtu_bytes: Bytes,
-        /// How many packets it is: a count.
+        /// Number of packets of that message.
         fragments: u64,
         /// The longest message that is one packet, bytes of payload.
         whole_bytes: Bytes,
@@ -203,11 +203,11 @@ pub enum Warning {
         offered_per_s: f64,
         /// Requests a second sent.
         sent_per_s: f64,
-        /// Whether the window's cap held requests back (the peer's side), rather than our own pacing.
+        /// True where the window's cap held requests back (the peer's side), rather than our own pacing.
         held_back_by_window: bool,
-        /// Whether a socket that took no more held them back (the path's side, or the peer's).
+        /// True where a socket that accepted no more data held them back (the path's side, or the peer's).
         held_back_by_socket: bool,
-        /// Whether that cap is one by nature: each connection makes one handshake after the other. Absent: it is not.
+        /// True where the cap is inherent: each connection makes one handshake after the other. Absent: it is not.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         in_turn: bool,
     },
@@ -218,9 +218,9 @@ pub enum Warning {
     },
     /// Ticks of a closed loop passed while replies were outstanding.
     TicksMissed {
-        /// How many.
+        /// Missed ticks, a count.
         count: u64,
-        /// Of how many, those at which a request left included.
+        /// Ticks in all, those at which a request left included, a count.
         due: u64,
     },
     /// For a part of the time nothing came back at all.
@@ -238,9 +238,9 @@ pub enum Warning {
     },
     /// Requests were lost.
     Lost {
-        /// How many, late ones included.
+        /// Lost requests, late ones included, a count.
         count: u64,
-        /// Of how many sent.
+        /// Requests sent, a count.
         sent: u64,
         /// Messages that our own sockets had no room for, warm-up included; absent where there were none, or it is not
         /// known.
@@ -249,7 +249,7 @@ pub enum Warning {
         /// of loads, which tell it with what was lost on the way there.
         #[serde(default)]
         dropped_by_peer: Option<u64>,
-        /// What decides how many are on the way at once.
+        /// Mechanism that decides how many messages are on the way at once.
         leaves_by: LeavesBy,
         /// The share of the run's time, from 0 to 1, that passed in waiting for them, where each held up the next one; absent below a hundredth.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -257,16 +257,17 @@ pub enum Warning {
     },
     /// Messages of a load were lost on the way there.
     LostOnTheWay {
-        /// How many.
+        /// Messages lost on the way there, a count.
         count: u64,
-        /// Of how many sent, messages that asked for no reply included.
+        /// Messages sent, those that asked for no reply included, a count.
         sent: u64,
         /// Messages that the peer's host had no room for in its receive buffers; absent where there were none, or it is
         /// not known.
         dropped_by_peer: Option<u64>,
     },
-    /// TCP sent segments again: they or what acknowledges them were lost, or came later than TCP waits. What waited for one counts
-    /// as answered.
+    /// TCP sent segments again: they or their acknowledgements were lost, or came later than TCP's timeout. Data that
+    /// waited for one
+    /// counts as answered.
     Retransmitted {
         /// Segments sent again by this host's sockets, a count; warm-up included.
         segments: u64,
@@ -278,18 +279,18 @@ pub enum Warning {
     },
     /// Requests were refused: answered by a reset or an ICMP error instead of a reply.
     Refused {
-        /// How many.
+        /// Refused requests, a count.
         count: u64,
-        /// Of how many sent.
+        /// Requests sent, a count.
         sent: u64,
-        /// What carried them.
+        /// Protocol that carried them.
         carrier: Carrier,
         /// Where the refusals came from, as far as that can be told from here.
         by: RefusedBy,
     },
     /// Messages could not be sent by our own side.
     SendFailed {
-        /// How many.
+        /// Messages not sent, a count.
         count: u64,
     },
     /// The machine at one end was disturbed while it measured.
@@ -310,7 +311,7 @@ pub enum Warning {
     },
     /// The monotonic clock stepped back.
     ClockStepped {
-        /// How often.
+        /// Steps back, a count.
         count: u64,
     },
     /// The system clock stepped, so kernel stamps could not be placed.
@@ -323,7 +324,7 @@ pub enum Warning {
         governor: String,
         /// Which end: `our` or `the peer's`.
         end: String,
-        /// Whether it keeps CPUs at their lowest frequency even when they are busy.
+        /// True where it keeps CPUs at their lowest frequency even when they are busy.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         lowest: bool,
     },
@@ -333,14 +334,14 @@ pub enum Warning {
     NotSettled {
         /// Which, 0 to 1.
         q: f64,
-        /// How far its interval reached to either side at the end, as a share of its value, where it has one.
+        /// Half-width of its interval at the end, the wider side, as a share of its value; absent where it has no interval.
         reached: Option<f64>,
     },
     /// The run was ended early.
     Interrupted,
     /// A peer stopped in the middle; what was measured before stands.
     PeerLost {
-        /// What happened.
+        /// Description of the event.
         reason: String,
     },
     /// The peer did not report at the end: its counts and its machine's facts are missing.
@@ -350,43 +351,43 @@ pub enum Warning {
     },
     /// Threads of the server waited because of a bound that its owner has set: what was measured is that bound, not the network.
     ServerLimited {
-        /// How long, all threads together, nanoseconds.
+        /// Time that threads waited, all together, nanoseconds.
         waited_ns: Nanos,
     },
     /// A socket got less than was asked.
     GotLess {
         /// Which option.
         option: String,
-        /// What was asked.
+        /// Requested value.
         asked: String,
-        /// What it got.
+        /// Value in effect.
         got: String,
     },
     /// Messages were to leave many at once, and the kernel refused.
     NotBatched {
-        /// How they were to leave.
+        /// Requested way of sending.
         asked: BatchBy,
         /// In which words it refused.
         reason: String,
     },
     /// Samples are missing from the file because it could not be written fast enough, or at all.
     SamplesIncomplete {
-        /// How many are missing.
+        /// Missing samples, a count.
         missing: u64,
         /// Why, where it is known.
         reason: Option<String>,
     },
-    /// What was counted is not what passed the interface.
+    /// Our counts contradict the traffic of the interface.
     WireContradicts {
-        /// What was compared, which is also the unit of both numbers.
+        /// Quantity that was compared, which is also the unit of both numbers.
         subject: Subject,
-        /// How many were counted, in the subject's unit.
+        /// Our count, in the subject's unit.
         counted: u64,
-        /// How many passed, in the subject's unit.
+        /// Count at the interface, in the subject's unit.
         seen: u64,
         /// Which interface.
         interface: String,
-        /// What may explain it.
+        /// Possible explanation; absent where there is none.
         reason: Option<String>,
     },
     /// Kernel timestamps could not be had.

@@ -11,7 +11,7 @@ use crate::statistics::quantile::Ranked;
 /// there can be, and for a block or two that a leg has not.
 const BLOCKS: usize = 12;
 
-/// What a block, or a run of exchanges back to back, counts by.
+/// Quantile that represents a block, or a run of exchanges back to back.
 pub const QUARTILE: f64 = 0.25;
 
 /// The rounds of a look, cut into blocks.
@@ -29,7 +29,7 @@ impl Blocks {
         all.dedup();
         let length = (all.len() / BLOCKS).max(1);
         let mut rounds: Vec<Vec<u64>> = all.chunks(length).map(<[u64]>::to_vec).collect();
-        // What is left over belongs to the last.
+        // A remainder belongs to the last block.
         if rounds.len() > 1
             && rounds.last().is_some_and(|last| last.len() < length)
             && let Some(rest) = rounds.pop()

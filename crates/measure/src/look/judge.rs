@@ -28,7 +28,8 @@ const APART: f64 = 100_000.0;
 pub(super) const APART_SHARE: f64 = 0.05;
 /// Two addresses differ from so much on, or from the share above.
 const ADDRESSES_APART: f64 = 20_000.0;
-/// Waking a program takes no longer, in a virtual machine whose processor has to be woken too. What takes longer is something else.
+/// Longest wake-up of a program, nanoseconds, even in a virtual machine whose processor has to be woken too. A longer
+/// delay has another cause.
 const WAKE_UP: f64 = 500_000.0;
 /// Connections of a leg differ from so much on: threads, queues and processors differ by less.
 pub(super) const CONNECTIONS_APART: Least = Least { time_ns: 20_000.0, share: 0.1 };
@@ -48,10 +49,10 @@ const SILENT_PORTS: usize = 2;
 /// Whoever answers this share of requests answers.
 const ANSWERS: f64 = 0.9;
 
-/// What is judged.
+/// Facts from which a survey is judged.
 #[derive(Clone, Copy, Debug)]
 pub struct Evidence<'a> {
-    /// What was tried at each address.
+    /// Results of echo and ports at each address.
     pub addresses: &'a [Asked],
     /// The legs.
     pub legs: &'a [Leg],
@@ -63,7 +64,7 @@ pub struct Evidence<'a> {
     pub resets: &'a [Reset],
 }
 
-/// What follows from `evidence`.
+/// Judges `evidence`.
 pub fn judge(evidence: &Evidence<'_>) -> Judgement {
     let believed = believed(evidence.legs);
     let mut findings = Vec::new();
@@ -246,7 +247,7 @@ impl<'a> Bench<'a> {
         &self.evidence.legs[place]
     }
 
-    /// Why a leg differs from the believed one.
+    /// Returns the reason why a leg differs from the believed one.
     fn why(&self, held: &Held) -> Cause {
         let (leg, believed) = (self.leg(held.leg), self.leg(self.believed));
         let Some(shift) = held.compared.difference else { return Cause::NotEstablished };
@@ -282,9 +283,11 @@ impl<'a> Bench<'a> {
             && in_bursts.is_none_or(|(icmp, tcp)| above(icmp.sums.median(), tcp.sums.median(), apart / 2.0))
     }
 
-    /// Whether a kernel answers sooner than the program by `gap` because nobody is woken: the far side says that it had the
-    /// request for at least half of it; or the handshake, which goes the same way as the program's requests, is sooner too, by
-    /// at least half of it and by no more than waking takes.
+    /// Returns true where a kernel answers sooner than the program by `gap` because no program has to be woken. Either
+    /// the peer reports
+    /// that it held the request for at least half of `gap`. Or the handshake, which takes the same path as the program's
+    /// requests, is
+    /// sooner too: by at least half of `gap`, and by no more than a wake-up.
     fn is_waking(&self, held: &Held, gap: f64) -> bool {
         let told = self.leg(self.believed).peer_ns.is_some_and(|peer| peer.0 as f64 >= gap / 2.0);
         let by_handshake = || {
@@ -402,7 +405,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// Whether `one` is longer than `other` by so much at least.
+/// Returns true where both are present and `one` exceeds `other` by at least `by` nanoseconds.
 fn above(one: Option<Nanos>, other: Option<Nanos>, by: f64) -> bool {
     one.zip(other).is_some_and(|(one, other)| one.0 as f64 >= other.0 as f64 + by)
 }
@@ -432,8 +435,9 @@ fn is_shown(word: Word) -> bool {
     matches!(word, Word::More | Word::Less)
 }
 
-/// Whether the rounds before the bursts and those behind them are both longer, by a share that is noticed: so it was not the path
-/// that changed in between.
+/// Returns true where the rounds before the bursts and those behind them are both longer, by a noticeable share. The
+/// cause is then no change
+/// of the path in between.
 fn is_between((before, behind): (&[Option<f64>], &[Option<f64>]), close: &[f64]) -> bool {
     let median = |half: &[Option<f64>]| paired::median(&half.iter().flatten().copied().collect::<Vec<_>>());
     let longest = close.iter().copied().fold(0.0, f64::max);
@@ -441,7 +445,7 @@ fn is_between((before, behind): (&[Option<f64>], &[Option<f64>]), close: &[f64])
     [before, behind].into_iter().all(|half| median(half).is_some_and(|median| median >= least))
 }
 
-/// Whether one of echo and TCP is filtered where the other one answers.
+/// Returns a finding where one of echo and TCP is filtered while the other answers.
 fn filtered(evidence: &Evidence<'_>, place: u32, asked: &Asked) -> Option<Finding> {
     let of_address = || evidence.legs.iter().filter(|leg| leg.address == place && leg.method.is_some());
     let (echo, others): (Vec<&Leg>, Vec<&Leg>) = of_address().partition(|leg| leg.carrier == Carrier::Icmp);

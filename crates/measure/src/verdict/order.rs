@@ -2,25 +2,25 @@
 
 use super::Warning;
 
-/// What a warning is about. In the order in which they weigh: a number of something else than what was asked is worth less
-/// than one that was disturbed.
+/// Subject of a warning. The order is that of weight: a number of something else than was asked is worth less than one that was
+/// disturbed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
     /// Somebody else answered than who was meant.
     WhoAnswered,
     /// Part of the measurement is missing, or contradicted.
     Missing,
-    /// What became of requests.
+    /// Status of requests.
     Fates,
     /// The schedule was not kept.
     Schedule,
     /// The machines at the ends.
     Machines,
-    /// What the numbers do not stand for.
+    /// Misreadings of the numbers.
     Reading,
-    /// How far the numbers can be trusted.
+    /// Statistical limits of the numbers.
     Statistics,
-    /// What was asked of sockets and not had, or had with consequences.
+    /// Socket settings that were not granted, or that had consequences.
     Settings,
 }
 
@@ -39,7 +39,7 @@ impl Group {
 }
 
 impl Warning {
-    /// What it is about.
+    /// Returns the subject of this warning.
     pub fn group(&self) -> Group {
         match self {
             Self::OwnReflector
@@ -121,7 +121,7 @@ pub fn spoil(warnings: &mut [Warning], others: &[&str]) {
     let told: Vec<String> = kinds.chain(others.iter().map(|other| (*other).to_owned())).collect();
     for warning in warnings {
         if let Warning::Disturbed { spoils, .. } = warning {
-            // What is no warning is known to whoever noted it first.
+            // A finding that is no warning was noted by the caller before.
             spoils.retain(|kind| !OF_A_BUSY_HOST.contains(&kind.as_str()) && !told.contains(kind));
             spoils.extend(told.iter().cloned());
             spoils.sort_unstable();

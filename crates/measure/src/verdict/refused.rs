@@ -1,4 +1,4 @@
-//! What refused requests, as far as it can be told from here.
+//! Senders of refusals, as far as they can be told from here.
 
 use serde::{Deserialize, Serialize};
 

@@ -27,7 +27,7 @@ pub const MOSTLY_MISSED: f64 = 0.5;
 /// An effective sample size below this share of the sample is told: then intervals are wider by half than they look from its
 /// size.
 pub const CORRELATED: f64 = 0.5;
-/// What is due being held back for more than this share of a load's time is what kept its rate from being achieved.
+/// Share of a load's time above which holding due requests back explains why its rate was not achieved.
 pub const HELD: f64 = 0.1;
 /// Outstanding requests from this share of the cap up (by Little's law) mean that the cap held requests back.
 pub const AT_CAP: f64 = 0.9;

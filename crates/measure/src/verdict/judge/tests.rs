@@ -173,7 +173,7 @@ fn a_full_window_is_the_peers_side() {
     assert!(matches!(found[..], [Warning::RateNotAchieved { held_back_by_window: true, .. }]), "{found:?}");
 }
 
-/// What is said of a load that was so slow, of which something due was held back for so long in two seconds.
+/// Asserts the warning of a load that held due requests back for these times within two seconds.
 #[test_case(Nanos::millis(10), Nanos::millis(20), (false, false); "hardly at all")]
 #[test_case(Nanos::millis(900), Nanos::ZERO, (true, false); "by the cap")]
 #[test_case(Nanos::ZERO, Nanos::millis(900), (false, true); "by the socket")]

@@ -1,4 +1,4 @@
-//! What a case is made of: a run that nothing is told of, and changes to it.
+//! Parts of a case: a run without warnings, and changes to it.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ use crate::verdict::judge::{Context, contradictions, half_round_trip, judge, jud
 use crate::verdict::order::settle;
 use crate::wire::finding::{Check, Subject, Verdict, Wire};
 
-/// What can be judged, and nothing that is told of it.
+/// A run that can be judged and raises no warning.
 pub(super) struct Case {
     pub(super) outcome: Outcome,
     pub(super) stream: Throughput,
@@ -206,7 +206,7 @@ pub(super) fn again(case: &mut Case, segments: u64) {
     case.outcome.sockets = vec![SocketFacts { retransmitted: Some(segments), ..SocketFacts::default() }];
 }
 
-/// What goes where this is asked for, and nothing else.
+/// Traffic of this carrier and pattern, with defaults in all else.
 pub(super) fn traffic(carrier: Carrier, pattern: Pattern) -> Traffic {
     Asked { carrier: Some(carrier), pattern: Some(pattern), ..Asked::default() }.resolve().unwrap().traffic
 }
