@@ -10,7 +10,7 @@ use self::arrivals::Datagrams;
 use self::glance::TcpGlance;
 use crate::unit::{Bytes, Nanos};
 
-/// What the calls of one end carried, one way.
+/// Payload that the calls of one end carried in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Carried {
@@ -29,19 +29,19 @@ pub struct Carried {
 pub struct Interval {
     /// Its start, nanoseconds after the start of the measurement.
     pub at_ns: Nanos,
-    /// How long it was, in nanoseconds.
+    /// Length in nanoseconds.
     pub length_ns: Nanos,
-    /// What was carried in it.
+    /// Payload carried within it.
     #[serde(flatten)]
     pub carried: Carried,
-    /// What the sender's TCP knew at its end: counts and times are since the connection began. Absent for a receiver, for
-    /// datagrams, and where several streams are told together.
+    /// State of the sender's TCP at its end: counts and times are since the connection began. Absent for a receiver, for
+    /// datagrams, and where several streams are summed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpGlance>,
-    /// What the receiver of numbered datagrams counted in it.
+    /// Counts of the receiver of numbered datagrams within it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub datagrams: Option<Datagrams>,
-    /// Whether it belongs to the warm-up, which counts from its own start and is in no sum.
+    /// True where it belongs to the warm-up, which counts from its own start and is in no sum.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub omitted: bool,
 }

@@ -90,13 +90,13 @@ pub struct Mesh {
     pub cells: Vec<Cell>,
 }
 
-/// What is promised and waited for.
+/// Promised rate of false alarms, and the time to wait for data.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     /// Cell-days between two false alarms, as an expectation.
     pub cell_days: f64,
     /// Time after a second's end until its seconds of all agents are expected to be here, seconds: the longest timeout and the way to
-    /// the centre. What comes later is not judged.
+    /// the centre. Data that arrives later is not judged.
     pub settle: u64,
 }
 

@@ -75,7 +75,7 @@ fn delays_of_each_direction_are_within_the_bound() {
     for (seen, truth) in [(forward.min_ns, truth.min_ns), (forward.p50_ns.unwrap(), truth.p50_ns.unwrap())] {
         assert!(seen.abs_diff(truth) <= bound, "{seen} for {truth} within {bound}");
     }
-    // What the far side held is no matter of the clocks' difference.
+    // The time that the far side held a request is no part of the clocks' difference.
     assert!(found.held.unwrap().p50_ns.unwrap().abs_diff(4_000) <= 2);
     let path = found.path.unwrap();
     assert!(path.min_ns >= 500_000 && path.min_ns < 540_000, "{path:?}");

@@ -175,7 +175,7 @@ fn with_looks(rng: &mut Rng, scale: f64) -> (u32, Vec<Compared>) {
     let mut sides: [[Vec<Option<f64>>; 3]; 2] = Default::default();
     for look in LOOKS {
         while sides[0][0].len() < look.runs as usize {
-            // What drifts meets both sides of a block.
+            // Drift meets both sides of a block.
             let drift = (0.05 * standard(rng)).exp();
             for _ in 0..STRETCH {
                 for (side, scale) in sides.iter_mut().zip([1.0, scale]) {

@@ -24,7 +24,7 @@ impl Lookout {
             let alone = had(Kind::AgentSilent) || !(all || self.incidents.is_host_lost(name));
             let is_silent = agent.is_silent(now, settle, since) && alone;
             let had_overload = had(Kind::Overloaded);
-            // Of what its machine is told, it is not told itself.
+            // An overload that its machine already has is not reported again for the host.
             let is_overloaded = agent.is_overloaded(had_overload)
                 && (had_overload || !self.incidents.is_overloaded(&self.mesh.hosts[host]));
             let size = agent.disturbed().map(Size::Disturbed);

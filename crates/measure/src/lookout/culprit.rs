@@ -14,12 +14,12 @@ const CAUSES: usize = 3;
 /// Share of the explained that a further cause adds, at least.
 const ADDS: f64 = 0.15;
 
-/// What cells show, by cell.
+/// Changes that cells show, by cell.
 #[derive(Clone, Debug)]
 pub enum Seen {
     /// Shift of the logarithm of the median since the onset; absent where too little was measured.
     Shift(Vec<Option<f64>>),
-    /// How often something was counted, and how often it was expected.
+    /// Counted events and expected events of each cell.
     Count(Vec<(f64, f64)>),
 }
 
@@ -73,7 +73,8 @@ impl Seen {
         found
     }
 
-    /// How much better all is explained if these cells have an effect in common.
+    /// Returns the gain from an effect common to these cells: absolute deviation removed, or the log-likelihood ratio of
+    /// the counts.
     fn gain(&self, cells: &[CellId]) -> f64 {
         match self {
             Self::Shift(by) => {
@@ -87,7 +88,7 @@ impl Seen {
         }
     }
 
-    /// How much of the sum of all change these cells explain.
+    /// Returns the amount of change that these cells explain, in the unit of the sum of all change.
     fn explains(&self, cells: &[CellId]) -> f64 {
         match self {
             Self::Shift(_) => self.gain(cells),

@@ -1,4 +1,4 @@
-//! How long noticing takes, as an expectation: for a plan, before anything is measured.
+//! Expected time until a change is noticed: for a plan, before anything is measured.
 
 use super::evidence::log_growth;
 use super::level::WARM_UP;

@@ -71,7 +71,7 @@ impl Level {
         off
     }
 
-    /// Whether enough was seen to judge.
+    /// Returns true where enough steps were seen to judge.
     pub fn is_warm(&self) -> bool {
         self.steps >= WARM_UP
     }

@@ -55,19 +55,19 @@ impl Silence {
         goes_on
     }
 
-    /// Whether it is silent; `usual` is its highest normal rate of loss.
+    /// Returns true where it is silent; `usual` is its highest normal rate of loss.
     pub fn is_silent(&self, usual: f64) -> bool {
         let rate = usual.max(self.recent).clamp(1e-3, 0.99);
         let seconds = self.since.zip(self.last).map_or(0, |(since, last)| last + 1 - since);
         self.run >= FEWEST.max((ODDS / -rate.ln()).ceil() as u64) && seconds >= SECONDS
     }
 
-    /// Whether its last requests are unanswered.
+    /// Returns true where its last requests are unanswered.
     pub fn is_suspect(&self) -> bool {
         self.since.is_some()
     }
 
-    /// Whether it was asked lately.
+    /// Returns true where it was asked lately.
     pub fn is_active(&self, now: u64) -> bool {
         self.last.is_some_and(|last| last + ACTIVE >= now)
     }

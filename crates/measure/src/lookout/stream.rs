@@ -1,4 +1,4 @@
-//! What is kept of one cell, and of the cells of a part together: levels, evidence and the last minutes.
+//! Memory of one cell, and of the cells of a part together: levels, evidence and the last minutes.
 
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +50,7 @@ pub struct Value {
     is_blurred: bool,
 }
 
-/// What a cell had in the slots that are not judged yet.
+/// Values and losses of a cell in the slots that are not judged yet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Gathered {
     values: Vec<Value>,
@@ -210,7 +210,7 @@ impl Growth {
         (slower, self.faster.step(slot, |sum| sum.score(score(-off))))
     }
 
-    /// Whether a change of the median may be under way.
+    /// Returns true where a change of the median may be under way.
     fn shifts(&self) -> bool {
         self.slower.grows() || self.faster.grows()
     }
@@ -228,7 +228,7 @@ pub struct Held {
 }
 
 impl Held {
-    /// Whether any reached the limit.
+    /// Returns true where any reached the limit.
     pub fn any(&self, limit: f64) -> bool {
         self.slower >= limit || self.faster >= limit || self.tail >= limit || self.loss >= limit
     }
@@ -273,8 +273,9 @@ impl Stray {
         (STRAYED * self.mean).max(CREPT)
     }
 
-    /// Takes a look at the level, while no change grows. What is far off counts no more than what is just none: a change is not to become usual before it
-    /// was noticed.
+    /// Takes a look at the level, while no change grows. A large distance counts no more than the largest that is no
+    /// change: a change is not to
+    /// become usual before it was noticed.
     fn take(&mut self, at: f64) {
         let most = if self.is_known() { self.slack() } else { f64::INFINITY };
         self.looks = self.looks.saturating_add(1);
@@ -334,7 +335,7 @@ impl Stream {
         let of_slot = quantile(values, 0.5);
         let off = self.level.at.filter(|_| self.level.is_warm()).zip(of_slot).map(|(at, median)| median - at);
         self.slots += 1;
-        // What is a step by itself needs no room here.
+        // A slot that is a step by itself needs no room here.
         let mut step = std::mem::take(&mut self.step);
         let whole = if step.is_empty() && count(values) >= ENOUGH {
             &mut *values

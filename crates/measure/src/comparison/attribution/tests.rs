@@ -20,7 +20,7 @@ fn fleet() -> Vec<(String, BTreeMap<String, String>)> {
     (0..HOSTS).map(one).collect()
 }
 
-/// What is named of a mesh whose rows of `is_planted` take two fifths longer, each repeat within some percent of its round trip.
+/// Names the part of a mesh whose rows of `is_planted` take two fifths longer, each repeat within some percent of its round trip.
 fn named(seed: u64, is_planted: impl Fn(usize, usize) -> bool) -> Vec<Shared> {
     let mut rng = Rng::with_seed(seed);
     let mut pairs: Vec<(usize, usize)> = Vec::new();
