@@ -23,7 +23,7 @@ use crate::unit::{Instant, Nanos};
 /// Names a host that is asked in one way; never given to another.
 pub type CellId = u32;
 
-/// Who was held up for longer has not measured meanwhile: what was due then is passed over, and seconds begin anew.
+/// A process that was held up for longer has not measured: requests due in that time are skipped, and seconds begin anew.
 const HELD_UP: Nanos = Nanos::secs(60);
 
 /// A request that is due.
@@ -33,7 +33,7 @@ pub struct Request {
     pub cell: CellId,
     /// Its number within the cell, from 0.
     pub seq: u64,
-    /// When it is due.
+    /// Scheduled send time.
     pub due: Instant,
 }
 
@@ -56,7 +56,7 @@ struct Cell {
     every: Nanos,
     /// Absent before it begins.
     rhythm: Option<Rhythm>,
-    /// Whether nothing more is asked: it goes once what is under way has ended.
+    /// True where no more requests are scheduled: the cell is removed once the pending ones have ended.
     retired: bool,
     /// Requests whose second was not told yet, oldest first.
     requests: VecDeque<Asked>,
@@ -65,7 +65,7 @@ struct Cell {
     heard: Option<Heard>,
 }
 
-/// What the far end said latest of how many requests came.
+/// Latest report of the far end about the requests that it received.
 #[derive(Clone, Copy, Debug)]
 struct Heard {
     /// The number of the request behind the one that it said it of.
@@ -82,7 +82,7 @@ struct Asked {
     due: Instant,
     second: u64,
     state: State,
-    /// Whether it came to the far end, where that is known.
+    /// True where it reached the far end, false where it did not; absent where that is not known.
     arrived: Option<bool>,
 }
 
@@ -108,7 +108,7 @@ impl Prober {
         self.timeout = timeout;
     }
 
-    /// How long an answer may take.
+    /// Returns the longest wait for an answer.
     pub fn timeout(&self) -> Nanos {
         self.timeout
     }
@@ -140,12 +140,12 @@ impl Prober {
         }
     }
 
-    /// Whether this one is known, though perhaps retired.
+    /// Returns true where this cell is known, though perhaps retired.
     pub fn knows(&self, cell: CellId) -> bool {
         self.cells.contains_key(&cell)
     }
 
-    /// When something is to be done at the latest: [`Self::due`], then [`Self::told`] with the same instant.
+    /// Returns the latest instant of the next call: [`Self::due`], then [`Self::told`] with the same instant.
     pub fn next(&self) -> Instant {
         let due = self.due.peek().map_or(Instant::NEVER, |Reverse((due, _))| *due);
         let ends = self.seconds.back().filter(|_| !self.due.is_empty()).map(|second| second.end);
@@ -163,8 +163,9 @@ impl Prober {
         second.end.after(self.timeout).after(self.timeout)
     }
 
-    /// The next request that is due by `now`, which belongs to its second from here on. What is due for longer than an answer may take is not sent any
-    /// more: our own side has failed it. `ahead` tells how far the wall clock is ahead of the monotonic one.
+    /// Returns the next request that is due by `now`, which belongs to its second from here on. A request overdue by more
+    /// than the timeout is no
+    /// longer sent: our own side has failed it. `ahead` returns the lead of the wall clock over the monotonic one.
     pub fn due(&mut self, now: Instant, ahead: impl Fn() -> i128) -> Option<Request> {
         loop {
             let Reverse((due, cell)) = *self.due.peek().filter(|Reverse((due, _))| *due <= now)?;
@@ -276,7 +277,7 @@ impl Prober {
         }
     }
 
-    /// Whether a reply to this request would be its end.
+    /// Returns true where a reply to this request would end it.
     pub fn is_waiting(&self, cell: CellId, seq: u64) -> bool {
         self.cells.get(&cell).and_then(|found| found.get(seq)).is_some_and(|asked| asked.state == State::Waiting)
     }
@@ -311,7 +312,7 @@ impl Prober {
     }
 }
 
-/// How a request ends without a sound reply.
+/// End of a request without a sound reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// It did not leave, for what counts as this.

@@ -32,7 +32,7 @@ pub use values::{LONGEST, Values};
 /// Values kept exactly, over all threads of a measurement.
 pub const EXACT: usize = 1_000_000;
 
-/// What a thread's engine tells of its exchanges, and what is left of it at the end.
+/// Receives the results of a thread's exchanges, and keeps their counts, times and series.
 #[derive(Clone, Debug)]
 pub struct Recorder {
     kind: LoopKind,
@@ -43,7 +43,7 @@ pub struct Recorder {
     slip: Option<Box<Values>>,
     thinning: Thinning,
     arrivals: Arrivals,
-    /// How many had been answered when a request was lost last.
+    /// Answers so far when a request was lost last; absent where none was.
     answered_before_loss: Option<u64>,
     began: Instant,
     seconds: Course,
@@ -96,7 +96,7 @@ impl Recorder {
         }
     }
 
-    /// What is answered from here on is answered over connection `flow`.
+    /// Assigns the answers from here on to connection `flow`.
     #[inline]
     pub fn over(&mut self, flow: u32) {
         self.thinning.over(flow);

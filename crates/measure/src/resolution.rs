@@ -53,7 +53,7 @@ pub struct ClockCost {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Times {
-    /// How many.
+    /// Number of times.
     pub count: u64,
     /// Shortest, nanoseconds.
     pub min_ns: Option<Nanos>,

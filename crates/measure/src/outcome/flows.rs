@@ -1,4 +1,4 @@
-//! What was found over each of several connections: a number of one is that of one path, queue and processor.
+//! Results of each of several connections: a number from one connection is that of one path, queue and processor.
 
 use serde::{Deserialize, Serialize};
 

@@ -148,7 +148,7 @@ pub struct Parting {
 pub struct PathMtu {
     /// The number of its connection from 0.
     pub flow: u32,
-    /// What this host's interface takes, bytes.
+    /// MTU of this host's interface, bytes.
     pub interface_bytes: u32,
     /// Hops that only smaller ones reach, ascending.
     pub narrower: Vec<Narrower>,

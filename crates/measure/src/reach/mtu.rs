@@ -39,7 +39,7 @@ pub enum MtuFinding {
     },
 }
 
-/// How a size fared that did not pass.
+/// Failure of a size: reported by an ICMP error, or silent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Fail {
     Told { mtu: Option<u32>, by: Option<String> },
@@ -49,7 +49,7 @@ enum Fail {
 /// The search.
 #[derive(Clone, Debug)]
 pub struct MtuSearch {
-    /// What the interface takes.
+    /// MTU of the interface, bytes.
     largest: u32,
     passed: u32,
     failed: BTreeMap<u32, Fail>,
@@ -110,7 +110,7 @@ impl MtuSearch {
         }
     }
 
-    /// What is known by now.
+    /// Returns the result so far.
     pub fn finding(&self) -> MtuFinding {
         let bytes = self.passed;
         match self.failure() {

@@ -33,7 +33,7 @@ pub enum Remark {
 }
 
 impl Remark {
-    /// What there is to say of `address`.
+    /// Returns the remarks about `address`.
     pub fn about(address: &AddressReach) -> Vec<Self> {
         let mut remarks = Vec::new();
         let lives = address.lives();

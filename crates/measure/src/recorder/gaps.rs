@@ -54,7 +54,7 @@ pub(super) struct Gaps {
     /// Shorter ones are not kept.
     least: u64,
     longest: Vec<Gap>,
-    /// What was asked in the gap that began at `asked_since`.
+    /// Requests of the gap that began at `asked_since`.
     asked: Asked,
     asked_since: Instant,
 }

@@ -60,7 +60,7 @@ impl Sequence {
     }
 }
 
-/// What was seen of the order of arrival, all connections together.
+/// Order of arrival, all connections together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Arrivals {
     /// Reordered arrivals by their extent, in powers of two from 1.
@@ -72,7 +72,7 @@ pub struct Arrivals {
 /// Runs of consecutive losses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LossPeriods {
-    /// How many runs of consecutive losses there were.
+    /// Runs of consecutive losses, a count.
     pub periods: u64,
     /// The longest of them.
     pub longest: u64,

@@ -136,7 +136,7 @@ impl Values {
         self.saturated += other.saturated;
     }
 
-    /// How many times it holds.
+    /// Returns the number of times that it holds.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -161,7 +161,7 @@ impl Values {
         self.sum_of_squares
     }
 
-    /// How many were longer than the histogram holds.
+    /// Returns the number of times that were longer than the histogram holds.
     pub fn saturated(&self) -> u64 {
         self.saturated
     }

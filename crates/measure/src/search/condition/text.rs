@@ -7,7 +7,7 @@ use super::{ACHIEVED, Bound, Clause, Condition, Quantity, Share, WHOLE};
 use crate::unit::{Nanos, UnitError, scaled, split_number};
 
 impl Share {
-    /// Of a number that counts hundredths.
+    /// Parses a number of hundredths; `None` where it is no number or above 100.
     fn of_percent(number: &str) -> Option<Self> {
         let parts = scaled(number, u64::from(WHOLE) / 100)?;
         u32::try_from(parts).ok().filter(|parts| *parts <= WHOLE).map(Self)
@@ -84,7 +84,7 @@ pub enum ConditionError {
     Time {
         /// The clause.
         clause: String,
-        /// What is wrong with it.
+        /// Fault of the limit.
         fault: UnitError,
     },
     /// A limit that is no share.
