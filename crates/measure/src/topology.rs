@@ -79,7 +79,7 @@ impl Topology {
     }
 }
 
-/// What follows from a topology.
+/// Load that a topology causes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outlook {
     /// Cells at a time, a count.

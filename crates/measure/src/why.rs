@@ -4,7 +4,7 @@
 //! what is left of the interval when nothing sleeps, how long the peer's program kept the reply, and what is gained where the peer
 //! runs on another CPU. Several causes are judged together: a switch shows one only where that is as sure as one test alone would
 //! be (Wilcoxon's signed ranks over the blocks, two-sided, by Holm's procedure), and only where it is worth [`SHARE`] of what was
-//! measured. What no named cause explains is told as that.
+//! measured. The rest, which no named cause explains, is reported as unexplained.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! What the wire says of a measurement: packets that a capture saw beside it, and whether they bear out what was counted.
+//! Check of a measurement against the wire: packets that a capture saw beside it, compared with the measurement's own counts.
 //!
 //! An [`observer::Observer`] takes packet after packet in bounded memory; at the end [`judge::judge`] sets what it saw
 //! against what the measurement counted, and every comparison ends in one of three words ([`finding::Verdict`]). Nothing
@@ -40,13 +40,13 @@ pub struct Seen {
     pub packet_bytes: u32,
     /// Length of what TCP, UDP or an ICMP echo carried, bytes.
     pub payload_bytes: u32,
-    /// What it was.
+    /// Kind of the packet.
     pub what: What,
-    /// What its message says of itself.
+    /// Identity of its message.
     pub mark: Mark,
 }
 
-/// What a packet was.
+/// Kind of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// A segment of TCP.
@@ -75,7 +75,7 @@ pub struct Segment {
     pub rst: bool,
 }
 
-/// What the first message in a packet says of itself.
+/// Identity of the first message in a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mark {
     /// Nothing: it has no number, or it cannot be read here.

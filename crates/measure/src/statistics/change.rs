@@ -109,7 +109,7 @@ impl Stretch {
         median(&outside).zip(median(within))
     }
 
-    /// Whether it stands out, as one of so many stretches.
+    /// Returns true where it stands out, as one of so many stretches.
     fn is_told(self, values: &[f64], of: usize) -> bool {
         let Some((outside, within)) = self.levels(values) else { return false };
         let distance = (outside - within).abs();
@@ -123,7 +123,7 @@ impl Stretch {
             median(first).zip(median(second)).is_none_or(|(one, two)| (one - two).abs() <= MOVES * distance)
         };
         let (all_outside, all_within) = self.sides(values);
-        // Of all orders of the parts those in which as many of the stretch are at its level.
+        // Share of all orders of the parts in which as many of the stretch are at its level.
         let nearer = |side: &[f64]| {
             side.iter().filter(|value| (*value - within).abs() < (*value - outside).abs()).count() as u64
         };

@@ -99,7 +99,7 @@ mod tests {
                 found.low_ns.is_none_or(|low| low.0 <= 100_000) && found.high_ns.is_none_or(|high| high.0 >= 100_000)
             });
             let rate = covered.count() as f64 / f64::from(trials);
-            // Of eight connections far apart the interval reaches from the first to the last: 1 - 2 / 2^8.
+            // For eight connections far apart the interval reaches from the first to the last: 1 - 2 / 2^8.
             assert!((0.945..0.998).contains(&rate), "apart {apart}: {rate}");
         }
     }

@@ -12,11 +12,11 @@ use crate::outcome::flows::{Between, FlowGroup, Flows, OfFlow};
 use crate::recorder::{FlowCounts, Kept, LONGEST, Recording};
 use crate::unit::Nanos;
 
-/// Of more connections none is told apart.
+/// Connections up to which they are compared with each other.
 pub const MOST: usize = 4_096;
 /// Where one in so many connections moves in mid-run, or more, none is in a group.
 const MANY: usize = 8;
-/// Of more connections no groups are sought.
+/// Connections up to which groups are sought.
 const MOST_GROUPED: usize = 512;
 /// Into so many rounds a run is cut at the most.
 const MOST_ROUNDS: usize = 60;
@@ -103,7 +103,7 @@ fn rounds(turns: &[Vec<f64>]) -> Vec<Round> {
     (0..count).map(|round| turns.iter().map(|turns| part(turns, round)).collect()).collect()
 }
 
-/// How late this host sent has nothing to do with the connection.
+/// Time from the actual send: our own lag behind the schedule has nothing to do with the connection.
 fn from_send(kept: &Kept) -> u64 {
     kept.response.saturating_sub(kept.slip)
 }
@@ -144,7 +144,8 @@ fn of_group(group: groups::Group, counts: &[FlowCounts]) -> FlowGroup {
 /// makes the counts likeliest. A connection of a losing path that lost none by chance is not among them.
 ///
 /// Losses that follow each other without a reply in between, of which there are `periods`, are one event: it meets whichever connection's turn
-/// it is. Of connections that take turns a turn ends with its first loss, for the wait for it is longer: one that loses early has sent little. So
+/// it is. Where connections take turns, a turn ends with its first loss, for the wait for it is longer: one that loses
+/// early has sent little. So
 /// turns with a loss are counted among turns, not requests among requests.
 fn losing(counts: &[FlowCounts], periods: u64, seed: u64) -> Vec<u32> {
     let gone: Vec<u64> = counts.iter().map(|counts| counts.scheduled.saturating_sub(counts.answered)).collect();

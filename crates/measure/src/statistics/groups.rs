@@ -1,6 +1,7 @@
 //! Groups of flows whose times are alike: each group differs from the next by more than chance and by enough to matter.
 //!
-//! All flows are asked once in each round, in any order. What disturbs a round disturbs all of it, so within a round only ranks count.
+//! All flows are asked once in each round, in any order. A disturbance of a round meets all of it, so within a round only
+//! ranks count.
 //! A set of flows is cut in two where the mean ranks of the parts lie farthest apart, if labels dealt anew within the rounds hardly ever
 //! lie so far apart (a permutation test, with the error rate shared among the sets so far), and if the parts differ by [`Least`] at
 //! least. Where there are rounds enough the cut comes from the first two thirds and its size from the rest, so the size is not one that was
@@ -102,7 +103,8 @@ pub fn groups(
 }
 
 /// Flows that take another place among the others in the second half of `rounds` than in the first, by `least_ns` at least: as where a router
-/// chooses paths anew from time to time. What lasts for a while looks like a group of its own to a test that takes rounds for independent.
+/// chooses paths anew from time to time. To a test that takes rounds for independent, a temporary change looks like a
+/// group of its own.
 pub fn moved(rounds: &[Round], least_ns: f64) -> Vec<u32> {
     let flows = rounds.iter().map(Vec::len).max().unwrap_or(0);
     let half = rounds.len() / 2;

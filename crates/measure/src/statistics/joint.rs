@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn every_dealing_is_one_of_those_there_are() {
-        // Of 3 and 3 there are 20, of which two are as far apart as these.
+        // Three and three values can be dealt in 20 ways, two of which are as far apart as these.
         let apart: Rounds = [1.0, 1.1, 1.2, 2.0, 2.1, 2.2].map(Some).to_vec();
         assert_eq!(probabilities(&[apart], 3, 1), [0.1]);
         assert_eq!(probabilities(&[vec![Some(1.0); 6]], 3, 1), [1.0], "no difference at all");

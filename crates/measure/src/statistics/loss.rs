@@ -10,7 +10,7 @@ use crate::unit::Nanos;
 /// Standard normal quantile of a two-sided 95 % interval.
 const Z: f64 = 1.959_963_984_540_054;
 
-/// What the peer counted, where it told.
+/// Counts of the peer, as far as it reported them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PeerCounts {
     /// Recorded requests it received.

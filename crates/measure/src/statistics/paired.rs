@@ -1,4 +1,4 @@
-//! What pairs of runs say about a difference or a ratio: the Hodges–Lehmann estimate and its signed-rank interval.
+//! Difference or ratio of paired runs: the Hodges–Lehmann estimate and its signed-rank interval.
 //!
 //! Each pair gives one number; the unit of replication is the pair, never a packet. No distribution is assumed but its
 //! symmetry about the effect. Not here: what happens within one run (`quantile`, `correlation`).
@@ -147,7 +147,7 @@ fn exact_rank(n: usize, tail: f64) -> usize {
     0
 }
 
-/// How many of the 2^n sign patterns give each sum of positive ranks 1..=n, from 0 up.
+/// Counts the sign patterns, of 2^n, that give each sum of positive ranks 1..=n, from 0 up.
 fn sign_patterns(n: usize) -> Vec<u64> {
     let most = n * (n + 1) / 2;
     let mut patterns = vec![0_u64; most + 1];

@@ -134,7 +134,7 @@ mod tests {
             let blocks: Vec<[f64; 6]> = (0..2).map(|_| std::array::from_fn(|_| f64::from(rng.u8(0..5)))).collect();
             let split = |values: &[f64; 6]| (values[..3].to_vec(), values[3..].to_vec());
             let found = compared_within(&blocks.iter().map(split).collect::<Vec<_>>(), 0.05).unwrap();
-            // How much more often the chosen lie below the rest than above it.
+            // Pairs in which the chosen value is below another, minus those in which it is above.
             let lead = |values: &[f64; 6], chosen: u32| -> i32 {
                 let side = |wanted: u32| (0..6).filter(move |k| chosen >> k & 1 == wanted).map(|k| values[k]);
                 side(1).flat_map(|a| side(0).map(move |b| i32::from(a < b) - i32::from(a > b))).sum()

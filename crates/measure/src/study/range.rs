@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What the values of an axis are.
+/// Unit of the values of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -132,9 +132,9 @@ pub enum NoRange {
     /// A value that is none.
     #[error("`{value}` {reason}")]
     NoValue {
-        /// What was typed.
+        /// The typed text.
         value: String,
-        /// Why it is none.
+        /// Fault of the text.
         reason: String,
     },
     /// A range of what has no order.
@@ -159,7 +159,7 @@ pub enum NoRange {
 /// the order they were named, each once.
 ///
 /// # Errors
-/// What of it names no points.
+/// The part of it that names no points.
 pub fn points(text: &str, values: Values, read: &dyn Fn(&str) -> Result<u64, String>) -> Result<Vec<Step>, NoRange> {
     let mut points: Vec<Step> = Vec::new();
     for part in text.split(',').map(str::trim) {

@@ -20,10 +20,10 @@ pub struct Meter {
     began: Instant,
     edge: Instant,
     at_edge: Carried,
-    /// What the way had counted by the last edge, and when the count began.
+    /// State of the way at the last edge, and at the beginning of the count.
     seen: Sight,
     seen_at_start: Sight,
-    /// What was carried and seen before the count began.
+    /// Payload before the count began.
     omitted: Carried,
     intervals: Vec<Interval>,
     /// Intervals kept at most; even.
@@ -87,7 +87,7 @@ impl Meter {
         self.carried.failed_calls += 1;
     }
 
-    /// Whether durations are kept.
+    /// Returns true where durations are kept.
     #[inline]
     pub fn times_calls(&self) -> bool {
         self.calls.is_some()
@@ -101,7 +101,7 @@ impl Meter {
         }
     }
 
-    /// What was carried so far.
+    /// Returns the payload so far.
     #[inline]
     pub fn carried(&self) -> &Carried {
         &self.carried
@@ -159,37 +159,37 @@ impl Meter {
     }
 }
 
-/// What was counted of one stream.
+/// Counts of one stream.
 #[derive(Clone, Debug)]
 pub struct StreamCount {
     /// All that was carried.
     pub carried: Carried,
     /// Its intervals.
     pub intervals: Vec<Interval>,
-    /// What the way counted in that time.
+    /// State of the way over that time.
     pub sight: Sight,
-    /// What was carried in the warm-up before.
+    /// Payload of the warm-up before.
     pub omitted: Carried,
-    /// What the way had counted by the end of the warm-up.
+    /// State of the way at the end of the warm-up.
     pub omitted_sight: Sight,
-    /// When it began.
+    /// Beginning of the count.
     pub began: Instant,
-    /// When it ended.
+    /// End of the count.
     pub ended: Instant,
 }
 
-/// What was counted, of one thread or of several merged.
+/// Counts of one thread or of several merged.
 #[derive(Clone, Debug)]
 pub struct Metered {
     /// All that was carried.
     pub carried: Carried,
     /// Each stream's part, in the order of their threads.
     pub streams: Vec<StreamCount>,
-    /// How long the calls took, where that was asked for.
+    /// Durations of the calls; absent unless requested.
     pub calls: Option<Recording>,
-    /// When it began.
+    /// Beginning of the count.
     pub began: Instant,
-    /// When it ended.
+    /// End of the count.
     pub ended: Instant,
 }
 

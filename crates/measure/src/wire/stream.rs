@@ -13,11 +13,11 @@ pub struct Octets {
     next: u64,
     /// Places between octets seen that were not: start and end, in order.
     holes: Vec<(u64, u64)>,
-    /// What was seen so far.
+    /// Octets seen so far.
     pub count: Counted,
 }
 
-/// What was seen of the octets.
+/// Counts of the octets seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
     /// Different octets.
@@ -39,7 +39,7 @@ impl Octets {
         (self.base, self.next) = (Some(first), 0);
     }
 
-    /// What is still missing of the present connection stays so.
+    /// Counts the missing octets of the present connection, which stay missing.
     fn close(&mut self) {
         self.count.missing += self.holes.drain(..).map(|(start, end)| end - start).sum::<u64>();
     }
@@ -78,7 +78,7 @@ impl Octets {
         fresh
     }
 
-    /// Where octets stand: numbers wrap around, places do not. What is in front of the first octet ever seen is at 0.
+    /// Returns the places of octets: numbers wrap around, places do not. Octets in front of the first one ever seen are at 0.
     fn place(&self, base: u32, number: u32, length: u32) -> (u64, u64) {
         let expected = base.wrapping_add(self.next as u32);
         let ahead = i64::from(number.wrapping_sub(expected).cast_signed());

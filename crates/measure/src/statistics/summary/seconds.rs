@@ -30,7 +30,7 @@ fn place(frame: &[Second], second: &Second) -> usize {
 
 /// The seconds of the thread whose seconds a long run made longest, and among such of the one that ran to the end.
 fn frame(threads: &[Vec<Second>]) -> &[Second] {
-    // Of one that has no more than one it is not known how long its seconds are: it ended within the first.
+    // A thread with a single second does not show how long its seconds are: it ended within the first.
     let length = |thread: &[Second]| thread.first().filter(|_| thread.len() > 1).map(|first| first.length_ns.0);
     let usual = threads.iter().filter_map(|thread| length(thread)).min().unwrap_or(1).max(1);
     let standing = |thread: &&Vec<Second>| {

@@ -1,5 +1,6 @@
-//! When each kept exchange of a run was due, as far as its seconds and times say: what comes back among the long ones, and whether the level
-//! changed.
+//! Send times of the kept exchanges of a run, as far as its seconds and times show them: the basis for periodic delays
+//! and changes of
+//! level.
 
 use crate::method::{LoopKind, Method, Window};
 use crate::outcome::change::Change;
@@ -11,7 +12,7 @@ use crate::statistics::quantile::Ranked;
 
 /// The kept exchanges of the first thread in the order of time: a peer that is stopped, or a path that changes, is so for each.
 pub(super) struct Timeline<'a> {
-    /// When each was due, nanoseconds from the start, and whether its connection's turn began with it.
+    /// Send time, nanoseconds from the start; the exchange; true where its connection's turn began with it.
     due: Vec<(u64, &'a Kept, bool)>,
     /// The time of all seconds, nanoseconds.
     length: u64,
