@@ -44,8 +44,9 @@ pub struct Taken {
 /// A message is what one datagram or one segment of TCP carried; segments without payload are none.
 ///
 /// # Errors
-/// What is no capture or none of a form that is read here, a damaged one, a flow that is not in it or not the only one
-/// that was meant, and time that runs backwards within it.
+/// Fails where it is no capture or none of a form that is read here, where it is damaged, where the flow is not in it or
+/// not the only one
+/// that was meant, and where time runs backwards within it.
 pub fn schedule(capture: &[u8], asked: Option<&FlowPattern>) -> Result<Taken, CaptureError> {
     let file = File::open(capture)?;
     let survey = Survey::of(&file)?;
@@ -54,7 +55,7 @@ pub fn schedule(capture: &[u8], asked: Option<&FlowPattern>) -> Result<Taken, Ca
     Ok(Taken { flow, trace, repeated, others: survey.flows.len() - 1, broken_off: survey.broken_off })
 }
 
-/// What is in a capture.
+/// Flows of a capture.
 struct Survey {
     flows: Vec<Seen>,
     broken_off: Option<u64>,

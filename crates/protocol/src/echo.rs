@@ -13,7 +13,8 @@ pub const LENGTH: usize = MARK + size_of::<u64>();
 
 const MARK: usize = 4;
 
-/// Messages that begin with a mark of this run and their number, big endian. What is shorter than [`LENGTH`] has none of that: it is
+/// Messages that begin with a mark of this run and their number, big endian. A message shorter than [`LENGTH`] has none
+/// of that: it is
 /// taken for the reply to the oldest request.
 #[derive(Clone, Debug)]
 pub struct Marked {
@@ -39,7 +40,7 @@ impl Wire for Marked {
     fn open(&mut self, message: &mut [u8]) {
         if Self::has_room(message) {
             message[..MARK].copy_from_slice(&self.mark);
-            // Of a long message an engine holds the head alone.
+            // An engine holds only the head of a long message.
             for (octet, own) in message[LENGTH..].iter_mut().zip(&self.rest) {
                 *octet = *own;
             }
@@ -67,7 +68,7 @@ impl Wire for Marked {
             return Reading::Stray;
         }
         let seq = u64::from_be_bytes(*number);
-        // Whether all of it came is told by its length, which the engine knows.
+        // The engine, which knows the length, checks that all of it came.
         if self.rest.starts_with(&reply[LENGTH..]) { Reading::Reply(seq) } else { Reading::Corrupt(Some(seq)) }
     }
 }

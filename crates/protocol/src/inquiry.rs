@@ -59,14 +59,14 @@ pub const LONGEST_ANSWER: usize = 1_024;
 /// The same of an answer whose end is a mark in it: the head of a response, a greeting that names a whole cluster.
 pub const LONGEST_HEAD: usize = 32 << 10;
 
-/// What the octets of an answer so far show.
+/// Conclusion from the octets of an answer so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reading {
     /// A program that is known.
     Known {
         /// Which.
         service: Service,
-        /// What it says of itself, where that is more than that it is there.
+        /// Further information in its answer; absent where the answer shows only that it is there.
         state: Option<String>,
     },
     /// None of those asked.
@@ -197,7 +197,7 @@ pub fn further(answer: &[u8]) -> Option<Service> {
     }
 }
 
-/// What a connection is opened with to find `service`; `None` for one that has no TCP.
+/// Returns the first octets of a connection that looks for `service`; `None` for one that has no TCP.
 pub fn over_tcp(service: Service, place: Place<'_>, draw: Draw) -> Option<Vec<u8>> {
     Some(match service {
         Service::Sonde => Control { versions: Versions::OURS, keyed: None }.encode().to_vec(),
@@ -231,7 +231,7 @@ pub fn over_tcp(service: Service, place: Place<'_>, draw: Draw) -> Option<Vec<u8
     })
 }
 
-/// What `answer` to a `question` of [`over_tcp`] shows.
+/// Reads the `answer` to a `question` of [`over_tcp`].
 pub fn read_tcp(service: Service, question: &[u8], answer: &[u8]) -> Reading {
     match service {
         Service::Sonde => match Answer::read(answer) {

@@ -29,7 +29,7 @@ mod word;
 /// UDP or TCP port an iperf 2 server listens on unless told otherwise.
 pub const PORT: u16 = 5_001;
 
-/// What traffic consists of, over and over.
+/// Content of traffic, over and over.
 pub const PATTERN: &[u8; 10] = b"0123456789";
 
 /// Fills `content` with the pattern, as if it had begun `offset` octets earlier.

@@ -26,7 +26,7 @@ pub mod state;
 /// Port of a server unless told otherwise: control and data over TCP, data over UDP.
 pub const PORT: u16 = 5201;
 
-/// How long the next octet of a message may take, once its first ones are here. The drivers' timers ask the sessions.
+/// Longest wait for the next octet of a message, once its first ones are here. The drivers' timers ask the sessions.
 pub const REST: Nanos = Nanos::secs(10);
 
 /// Octets of parameters that a server reads at most; a client that sends more is refused.

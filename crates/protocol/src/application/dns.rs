@@ -1,8 +1,9 @@
 //! DNS (RFC 1035): one question over and over, by UDP, or by TCP with its length in front (RFC 7766).
 //!
 //! A reply is taken for ours where its number, its question and the bit of a response fit. Over UDP that is all there is against
-//! a forger who does not see the question, so numbers follow in an order that nobody outside foresees. What a resolver has in its cache it answers
-//! a thousand times sooner than what it has to ask for: the same name each time is the cache's.
+//! a forger who does not see the question, so numbers follow in an order that nobody outside foresees. A resolver answers
+//! from its cache
+//! a thousand times sooner than by asking: the same name each time is the cache's.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -74,7 +75,7 @@ const TYPES: [(&str, u16); 10] = [
     ("HTTPS", 65),
 ];
 
-/// Why there is no such question.
+/// Reason to refuse a question.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QuestionError {
     /// A part between dots is empty, too long or not ASCII.

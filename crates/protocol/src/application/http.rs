@@ -1,7 +1,7 @@
-//! HTTP/1.1 (RFC 9110, RFC 9112): one request over and over on connections that stay open, and where each response ends.
+//! HTTP/1.1 (RFC 9110, RFC 9112): one request over and over on connections that stay open, and the end of each response.
 //!
-//! A response in time is an answer whatever its status, but for those that say that the server did nothing: 429 and 503. What else is to count
-//! is the user's word ([`Expected`]). Redirections are not followed, bodies are counted and forgotten.
+//! A response in time is an answer whatever its status, but for 429 and 503, which say that the server did nothing. The user
+//! may name other statuses ([`Expected`]). Redirections are not followed, bodies are counted and forgotten.
 
 mod chunked;
 
@@ -59,7 +59,7 @@ impl Expected {
     }
 }
 
-/// Why there is no such request.
+/// Reason to refuse a request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
     /// A method is a word.

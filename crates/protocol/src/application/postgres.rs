@@ -177,7 +177,7 @@ impl Postgres {
     fn replying(&mut self, kind: u8, octets: &[u8], length: usize) -> Taken {
         let whole = length + 1;
         match kind {
-            // What is in a row is counted and forgotten.
+            // The content of a row is counted and forgotten.
             b'T' | b'D' | b'C' | b'I' => {
                 let part = octets.len().min(whole);
                 self.rest = (whole - part) as u64;

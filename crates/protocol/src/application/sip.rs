@@ -49,7 +49,7 @@ const FIRST: u32 = 1_000_000_000;
 /// Digits of each sequence number, decimal.
 const DECIMALS: usize = 10;
 
-/// Why there is no such question.
+/// Reason to refuse a question.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionsError {
     /// A host is a name or an address.

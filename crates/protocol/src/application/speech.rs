@@ -135,7 +135,7 @@ pub enum Came {
     Reply(Reply),
     /// Something that nobody asked for; [`Speech::answer`] is to be sent.
     Aside,
-    /// Nothing of this protocol. What follows cannot be read any more.
+    /// Nothing of this protocol. Later octets cannot be read any more.
     Unsound(
         /// The fault.
         &'static str,

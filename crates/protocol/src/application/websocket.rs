@@ -429,7 +429,7 @@ pub(crate) mod tests {
         let octets = [
             agreement("").as_bytes(),
             &ours(1),
-            // What programs say unasked: a text in three parts with a Ping between, a long message, an empty one.
+            // Unasked messages of programs: a text in three parts with a Ping between, a long message, an empty one.
             &sent(0x01, b"he"),
             &sent(0x89, b"alive?"),
             &sent(0x00, b"ll"),

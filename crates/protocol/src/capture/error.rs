@@ -1,10 +1,10 @@
-//! Why a capture gives no schedule.
+//! Reasons why a capture gives no schedule.
 
 use measure::unit::{Nanos, grouped};
 
 use crate::capture::flow::{FlowPattern, Seen};
 
-/// Why a capture gives no schedule. Packets count from 1, as in other programs.
+/// Reason why a capture gives no schedule. Packets count from 1, as in other programs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CaptureError {
     /// Not a capture at all.
@@ -36,7 +36,7 @@ pub enum CaptureError {
     Damaged {
         /// Which packet.
         packet: u64,
-        /// What is wrong with it.
+        /// Fault of the packet.
         what: &'static str,
     },
     /// The file ends within a packet.
@@ -70,7 +70,7 @@ pub enum CaptureError {
     TooMany {
         /// As many are.
         most: usize,
-        /// Of what.
+        /// Things of which there are too many: `flows` or `messages`.
         what: &'static str,
     },
     /// Time runs backwards within the flow.

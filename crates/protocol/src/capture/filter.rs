@@ -10,9 +10,9 @@ use crate::capture::watch::{Carrier, Target};
 /// An instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instruction {
-    /// What to do.
+    /// Code of the operation.
     pub code: u16,
-    /// How many to pass over where the comparison holds.
+    /// Instructions to skip where the comparison holds.
     pub then: u8,
     /// … and where it does not.
     pub otherwise: u8,

@@ -10,7 +10,7 @@ use measure::unit::Bytes;
 use crate::capture::error::CaptureError;
 use crate::capture::packet::Segment;
 
-/// What carries a flow.
+/// Transport of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Transport {
     /// Datagrams.
@@ -31,9 +31,9 @@ impl fmt::Display for Transport {
 /// One direction of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Flow {
-    /// What carries it.
+    /// Transport of the flow.
     pub transport: Transport,
-    /// Who sent.
+    /// Sender of the flow.
     pub from: SocketAddr,
     /// To whom.
     pub to: SocketAddr,
@@ -55,7 +55,7 @@ pub struct FlowPattern {
 }
 
 impl FlowPattern {
-    /// Whether this flow may be meant.
+    /// Returns true where this flow may be meant.
     pub fn fits(&self, flow: &Flow) -> bool {
         (self.from, self.to) == (flow.from, flow.to) && self.transport.is_none_or(|wanted| wanted == flow.transport)
     }
@@ -136,7 +136,7 @@ impl Finder {
     }
 }
 
-/// How far a flow's stream has come, so that what TCP sent again is not taken for a message.
+/// Progress of a flow's stream, so that a retransmission of TCP is not taken for a message.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Progress {
     /// Sequence number after the last byte seen.
@@ -145,7 +145,7 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// How much of a segment is new; `None` where nothing is. A datagram always is, even an empty one.
+    /// Returns the number of new bytes in a segment; `None` where nothing is new. A datagram always is, even an empty one.
     pub(super) fn message(&mut self, segment: &Segment) -> Option<u32> {
         let Some(sequence) = segment.sequence else { return Some(segment.payload) };
         // An acknowledgement says nothing of what was sent, though it has a number.

@@ -16,12 +16,12 @@ use crate::capture::flow::{Flow, Transport};
 const IPV4: u16 = 0x0800;
 /// `EtherType` of IPv6.
 const IPV6: u16 = 0x86dd;
-/// What stands in place of it for a tag before the real one: 802.1Q, 802.1ad, and what was used before that.
+/// Values in place of an `EtherType` for a tag before the real one: 802.1Q, 802.1ad, and an older one.
 const TAGS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
 /// More tags than this are nobody's.
 const MOST_TAGS: usize = 4;
 
-/// What one packet says of its flow.
+/// Part of a packet that belongs to its flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// Whose.
@@ -37,14 +37,14 @@ pub struct Segment {
 pub struct Sequence {
     /// Sequence number of its first byte.
     pub number: u32,
-    /// Whether it opens the connection, which takes a number of its own.
+    /// True where it opens the connection, which takes a number of its own.
     pub opens: bool,
 }
 
-/// What a kept packet says of its flow.
+/// Reads the flow's part of a kept packet; `None` where it is no UDP or TCP, or a later fragment.
 pub fn read(link: Link, record: &Record<'_>) -> Option<Segment> {
     let packet = network(link, record.kept)?;
-    // What the headers of IP say where they say it: frames are padded, and kept in part.
+    // The headers of IP give the length, where they have it: frames are padded, and kept in part.
     let length = record.length as usize - (record.kept.len() - packet.len());
     let inner = inner(packet, length)?;
     if inner.part == Part::Later {
@@ -53,12 +53,12 @@ pub fn read(link: Link, record: &Record<'_>) -> Option<Segment> {
     transport(&inner)
 }
 
-/// What a packet of IP carries, behind all headers of IP.
+/// Payload of a packet of IP, behind all headers of IP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inner<'a> {
     /// From whom, and to whom.
     pub ends: (IpAddr, IpAddr),
-    /// What carries it.
+    /// Protocol of the payload.
     pub protocol: IpNumber,
     /// As much of it as was kept.
     pub body: &'a [u8],
@@ -66,11 +66,11 @@ pub struct Inner<'a> {
     pub whole: usize,
     /// Length of the packet as it passed, bytes of IP.
     pub packet: usize,
-    /// Whether it is a fragment.
+    /// Place of the payload in its datagram.
     pub part: Part,
 }
 
-/// How much of a datagram a packet holds.
+/// Part of a datagram that a packet holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// All.
@@ -81,7 +81,8 @@ pub enum Part {
     Later,
 }
 
-/// What a packet of IP carries that was `length` bytes long as it passed; `None` where it is none, or cut within its headers.
+/// Reads the payload of a packet of IP that was `length` bytes long as it passed; `None` where it is none, or cut within
+/// its headers.
 pub fn inner(packet: &[u8], length: usize) -> Option<Inner<'_>> {
     match packet.first()? >> 4 {
         4 => version_4(packet, length),
@@ -102,7 +103,7 @@ fn network(link: Link, frame: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// What follows an `EtherType` and the tags before it.
+/// Skips an `EtherType` of IP and the tags before it; `None` where there is none.
 fn tagged(mut rest: &[u8]) -> Option<&[u8]> {
     for _ in 0..=MOST_TAGS {
         let kind = word(rest, 0)?;

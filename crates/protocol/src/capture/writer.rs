@@ -14,9 +14,9 @@ const SENT_BY_US: u16 = 4;
 /// A packet to be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<'a> {
-    /// When it passed, nanoseconds since 1970; the form ends in 2106.
+    /// Time of its passage, nanoseconds since 1970; the form ends in 2106.
     pub at_ns: u64,
-    /// Whether this host sent it.
+    /// True where this host sent it.
     pub outgoing: bool,
     /// Kind of the interface, by ARP's numbers: 1 Ethernet, 772 loopback.
     pub hardware: u16,
@@ -26,7 +26,7 @@ pub struct Packet<'a> {
     pub length: u32,
 }
 
-/// What the file begins with; `snap` bytes of each packet are kept at most.
+/// Returns the header of the file; `snap` bytes of each packet are kept at most.
 pub fn file_header(snap: u32) -> [u8; FILE_HEADER] {
     let mut header = [0; FILE_HEADER];
     let words = [MAGIC, 0x0002_0004, 0, 0, snap.saturating_add(COOKED as u32), LINK];

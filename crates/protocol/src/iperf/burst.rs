@@ -1,4 +1,4 @@
-//! What a connection's traffic is cut into with `--trip-times`: bursts, each of which says when it was written.
+//! Bursts of a connection's traffic with `--trip-times`, each with the time at which it was written.
 //!
 //! | octets | |
 //! |---|---|
@@ -30,9 +30,9 @@ const SEQUENCE: usize = 52;
 /// A burst's header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Burst {
-    /// When it was begun.
+    /// Beginning of the burst.
     pub begun: Stamp,
-    /// When it was written.
+    /// Time at which it was written.
     pub written: Stamp,
     /// Which one, from 1.
     pub number: u32,
@@ -109,7 +109,7 @@ impl Splitter {
         self.broken.map_or(Ok(()), Err)
     }
 
-    /// Whether a burst has begun and is not whole.
+    /// Returns true where a burst has begun and is not whole.
     pub fn is_amid(&self) -> bool {
         self.held > 0 || self.present.is_some()
     }

@@ -29,9 +29,9 @@ pub struct AckFin {
     pub bytes: u64,
     /// From the first to the last datagram.
     pub duration: Span,
-    /// What never came.
+    /// Datagrams that never came, a count.
     pub lost: u64,
-    /// What came after one with a higher number.
+    /// Datagrams that came after one with a higher number, a count.
     pub out_of_order: u64,
     /// The highest number, that of the last datagram included: received ones and lost.
     pub datagrams: u64,
@@ -56,7 +56,7 @@ pub struct Rest {
     pub m2: Span,
     /// The mean difference of two in a row.
     pub variation: Span,
-    /// How many there are.
+    /// Number of transit times.
     pub count: u32,
     /// Datagrams a second, rounded down; times [`Rest::divisor`].
     pub rate: u32,
@@ -71,7 +71,7 @@ impl AckFin {
         if rest { flags.with(Flags::EXTENDED) } else { flags }
     }
 
-    /// Whether [`AckFin::rest`] is meant.
+    /// Returns true where [`AckFin::rest`] is meant.
     pub fn has_rest(&self) -> bool {
         self.rest.is_some() && self.flags.has(Flags::EXTENDED)
     }

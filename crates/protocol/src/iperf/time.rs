@@ -4,7 +4,7 @@ use measure::unit::Nanos;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// An instant of the wall clock as the wire has it. What a peer says is kept as it is, be it more than a million
+/// An instant of the wall clock as the wire has it. The values of a peer are kept unchanged, even more than a million
 /// microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamp {

@@ -15,7 +15,7 @@ use crate::iperf3::parameters::Parameters;
 use crate::iperf3::results::Results;
 use crate::iperf3::state::State;
 
-/// What the server wants, or tells.
+/// Request or report of the server.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// It wants the parameters: call [`Client::parameters`].
@@ -40,7 +40,7 @@ pub enum Event {
 #[derive(Debug)]
 pub struct Client {
     step: Step,
-    /// What the driver must call before anything is read.
+    /// True until the driver has made the call that is due; nothing is read before.
     owes: bool,
     /// The server said that it cannot go on: what follows are its numbers.
     failing: bool,
@@ -57,7 +57,7 @@ impl Default for Client {
 }
 
 impl Client {
-    /// What is waited for.
+    /// Returns the message that is awaited.
     pub fn step(&self) -> Step {
         self.step
     }
@@ -67,7 +67,7 @@ impl Client {
         if self.owes { 0 } else { self.inbox.len() }
     }
 
-    /// What is asked of the server, where it wants to know.
+    /// Answers the server's request for parameters.
     pub fn parameters(&mut self, parameters: &Parameters) -> Vec<u8> {
         if !self.owed(Step::Greeting) {
             return Vec::new();
@@ -158,7 +158,8 @@ impl Client {
         }
     }
 
-    /// What a server that cannot go on has told before the connection ended: 3.12 leaves out the second number.
+    /// Returns the error of a server that cannot go on, from its numbers before the connection ended: 3.12 leaves out the
+    /// second number.
     fn half_told(&self) -> Option<Error> {
         let code = self.inbox.first_chunk().map(|word| Code(i32::from_be_bytes(*word)));
         self.failing.then_some(Error::Server { code, errno: None })
@@ -175,7 +176,7 @@ impl Client {
         Err(error)
     }
 
-    /// Whether the driver owes what follows `step`; then it does no longer.
+    /// Returns true where the driver owes the message after `step`; from then on it does not.
     fn owed(&mut self, step: Step) -> bool {
         let turn = self.failed.is_none() && self.step == step && self.owes;
         self.owes &= !turn;

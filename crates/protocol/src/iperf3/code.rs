@@ -77,7 +77,7 @@ impl Code {
     /// Results of a stream that is not there.
     pub const STREAM_ID: Self = Self(208);
 
-    /// Whether iperf3 adds the system's words for the second number behind this one's.
+    /// Returns true where iperf3 adds the system's words for the second number behind this one's.
     pub fn with_system_error(self) -> bool {
         matches!(self.0, 14 | 17 | 100..=108 | 111..=118 | 122..=126 | 128..=130 | 132 | 133 | 135..=140 | 148 | 150..=159)
             || matches!(self.0, 200..=206 | 300 | 301)

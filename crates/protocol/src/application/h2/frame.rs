@@ -42,7 +42,7 @@ const PRIORITY_LENGTH: usize = 5;
 /// The bits of a word that are an identifier of a stream.
 const STREAM: u32 = 0x7FFF_FFFF;
 
-/// Why octets are none of HTTP/2.
+/// Fault of octets that are none of HTTP/2.
 pub const FOREIGN: &str = "the reply is none of HTTP/2";
 
 /// A header block, and the octets of all its frames.

@@ -432,7 +432,7 @@ fn a_ping_gives_its_number_back() {
     assert_eq!(alike(&opened(H2::ping()), &pong), [answered(0, 0x0203_0405)]);
     let response = frame(frame::HEADERS, 5, 3, &[0x88]);
     assert_eq!(alike(&opened(H2::ping()), &response), [Came::Unsound("a response that nobody asked for")]);
-    // Of a client of streams it answers nothing.
+    // To a client of streams it answers nothing.
     assert_eq!(alike(&opened(h2()), &pong), [Came::Aside]);
 }
 

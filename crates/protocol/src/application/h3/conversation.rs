@@ -34,7 +34,7 @@ pub enum Heard {
     Gone(u64),
 }
 
-/// Why nothing was asked.
+/// Reason why no request was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unasked {
     /// The server lets no further stream be opened for now.
@@ -321,7 +321,7 @@ fn fetch(session: &mut Session, stream: StreamId, unread: &mut Vec<u8>) -> End {
             Err(ReadError::Reset(error)) => break End::Reset(error.into_inner()),
         }
     };
-    // What it has to say of room goes with the next datagram.
+    // A change of the flow-control window goes with the next datagram.
     let _room = chunks.finalize();
     end
 }

@@ -38,7 +38,7 @@ pub struct Greeting {
     plugin: Plugin,
 }
 
-/// Why a greeting cannot be answered.
+/// Reason why a greeting cannot be answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unanswerable {
     /// It is none.

@@ -79,7 +79,7 @@ pub fn read(octets: &[u8]) -> Result<Option<Head>, &'static str> {
     Ok(Some(Head { control, octets, length }))
 }
 
-/// Writes a control frame with `payload`, masked by `key`, in place of what `frame` held. Of a longer payload than there may be the beginning.
+/// Writes a control frame with `payload`, masked by `key`, in place of the content of `frame`. A payload that is too long is cut.
 pub fn write(frame: &mut Vec<u8>, opcode: u8, payload: &[u8], key: [u8; 4]) {
     let length = payload.len().min(LONGEST_CONTROL);
     frame.clear();

@@ -14,7 +14,7 @@ const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 /// Most fields of a head.
 const MOST_FIELDS: usize = 128;
 
-/// Why there is no such upgrade.
+/// Reason to refuse an upgrade.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UpgradeError {
     /// Nothing that a request of HTTP can say.
