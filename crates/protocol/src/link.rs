@@ -3,7 +3,7 @@
 use measure::event::Details;
 use measure::unit::{Instant, Nanos};
 
-/// What an engine needs of a carrier, and of the clock beside it. The engine is compiled for each link apart: no call
+/// Transport and clock that an engine needs. The engine is compiled for each link apart: no call
 /// here is dynamic.
 pub trait Link {
     /// The present instant of the clock that all stamps of this link come from.
@@ -33,7 +33,8 @@ pub trait Link {
         true
     }
 
-    /// How long send calls have waited for room since this was last asked: a socket whose buffer is full keeps the caller,
+    /// Returns the time that send calls have waited for room since the last call of this: a socket whose buffer is full
+    /// keeps the caller,
     /// who would otherwise be taken for slow. Zero where sends do not wait.
     fn held(&mut self) -> Nanos {
         Nanos::ZERO
@@ -100,8 +101,9 @@ pub trait Link {
     }
 
     /// Hands over the messages that stand one after the other in `messages`, each of `length` octets, in one call where
-    /// the link can. Returns how many the kernel took, from the first on: at least one, or why not even that. What is left
-    /// is the caller's to send again; a fault that stopped a later one shows itself in the next call, if it lasts. Of a
+    /// the link can. Returns the number that the kernel took, from the first on: at least one, or the reason why not even
+    /// that. The
+    /// caller sends the rest again; a fault that stopped a later one shows itself in the next call, if it lasts. On a
     /// stream the last one taken may be half sent: see [`Link::flush`].
     fn send_many(&mut self, messages: &[u8], length: usize) -> Result<usize, Fault> {
         let mut taken = 0;
@@ -162,7 +164,7 @@ impl Many {
         Self { length, segment: length }
     }
 
-    /// How many there are.
+    /// Returns the number of messages.
     pub fn count(self) -> usize {
         self.length.div_ceil(self.segment.max(1)).max(1)
     }
@@ -182,13 +184,13 @@ impl Many {
 pub struct Stamped {
     /// Bytes put into the buffer.
     pub length: usize,
-    /// When the kernel took it from the driver.
+    /// Kernel's receive stamp, taken as the driver handed the message over; absent where there is none.
     pub kernel: Option<u64>,
-    /// When the application had it.
+    /// Arrival at the application; absent where it was not read.
     pub application: Option<u64>,
 }
 
-/// When a message left, wall clock in nanoseconds since 1970.
+/// Stamps of a message's departure, wall clock in nanoseconds since 1970.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Departure {
     /// It entered the packet scheduler.
@@ -197,7 +199,7 @@ pub struct Departure {
     pub driver: Option<u64>,
 }
 
-/// Why a link could not do what it was told. Some are counted and the run goes on; see [`Fault::ends_the_run`].
+/// Reason why a link could not do what it was told. Some are counted and the run goes on; see [`Fault::ends_the_run`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// The peer, or a hop, refused: an ICMP error, or a reset of a handshake.
@@ -225,7 +227,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Whether nothing further can be measured over this link.
+    /// Returns true where nothing further can be measured over this link.
     pub fn ends_the_run(self) -> bool {
         matches!(self, Self::Closed | Self::Reset | Self::TooLong | Self::System(_))
     }

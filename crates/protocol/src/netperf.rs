@@ -34,6 +34,6 @@ pub const OLD_MESSAGE: usize = 256;
 /// TCP port a netserver listens on unless told otherwise.
 pub const PORT: u16 = 12865;
 
-/// How long the rest of a message may take, once its first octets are here: a peer writes it in one piece, so what does not
-/// come by then is not of this size. The drivers' timers ask the sessions after it.
+/// Longest wait for the rest of a message, once its first octets are here: a peer writes it in one piece, so a message that
+/// is not whole by then is not of this size. The drivers' timers ask the sessions after it.
 pub const REST: Nanos = Nanos::secs(5);

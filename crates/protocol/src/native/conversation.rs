@@ -1,5 +1,5 @@
-//! What both ends of a control connection share: octets that come and go, the way to a channel, messages over it, and an
-//! end that is final. Which message has its place where is each end's own affair: see `client` and `server`.
+//! Common part of both ends of a control connection: octets that come and go, the way to a channel, messages over it, and an
+//! end that is final. The order of messages is each end's own affair: see `client` and `server`.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ pub(super) trait Phase: Copy + PartialEq {
     /// Where it begins.
     const FIRST: Self;
 
-    /// How far the connection has come by that.
+    /// Returns the progress of the connection in this phase.
     fn step(self) -> Step;
 }
 
@@ -40,7 +40,7 @@ enum State<P> {
     Failed(SessionError),
 }
 
-/// What octets that arrived have led to.
+/// Result of octets that arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fed {
     /// More of a preamble stands in the inbox.
@@ -73,7 +73,7 @@ impl<P: Phase, E> Conversation<P, E> {
         self.outbox.extend_from_slice(octets);
     }
 
-    /// How much waits to be written.
+    /// Returns the octets that wait to be written, a count.
     pub fn unwritten(&self) -> usize {
         self.outbox.len()
     }
@@ -86,7 +86,7 @@ impl<P: Phase, E> Conversation<P, E> {
         self.events.push_back(event);
     }
 
-    /// What came and was not taken yet, while there is no channel.
+    /// Returns the octets that came and were not taken yet, while there is no channel.
     pub fn inbox(&self) -> &[u8] {
         &self.inbox
     }
@@ -96,7 +96,7 @@ impl<P: Phase, E> Conversation<P, E> {
         std::mem::take(&mut self.inbox)
     }
 
-    /// Of what came the first octets are dealt with.
+    /// Drops the first octets of the inbox, which are dealt with.
     pub fn drop_read(&mut self, octets: usize) {
         self.inbox.drain(..octets);
     }
@@ -156,7 +156,7 @@ impl<P: Phase, E> Conversation<P, E> {
         matches!(self.state, State::Greeting).then_some(SessionError::NotSonde(NotSonde { saw }))
     }
 
-    /// Why it is an error that the other end closed the connection; `None` where nothing was to come any more.
+    /// Returns the reason why it is an error that the other end closed the connection; `None` where nothing more was to come.
     pub fn closed(&self) -> Option<SessionError> {
         match &self.state {
             State::Done => None,

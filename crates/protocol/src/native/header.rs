@@ -32,7 +32,7 @@ pub const VERSION: u8 = 1;
 const SEQ: usize = 16;
 const AFTER_SEQ: usize = 24;
 
-/// What a message asks for.
+/// Marks and requests of a message, a bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(pub u8);
 
@@ -52,7 +52,7 @@ impl Flags {
     /// To a source of datagrams: its answer to the greeting came, and is the sequence number of this. It may send.
     pub const START: Self = Self(32);
 
-    /// Whether all of `other` is set.
+    /// Returns true where all of `other` is set.
     #[inline]
     pub fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
@@ -86,7 +86,7 @@ pub struct Header {
     pub token: Token,
     /// Which request.
     pub seq: u64,
-    /// What it asks for.
+    /// Its marks and requests.
     pub flags: Flags,
     /// Which connection of the session.
     pub flow: u16,
@@ -112,8 +112,9 @@ impl Header {
         })
     }
 
-    /// Whether a datagram of this header is of the session of that name, and has its code where there is a `mac`: all of it
-    /// has so many octets, of which some at the front were kept.
+    /// Returns true where a datagram of this header belongs to the session of that token's name, and has its code where
+    /// there is a `mac`.
+    /// The datagram has so many octets, of which `front` was kept.
     #[inline]
     pub fn is_of(
         &self,
@@ -144,7 +145,7 @@ impl Header {
 /// The peer's own stamps, as carried back in a reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PeerStamps {
-    /// When the peer's kernel received the request: the peer's wall clock, ns since 1970.
+    /// Receipt of the request by the peer's kernel: the peer's wall clock, ns since 1970.
     pub received: Option<u64>,
     /// From there to the peer's application, ns.
     pub wake_up: Option<u32>,
@@ -318,7 +319,7 @@ impl Wire for Authenticated {
 /// does, while the reflector still reads what each request asks for.
 #[derive(Clone, Debug)]
 pub struct Ordered(
-    /// What the requests carry.
+    /// The wire that writes the requests' header.
     pub Native,
 );
 

@@ -11,7 +11,7 @@ use measure::authentication::Authentication;
 
 use crate::native::identity::{Identity, Public};
 
-/// What the line of a key file starts with.
+/// Beginning of the line in a key file.
 pub const PREFIX: &str = "sonde-key-1:";
 
 /// A pre-shared key: 256 random bits.
@@ -126,7 +126,7 @@ impl From<Public> for Holder {
     }
 }
 
-/// What one keyed connection needs.
+/// Secrets of a client for one keyed connection.
 #[derive(Clone)]
 pub struct Secret {
     /// By what the client proves itself.
@@ -135,7 +135,7 @@ pub struct Secret {
     pub ephemeral: [u8; 32],
 }
 
-/// What a server needs of all its keys for one connection: any of them lets in, and which one did is known.
+/// Keys of a server for one connection: any of them lets in, and which one did is known.
 #[derive(Clone)]
 pub struct Keyring {
     /// Those who are let in. Pre-shared keys are tried in turn: a handshake says by its first message alone whether it was made
@@ -177,7 +177,7 @@ pub enum KeyError {
     /// Only comments and empty lines, or nothing.
     #[error("holds no key: it should have one line, `{prefix}` and 64 hexadecimal digits")]
     Empty {
-        /// What its line should start with.
+        /// Expected beginning of its line.
         prefix: &'static str,
     },
     /// More than one line besides comments.
@@ -191,7 +191,7 @@ pub enum KeyError {
     Prefix {
         /// Which line.
         line: usize,
-        /// What it should start with.
+        /// Expected beginning.
         prefix: &'static str,
     },
     /// Not 64 digits.
@@ -199,7 +199,7 @@ pub enum KeyError {
     Length {
         /// Which line.
         line: usize,
-        /// What it starts with.
+        /// Beginning of the line.
         prefix: &'static str,
         /// Octets found.
         digits: usize,

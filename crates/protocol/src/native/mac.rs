@@ -17,7 +17,7 @@ pub const NAME: usize = 8;
 
 /// Where the code stands in a header.
 const CODE: std::ops::Range<usize> = NAME..16;
-/// What it covers of every header: number, version, flags, flow, and length asked for or count.
+/// Octets of every header that it covers: number, version, flags, flow, and length asked for or count.
 const COVERED: std::ops::Range<usize> = 16..LENGTH;
 const FLAGS: usize = 25;
 /// Octets of a stream's datagram that are covered: all of its numbers but the code itself.
@@ -107,7 +107,7 @@ impl Mac {
         }
     }
 
-    /// Whether the whole datagram `message` has a header with the right code.
+    /// Returns true where the whole datagram `message` has a header with the right code.
     #[inline]
     pub fn holds(&self, message: &[u8], direction: Direction) -> bool {
         self.holds_of(message, message.len(), direction)
@@ -147,7 +147,7 @@ impl Mac {
     }
 }
 
-/// What a code covers before the octets of the datagram themselves.
+/// Octets that a code covers before those of the datagram itself.
 #[inline]
 fn prefix(direction: u8, length: usize) -> [u8; 8] {
     (u64::from(direction) << 56 | length as u64).to_be_bytes()

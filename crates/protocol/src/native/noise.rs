@@ -30,7 +30,7 @@ const PREFIX: usize = 2;
 /// sealed public key 96.
 const HANDSHAKE_LARGEST: usize = 256;
 
-/// What is bound into the handshake: the client's preamble, then the server's answer.
+/// Octets bound into the handshake: the client's preamble, then the server's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prologue(pub [u8; CONTROL_LENGTH + ANSWER_LENGTH]);
 
@@ -71,7 +71,7 @@ impl Chunks {
         Some(usize::from(u16::from_be_bytes(*self.rest().first_chunk::<PREFIX>()?)))
     }
 
-    /// What came and is not taken.
+    /// Returns the octets that came and were not taken.
     fn rest(&self) -> &[u8] {
         &self.buffer[self.taken..]
     }
@@ -214,8 +214,8 @@ fn opened_by_key(
     Err(SessionError::WrongKey)
 }
 
-/// Of a message for another server one Diffie-Hellman is computed; of one that was made with our public key two, however many
-/// clients are known.
+/// Opens a handshake by identities. A message for another server costs one Diffie-Hellman; one that was made with our public key
+/// costs two, however many clients are known.
 fn opened_by_identity(
     keyring: &Keyring,
     own: &Identity,

@@ -50,7 +50,7 @@ pub struct Versions {
 }
 
 impl Versions {
-    /// What this program speaks.
+    /// Versions that this program speaks.
     pub const OURS: Self = Self { lowest: 1, highest: 1 };
 
     /// The newest version that both this server's range and `client`'s hold; else which side is behind.
@@ -65,7 +65,7 @@ impl Versions {
         }
     }
 
-    /// Whether `version` is one of these.
+    /// Returns true where `version` is one of these.
     pub fn hold(self, version: u16) -> bool {
         (self.lowest..=self.highest).contains(&version)
     }
@@ -82,7 +82,7 @@ impl fmt::Display for Versions {
     }
 }
 
-/// How a client opens a control connection.
+/// First octets of a client on a control connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Control {
     /// The versions it speaks.
@@ -99,7 +99,7 @@ impl Control {
     }
 }
 
-/// How a client opens a data connection.
+/// First octets of a client on a data connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data {
     /// The version the session agreed on.
@@ -159,7 +159,7 @@ fn read_data(bytes: &[u8]) -> Option<Data> {
     Some(Data { version: word(octets, 10), token, flow: word(octets, 28) })
 }
 
-/// What a server answers to a control preamble.
+/// Answer of a server to a control preamble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The version agreed on, or why there is none.
@@ -171,7 +171,8 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// What a server of these `versions` answers to `client`, who is let in by one of `accepted`; where that is empty, without a
+    /// Makes the answer of a server of these `versions` to `client`, who is let in by one of `accepted`; where that is
+    /// empty, without a
     /// key.
     pub fn to(client: Control, versions: Versions, accepted: &[Authentication]) -> Self {
         let agreed = client.keyed.filter(|kind| accepted.contains(kind));
@@ -202,7 +203,7 @@ impl Answer {
     }
 }
 
-/// Why a server declines a control connection.
+/// Reason why a server declines a control connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Decline {
     /// The client is older than anything the server still speaks.
@@ -280,7 +281,7 @@ impl DataAnswer {
         }
     }
 
-    /// What this octet says.
+    /// Returns the answer with this code.
     pub fn from_code(code: u8) -> Self {
         if code == 1 {
             return Self::Accepted;
@@ -290,7 +291,7 @@ impl DataAnswer {
     }
 }
 
-/// Why a data connection is not let in.
+/// Reason why a data connection is not let in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DataRefusal {
     /// No session has this token, or it has ended.
@@ -359,7 +360,7 @@ impl Words {
     }
 }
 
-/// What the flags of a control preamble, or of its answer, say.
+/// Reads the authentication in the flags of a control preamble, or of its answer; `None`: no key.
 fn keyed_by(flags: u8) -> Option<Authentication> {
     let by_identity = flags & FLAG_IDENTITY != 0;
     let kind = if by_identity { Authentication::Identity } else { Authentication::PreShared };

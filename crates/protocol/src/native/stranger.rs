@@ -1,21 +1,21 @@
-//! Who answers, or calls, in another tongue than ours, and what it looks like.
+//! Recognition of programs that answer, or call, in another protocol than ours.
 //!
 //! Only the first octets are looked at, and only to tell the user: nothing is done for a stranger.
 
 use std::fmt;
 
-/// Who answered (or called) is no peer of ours.
+/// Error of a connection whose other end is no peer of ours.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("that is no sonde: {saw}")]
 pub struct NotSonde {
-    /// What was seen instead.
+    /// Octets that came instead.
     pub saw: Saw,
 }
 
-/// What came in place of our magic.
+/// Octets that came in place of our magic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Saw {
-    /// What speaks so.
+    /// Protocol that they seem to belong to.
     pub speaker: Speaker,
     /// The first octets, escaped where they do not print; empty where nothing came.
     pub excerpt: String,
@@ -25,7 +25,7 @@ pub struct Saw {
 const EXCERPT: usize = 48;
 
 impl Saw {
-    /// What these octets look like.
+    /// Recognises these octets.
     pub fn of(bytes: &[u8]) -> Self {
         let head = &bytes[..bytes.len().min(EXCERPT)];
         let line = head.split(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or(head);
@@ -59,7 +59,7 @@ impl fmt::Display for Saw {
     }
 }
 
-/// What a stranger seems to speak.
+/// Protocol that a stranger seems to speak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Speaker {
     /// HTTP, from either side.
@@ -70,7 +70,7 @@ pub enum Speaker {
     Tls,
     /// `220 …`: SMTP or FTP.
     Greeter,
-    /// What was sent comes back.
+    /// Our own octets come back.
     Echo,
     /// The connection was closed at once.
     Closed,

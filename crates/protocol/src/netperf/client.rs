@@ -17,21 +17,21 @@ use crate::netperf::pass::Pass;
 use crate::netperf::passphrase::Passphrase;
 use crate::netperf::{MESSAGE, OLD_MESSAGE, classic, omni};
 
-/// How long netperf waits for the first octet of a response or of the results; for the latter from the end of its own data.
+/// Longest wait of netperf for the first octet of a response or of the results; for the latter from the end of its own data.
 pub const ANSWER: Nanos = Nanos::secs(120);
-/// How long netperf waits for the rate of the server's CPUs.
+/// Longest wait of netperf for the rate of the server's CPUs.
 pub const CALIBRATION: Nanos = Nanos::secs(160);
-/// How long netperf waits, once it closed its half of the connection, for the server to close the other.
+/// Longest wait of netperf, once it closed its half of the connection, for the server to close the other.
 pub const CLOSE: Nanos = Nanos::secs(60);
 
-/// What the server answers.
+/// Answer of the server.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
     /// It is ready: data may flow.
     Ready(Ready),
     /// The test is over.
     Results(Results),
-    /// How its CPUs count.
+    /// Rate and number of its CPUs.
     Cpu(Calibration),
 }
 
@@ -58,7 +58,8 @@ impl Client {
         Self { passphrase, inbox: Inbox::default(), state: State::Idle }
     }
 
-    /// Asks for a test: what is to be written. What can't be said is refused and the connection goes on.
+    /// Asks for a test: returns the octets to be written. A request that the layout can't carry is refused and the
+    /// connection goes on.
     pub fn ask(&mut self, ask: &Ask) -> Result<Vec<u8>, Error> {
         self.turn()?;
         let message = ask.write()?;
@@ -76,7 +77,7 @@ impl Client {
         Ok(self.say(&message))
     }
 
-    /// What is waited for.
+    /// Returns the message that is awaited.
     pub fn step(&self) -> Step {
         match self.state {
             State::Idle | State::Failed(_) => Step::Idle,
@@ -202,8 +203,8 @@ impl Client {
     }
 }
 
-/// Whether three messages of the old size are mistaken for one: a server older than 2.6 takes our request for three, and
-/// knows what neither the second nor the third asks for. A new one leaves the place of these errors empty.
+/// Returns true for an old server, which mistakes our request for three messages of its own size: a server older than 2.6
+/// knows no request like the second or the third, and says so. A new one leaves the place of these errors empty.
 fn is_old(message: &Message) -> bool {
     let unknown = crate::netperf::error::UNKNOWN_REQUEST as u32;
     [OLD_MESSAGE, 2 * OLD_MESSAGE].into_iter().any(|start| message.word(start + SECOND) == unknown)

@@ -1,4 +1,4 @@
-//! What can go wrong on a control connection: what and on whose side.
+//! Errors of a control connection: the fault and its side.
 
 use std::net::IpAddr;
 
@@ -17,7 +17,7 @@ pub const INVALID: i32 = 22;
 /// Linux's `EPROTONOSUPPORT`: told to a client whose messages are the old, short ones.
 pub const OLD_CLIENT: i32 = 93;
 
-/// What a client waits for.
+/// Message that a client waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
     /// For nothing: it may ask.
@@ -47,9 +47,9 @@ pub enum Unsayable {
     /// More than the field holds.
     #[error("{field}: {value}, where netperf's message holds {most} at most")]
     TooMuch {
-        /// What it is about.
+        /// Field of the request.
         field: &'static str,
-        /// What was wanted; for a name, its length in octets.
+        /// Requested value; for a name, its length in octets.
         value: u64,
         /// The most that can be said.
         most: u64,
@@ -57,7 +57,7 @@ pub enum Unsayable {
     /// A test of no length.
     #[error("{field}: 0, which netperf's message reads as until told")]
     Nothing {
-        /// What it is about.
+        /// Field of the request.
         field: &'static str,
     },
     /// An address that is not of the test's family.
@@ -71,19 +71,19 @@ pub enum Unsayable {
     /// An empty name, or one with a control character in it.
     #[error("{field}: not a name that can be sent")]
     Name {
-        /// What it is about.
+        /// Field of the request.
         field: &'static str,
     },
     /// An exchange of requests and responses whose size nobody gave.
     #[error("no {field} for a test of requests and responses")]
     Missing {
-        /// What it is about.
+        /// Field of the request.
         field: &'static str,
     },
     /// The layout of this request has no place for it.
     #[error("{field}: the request of this test has no place for it")]
     NoPlace {
-        /// What it is about.
+        /// Field of the request.
         field: &'static str,
     },
 }
@@ -94,20 +94,21 @@ pub enum Unsayable {
 pub struct Nonsense {
     /// Which.
     pub field: &'static str,
-    /// What stands there; of a name the octet that has no place in it.
+    /// Value in the field; for a name the octet that has no place in it.
     pub value: i64,
 }
 
-/// Why a client's control connection failed. It has ended: nothing further can be read from it.
+/// Error of a client's control connection. [`Error::Unsayable`] and [`Error::OutOfTurn`] leave it open; any other has ended it:
+/// nothing further can be read from it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Error {
-    /// What was to be asked can't be.
+    /// The request cannot be written.
     #[error(transparent)]
     Unsayable(#[from] Unsayable),
     /// Asked before the last answer came.
     #[error("a second question while we wait for {step}")]
     OutOfTurn {
-        /// What is waited for.
+        /// Message that is awaited.
         step: Step,
     },
     /// The server answers with an error number.
@@ -123,7 +124,7 @@ pub enum Error {
     Nonsense {
         /// Which answer.
         step: Step,
-        /// What does not fit.
+        /// The field with its value.
         nonsense: Nonsense,
     },
     /// The server speaks, and nobody asked.
@@ -143,7 +144,7 @@ pub enum Error {
     /// The server closed the connection too early.
     #[error("{}", closed(*step, *received))]
     Closed {
-        /// What was due.
+        /// Message that was due.
         step: Step,
         /// Octets that came of it.
         received: usize,
@@ -151,11 +152,11 @@ pub enum Error {
     /// The server said nothing for too long.
     #[error("{}", silent(*step, *received, *waited))]
     Silent {
-        /// What was due.
+        /// Message that was due.
         step: Step,
         /// Octets that came of it.
         received: usize,
-        /// How long it had, nanoseconds.
+        /// Time that it had, nanoseconds.
         waited: Nanos,
     },
 }

@@ -36,7 +36,7 @@ impl Pass {
         self.unsayable.map_or(Ok(self.message), Err)
     }
 
-    /// What was written, whatever could not be said: a value out of range is the nearest that can.
+    /// Returns the message even where something could not be said: a value out of range is the nearest that can.
     pub fn nearest(self) -> Message {
         self.message
     }
@@ -79,7 +79,7 @@ impl Pass {
         *value = u64::from(high) << 32 | u64::from(low);
     }
 
-    /// A counter as a double. What is no count reads as 0.
+    /// A counter as a double. A double that is no count reads as 0.
     pub fn double(&mut self, at: usize, value: &mut u64) {
         let mut bits = (*value as f64).to_bits();
         self.wide(at, &mut bits);

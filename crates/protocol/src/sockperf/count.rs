@@ -1,4 +1,4 @@
-//! How many messages of a sender arrived: a question of ours that sockperf's servers pass over, and that ours answer.
+//! Count of a sender's messages that arrived: a question of ours that sockperf's servers pass over, and that ours answer.
 //!
 //! | octets | |
 //! |---|---|
@@ -25,14 +25,14 @@ pub const LENGTH: usize = HEADER + 24;
 pub const ASKED: Flags = Flags(0x0100);
 /// The flags of an answer.
 pub const TOLD: Flags = Flags(0x0200);
-/// What no other message of such flags begins with.
+/// Beginning that no other message of such flags has.
 pub const MARK: [u8; 8] = *b"sondecnt";
 
 /// Where the octets that only an answer fills begin.
 const SINCE: usize = HEADER + MARK.len();
 const ARRIVED: usize = SINCE + 8;
 
-/// What an answer says.
+/// Content of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Told {
     /// The number of its question.
@@ -64,7 +64,7 @@ pub fn answer(question: &mut [u8], since: u64, arrived: u64) {
     question[ARRIVED..LENGTH].copy_from_slice(&arrived.to_be_bytes());
 }
 
-/// What an answer says; `None`: the message is none.
+/// Reads an answer; `None`: the message is none.
 pub fn told(message: &[u8]) -> Option<Told> {
     let number = number_in(message, TOLD)?;
     let at = |start: usize| Some(u64::from_be_bytes(*message.get(start..)?.first_chunk()?));

@@ -3,7 +3,7 @@
 //! `[T:|U:]address:port[:source]`: over TCP or UDP (unless said), an address or a name, an IPv6 address in brackets, and
 //! the only sender to listen to of a multicast group. A line that is empty or begins with `#` or with a space is skipped.
 //! Seen with sockperf 3.7 and 3.10; only the latter knows IPv6. Here, unlike there, a line may end with a carriage
-//! return, and the last one without a newline. What 3.10 knows besides, `U:/path` and `T:/path` for Unix sockets, is
+//! return, and the last one without a newline. Unix sockets, which 3.10 knows besides as `U:/path` and `T:/path`, are
 //! refused: this program has none.
 
 use std::net::Ipv6Addr;
@@ -111,7 +111,7 @@ fn excerpt(line: &str) -> String {
     line.chars().take(80).collect()
 }
 
-/// Why a feed file can't be used.
+/// Reason why a feed file can't be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// It names no socket.
@@ -124,12 +124,12 @@ pub enum Error {
         line: usize,
         /// The line, or the first 80 characters of it.
         text: String,
-        /// What is wrong with it.
+        /// Fault of the line.
         fault: Fault,
     },
 }
 
-/// What is wrong with a line: it should read `[T:|U:]address:port[:source]`.
+/// Fault of a line: it should read `[T:|U:]address:port[:source]`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// Longer than any line that makes sense.
@@ -153,7 +153,7 @@ pub enum Fault {
     /// Something else where an address should be.
     #[error("{text:?} is no address (an IPv6 address is written in brackets)")]
     Address {
-        /// What stands there.
+        /// Text in place of the address.
         text: String,
     },
     /// An address alone.
@@ -162,7 +162,7 @@ pub enum Fault {
     /// Something else where a port should be.
     #[error("{text:?} is no port, 0 to 65535")]
     Port {
-        /// What stands there.
+        /// Text in place of the port.
         text: String,
     },
 }

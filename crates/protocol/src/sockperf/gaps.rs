@@ -12,7 +12,7 @@ pub struct Sender {
     session: Option<Session>,
 }
 
-/// What is known of a sender since its session began.
+/// State of a sender since its session began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Session {
     /// `None` after the last number that there is.
@@ -20,7 +20,7 @@ struct Session {
     missing: u64,
 }
 
-/// What a message told of its sender.
+/// Conclusion from a message about its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
     /// Nothing new.
@@ -48,7 +48,7 @@ pub struct Gap {
 }
 
 impl Gap {
-    /// How many messages it is.
+    /// Returns the number of messages.
     pub fn count(self) -> u64 {
         self.last - self.first + 1
     }

@@ -21,7 +21,7 @@ pub const LARGEST_STREAM: u32 = 1_048_575;
 /// Octet of the flags that are in use.
 const FLAGS: usize = 9;
 
-/// What a message is.
+/// Kind of a message, a bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Flags(pub u16);
 
@@ -35,7 +35,7 @@ impl Flags {
     /// Sent before the test, over multicast alone: not answered, not counted.
     pub const WARMUP: Self = Self(4);
 
-    /// Whether all of `other` is set.
+    /// Returns true where all of `other` is set.
     #[inline]
     pub fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
@@ -53,7 +53,7 @@ impl Flags {
 pub struct Header {
     /// Which message of its client.
     pub sequence: u64,
-    /// What it is. Bits without a meaning are kept: a server gives them back.
+    /// Kind of the message. Bits without a meaning are kept: a server gives them back.
     pub flags: Flags,
     /// Bytes of the whole message, as it says: anything at all, see [`Header::length_within`].
     pub length: u32,

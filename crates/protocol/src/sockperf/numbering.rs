@@ -15,10 +15,10 @@ pub struct Numbering {
 }
 
 impl Numbering {
-    /// Of a client with one connection: 1, 2, 3.
+    /// Numbering of a client with one connection: 1, 2, 3.
     pub const ONLY: Self = Self { lane: 0, lanes: 1, burst: 1 };
 
-    /// Of connection `lane`, from 0, among `lanes` that send bursts of `burst` messages in turn.
+    /// Numbering of connection `lane`, from 0, among `lanes` that send bursts of `burst` messages in turn.
     ///
     /// # Panics
     ///
@@ -50,7 +50,7 @@ impl Numbering {
         (rest / self.burst == self.lane).then(|| round * self.burst + rest % self.burst)
     }
 
-    /// Whether message `local` is one of those that ask for an answer, where every `reply_every`th of the client does.
+    /// Returns true where message `local` asks for an answer, as every `reply_every`th of the client does.
     #[inline]
     pub fn asks(self, local: u64, reply_every: NonZeroU32) -> bool {
         self.global(local).is_multiple_of(u64::from(reply_every.get()))

@@ -19,7 +19,7 @@ pub const LATEST: u32 = i32::MAX as u32;
 /// A message to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure {
-    /// When it leaves, since the beginning: to the nearest nanosecond.
+    /// Departure since the beginning, to the nearest nanosecond.
     pub at: Nanos,
     /// Its length, bytes, [`SMALLEST`] to [`LARGEST`].
     pub size: u32,
@@ -76,11 +76,11 @@ fn nanos(seconds: f64) -> Option<Nanos> {
 pub struct Error {
     /// Which, from 1, skipped ones counted.
     pub line: usize,
-    /// What is wrong with it.
+    /// Fault of the line.
     pub fault: Fault,
 }
 
-/// What is wrong with a line: sockperf's three classes.
+/// Fault of a line: sockperf's three classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// Earlier than the line before, or than 0.

@@ -1,6 +1,6 @@
 //! Whole messages out of a connection's bytes, in place, for either end.
 //!
-//! What comes is read straight into the framer's buffer and the messages are handed out of it; only the beginning of a
+//! Octets that come are read straight into the framer's buffer and the messages are handed out of it; only the beginning of a
 //! message whose rest did not come yet is ever moved.
 
 use crate::sockperf::message::{HEADER, Header, LengthError};
@@ -49,7 +49,7 @@ impl Framer {
         self.end - self.start
     }
 
-    /// Whether [`Framer::message`] has something to give, be it an error.
+    /// Returns true where [`Framer::message`] has something to give, be it an error.
     #[inline]
     pub fn has_message(&self) -> bool {
         !matches!(self.peek(), Ok(None))
@@ -131,9 +131,9 @@ impl Framer {
 /// Messages that were handled together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Batch<'a> {
-    /// How many of them are counted, those answered among them.
+    /// Messages that are counted, those answered among them.
     pub counted: u64,
-    /// How many are answered.
+    /// Messages that are answered.
     pub answered: u64,
     /// The answers, one after the other, ready to be sent; empty where nothing asked.
     pub answers: &'a [u8],
