@@ -55,7 +55,7 @@ pub struct Probe {
 /// An answer that came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// From whom.
+    /// Sender of the answer.
     pub from: IpAddr,
     /// Its meaning.
     pub says: Says,

@@ -89,7 +89,7 @@ pub struct Asked {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Leg {
-    /// Which of the addresses, a number from 0.
+    /// Number of its address, from 0.
     pub address: u32,
     /// Protocol that carries the requests.
     pub carrier: Carrier,
@@ -137,7 +137,7 @@ pub enum Who {
     Kernel,
     /// A program.
     Program {
-        /// Which.
+        /// The program's protocol.
         service: Service,
     },
 }
@@ -172,7 +172,7 @@ pub struct Sums {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Burst {
-    /// Which leg, a number from 0.
+    /// Number of its leg, from 0.
     pub leg: u32,
     /// Method of these exchanges.
     pub method: Box<Method>,
@@ -182,11 +182,11 @@ pub struct Burst {
     pub quartiles_ns: Vec<Nanos>,
 }
 
-/// Whose resets a port's are.
+/// Sender of a port's resets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reset {
-    /// Which of the addresses, a number from 0.
+    /// Number of its address, from 0.
     pub address: u32,
     /// The port number that refuses, 1 to 65535.
     pub port: u16,
@@ -208,7 +208,7 @@ pub struct Judgement {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Believed {
-    /// Which leg, a number from 0.
+    /// Number of the leg, from 0.
     pub leg: u32,
     /// Part of the host and path that it represents.
     pub stands: Stands,
@@ -237,7 +237,7 @@ pub struct Finding {
     pub shift: Option<Shift>,
     /// Result of the comparison; absent where no times are compared.
     pub word: Option<Word>,
-    /// Why; absent where no difference was shown.
+    /// Cause of the difference; absent where no difference was shown.
     pub cause: Option<Cause>,
 }
 
@@ -267,44 +267,44 @@ impl From<Interval> for Shift {
 pub enum Subject {
     /// A leg, held against the believed one.
     Leg {
-        /// Which, a number from 0.
+        /// Number of the leg, from 0.
         leg: u32,
     },
     /// A leg at a further address, held against the same at the first.
     Further {
-        /// Which, a number from 0.
+        /// Number of the leg, from 0.
         leg: u32,
         /// The one at the first address, a number from 0.
         against: u32,
     },
     /// Connections of a leg, its slowest group of them held against its quickest.
     Flows {
-        /// Which, a number from 0.
+        /// Number of the leg, from 0.
         leg: u32,
     },
     /// Lost requests of a leg, held against those of the others.
     Losses {
-        /// Which, a number from 0.
+        /// Number of the leg, from 0.
         leg: u32,
     },
     /// Exchanges back to back, held against those of the rounds.
     Burst {
-        /// Which, a number from 0.
+        /// Number of the burst, from 0.
         burst: u32,
     },
     /// ICMP echo at an address.
     Echo {
-        /// Which, a number from 0.
+        /// Number of the address, from 0.
         address: u32,
     },
     /// TCP at an address.
     Tcp {
-        /// Which, a number from 0.
+        /// Number of the address, from 0.
         address: u32,
     },
     /// A port that refuses.
     Port {
-        /// Which of the addresses, a number from 0.
+        /// Number of the address, from 0.
         address: u32,
         /// The port number.
         port: u16,

@@ -171,7 +171,7 @@ pub struct Lookout {
     incidents: Incidents,
     /// Second in which a cell was found silent whose incident waits for company.
     waiting: Option<u64>,
-    /// Since when it was looked without a pause, and when last: what nobody listened to is no agent's silence.
+    /// Beginning of the latest look without a pause, and its latest second: no agent is silent for a time without listening.
     since: u64,
     stepped: Option<u64>,
 }

@@ -49,7 +49,7 @@ pub struct Origin {
     pub accepted: u64,
     /// The verdict.
     pub verdict: Verdict,
-    /// In what the answers differ from the host's, and in what they agree.
+    /// Traits in which the answers differ from the host's, and those in which they agree.
     pub traits: Vec<Finding>,
 }
 
@@ -70,7 +70,7 @@ pub enum Verdict {
 pub struct Finding {
     /// Agreement with the host.
     pub fit: Fit,
-    /// Which trait.
+    /// The compared trait.
     #[serde(rename = "trait")]
     pub of: Trait,
 }
@@ -300,7 +300,7 @@ mod tests {
         Sight { order, segment, round_trip: Some(round_trip) }
     }
 
-    /// So many answers, the open port's at even places, the closed one's at odd ones.
+    /// Makes `count` answers, the open port's at even places, the closed one's at odd ones.
     fn answers(count: u64, odd: bool, mut of: impl FnMut(u64) -> (u8, u16, Nanos)) -> Vec<Sight> {
         let each = |place: u64| {
             let (ttl, ip_id, time) = of(place);

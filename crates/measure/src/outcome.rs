@@ -162,7 +162,7 @@ pub struct Distribution {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Quantile {
-    /// Which, 0 to 1.
+    /// Its share of the values, 0 to 1.
     pub q: f64,
     /// Its value by nearest rank, nanoseconds; absent where there are no values.
     pub value_ns: Option<Nanos>,
@@ -204,7 +204,7 @@ pub enum Standing {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OfSent {
-    /// Which, 0 to 1.
+    /// Its share of the requests, 0 to 1.
     pub q: f64,
     /// Its value, nanoseconds; absent where it falls among the unanswered: longer than the timeout.
     pub value_ns: Option<Nanos>,
@@ -388,7 +388,7 @@ pub struct SocketFacts {
     pub kernel_smoothed_rtt_ns: Option<Nanos>,
     /// The smallest round trip TCP saw, nanoseconds.
     pub kernel_min_rtt_ns: Option<Nanos>,
-    /// Which kind of socket carried ICMP: `ping` (unprivileged) or `raw`.
+    /// Kind of socket that carried ICMP: `ping` (unprivileged) or `raw`.
     pub icmp_socket: Option<String>,
     /// ICMP errors that came in place of replies, a count of each by what it says; absent: none, or nobody looked.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -405,7 +405,7 @@ pub struct Batched {
     pub asked: BatchBy,
     /// Kind of batch in use; absent: one message a call, because the kernel refused the request.
     pub got: Option<BatchBy>,
-    /// In which words it refused; the messages before it left as asked, those from there on one a call. An invalid
+    /// Words of the kernel's refusal; the messages before it left as requested, those from there on one a call. An invalid
     /// argument or a message too long: a message is longer than the packets of the path, or the kernel too old; an
     /// input/output error: a device on the path computes no checksums.
     pub refused: Option<String>,

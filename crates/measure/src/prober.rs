@@ -29,7 +29,7 @@ const HELD_UP: Nanos = Nanos::secs(60);
 /// A request that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Whose.
+    /// Its cell.
     pub cell: CellId,
     /// Its number within the cell, from 0.
     pub seq: u64,
@@ -70,7 +70,7 @@ struct Cell {
 struct Heard {
     /// The number of the request behind the one that it said it of.
     next: u64,
-    /// So many had come by then, modulo 2³².
+    /// Requests that had come by then, modulo 2³².
     count: u32,
     /// Requests from `next` on that did not leave, and are gone from the list.
     unsent: u64,
@@ -347,8 +347,9 @@ impl Cell {
         self.requests.get_mut(place)
     }
 
-    /// By the reply to `seq` the far end had got `count` requests: so many of those since the last such word did not come to it. Which ones is known where all or
-    /// none did; else the first of them count as those.
+    /// Counts losses on the way out: by the reply to `seq` the far end had got `count` requests, and the rest of those
+    /// since the last such report did
+    /// not come to it. Where some came and some did not, the first of them count as lost.
     fn hear(&mut self, seq: u64, count: u32) {
         let Some(heard) = self.heard.replace(Heard { next: seq + 1, count, unsent: 0 }) else { return };
         if heard.next > seq {

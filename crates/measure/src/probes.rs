@@ -21,7 +21,7 @@ pub struct Probes {
     pub others: u64,
     /// Answers that came too fast to be looked at one by one; they are counted as answered all the same.
     pub unseen: u64,
-    /// Whose resets they are; absent where none came.
+    /// Sender of the resets; absent where none came.
     pub origin: Option<Origin>,
 }
 

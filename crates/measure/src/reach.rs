@@ -69,7 +69,7 @@ pub struct AddressReach {
     pub echo: Seen,
     /// The largest packet that gets there.
     pub mtu: MtuFinding,
-    /// By which packets that was found; absent where it was not.
+    /// Packets by which it was found; absent where it was not.
     pub mtu_by: Option<MtuBy>,
     /// Bytes of the largest piece of echo replies that were cut on the way back: no larger packets pass there. Absent where none was cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -125,12 +125,13 @@ pub enum Seen {
         /// From the send of the try that was answered, nanoseconds. For a handshake from the first try on.
         after_ns: Nanos,
     },
-    /// A TCP reset in the host's name. Whose it is does not show here.
+    /// A TCP reset in the host's name. It does not show its sender.
     Reset {
         /// From the first try, nanoseconds.
         after_ns: Nanos,
     },
-    /// A SYN was accepted in the host's name, and the connection reset before either side had said anything. By whom does not show here: a box on
+    /// A SYN was accepted in the host's name, and the connection reset before either side had sent anything. The sender
+    /// does not show here: a box on
     /// the way may let handshakes pass and nothing else.
     AcceptedThenReset {
         /// From the first try, nanoseconds.
@@ -240,7 +241,7 @@ pub struct PortFinding {
     pub verdict: Verdict,
     /// Result of the probe.
     pub seen: Seen,
-    /// Which program answers; absent where it was not asked for.
+    /// Program that answers; absent where it was not asked for.
     pub service: Option<ServiceFinding>,
 }
 
@@ -435,36 +436,36 @@ impl fmt::Display for Service {
     }
 }
 
-/// Which program answers at an open port.
+/// Program that answers at an open port.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "answer", rename_all = "kebab-case")]
 pub enum ServiceFinding {
     /// One that is known.
     Known {
-        /// Which.
+        /// The program's protocol.
         service: Service,
         /// Its state as it reports it: that it is busy, that it wants a key, its version; absent where it reports none.
         state: Option<String>,
     },
     /// Something that is none of those asked for.
     Other {
-        /// In which protocols it was asked.
+        /// Protocols in which it was asked.
         asked: Vec<Service>,
     },
     /// It took the question and said nothing.
     Silent {
-        /// In which protocols it was asked.
+        /// Protocols in which it was asked.
         asked: Vec<Service>,
     },
     /// It closed the connection without a word.
     Closed {
-        /// In which protocols it was asked.
+        /// Protocols in which it was asked.
         asked: Vec<Service>,
     },
     /// The connection was reset without a word, by the program or by a box on the way.
     Reset {
-        /// In which protocols it was asked.
+        /// Protocols in which it was asked.
         asked: Vec<Service>,
     },
     /// It was asked nothing: any octet may do harm there.

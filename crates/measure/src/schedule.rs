@@ -18,7 +18,7 @@ pub struct Due<'t> {
     drawn: f64,
     rng: Rng,
     share: u64,
-    /// Which of the bursts is this connection's first, and how many connections take turns of one.
+    /// Number of this connection's first burst, and the number of connections that take turns of one.
     bursts: (u64, u64),
     /// Where the order of the connections is another one in each round: which one this is, and what decides the order.
     drawn_order: Option<(u32, u64)>,

@@ -1,7 +1,7 @@
 //! Counts and the distribution of one way in a stretch of time. They add up exactly, so that seconds make minutes and minutes
 //! make hours.
 //!
-//! Whoever adds in any order and any grouping gets the same: counters are sums, extremes are the outermost.
+//! Sums in any order and any grouping are the same: counters are added, extremes are the outermost.
 
 mod octets;
 
@@ -30,7 +30,7 @@ pub fn coarse(nanos: u64) -> u64 {
 
 /// The furthest value, nanoseconds: 292 years.
 const FURTHEST: u64 = u64::MAX >> 1;
-/// By how many octets a distribution grows: twice as many each time would leave half of a monitor's memory empty.
+/// Octets by which a distribution grows: twice as many each time would leave half of a monitor's memory empty.
 const GROWS: usize = 24;
 /// Octets that are free before a bucket is put: as many as one takes that follows another closely.
 const ROOM: usize = 12;

@@ -17,9 +17,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Turn {
-    /// Which block, from 0.
+    /// Number of its block, from 0.
     pub block: u32,
-    /// Which setting, from 0.
+    /// Number of its setting, from 0.
     pub setting: u32,
 }
 

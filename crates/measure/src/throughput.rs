@@ -25,7 +25,7 @@ use crate::unit::{Bytes, Nanos};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Throughput {
-    /// Which way it went, seen from our end: of streams that went both ways each has its own.
+    /// Direction of the streams, seen from our end; streams of both directions have a result each.
     pub direction: Direction,
     /// From the start of the stream to its end as our end saw it, in nanoseconds: with what it took to drain, where our
     /// end waited for that.
@@ -90,7 +90,7 @@ pub struct Sight {
 }
 
 impl Sight {
-    /// With what was counted since `earlier`, an older sight of the same way.
+    /// Returns its counts since `earlier`, an older sight of the same way.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {

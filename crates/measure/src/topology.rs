@@ -32,7 +32,7 @@ pub enum Topology {
         /// Partners a host in other zones, a count.
         across: usize,
     },
-    /// So many partners a host: half of them stay, the others change with each epoch until all pairs had their turn.
+    /// A number of partners for each host: half of them stay, the others change with each epoch until all pairs had their turn.
     Random {
         /// Partners a host, a count.
         partners: usize,

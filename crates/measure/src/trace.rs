@@ -36,9 +36,9 @@ pub enum TraceError {
     /// Time runs backwards.
     #[error("time runs backwards: message {number} leaves {back} before the one ahead of it")]
     Backwards {
-        /// Which message, counted from 1.
+        /// Number of the message, from 1.
         number: u64,
-        /// By how much.
+        /// Size of the step back, nanoseconds.
         back: Nanos,
     },
 }

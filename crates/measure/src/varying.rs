@@ -57,7 +57,7 @@ impl VaryingRate {
         Some(now.after(Nanos(nanos.min(1e18) as u64)).min(self.until))
     }
 
-    /// So many octets were sent.
+    /// Takes `octets` that were sent from the account.
     pub fn spend(&mut self, octets: usize) {
         self.account -= octets as f64 * 8.0;
     }

@@ -101,12 +101,12 @@ pub enum Warning {
     },
     /// For a part of the run exchanges took another time than for the rest.
     Changed {
-        /// When, and both levels.
+        /// Its beginning and end, and both levels.
         change: Change,
     },
     /// One stream kept one CPU of an end busy where that end has more: another stream might have had more through.
     OneStreamOneCpu {
-        /// Which end: `our` or `the peer's`.
+        /// The end: `our` or `the peer's`.
         end: String,
         /// Number of CPUs on which that end may run.
         cpus: u32,
@@ -115,7 +115,7 @@ pub enum Warning {
     StartIncluded {
         /// From its start until it was steady, nanoseconds.
         steady_after_ns: Nanos,
-        /// By which share of the steady rate the whole lies below, 0 to 1.
+        /// Share of the steady rate by which the whole lies below it, 0 to 1.
         share: f64,
     },
     /// A stream was too short to tell whether it was steady.
@@ -138,12 +138,12 @@ pub enum Warning {
     SlowClockSource {
         /// Its name.
         source: String,
-        /// Which end: `our` or `the peer's`.
+        /// The end: `our` or `the peer's`.
         end: String,
     },
     /// A control group kept an end from running.
     Throttled {
-        /// Which end: `our` or `the peer's`.
+        /// The end: `our` or `the peer's`.
         end: String,
         /// For how long, nanoseconds, all its CPUs together.
         throttled_ns: Nanos,
@@ -170,7 +170,7 @@ pub enum Warning {
     },
     /// TCP gives its window up during each pause, and a message is more than it may send at once then.
     IdleRestart {
-        /// Which end sends it: `our` or `the peer's`.
+        /// The end that sends it: `our` or `the peer's`.
         end: String,
         /// Size of the message, bytes.
         message_bytes: Bytes,
@@ -181,7 +181,7 @@ pub enum Warning {
     },
     /// A quantile asked for needs more answers than there are.
     TooFewForQuantile {
-        /// Which, 0 to 1.
+        /// The quantile, 0 to 1.
         q: f64,
         /// Answers it takes to print it.
         needed: u64,
@@ -225,7 +225,7 @@ pub enum Warning {
     },
     /// For a part of the time nothing came back at all.
     Dark {
-        /// When, and how much of it.
+        /// Its beginning and its extent.
         dark: Dark,
     },
     /// No request with a message of this size was answered, while smaller packets to the same host were: those of the connection that it was
@@ -295,9 +295,9 @@ pub enum Warning {
     },
     /// The machine at one end was disturbed while it measured.
     Disturbed {
-        /// Which end: `our` or `the peer's`.
+        /// The end: `our` or `the peer's`.
         end: String,
-        /// By what, as `run-queue delay 4.2 %`.
+        /// Disturbances with their sizes, as `run-queue delay 4.2 %`.
         by: Vec<String>,
         /// Other findings of this result that a busy host brings about by itself, so that the network is not shown to be the cause: kinds of
         /// warnings, and `groups` of flows.
@@ -322,7 +322,7 @@ pub enum Warning {
     PowerSavingGovernor {
         /// Its name.
         governor: String,
-        /// Which end: `our` or `the peer's`.
+        /// The end: `our` or `the peer's`.
         end: String,
         /// True where it keeps CPUs at their lowest frequency even when they are busy.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -332,7 +332,7 @@ pub enum Warning {
     OneCpu,
     /// The quantile that was to settle did not.
     NotSettled {
-        /// Which, 0 to 1.
+        /// The quantile, 0 to 1.
         q: f64,
         /// Half-width of its interval at the end, the wider side, as a share of its value; absent where it has no interval.
         reached: Option<f64>,
@@ -346,7 +346,7 @@ pub enum Warning {
     },
     /// The peer did not report at the end: its counts and its machine's facts are missing.
     NoReport {
-        /// Why.
+        /// Reason, in words.
         reason: String,
     },
     /// Threads of the server waited because of a bound that its owner has set: what was measured is that bound, not the network.
@@ -356,7 +356,7 @@ pub enum Warning {
     },
     /// A socket got less than was asked.
     GotLess {
-        /// Which option.
+        /// Name of the option.
         option: String,
         /// Requested value.
         asked: String,
@@ -367,14 +367,14 @@ pub enum Warning {
     NotBatched {
         /// Requested way of sending.
         asked: BatchBy,
-        /// In which words it refused.
+        /// Words of the kernel's refusal.
         reason: String,
     },
     /// Samples are missing from the file because it could not be written fast enough, or at all.
     SamplesIncomplete {
         /// Missing samples, a count.
         missing: u64,
-        /// Why, where it is known.
+        /// Reason; absent where it is not known.
         reason: Option<String>,
     },
     /// Our counts contradict the traffic of the interface.
@@ -385,14 +385,14 @@ pub enum Warning {
         counted: u64,
         /// Count at the interface, in the subject's unit.
         seen: u64,
-        /// Which interface.
+        /// Name of the interface.
         interface: String,
         /// Possible explanation; absent where there is none.
         reason: Option<String>,
     },
     /// Kernel timestamps could not be had.
     NoStamps {
-        /// Why.
+        /// Reason, in words.
         reason: String,
     },
 }

@@ -74,7 +74,7 @@ pub struct Observed {
 /// The peer on another CPU.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Moved {
-    /// Which, by its number there.
+    /// Number of the CPU on the peer's host.
     pub cpu: u32,
     /// Times, no switch moved, nanoseconds.
     pub times: Blocks,
@@ -105,7 +105,7 @@ pub struct Explanation {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Examined {
-    /// Which.
+    /// The cause.
     pub cause: Cause,
     /// Its effect: the time that would be saved without it, nanoseconds.
     pub takes: Option<Interval>,

@@ -14,7 +14,7 @@ mod total;
 
 use std::net::SocketAddr;
 
-/// Which way a packet went, seen from this host.
+/// Direction of a packet, seen from this host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// To the peer.
@@ -26,9 +26,9 @@ pub enum Way {
 /// A packet of the measurement as it passed an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// When, nanoseconds since 1970 by this host's clock.
+    /// Time of its passage, nanoseconds since 1970 by this host's clock.
     pub at_ns: u64,
-    /// Which way.
+    /// Its direction.
     pub way: Way,
     /// Index of the interface it passed.
     pub interface: u32,

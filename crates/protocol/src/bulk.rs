@@ -106,7 +106,7 @@ pub enum Mark {
     },
 }
 
-/// Which clock the instants in datagrams are of.
+/// Clock of the instants in datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StampClock {
     /// `CLOCK_MONOTONIC`: only differences mean anything to the peer.

@@ -27,7 +27,7 @@ pub use self::file::is_capture;
 /// A flow taken out of a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taken {
-    /// Which flow.
+    /// The flow.
     pub flow: Flow,
     /// Its messages; the first one leaves at once.
     pub trace: Trace,

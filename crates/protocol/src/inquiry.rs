@@ -1,8 +1,8 @@
-//! Which program answers at a port: one harmless question in each protocol, and what the answer shows.
+//! Recognition of the program at a port: one harmless question in each protocol, and the conclusion from the answer.
 //!
 //! No test is started and no session left behind: each question is one message, and the connection is closed after the answer.
 //! A TCP question is asked in one protocol. A UDP question is one for all: its 44 octets are at once a message of sockperf
-//! that wants an answer, an unauthenticated STAMP packet, and what an echo service gives back.
+//! that wants an answer, an unauthenticated STAMP packet, and a message that an echo service gives back.
 //!
 //! | octets | sockperf reads | STAMP reads (RFC 8762 section 4.2.1) | iperf 2 reads |
 //! |---|---|---|---|
@@ -64,7 +64,7 @@ pub const LONGEST_HEAD: usize = 32 << 10;
 pub enum Reading {
     /// A program that is known.
     Known {
-        /// Which.
+        /// The program's protocol.
         service: Service,
         /// Further information in its answer; absent where the answer shows only that it is there.
         state: Option<String>,

@@ -122,7 +122,7 @@ fn span(later: UnixTime, earlier: UnixTime) -> String {
     unit.map_or_else(|| format!("{seconds} seconds"), |(unit, name)| format!("{} {name}", seconds / unit))
 }
 
-/// Whom we believe that he is the host he is reached as.
+/// Proof that we accept of a server's name.
 #[derive(Clone, Debug)]
 pub enum Trust {
     /// Those whom one of these certificates vouches for, in DER.

@@ -1,4 +1,4 @@
-//! Whose reply is this? A small fixed header, stamped and parsed in place; no allocation, no dynamic call.
+//! Match of a reply to its request: a small fixed header, stamped and parsed in place; no allocation, no dynamic call.
 
 use crate::native::header::Flags;
 
@@ -58,7 +58,7 @@ pub enum Reading {
     Stray,
     /// A reply of this run whose content is wrong.
     Corrupt(
-        /// Which request it answers, where that can still be read.
+        /// Number of the request that it answers, where that can still be read.
         Option<u64>,
     ),
 }
@@ -77,8 +77,8 @@ impl Wire for Bare {
     }
 }
 
-/// Messages without any header where one may be lost: netperf's datagrams, and its connections for each exchange. What
-/// comes answers the oldest request that is still waited for.
+/// Messages without any header where one may be lost: netperf's datagrams, and its connections for each exchange. A reply
+/// answers the oldest request that is still waited for.
 ///
 /// One that was given up cannot be told any more: of datagrams, a reply that comes after its timeout counts for the next
 /// request, and so does a second copy of a reply. With several outstanding, a lost one is known only when no reply is

@@ -27,7 +27,7 @@ pub(super) struct Break {
     pub after: u64,
     /// … and before this.
     pub before: u64,
-    /// By how much it was set, and how far off that is at the most; `None`: its rate changed.
+    /// Size of the setting and its largest error, nanoseconds; `None`: its rate changed.
     pub by: Option<(i64, Nanos)>,
 }
 

@@ -76,7 +76,7 @@ pub enum Common {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Shared {
-    /// What.
+    /// The part.
     pub common: Common,
     /// Rows that are worse and have it, a count.
     pub worse: u32,
@@ -112,7 +112,7 @@ fn best(rows: &[Row<'_>], labels: &Labels<'_>) -> Option<Shared> {
             members.entry(common).or_default().insert(place);
         }
     }
-    // A part of all rows distinguishes none. Of several parts with the same rows the first is named: a host before a group.
+    // A part of all rows distinguishes none. Among several parts with the same rows the first is named: a host before a group.
     let mut candidates: Vec<(Common, BTreeSet<usize>)> = Vec::new();
     for (common, own) in members {
         let links = links(own.iter().map(|place| &rows[*place])).len();

@@ -10,7 +10,7 @@ use test_case::test_case;
 
 use super::*;
 
-/// Values of a run. So many are worth few where each remembers the one before.
+/// Values of a run: few, where each remembers the one before.
 const VALUES: usize = 200;
 
 /// Normal values, drawn once: sums of twelve even draws less six, which is not how the analysis' own tests draw.

@@ -1,8 +1,8 @@
-//! Which of a stream's numbered datagrams came, in which order, and how evenly: what their receiver knows.
+//! Arrivals of a stream's numbered datagrams at their receiver: losses, order and jitter.
 //!
 //! Numbers count from 1. A number that was left out is lost until it comes after all, and then it was out of order; one that
-//! comes twice is a duplicate, and hides no loss. That takes a memory of the latest [`WINDOW`] numbers: what comes later
-//! than that cannot be told from a duplicate, and is taken for late.
+//! comes twice is a duplicate, and hides no loss. That takes a memory of the latest [`WINDOW`] numbers: an older number
+//! cannot be told from a duplicate, and is taken for late.
 //!
 //! Jitter is the estimator of RFC 3550, section 6.4.1: it takes differences of transit times alone, so the two ends' clocks
 //! need not agree.

@@ -7,7 +7,7 @@
 use super::{Leg, Timed};
 use crate::statistics::quantile::Ranked;
 
-/// So many blocks are made of a look, or a few more, where there are as many rounds: the signed-rank test has room for as many legs as
+/// Blocks of a survey, or a few more, where there are as many rounds: the signed-rank test has room for as many legs as
 /// there can be, and for a block or two that a leg has not.
 const BLOCKS: usize = 12;
 

@@ -51,7 +51,7 @@ pub enum Reason {
     },
     /// One leg alone lost requests, too few to tell that from chance.
     LossOfOne {
-        /// Which, a number from 0.
+        /// Number of the leg, from 0.
         leg: u32,
         /// Lost requests, a count.
         lost: u64,
@@ -68,7 +68,7 @@ pub enum Reason {
     },
     /// A kernel answered later than the program behind it.
     KernelLater {
-        /// Which leg, a number from 0.
+        /// Number of the leg, from 0.
         leg: u32,
     },
 }
@@ -105,7 +105,7 @@ pub fn reason(
     })
 }
 
-/// By how much `leg` took longer in the second half of the rounds, where that is shown and is noticed.
+/// Returns the growth of `leg` in the second half of the rounds, where that is shown and is noticed.
 fn halves(legs: &[Leg], leg: &Leg) -> Option<f64> {
     let quartiles = Blocks::of(legs).quartiles(&leg.exchanges);
     let (first, second) = quartiles.split_at(quartiles.len() / 2);

@@ -1,4 +1,4 @@
-//! Which number to believe, and why the others differ.
+//! Choice of the number to believe, and the causes by which the others differ.
 //!
 //! Believed is what is most like an application: a program that answers over TCP, then over UDP; where none does, the TCP handshake;
 //! where nothing else is left, the echo. Every other leg is held against it, block by block ([`super::blocks`]), with Holm's
@@ -42,11 +42,11 @@ const OF_WAKING: f64 = 0.7;
 const FLOWS: usize = 4;
 /// At most this share of a leg's exchanges may take as long as those of another that is called slower.
 const SELDOM: f64 = 0.04;
-/// So many requests without one answer are no chance.
+/// Requests without one answer from which that is no chance.
 const SILENT: u64 = 10;
-/// So many ports without a word, beside an echo that is answered, are no chance.
+/// Ports without an answer from which that is no chance, beside an echo that is answered.
 const SILENT_PORTS: usize = 2;
-/// Whoever answers this share of requests answers.
+/// Share of answered requests from which a leg counts as answering.
 const ANSWERS: f64 = 0.9;
 
 /// Facts from which a survey is judged.
@@ -60,7 +60,7 @@ pub struct Evidence<'a> {
     pub bursts: &'a [Burst],
     /// The last round before them; absent: they stand in the middle.
     pub burst_round: Option<u64>,
-    /// Whose resets ports' are.
+    /// Resets of ports, with their senders.
     pub resets: &'a [Reset],
 }
 

@@ -21,7 +21,7 @@ pub enum Punctuality {
     Punctual,
     /// Some requests left late: as many replies may have been late too, which hides a tail and makes one, and moves no median.
     SomeLate,
-    /// So many left late, or replies were dropped, that nothing of the second is the network's for sure.
+    /// Enough requests left late, or enough replies were dropped, that nothing of the second is the network's for sure.
     Disturbed,
 }
 

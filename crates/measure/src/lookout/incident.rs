@@ -72,7 +72,7 @@ pub enum Scope {
     Host {
         /// Its name.
         host: String,
-        /// Which of its cells.
+        /// Role in which its cells are affected.
         role: Role,
     },
     /// Cells of one pair of hosts.
@@ -156,7 +156,7 @@ pub struct Incident {
     pub kind: Kind,
     /// Where.
     pub scope: Scope,
-    /// By how much; absent where the kind has no size or too little was seen yet.
+    /// Size of the change; absent where the kind has no size or too little was seen yet.
     pub size: Option<Size>,
     /// Time of its beginning.
     pub onset: Onset,
@@ -212,7 +212,7 @@ pub enum Change {
         incident: Incident,
         /// The second since 1970 from which the change was gone.
         at: u64,
-        /// Why.
+        /// Reason of the end.
         ending: Ending,
     },
 }

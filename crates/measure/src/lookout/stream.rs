@@ -44,7 +44,7 @@ pub struct Value {
     /// Logarithm of the response time.
     log: f32,
     count: u16,
-    /// Which of those that are gathered at the same time.
+    /// Number of the second among those that are gathered at the same time.
     second: u8,
     /// An end of the cell was late itself, so that it may be slow by that.
     is_blurred: bool,

@@ -54,7 +54,7 @@ pub struct Asked {
     pub carrier: Option<Carrier>,
     /// Kind of request.
     pub pattern: Option<Pattern>,
-    /// Which way a stream goes.
+    /// Direction of a stream.
     pub direction: Option<Direction>,
     /// Outstanding requests of one connection; 0 is unbounded (an open loop).
     pub window: Option<u32>,
@@ -69,7 +69,7 @@ pub struct Asked {
     pub waiting: Option<Waiting>,
     /// Wait mode of the peer, until a request comes; absent: as it was started to.
     pub peer_waiting: Option<Waiting>,
-    /// Which messages of a load ask for a reply: every n-th, counted from 1; 0 is none.
+    /// Every n-th message of a load asks for a reply, counted from 1; 0 is none.
     pub reply_every: Option<u32>,
     /// One-way messages of a load, or datagrams of a stream, that may leave in one call; absent: one.
     pub batch: Option<Batch>,
@@ -115,7 +115,7 @@ pub struct Asked {
     pub seed: Option<u64>,
 }
 
-/// Whose protocol the far side speaks, where it runs a program: what can be asked of it depends on that.
+/// Protocol of the far side, where it runs a program: the settings that it can honour depend on that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Far {
     /// Ours: each request may carry a header, and over UDP it must.

@@ -46,7 +46,7 @@ pub enum Pattern {
     ConnectExchange,
     /// A new connection and its end, which the peer makes first: nothing is sent over it.
     ConnectClose,
-    /// As many bytes as the path takes, or as a schedule lets go, one way. Nothing is answered, so nothing is timed but
+    /// One direction, as fast as the path or a schedule allows. Nothing is answered, so nothing is timed but
     /// the calls of one end.
     Stream,
     /// Messages one way in an open loop, of which every `reply_every`-th (numbers n, 2n, … counted from 1) asks for a
@@ -66,7 +66,7 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// Which way a stream goes, seen from our end.
+/// Direction of a stream, seen from our end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -76,7 +76,7 @@ pub enum Direction {
     Send,
     /// From the peer to us.
     Receive,
-    /// As many streams each way, at once.
+    /// The same number of streams each way, at once.
     Both,
 }
 
@@ -164,7 +164,7 @@ pub enum Schedule {
         /// The interval in nanoseconds.
         interval_ns: Nanos,
     },
-    /// So many at the very start, and from then on one every so many nanoseconds: no random phase.
+    /// A number of requests at the very start, and from then on one every so many nanoseconds: no random phase.
     Preloaded {
         /// Requests at the start, at least 1.
         count: u32,
@@ -190,7 +190,7 @@ pub enum Schedule {
         /// Requests per 1000 seconds, on average.
         rate_per_1000s: Rate,
     },
-    /// So many at once, every so often.
+    /// A number of requests at once, at even intervals.
     Bursts {
         /// Requests of one burst.
         count: u32,
@@ -345,7 +345,7 @@ pub struct Stop {
     pub bytes: Option<Bytes>,
     /// As soon as a quantile is known well enough.
     pub settled: Option<Settled>,
-    /// So many nanoseconds after the last departure replies are no longer waited for; absent: each until its timeout.
+    /// Nanoseconds after the last departure until replies are no longer waited for; absent: each until its timeout.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub linger_ns: Option<Nanos>,
     /// The same where something was answered: twice the longest round trip so far, and at least so many nanoseconds.

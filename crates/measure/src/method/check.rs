@@ -1,4 +1,4 @@
-//! Which points of the space make no sense, and the limits of what one message can be.
+//! Combinations of settings that make no sense, and the limits of one message.
 
 use super::Method;
 use super::asked::{Asked, Far};

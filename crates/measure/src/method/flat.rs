@@ -18,11 +18,11 @@ pub(super) struct Flat {
     pub carrier: Carrier,
     /// Kind of request.
     pub pattern: Pattern,
-    /// Which way a stream goes; absent where requests are exchanged.
+    /// Direction of a stream; absent where requests are exchanged.
     pub direction: Option<Direction>,
     /// Bound on the outstanding requests of one connection; a stream makes one call at a time.
     pub window: Window,
-    /// Which messages ask for a reply: every n-th, counted from 1; 0 is none. Exchanges always ask.
+    /// Every n-th message asks for a reply, counted from 1; 0 is none. Exchanges always ask.
     pub reply_every: u32,
     /// One-way messages, or datagrams of a stream, that may leave in one call; absent: each in one of its own.
     pub batch: Option<Batch>,

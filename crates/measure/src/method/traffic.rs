@@ -42,7 +42,7 @@ pub enum Traffic {
         /// As of a handshake.
         open_loop: bool,
     },
-    /// As many bytes one way as the path takes, or as a schedule lets go.
+    /// Bytes in one direction, as fast as the path or a schedule allows.
     Stream(Stream),
     /// Messages one way, of which some ask for a reply.
     Load(Load),
@@ -89,7 +89,7 @@ impl fmt::Display for Application {
 /// Bytes one way, or both.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stream {
-    /// Which way.
+    /// Direction of the stream.
     pub direction: Direction,
     /// Bytes of one call at our end.
     pub call_bytes: Bytes,
@@ -123,7 +123,7 @@ pub struct Load {
     pub carrier: Carrier,
     /// At so many requests outstanding a due one waits.
     pub cap: u32,
-    /// Which messages ask for a reply: every n-th, counted from 1; 0 is none.
+    /// Every n-th message asks for a reply, counted from 1; 0 is none.
     pub reply_every: u32,
     /// Size of a message, bytes of payload; the largest where they differ.
     pub request_bytes: Bytes,

@@ -55,7 +55,7 @@ pub struct OneWay {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Agreement {
-    /// Within what they were said to, nanoseconds.
+    /// Stated bound of their difference, nanoseconds.
     pub within_ns: Nanos,
     /// True where the times of the packets allow it. Then it is the bound of all delays; otherwise these are estimated as if nothing had
     /// been said.

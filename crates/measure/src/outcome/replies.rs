@@ -137,7 +137,7 @@ pub struct Kind {
 }
 
 impl Replies {
-    /// So many more of a kind.
+    /// Adds `count` replies of a kind.
     pub fn add(&mut self, name: String, answers: bool, count: u64) {
         self.kinds.entry(name).or_insert(Kind { count: 0, answers }).count += count;
     }

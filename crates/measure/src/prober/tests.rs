@@ -137,7 +137,7 @@ fn each_request_has_the_fate_that_was_injected_and_losses_their_direction() {
         let sum = world.sum(cell);
         let due = sum.due();
         assert!((2_900..=3_050).contains(&due), "{due}");
-        // As many whole rounds of 20, and what is left of one.
+        // Several whole rounds of 20, and a part of one.
         let injected = |fates: &[u64]| (0..due).filter(|seq| fates.contains(&(seq % 20))).count() as u64;
         assert_eq!(sum.lost, injected(&[2, 5, 6, 17, 18]));
         assert_eq!((sum.lost_out, sum.lost_back), (injected(&[2, 17]), injected(&[5, 6, 18])));

@@ -1,4 +1,4 @@
-//! Which packet sizes are tried to find the largest that gets there, and what follows from how they fared.
+//! Search for the largest packet that reaches the host: the sizes to try, and the conclusion from their results.
 //!
 //! The first size is the interface's MTU, which nearly always passes or is answered by a hop that tells the size of its link
 //! (RFC 1191, RFC 8201). Where nobody tells, sizes are halved between the largest that passed and the smallest that did not
@@ -34,7 +34,7 @@ pub enum MtuFinding {
     },
     /// Not found out.
     NotFound {
-        /// Why.
+        /// Reason why no size was found.
         why: String,
     },
 }

@@ -27,7 +27,7 @@ pub enum Remark {
     },
     /// Somebody else refuses ports in the host's place.
     RefusedByAnother {
-        /// Who.
+        /// Address of the sender.
         by: String,
     },
 }

@@ -1,4 +1,4 @@
-//! In which order replies came, and which losses stand together.
+//! Order of replies, and runs of consecutive losses.
 
 use std::collections::VecDeque;
 

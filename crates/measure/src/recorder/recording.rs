@@ -63,7 +63,7 @@ pub struct FlowCounts {
 /// Reason why a due message of an open loop does not leave, beside our own slowness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
-    /// As many requests are outstanding as may be.
+    /// The cap on outstanding requests is reached.
     Cap,
     /// The socket takes no more: the path or the peer does not keep up.
     Socket,

@@ -45,13 +45,13 @@ pub struct Least {
 /// The flows on both sides of a cut, the quicker ones first.
 type Parts = (Vec<u32>, Vec<u32>);
 
-/// The times of one round by flow, nanoseconds; absent where there was no answer in time. As long as there are flows.
+/// The times of one round by flow, nanoseconds; absent where there was no answer in time. Its length is the number of flows.
 pub type Round = Vec<Option<f64>>;
 
 /// Flows whose times are alike.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
-    /// Which, numbers from 0, ascending.
+    /// Numbers of its flows, from 0, ascending.
     pub flows: Vec<u32>,
     /// Median over the rounds of the median time in each, with its 95 % interval, nanoseconds. Absent where nothing was answered.
     pub time: Option<Estimate>,
@@ -128,7 +128,8 @@ pub fn moved(rounds: &[Round], least_ns: f64) -> Vec<u32> {
     (0..).zip(&seen).filter(|(_, halves)| is_moved(halves)).map(|(flow, _)| flow).collect()
 }
 
-/// By how many of its standard deviations the rank sum of places in one half differs from that of no difference (Mann and Whitney 1947).
+/// Returns the distance of the rank sum of places in one half from that of no difference, in its standard deviations
+/// (Mann and Whitney 1947).
 fn rank_sum(one: &[(f64, f64)], other: &[(f64, f64)]) -> f64 {
     let above = |place: f64| {
         other.iter().map(move |(with, _)| if *with < place { 1.0 } else { f64::from(u8::from(*with == place)) / 2.0 })
@@ -182,7 +183,7 @@ fn median_of(round: &Round, flows: &[u32]) -> Option<f64> {
     median(&times)
 }
 
-/// By how much `slow` take longer than `quick`, in each round that has both.
+/// Returns the excess of `slow` over `quick`, in each round that has both.
 fn differences(rounds: &[Round], quick: &[u32], slow: &[u32]) -> Vec<f64> {
     let difference = |round: &Round| Some(median_of(round, slow)? - median_of(round, quick)?);
     rounds.iter().filter_map(difference).collect()

@@ -9,7 +9,7 @@ use fastrand::Rng;
 
 use super::paired::median;
 
-/// As many dealings are gone through; where there are more, so many are drawn.
+/// Dealings to go through; where there are more, so many are drawn.
 const DEALINGS: usize = 2_000;
 /// With more rounds than these the dealings are not counted one by one.
 const COUNTED: usize = 20;
@@ -92,7 +92,8 @@ fn statistic(one: &[Option<f64>], is_second: &[bool], usual: f64) -> f64 {
     if apart > 0.0 { apart / error } else { 0.0 }
 }
 
-/// Which rounds go to the second side, `first` staying at the first: all ways, or many of them, the one that was measured among them.
+/// Deals rounds to the second side, `first` staying at the first: all ways, or many of them, the one that was measured
+/// among them.
 fn dealings(rounds: usize, first: usize, seed: u64) -> Vec<Vec<bool>> {
     if rounds <= COUNTED {
         let of_size = |mask: &u32| mask.count_ones() as usize == rounds - first;

@@ -38,17 +38,17 @@ const BEYOND: u64 = 8;
 /// One exchange of a lane: of those that are asked one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taken {
-    /// Which lane.
+    /// Number of its lane.
     pub lane: u32,
     /// The instant at which it was due, nanoseconds.
     pub from: u64,
     /// Its duration, nanoseconds.
     pub took: u64,
-    /// By how much that is longer than usual, nanoseconds; 0 where it is not long.
+    /// Excess over the median, nanoseconds; 0 where it is not long.
     pub excess: u64,
 }
 
-/// By how much a time is longer than the median where it is long, else 0: twice the median, and clear of the spread.
+/// Returns the excess of a time over the median where it is long, else 0: twice the median, and clear of the spread.
 pub fn excess_above(median: u64, third_quartile: u64) -> impl Fn(u64) -> u64 + Copy {
     let least = median.max(third_quartile.saturating_sub(median).saturating_mul(BEYOND)).max(1);
     move |took: u64| Some(took.saturating_sub(median)).filter(|excess| *excess >= least).unwrap_or(0)

@@ -16,7 +16,7 @@ pub const STRONG: f64 = 0.3;
 pub const CLEAR: f64 = 0.2;
 /// Values looked at, the first ones: they bound the work to some three million products.
 const LOOKED_AT: usize = 1 << 14;
-/// So many of its own standard deviations must it be, by Bartlett's formula from the correlations nearer by.
+/// Its standard deviations that it must be at least, by Bartlett's formula from the correlations nearer by.
 const SURE: f64 = 4.0;
 /// Share of its correlation that comes back at twice the distance, at least; chance does not.
 const AGAIN: f64 = 0.5;

@@ -16,7 +16,7 @@ use crate::statistics::summary;
 const SOONEST: f64 = 1.1;
 const LATEST: f64 = 2.0;
 
-/// So many of the latest values are read in a look: a few milliseconds, during which a schedule waits.
+/// Latest values that are read in a look: a few milliseconds, during which a schedule waits.
 pub const LOOKED_AT: usize = 1 << 16;
 
 /// Watches one quantile of a growing distribution. A look that is due reads the latest values; each other call compares two numbers.

@@ -22,9 +22,9 @@ const TAIL: f64 = 0.025;
 /// Distance of a quantile of the second side above that of the first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QuantileShift {
-    /// Which quantile, 0 to 1.
+    /// The quantile, 0 to 1.
     pub q: f64,
-    /// By how much, in the unit of the values.
+    /// Second side minus the first, in the unit of the values.
     pub difference: f64,
     /// Lower end of the 95 % interval.
     pub low: f64,
@@ -118,7 +118,7 @@ impl Side {
 }
 
 impl Run {
-    /// As many values, in blocks that may run over the end to the beginning, so that every value is drawn as often.
+    /// Draws as many values, in blocks that may run over the end to the beginning, so that every value is drawn as often.
     fn drawn(&self, rng: &mut Rng) -> Vec<u64> {
         let n = self.values.len();
         let mut drawn = Vec::with_capacity(n + self.block);

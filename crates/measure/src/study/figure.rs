@@ -30,7 +30,7 @@ pub enum Figure {
     Throughput,
 }
 
-/// In which unit a figure is counted.
+/// Unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Nanoseconds.

@@ -57,7 +57,7 @@ pub struct Processors {
     pub ns_per_gigabyte: Option<Nanos>,
 }
 
-/// Which buffers the kernel fits to the path; a size that was asked for turns it off.
+/// Buffers whose size the kernel fits to the path; a size that was asked for turns it off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Autotuning {

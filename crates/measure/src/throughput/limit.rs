@@ -316,8 +316,9 @@ impl Evidence {
         again.or(self.datagrams_lost).filter(|share| *share >= LOSSES)
     }
 
-    /// By how much the stream's own round trips grew, at least as much and so many times the shortest; `None` where they did not,
-    /// or where whoever waits for a processor or a reader makes them.
+    /// Returns the growth of the stream's own round trips, at least `least` and so many `times` the shortest; `None`
+    /// where they did not grow,
+    /// or where a wait for a processor or a reader caused it.
     fn grew(&self, least: Nanos, times: u64) -> Option<Nanos> {
         let tcp = self.tcp.filter(|tcp| tcp.window_limited.unwrap_or(0.0) < SHUT)?;
         let (rtt, min) = (tcp.rtt?, tcp.min_rtt?);

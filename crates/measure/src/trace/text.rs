@@ -35,7 +35,7 @@ pub enum TextError {
     Header {
         /// The line.
         line: usize,
-        /// Which column it lacks.
+        /// Name of the column that it lacks.
         missing: &'static str,
     },
     /// A line without two values.
@@ -73,7 +73,7 @@ pub enum TextError {
     /// More messages than are read.
     #[error("there are more than {} messages in it", grouped(*most as u64))]
     TooMany {
-        /// As many are read.
+        /// Most messages that are read.
         most: usize,
     },
     /// Time runs backwards.
@@ -81,7 +81,7 @@ pub enum TextError {
     Backwards {
         /// The line.
         line: usize,
-        /// By how much.
+        /// Size of the step back, nanoseconds.
         back: Nanos,
     },
 }
@@ -167,7 +167,7 @@ fn fields(content: &str) -> impl Iterator<Item = &str> {
     content.split([',', '\t']).map(|field| field.trim().trim_matches('"').trim())
 }
 
-/// As much of what was found as an error shows.
+/// Returns the part of a text that an error shows.
 fn beginning(found: &str) -> String {
     match found.char_indices().nth(40) {
         Some((end, _)) => format!("{}…", &found[..end]),

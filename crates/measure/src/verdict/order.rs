@@ -1,4 +1,4 @@
-//! Which warnings stay, and in what order: a reader is told each thing once, what weighs most first.
+//! Selection and order of warnings: a reader gets each fact once, the weightiest first.
 
 use super::Warning;
 

@@ -6,7 +6,7 @@ use test_case::test_case;
 use super::*;
 use crate::statistics::simulated::normal;
 
-/// As many as `sonde why` makes where nobody says.
+/// Default number of blocks of `sonde why`.
 const BLOCKS: usize = 9;
 const SWITCHES: [Cause; 3] = [Cause::SleepPacing, Cause::OurWakeUp, Cause::PeerWakeUp];
 

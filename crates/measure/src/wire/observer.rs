@@ -56,7 +56,7 @@ struct Pending {
 /// From a request's departure to its reply's arrival, on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Time {
-    /// Which flow, as [`Observed::flows`] counts.
+    /// Place of its flow in [`Observed::flows`].
     pub flow: u32,
     /// Passage of the request, nanoseconds since 1970.
     pub at_ns: u64,

@@ -1,4 +1,4 @@
-//! Which octets of one direction of a TCP connection were seen, and which more than once.
+//! Octets of one direction of a TCP connection that were seen, and those seen more than once.
 
 /// Holes that are remembered at once: more are given up, and counted.
 const HOLES: usize = 256;

@@ -34,7 +34,7 @@ const USUALLY_OUT: usize = 64;
 /// Statuses by which a server says that it did nothing of what it was asked for.
 const DID_NOTHING: [u16; 2] = [429, 503];
 
-/// Which statuses count as answered.
+/// Statuses that count as answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Expected {
     /// All but 429 and 503.
@@ -183,7 +183,7 @@ pub struct Http {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Stage {
     Head,
-    /// So many octets of a body are to come.
+    /// Octets of a body that are still to come.
     Body(u64),
     Chunks(Chunked),
     /// The body ends with the connection.

@@ -97,7 +97,7 @@ enum Stage {
     Upgrade,
     /// Between frames.
     Frame,
-    /// So many octets of a message that nobody asked for are to come.
+    /// Octets still to come of a message that nobody asked for.
     Passing(u64),
     /// Behind the first octet of a Close that is answered.
     Closing,

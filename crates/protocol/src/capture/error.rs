@@ -34,7 +34,7 @@ pub enum CaptureError {
     /// The header of a packet that no program writes.
     #[error("packet {packet} is damaged: {what}")]
     Damaged {
-        /// Which packet.
+        /// Number of the packet, from 1.
         packet: u64,
         /// Fault of the packet.
         what: &'static str,
@@ -42,7 +42,7 @@ pub enum CaptureError {
     /// The file ends within a packet.
     #[error("the file ends within packet {packet}")]
     BrokenOff {
-        /// Which packet.
+        /// Number of the packet, from 1.
         packet: u64,
     },
     /// No message of UDP or TCP in it.
@@ -68,7 +68,7 @@ pub enum CaptureError {
     /// More flows, or more messages of one, than are told apart.
     #[error("there are more than {} {what} in it", grouped(*.most as u64))]
     TooMany {
-        /// As many are.
+        /// Most that are read.
         most: usize,
         /// Things of which there are too many: `flows` or `messages`.
         what: &'static str,
@@ -76,9 +76,9 @@ pub enum CaptureError {
     /// Time runs backwards within the flow.
     #[error("packet {packet}: time runs backwards by {back}")]
     Backwards {
-        /// Which packet.
+        /// Number of the packet, from 1.
         packet: u64,
-        /// By how much.
+        /// Size of the step back, nanoseconds.
         back: Nanos,
     },
 }

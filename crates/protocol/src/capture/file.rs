@@ -135,7 +135,7 @@ pub struct Record<'a> {
     pub at: Nanos,
     /// Its length as it passed, bytes, with the header of the link.
     pub length: u32,
-    /// As much of it as was kept.
+    /// The part of it that was kept.
     pub kept: &'a [u8],
 }
 

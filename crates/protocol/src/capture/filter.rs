@@ -1,4 +1,4 @@
-//! Which packets the kernel is to hand over, as a program of its classic packet filter.
+//! Filter of the packets that the kernel is to hand over, as a program of its classic packet filter.
 //!
 //! The machine and the numbers of its instructions: `linux/filter.h`, and "The BSD Packet Filter" (USENIX 1993).
 //! Packets begin with the header of IP, as a packet socket of the kind `SOCK_DGRAM` has them.
@@ -16,7 +16,7 @@ pub struct Instruction {
     pub then: u8,
     /// … and where it does not.
     pub otherwise: u8,
-    /// With what.
+    /// Operand of the operation.
     pub operand: u32,
 }
 

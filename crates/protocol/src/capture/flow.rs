@@ -35,7 +35,7 @@ pub struct Flow {
     pub transport: Transport,
     /// Sender of the flow.
     pub from: SocketAddr,
-    /// To whom.
+    /// Receiver of the flow.
     pub to: SocketAddr,
 }
 
@@ -97,7 +97,7 @@ impl FromStr for FlowPattern {
 /// A flow that was seen, and how much of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// Which.
+    /// The flow.
     pub flow: Flow,
     /// Its messages: datagrams, or segments with something new in them.
     pub messages: u64,

@@ -24,7 +24,7 @@ const MOST_TAGS: usize = 4;
 /// Part of a packet that belongs to its flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Whose.
+    /// Flow of the packet.
     pub flow: Flow,
     /// Length of its payload, bytes.
     pub payload: u32,
@@ -56,11 +56,11 @@ pub fn read(link: Link, record: &Record<'_>) -> Option<Segment> {
 /// Payload of a packet of IP, behind all headers of IP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inner<'a> {
-    /// From whom, and to whom.
+    /// Source and destination.
     pub ends: (IpAddr, IpAddr),
     /// Protocol of the payload.
     pub protocol: IpNumber,
-    /// As much of it as was kept.
+    /// The part of it that was kept.
     pub body: &'a [u8],
     /// Its length as it passed, bytes.
     pub whole: usize,

@@ -10,7 +10,7 @@ use crate::icmp::echo::HEADER as ECHO;
 use crate::native::header::{Flags, Header};
 use crate::native::preamble::MAGIC;
 
-/// Whose packets are looked for.
+/// Measurement whose packets are looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
     /// The peer; of ICMP the port means nothing, and 0 is any port.
@@ -46,7 +46,7 @@ pub enum Marks {
 /// Passage of a packet, as the capture reports it beside the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passage {
-    /// When, nanoseconds since 1970.
+    /// Its time, nanoseconds since 1970.
     pub at_ns: u64,
     /// True where this host sent it.
     pub outgoing: bool,

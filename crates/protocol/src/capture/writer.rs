@@ -20,7 +20,7 @@ pub struct Packet<'a> {
     pub outgoing: bool,
     /// Kind of the interface, by ARP's numbers: 1 Ethernet, 772 loopback.
     pub hardware: u16,
-    /// As much of it as is kept, from the header of IP on.
+    /// The part of it that is kept, from the header of IP on.
     pub kept: &'a [u8],
     /// Its length as it passed, bytes of IP.
     pub length: u32,

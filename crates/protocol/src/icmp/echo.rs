@@ -32,7 +32,7 @@ const SEQ: std::ops::Range<usize> = 8..16;
 const STEADY: u64 = (1 << 48) - 1;
 const NONCE: std::ops::Range<usize> = 16..20;
 
-/// Which ICMP.
+/// Version of ICMP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// Over IPv4.
@@ -59,7 +59,7 @@ impl Family {
     }
 }
 
-/// Which kind of socket carries it.
+/// Kind of socket that carries it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Socket {
     /// Unprivileged: the kernel sets the identifier and the checksum, and delivers only replies to it.
@@ -124,7 +124,7 @@ impl Echo {
         number
     }
 
-    /// Which ICMP it is.
+    /// Returns the version of ICMP.
     pub fn family(&self) -> Family {
         self.family
     }

@@ -34,7 +34,7 @@ pub struct Burst {
     pub begun: Stamp,
     /// Time at which it was written.
     pub written: Stamp,
-    /// Which one, from 1.
+    /// Its number, from 1.
     pub number: u32,
     /// Octets of the burst, the header included.
     pub size: u32,

@@ -63,7 +63,7 @@ pub enum Beginning {
 /// Result of reading a beginning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reading {
-    /// So many octets have to be there first, counted from the connection's start; more than there are.
+    /// Octets that have to be there first, counted from the connection's start; more than there are.
     Needs(usize),
     /// The beginning, and the octets that it took. Those of a bounceback, and of traffic, are left: 0.
     Is(Beginning, usize),

@@ -153,7 +153,7 @@ impl Rate {
         Self { low: bounded as u32, high: ((bounded >> 32) as u32) << 8 }
     }
 
-    /// So many a second; `None`: as many as fit.
+    /// Returns the number a second; `None`: as many as fit.
     pub fn per_second(self) -> Option<u64> {
         let value = u64::from(self.high >> 8) << 32 | u64::from(self.low);
         (value > 0).then_some(value)

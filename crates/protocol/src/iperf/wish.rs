@@ -68,7 +68,7 @@ pub struct Back {
 pub enum Quantity {
     /// For so long.
     Time(Nanos),
-    /// So many octets.
+    /// A number of octets.
     Bytes(u64),
 }
 

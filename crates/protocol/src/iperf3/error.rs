@@ -67,7 +67,7 @@ pub enum Error {
     Unknown {
         /// Octet that came.
         octet: u8,
-        /// Instead of what.
+        /// Message that was due.
         step: Step,
     },
     /// A message at the wrong time.
@@ -75,7 +75,7 @@ pub enum Error {
     OutOfOrder {
         /// Message that came.
         said: State,
-        /// Instead of what.
+        /// Message that was due.
         step: Step,
     },
     /// Results of no length, or of too large a one.
@@ -87,7 +87,7 @@ pub enum Error {
     /// Results that cannot be read.
     #[error("{}: {why}", Code::RESULTS)]
     Results {
-        /// Why.
+        /// Fault of the results.
         why: Unreadable,
     },
     /// Results of other streams than there were.

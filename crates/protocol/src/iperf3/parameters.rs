@@ -60,7 +60,7 @@ impl Protocol {
     }
 }
 
-/// Which way the data goes.
+/// Direction of the data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Direction {
     /// From the client to the server.
@@ -122,7 +122,7 @@ pub struct Parameters {
     pub nodelay: bool,
     /// Streams in each direction.
     pub parallel: u32,
-    /// Which way.
+    /// Direction of the data.
     pub direction: Direction,
     /// True where several paths of TCP are to be used.
     pub mptcp: bool,

@@ -161,7 +161,7 @@ impl<P: Phase, E> Conversation<P, E> {
         match &self.state {
             State::Done => None,
             State::Failed(error) => Some(error.clone()),
-            // Whoever cannot open our handshake may be gone before its word of it is read.
+            // An end that cannot open our handshake may be gone before its message about it is read.
             _ => self.stranger(Saw::CLOSED).or_else(|| Some(SessionError::Closed { step: self.step() })),
         }
     }

@@ -58,7 +58,7 @@ pub enum SessionError {
     /// The preamble was declined.
     #[error("declined: {decline} (it speaks {theirs}, we {ours})")]
     Declined {
-        /// Why.
+        /// Reason of the server.
         decline: Decline,
         /// The versions of this end.
         ours: Versions,

@@ -82,13 +82,13 @@ impl Token {
 /// A header as read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Whose session.
+    /// Token of its session.
     pub token: Token,
-    /// Which request.
+    /// Number of the request.
     pub seq: u64,
     /// Its marks and requests.
     pub flags: Flags,
-    /// Which connection of the session.
+    /// Number of its connection in the session.
     pub flow: u16,
     /// In a request the length of the reply asked for, in a reply the requests received so far.
     pub word: u32,
@@ -249,7 +249,7 @@ impl Wire for Native {
 }
 
 impl Native {
-    /// Which request a reply of this session answers.
+    /// Returns the number of the request that a reply of this session answers.
     #[inline]
     fn number(&self, head: &[u8; LENGTH]) -> Reading {
         let [version, _, high, low] = self.version_and_flow;

@@ -75,7 +75,7 @@ impl fmt::Debug for Key {
     }
 }
 
-/// By what a client proves that it may come.
+/// Proof by which a client shows that it may come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Proof {
     /// The key both ends share.
@@ -90,7 +90,7 @@ pub enum Proof {
 }
 
 impl Proof {
-    /// Which kind.
+    /// Returns its kind.
     pub fn kind(&self) -> Authentication {
         match self {
             Self::PreShared(_) => Authentication::PreShared,
@@ -105,7 +105,7 @@ impl From<Key> for Proof {
     }
 }
 
-/// By what a server knows one of its clients.
+/// Secret by which a server knows one of its clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Holder {
     /// The key both ends share.
@@ -129,7 +129,7 @@ impl From<Public> for Holder {
 /// Secrets of a client for one keyed connection.
 #[derive(Clone)]
 pub struct Secret {
-    /// By what the client proves itself.
+    /// Proof of the client.
     pub proof: Proof,
     /// 32 octets fresh from the system's random source, for this connection alone: its ephemeral private key.
     pub ephemeral: [u8; 32],
@@ -148,7 +148,7 @@ pub struct Keyring {
 }
 
 impl Keyring {
-    /// By what clients can prove themselves.
+    /// Returns the kinds of proof that clients can use.
     pub fn accepted(&self) -> &'static [Authentication] {
         match self.identity {
             Some(_) => &[Authentication::PreShared, Authentication::Identity],
@@ -189,7 +189,7 @@ pub enum KeyError {
     /// The line starts with something else.
     #[error("line {line}: does not start with `{prefix}`")]
     Prefix {
-        /// Which line.
+        /// Number of the line, from 1.
         line: usize,
         /// Expected beginning.
         prefix: &'static str,
@@ -197,7 +197,7 @@ pub enum KeyError {
     /// Not 64 digits.
     #[error("line {line}: {digits} octets after `{prefix}` where 64 hexadecimal digits belong")]
     Length {
-        /// Which line.
+        /// Number of the line, from 1.
         line: usize,
         /// Beginning of the line.
         prefix: &'static str,
@@ -207,13 +207,13 @@ pub enum KeyError {
     /// Something that is no hexadecimal digit.
     #[error("line {line}: not all of it is hexadecimal digits")]
     Digit {
-        /// Which line.
+        /// Number of the line, from 1.
         line: usize,
     },
     /// A public key of low order: what is agreed on with its holder is known to everybody.
     #[error("line {line}: is the public part of no identity: everybody could play its holder")]
     Everybodys {
-        /// Which line.
+        /// Number of the line, from 1.
         line: usize,
     },
 }

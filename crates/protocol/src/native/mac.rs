@@ -47,7 +47,7 @@ impl<'de> Deserialize<'de> for DatagramKey {
     }
 }
 
-/// Which way a datagram goes: none can be sent back as another.
+/// Direction of a datagram: none can be sent back as another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// To the reflector.

@@ -87,7 +87,7 @@ pub struct Open {
     pub request_bytes: Bytes,
     /// Size of a reply, octets; over UDP at most that of a request.
     pub response_bytes: Bytes,
-    /// Which requests are answered: every n-th, by sequence number.
+    /// Every n-th request is answered, by sequence number.
     #[serde(default = "one")]
     pub reply_every: u32,
     /// Wait mode of the reflector, until a request comes; absent: as it was started to.
@@ -170,7 +170,7 @@ pub struct Got {
 /// Reason why a session is not opened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refused {
-    /// Which bound, or what else.
+    /// Bound that was exceeded, or another cause.
     pub reason: Reason,
     /// The same in words, with what was asked and what is allowed.
     #[serde(default)]
@@ -190,7 +190,7 @@ impl fmt::Display for Refused {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
-    /// As many sessions as allowed are open.
+    /// The allowed number of sessions is open.
     Sessions,
     /// More flows than allowed.
     Flows,

@@ -1,6 +1,6 @@
 //! The first octets of every TCP connection to the one port, and the answer to them.
 //!
-//! Fixed lengths, so that an end that knows only version 1 can still read which versions a newer one speaks. Whoever
+//! Fixed lengths, so that an end that knows only version 1 can still read which versions a newer one speaks. A program that
 //! answers with anything else is no peer of ours ([`NotSonde`]). All integers big-endian.
 //!
 //! | octets | control preamble | answer to it | data preamble |
@@ -87,7 +87,7 @@ impl fmt::Display for Versions {
 pub struct Control {
     /// The versions it speaks.
     pub versions: Versions,
-    /// By what it wants to prove itself, and insists on it; absent: it has no key.
+    /// Kind of proof that it wants to give, and insists on; absent: it has no key.
     pub keyed: Option<Authentication>,
 }
 
@@ -104,9 +104,9 @@ impl Control {
 pub struct Data {
     /// The version the session agreed on.
     pub version: u16,
-    /// Which session.
+    /// Token of the session.
     pub token: Token,
-    /// Which connection of the session, from 0.
+    /// Number of the connection in the session, from 0.
     pub flow: u16,
 }
 
@@ -164,7 +164,7 @@ fn read_data(bytes: &[u8]) -> Option<Data> {
 pub struct Answer {
     /// The version agreed on, or why there is none.
     pub verdict: Result<u16, Decline>,
-    /// By what the client is to prove itself, on which the server insists; absent: it has no key.
+    /// Kind of proof that the client is to give, on which the server insists; absent: it has no key.
     pub keyed: Option<Authentication>,
     /// The versions the server speaks.
     pub versions: Versions,
@@ -218,7 +218,7 @@ pub enum Decline {
     /// The client insists on a key, the server has none.
     #[error("a key was given, and it has none")]
     NoKeyHere,
-    /// As many connections as it takes are open already.
+    /// The allowed number of connections is open already.
     #[error("it has as many clients as it takes")]
     Busy,
     /// It is going down.

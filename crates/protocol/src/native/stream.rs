@@ -22,7 +22,7 @@ use crate::native::mac::{Direction as Way, Mac};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Ask {
-    /// Which way it goes, seen from the client.
+    /// Direction of the streams, seen from the client.
     pub direction: Direction,
     /// Send call of the reflector.
     pub sending: Sending,
@@ -124,7 +124,7 @@ pub struct HostCpu {
     pub most_softirq_share: f64,
     /// Number of CPUs that is of.
     pub cpus: u32,
-    /// Which one was the busiest.
+    /// Number of the busiest CPU.
     pub busiest: u32,
     /// Its own share, all but idle.
     pub busiest_share: f64,
@@ -305,7 +305,8 @@ impl Told {
     }
 }
 
-/// As many flows as there can be, and as many intervals as a message holds, add up below the largest number: two petabytes,
+/// Largest count of a flow: as many flows as there can be, and as many intervals as a message holds, add up below the
+/// largest number: two petabytes,
 /// or 26 days.
 const MOST: u64 = u64::MAX >> 13;
 

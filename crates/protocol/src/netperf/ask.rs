@@ -317,7 +317,7 @@ pub enum Family {
     Rds,
 }
 
-/// So many operations, then a wait until the interval is over.
+/// Operations of a burst, then a wait until the interval is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Pacing {
     /// Transactions, or send calls of a stream. 0, with an interval: a client that forgot the one or the other, which

@@ -92,7 +92,7 @@ pub enum Unsayable {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("its {field} is {value}")]
 pub struct Nonsense {
-    /// Which.
+    /// Name of the field.
     pub field: &'static str,
     /// Value in the field; for a name the octet that has no place in it.
     pub value: i64,
@@ -114,7 +114,7 @@ pub enum Error {
     /// The server answers with an error number.
     #[error("{}", refused(*step, *code))]
     Refused {
-        /// Instead of what.
+        /// Message that was due.
         step: Step,
         /// The server's number: its system's `errno`, or [`UNKNOWN_REQUEST`].
         code: i32,
@@ -122,7 +122,7 @@ pub enum Error {
     /// An answer that makes no sense.
     #[error("{step} makes no sense: {nonsense}")]
     Nonsense {
-        /// Which answer.
+        /// Message with the fault.
         step: Step,
         /// The field with its value.
         nonsense: Nonsense,
@@ -130,7 +130,7 @@ pub enum Error {
     /// The server speaks, and nobody asked.
     #[error("octets from the server that nobody asked for: {octets}")]
     Unasked {
-        /// So many came at once.
+        /// Octets that came at once, a count.
         octets: usize,
     },
     /// The server's messages are the old, short ones.
@@ -138,7 +138,7 @@ pub enum Error {
         "the server answers in messages of {OLD_MESSAGE} octets, where {MESSAGE} are due: a netserver older than 2.6"
     )]
     OldServer {
-        /// Instead of what.
+        /// Message that was due.
         step: Step,
     },
     /// The server closed the connection too early.

@@ -106,7 +106,7 @@ fn source_alone(text: &str) -> Result<String, Fault> {
     }
 }
 
-/// As much of a line as is worth telling.
+/// Returns the part of a line that an error shows.
 fn excerpt(line: &str) -> String {
     line.chars().take(80).collect()
 }
@@ -120,7 +120,7 @@ pub enum Error {
     /// One of its lines can't be read.
     #[error("line {line}, {text:?}: {fault}")]
     Line {
-        /// Which, from 1, skipped ones counted.
+        /// Number of the line, from 1, skipped ones counted.
         line: usize,
         /// The line, or the first 80 characters of it.
         text: String,

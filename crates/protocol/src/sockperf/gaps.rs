@@ -1,4 +1,4 @@
-//! Which messages of a sender never came, as a server sees it that only counts.
+//! Messages of a sender that never came, as a server sees them that only counts.
 //!
 //! Seen with sockperf 3.7 and 3.10 (`server -g`): the first message of a sender opens a session, whatever its number. A
 //! number above the expected one is a gap; a lower one, late or twice, changes nothing, so what was out of order stays

@@ -51,7 +51,7 @@ impl Flags {
 /// A header as read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Which message of its client.
+    /// Number of the message at its client.
     pub sequence: u64,
     /// Kind of the message. Bits without a meaning are kept: a server gives them back.
     pub flags: Flags,

@@ -1,4 +1,4 @@
-//! Which number a message has on the wire.
+//! Numbers of messages on the wire.
 //!
 //! A sockperf client counts its messages over all its sockets, which take turns of a burst each: with two sockets and a
 //! burst of three, the first sends 1 to 3, the second 4 to 6, the first 7 to 9. An engine counts those of each
@@ -39,7 +39,8 @@ impl Numbering {
         turn.saturating_mul(self.lanes * self.burst).saturating_add(self.lane * self.burst + at + 1)
     }
 
-    /// Which message of this connection has the number `global` on the wire; `None`: another connection's, or nobody's.
+    /// Returns the message of this connection that has the number `global` on the wire; `None`: another connection's, or
+    /// nobody's.
     #[inline]
     pub fn local(self, global: u64) -> Option<u64> {
         let before = global.checked_sub(1)?;

@@ -74,7 +74,7 @@ fn nanos(seconds: f64) -> Option<Nanos> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {fault}")]
 pub struct Error {
-    /// Which, from 1, skipped ones counted.
+    /// Number of the line, from 1, skipped ones counted.
     pub line: usize,
     /// Fault of the line.
     pub fault: Fault,

@@ -19,7 +19,7 @@ use crate::source::source;
 /// answer each.
 const SWEEP: Nanos = Nanos::millis(100);
 
-/// Whose a name in a table is.
+/// Name in a table, with its source.
 trait Sourced {
     /// Where it comes from.
     fn source(&self) -> IpAddr;
@@ -101,7 +101,7 @@ pub struct Limiter {
     each: Nanos,
     /// Lead over its share that a source may have.
     ahead: Nanos,
-    /// Until when each source has used its share.
+    /// Instant until which each source has used its share.
     used: Table<IpAddr, Instant>,
 }
 

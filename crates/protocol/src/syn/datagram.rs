@@ -28,7 +28,7 @@ const CHECKSUM: std::ops::Range<usize> = 6..8;
 pub struct Shape {
     /// Our address.
     pub local: IpAddr,
-    /// Whom is probed.
+    /// Address of the probed host.
     pub remote: IpAddr,
     /// Source ports.
     pub sources: Sources,

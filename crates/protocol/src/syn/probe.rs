@@ -1,8 +1,8 @@
-//! Which answer belongs to which probe: by ports and numbers, never by order.
+//! Match of answers to probes: by ports and numbers, never by order.
 //!
-//! Each probe has a sequence number of its own, far enough from its neighbours' that what acknowledges one acknowledges no
-//! other. Source ports take turns: a port that was just used may still be known to the far side as half a connection. What
-//! comes is told to a [`Listener`] besides, with all that speaks of its sender.
+//! Each probe has a sequence number of its own, far enough from its neighbours' that an acknowledgement of one acknowledges no
+//! other. Source ports take turns: a port that was just used may still be known to the far side as half a connection. A
+//! [`Listener`] gets each answer besides, with every field that identifies its sender.
 
 #[cfg(test)]
 mod tests;
@@ -28,7 +28,7 @@ pub const WINDOW: u16 = 64_240;
 pub struct Shape {
     /// Our address.
     pub local: IpAddr,
-    /// Whom is probed.
+    /// Address of the probed host.
     pub remote: IpAddr,
     /// Source ports.
     pub sources: Sources,
@@ -110,7 +110,7 @@ impl Sources {
         latest.checked_sub(back)
     }
 
-    /// Which of them it is, from 0; `None`: none of them.
+    /// Returns its place among them, from 0; `None`: none of them.
     #[inline]
     pub fn place(self, port: u16) -> Option<u32> {
         let place = u32::from(port.wrapping_sub(self.first));

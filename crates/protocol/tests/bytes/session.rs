@@ -79,7 +79,7 @@ struct Pair {
     client: Client,
     server: Server,
     piece: usize,
-    /// Which octet of the way up (even) or down (odd) is changed: half of this number.
+    /// The octet of the way up (even) or down (odd) that is changed: half of this number.
     flip: Option<usize>,
     carried: [usize; 2],
     ends: [Result<(), SessionError>; 2],

@@ -22,7 +22,7 @@ pub(super) fn merged_seconds(threads: &[Vec<Second>]) -> Vec<Second> {
     places.iter().zip(lengths).map(|(held, length_ns)| Second { length_ns, ..Second::merged(held.iter()) }).collect()
 }
 
-/// Which second of `frame` holds the middle of `second`.
+/// Returns the place in `frame` of the second that holds the middle of `second`.
 fn place(frame: &[Second], second: &Second) -> usize {
     let middle = Nanos(second.at_ns.0 + second.length_ns.0 / 2);
     frame.partition_point(|of_frame| of_frame.at_ns <= middle).saturating_sub(1)

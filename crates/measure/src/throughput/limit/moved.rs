@@ -8,8 +8,9 @@
 //! each short interval: one that stands does so all the time.
 //!
 //! Legs that left far slower than they should tell nothing, and neither do losses at the receiver's own sockets. A sender that is
-//! late leaves out what was due, for many datagrams at once would overflow any bucket. Which legs are sent, and how long:
-//! [`course`].
+//! late leaves out the datagrams that were due, for many at once would overflow any bucket. [`course`] decides which legs
+//! are sent, and how
+//! long.
 
 pub mod course;
 pub mod leg;

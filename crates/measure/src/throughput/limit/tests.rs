@@ -285,7 +285,7 @@ fn shaped(change: impl Fn(&mut Evidence)) -> Evidence {
     evidence
 }
 
-/// So many microseconds on average in the slowest leg.
+/// Sets the mean wait of the slowest leg, microseconds.
 fn waiting(seen: &mut Evidence, micros: u64) {
     seen.moved.as_mut().unwrap().legs[0].datagrams.waited_ns = Some(Nanos::micros(micros).0 as f64);
 }

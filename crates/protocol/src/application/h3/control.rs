@@ -14,7 +14,7 @@ const LONGEST_NUMBER: usize = 8;
 pub struct Control {
     /// The kind of the stream.
     kind: Option<u64>,
-    /// So many octets of a payload are to be passed over.
+    /// Octets of a payload that are still to be passed over.
     left: u64,
     /// The settings have come.
     begun: bool,

@@ -24,7 +24,7 @@ const HEAD: usize = 4;
 enum Part {
     #[default]
     First,
-    /// So many columns, and their end.
+    /// Descriptions of so many columns, and their end.
     Columns(u16),
     Rows,
 }

@@ -1,7 +1,7 @@
-//! Which datagrams are sent to tell what a path does, and how many: the next leg after those that were.
+//! Choice of the datagrams that are sent to test a path: the next leg after those that were.
 //!
 //! A share of losses is told from none where at least sixteen of them are to be expected in the slowest leg: fewer than a
-//! third of them come in one of a thousand tries. So long it is, within two seconds. All legs together take no longer
+//! third of them come in one of a thousand tries. That decides its length, within two seconds. All legs together take no longer
 //! than six seconds and a bit.
 
 use super::Moved;
@@ -48,7 +48,7 @@ const CONFIRMS: f64 = 2.0;
 const CONFIRMS_BELOW: f64 = 0.75;
 /// Share of the requested rate that leaves even where the host has other things to do.
 const KEPT: f64 = 0.7;
-/// So many of them at the most: the first may be needed to empty a bucket.
+/// Number of those legs, at most: the first may be needed to empty a bucket.
 const CONFIRMING: usize = 3;
 /// All of [`RATES`] and two of those: six seconds.
 const MOST_LEGS: usize = RATES.len() + 2;

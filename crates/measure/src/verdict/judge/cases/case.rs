@@ -200,7 +200,7 @@ pub(super) fn throttle(case: &mut Case, micros: i64) {
     case.ours.counters = BTreeMap::from([("cgroup.throttled_us".to_owned(), micros)]);
 }
 
-/// So many segments were sent again in a thousand requests.
+/// Makes a case with so many retransmitted segments in a thousand requests.
 pub(super) fn again(case: &mut Case, segments: u64) {
     (case.outcome.counts.scheduled, case.outcome.counts.answered) = (1_000, 1_000);
     case.outcome.sockets = vec![SocketFacts { retransmitted: Some(segments), ..SocketFacts::default() }];
