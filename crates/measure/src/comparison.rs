@@ -57,8 +57,8 @@ impl Rule {
     }
 
     /// The rule after so many `runs` of each side: that of the look that is due then. A comparison that ends elsewhere,
-    /// by a signal or its budget,
-    /// has left the last look's part untouched, and is judged by that. Without looks it is judged once.
+    /// by a signal or its budget, has left the last look's part untouched, and is judged by that. Without looks it is
+    /// judged once.
     pub fn after(design: Design, looks: &[Look], runs: u32) -> Self {
         let due = looks.iter().find(|look| look.runs == runs).or(looks.last());
         Self { design, alarms: due.map_or(ALARMS, |look| look.alarms) }

@@ -35,8 +35,7 @@ pub enum Fate {
 
 impl Fate {
     /// Returns true where something came from the peer, or in its name: a sound reply, a late one or a spoiled one. A
-    /// refusal is none, whoever
-    /// reported it.
+    /// refusal is none, whoever reported it.
     pub fn is_reply(self) -> bool {
         matches!(self, Self::Answered | Self::Late | Self::Corrupt)
     }
@@ -63,8 +62,7 @@ pub struct Exchange {
 
 impl Exchange {
     /// Returns the start of its response time, as the recorder takes it: a closed loop's request was not due while the
-    /// one before was out.
-    /// `None` where it was neither due nor sent.
+    /// one before was out. `None` where it was neither due nor sent.
     pub fn begins(&self, kind: LoopKind) -> Option<Instant> {
         match kind {
             LoopKind::Open => self.intended.or(self.sent),

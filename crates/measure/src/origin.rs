@@ -2,9 +2,8 @@
 //!
 //! Answers of a closed port are held against answers that come from a port of the same host where connections are
 //! accepted. An answer that the host cannot have sent is said to come from another hop, with the evidence. Everything
-//! else is "who
-//! answered is not shown", for a box that copies the host in every visible trait looks like the host. It is never said
-//! that the host answered.
+//! else is "who answered is not shown", for a box that copies the host in every visible trait looks like the host. It
+//! is never said that the host answered.
 
 use std::collections::BTreeSet;
 

@@ -162,7 +162,7 @@ pub struct Distribution {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Quantile {
-    /// Its share of the values, 0 to 1.
+    /// The quantile, 0 to 1: 0.99 for p99.
     pub q: f64,
     /// Its value by nearest rank, nanoseconds; absent where there are no values.
     pub value_ns: Option<Nanos>,
@@ -178,8 +178,7 @@ pub struct Quantile {
 
 impl Quantile {
     /// Returns the greater distance from its value to an end of its interval, as a share of the value: 0.05 for ±5 %.
-    /// `None` where an end
-    /// is missing, or the value is 0.
+    /// `None` where an end is missing, or the value is 0.
     pub fn half_width(&self) -> Option<f64> {
         let (Nanos(low), Nanos(value), Nanos(high)) = (self.low_ns?, self.value_ns?, self.high_ns?);
         let widest = value.saturating_sub(low).max(high.saturating_sub(value));
@@ -204,7 +203,7 @@ pub enum Standing {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OfSent {
-    /// Its share of the requests, 0 to 1.
+    /// The quantile, 0 to 1: 0.99 for p99.
     pub q: f64,
     /// Its value, nanoseconds; absent where it falls among the unanswered: longer than the timeout.
     pub value_ns: Option<Nanos>,

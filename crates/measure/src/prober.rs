@@ -163,9 +163,9 @@ impl Prober {
         second.end.after(self.timeout).after(self.timeout)
     }
 
-    /// Returns the next request that is due by `now`, which belongs to its second from here on. A request overdue by more
-    /// than the timeout is no
-    /// longer sent: our own side has failed it. `ahead` returns the lead of the wall clock over the monotonic one.
+    /// Returns the next request that is due by `now`, which belongs to its second from here on. A request overdue by
+    /// more than the timeout is no longer sent: our own side has failed it. `ahead` returns the lead of the wall clock
+    /// over the monotonic one.
     pub fn due(&mut self, now: Instant, ahead: impl Fn() -> i128) -> Option<Request> {
         loop {
             let Reverse((due, cell)) = *self.due.peek().filter(|Reverse((due, _))| *due <= now)?;
@@ -348,8 +348,8 @@ impl Cell {
     }
 
     /// Counts losses on the way out: by the reply to `seq` the far end had got `count` requests, and the rest of those
-    /// since the last such report did
-    /// not come to it. Where some came and some did not, the first of them count as lost.
+    /// since the last such report did not come to it. Where some came and some did not, the first of them count as
+    /// lost.
     fn hear(&mut self, seq: u64, count: u32) {
         let Some(heard) = self.heard.replace(Heard { next: seq + 1, count, unsent: 0 }) else { return };
         if heard.next > seq {

@@ -131,8 +131,7 @@ pub enum Seen {
         after_ns: Nanos,
     },
     /// A SYN was accepted in the host's name, and the connection reset before either side had sent anything. The sender
-    /// does not show here: a box on
-    /// the way may let handshakes pass and nothing else.
+    /// does not show here: a box on the way may let handshakes pass and nothing else.
     AcceptedThenReset {
         /// From the first try, nanoseconds.
         after_ns: Nanos,

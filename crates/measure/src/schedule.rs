@@ -38,10 +38,9 @@ impl<'t> Due<'t> {
         let share = u64::from(share.max(1));
         let next =
             if matches!(schedule, Schedule::Bursts { .. } | Schedule::Poisson { .. }) { 0 } else { u64::from(turn) };
-        // RFC 3432: a periodic stream starts at a random phase within one interval. The phase is one of the clock, so that
-        // streams whose seeds are chosen for it keep apart whenever each of them starts.
-        // Each of several connections has its own instants of the clock, so that they keep their turns whenever each of
-        // them starts.
+        // RFC 3432: a periodic stream starts at a random phase within one interval. The phase is one of the clock, so
+        // that streams whose seeds are chosen for it keep apart whenever each of them starts. Each of several
+        // connections has its own instants of the clock, so that they keep their turns whenever each of them starts.
         let (start, next) = match schedule {
             Schedule::Every { interval_ns } => {
                 let cycle = Nanos(interval_ns.0.saturating_mul(share));
@@ -123,8 +122,7 @@ impl<'t> Due<'t> {
     }
 
     /// Returns the send time of the next request; `None` back to back: whenever the window allows. [`Instant::NEVER`]
-    /// after the end
-    /// of a trace.
+    /// after the end of a trace.
     #[inline]
     pub fn peek(&self) -> Option<Instant> {
         let offset = match self.schedule {

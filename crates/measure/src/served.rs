@@ -34,9 +34,8 @@ pub struct ServerCounts {
     pub sent: Bytes,
     /// Messages that made no sense, and datagrams that belong to no session; absent where they are not counted.
     pub malformed: Option<u64>,
-    /// Octets of such datagrams, and of clients that were refused for their messages; absent likewise. Malformed messages
-    /// within a
-    /// session are counted by messages alone.
+    /// Octets of such datagrams, and of clients that were refused for their messages; absent likewise. Malformed
+    /// messages within a session are counted by messages alone.
     pub malformed_bytes: Option<Bytes>,
     /// Memory for the messages of sessions; absent where it is not granted by session.
     pub memory: Option<Memory>,

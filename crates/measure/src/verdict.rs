@@ -266,8 +266,7 @@ pub enum Warning {
         dropped_by_peer: Option<u64>,
     },
     /// TCP sent segments again: they or their acknowledgements were lost, or came later than TCP's timeout. Data that
-    /// waited for one
-    /// counts as answered.
+    /// waited for one counts as answered.
     Retransmitted {
         /// Segments sent again by this host's sockets, a count; warm-up included.
         segments: u64,

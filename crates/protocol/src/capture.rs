@@ -44,9 +44,8 @@ pub struct Taken {
 /// A message is what one datagram or one segment of TCP carried; segments without payload are none.
 ///
 /// # Errors
-/// Fails where it is no capture or none of a form that is read here, where it is damaged, where the flow is not in it or
-/// not the only one
-/// that was meant, and where time runs backwards within it.
+/// Fails where it is no capture or none of a form that is read here, where it is damaged, where the flow is not in it
+/// or not the only one that was meant, and where time runs backwards within it.
 pub fn schedule(capture: &[u8], asked: Option<&FlowPattern>) -> Result<Taken, CaptureError> {
     let file = File::open(capture)?;
     let survey = Survey::of(&file)?;

@@ -14,8 +14,7 @@ pub const LENGTH: usize = MARK + size_of::<u64>();
 const MARK: usize = 4;
 
 /// Messages that begin with a mark of this run and their number, big endian. A message shorter than [`LENGTH`] has none
-/// of that: it is
-/// taken for the reply to the oldest request.
+/// of that: it is taken for the reply to the oldest request.
 #[derive(Clone, Debug)]
 pub struct Marked {
     mark: [u8; MARK],

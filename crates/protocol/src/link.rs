@@ -3,8 +3,7 @@
 use measure::event::Details;
 use measure::unit::{Instant, Nanos};
 
-/// Transport and clock that an engine needs. The engine is compiled for each link apart: no call
-/// here is dynamic.
+/// Transport and clock that an engine needs. The engine is compiled for each link apart: no call here is dynamic.
 pub trait Link {
     /// The present instant of the clock that all stamps of this link come from.
     fn now(&self) -> Instant;
@@ -34,8 +33,7 @@ pub trait Link {
     }
 
     /// Returns the time that send calls have waited for room since the last call of this: a socket whose buffer is full
-    /// keeps the caller,
-    /// who would otherwise be taken for slow. Zero where sends do not wait.
+    /// keeps the caller, who would otherwise be taken for slow. Zero where sends do not wait.
     fn held(&mut self) -> Nanos {
         Nanos::ZERO
     }
@@ -101,10 +99,9 @@ pub trait Link {
     }
 
     /// Hands over the messages that stand one after the other in `messages`, each of `length` octets, in one call where
-    /// the link can. Returns the number that the kernel took, from the first on: at least one, or the reason why not even
-    /// that. The
-    /// caller sends the rest again; a fault that stopped a later one shows itself in the next call, if it lasts. On a
-    /// stream the last one taken may be half sent: see [`Link::flush`].
+    /// the link can. Returns the number that the kernel took, from the first on: at least one, or the reason why not
+    /// even that. The caller sends the rest again; a fault that stopped a later one shows itself in the next call, if
+    /// it lasts. On a stream the last one taken may be half sent: see [`Link::flush`].
     fn send_many(&mut self, messages: &[u8], length: usize) -> Result<usize, Fault> {
         let mut taken = 0;
         for message in messages.chunks(length.max(1)) {

@@ -122,7 +122,7 @@ fn span(later: UnixTime, earlier: UnixTime) -> String {
     unit.map_or_else(|| format!("{seconds} seconds"), |(unit, name)| format!("{} {name}", seconds / unit))
 }
 
-/// Proof that we accept of a server's name.
+/// Servers whose name we accept.
 #[derive(Clone, Debug)]
 pub enum Trust {
     /// Those whom one of these certificates vouches for, in DER.

@@ -34,8 +34,7 @@ pub trait Wire {
     fn identify(&mut self, reply: &[u8], oldest: u64) -> Reading;
 
     /// Returns true where message `number` of a load asks for a reply; numbers count from 0 on each connection, warm-up
-    /// left out. One
-    /// that does not is prepared with [`Flags::SILENT`]. With a `reply_every` of 0 none asks.
+    /// left out. One that does not is prepared with [`Flags::SILENT`]. With a `reply_every` of 0 none asks.
     #[inline]
     fn asks(&self, number: u64, reply_every: u32) -> bool {
         reply_every == 1 || (number + 1).is_multiple_of(u64::from(reply_every))

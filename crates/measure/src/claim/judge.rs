@@ -78,8 +78,8 @@ pub fn looks(most: u32) -> [Look; 3] {
 }
 
 /// Judges each of `claims` after `runs` whole runs of each measurement, whose figures `of` returns: at the first look
-/// that settles it, else
-/// at the last look reached. A study that ended between two looks is judged by the last look's part, which is untouched then.
+/// that settles it, else at the last look reached. A study that ended between two looks is judged by the last look's
+/// part, which is untouched then.
 pub fn settle(claims: &[Claim], looks: &[Look], runs: u32, of: &dyn Fn(&Term) -> Series) -> Vec<ClaimFinding> {
     let judged = |claim: &Claim| {
         let (left, right) = (

@@ -47,11 +47,10 @@ pub struct Datagrams {
     /// shows here, and a receiver that is now and then late does not. Absent of a whole stream, and where nothing came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub standing_ns: Option<f64>,
-    /// For a whole stream: lower quartile of the time on the way, beyond the shortest, of datagrams that came next after
-    /// lost ones, in
-    /// nanoseconds. Behind a queue that drops they have waited for nearly a full queue, however rarely it is full; behind
-    /// a policer they
-    /// have not. Absent for an interval, and where losses were at fewer than ten places.
+    /// For a whole stream: lower quartile of the time on the way, beyond the shortest, of datagrams that came next
+    /// after lost ones, in nanoseconds. Behind a queue that drops they have waited for nearly a full queue, however
+    /// rarely it is full; behind a policer they have not. Absent for an interval, and where losses were at fewer than
+    /// ten places.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_loss_ns: Option<f64>,
     /// Times from sending to receiving; absent where the two clocks are not of one kind, or nothing came.

@@ -284,10 +284,8 @@ impl<'a> Bench<'a> {
     }
 
     /// Returns true where a kernel answers sooner than the program by `gap` because no program has to be woken. Either
-    /// the peer reports
-    /// that it held the request for at least half of `gap`. Or the handshake, which takes the same path as the program's
-    /// requests, is
-    /// sooner too: by at least half of `gap`, and by no more than a wake-up.
+    /// the peer reports that it held the request for at least half of `gap`. Or the handshake, which takes the same
+    /// path as the program's requests, is sooner too: by at least half of `gap`, and by no more than a wake-up.
     fn is_waking(&self, held: &Held, gap: f64) -> bool {
         let told = self.leg(self.believed).peer_ns.is_some_and(|peer| peer.0 as f64 >= gap / 2.0);
         let by_handshake = || {
@@ -436,8 +434,7 @@ fn is_shown(word: Word) -> bool {
 }
 
 /// Returns true where the rounds before the bursts and those behind them are both longer, by a noticeable share. The
-/// cause is then no change
-/// of the path in between.
+/// cause is then no change of the path in between.
 fn is_between((before, behind): (&[Option<f64>], &[Option<f64>]), close: &[f64]) -> bool {
     let median = |half: &[Option<f64>]| paired::median(&half.iter().flatten().copied().collect::<Vec<_>>());
     let longest = close.iter().copied().fold(0.0, f64::max);

@@ -83,8 +83,8 @@ impl Agent {
     }
 
     /// Returns true where the machine of these agents is overloaded. It begins where one agent is, and at least half of
-    /// all, two or more, are
-    /// at least half so. Where it was overloaded `before`, one agent above the lower limit is enough.
+    /// all, two or more, are at least half so. Where it was overloaded `before`, one agent above the lower limit is
+    /// enough.
     pub fn is_machine_overloaded(agents: &[Self], before: bool) -> bool {
         let shares: Vec<f64> = agents.iter().filter_map(Self::disturbed).collect();
         let from = |least: f64| shares.iter().filter(|share| **share >= least).count();

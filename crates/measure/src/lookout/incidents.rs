@@ -46,8 +46,7 @@ pub struct Open {
 
 impl Open {
     /// Returns two answers: true where its cells are as before in the slots since `since`, and true where the change
-    /// would have shown in its
-    /// quiet. `None` where the cells show nothing.
+    /// would have shown in its quiet. `None` where the cells show nothing.
     pub fn is_quiet(&self, streams: &[Stream], since: u64) -> Option<(bool, bool)> {
         let own = self.cells.iter().map(|cell| &streams[*cell as usize]);
         if self.incident.kind == Kind::Loss {

@@ -17,8 +17,7 @@ pub struct Step {
     /// Distance of the logarithm of its median from the level, to a 2,048th.
     pub off: f64,
     /// Answers above the former 99th percentile, and answers in all; 0 of 0 where the ends themselves were too often
-    /// late. Numbers above 65,535
-    /// are scaled in proportion.
+    /// late. Numbers above 65,535 are scaled in proportion.
     pub tail: (u64, u64),
 }
 

@@ -274,8 +274,7 @@ impl Stray {
     }
 
     /// Takes a look at the level, while no change grows. A large distance counts no more than the largest that is no
-    /// change: a change is not to
-    /// become usual before it was noticed.
+    /// change: a change is not to become usual before it was noticed.
     fn take(&mut self, at: f64) {
         let most = if self.is_known() { self.slack() } else { f64::INFINITY };
         self.looks = self.looks.saturating_add(1);

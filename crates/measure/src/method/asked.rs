@@ -224,9 +224,8 @@ impl Asked {
         Ok((self.request_bytes.unwrap_or(usual.0), self.response_bytes.unwrap_or(usual.1)))
     }
 
-    /// Resolves the sizes of request and reply. For messages of several sizes the request is the largest; the reply is as
-    /// long as the smallest,
-    /// unless another is asked for.
+    /// Resolves the sizes of request and reply. For messages of several sizes the request is the largest; the reply is
+    /// as long as the smallest, unless another is asked for.
     fn resolve_load_sizes(&self, schedule: Schedule) -> Result<(Bytes, Bytes), Refusal> {
         let told = match (schedule, self.sizes.range()) {
             (Schedule::Trace { .. }, Some(_)) => return Err(Refusal::SizesTwice),

@@ -315,8 +315,7 @@ pub struct Spread {
     /// Threads that own them, at least 1 and at most as many as connections.
     pub threads: u32,
     /// True where one thread uses them one after the other, each for a while and in an order drawn anew for each round.
-    /// Otherwise all are in
-    /// use at the same time.
+    /// Otherwise all are in use at the same time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_turn: bool,
     /// CPUs our threads are pinned to, in turn; empty: the scheduler decides.

@@ -38,9 +38,8 @@ pub struct OneWay {
     pub ours: ClockState,
     /// The far side's clock, as its last answer says.
     pub theirs: ClockState,
-    /// True where the far side numbers its answers by itself, which separates losses there from losses back. False where
-    /// it repeats
-    /// the numbers that it is sent. Absent where nobody asked.
+    /// True where the far side numbers its answers by itself, which separates losses there from losses back. False
+    /// where it repeats the numbers that it is sent. Absent where nobody asked.
     pub counts_answers: Option<bool>,
     /// Count of the lost of which the way is not known, because no later answer tells; absent where no way of any is.
     pub lost_either_way: Option<u64>,

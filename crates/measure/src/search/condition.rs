@@ -1,9 +1,9 @@
 //! Condition that a rate has to meet: `p99<1ms,loss<0.1%`.
 //!
 //! Every clause must hold. Times are response times, from the intended instant, over all that asked for an answer: one
-//! without a timely, sound answer ranks above every answer, so that losses cannot make a tail look short. Every condition
-//! also asks
-//! that at least 99.9 % of the rate was offered: messages that our own side did not send say nothing of the far side.
+//! without a timely, sound answer ranks above every answer, so that losses cannot make a tail look short. Every
+//! condition also asks that at least 99.9 % of the rate was offered: messages that our own side did not send say
+//! nothing of the far side.
 
 use serde::{Deserialize, Serialize};
 

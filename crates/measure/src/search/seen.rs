@@ -104,8 +104,7 @@ fn achieved(outcome: &Outcome, method: &Method, slip: &Ranked, sent: u64) -> f64
     let connections = f64::from(method.spread.connections.max(1));
     match method.schedule {
         // The number due is random, so four deviations of it are allowed. A sender that falls behind evenly is late by
-        // half of the
-        // missing share at the median.
+        // half of the missing share at the median.
         Schedule::Poisson { .. } => {
             let late = slip.quantile(0.5).map_or(0.0, |late| 2.0 * Nanos(late).as_secs_f64() / time);
             share(due - sent - 4.0 * due.sqrt()).min((1.0 - late).max(0.0))

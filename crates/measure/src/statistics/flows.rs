@@ -143,10 +143,10 @@ fn of_group(group: groups::Group, counts: &[FlowCounts]) -> FlowGroup {
 /// The connections that lose more than the others, where losses are spread over them more unevenly than by chance: the cut between two rates that
 /// makes the counts likeliest. A connection of a losing path that lost none by chance is not among them.
 ///
-/// Losses that follow each other without a reply in between, of which there are `periods`, are one event: it meets whichever connection's turn
-/// it is. Where connections take turns, a turn ends with its first loss, for the wait for it is longer: one that loses
-/// early has sent little. So
-/// turns with a loss are counted among turns, not requests among requests.
+/// Losses that follow each other without a reply in between, of which there are `periods`, are one event: it meets
+/// whichever connection's turn it is. Where connections take turns, a turn ends with its first loss, for the wait for
+/// it is longer: one that loses early has sent little. So turns with a loss are counted among turns, not requests among
+/// requests.
 fn losing(counts: &[FlowCounts], periods: u64, seed: u64) -> Vec<u32> {
     let gone: Vec<u64> = counts.iter().map(|counts| counts.scheduled.saturating_sub(counts.answered)).collect();
     let of_period = gone.iter().sum::<u64>() as f64 / periods.max(1) as f64;

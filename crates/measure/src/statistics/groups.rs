@@ -1,11 +1,11 @@
 //! Groups of flows whose times are alike: each group differs from the next by more than chance and by enough to matter.
 //!
-//! All flows are asked once in each round, in any order. A disturbance of a round meets all of it, so within a round only
-//! ranks count.
-//! A set of flows is cut in two where the mean ranks of the parts lie farthest apart, if labels dealt anew within the rounds hardly ever
-//! lie so far apart (a permutation test, with the error rate shared among the sets so far), and if the parts differ by [`Least`] at
-//! least. Where there are rounds enough the cut comes from the first two thirds and its size from the rest, so the size is not one that was
-//! picked for being large. Each part is then looked at in the same way.
+//! All flows are asked once in each round, in any order. A disturbance of a round meets all of it, so within a round
+//! only ranks count. A set of flows is cut in two where the mean ranks of the parts lie farthest apart, if labels dealt
+//! anew within the rounds hardly ever lie so far apart (a permutation test, with the error rate shared among the sets
+//! so far), and if the parts differ by [`Least`] at least. Where there are rounds enough the cut comes from the first
+//! two thirds and its size from the rest, so the size is not one that was picked for being large. Each part is then
+//! looked at in the same way.
 //!
 //! Sizes are medians over the rounds: a host that stands still for some of them moves a mean of pairs far from what most rounds show.
 //!

@@ -9,7 +9,7 @@ use fastrand::Rng;
 
 use super::paired::median;
 
-/// Dealings to go through; where there are more, so many are drawn.
+/// Dealings to go through at most; where there are more, this many are drawn.
 const DEALINGS: usize = 2_000;
 /// With more rounds than these the dealings are not counted one by one.
 const COUNTED: usize = 20;

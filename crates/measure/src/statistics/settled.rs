@@ -11,8 +11,7 @@ use crate::statistics::quantile::standing;
 use crate::statistics::summary;
 
 /// Growth of the number of values from one look to the next, at the least and at the most. The second of two looks that
-/// agree comes after
-/// the least.
+/// agree comes after the least.
 const SOONEST: f64 = 1.1;
 const LATEST: f64 = 2.0;
 

@@ -152,8 +152,7 @@ fn medians(runs: &[Vec<f64>]) -> Vec<f64> {
 }
 
 /// Returns the number of consecutive values in a block of a circular block bootstrap, by Politis and White's rule; the
-/// cube root of
-/// the number of values at least, and a fourth of it at most.
+/// cube root of the number of values at least, and a fourth of it at most.
 fn block_length(values: &[u64]) -> usize {
     let n = values.len();
     let least = (n as f64).cbrt().ceil() as usize;

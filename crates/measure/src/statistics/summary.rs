@@ -112,9 +112,8 @@ pub fn distribution(recording: &Recording) -> Distribution {
     Sample::of(&recording.response, &series, |kept| kept.response).distribution(&LISTED)
 }
 
-/// Quantile `q` of these response times with the interval that [`summarise`] gives it, where `series` has all of them in
-/// order. Where it
-/// has a part, the interval is that of values which resemble their neighbours as much as these do.
+/// Quantile `q` of these response times with the interval that [`summarise`] gives it, where `series` has all of them
+/// in order. Where it has a part, the interval is that of values which resemble their neighbours as much as these do.
 pub fn quantile(values: &Values, series: &Series, q: f64) -> Quantile {
     let sample = Sample::of(values, series, |kept| kept.response);
     let part = values.count() as f64 / series.samples.len().max(1) as f64;
@@ -177,10 +176,8 @@ impl<'a> Sample<'a> {
     }
 
     /// Independent values the sample is worth for quantile `q`, in a run that is so many `times` as long as the series.
-    /// Where that cannot be
-    /// established, as many as were examined: too few for a series, or all alike on this side of the quantile. Many
-    /// connections are worth no
-    /// more than these, however long each was asked.
+    /// Where that cannot be established, as many as were examined: too few for a series, or all alike on this side of
+    /// the quantile. Many connections are worth no more than these, however long each was asked.
     fn worth_at(&self, q: f64, times: f64) -> f64 {
         let Self { series, connections, .. } = self;
         let all = series.len() as f64;

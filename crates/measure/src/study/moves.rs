@@ -62,9 +62,8 @@ pub fn corners(axes: usize) -> Vec<Corner> {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Worth {
-    /// The part of the gap that it closes, in the unit of the figure: from medians over the blocks, so that those of all
-    /// axes add up to the gap. The
-    /// interval is the signed-rank one over the blocks, each of which gives a value.
+    /// The part of the gap that it closes, in the unit of the figure: from medians over the blocks, so that those of
+    /// all axes add up to the gap. The interval is the signed-rank one over the blocks, each of which gives a value.
     pub closes: Interval,
     /// The same as a share of the gap between the medians; absent where there is no gap.
     pub share: Option<Interval>,

@@ -133,8 +133,7 @@ const LOSSES: f64 = 0.001;
 /// Delay that the stream's own round trips gain, beyond the path's own, from which a queue made it.
 const QUEUE: Nanos = Nanos::millis(5);
 /// Ratio of the growth of the stream's round trips to the mean wait of slower datagrams beside it, at least: a path of
-/// uneven delay makes
-/// them wait too, each way half.
+/// uneven delay makes them wait too, each way half.
 const EVEN: u64 = 4;
 /// Likewise where both ends do next to nothing, so that neither makes round trips longer: so much, and so many times the shortest.
 const IDLE_QUEUE: Nanos = Nanos::micros(300);
@@ -150,10 +149,9 @@ const SLOW: f64 = 0.5;
 /// Share of the time that TCP was held back by the window, from which that may be what limits: a sender that paces waits for
 /// itself the rest of the time.
 const SHUT: f64 = 0.1;
-/// Share of the window's rate (a window in the shortest round trip) from which a small window explains the stream's rate.
-/// Round trips
-/// that are not even lower it; it is lower still where TCP itself reports that it waited for the window most of the time. Above
-/// [`OVERFILLED`] the window that was seen is not the one that it had.
+/// Share of the window's rate (a window in the shortest round trip) from which a small window explains the stream's
+/// rate. Round trips that are not even lower it; it is lower still where TCP itself reports that it waited for the
+/// window most of the time. Above [`OVERFILLED`] the window that was seen is not the one that it had.
 const FILLED: [f64; 2] = [0.4, 0.3];
 const OVERFILLED: f64 = 1.3;
 /// A receiver's socket buffer below this is small by somebody's setting: Linux gives 128 KiB to begin with (`tcp_rmem`), more where the reader keeps
@@ -165,8 +163,7 @@ const FILLED_BUFFER: f64 = 0.2;
 
 impl Evidence {
     /// Returns true where something on the path may be the limit, so that only moving the rate tells: losses, longer
-    /// round trips, or
-    /// nothing at all where both ends had time to spare.
+    /// round trips, or nothing at all where both ends had time to spare.
     pub fn wants_moving(&self) -> bool {
         let explained = self.by_rate().or_else(|| self.by_processor()).or_else(|| self.by_window());
         let spare = |end: &EndSeen| end.busiest_thread.is_some() && end.taken() < SPARE;
@@ -317,8 +314,7 @@ impl Evidence {
     }
 
     /// Returns the growth of the stream's own round trips, at least `least` and so many `times` the shortest; `None`
-    /// where they did not grow,
-    /// or where a wait for a processor or a reader caused it.
+    /// where they did not grow, or where a wait for a processor or a reader caused it.
     fn grew(&self, least: Nanos, times: u64) -> Option<Nanos> {
         let tcp = self.tcp.filter(|tcp| tcp.window_limited.unwrap_or(0.0) < SHUT)?;
         let (rtt, min) = (tcp.rtt?, tcp.min_rtt?);
@@ -333,8 +329,7 @@ impl Evidence {
     }
 
     /// Returns a smaller growth of the stream's own round trips, where nothing else can have caused it: both ends idle
-    /// and not kept from
-    /// running, no window or buffer waited for, nothing lost.
+    /// and not kept from running, no window or buffer waited for, nothing lost.
     fn idle_queue(&self) -> Option<Nanos> {
         let tcp = self.tcp.filter(|tcp| tcp.buffer_limited.unwrap_or(0.0) < SHUT)?;
         let idle = |end: &EndSeen| {

@@ -1,9 +1,8 @@
 //! DNS (RFC 1035): one question over and over, by UDP, or by TCP with its length in front (RFC 7766).
 //!
-//! A reply is taken for ours where its number, its question and the bit of a response fit. Over UDP that is all there is against
-//! a forger who does not see the question, so numbers follow in an order that nobody outside foresees. A resolver answers
-//! from its cache
-//! a thousand times sooner than by asking: the same name each time is the cache's.
+//! A reply is taken for ours where its number, its question and the bit of a response fit. Over UDP that is all there
+//! is against a forger who does not see the question, so numbers follow in an order that nobody outside foresees. A
+//! resolver answers from its cache a thousand times sooner than by asking: the same name each time is the cache's.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;

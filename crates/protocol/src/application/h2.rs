@@ -7,12 +7,10 @@
 //! A server that goes (`GOAWAY`) names the last stream that it answers: the reply on that one closes, and what is out on higher ones is refused.
 //! Where it has nothing more to answer, or ends by an error, the connection ends at once, with its words.
 //!
-//! A response in time is an answer as in [`super::http`]. A stream that the server resets is refused by the name of the error:
-//! `REFUSED_STREAM` where more are out at once than its `SETTINGS_MAX_CONCURRENT_STREAMS` allows (nginx: 128), as in a
-//! volley. For gRPC every status is an answer,
-//! also `UNIMPLEMENTED` of a server without health checks, `NOT_FOUND` of a service that has none, and `NOT_SERVING`;
-//! `UNAVAILABLE` and
-//! `RESOURCE_EXHAUSTED` are refusals.
+//! A response in time is an answer as in [`super::http`]. A stream that the server resets is refused by the name of the
+//! error: `REFUSED_STREAM` where more are out at once than its `SETTINGS_MAX_CONCURRENT_STREAMS` allows (nginx: 128),
+//! as in a volley. For gRPC every status is an answer, also `UNIMPLEMENTED` of a server without health checks,
+//! `NOT_FOUND` of a service that has none, and `NOT_SERVING`; `UNAVAILABLE` and `RESOURCE_EXHAUSTED` are refusals.
 //!
 //! A question of DNS (RFC 8484) is answered by a response 200 with a message in it, which counts as over any other transport: by its response code.
 //! Any other response is a refusal by its status, also a page with status 200: no resolver is there.

@@ -69,8 +69,7 @@ impl fmt::Debug for Users {
 
 impl Users {
     /// Reads the text of a file: a line `name,hash` for each, `#` at the start of one that is none. The first of two
-    /// lines with one
-    /// name counts. A line that is neither is an error with its number, from 1.
+    /// lines with one name counts. A line that is neither is an error with its number, from 1.
     pub fn read(text: &str) -> Result<Self, BadLine> {
         let mut users = BTreeMap::new();
         for (line, content) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {

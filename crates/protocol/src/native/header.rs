@@ -113,8 +113,7 @@ impl Header {
     }
 
     /// Returns true where a datagram of this header belongs to the session of that token's name, and has its code where
-    /// there is a `mac`.
-    /// The datagram has so many octets, of which `front` was kept.
+    /// there is a `mac`. The datagram has so many octets, of which `front` was kept.
     #[inline]
     pub fn is_of(
         &self,

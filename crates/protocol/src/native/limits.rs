@@ -1,8 +1,7 @@
 //! Limits of a reflector for one client and for all of them, and the check of a request to open against them.
 //!
 //! A refusal names the limit that is exceeded, with the requested and the allowed value. Only the server knows how many
-//! sessions are
-//! open, so [`Limits::check_sessions`] is called apart from [`Limits::check`].
+//! sessions are open, so [`Limits::check_sessions`] is called apart from [`Limits::check`].
 
 use measure::method::{
     Carrier, LARGEST_DATAGRAM, LARGEST_MESSAGE, Pattern, SMALLEST_NATIVE_DATAGRAM, Sending, Waiting,
@@ -145,9 +144,8 @@ impl Limits {
     }
 
     /// Returns the settings that a reflector grants which can do all that `open` asks for: the requested waiting, CPUs
-    /// and stamps (it
-    /// blocks where no waiting is named), and times within the bounds. It draws no secret. A driver that can do less says
-    /// so in its own [`Got`].
+    /// and stamps (it blocks where no waiting is named), and times within the bounds. It draws no secret. A driver that
+    /// can do less says so in its own [`Got`].
     pub fn grant(&self, open: &Open) -> Got {
         Got {
             waiting: open.waiting.unwrap_or(Waiting::Block),

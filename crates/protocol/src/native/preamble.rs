@@ -172,8 +172,7 @@ pub struct Answer {
 
 impl Answer {
     /// Makes the answer of a server of these `versions` to `client`, who is let in by one of `accepted`; where that is
-    /// empty, without a
-    /// key.
+    /// empty, without a key.
     pub fn to(client: Control, versions: Versions, accepted: &[Authentication]) -> Self {
         let agreed = client.keyed.filter(|kind| accepted.contains(kind));
         let keyed = agreed.or(accepted.first().copied());

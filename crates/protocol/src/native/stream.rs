@@ -306,8 +306,7 @@ impl Told {
 }
 
 /// Largest count of a flow: as many flows as there can be, and as many intervals as a message holds, add up below the
-/// largest number: two petabytes,
-/// or 26 days.
+/// largest number: two petabytes, or 26 days.
 const MOST: u64 = u64::MAX >> 13;
 
 fn bound(carried: &mut Carried) {

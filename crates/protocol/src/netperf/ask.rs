@@ -1,8 +1,7 @@
 //! Request of a client to a netserver, the same for every dialect.
 //!
 //! Directions and sizes are the server's: [`Ask::server_sends`] means that data flows to the client. A setting that a
-//! dialect can't
-//! carry is refused when it is to be written, never left out: [`Ask::check`].
+//! dialect can't carry is refused when it is to be written, never left out: [`Ask::check`].
 
 use std::net::IpAddr;
 

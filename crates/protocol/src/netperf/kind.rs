@@ -27,8 +27,7 @@ const SYSTEM_ANSWER: u32 = 601;
 
 impl Kind {
     /// Returns the request with this number; `None` for one that no server of a common build knows. Node identification
-    /// (4) is one of
-    /// them.
+    /// (4) is one of them.
     pub fn of(number: u32) -> Option<Self> {
         Some(match number {
             1 | 2 => Self::Debug,

@@ -6,8 +6,7 @@ const QUESTION: u32 = 600;
 const ANSWER: u32 = 601;
 
 /// Returns the question. No netserver looks at the octets behind its first word; they are filled so that a server of
-/// sockperf, which
-/// might be asked by mistake, takes it for a message too long and not for one of length 0.
+/// sockperf, which might be asked by mistake, takes it for a message too long and not for one of length 0.
 pub fn question() -> Vec<u8> {
     let mut message = Message::new(QUESTION, 0);
     message.put(8, u32::MAX);

@@ -22,8 +22,7 @@ pub struct Manner {
     /// The key, where packets are to be authenticated. Others are not answered then.
     pub key: Option<Key>,
     /// True where answers have numbers of their own (a stateful reflector), by which losses there are told from losses
-    /// back. False where they
-    /// have that of the packet.
+    /// back. False where they have that of the packet.
     pub counts: bool,
     /// True where an unauthenticated packet of a TWAMP Light sender has an answer with all fields though the packet is shorter (RFC 5357 section 4.2.1):
     /// up to 2.9 times its length.

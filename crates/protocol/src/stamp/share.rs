@@ -1,8 +1,7 @@
 //! Memory of a reflector about its senders: the rate that each may have, and the number of answers of each session.
 //!
 //! Both tables have a bound, and no source has more than half of one. Where one is full, an entry that has been silent
-//! for a while
-//! is removed; if there is none, a new sender is turned away.
+//! for a while is removed; if there is none, a new sender is turned away.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;

@@ -63,9 +63,8 @@ pub fn count(rest: &mut [u8], parts: &[Part], sent: u32) {
 }
 
 /// Answers in `rest`, a copy of the octets behind a packet, each part that is known, and marks each with the result.
-/// Octets that do not
-/// begin as parts do are plain padding and stay as they are. Returns the type of service for the answer, where that was
-/// asked for. Without `known` no part but padding is known.
+/// Octets that do not begin as parts do are plain padding and stay as they are. Returns the type of service for the
+/// answer, where that was asked for. Without `known` no part but padding is known.
 pub fn answer(rest: &mut [u8], known: Option<&Known>) -> Option<u8> {
     if rest.first().is_none_or(|flags| flags & UNKNOWN == 0) {
         return None;

@@ -35,8 +35,7 @@ impl Handshake {
     }
 
     /// Takes `octets`, which came next; none at the begin. Adds the octets to be sent to `outgoing`, also beside an
-    /// error, whose alert they are.
-    /// True at the end of the handshake: nothing more is to be given to it then.
+    /// error, whose alert they are. True at the end of the handshake: nothing more is to be given to it then.
     ///
     /// # Errors
     /// A server that is not believed, or that speaks something else.

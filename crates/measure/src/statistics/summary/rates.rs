@@ -65,9 +65,8 @@ fn offered(method: &Method) -> Option<f64> {
 }
 
 /// Returns the time in which an open loop was sending. A run of a stated time sends for that time and may wait for
-/// replies after it;
-/// one that ended otherwise sent until the one after its last would have been due, or until its last left where that was
-/// later.
+/// replies after it; one that ended otherwise sent until the one after its last would have been due, or until its last
+/// left where that was later.
 fn sending(recording: &Recording, method: &Method, offered: Option<f64>) -> Nanos {
     let elapsed = elapsed(recording);
     if let Some(after) = method.stop.after_ns.filter(|after| elapsed >= *after) {

@@ -1,6 +1,5 @@
 //! Send times of the kept exchanges of a run, as far as its seconds and times show them: the basis for periodic delays
-//! and changes of
-//! level.
+//! and changes of level.
 
 use crate::method::{LoopKind, Method, Window};
 use crate::outcome::change::Change;

@@ -1,16 +1,14 @@
 //! Results of datagrams that were sent slower and faster than a stream that the path may limit.
 //!
 //! A lossy path takes the same share whatever the rate. A path that takes nothing below a rate and much above it is a
-//! bottleneck. If
-//! it is a queue, a datagram next after a lost one has waited as long as a full queue lasts; if it is a policer, it has not. That
-//! holds however rarely the queue is full, as where the sender pauses. Either is named only where as much got through at two
-//! rates: losses that come and go are neither. A queue that does not overflow is judged by the shortest time on the way in
-//! each short interval: one that stands does so all the time.
+//! bottleneck. If it is a queue, a datagram next after a lost one has waited as long as a full queue lasts; if it is a
+//! policer, it has not. That holds however rarely the queue is full, as where the sender pauses. Either is named only
+//! where as much got through at two rates: losses that come and go are neither. A queue that does not overflow is
+//! judged by the shortest time on the way in each short interval: one that stands does so all the time.
 //!
-//! Legs that left far slower than they should tell nothing, and neither do losses at the receiver's own sockets. A sender that is
-//! late leaves out the datagrams that were due, for many at once would overflow any bucket. [`course`] decides which legs
-//! are sent, and how
-//! long.
+//! Legs that left far slower than they should tell nothing, and neither do losses at the receiver's own sockets. A
+//! sender that is late leaves out the datagrams that were due, for many at once would overflow any bucket. [`course`]
+//! decides which legs are sent, and how long.
 
 pub mod course;
 pub mod leg;
@@ -52,8 +50,7 @@ const QUEUED: Nanos = Nanos::millis(1);
 
 impl Moved {
     /// Concludes from moving the rate on a path on which the stream `lost` such a share, and had `arrived` bytes per
-    /// second of it;
-    /// `None`: no limit is shown.
+    /// second of it; `None`: no limit is shown.
     pub(super) fn tells(&self, lost: Option<f64>, arrived: Option<f64>) -> (Option<Limiter>, Vec<Reason>) {
         let mut tried: Vec<Reason> = self.legs.iter().map(Leg::told).collect();
         if !self.legs.first().is_some_and(Leg::left) {
@@ -145,9 +142,8 @@ impl Moved {
         (stands && !self.contradicts(fastest.through())).then_some((stood, fastest))
     }
 
-    /// Returns true where a leg after the first one with losses lost none, and more got through than a bottleneck of this
-    /// rate carries: the
-    /// savings of a bucket are used up by then.
+    /// Returns true where a leg after the first one with losses lost none, and more got through than a bottleneck of
+    /// this rate carries: the savings of a bucket are used up by then.
     fn contradicts(&self, through: f64) -> bool {
         let since = self.legs.iter().skip_while(|leg| leg.loss() < LOSSES);
         since.filter(|leg| leg.loss() < LOSSES).any(|leg| leg.through() > through * CAPPED)

@@ -43,9 +43,8 @@ pub(super) fn fates(
 }
 
 /// Returns the share of the time in which nothing was sent because a reply was awaited that did not come, with one
-/// request at a time. The
-/// state of the path in that time is unknown: a link that is down for a fifth of a second costs such a run one request,
-/// and a second.
+/// request at a time. The state of the path in that time is unknown: a link that is down for a fifth of a second costs
+/// such a run one request, and a second.
 fn waited(outcome: &Outcome, method: &Method, gone: u64) -> Option<f64> {
     let spread = &method.spread;
     let one_at_a_time = matches!(method.traffic.window(), Window::Closed(1))
@@ -152,10 +151,9 @@ fn said(outcome: &Outcome) -> Option<RefusedBy> {
     (said > 0).then_some(if plain { by } else { RefusedBy::Unknown })
 }
 
-/// Each refusal that is no reset is an ICMP error, which the kernel counts; one that it sends to itself it counts twice.
-/// It also counts
-/// packets without a route, as when the link is down: nothing was sent then. Over IPv6, `six`, other programs of a host without a
-/// route to everywhere raise the counter as well, so that it shows nothing.
+/// Each refusal that is no reset is an ICMP error, which the kernel counts; one that it sends to itself it counts
+/// twice. It also counts packets without a route, as when the link is down: nothing was sent then. Over IPv6, `six`,
+/// other programs of a host without a route to everywhere raise the counter as well, so that it shows nothing.
 fn refused_by(count: u64, carrier: Carrier, six: bool, ours: Option<&Environment>) -> RefusedBy {
     // Some counter always changes: where there are none, they were not read.
     let Some(counters) = ours.map(|ours| &ours.counters).filter(|counters| !counters.is_empty()) else {

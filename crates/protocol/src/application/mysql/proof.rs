@@ -2,8 +2,7 @@
 //! Documentation, "Authentication Methods").
 //!
 //! A proof is the digest of the password, hidden by the digest of the server's nonce and of the stored hash. An
-//! eavesdropper with nonce and
-//! proof can try guesses against them, as with every client of MySQL without TLS.
+//! eavesdropper with nonce and proof can try guesses against them, as with every client of MySQL without TLS.
 
 use aws_lc_rs::digest::{Algorithm, Digest, SHA1_FOR_LEGACY_USE_ONLY, SHA256, digest};
 

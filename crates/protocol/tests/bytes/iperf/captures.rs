@@ -1,6 +1,5 @@
 //! First octets of the real iperf 2.1.8 and 2.2.1 over connections: they are read as they were meant, and written octet
-//! by octet as
-//! they write them.
+//! by octet as they write them.
 
 use measure::unit::Nanos;
 use protocol::iperf::ack::{self, Ack, Times};
