@@ -136,8 +136,8 @@ impl fmt::Display for Flags {
     }
 }
 
-/// The options of a TCP segment: the order of their kinds, which differs from one system to another, and what the usual
-/// ones say.
+/// The options of a TCP segment: the order of their kinds, which differs from one system to another, and the values of the
+/// usual ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     kinds: [u8; Self::ROOM],

@@ -77,7 +77,7 @@ pub struct Found {
     pub reverse: Option<Spread>,
     /// The clocks.
     pub clock: Option<ClockDifference>,
-    /// Their agreement as it was said beforehand.
+    /// Their stated agreement; absent where none was stated.
     pub agreement: Option<Agreement>,
 }
 

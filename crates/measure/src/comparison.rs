@@ -312,7 +312,7 @@ fn of(runs: &[Option<f64>]) -> Vec<f64> {
 }
 
 impl Compared {
-    /// `p`: with which the figure is judged, those of others considered, of which there are so many with itself.
+    /// Judges the figure by `p`, which considers the other figures; `figures` is their number with this one.
     fn judged(&self, p: Option<f64>, figures: usize, rule: Rule) -> Word {
         let (first, second) = (self.runs.0 as usize, self.runs.1 as usize);
         let enough = first.min(second) >= FEWEST

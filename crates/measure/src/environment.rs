@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::unit::Nanos;
 
-/// One end of a measurement: its system, and what changed in it meanwhile. A reader accepts what an older or newer
-/// end leaves out.
+/// One end of a measurement: its system, and the changes of its counters during the run. A reader accepts fields that an older or
+/// newer end leaves out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -64,8 +64,8 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// For somebody who may not know this machine: what happened on it during the measurement, without which no value could be
-    /// judged, and none of its facts.
+    /// Removes the facts of this machine, for a reader who may not know them: only its disturbance during the
+    /// measurement stays, without which no value could be judged.
     pub fn without_facts(self) -> Self {
         Self {
             program: self.program,

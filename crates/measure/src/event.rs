@@ -27,7 +27,7 @@ pub enum Fate {
     Lost,
     /// Refused by an ICMP error or a reset attributed to it.
     Refused,
-    /// A reply came whose content is not what was sent for.
+    /// A reply came whose content does not match its request.
     Corrupt,
     /// Our own side could not send it: no packet left, so no network lost it.
     SendFailed,
@@ -41,7 +41,7 @@ impl Fate {
     }
 }
 
-/// One scheduled request and what became of it.
+/// One scheduled request with its status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exchange {
     /// The connection it went over, from 0.
@@ -71,7 +71,7 @@ impl Exchange {
     }
 }
 
-/// Counts of fates and of what stands beside them. `scheduled` is the sum of the six fates.
+/// Counts of requests by status, with the counts beside. `scheduled` is the sum of the six statuses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counts {
@@ -105,7 +105,7 @@ pub struct Counts {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub one_way: u64,
     /// Messages of a load that our own side could not send: those that asked for no reply, and those that were left out
-    /// for want of room before it was decided whether they ask. Absent: none.
+    /// because there was no room, before it was decided whether they ask. Absent: none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub one_way_failed: u64,
     /// Times a refusal was told while nothing that asks was out: messages that asked for no reply met it. A host on the

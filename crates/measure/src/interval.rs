@@ -1,4 +1,4 @@
-//! An interval of a stream, and what was carried in it.
+//! An interval of a stream, and the payload carried in it.
 
 pub mod arrivals;
 pub mod bins;
@@ -18,7 +18,7 @@ pub struct Carried {
     pub bytes: Bytes,
     /// Calls that carried something; of datagrams: how many.
     pub calls: u64,
-    /// Calls that our own side could not make, for want of a buffer: what they were to send was sent by nobody, so no
+    /// Calls that our own side could not make because there was no buffer: their payload was never sent, so no
     /// network lost it. A count of calls.
     pub failed_calls: u64,
 }

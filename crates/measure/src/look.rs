@@ -1,9 +1,10 @@
 //! The survey of a host: its round-trip time by each protocol, the one that an application will see, and the causes of
 //! the differences.
 //!
-//! A [`Leg`] is one way to ask the host and whoever answers there. All legs ask in the same rounds, a round being one interval of
-//! the clock, so that a disturbance of the path meets all of them. [`judge`] draws the conclusions from their times:
-//! it names a cause where an observation shows it, and reports that none is established everywhere else.
+//! A [`Leg`] is one way to ask the host and the side that answers there. All legs ask in the same rounds, a round being
+//! one interval of the clock, so that a disturbance of the path meets all of them. [`judge`] draws the conclusions from
+//! their times: it names a cause where an observation shows it, and reports that none is established everywhere else.
+//!
 //! Not here: sockets, and the choice of ports (`endpoint`, `sonde`).
 
 pub mod blocks;
@@ -38,7 +39,7 @@ pub const SHOWN: [f64; 3] = [0.5, 0.9, 0.99];
 pub struct Look {
     /// The host as it was asked for.
     pub host: String,
-    /// Its addresses that were looked at: the one the name stands for, and then another that it was said to have.
+    /// Its addresses that were probed: the one of the name, and then another that it was said to have.
     pub addresses: Vec<Asked>,
     /// From one round to the next, nanoseconds: every leg asks once in each.
     pub interval_ns: Nanos,
@@ -66,14 +67,14 @@ pub struct Look {
     /// Long times of all rows that come back at even distances; absent where there were none that chance does not explain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub periodic: Option<Periodic>,
-    /// Hosts that were busy meanwhile, kept from running, on one CPU, or with a slow clock.
+    /// Warnings about hosts that were busy during the survey, kept from running, on one CPU, or with a slow clock.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
     /// Duration of the survey, name lookup included, nanoseconds.
     pub took_ns: Nanos,
 }
 
-/// An address and what was tried there, once each.
+/// An address and the results of its probes, once each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Asked {
@@ -142,7 +143,7 @@ pub enum Who {
     },
 }
 
-/// Requests of a leg and what became of them, counts of requests; and the times of the answered, from the send.
+/// Requests of a leg by status, counts of requests; and the times of the answered, from the send.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sums {
@@ -198,7 +199,7 @@ pub struct Reset {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Judgement {
-    /// The leg whose number stands for what an application will see; absent where nothing answers.
+    /// The leg whose number represents an application's round trip; absent where nothing answers.
     pub believed: Option<Believed>,
     /// Findings about everything else.
     pub findings: Vec<Finding>,
@@ -265,29 +266,29 @@ impl From<Interval> for Shift {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Subject {
-    /// A leg, held against the believed one.
+    /// A leg, compared with the believed one.
     Leg {
         /// Number of the leg, from 0.
         leg: u32,
     },
-    /// A leg at a further address, held against the same at the first.
+    /// A leg at a further address, compared with the same at the first.
     Further {
         /// Number of the leg, from 0.
         leg: u32,
         /// The one at the first address, a number from 0.
         against: u32,
     },
-    /// Connections of a leg, its slowest group of them held against its quickest.
+    /// Connections of a leg, its slowest group of them compared with its quickest.
     Flows {
         /// Number of the leg, from 0.
         leg: u32,
     },
-    /// Lost requests of a leg, held against those of the others.
+    /// Lost requests of a leg, compared with those of the others.
     Losses {
         /// Number of the leg, from 0.
         leg: u32,
     },
-    /// Exchanges back to back, held against those of the rounds.
+    /// Exchanges back to back, compared with those of the rounds.
     Burst {
         /// Number of the burst, from 0.
         burst: u32,
@@ -330,7 +331,7 @@ pub enum Cause {
     LosesAlone,
     /// It is filtered: by a firewall, or by the host itself.
     Filtered,
-    /// The interval: what has not run for a while takes longer.
+    /// The interval: hardware and programs at rest for a while take longer.
     Interval,
     /// Another address of the host, and so another way to it.
     Address,
@@ -339,8 +340,8 @@ pub enum Cause {
 }
 
 impl Judgement {
-    /// Names of what is said beside this that a busy host brings about by itself: connections have a thread or a queue each, on one CPU or another,
-    /// and all times are longer while others run.
+    /// Names of the findings beside this judgement that a busy host causes by itself: connections have a thread or a
+    /// queue each, on one CPU or another, and all times are longer while others run.
     pub fn of_a_busy_host(&self, changed: bool, periodic: bool) -> Vec<&'static str> {
         let flow = self.findings.iter().any(|finding| finding.cause == Some(Cause::Flow));
         let found = [("changed", changed), ("flow", flow), ("periodic", periodic)];

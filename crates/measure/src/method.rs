@@ -1,7 +1,7 @@
-//! The one space every measurement is a point of: what is exchanged, when, how it is waited for, and when it ends.
+//! The method of a measurement, a point in one space: traffic, schedule, waiting, and end.
 //!
-//! [`Asked`] is what a person or a plan said, with gaps; [`Asked::resolve`] fills the gaps with the defaults and refuses
-//! what makes no sense, with a reason; [`Method`] is the result, which engines run and records keep. A tool of the field
+//! [`Asked`] holds the settings of a person or a plan, with gaps. [`Asked::resolve`] fills the gaps with the defaults and refuses
+//! settings that make no sense, with a reason. [`Method`] is the result, which engines run and records keep. A tool of the field
 //! is a point in this space, never a case in an engine.
 
 use std::fmt;
@@ -57,7 +57,7 @@ pub struct Method {
     pub stop: Stop,
     /// A request unanswered for so long, in nanoseconds, is lost; a reply after it is late.
     pub timeout_ns: Nanos,
-    /// Unrecorded exchanges beforehand last at least so long, in nanoseconds; 0 is none.
+    /// Least length of the unrecorded exchanges of the warm-up, in nanoseconds; 0 is none.
     pub warm_up_ns: Nanos,
     /// Socket options asked for.
     pub socket: SocketOptions,

@@ -1,6 +1,6 @@
 //! Sender of a reset: the host itself, or a box on the way that answers in its place.
 //!
-//! Answers of a closed port are held against answers that come from a port of the same host where connections are
+//! Answers of a closed port are compared with answers that come from a port of the same host where connections are
 //! accepted. An answer that the host cannot have sent is said to come from another hop, with the evidence. Everything
 //! else is "who answered is not shown", for a box that copies the host in every visible trait looks like the host. It
 //! is never said that the host answered.
@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use crate::answer::{Flags, Segment};
 use crate::unit::Nanos;
 
-/// Fewer answers of either kind than this accuse nobody, and neither do those of fewer source ports by what a path decides: paths of several
-/// lengths lead to many a host, and back, chosen by the ports.
+/// Answers of either kind below which nobody is accused, and source ports below which a trait of the path accuses
+/// nobody: paths of several lengths lead to many a host, and back, chosen by the ports.
 pub const LEAST: usize = 5;
 /// Fewer than this say nothing by their times.
 const LEAST_TIMED: usize = 20;
@@ -37,7 +37,7 @@ pub struct Sight {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Origin {
-    /// The port of the host where connections are accepted, which its answers were held against; absent: none.
+    /// The port of the host where connections are accepted, with whose answers they were compared; absent: none.
     pub compared_port: Option<u16>,
     /// Answers that are in question.
     pub questioned: u64,
@@ -57,9 +57,9 @@ pub struct Origin {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Another box than the one that accepts connections at the compared port: what came cannot be its own.
+    /// Another box than the one that accepts connections at the compared port: the answers cannot be its own.
     AnotherHop,
-    /// The host or somebody who answers in its place: both fit what was seen.
+    /// The host or somebody who answers in its place: both fit the answers.
     NotShown,
 }
 
@@ -216,7 +216,7 @@ fn ip_id(accepted: &[Sight], questioned: &[Sight]) -> Option<Finding> {
     let mut both: Vec<Sight> = accepted.iter().chain(questioned).copied().collect();
     both.sort_by_key(|sight| sight.order);
     let fit = match (host, theirs) {
-        // One counter for all that it sends: what lies beside it was sent by somebody else.
+        // One counter for all that it sends: numbers beside it were sent by somebody else.
         (Counting::Rising, Counting::Rising) if counting(&both) != Some(Counting::Rising) => Fit::Impossible,
         (host, theirs) if host == theirs => Fit::Same,
         _ => Fit::Otherwise,

@@ -36,7 +36,7 @@ pub struct Outcome {
     pub loop_kind: LoopKind,
     /// From the start of recording to its end, nanoseconds.
     pub elapsed_ns: Nanos,
-    /// Fates of the requests, and what stands beside them.
+    /// Requests by status, and the counts beside.
     pub counts: Counts,
     /// Requests a second that the schedule asks for, one-way messages of a load included; absent back to back.
     pub offered_per_s: Option<f64>,
@@ -219,10 +219,10 @@ pub struct Slip {
     pub behind_share: f64,
     /// True where the stated rate was offered: the messages sent are within 1 % of those due.
     pub rate_achieved: bool,
-    /// For how long the cap on outstanding requests held back what was due, nanoseconds, mean over threads; only of loads, and of
-    /// new connections, each of which waits for the one before.
+    /// Time for which the cap on outstanding requests held back due messages, nanoseconds, mean over threads; only of
+    /// loads, and of new connections, each of which waits for the one before.
     pub held_by_cap_ns: Option<Nanos>,
-    /// For how long a socket that took no more held back what was due, nanoseconds, mean over threads; loads only.
+    /// Time for which a socket without room held back due messages, nanoseconds, mean over threads; loads only.
     pub held_by_socket_ns: Option<Nanos>,
 }
 
@@ -263,7 +263,9 @@ pub struct Loss {
     pub periods: u64,
     /// The longest of them, requests.
     pub longest_period: u64,
-    /// Recorded requests the peer received; what is missing from the sent was lost on the way there. Only from a reflector of ours or a session-reflector of STAMP that numbers its answers, and only where it can tell them from those of the warm-up.
+    /// Recorded requests the peer received; those missing from the sent ones were lost on the way there. Only from a
+    /// reflector of ours or a session-reflector of STAMP that numbers its answers, and only where it can tell them from
+    /// those of the warm-up.
     pub peer_received: Option<u64>,
     /// Recorded requests the peer replied to; as `peer_received`.
     pub peer_replied: Option<u64>,
@@ -325,7 +327,7 @@ pub struct Split {
     pub peer_send_ns: Option<Nanos>,
     /// Round trip of the stamped exchanges as the application saw it.
     pub round_trip_ns: Option<Nanos>,
-    /// Round trip of all exchanges, for comparison: a difference is what stamping costs.
+    /// Round trip of all exchanges, for comparison: a difference is the cost of stamping.
     pub round_trip_unstamped_ns: Option<Nanos>,
     /// Time stamps the kernel refused or did not deliver, by name.
     pub missing: Vec<String>,
@@ -351,8 +353,8 @@ pub const DEARER: f64 = 1.1;
 pub struct SocketFacts {
     /// Our address and port.
     pub local: String,
-    /// The next hop by which this host sends what leaves the socket, as address and interface, by its routing table; absent of one connection
-    /// alone, and where it could not be asked.
+    /// The next hop of packets that leave the socket, as address and interface, by this host's routing table; absent for a single
+    /// connection, and where the table could not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_hop: Option<String>,
     /// The flow label of its packets, a number without unit, which follows from the port; absent over IPv4, and where the system draws one
@@ -389,7 +391,7 @@ pub struct SocketFacts {
     pub kernel_min_rtt_ns: Option<Nanos>,
     /// Kind of socket that carried ICMP: `ping` (unprivileged) or `raw`.
     pub icmp_socket: Option<String>,
-    /// ICMP errors that came in place of replies, a count of each by what it says; absent: none, or nobody looked.
+    /// ICMP errors that came in place of replies, a count of each by its text; absent: none, or nobody looked.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub icmp_errors: BTreeMap<String, u64>,
     /// Batches of one-way messages, warm-up included; absent where none were requested.
@@ -412,7 +414,7 @@ pub struct Batched {
     pub calls: u64,
     /// Messages they handed over, a count.
     pub messages: u64,
-    /// Calls after which some of what was to go was left, for want of room or because of an error, a count.
+    /// Calls that left a part of their messages unsent, because there was no room or an error came, a count.
     pub cut_short: u64,
 }
 

@@ -1,10 +1,11 @@
-//! Asking many hosts without end: which request is due when, what became of each, and the seconds that are told once all in them has ended.
+//! Probing of many hosts without end: the send times, the status of each request, and the seconds, which are reported
+//! once all in them has ended.
 //!
 //! A machine without clock and socket: instants come in, and how far the wall clock is ahead of them. Each request has exactly one fate. It is
 //! *answered* within the timeout from when it was due, *late* within one more, and *lost* then. A response time goes from the instant at which the
 //! request was due to the receive in the application, as in any open loop.
 //!
-//! Memory is bounded by what may be under way: nothing is kept of a request whose second was told.
+//! Memory is bounded by the requests that may be under way: nothing is kept of a request whose second was reported.
 
 pub mod rhythm;
 pub mod second;
@@ -120,7 +121,7 @@ impl Prober {
         self.cells.entry(cell).or_insert(new);
     }
 
-    /// Requests to this one begin with the first second that begins after `now`. Once begun it goes on.
+    /// Begins requests to this cell with the first second after `now`. A cell that has begun continues.
     pub fn begin(&mut self, cell: CellId, now: Instant) {
         let start = self.seconds.back().map_or(now, |second| second.end.max(now));
         let Some(found) = self.cells.get_mut(&cell).filter(|found| found.rhythm.is_none()) else { return };
@@ -129,7 +130,7 @@ impl Prober {
         found.rhythm = Some(rhythm);
     }
 
-    /// Nothing more is asked of this one; what is under way comes to its end.
+    /// Stops requests to this cell; those under way come to their end.
     pub fn remove(&mut self, cell: CellId) {
         self.due.retain(|Reverse((_, other))| *other != cell);
         if let Some(found) = self.cells.get_mut(&cell) {
@@ -289,7 +290,8 @@ impl Prober {
         (place.map(|place| found.first + place as u64), found.behind())
     }
 
-    /// The oldest second that is over and of which all has its fate by `now`: what was not answered is lost then. Each is told once, in order.
+    /// Returns the oldest second that is over and whose requests all have their status by `now`: unanswered ones are lost
+    /// then. Each is returned once, in order.
     pub fn told(&mut self, now: Instant, ahead: impl Fn() -> i128) -> Option<Second> {
         if !self.seconds.is_empty() && !self.due.is_empty() {
             self.go_on(now, &ahead);
@@ -315,7 +317,7 @@ impl Prober {
 /// End of a request without a sound reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// It did not leave, for what counts as this.
+    /// It did not leave, and counts with this status.
     Unsent(Fate),
     /// Somebody refused it.
     Refused,
@@ -371,7 +373,7 @@ impl Cell {
         }
     }
 
-    /// All of this second is told: what waits is lost.
+    /// Ends this second: requests that still wait are lost.
     fn settle(&mut self, second: u64, tally: &mut Tally) {
         while let Some(asked) = self.requests.front().copied().filter(|asked| asked.second <= second) {
             self.requests.pop_front();

@@ -11,7 +11,7 @@ use crate::origin::Origin;
 /// Kinds of answers that are told apart; a peer that invents more has the rest counted as one.
 pub const KINDS: usize = 64;
 
-/// Answers to the probes of one port, by what they were.
+/// Answers to the probes of one port, by kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Probes {

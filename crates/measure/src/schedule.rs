@@ -20,7 +20,7 @@ pub struct Due<'t> {
     share: u64,
     /// Number of this connection's first burst, and the number of connections that take turns of one.
     bursts: (u64, u64),
-    /// Where the order of the connections is another one in each round: which one this is, and what decides the order.
+    /// Place of this connection and the seed of the order, where that is another one in each round.
     drawn_order: Option<(u32, u64)>,
     /// The place of this connection in the round that is next, in such an order: from 0.
     place: u64,

@@ -22,11 +22,11 @@ use crate::unit::Rate;
 pub mod condition;
 pub mod seen;
 
-/// Values for what was not asked for.
+/// Values for settings that were not given.
 pub mod default {
     use crate::unit::Nanos;
 
-    /// Width of the bracket: its ends differ by at most 2 %, which is about what runs on one machine differ by.
+    /// Width of the bracket: its ends differ by at most 2 %, about as much as runs on one machine differ.
     pub const WIDTH: f64 = 0.02;
     /// Probes that must agree at each end: best of five.
     pub const AGREEING: u32 = 3;
@@ -91,7 +91,7 @@ pub struct Tally {
     pub missed: u32,
     /// Number of those missed probes that our own side caused.
     pub ours: u32,
-    /// Number of probes that told neither, because our own side sent in bunches what was lost.
+    /// Number of inconclusive probes: our own side sent the lost messages in bunches.
     #[serde(default, skip_serializing_if = "is_none")]
     pub bunched: u32,
 }
@@ -128,7 +128,7 @@ impl Tally {
         self.met.max(self.missed)
     }
 
-    /// Verdicts that differ have to be settled by further probes, and where there is none yet, one has to be found.
+    /// Returns true where verdicts differ and have to be settled by further probes, or where there is none yet.
     fn is_open(self, agreeing: u32) -> bool {
         !self.told() || self.met > 0 && self.missed > 0 && self.majority() < agreeing
     }
@@ -233,7 +233,7 @@ impl Search {
         bounds.check().map(|()| Self { bounds, tallies: BTreeMap::new(), probes: 0 })
     }
 
-    /// Takes what a probe at `rate` says.
+    /// Takes the verdict of a probe at `rate`.
     pub fn take(&mut self, rate: Rate, verdict: Verdict) {
         self.tallies.entry(rate).or_default().take(verdict);
         self.probes += 1;

@@ -91,13 +91,13 @@ pub enum RefusalReason {
     Network,
     /// Its key, passphrase or login is not right.
     Key,
-    /// It may not have what it asks for.
+    /// Its request is above a limit.
     Limit,
     /// Others have all the room.
     Full,
     /// Others needed its room.
     GaveWay,
-    /// It said what makes no sense, or nothing.
+    /// Its messages made no sense, or it sent none.
     Protocol,
     /// This host or server cannot do it.
     Unable,

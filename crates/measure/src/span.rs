@@ -16,7 +16,7 @@ use crate::unit::Nanos;
 
 pub use octets::NoSpan;
 
-/// Significant digits of what is kept for long: a bucket is at most 0.78 % wide.
+/// Significant digits of the distribution that is kept for long: a bucket is at most 0.78 % wide.
 const KEPT_DIGITS: u8 = 2;
 /// Leading bits of a value that [`coarse`] keeps: an `HdrHistogram` of two digits has 256 counters below its first doubling.
 const KEPT_BITS: u32 = 8;
@@ -110,7 +110,7 @@ impl Distribution {
         payload::to_bytes(&histogram)
     }
 
-    /// The same by buckets of two digits, which is what is kept for long.
+    /// Coarsens it to buckets of two digits, the form that is kept for long.
     #[must_use]
     pub fn coarsened(&self) -> Self {
         Self::ascending(self.buckets().map(|(value, count)| (coarse(value), count)))
@@ -235,7 +235,7 @@ pub struct Span {
     pub lost_out: u64,
     /// Lost requests that reached the far end, so that their replies were lost, a count; 0 where it did not report.
     pub lost_back: u64,
-    /// Seconds of it in which whoever asked was itself late or lost something of its own: what they show is not the network's.
+    /// Seconds of it in which the asking host was itself late or lost something of its own: they show nothing of the network.
     pub disturbed: u64,
     /// Response times of the answers.
     pub times: Distribution,

@@ -203,7 +203,7 @@ fn moved(interval: Interval, by: f64) -> Interval {
 fn against_bound(figure: Figure, series: &Series, bound: f64, left_out: f64) -> Place {
     let values = series.present();
     if figure == Figure::Loss {
-        // Half of what may be left out for each of the two intervals: the truth is in both.
+        // Half of that probability for each of the two intervals: the truth is in both.
         let differences: Vec<f64> = values.iter().map(|value| value - bound).collect();
         let by_runs = paired::hodges_lehmann_within(&differences, left_out / 2.0);
         let by_requests = binomial(series, left_out / 2.0);

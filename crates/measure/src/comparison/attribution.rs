@@ -1,10 +1,11 @@
 //! Names the part that worse comparisons have in common: a host, or a group of hosts such as a zone.
 //!
-//! Each host and each group stands for the rows that it takes part in. That one is named which agrees best with the rows that are
-//! worse; a group only where no host agrees as well. It is named where any host or group would agree as well by chance in at most one of
-//! twenty cases: where as many links, drawn by lot, were worse. Both directions of a link count once there, for one cause makes both
-//! worse. So hosts of a mesh are named from five on: of four, three links that are worse meet at one host in one case of five.
-//! A host or group of a single link is not named, for that link may be the cause as well. The other rows are then searched again.
+//! Each host and each group takes part in some rows. The one that agrees best with the worse rows is named; a group
+//! only where no host agrees as well. It is named where any host or group would agree as well by chance in at most one
+//! of twenty cases: where as many links, drawn by lot, were worse. Both directions of a link count once there, for one
+//! cause makes both worse. So hosts of a mesh are named from five on: of four, three links that are worse meet at one
+//! host in one case of five. A host or group of a single link is not named, for that link may be the cause as well. The
+//! other rows are then searched again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +19,7 @@ const FEWEST_LINKS: usize = 2;
 /// Probability of a name where there is nothing to be named, at most.
 const ALARMS: f64 = 0.05;
 
-/// One comparison, of what two hosts measured between them.
+/// Comparison of the measurements between two hosts.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'a> {
     /// The host that measured.
@@ -80,11 +81,11 @@ pub struct Shared {
     pub common: Common,
     /// Rows that are worse and have it, a count.
     pub worse: u32,
-    /// All that are worse, a count: without those of what was named before.
+    /// All worse rows, a count: without those of a part named before.
     pub of_worse: u32,
     /// Rows that have it, worse or not, a count.
     pub rows: u32,
-    /// All rows, a count: without those of what was named before.
+    /// All rows, a count: without those of a part named before.
     pub of_rows: u32,
 }
 
@@ -100,7 +101,7 @@ pub fn common(rows: &[Row<'_>], labels: &Labels<'_>) -> Vec<Shared> {
     found
 }
 
-/// The host or group that agrees best with what is worse, where it may be named.
+/// Returns the host or group that agrees best with the worse rows, where it may be named.
 fn best(rows: &[Row<'_>], labels: &Labels<'_>) -> Option<Shared> {
     let worse = rows.iter().filter(|row| row.is_worse).count();
     if worse < FEWEST {

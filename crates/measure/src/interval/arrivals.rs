@@ -16,7 +16,7 @@ use crate::unit::Nanos;
 
 /// Numbers that are remembered, below the highest that came: at a million datagrams a second, 65 ms.
 pub const WINDOW: u64 = 1 << 16;
-/// Places at which datagrams were lost, from which what comes next after them is no accident of one.
+/// Places with lost datagrams from which the transit times after them are evidence.
 const PLACES: u64 = 10;
 const WORDS: usize = (WINDOW / 64) as usize;
 
@@ -39,8 +39,8 @@ pub struct Datagrams {
     /// Smoothed difference of transit times at the end, in nanoseconds (RFC 3550, section 6.4.1); absent below two
     /// datagrams.
     pub jitter_ns: Option<f64>,
-    /// Mean time on the way beyond the shortest, in nanoseconds: what queues add. The clocks need not agree, and are taken not
-    /// to drift. Absent where nothing came.
+    /// Mean time on the way beyond the shortest, in nanoseconds: the delay of queues. The clocks need not agree, and
+    /// are taken not to drift. Absent where nothing came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waited_ns: Option<f64>,
     /// In an interval: shortest time on the way beyond the shortest there ever was, in nanoseconds. A queue that never empties
@@ -160,7 +160,7 @@ impl Arrivals {
         Datagrams { after_loss_ns: after_loss, ..self.with(&self.transits[1]) }
     }
 
-    /// Transit times and jitter begin anew: what came before is not to be counted.
+    /// Begins transit times and jitter anew: earlier ones are not to be counted.
     pub fn begin(&mut self) {
         (self.last_transit, self.smoothed) = (None, None);
         self.transits = Default::default();
@@ -339,7 +339,7 @@ impl Datagrams {
             foreign: self.foreign + other.foreign,
             jitter_ns: mean(self.jitter_ns, other.jitter_ns),
             waited_ns: mean(self.waited_ns, other.waited_ns),
-            // Two intervals of one stream, or two streams of one path: what never emptied did not in either.
+            // Two intervals of one stream, or two streams of one path: a queue that never emptied did so in neither.
             standing_ns: self.standing_ns.into_iter().chain(other.standing_ns).reduce(f64::min),
             after_loss_ns: mean(self.after_loss_ns, other.after_loss_ns),
             transit,

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::unit::{Bytes, Nanos};
 
-/// State of one connection as its kernel sees it. Counts and times are since the connection began; what this kernel does
-/// not tell is absent. Source: include/uapi/linux/tcp.h.
+/// State of one connection as its kernel sees it. Counts and times are since the connection began; fields that this kernel does
+/// not report are absent. Source: include/uapi/linux/tcp.h.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TcpGlance {

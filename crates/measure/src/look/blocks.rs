@@ -1,8 +1,8 @@
-//! Blocks of consecutive rounds: what legs are compared by, instead of single packets.
+//! Blocks of consecutive rounds, by which legs are compared instead of by single packets.
 //!
-//! Neighbouring packets resemble each other, and what disturbs one makes it longer, never shorter: so a block counts by its lower
-//! quartile, which half of its packets may be late without moving. A block of one leg belongs to the same block of every other leg,
-//! for they were asked in the same rounds.
+//! Neighbouring packets resemble each other, and a disturbance makes one longer, never shorter: so a block counts by
+//! its lower quartile, which does not move while half of its packets are late. A block of one leg belongs to the same
+//! block of every other leg, for they were asked in the same rounds.
 
 use super::{Leg, Timed};
 use crate::statistics::quantile::Ranked;

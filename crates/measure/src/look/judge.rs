@@ -1,12 +1,14 @@
 //! Choice of the number to believe, and the causes by which the others differ.
 //!
-//! Believed is what is most like an application: a program that answers over TCP, then over UDP; where none does, the TCP handshake;
-//! where nothing else is left, the echo. Every other leg is held against it, block by block ([`super::blocks`]), with Holm's
-//! correction over all legs. A cause is named where something beyond the difference itself shows it; the rules stand at each.
-//! All else is not established, and a difference that was not shown has no cause.
+//! Believed is the leg most like an application: a program that answers over TCP, then over UDP; where none does, the
+//! TCP handshake; where nothing else is left, the echo. Every other leg is compared with it, block by block
+//! ([`super::blocks`]), with Holm's correction over all legs. A cause is named where something beyond the difference
+//! itself shows it; the rules stand at each. All else is not established, and a difference that was not shown has no
+//! cause.
 //!
-//! Connections that differ in their ports alone may go different ways ([`Cause::Flow`]). So a cause is named only where it is more than what
-//! connections of one leg differ by; each handshake has a port of its own, and shows it where a leg has one connection.
+//! Connections that differ in their ports alone may go different ways ([`Cause::Flow`]). So a cause is named only where
+//! it exceeds the difference between connections of one leg; each handshake has a port of its own, and shows it where a
+//! leg has one connection.
 
 #[cfg(test)]
 pub(super) mod tests;
@@ -22,7 +24,7 @@ use crate::statistics::groups::{LEFT_OUT, Least, Round, groups};
 use crate::statistics::paired;
 use crate::unit::Nanos;
 
-/// A slower path for ICMP is spoken of from so much on: what two kernels do differently with two protocols is less.
+/// Distance from which ICMP has a slower path: two kernels treat two protocols differently by less.
 const APART: f64 = 100_000.0;
 /// The same as a share of the believed number.
 pub(super) const APART_SHARE: f64 = 0.05;
@@ -33,10 +35,12 @@ const ADDRESSES_APART: f64 = 20_000.0;
 const WAKE_UP: f64 = 500_000.0;
 /// Connections of a leg differ from so much on: threads, queues and processors differ by less.
 pub(super) const CONNECTIONS_APART: Least = Least { time_ns: 20_000.0, share: 0.1 };
-/// Legs whose connections do not differ of which one is told to have some that do, at the most, a share: a look has several, and goes on twice.
+/// Share, at most, of legs with equal connections that are said to have different ones: a survey has several legs, and
+/// may continue twice.
 const OF_FLOWS: f64 = 0.000_5;
-/// An echo, which wakes nobody either, is sooner than the program by this share at least of what a handshake is: its packets are nearly as long as
-/// the program's, and those of a handshake shorter, so that a slow line alone makes it sooner by three sevenths.
+/// Lead over the program, as a share of the handshake's lead, from which an echo, which wakes no program either,
+/// confirms a wake-up: its packets are nearly as long as the program's, and those of a handshake shorter, so that a
+/// slow line alone makes it sooner by three sevenths.
 const OF_WAKING: f64 = 0.7;
 /// Connections of a leg from which on their differences tell of the path by themselves.
 const FLOWS: usize = 4;
@@ -78,7 +82,7 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
             Finding { of, shift: None, word: None, cause: Some(Cause::LosesAlone) }
         },
     ));
-    // Where something nearer accepts connections, it is that which differs from the host.
+    // Where something nearer accepts connections, the nearer box is the one that differs from the host.
     let nearer = findings.iter().any(|finding| finding.cause == Some(Cause::NearerHandshake));
     let foreign = evidence.resets.iter().filter(|reset| !nearer && reset.origin.verdict == origin::Verdict::AnotherHop);
     findings.extend(foreign.map(|reset| {
@@ -116,7 +120,7 @@ fn program_rank(who: Who) -> usize {
     Service::ALL.iter().position(|each| *each == service).unwrap_or(Service::ALL.len())
 }
 
-/// One leg held against another.
+/// One leg compared with another.
 struct Held {
     leg: usize,
     against: usize,
@@ -201,7 +205,7 @@ impl<'a> Bench<'a> {
 
     fn findings(&self) -> Vec<Finding> {
         let legs = self.held.iter().map(|held| self.of_leg(held));
-        // Those of another leg are there to be held against: see `icmp_is_slow`.
+        // Bursts of another leg only serve comparison: see `icmp_is_slow`.
         let own = (0_u32..).zip(self.evidence.bursts).filter(|(_, burst)| burst.leg as usize == self.believed);
         let own = own.map(|(place, burst)| self.of_burst(place, burst));
         legs.chain(own).chain(self.of_flows()).collect()
@@ -459,7 +463,8 @@ fn filtered(evidence: &Evidence<'_>, place: u32, asked: &Asked) -> Option<Findin
     }
     let tcp = || asked.ports.iter().filter(|port| port.transport == Transport::Tcp);
     let of = |verdict| tcp().filter(|port| port.verdict == verdict).count();
-    // An echo that was asked along with the ports, and got no answer either: then nothing did, and what answers later shows nothing of the ports.
+    // An echo that was asked along with the ports, and got no answer either: then nothing answered, and later answers
+    // show nothing of the ports.
     let echoed = !matches!(asked.echo, Seen::Silence { .. });
     let walled = echoed && of(Verdict::Filtered) >= SILENT_PORTS && of(Verdict::Filtered) == tcp().count();
     if walled && answers(&echo) { found(Subject::Tcp { address: place }) } else { None }

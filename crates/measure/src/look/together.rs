@@ -1,4 +1,4 @@
-//! The exchanges of all legs side by side in time: when nobody answered, and what comes back at even distances.
+//! The exchanges of all legs side by side in time: dark times, and delays that come back at even distances.
 
 use super::course::{Course, Exchanged};
 use crate::event::Fate;

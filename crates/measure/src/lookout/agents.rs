@@ -93,7 +93,7 @@ struct Fact {
     kind: Kind,
     scope: Scope,
     is: bool,
-    /// Last second that was reported, where that is what it is about.
+    /// Last second that was reported, for an incident about reports.
     last: Option<u64>,
     size: Option<Size>,
 }

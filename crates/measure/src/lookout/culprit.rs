@@ -1,8 +1,9 @@
-//! Names the part of a mesh that explains what its cells show.
+//! Names the part of a mesh that explains the changes of its cells.
 //!
-//! One cause moves all cells of one part and no other. So the part is sought whose single effect leaves the least unexplained: by absolute
-//! deviations for latencies (what a median polish approximates, here also for few partners), and by the likelihood of counts for losses
-//! (Kulldorff's scan statistic, 1997). A second and third cause are sought in what is left.
+//! One cause moves all cells of one part and no other. So the part is sought whose single effect leaves the least
+//! unexplained: by absolute deviations for latencies (an approximation of a median polish, here also for few partners),
+//! and by the likelihood of counts for losses (Kulldorff's scan statistic, 1997). A second and third cause are sought
+//! in the remainder.
 
 use super::CellId;
 use super::parts::Part;
@@ -23,7 +24,8 @@ pub enum Seen {
     Count(Vec<(f64, f64)>),
 }
 
-/// Parts that explain what is seen, by their indices, and their share of it. None where nothing is to be explained.
+/// Returns the parts that explain the changes, by their indices, and their share of them. `None` where nothing is to be
+/// explained.
 pub fn culprits(parts: &[Part], of: &[Vec<u32>], seen: &Seen) -> Option<(Vec<usize>, f64)> {
     let mut left = seen.clone();
     let total = left.weight();
@@ -104,7 +106,7 @@ impl Seen {
                 let effect = effect(by, cells);
                 for cell in cells {
                     let Some(shift) = &mut by[*cell as usize] else { continue };
-                    // Where the effect fits it is the whole of what was seen.
+                    // Where the effect fits, it is the whole change.
                     *shift = if (*shift - effect).abs() < 0.5 * effect.abs() { 0.0 } else { *shift - effect };
                 }
             }

@@ -23,7 +23,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Kinds whose evidence grows: a person may accept what they show as usual.
+    /// Kinds whose evidence grows: a person may accept their new level as usual.
     pub const GRADUAL: [Self; 4] = [Self::Loss, Self::Slower, Self::Faster, Self::Tail];
 
     pub(super) fn is_latency(self) -> bool {

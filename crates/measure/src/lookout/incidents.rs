@@ -142,7 +142,7 @@ impl Incidents {
         Some(self.open.remove(at))
     }
 
-    /// Begins an incident, or goes on with the one of this kind and scope that ended a short time ago.
+    /// Begins an incident, or continues the one of this kind and scope that ended a short time ago.
     pub fn begin(&mut self, kind: Kind, scope: Scope, placed: Placed, of: usize, now: u64) -> Change {
         self.gone.retain(|(_, at)| at + RETURNS >= now);
         let same = self.gone.iter().position(|(open, _)| open.incident.kind == kind && open.incident.scope == scope);
@@ -179,7 +179,7 @@ impl Incidents {
         Some(Change::Ended { incident, at: now, ending: Ending::Resolved })
     }
 
-    /// Ends the incident of a kind and scope, of which another one tells.
+    /// Ends the incident of a kind and scope that another one covers.
     pub fn merge_scope(&mut self, kind: Kind, scope: &Scope, into: u64, now: u64) -> Option<Change> {
         let at = self.open.iter().position(|open| open.incident.kind == kind && open.incident.scope == *scope)?;
         let incident = self.open.remove(at).incident;

@@ -1,4 +1,4 @@
-//! Where a change is, since when and how large: from what the cells' last minutes hold.
+//! Place, onset and size of a change, from the last minutes of the cells.
 
 use std::collections::BTreeMap;
 
@@ -68,7 +68,7 @@ impl View<'_> {
         let Some((names, _)) = culprits(self.parts, self.of, &seen) else { return Vec::new() };
         let mut rng = Rng::with_seed(since);
         let draws: Vec<Draw> = (0..DRAWS).map(|_| std::array::from_fn(|_| rng.usize(0..BLOCKS as usize))).collect();
-        // One after the other: what tens of thousands of cells show in all of them would take more memory than all that is known of them.
+        // One after the other: the draws of tens of thousands of cells together would take more memory than all their state.
         let drawn = || draws.iter().map(|draw| self.seen(kind, &blocks, Some(draw)));
         let named = |seen: Seen| culprits(self.parts, self.of, &seen).map_or(Vec::new(), |found| found.0);
         let again: Vec<Vec<usize>> = drawn().map(named).collect();

@@ -12,7 +12,7 @@ pub const FEWEST: u64 = 3;
 pub const SECONDS: u64 = 2;
 /// Weight of the latest second in the loss of the last minute.
 const RECENT: f64 = 1.0 / 30.0;
-/// Seconds after which a cell of which nothing comes is not active.
+/// Seconds without a report after which a cell is not active.
 const ACTIVE: u64 = 8;
 
 /// The answers and losses of a cell, as they follow each other.
@@ -31,7 +31,7 @@ pub struct Silence {
 }
 
 impl Silence {
-    /// Takes a second, and tells whether it only goes on with a silence.
+    /// Takes a second, and returns true where it only continues a silence.
     pub fn take(&mut self, second: u64, span: &Span, usual: f64) -> bool {
         let sent = span.counts.messages_sent();
         if sent == 0 {

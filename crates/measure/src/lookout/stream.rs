@@ -22,7 +22,8 @@ const LOSS_MEMORY: f64 = 50_000.0;
 pub const SLOT_MOST: f64 = 20.0;
 /// Share of responses above the former 99th percentile that is normal, and that at most is no change.
 pub const TAIL: (f64, f64) = (0.01, 0.03);
-/// Smoothed distance beyond the slack that scores 1, a share of the slack: narrow, since what wanders seldom goes beyond the slack and not far.
+/// Smoothed distance beyond the slack that scores 1, a share of the slack: narrow, since normal fluctuation seldom goes
+/// beyond the slack, and not far.
 const WIDTH: f64 = 0.35;
 /// Slots between two looks at how far a level is from its reference.
 pub const CREEPS: u64 = 60;
@@ -128,8 +129,8 @@ impl Gathered {
         *kept = losses.packed();
     }
 
-    /// Takes out what a slot had, its answers into `values`, without what the ends themselves did, the one that asks and the one that answers: who answers late
-    /// may be overloaded as much as who asks late.
+    /// Takes out the answers of a slot into `values`, without those that the ends themselves disturbed, the one that
+    /// asks and the one that answers: an end that answers late may be overloaded as much as one that asks late.
     pub fn take_out(&mut self, slot: u64, (near, far): (Own, Own), values: &mut Vec<Value>) -> Losses {
         let place = slot % PENDING;
         self.values.retain_mut(|value| {
@@ -311,7 +312,8 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Takes these logarithms as those that its median usually has in each hour of the week. The level is what it was in the slot `slot`, seen from there.
+    /// Takes these logarithms as the usual medians of each hour of the week. The level is the one of the slot `slot`,
+    /// seen from there.
     pub fn refer(&mut self, hours: Vec<f32>, slot: u64) {
         let before = self.season(slot);
         self.season = Some(hours);
@@ -393,8 +395,8 @@ impl Stream {
         self.steps.shift(at);
     }
 
-    /// Counts what is above the former 99th percentile, relative to the median, and of how many, and lets that percentile follow. 0 of 0 where most of the
-    /// step came while an end was late itself.
+    /// Counts the answers above the former 99th percentile, relative to the median, and all answers, and lets that
+    /// percentile follow. 0 of 0 where most of the step came while an end was late itself.
     fn close_tail(&mut self, step: &mut Vec<Value>, median: f64, warm: bool) -> (u64, u64) {
         let all = count(step);
         step.retain(|value| !value.is_blurred);
@@ -446,7 +448,7 @@ impl Stream {
         at(before) * (1.0 - part) + at(before + 1.0) * part
     }
 
-    /// Forgets what grew.
+    /// Forgets all evidence.
     pub fn calm(&mut self, slot: u64) {
         let growth = &mut self.growth;
         for kind in [&mut growth.slower, &mut growth.faster, &mut growth.tail, &mut growth.loss] {
@@ -454,13 +456,13 @@ impl Stream {
         }
     }
 
-    /// Takes what the slots since `since` showed as normal, or the last step where that took longer.
+    /// Takes the level of the slots since `since` as normal, or of the last step where that took longer.
     pub fn accept(&mut self, since: u64) {
         let latest = self.steps.iter().next().map_or(since, |step| step.slot.saturating_sub(1).min(since));
         let mut off: Vec<f64> = self.steps.iter().filter(|step| step.slot > latest).map(|step| step.off).collect();
         if let (Some(at), Some(off)) = (self.level.at.as_mut(), median(&mut off)) {
             *at += off;
-            // With a reference, that is what moves.
+            // With a reference, the reference moves.
             if let Some(hours) = &mut self.season {
                 for hour in hours {
                     *hour += *at as f32;
@@ -496,7 +498,7 @@ pub struct Together {
 }
 
 impl Together {
-    /// Takes what a cell had in this slot.
+    /// Takes the distance and losses of a cell in this slot.
     pub fn take(&mut self, off: Option<f64>, losses: &Losses) {
         self.offs.extend(off);
         self.losses.add(losses);
@@ -525,7 +527,7 @@ impl Together {
         held
     }
 
-    /// Forgets what grew.
+    /// Forgets all evidence.
     pub fn calm(&mut self, slot: u64) {
         let growth = &mut self.growth;
         for kind in [&mut growth.slower, &mut growth.faster, &mut growth.loss] {

@@ -25,7 +25,7 @@ pub mod default {
     pub const TIMEOUT: Nanos = Nanos::secs(1);
     /// Warm-up: neighbour resolution, slow start, page faults, frequency ramp.
     pub const WARM_UP: Nanos = Nanos::millis(400);
-    /// No longer than this part of what is recorded, where that is short: two cells of 200 ms are worth more than one behind a
+    /// Longest warm-up as a part of the recorded time, where that is short: two cells of 200 ms are worth more than one behind a
     /// warm-up of twice its length.
     pub const WARM_UP_PART: u64 = 4;
     /// From one echo request to the next, where nobody said: kernels answer as fast as they are asked, and a flood has to be asked for.
@@ -45,7 +45,7 @@ pub mod default {
     pub const STAMPS_ASKED: Stamps = Stamps { spacing_ns: Nanos::millis(2), in_a_row: 1, rest: 0 };
 }
 
-/// A method as asked for: what was not said is absent.
+/// A method as requested: settings that were not given are absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -120,7 +120,7 @@ pub struct Asked {
 pub enum Far {
     /// Ours: each request may carry a header, and over UDP it must.
     Native,
-    /// Another program's: messages carry what its protocol says, and what it does cannot be told in our words.
+    /// Another program's: messages have the form of its protocol, and its settings cannot be expressed in ours.
     Foreign,
     /// The same of a protocol that says at which rate the far side is to send.
     ForeignPaced,
@@ -129,8 +129,9 @@ pub enum Far {
 }
 
 impl Asked {
-    /// This with connections in turn, where it says nothing of connections and is about round trips one after the other: what one connection
-    /// shows is its own path, queue and processor. Not where the peer spins on each, where all have one port, or are too few requests to share.
+    /// Adds connections in turn, where none are given and the round trips follow one another: a single connection
+    /// shows its own path, queue and processor. Not where the peer spins on each, where all have one port, or are too few
+    /// requests to share.
     #[must_use]
     pub fn over_several(self) -> Self {
         let usual = self.carrier.is_none_or(|carrier| matches!(carrier, Carrier::Tcp | Carrier::Udp))
@@ -283,7 +284,7 @@ impl Asked {
     }
 
     fn resolve_stamps(&self, carrier: Carrier, pattern: Pattern) -> Result<Option<Stamps>, NotOf> {
-        // A reply whose length is not known beforehand has no one segment whose stamp would be its own.
+        // A reply of unknown length has no one segment whose stamp would be its own.
         let framed = self.application.is_some() && carrier == Carrier::Tcp;
         if framed && self.stamps == Some(true) {
             return Err(NotOf { what: Part::Stamps, carrier, pattern });

@@ -40,7 +40,7 @@ impl fmt::Display for Carrier {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
-    /// A request and its reply over what is already open.
+    /// A request and its reply over a connection or socket that is open already.
     Exchange,
     /// A new connection, a request and its reply over it, and its end.
     ConnectExchange,
@@ -107,7 +107,7 @@ impl Direction {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Sending {
-    /// The kernel copies it from memory: what most programs do.
+    /// The kernel copies it from memory, as for most programs.
     #[default]
     Copy,
     /// The kernel takes it from memory in place (`MSG_ZEROCOPY`); of TCP alone. On a path without a card it copies after all.
@@ -185,7 +185,7 @@ pub enum Schedule {
         /// Requests per 1000 seconds.
         rate_per_1000s: Rate,
     },
-    /// Exponential gaps with this mean rate: what a random arrival sees (RFC 2330 section 11.1).
+    /// Exponential gaps with this mean rate: samples as random arrivals see the path (RFC 2330 section 11.1).
     Poisson {
         /// Requests per 1000 seconds, on average.
         rate_per_1000s: Rate,
@@ -289,7 +289,7 @@ pub enum Waiting {
     Block,
     /// Polling the socket without blocking: no wake-up, one CPU at 100 %.
     Spin,
-    /// Blocked, the kernel polling the card meanwhile (`SO_BUSY_POLL`).
+    /// Blocked, while the kernel polls the card (`SO_BUSY_POLL`).
     BusyPoll {
         /// Longest poll by the kernel, in microseconds.
         micros: u32,

@@ -1,4 +1,4 @@
-//! The form that traffic has in a record, and what cannot be said of which.
+//! The form of traffic in a record, and the settings that a kind does not have.
 
 use std::fmt;
 
@@ -179,7 +179,7 @@ pub enum Part {
     Requests,
     /// An end by bytes.
     End,
-    /// A far program of which something can be asked.
+    /// Settings of a program on the far side that can be asked for them.
     FarProgram,
     /// The options of TCP.
     TcpOptions,
@@ -226,7 +226,7 @@ impl Part {
     }
 }
 
-/// Something said of what has no such thing, or not said of what must have it.
+/// A setting for traffic that does not have it, or a missing one for traffic that needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotOf {
     /// Setting that was given or is missing.

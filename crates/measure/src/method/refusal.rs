@@ -7,7 +7,7 @@ use crate::unit::{Bytes, Nanos};
 /// Reason to refuse a method. The caller that took the settings says what to ask for instead.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Refusal {
-    /// Something said of what has no such thing.
+    /// A setting for traffic that does not have it.
     NotOf(NotOf),
     /// A count of zero.
     NothingToMeasureWith,
@@ -54,7 +54,7 @@ pub enum Refusal {
     WindowTwice,
     /// An open loop without a schedule.
     UnboundedBackToBack,
-    /// A window beyond what is kept.
+    /// A window above the most requests that are kept.
     WindowTooLarge {
         /// Requested window, a number of requests.
         window: u32,
@@ -75,7 +75,7 @@ pub enum Refusal {
         /// Length of the run, nanoseconds.
         length: Nanos,
     },
-    /// A size outside what the carrier can carry.
+    /// A size outside the range of the protocol.
     Size {
         /// The carrier.
         carrier: Carrier,

@@ -16,7 +16,7 @@ use crate::unit::Bytes;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "Flat", into = "Flat")]
 pub enum Traffic {
-    /// Requests and their replies over what is already open.
+    /// Requests and their replies over a connection or socket that is open already.
     Exchange(Exchange),
     /// The TCP handshake alone, of a new connection each time.
     Handshake {
@@ -48,7 +48,7 @@ pub enum Traffic {
     Load(Load),
 }
 
-/// Requests and replies over what is open, or to whoever answers.
+/// Requests and replies over open connections, or to any program that answers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exchange {
     /// All but a handshake, which is a traffic of its own.

@@ -31,7 +31,7 @@ pub struct OneWay {
     pub reverse: Option<Spread>,
     /// The difference of the clocks; absent where nothing was exchanged, or where no steady clock explains the times.
     pub clock: Option<ClockDifference>,
-    /// The agreement of the clocks as it was said beforehand; absent where nothing was said.
+    /// The stated agreement of the clocks; absent where none was stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agreement: Option<Agreement>,
     /// Our own clock.
@@ -41,7 +41,7 @@ pub struct OneWay {
     /// True where the far side numbers its answers by itself, which separates losses there from losses back. False
     /// where it repeats the numbers that it is sent. Absent where nobody asked.
     pub counts_answers: Option<bool>,
-    /// Count of the lost of which the way is not known, because no later answer tells; absent where no way of any is.
+    /// Losses whose direction is not known, because no later answer shows it, a count; absent where there were none.
     pub lost_either_way: Option<u64>,
     /// Remaining time to live of our packets at the far side, a number of hops; absent where it did not report it.
     pub time_to_live: Option<u8>,

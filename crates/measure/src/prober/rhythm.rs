@@ -44,7 +44,7 @@ impl Rhythm {
         self.draw();
     }
 
-    /// Passes over what was due before `now`.
+    /// Skips the requests due before `now`.
     pub fn skip_to(&mut self, now: Instant) {
         while self.due < now {
             let behind = now.since(self.due).unwrap_or_default().0 / self.every.0;

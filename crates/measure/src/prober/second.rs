@@ -12,10 +12,10 @@ use crate::unit::{Instant, Nanos};
 const SECOND: i128 = 1_000_000_000;
 /// Lateness of a request from which its result may show this host and not the network.
 pub const LATE: Nanos = Nanos::millis(1);
-/// A boundary that is nearer than this is the one that was aimed at: a time service slews meanwhile.
+/// Distance within which a boundary is the one aimed at: a time service may have slewed the clock.
 const NEAR: i128 = 1_000_000;
 
-/// A second, what was due in it and what became of that.
+/// A second: the requests due in it, with their results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Second {
     /// Its number, from 0.

@@ -59,7 +59,7 @@ pub struct MtuSearch {
 pub const LARGEST: u32 = 65_535;
 
 impl MtuSearch {
-    /// Up to what the interface takes, where a packet of `passed` bytes is known to get there.
+    /// Begins a search up to the interface's MTU, where a packet of `passed` bytes is known to get there.
     pub fn new(interface: u32, passed: u32) -> Self {
         Self { largest: interface.min(LARGEST), passed, failed: BTreeMap::new() }
     }
@@ -102,7 +102,7 @@ impl MtuSearch {
         self.failed.insert(size, Fail::Vanished);
     }
 
-    /// The size to try once more before anybody is accused: what makes it a hole.
+    /// Returns the size to try once more before anybody is accused: the one that would make it a hole.
     pub fn in_doubt(&self) -> Option<u32> {
         match self.finding() {
             MtuFinding::Hole { vanishing_bytes, .. } => Some(vanishing_bytes),
@@ -121,7 +121,7 @@ impl MtuSearch {
         }
     }
 
-    /// The smallest that did not pass, above what did: a late reply turns an earlier failure over.
+    /// Returns the smallest size that failed above the one that passed: a late reply overrides an earlier failure.
     fn failure(&self) -> Option<(&u32, &Fail)> {
         self.failed.range(self.passed + 1..).next()
     }

@@ -10,7 +10,7 @@ const GAPS: usize = 64;
 /// has one of these, also where several share a recorder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sequence {
-    /// RFC 4737: what arrives below it is reordered.
+    /// Next expected number (RFC 4737): an arrival below it is reordered.
     next_expected: u64,
     /// First copies that have arrived so far.
     arrivals: u64,

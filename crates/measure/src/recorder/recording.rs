@@ -13,7 +13,7 @@ use crate::unit::{Instant, Nanos};
 pub struct Recording {
     /// Open or closed.
     pub kind: LoopKind,
-    /// Fates and what stands beside them.
+    /// Requests by status, and the counts beside.
     pub counts: Counts,
     /// Response times of the answered: from the intended instant (open loop) or from the send (closed).
     pub response: Values,

@@ -24,7 +24,7 @@ pub(super) struct Thinning {
     stride: u64,
     next: u64,
     cursor: usize,
-    /// The connection of what is offered.
+    /// The connection of the values offered.
     flow: u32,
     /// The slots before this one say their connection; it is noted when another one's turn comes, and costs an exchange nothing.
     noted: usize,
@@ -98,7 +98,7 @@ impl Thinning {
         }
     }
 
-    /// The latest of what is kept, at most so many; of a thinned series all.
+    /// Returns the latest kept values, at most so many; of a thinned series all.
     pub(super) fn latest(&self, most: usize) -> Series {
         let from = if self.stride == 1 { self.filled.saturating_sub(most) } else { 0 };
         self.ordered(self.slots[from..self.filled].to_vec())

@@ -16,7 +16,7 @@ mod text;
 
 pub use self::text::ConditionError;
 
-/// Clauses that must all hold, one of them for what our own side has to offer.
+/// Clauses that must all hold, one of them about our own side's rate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
@@ -57,7 +57,7 @@ enum Bound {
     AtLeast { limit: Share },
 }
 
-/// A share in parts of a billion, so that what was typed is what is compared.
+/// A share in parts of a billion, so that the typed value is compared exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Share(u32);
 
@@ -76,7 +76,7 @@ pub enum Verdict {
     Met,
     /// A clause did not hold, and it was not our side's.
     Missed,
-    /// Our own side did not send what was due, so nothing is known of the far side at this rate.
+    /// Our own side did not send the due messages, so nothing is known of the far side at this rate.
     OurSide,
     /// The probe was too short for a clause.
     TooFew,
@@ -90,7 +90,7 @@ pub enum Verdict {
 pub struct Judgement {
     /// The verdict.
     pub verdict: Verdict,
-    /// The clauses that did not hold, each with what was found: `p99 3.21 ms`.
+    /// The clauses that did not hold, each with the measured value: `p99 3.21 ms`.
     pub missed: Vec<String>,
 }
 

@@ -60,8 +60,9 @@ impl Seen {
     }
 }
 
-/// Messages lost, and of how many. Where each asks for an answer, one that has none is lost. Otherwise the peer counts what
-/// it received and answered; where it does not say, what is known is what became of those that asked.
+/// Returns the lost messages and the sent ones. Where each asks for an answer, one that has none is lost. Otherwise the
+/// peer counts the messages that it received and answered; where it does not report them, only those that asked are
+/// known.
 fn losses(outcome: &Outcome, method: &Method) -> (u64, u64) {
     let counts = &outcome.counts;
     let unanswered = counts.lost + counts.late;

@@ -56,8 +56,10 @@ pub struct Passage {
     pub length: u32,
 }
 
-/// Reads a packet of IP, of which the beginning was kept; `None` where it is not the measurement's. Over loopback every
-/// packet passes twice, once each way: for packets to the peer the outgoing copy counts, for packets from it the other.
+/// Reads a packet of IP, of which the beginning was kept; `None` where it is not the measurement's.
+///
+/// Over loopback every packet passes twice, once each way: for packets to the peer the outgoing copy counts, for
+/// packets from it the other.
 pub fn look(packet: &[u8], passage: Passage, target: &Target) -> Option<Seen> {
     let inner = inner(packet, passage.length as usize)?;
     if inner.protocol != target.protocol() {

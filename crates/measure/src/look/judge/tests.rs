@@ -225,7 +225,7 @@ fn what_keeps_step_with_the_turns_is_no_path() {
     }
     let saw = split(1_000, true, |round, _| (round % 30) as f64 * 1e5);
     assert!(saw <= 2, "{saw} of 1,000");
-    // The order is what does it.
+    // The order alone causes it.
     assert!(split(100, false, |round, _| if round / 2 % 2 == 0 { 6e5 } else { 0.0 }) >= 90);
 }
 

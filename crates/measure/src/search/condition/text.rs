@@ -55,10 +55,10 @@ impl fmt::Display for Condition {
     }
 }
 
-/// A text that is no condition: what is wrong with it, and what would be understood.
+/// A text that is no condition: its fault, and a form that would be understood.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConditionError {
-    /// There is nothing in it but what our own side has to offer.
+    /// It holds only the clause about our own side.
     #[error("is empty: write p99<1ms, loss<0.1%, or both with a comma")]
     Empty,
     /// A clause without `<` or `>=`.
