@@ -27,7 +27,7 @@ use crate::unit::{Bytes, Nanos};
 pub struct Throughput {
     /// Direction of the streams, seen from our end; streams of both directions have a result each.
     pub direction: Direction,
-    /// From the start of the stream to its end as our end saw it, in nanoseconds: with what it took to drain, where our
+    /// From the start of the stream to its end as our end saw it, in nanoseconds: with the time to drain, where our
     /// end waited for that.
     pub elapsed_ns: Nanos,
     /// Payload of our end's calls.
@@ -145,7 +145,7 @@ pub fn per_second(bytes: Bytes, time: Nanos) -> Option<f64> {
 }
 
 impl Carried {
-    /// Adds what another part of the same stream carried.
+    /// Adds the payload of another part of the same stream.
     pub fn add(&mut self, other: &Self) {
         self.bytes.0 += other.bytes.0;
         self.calls += other.calls;

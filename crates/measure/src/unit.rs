@@ -295,7 +295,7 @@ fn grouped_f64(value: f64) -> String {
     format!("{value}")
 }
 
-/// Text that is not the time, size or rate it should be; says what was typed and what would be understood.
+/// Text that is not the time, size or rate it should be; its message has the text and a form that would be understood.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` {expected}")]
 pub struct UnitError {

@@ -31,7 +31,7 @@ use refused::RefusedBy;
 pub enum Warning {
     /// No target was given: the peer is a reflector in this very process, over loopback.
     OwnReflector,
-    /// The peer is on this very host: what was sent to it crossed no network.
+    /// The peer is on this very host: the traffic crossed no network.
     SameHost {
         /// The address it was asked at.
         address: IpAddr,
@@ -49,7 +49,7 @@ pub enum Warning {
         /// True where they were compared with the answers of a port on which the host accepts connections.
         compared: bool,
     },
-    /// Between requests both ends were idle for so long that waking up is part of what was timed.
+    /// Between requests both ends were idle for so long that the wake-up is part of the round trip.
     IdleBetween {
         /// From one request to the next, nanoseconds.
         interval_ns: Nanos,
@@ -125,13 +125,13 @@ pub enum Warning {
         /// Whole intervals needed, a count.
         needed: u64,
     },
-    /// The clock is coarse against what was timed.
+    /// The clock is coarse compared with the round trip.
     CoarseClock {
         /// Its smallest step, nanoseconds.
         step_ns: Option<Nanos>,
         /// Duration of one reading, nanoseconds.
         read_ns: Option<Nanos>,
-        /// The median of what was timed, nanoseconds.
+        /// The median round trip, nanoseconds.
         median_ns: Nanos,
     },
     /// The kernel keeps time by a clock that is slow or coarse to read.
@@ -150,7 +150,7 @@ pub enum Warning {
         /// In how long a time, nanoseconds.
         watched_ns: Nanos,
     },
-    /// Small messages of which several may be on the way wait for each other's acknowledgement.
+    /// Small messages, several on the way at a time, wait for each other's acknowledgement.
     Nagle {
         /// Size of the smallest request, bytes.
         request_bytes: Bytes,
@@ -245,8 +245,8 @@ pub enum Warning {
         /// Messages that our own sockets had no room for, warm-up included; absent where there were none, or it is not
         /// known.
         dropped_by_us: Option<u64>,
-        /// Messages that the peer's sockets had no room for, warm-up included; absent where there were none, or it is not known, and
-        /// of loads, which tell it with what was lost on the way there.
+        /// Messages that the peer's sockets had no room for, warm-up included; absent where there were none, or it is
+        /// not known, and for loads, which report it with the losses on the way there.
         #[serde(default)]
         dropped_by_peer: Option<u64>,
         /// Mechanism that decides how many messages are on the way at once.
@@ -270,7 +270,8 @@ pub enum Warning {
     Retransmitted {
         /// Segments sent again by this host's sockets, a count; warm-up included.
         segments: u64,
-        /// Those that the peer had already, a count: it answered late, or what it sent was lost. Absent where there were none, or it is not known.
+        /// Part of these segments that the peer had already, a count: it answered late, or its answer was lost. Absent
+        /// where there were none, or it is not known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         had_already: Option<u64>,
         /// Requests, and messages without a reply, sent, a count.
@@ -338,7 +339,7 @@ pub enum Warning {
     },
     /// The run was ended early.
     Interrupted,
-    /// A peer stopped in the middle; what was measured before stands.
+    /// A peer stopped in the middle; the result covers the time before.
     PeerLost {
         /// Description of the event.
         reason: String,
@@ -348,7 +349,7 @@ pub enum Warning {
         /// Reason, in words.
         reason: String,
     },
-    /// Threads of the server waited because of a bound that its owner has set: what was measured is that bound, not the network.
+    /// Threads of the server waited because of a bound that its owner has set: the result is that bound, not the network.
     ServerLimited {
         /// Time that threads waited, all together, nanoseconds.
         waited_ns: Nanos,

@@ -1,8 +1,8 @@
 //! Check of a measurement against the wire: packets that a capture saw beside it, compared with the measurement's own counts.
 //!
-//! An [`observer::Observer`] takes packet after packet in bounded memory; at the end [`judge::judge`] sets what it saw
-//! against what the measurement counted, and every comparison ends in one of three words ([`finding::Verdict`]). Nothing
-//! here opens a socket: whoever captures hands in [`Seen`].
+//! An [`observer::Observer`] takes packet after packet in bounded memory; at the end [`judge::judge`] compares its counts
+//! with those of the measurement, and every comparison ends in one of three words ([`finding::Verdict`]). Nothing
+//! here opens a socket: the capturing side hands in [`Seen`].
 
 pub mod finding;
 pub mod judge;
@@ -38,7 +38,7 @@ pub struct Seen {
     pub remote: SocketAddr,
     /// Length of the packet, bytes of IP; of segments that were merged all of them.
     pub packet_bytes: u32,
-    /// Length of what TCP, UDP or an ICMP echo carried, bytes.
+    /// Length of the payload of TCP, UDP or an ICMP echo, bytes.
     pub payload_bytes: u32,
     /// Kind of the packet.
     pub what: What,

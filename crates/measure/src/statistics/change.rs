@@ -30,7 +30,7 @@ const RATIO: f64 = 1.5;
 const APART: f64 = 10_000.0;
 /// This share of the parts of a side may lie nearer to the other level.
 const STRAYS: f64 = 0.1;
-/// Runs of parts in any order of which one is told to have changed, at the most, a share.
+/// Share, at most, of runs with parts in random order that are said to have changed.
 const CHANCE: f64 = 0.000_5;
 /// A level may move by this share of the distance of both, on a logarithmic scale.
 const MOVES: f64 = 1.0 / 3.0;
@@ -172,7 +172,7 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    /// A loop that waits for each reply, which takes what `level` says of the instant, times a noise with a tail.
+    /// A loop that waits for each reply, which takes `level` of the instant, times a noise with a tail.
     fn closed(rng: &mut Rng, length: u64, most: usize, level: impl Fn(u64) -> f64) -> Vec<(u64, u64)> {
         let (mut now, mut taken) = (0, Vec::new());
         let pause = length / most as u64;

@@ -1,4 +1,4 @@
-//! The connections of a run apart: what each found, whose times are alike, and which of them lose.
+//! Comparison of a run's connections: their results, the groups with similar times, and those that lose.
 
 use fastrand::Rng;
 use hdrhistogram::Histogram;
@@ -77,7 +77,7 @@ fn times(recording: &Recording, flows: usize) -> Vec<Vec<u64>> {
     times
 }
 
-/// The median time of each turn of each connection, in order: what is answered over one connection without another one in between.
+/// Returns the median time of each turn of each connection, in order. A turn is a row of answers over one connection.
 fn turns(recording: &Recording, flows: usize) -> Vec<Vec<f64>> {
     let mut turns = vec![Vec::new(); flows];
     for series in &recording.series {
@@ -91,8 +91,8 @@ fn turns(recording: &Recording, flows: usize) -> Vec<Vec<f64>> {
     turns
 }
 
-/// The run in parts with as many turns of a connection each, and the median of each connection in every part: what disturbs a part meets them
-/// alike, and no turn is in two parts.
+/// Cuts the run into parts with as many turns of each connection, and returns each connection's median in every part: a
+/// disturbance meets them alike, and no turn is in two parts.
 fn rounds(turns: &[Vec<f64>]) -> Vec<Round> {
     let mut lengths: Vec<usize> = turns.iter().map(Vec::len).filter(|length| *length > 0).collect();
     lengths.sort_unstable();
@@ -143,7 +143,7 @@ fn of_group(group: groups::Group, counts: &[FlowCounts]) -> FlowGroup {
 /// The connections that lose more than the others, where losses are spread over them more unevenly than by chance: the cut between two rates that
 /// makes the counts likeliest. A connection of a losing path that lost none by chance is not among them.
 ///
-/// Losses that follow each other without a reply in between, of which there are `periods`, are one event: it meets
+/// Losses that follow each other without a reply in between are one event, and there are `periods` of them: it meets
 /// whichever connection's turn it is. Where connections take turns, a turn ends with its first loss, for the wait for
 /// it is longer: one that loses early has sent little. So turns with a loss are counted among turns, not requests among
 /// requests.
@@ -225,7 +225,8 @@ mod tests {
     use crate::recorder::Recorder;
     use crate::unit::Instant;
 
-    /// A run of so many turns of each of `flows` connections, a few exchanges each; what `trip` and `lost` say of a connection and a draw.
+    /// A run of so many turns of each of `flows` connections, a few exchanges each; `trip` and `lost` give the results of
+    /// a connection and a draw.
     fn recording(
         flows: u32,
         turns: u32,

@@ -2,8 +2,8 @@
 //!
 //! The step-down maxT procedure (Westfall and Young, Resampling-Based Multiple Testing, 1993, algorithm 4.1; Ge, Dudoit and Speed,
 //! Test 12, 2003, box 2). The rounds are dealt out anew to the two sides, those of all comparisons alike, and each difference is set
-//! against the largest of every dealing. So one difference among thousands is shown by the few rounds that would show it alone, what
-//! disturbed a whole round counts once, and the rate of any false alarm holds whatever depends on what.
+//! against the largest of every dealing. So one difference among thousands is shown by the few rounds that would show it alone, a
+//! disturbance of a whole round counts once, and the rate of any false alarm holds whatever the dependence between comparisons.
 
 use fastrand::Rng;
 
@@ -19,8 +19,8 @@ const NORMAL: f64 = 1.482_6;
 /// The values of one comparison, one of each round of the first side, then of the second; absent where a round has none.
 pub type Rounds = Vec<Option<f64>>;
 
-/// For each of `all`, of which each has `first` rounds of the first side and others of the second, the probability, 0 to 1, that a
-/// difference as large comes up anywhere among them where none of them differs. `seed` says which dealings are drawn.
+/// Returns for each of `all` the probability, 0 to 1, that a difference as large comes up anywhere among them where none of them
+/// differs. Each has `first` rounds of the first side and others of the second. `seed` decides which dealings are drawn.
 pub fn probabilities(all: &[Rounds], first: usize, seed: u64) -> Vec<f64> {
     let Some(rounds) = all.iter().map(Vec::len).max().filter(|rounds| *rounds >= first) else {
         return vec![1.0; all.len()];

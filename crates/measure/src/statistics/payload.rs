@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(buckets.iter().map(|(_, count)| count).sum::<u64>(), 5);
     }
 
-    /// A real one with `octets` in place of what stands at `at`.
+    /// A real one with `octets` in place of those at `at`.
     fn forged(at: usize, octets: &[u8]) -> Result<Histogram<u64>, NoHistogram> {
         let mut values = Values::new();
         values.record(900);

@@ -19,7 +19,7 @@ const CHANCE: f64 = 0.000_5;
 const SUPPOSED: f64 = 0.1;
 /// An end is in place where it differs by this share of the period at the most: timers keep the finest, programs that sleep the coarsest.
 const PLACES: [f64; 3] = [0.05, 0.01, 0.002];
-/// Events of which the period must meet this share of its instants.
+/// Share of its instants at which the period must meet events.
 const COVERED: f64 = 0.6;
 /// It must last for this share of the time since the first event, to the end.
 const LASTING: f64 = 0.5;

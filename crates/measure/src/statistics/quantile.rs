@@ -2,7 +2,7 @@
 //!
 //! One definition everywhere (Hyndman and Fan's type 1): the value at rank ⌈q·n⌉ of the sorted sample, which is always
 //! a value that occurred. Intervals are distribution-free, from order statistics; that values of one run resemble their
-//! neighbours enters as an effective sample size (`correlation`). Not here: what a quantile is of (`summary`).
+//! neighbours enters as an effective sample size (`correlation`). Not here: the choice of values (`summary`).
 
 use crate::outcome::{Quantile, Standing};
 use crate::recorder::Values;

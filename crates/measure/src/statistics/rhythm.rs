@@ -12,7 +12,7 @@ pub const FEWEST: usize = 400;
 pub const FARTHEST: usize = 100;
 /// Correlation of ranks from which a distance counts: one request in eight that is slow each time makes 0.33.
 pub const STRONG: f64 = 0.3;
-/// By so much it must lie above a lower one nearer by: what decays has no rhythm.
+/// Distance above a lower correlation nearer by, at least: a correlation that only decays is no rhythm.
 pub const CLEAR: f64 = 0.2;
 /// Values looked at, the first ones: they bound the work to some three million products.
 const LOOKED_AT: usize = 1 << 14;

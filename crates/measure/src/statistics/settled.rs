@@ -1,8 +1,9 @@
 //! Early end of a run, once the interval of a quantile is narrow enough.
 //!
-//! A run ends by the interval that is reported: the rank of the quantile among all values so far, and what they resemble their neighbours
-//! ([`summary::quantile`]), of which the latest [`LOOKED_AT`] tell. Looking again and again would find a narrow one by accident: each look says how many values
-//! the next one should take, so that there are few, and two in a row have to agree.
+//! A run ends by the interval that is reported: the rank of the quantile among all values so far, with the correlation
+//! of neighbours ([`summary::quantile`]) in the latest [`LOOKED_AT`]. Looking again and again would find a narrow one
+//! by accident: each look says how many values the next one should take, so that there are few, and two in a row have
+//! to agree.
 
 use crate::method::Settled;
 use crate::outcome::Standing;
@@ -31,7 +32,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Watches for what `settled` asks.
+    /// Watches for the interval of `settled`.
     pub fn new(settled: Settled) -> Self {
         Self { settled, due: 1, was_content: false }
     }
@@ -68,7 +69,7 @@ mod tests {
         Series { stride: 1, samples: samples.collect() }
     }
 
-    /// Feeds `series` in batches of `size` until the watch is content: what of it that took.
+    /// Feeds `series` in batches of `size` until the watch is content, and returns the part of it that took.
     fn until<'a>(watch: &mut Watch, series: &'a [u64], size: usize) -> Option<&'a [u64]> {
         let mut values = Values::new();
         (1..=series.len() / size).map(|batch| &series[..batch * size]).find(|upto| {
@@ -110,7 +111,7 @@ mod tests {
         assert!((least..most).contains(&taken), "{taken}");
     }
 
-    /// Looking several times costs nothing of the 95 %: at most 5 of 100 are beyond what was asked.
+    /// Looking several times costs nothing of the 95 %: at most 5 of 100 are beyond the requested width.
     #[test_case(0.5, 0.01, 0.9, 500; "the median of correlated values")]
     #[test_case(0.5, 0.05, 0.9, 50; "of few of them")]
     #[test_case(0.9, 0.02, 0.5, 100; "a tail of few values")]

@@ -220,7 +220,7 @@ mod tests {
             ("very strong", false_alarms(11, |rng| autoregressive(rng, 4_000, 0.95))),
             ("coarse", false_alarms(10, |rng| latencies(rng, 1_000).iter().map(|x| x / 1_000 * 1_000).collect())),
         ];
-        // Segments of what resembles itself over forty values and more are not quite independent.
+        // Segments of a series with correlation over forty values and more are not quite independent.
         let most = |kind: &str| if kind == "very strong" { 12 } else { 3 };
         assert!(found.iter().all(|&(kind, alarms)| alarms <= most(kind)), "of 1,000: {found:?}");
     }

@@ -117,7 +117,7 @@ pub fn distribution(recording: &Recording) -> Distribution {
 pub fn quantile(values: &Values, series: &Series, q: f64) -> Quantile {
     let sample = Sample::of(values, series, |kept| kept.response);
     let part = values.count() as f64 / series.samples.len().max(1) as f64;
-    // A thinned series says no more than what it holds, as at the end.
+    // A thinned series is worth no more than its values, as at the end.
     let times = if series.stride > 1 { 1.0 } else { part };
     sample.ranked.with_interval(q, sample.worth_at(q, times))
 }

@@ -20,13 +20,13 @@ pub enum Figure {
     Min,
     /// The mean response time of the answered, nanoseconds.
     Mean,
-    /// A quantile of the response times, nanoseconds; what got no answer ranks above every answer.
+    /// A quantile of the response times, nanoseconds; a request without an answer ranks above every answer.
     Quantile(f64),
     /// Requests without a timely, sound answer, as a share of those sent, 0 to 1.
     Loss,
     /// Answers a second.
     Rate,
-    /// Bytes a second that arrived, or, where nobody says what arrived, that were sent.
+    /// Bytes a second that arrived; or, where that is not reported, that were sent.
     Throughput,
 }
 

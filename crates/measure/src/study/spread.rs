@@ -3,7 +3,7 @@
 use crate::statistics::paired;
 use crate::statistics::quantile::interval_ranks;
 
-/// The middle of some runs' numbers and what lies around it, in the unit of what went in.
+/// Median and ends of some runs' numbers, in their unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
     /// Their median.

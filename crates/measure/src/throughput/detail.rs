@@ -31,7 +31,7 @@ pub struct Detail {
     pub autotuning: Option<Autotuning>,
     /// Calls that sent in place, and of how many the kernel copied the payload after all; absent where none was asked for.
     pub zero_copy: Option<ZeroCopied>,
-    /// Number of streams whose receiver did not say that it had taken all: what is missing there may be on its way.
+    /// Number of streams whose receiver did not say that it had taken all: the missing part may be on its way.
     pub undrained: u32,
 }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::outcome::{Distribution, Standing};
 use crate::unit::Nanos;
 
-/// Exchanges over a flow of their own, of which none waits for another.
+/// Exchanges over a flow of their own; none waits for another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnderLoad {

@@ -1,8 +1,8 @@
 //! Limit of a stream's rate and its cause, as far as observations show them.
 //!
 //! Looked at in the order in which one cause hides the next: the rate that was asked for, a processor (an end that cannot
-//! keep up fills the other end's window and loses what it cannot take), a window, and only then the path. A path is never
-//! named for what the stream itself met alone, unless its round trips grew while nobody waited for a processor: it is told
+//! keep up fills the other end's window and loses data that it cannot take), a window, and only then the path. A path is never
+//! named for an effect that the stream alone met, unless its round trips grew while nobody waited for a processor: it is told
 //! apart by moving the rate ([`moved`]). Where nothing shows a cause it is not determined, and that is said.
 
 pub mod moved;
@@ -48,7 +48,7 @@ pub struct EndSeen {
     pub throttled: Option<f64>,
     /// Share that the busiest processor spent in soft interrupts, where the network's work is done.
     pub softirq: Option<f64>,
-    /// Share of what arrived that its kernel dropped because nobody took it.
+    /// Share of the arrivals that its kernel dropped because nobody took them.
     pub dropped: Option<f64>,
 }
 
@@ -85,7 +85,7 @@ pub struct TcpSeen {
 pub enum Limiter {
     /// The rate that was asked for.
     Rate,
-    /// The sending end's processors, or what it may use of them.
+    /// The sending end's processors, or its share of them.
     SenderCpu,
     /// The receiving end's.
     ReceiverCpu,
@@ -103,7 +103,7 @@ pub enum Limiter {
     NotDetermined,
 }
 
-/// The finding and what it rests on.
+/// The limit of a stream, with the evidence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Limit {
@@ -122,9 +122,9 @@ const SHORTEST: Nanos = Nanos::millis(200);
 const REACHED: f64 = 0.97;
 /// Share of its time that a thread which cannot keep up is on a processor; the rest is waking up.
 const SATURATED: f64 = 0.9;
-/// Share of its time that a thread waits for a processor, from which what it does not take is that processor's doing.
+/// Share of its time that a thread waits for a processor, from which that processor causes the shortfall.
 const CROWDED: f64 = 0.2;
-/// Share of its time kept from running at which a control group is what limits: less is bursts that it makes up for.
+/// Share of its time kept from running from which a control group is the limit: less is bursts that it makes up for.
 const THROTTLED: f64 = 0.1;
 /// Share of the time that TCP itself says it was held back by something.
 const HELD: f64 = 0.5;
@@ -144,9 +144,9 @@ const IDLE: f64 = 0.25;
 const IDLE_LOOKS: usize = 3;
 /// Share of its time below which an end's busiest thread is not near its processor's limit.
 const SPARE: f64 = 0.75;
-/// Share of its time from which a thread that leaves its window shut is what does so.
+/// Share of its time from which a thread that leaves its window shut is the limit.
 const SLOW: f64 = 0.5;
-/// Share of the time that TCP was held back by the window, from which that may be what limits: a sender that paces waits for
+/// Share of the time that TCP was held back by the window, from which the window may be the limit: a sender that paces waits for
 /// itself the rest of the time.
 const SHUT: f64 = 0.1;
 /// Share of the window's rate (a window in the shortest round trip) from which a small window explains the stream's
@@ -157,7 +157,7 @@ const OVERFILLED: f64 = 1.3;
 /// A receiver's socket buffer below this is small by somebody's setting: Linux gives 128 KiB to begin with (`tcp_rmem`), more where the reader keeps
 /// up, and never less. It is full after a few segments, so that either end wakes up for each few of them.
 const SMALL_BUFFER: u64 = 64 << 10;
-/// Likewise of the receiver's buffer, of which a window is some half. One that holds far more than goes through in a round trip
+/// The same for the receiver's buffer; a window is some half of it. One that holds far more than goes through in a round trip
 /// is not small, whatever window a slow reader leaves.
 const FILLED_BUFFER: f64 = 0.2;
 
@@ -273,7 +273,8 @@ impl Evidence {
         tcp.receive_buffer.filter(|bytes| bytes.0 < SMALL_BUFFER)
     }
 
-    /// A window that is small because the buffer is: what limits, where the ends had time to spare. Where they had none, either may be.
+    /// A window that is small because the buffer is: the limit, where the ends had time to spare. Where they had none,
+    /// either may be.
     fn through_small_buffer(&self, mut because: Vec<Reason>) -> Limit {
         let is_busy = |end: &EndSeen| end.taken() >= SPARE;
         let limiter = if is_busy(&self.sender) || is_busy(&self.receiver) {
@@ -293,9 +294,10 @@ impl Evidence {
         busiest.into_iter().chain(waited).flatten()
     }
 
-    /// The window is shut because what came is not read: by whom, where that shows. The path it is not.
+    /// The window is shut because data is not read: returns the reader that causes it, where that shows. The path is not
+    /// the limit.
     fn slow_reader(&self, mut because: Vec<Reason>) -> Limit {
-        // One that sleeps most of the time has read all there is: then a proxy keeps the window shut, and what lies behind it.
+        // One that sleeps most of the time has read all there is: then a proxy keeps the window shut, or the way behind it.
         let Some(share) = Some(self.receiver.taken()).filter(|share| *share >= SLOW) else {
             because.push(Reason::SlowReader);
             let (ran, waited) = (self.receiver.busiest_thread, self.receiver.waiting_thread);
@@ -409,7 +411,7 @@ impl Evidence {
 }
 
 impl EndSeen {
-    /// Share of the time in which a thread was on a processor or waited for one: what it could not have been faster in.
+    /// Share of the time in which a thread was on a processor or waited for one, and could not have been faster.
     fn taken(&self) -> f64 {
         self.busiest_thread.unwrap_or(0.0) + self.waiting_thread.unwrap_or(0.0)
     }

@@ -1,6 +1,6 @@
-//! Counts what a stream carries while it runs: two additions a call, and nothing else.
+//! Counts the payload of a stream while it runs: two additions a call, and nothing else.
 //!
-//! An engine owns one [`Meter`] per thread. Nothing here reads a clock or locks; memory is taken beforehand and, now and
+//! An engine owns one [`Meter`] per thread. Nothing here reads a clock or locks; memory is taken at the start and, now and
 //! then, at the end of an interval.
 
 use super::{Carried, Interval, Sight};
@@ -56,7 +56,7 @@ impl Meter {
         Self { intervals: Vec::with_capacity(ROOM.min(most)), most, ..self }
     }
 
-    /// The count starts at `now`; what was counted before was the warm-up, and `seen` is what the way knew then.
+    /// Starts the count at `now`; earlier counts become the warm-up's, and `seen` is the state of the way then.
     pub fn begin(&mut self, now: Instant, seen: Sight) {
         self.omitted.add(&self.carried);
         (self.seen, self.seen_at_start) = (seen, seen);
@@ -107,7 +107,7 @@ impl Meter {
         &self.carried
     }
 
-    /// The present interval ends at `now`, when the way knows `sight`: what it held.
+    /// Ends the present interval at `now`, with `sight` as the state of the way, and returns it.
     pub fn interval(&mut self, now: Instant, sight: Sight) -> Interval {
         let interval = Interval {
             at_ns: self.edge.since(self.began).unwrap_or(Nanos::ZERO),
@@ -194,7 +194,7 @@ pub struct Metered {
 }
 
 impl Metered {
-    /// Adds what another thread of the same stream counted.
+    /// Adds the counts of another thread of the same stream.
     pub fn merge(&mut self, other: Self) {
         self.carried.add(&other.carried);
         self.streams.extend(other.streams);
@@ -206,7 +206,7 @@ impl Metered {
         self.ended = self.ended.max(other.ended);
     }
 
-    /// It ended at `ended` already: what came after was waited for in vain.
+    /// Moves the end to `ended`, where that is earlier: the time after it was waited in vain.
     pub fn end_at(&mut self, ended: Instant) {
         self.ended = self.ended.min(ended);
         for stream in &mut self.streams {

@@ -82,8 +82,8 @@ impl<'a> Ends<'a> {
     }
 }
 
-/// All that a reader of `outcome` must be told, what weighs most first. `ours` and `theirs` are the ends' environments,
-/// as far as they were read; what was not read is not judged.
+/// Returns all warnings about `outcome`, the weightiest first. `ours` and `theirs` are the ends' environments,
+/// as far as they were read; an absent fact raises none.
 pub fn judge(
     outcome: &Outcome,
     method: &Method,

@@ -1,4 +1,4 @@
-//! Requests that got no reply: what decides when they leave.
+//! Requests that got no reply, and the mechanism that decides when they leave.
 
 use serde::{Deserialize, Serialize};
 

@@ -114,7 +114,7 @@ impl Warning {
 const OF_A_BUSY_HOST: [&str; 7] =
     ["changed", "not-steady", "rhythm", "periodic", "stalled", "mean-misleads", "retransmitted"];
 
-/// Notes at each busy host what else of `warnings` it may have brought about, and `others`, which are no warnings.
+/// Adds to each warning of a busy host the other `warnings` that it may have caused, and `others`, which are no warnings.
 pub fn spoil(warnings: &mut [Warning], others: &[&str]) {
     let found = |kind: &&str| OF_A_BUSY_HOST.contains(kind);
     let kinds = warnings.iter().map(Warning::kind).filter(found).map(str::to_owned);
@@ -130,7 +130,7 @@ pub fn spoil(warnings: &mut [Warning], others: &[&str]) {
     }
 }
 
-/// `found` without what others of them explain, what weighs most first; within a group as they were found.
+/// Returns `found` without those that others explain, the weightiest first; within a group in their order.
 pub fn settle(found: Vec<Warning>) -> Vec<Warning> {
     let kinds: Vec<&str> = found.iter().map(Warning::kind).collect();
     let explained = |warning: &Warning| warning.gives_way_to().iter().any(|kind| kinds.contains(kind));

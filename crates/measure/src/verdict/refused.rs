@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Where refusals came from, by the replies of a program at work, or the ICMP errors that our kernel counted meanwhile.
+/// Sender of refusals, by the replies of a program at work, or the ICMP errors that our kernel counted in that time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

@@ -111,7 +111,7 @@ fn established(observed: &Observed) -> Vec<Cause> {
 }
 
 /// All causes together raise no more false alarms than one test alone: 5 % of 2,000 are 100, and three standard errors more 129.
-/// Where trials scatter little what is found by chance is too small to be named, too.
+/// Where trials scatter little, a chance finding is also too small to be named.
 #[test_case(0.03, 0.002, 0; "a quiet machine")]
 #[test_case(0.1, 0.002, 129; "a noisy one")]
 #[test_case(0.3, 0.002, 129; "one on which nothing should be measured")]

@@ -1,4 +1,4 @@
-//! Sets what passed the interface against what was counted.
+//! Compares the packets at the interface with the measurement's own counts.
 //!
 //! Datagrams and echoes are compared one by one, connections by their handshakes, streams by octets: a segment is no
 //! message. Where a number is missing on either side nothing is claimed, and it is said why.
@@ -24,7 +24,7 @@ pub struct Counted {
     pub claims: Vec<Claim>,
     /// True where replies were accepted by their content; absent where they have none.
     pub data_echoed: Option<bool>,
-    /// Times of what began before this are of the warm-up, nanoseconds since 1970.
+    /// End of the warm-up: earlier times are not of the measurement, nanoseconds since 1970.
     pub began_ns: u64,
     /// True where it measured handshakes.
     pub of_handshakes: bool,
@@ -43,7 +43,7 @@ pub struct Claim {
     pub counted: Result<u64, String>,
 }
 
-/// Where it was watched, and by what.
+/// Place and means of the capture.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// Name of the interface.

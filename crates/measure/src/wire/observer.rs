@@ -1,6 +1,6 @@
-//! Takes the packets of a measurement as they pass and keeps of them what the end needs, in bounded memory.
+//! Takes the packets of a measurement as they pass and keeps the data that the end needs, in bounded memory.
 //!
-//! Not here: which of the flows were the measurement's and what they should have been ([`super::judge`]).
+//! Not here: the choice of the measurement's own flows, and their expected counts ([`super::judge`]).
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

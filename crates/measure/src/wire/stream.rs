@@ -44,7 +44,7 @@ impl Octets {
         self.count.missing += self.holes.drain(..).map(|(start, end)| end - start).sum::<u64>();
     }
 
-    /// All counts, with what is missing at present.
+    /// All counts, with the octets that are missing at present.
     pub fn counted(&self) -> Counted {
         let missing: u64 = self.holes.iter().map(|(start, end)| end - start).sum();
         Counted { missing: self.count.missing + missing, ..self.count }
@@ -95,7 +95,7 @@ impl Octets {
         self.holes.push((start, end));
     }
 
-    /// Takes what lies between out of the holes; how much of it was missing.
+    /// Takes the octets in between out of the holes, and returns the number of them that was missing.
     fn fill(&mut self, start: u64, end: u64) -> u64 {
         if self.holes.is_empty() {
             return 0;

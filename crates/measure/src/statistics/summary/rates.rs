@@ -1,4 +1,4 @@
-//! Requests a second: offered, sent, received, answered, and whether what was offered is what was asked for.
+//! Requests a second: offered, sent, received, answered, and the check that the requested rate was offered.
 
 use super::elapsed;
 use crate::method::{LoopKind, Method, Schedule};
@@ -6,7 +6,7 @@ use crate::recorder::Recording;
 use crate::statistics::loss::PeerCounts;
 use crate::unit::Nanos;
 
-/// Share of the requests due that must have been sent for the stated rate to have been offered: what is missing then moves
+/// Share of the due requests that must have been sent for the stated rate to have been offered: the missing ones then move
 /// no quantile that is firm.
 pub const ACHIEVED: f64 = 0.99;
 

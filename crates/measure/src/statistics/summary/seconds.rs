@@ -11,7 +11,7 @@ use crate::unit::Nanos;
 /// Stretches kept of a run at most: more than a picture tells apart.
 const STRETCHES: usize = 512;
 
-/// The seconds of all threads together: those of one thread, and into each what the others had in its middle.
+/// Merges the seconds of all threads: those of one thread take in the seconds of the others whose middle they hold.
 pub(super) fn merged_seconds(threads: &[Vec<Second>]) -> Vec<Second> {
     let frame = frame(threads);
     let mut places = vec![Vec::new(); frame.len()];
@@ -41,7 +41,8 @@ fn frame(threads: &[Vec<Second>]) -> &[Second] {
     threads.iter().max_by_key(standing).map_or(&[], Vec::as_slice)
 }
 
-/// The kept response times of each stretch, from what the recorder has anyway: a thread's seconds say how many of its answers came in each.
+/// Returns the kept response times of each stretch, from the recorder's own data: a thread's seconds give the number of
+/// its answers in each.
 pub(super) fn stretches(recording: &Recording) -> Option<Stretches> {
     let frame = frame(&recording.seconds);
     let stride = recording.series.iter().map(|series| series.stride).max()?;

@@ -32,7 +32,7 @@ impl<'a> Timeline<'a> {
             let upto = from + series.samples[from..].partition_point(|kept| kept.index < answered);
             let kept = &series.samples[from..upto];
             from = upto;
-            // An open loop sends on; a closed one waits for each reply, and what is left of the second lies between them.
+            // An open loop sends on; a closed one waits for each reply, and the rest of the second lies between them.
             let waits = |kept: &Kept| if open { 0 } else { (kept.response / at_once).max(gap) };
             let waited: u64 = kept.iter().map(waits).sum();
             let step = (second.length_ns.0 as f64 - waited as f64) / count.max(1) as f64;
@@ -48,7 +48,7 @@ impl<'a> Timeline<'a> {
         Some(Self { due, length, is_whole: series.stride == 1 })
     }
 
-    /// The period of the long times. A thinned series lacks most of what comes back.
+    /// The period of the long times. A thinned series lacks most of the returning ones.
     pub(super) fn periodic(&self, response: &Ranked) -> Option<Periodic> {
         if !self.is_whole {
             return None;

@@ -27,7 +27,7 @@ pub struct Moved {
 
 /// Ratio of the rate of another leg to that of the slowest, at least.
 const FASTER: f64 = 1.2;
-/// Share lost from which a leg went beyond what the path carries.
+/// Share lost from which a leg went beyond the path's capacity.
 const BEYOND: f64 = 0.05;
 /// Ratio of the loss of a leg beyond it to that of all slower ones, at least.
 const STEEPER: f64 = 4.0;
@@ -178,8 +178,8 @@ fn queue(through: f64, arrived: Option<f64>, tried: &mut Vec<Reason>) -> Option<
     resembles.then_some(Limiter::Congestion)
 }
 
-/// Chance of at most `count` where `expected` are, of what comes independently (Poisson's, which is no less than where each of a
-/// number either comes or does not).
+/// Chance of at most `count` events where `expected` are, if they are independent (Poisson's, which is no less than
+/// where each of a number either comes or does not).
 fn at_most(count: f64, expected: f64) -> f64 {
     // Beyond, all terms that can be written are 0.
     if expected > 700.0 {

@@ -253,7 +253,7 @@ fn what_else_keeps_a_kind_from_being_told() {
         }),
         ["idle-between"]
     );
-    // A long path hides what waking up takes; a rate that is not known is nothing.
+    // A long path hides the wake-up; a rate that is not known is nothing.
     assert_eq!(
         kinds(&|case| {
             case.method.schedule = every(Nanos::secs(1));

@@ -13,7 +13,7 @@ use crate::verdict::threshold::{FEWEST_RETRANSMITTED, LARGE, RETRANSMITTED};
 
 /// A time without replies explains the losses where at least this share of them left in it.
 const DARK_EXPLAINS: f64 = 0.9;
-/// Waits for what was lost are told from this share of the time on.
+/// Share of the time from which waits for lost replies are reported.
 const WAITED: f64 = 0.01;
 
 /// Returns the warnings about the status of requests; `ours` is this host's environment, where it was read.
@@ -54,7 +54,7 @@ fn waited(outcome: &Outcome, method: &Method, gone: u64) -> Option<f64> {
     (one_at_a_time && share.is_finite() && share >= WAITED).then_some(share.min(1.0))
 }
 
-/// Large messages of which none was answered, where small packets were.
+/// Warns where large messages were not answered, while small packets were.
 pub(super) fn size_unanswered(outcome: &Outcome, method: &Method, context: &Context) -> Option<Warning> {
     let (counts, traffic) = (&outcome.counts, &method.traffic);
     let replies = traffic.load().is_none_or(|load| load.reply_every > 0);
@@ -107,7 +107,7 @@ pub(super) fn lost_on_the_way(outcome: &Outcome, method: &Method, there: Option<
     let counted = |name: &str| there.and_then(|there| there.counters.get(name)).and_then(|n| u64::try_from(*n).ok());
     let of_host =
         || ["Udp.RcvbufErrors", "Udp6.RcvbufErrors"].into_iter().filter_map(counted).fold(0, u64::saturating_add);
-    // The host's counters hold what other sockets dropped too, so no more than was lost is theirs.
+    // The host's counters hold drops of other sockets too, so they explain no more than the losses.
     let full = outcome.loss.peer_dropped.unwrap_or_else(of_host);
     let dropped_by_peer = Some(full.min(count)).filter(|dropped| *dropped > 0);
     let sent = outcome.counts.messages_sent();

@@ -91,7 +91,7 @@ pub(super) fn got_less(sockets: &[SocketFacts], method: &Method) -> Vec<Warning>
         ("receive buffer", asked.receive_buffer_bytes, least(|socket| socket.receive_buffer_bytes)),
     ];
     let smaller = buffers.into_iter().filter_map(|(option, asked, got)| {
-        // Linux doubles what was asked for, to have room for its own bookkeeping, and says so when it is read back.
+        // Linux doubles the requested size, to have room for its own bookkeeping, and reports the double.
         let (asked, got) = (asked?, Bytes(got?.0 / 2));
         (got < asked).then(|| Warning::GotLess {
             option: option.to_owned(),

@@ -18,7 +18,7 @@ use crate::throughput::meter::Meter;
 use crate::unit::{Bytes, Instant, Rate};
 use test_case::test_case;
 
-/// A run of 12,000 undisturbed exchanges without stamps: nothing to be told but what it is too short for.
+/// A run of 12,000 undisturbed exchanges without stamps: it raises only the warning that it is too short.
 pub(super) fn quiet() -> (Outcome, Method) {
     let asked = Asked { stamps: Some(false), ..Asked::default() };
     told(&autoregressive(&mut fastrand::Rng::with_seed(1), 12_000, 0.0), &asked)

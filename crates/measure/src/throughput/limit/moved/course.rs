@@ -8,7 +8,7 @@ use super::Moved;
 use crate::throughput::limit::LOSSES;
 use crate::unit::{Bytes, Nanos};
 
-/// The stream that the path may limit, and what can be sent instead of it.
+/// The stream that the path may limit, and the datagrams that can be sent instead.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Course {
     /// Bytes of payload per second that arrived of it.
@@ -38,8 +38,9 @@ const LONGEST: Nanos = Nanos::secs(2);
 const EXPECTED: f64 = 16.0;
 /// Datagrams of it at the least: of a leg that loses half of its own, and of these none, that is no accident.
 const FEWEST: f64 = 40.0;
-/// The legs' rates, of what arrived of the stream. A policer lets a TCP have as little as a third of its rate; one that lost
-/// much at its start has still less in a short run, so that where it lost any the search goes on.
+/// Rates of the legs, as multiples of the stream's rate of arrival. A policer lets a TCP have as little as a third of
+/// its rate; one that lost much at its start has still less in a short run, so that where it lost any the search
+/// continues.
 const RATES: [f64; 6] = [0.5, 1.5, 4.0, 10.0, 25.0, 60.0];
 /// Number of those rates to try where the stream lost nothing.
 const WITHOUT_LOSSES: usize = 4;
@@ -74,7 +75,7 @@ impl Moved {
         (rate > 0.0 && rate <= of.most_bytes_per_s).then_some(next)
     }
 
-    /// The rate of another leg after the one at `place`, which was beyond what the path carries.
+    /// Returns the rate of another leg after the one at `place`, which was beyond the path's capacity.
     fn confirms(&self, place: usize, most_bytes_per_s: f64) -> Option<f64> {
         let last = self.legs.last()?;
         if self.legs.len() - place > CONFIRMING || self.capped(place).is_some() {

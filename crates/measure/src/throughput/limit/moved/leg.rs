@@ -20,8 +20,9 @@ pub struct Leg {
     pub standing: Option<Nanos>,
     /// Lower quartile of the waits of datagrams that came next after lost ones.
     pub after_loss: Option<Nanos>,
-    /// Bytes of payload per second that arrived once some had been lost or had queued: what a bucket had saved up before was let
-    /// through beside its rate. Middle one of the whole intervals after the first such; `None` where there are fewer than two.
+    /// Bytes of payload per second that arrived once some had been lost or had queued: before that the savings of a
+    /// bucket were let through beside its rate. Middle one of the whole intervals after the first such; `None` where
+    /// there are fewer than two.
     pub through_bytes_per_s: Option<f64>,
 }
 
@@ -96,8 +97,8 @@ impl Leg {
     }
 }
 
-/// The rate of arrival after the first losses, or once a queue stood. The last interval ends when the sender has said so, not with what
-/// it sent.
+/// Returns the rate of arrival after the first losses, or once a queue stood. The last interval ends with the sender's
+/// last message, not with its last payload.
 fn through(intervals: &[&Interval]) -> Option<f64> {
     let stands = |datagrams: &Datagrams| datagrams.standing_ns.is_some_and(|standing| standing >= QUEUED.0 as f64);
     let fills = |interval: &&Interval| interval.datagrams.is_some_and(|seen| seen.lost > 0 || stands(&seen));

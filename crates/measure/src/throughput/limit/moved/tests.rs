@@ -1,5 +1,5 @@
 //! The search on virtual paths whose truth is known, thousands of times, with hosts that are kept from running now and then:
-//! how often what is planted is found, and that nothing else ever is.
+//! the planted path is found nearly always, and no other ever.
 
 use test_case::test_case;
 
@@ -190,7 +190,7 @@ const CROWDED: Disturbed = Disturbed { sender: 0.35, receiver: 0.3 };
 const SLOW: f64 = 2.5e6;
 const FAST: f64 = 6.25e6;
 const POLICER: Path = Path::Bottleneck { rate: SLOW, burst: 50e3, queue: 0.0 };
-/// As `nft` makes them: a bucket of what its rate fills in a second.
+/// As `nft` makes them: a bucket that its rate fills in a second.
 const SAVING: Path = Path::Bottleneck { rate: SLOW, burst: SLOW + 50e3, queue: 0.0 };
 const SHORT: Path = Path::Bottleneck { rate: 12.5e6, burst: 100e3, queue: 3_028.0 };
 const DROP_TAIL: Path = Path::Bottleneck { rate: FAST, burst: 0.0, queue: 128e3 };

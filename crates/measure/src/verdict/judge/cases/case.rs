@@ -245,7 +245,7 @@ pub(super) fn datagrams(case: &mut Case, bytes: u64) {
     case.outcome.sockets = vec![socket()];
 }
 
-/// Datagrams of so many bytes of which none was answered, though the peer agreed on them.
+/// Makes a case of datagrams of so many bytes, none of them answered, though the peer agreed on them.
 pub(super) fn unanswered(case: &mut Case, bytes: u64) {
     datagrams(case, bytes);
     let counts = &mut case.outcome.counts;
