@@ -1,7 +1,7 @@
 //! Two sides compared by blocks of runs: the Mann–Whitney test within each block, summed over the blocks.
 //!
 //! Runs of one block were made in random order, so that within it a run of either side could have been any of its runs; a
-//! drifts from block to block is in no difference. With three runs of each side in a block, two blocks have 400 ways to deal
+//! drift from block to block is in no difference. With three runs of each side in a block, two blocks have 400 ways to deal
 //! the runs out, where six pairs have 64. Not here: groups that were made apart (`sides`), blocks of one pair (`paired`).
 //!
 //! Sources: van Elteren 1960; Hodges and Lehmann 1963.
