@@ -27,7 +27,7 @@ pub trait Bulk {
         Sight::default()
     }
 
-    /// The same at the beginning of what is counted: what smooths or averages begins anew.
+    /// Returns the state at the beginning of the count: smoothed values and averages begin anew.
     fn begin(&mut self) -> Sight {
         self.sight()
     }
@@ -58,7 +58,7 @@ pub enum Call {
     },
     /// It waited, and nothing was moved.
     Nothing,
-    /// Our own side had no buffer for it: nothing was moved, and what was to be sent is given up.
+    /// Our own side had no buffer for it: nothing was moved, and its payload is given up.
     Failed,
     /// The sender ended the stream.
     End,

@@ -5,7 +5,7 @@
 //! capture. Lengths come from the headers of IP and UDP, so a capture that kept the beginnings of packets alone is as
 //! good as a whole one.
 //!
-//! For captures of our own: [`filter`] says which packets the kernel is to hand over, [`watch`] what each says of a
+//! For captures of our own: [`filter`] decides which packets the kernel hands over, [`watch`] reads each as part of a
 //! measurement, and a [`writer`] keeps some of them in a file.
 
 use measure::trace::{Departure, MOST, Trace, TraceError};
@@ -35,13 +35,13 @@ pub struct Taken {
     pub repeated: u64,
     /// Flows in the capture beside it.
     pub others: usize,
-    /// The packet, from 1, that the capture breaks off in; what came before it is used.
+    /// The packet, from 1, that the capture breaks off in; the ones before it are used.
     pub broken_off: Option<u64>,
 }
 
 /// The schedule of one flow in a capture: of the one asked for, else of the only one there is.
 ///
-/// A message is what one datagram or one segment of TCP carried; segments without payload are none.
+/// A message is the payload of one datagram or one segment of TCP; segments without payload are none.
 ///
 /// # Errors
 /// Fails where it is no capture or none of a form that is read here, where it is damaged, where the flow is not in it

@@ -1,7 +1,7 @@
 //! The echo service (RFC 862): whatever comes, over TCP or UDP, is sent back as it is.
 //!
 //! So a request needs a mark of its own to be known again: [`Marked`] begins with four octets that nobody else has and a number.
-//! Any service that sends back what it gets is measured so; nothing is agreed on with it.
+//! Any service that sends its input back is measured so; nothing is agreed on with it.
 
 use crate::native::header::Flags;
 use crate::wire::{Reading, Wire};

@@ -8,7 +8,7 @@ pub trait Link {
     /// The present instant of the clock that all stamps of this link come from.
     fn now(&self) -> Instant;
 
-    /// Gets ready for the next [`Link::send`], outside of what is timed: a link that opens a connection for each
+    /// Gets ready for the next [`Link::send`], outside of the measured time: a link that opens a connection for each
     /// exchange puts the old one away and the new socket up here.
     #[inline]
     fn ready(&mut self) -> Result<(), Fault> {
@@ -39,7 +39,7 @@ pub trait Link {
     }
 
     /// Messages sent from here on have `length` octets on a stream: a reflector may be asked for a shorter reply than
-    /// agreed on. A datagram is as long as what is handed to [`Link::send`]. Not while a message is half sent.
+    /// agreed on. A datagram is as long as the message handed to [`Link::send`]. Not while a message is half sent.
     fn set_sent_length(&mut self, _length: usize) {}
 
     /// Goes on handing over a message that did not fit at once; `true` when nothing is left and the next may be sent.
@@ -55,8 +55,8 @@ pub trait Link {
     /// Takes one message if one is there.
     fn try_receive(&mut self, buffer: &mut [u8]) -> Result<Option<usize>, Fault>;
 
-    /// The instant at which the message that the latest receive gave was here: now, but for a link that opens what comes before it knows what
-    /// that is.
+    /// Returns the instant at which the message that the latest receive gave was here: now, but for a link that opens
+    /// messages before it knows what they are.
     #[inline]
     fn received(&mut self) -> Instant {
         self.now()
@@ -70,7 +70,7 @@ pub trait Link {
     /// Sleeps until `until`, never relative to now.
     fn sleep(&self, until: Instant);
 
-    /// As [`Link::sleep`], between requests: a link with a connection to look after does so meanwhile.
+    /// As [`Link::sleep`], between requests: a link with a connection to look after does so in that time.
     #[inline]
     fn idle(&mut self, until: Instant) {
         self.sleep(until);
@@ -79,10 +79,10 @@ pub trait Link {
     /// One turn of a loop that reads the clock until `until`.
     fn spin(&self, until: Instant);
 
-    /// Switches the kernel's stamps of what arrives on or off: on for [`Link::receive_stamped`] to have them.
+    /// Switches the kernel's stamps of arrivals on or off: on for [`Link::receive_stamped`] to have them.
     fn stamp_arrivals(&mut self, _on: bool) {}
 
-    /// Sends a message of which the kernel shall tell when it left: as [`Link::send`], with stamps asked for.
+    /// Sends a message whose departure the kernel shall stamp: as [`Link::send`], with stamps asked for.
     /// Returns the wall clock just before the call, in nanoseconds, where this link can stamp.
     fn send_stamped(&mut self, message: &[u8]) -> Result<Option<u64>, Fault> {
         self.send(message).map(|()| None)
@@ -117,8 +117,8 @@ pub trait Link {
         Ok(taken)
     }
 
-    /// As [`Link::receive`], but what came together is given together where the link can: a datagram and those of the
-    /// same flow and size behind it. `buffer` has room for one message at least; what is longer is cut off.
+    /// As [`Link::receive`], but messages that came together are given together where the link can: a datagram and those of the
+    /// same flow and size behind it. `buffer` has room for one message at least; a longer one is cut off.
     fn receive_many(&mut self, buffer: &mut [u8], until: Instant) -> Result<Option<Many>, Fault> {
         Ok(self.receive(buffer, until)?.map(Many::one))
     }
@@ -134,8 +134,8 @@ pub trait Link {
         None
     }
 
-    /// Details of the exchange that has just ended, where the link has any; taken by this call. Made for whoever tells of each: it may ask the
-    /// system.
+    /// Takes the details of the exchange that has just ended, where the link has any. Made for callers that report each
+    /// exchange: it may ask the system.
     fn details(&mut self) -> Option<Details> {
         None
     }

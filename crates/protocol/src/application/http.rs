@@ -31,7 +31,7 @@ pub const LONGEST_HEAD: usize = 32 << 10;
 const MOST_FIELDS: usize = 128;
 /// Room for the requests that are usually out at once.
 const USUALLY_OUT: usize = 64;
-/// Statuses by which a server says that it did nothing of what it was asked for.
+/// Statuses by which a server says that it did not do the request.
 const DID_NOTHING: [u16; 2] = [429, 503];
 
 /// Statuses that count as answered.
@@ -65,7 +65,7 @@ pub enum RequestError {
     /// A method is a word.
     #[error("{0:?} is not a method: it is a word such as GET, HEAD or POST")]
     Method(String),
-    /// A target has neither spaces nor what a terminal would obey.
+    /// A target has neither spaces nor characters that a terminal would obey.
     #[error("a path has no spaces, and nothing but ASCII: other octets are written as %XX")]
     Target,
     /// A field is `name: value`.
@@ -116,7 +116,7 @@ impl Request {
         Ok((name.to_owned(), value.trim().to_owned()))
     }
 
-    /// Refuses what cannot be written in any version.
+    /// Refuses a request that cannot be written in any version.
     pub(super) fn check(&self) -> Result<(), RequestError> {
         if !is_token(&self.method) {
             return Err(RequestError::Method(self.method.clone()));
@@ -129,7 +129,8 @@ impl Request {
         }
     }
 
-    /// True where the length of its body is said: a server expects that of some methods even where there is none (RFC 9110 section 8.6).
+    /// True where the request gives the length of its body: a server expects that of some methods even where there is
+    /// none (RFC 9110 section 8.6).
     pub(super) fn says_length(&self) -> bool {
         !self.body.is_empty() || ["POST", "PUT", "PATCH"].contains(&self.method.as_str())
     }

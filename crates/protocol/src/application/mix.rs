@@ -1,4 +1,4 @@
-//! Several requests to one program: all are written beforehand, and the number of a request says which of them it is.
+//! Several requests to one program: all are written at the start, and the number of a request decides which of them it is.
 
 use std::sync::Arc;
 

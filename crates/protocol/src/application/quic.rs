@@ -125,7 +125,7 @@ fn negotiation(packet: &[u8]) -> Option<(u64, [u8; ID], &[u8])> {
     (first & 0x80 != 0).then_some((u64::from_be_bytes(number), destination, versions))
 }
 
-/// The id that `octets` begin with, and what is behind it; one of another length is none of ours.
+/// Reads the id that `octets` begin with, and returns the rest too; one of another length is none of ours.
 #[inline]
 fn id(octets: &[u8]) -> Option<([u8; ID], &[u8])> {
     let (length, rest) = octets.split_first()?;

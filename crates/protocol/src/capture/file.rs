@@ -68,7 +68,7 @@ fn compressed(bytes: &[u8]) -> Option<&'static str> {
 #[derive(Clone, Copy, Debug)]
 pub struct File<'a> {
     order: Order,
-    /// Nanoseconds that a part of a second stands for.
+    /// Length of a part of a second, nanoseconds.
     part: u64,
     link: Link,
     packets: &'a [u8],

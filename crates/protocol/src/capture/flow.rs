@@ -1,4 +1,4 @@
-//! Flows: who sent to whom, as people type it, and how much of each is in a capture.
+//! Flows: sender and receiver, as people type them, and the part of each in a capture.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -148,7 +148,7 @@ impl Progress {
     /// Returns the number of new bytes in a segment; `None` where nothing is new. A datagram always is, even an empty one.
     pub(super) fn message(&mut self, segment: &Segment) -> Option<u32> {
         let Some(sequence) = segment.sequence else { return Some(segment.payload) };
-        // An acknowledgement says nothing of what was sent, though it has a number.
+        // An acknowledgement says nothing of sent data, though it has a number.
         if segment.payload == 0 && !sequence.opens {
             return None;
         }

@@ -1,6 +1,6 @@
 //! From a frame to the flow it belongs to and the length of its payload, by the headers alone.
 //!
-//! `None` is what has neither: other protocols, fragments after the first, headers that are cut off or make no sense.
+//! `None` for packets that have neither: other protocols, fragments after the first, headers that are cut off or make no sense.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -77,7 +77,7 @@ pub enum Part {
     Whole,
     /// The first fragment of several.
     First,
-    /// A later one: without the head of what it belongs to.
+    /// A later one: without the header of its datagram.
     Later,
 }
 
@@ -134,7 +134,7 @@ fn version_4(packet: &[u8], length: usize) -> Option<Inner<'_>> {
         _ => Part::Later,
     };
     let ends = (header.source_addr().into(), header.destination_addr().into());
-    // 0 is what a kernel writes that hands more than 64 KiB to the card at once.
+    // A kernel that hands more than 64 KiB to the card at once writes 0.
     let packet_length = if header.total_len() == 0 { length } else { header.total_len().into() };
     let at = header.slice().len();
     let (body, whole) = (packet.get(at..)?, packet_length.checked_sub(at)?);
@@ -186,7 +186,7 @@ fn transport(inner: &Inner<'_>) -> Option<Segment> {
 
 /// Payload of a datagram, bytes.
 pub(super) fn datagram_length(header: &UdpHeaderSlice<'_>, whole: usize) -> Option<u32> {
-    // 0 is what a datagram says that is too long to say it.
+    // A datagram that is too long for the field says 0.
     let said = if header.length() == 0 { whole } else { header.length().into() };
     u32::try_from(said.checked_sub(8)?).ok()
 }

@@ -6,7 +6,7 @@ const MAGIC: u32 = 0xa1b2_3c4d;
 const LINK: u32 = 113;
 /// Length of the header of the file.
 pub const FILE_HEADER: usize = 24;
-/// Length of what stands in front of each packet.
+/// Length of the header in front of each packet.
 pub const PACKET_HEADER: usize = 16 + COOKED;
 const COOKED: usize = 16;
 const SENT_BY_US: u16 = 4;
@@ -36,7 +36,7 @@ pub fn file_header(snap: u32) -> [u8; FILE_HEADER] {
     header
 }
 
-/// Adds a packet to what is to be written.
+/// Adds a packet to the octets to be written.
 pub fn push(file: &mut Vec<u8>, packet: &Packet<'_>) {
     const SECOND: u64 = 1_000_000_000;
     let kept = packet.kept.len().min(packet.length as usize);

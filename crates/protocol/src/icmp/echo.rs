@@ -108,7 +108,7 @@ impl Echo {
     }
 
     /// The same with one checksum for all requests of one length and content: a router that chooses a path by the first
-    /// octets of what IP carries sends them all one way. It takes 16 bits of the long number, so numbers are below 2⁴⁸; a
+    /// octets of IP's payload sends them all one way. It takes 16 bits of the long number, so numbers are below 2⁴⁸; a
     /// payload without room for it has none of this.
     pub fn keeping_checksum(self) -> Self {
         Self { steady: true, ..self }
@@ -153,12 +153,12 @@ impl Echo {
         (header[0] == self.family.request() && self.is_ours(header)).then(number).flatten()
     }
 
-    /// Octets of the message that carries a payload of `payload` octets: what the engine's buffer has to hold.
+    /// Octets of the message that carries a payload of `payload` octets: the room that the engine's buffer needs.
     pub const fn message_length(payload: usize) -> usize {
         HEADER + payload
     }
 
-    /// The ICMP message within what the socket delivered; `None` where there is none, or not all of its header.
+    /// The ICMP message within the octets of the socket; `None` where there is none, or not all of its header.
     #[inline]
     pub fn message<'a>(&self, delivered: &'a [u8]) -> Option<&'a [u8]> {
         let message = match (self.family, self.socket) {

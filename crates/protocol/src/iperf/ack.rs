@@ -57,7 +57,7 @@ impl Ack {
         octets
     }
 
-    /// Reads one at the start of what came; `Ok(None)` where more has to come first.
+    /// Reads one at the start of the octets that came; `Ok(None)` where more has to come first.
     pub fn read(octets: &[u8]) -> Result<Option<(Self, usize)>, NoAck> {
         let Some(kind) = word::read(octets, 0) else { return Ok(None) };
         if kind != KIND {

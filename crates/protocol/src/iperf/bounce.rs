@@ -145,7 +145,7 @@ impl Bounce {
         })
     }
 
-    /// Writes it to the front of `message`; what follows stays.
+    /// Writes it to the front of `message`; the rest stays.
     pub fn write(&self, message: &mut [u8]) {
         let what = u32::from(self.flags.0) << 16 | u32::from(self.service);
         word::write_all(message, 0, &[Flags::BOUNCE.0, self.size, self.id, what, self.run_time]);

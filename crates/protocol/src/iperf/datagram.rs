@@ -1,4 +1,4 @@
-//! The header of datagrams: a number and a stamp in each, and behind it what a connection's header says.
+//! The header of datagrams: a number and a stamp in each, and behind them the content of a connection's header.
 //!
 //! | octets | |
 //! |---|---|
@@ -40,7 +40,7 @@ const WITH_BARRIER: u32 = 0x0002_0002;
 /// Settings of a test in a flow's first datagram.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Settings {
-    /// A test, and what it is to be.
+    /// A test with its settings.
     Test(Opening),
     /// The short header: nothing but that there are trip times, and 2.2's start time.
     Short {

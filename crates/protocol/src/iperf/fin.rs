@@ -7,8 +7,8 @@
 //! | 56-115 | transit times and rate, valid where the flags say so |
 //! | 116-127 | high words of lost, out of order, datagrams |
 //!
-//! Clients take one that ends at octet 56 too. Lost is what never came: of the gaps, what came late is taken off (seen:
-//! 2.1.8 subtracts before it sends, and a client shows what comes).
+//! Clients take one that ends at octet 56 too. Lost are datagrams that never came: gaps less the late arrivals (seen:
+//! 2.1.8 subtracts before it sends, and a client shows the number that comes).
 
 use super::datagram::HEAD;
 use super::flag::Flags;
@@ -65,7 +65,7 @@ pub struct Rest {
 }
 
 impl AckFin {
-    /// The flags of one of ours; `rest`: what is beyond octet 56 is meant.
+    /// The flags of a report of ours; `rest` is true where the fields beyond octet 56 are meant.
     pub fn flags(rest: bool) -> Flags {
         let flags = Flags::DUAL.with(Flags::WIDE);
         if rest { flags.with(Flags::EXTENDED) } else { flags }

@@ -49,14 +49,14 @@ pub struct First {
 /// Beginning of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Beginning {
-    /// A test, and what it is to be.
+    /// A test with its settings.
     Test(First),
     /// Requests and replies, this being the length of the first.
     Bounce {
         /// Octets of a message, its header included.
         size: usize,
     },
-    /// No header: what came is traffic already.
+    /// No header: the octets are traffic already.
     Plain,
 }
 
@@ -72,7 +72,7 @@ pub enum Reading {
 /// Reason why a connection can't be served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
-    /// Its header does not even hold what every header does.
+    /// Its header is shorter than the part that every header has.
     #[error("a header of {length} bytes, where the shortest has {BASE}")]
     Short {
         /// As it says.
@@ -92,7 +92,7 @@ pub enum Malformed {
     },
 }
 
-/// Reads the start of a connection, of which `octets` have come.
+/// Reads the start of a connection; `octets` are those that have come.
 pub fn read(octets: &[u8]) -> Result<Reading, Malformed> {
     let Some(flags) = word::read(octets, 0).map(Flags) else { return Ok(Reading::Needs(4)) };
     if flags == Flags::BOUNCE {

@@ -1,4 +1,4 @@
-//! The bits that say what a test is.
+//! The bits that describe a test.
 
 /// The first word of a header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -47,7 +47,7 @@ impl Flags {
         self.has(Self::HAS_LENGTH).then_some(((self.0 & Self::LENGTH) >> 1) as usize)
     }
 
-    /// With the length of the whole header, octets, of which there are 255 at most.
+    /// Adds the length of the whole header, octets, 255 at most.
     #[must_use]
     pub fn with_length(self, octets: usize) -> Self {
         let length = u32::try_from(octets.min(255)).unwrap_or(255) << 1;
@@ -61,7 +61,7 @@ impl Flags {
     }
 }
 
-/// More of what a test is, in the extension.
+/// Further bits that describe a test, in the extension.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Upper(pub u16);
 

@@ -1,4 +1,4 @@
-//! A flow of datagrams as a server sees it: what came of it, when it ended, and what is reported.
+//! A flow of datagrams as a server sees it: its arrivals, its end, and the report.
 //!
 //! A flow begins with any datagram of a new source that does not end one. It ends with the first datagram that says so,
 //! and the same report answers every further one. The datagram that ends it counts as one of it, as the original counts:

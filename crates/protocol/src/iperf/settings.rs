@@ -147,7 +147,7 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// `per_second` of what is counted; of more than 56 bits the largest that there is.
+    /// A rate of `per_second` units; above 56 bits the largest that there is.
     pub fn of(per_second: u64) -> Self {
         let bounded = per_second.min((1 << 56) - 1);
         Self { low: bounded as u32, high: ((bounded >> 32) as u32) << 8 }

@@ -1,6 +1,6 @@
 //! A bounceback's requests and replies as an engine sees them.
 //!
-//! All of them have the number 1: what tells a reply from another is the time at which its request was sent, which comes
+//! All of them have the number 1. A reply is recognised by the time at which its request was sent, which comes
 //! back in it.
 
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,9 +1,9 @@
 //! The client's end of a control connection, as a machine without I/O.
 //!
-//! The driver writes the cookie and then whatever the calls return, hands in what arrives ([`Client::feed`]), that the other
-//! end closed ([`Client::ended`]), or that nothing came for too long ([`Client::silent`]), and does what the events say. A call
-//! out of turn writes nothing. An error of what arrived is final: later calls return it again. No input makes it panic;
-//! memory is bounded by [`LONGEST_SERVER_RESULTS`] and grows with what really came.
+//! The driver writes the cookie and then the octets that the calls return, hands in octets that arrive
+//! ([`Client::feed`]), the other end's close ([`Client::ended`]), or too long a silence ([`Client::silent`]), and acts
+//! on the events. A call out of turn writes nothing. An error of arrived octets is final: later calls return it again.
+//! No input makes it panic; memory is bounded by [`LONGEST_SERVER_RESULTS`] and grows with octets that really came.
 
 use measure::unit::Nanos;
 
@@ -42,7 +42,7 @@ pub struct Client {
     step: Step,
     /// True until the driver has made the call that is due; nothing is read before.
     owes: bool,
-    /// The server said that it cannot go on: what follows are its numbers.
+    /// True once the server said that it cannot go on: its numbers follow.
     failing: bool,
     /// Streams that there are, both ways.
     streams: usize,
@@ -146,7 +146,7 @@ impl Client {
         }
     }
 
-    /// Nothing came for `waited`, which is too long: what that means. No error where nothing is due.
+    /// Takes a silence of `waited`, which is too long, and returns its meaning. No error where nothing is due.
     pub fn silent(&mut self, waited: Nanos) -> Result<(), Error> {
         self.alive()?;
         match self.step {

@@ -1,7 +1,7 @@
 //! iperf3's own error numbers, as they go over the wire and as it words them.
 //!
-//! The words are what users and parsers know from iperf3's error output, up to the 3.12 that prints them; numbers that came
-//! later, and those of which no run was seen, are worded here.
+//! The words are those that users and parsers know from iperf3's error output, up to the 3.12 that prints them; later numbers,
+//! and those that were never seen in a run, are worded here.
 
 use std::fmt;
 

@@ -32,7 +32,7 @@ impl Cookie {
         self.0
     }
 
-    /// Its characters, as a test's output shows them; what does not print is replaced.
+    /// Its characters, as a test's output shows them; those that do not print are replaced.
     pub fn text(&self) -> String {
         let character = |octet: &u8| if octet.is_ascii_graphic() || *octet == b' ' { char::from(*octet) } else { '?' };
         self.string().iter().map(character).collect()

@@ -35,7 +35,7 @@ fn is(datagram: &[u8], word: [u8; 4], old: u32) -> bool {
 
 /// Numbering of datagrams: seconds and microseconds of the sender's monotonic clock, then the number.
 ///
-/// In 32 bits the number begins anew after 4,294,967,295 datagrams, and what iperf3 makes of that is nonsense: long and fast
+/// In 32 bits the number begins anew after 4,294,967,295 datagrams, and iperf3's statistics are then nonsense: long and fast
 /// tests want 64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counter {

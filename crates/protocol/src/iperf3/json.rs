@@ -1,5 +1,5 @@
 //! JSON as iperf3 writes it (compact, in a fixed order, numbers in the least digits that read back) and as it reads it:
-//! what is missing or of another type is passed over.
+//! missing values and those of another type are passed over.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
 //! Login to run a test: a token of name, password and time, encrypted with the server's public key.
 //!
-//! The token is no session key: nothing else on the connection is encrypted, and whoever sees it can send it again while the
-//! server still takes its time for the present. A server tells nobody why a login failed: not which part of it was wrong,
-//! and not whether it could be decrypted.
+//! The token is no session key: nothing else on the connection is encrypted, and anyone who sees it can send it again while the
+//! server still accepts its time. A server tells nobody why a login failed: neither which part of it was wrong,
+//! nor whether it could be decrypted.
 
 mod envelope;
 mod pem;
@@ -45,7 +45,7 @@ impl Token {
         (!lines).then(|| format!("user: {user}\npwd:  {password}\nts:   {made_s}"))
     }
 
-    /// Reads what was decrypted.
+    /// Reads decrypted octets.
     pub fn read(plaintext: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(plaintext).ok()?;
         let mut lines = text.split('\n');

@@ -79,18 +79,18 @@ pub struct Segmentation {
     pub gso: bool,
     /// Bytes of a segment; 0 where it is off.
     pub gso_dg_size: u32,
-    /// Bytes of what is cut.
+    /// Bytes of a send that is cut.
     pub gso_bf_size: u32,
     /// True where the kernel is to join received segments.
     pub gro: bool,
-    /// Bytes of what was joined.
+    /// Bytes of a receive that was joined.
     pub gro_bf_size: u32,
 }
 
 impl Segmentation {
     /// Report of a client that does neither.
     pub const OFF: Self = Self { gso: false, gso_dg_size: 0, gso_bf_size: 65_507, gro: false, gro_bf_size: 65_507 };
-    /// Datagrams of what is cut at most.
+    /// Datagrams of one such send at most.
     const MOST: u32 = 64;
 
     /// Both, with datagrams of so many bytes, as many as go at once.
@@ -118,7 +118,7 @@ pub struct Parameters {
     pub blocks: u64,
     /// Bytes of a segment of TCP at most.
     pub mss: Option<u32>,
-    /// True where TCP sends at once what it has.
+    /// True where TCP sends small segments at once.
     pub nodelay: bool,
     /// Streams in each direction.
     pub parallel: u32,
@@ -287,7 +287,7 @@ impl Parameters {
         }
     }
 
-    /// Reads what a client sent. Keys that are unknown are passed over, and so are values of another type; what is out of
+    /// Reads a client's parameters. Unknown keys are passed over, and so are values of another type; a value out of
     /// bounds is refused by iperf3's number for it.
     pub fn read(json: &[u8]) -> Result<Self, Code> {
         let json = String::from_utf8_lossy(json);

@@ -104,7 +104,7 @@ impl Results {
         object.finish()
     }
 
-    /// Reads what a peer sent. An error says what is missing: the keys that every iperf3 sends must be there.
+    /// Reads a peer's results. An error names the missing key: the keys that every iperf3 sends must be there.
     pub fn read(json: &[u8]) -> Result<Self, Unreadable> {
         let json = String::from_utf8_lossy(json);
         let fields = Fields::of(&json).ok_or(Unreadable::NoObject)?;

@@ -1,9 +1,9 @@
 //! The server's end of a control connection, as a machine without I/O.
 //!
-//! The driver reads the cookie, for it alone knows whose it is, and makes a machine for a new one; it hands in what arrives
-//! ([`Server::feed`]) and does what it is told, in order, and writes whatever the calls return. A call out of turn writes
+//! The driver reads the cookie, for it alone knows whose it is, and makes a machine for a new one. It hands in octets that arrive
+//! ([`Server::feed`]), takes the actions in order, and writes the octets that the calls return. A call out of turn writes
 //! nothing. Closed, it stays so. No input makes it panic; memory is bounded by [`LONGEST_CLIENT_RESULTS`] and grows with
-//! what really came.
+//! octets that really came.
 
 use crate::iperf3::code::Code;
 use crate::iperf3::frame;
@@ -25,7 +25,7 @@ pub enum Action {
     Results(Box<Results>),
     /// The client is content.
     Done,
-    /// Close the connection, once what was to be written is: nothing further will come.
+    /// Close the connection, once all octets are written: nothing further will come.
     Close(Reason),
 }
 
@@ -211,7 +211,7 @@ impl Server {
         answer.into_iter().chain([Action::Close(reason)]).collect()
     }
 
-    /// The next thing that what is here makes due; an error is the last.
+    /// Returns the next action that the octets here make due; an error is the last.
     fn next(&mut self) -> Option<Result<Action, Vec<Action>>> {
         match self.step {
             Step::Closed => None,

@@ -1,9 +1,9 @@
 //! The client's end of a control connection, as a machine without I/O.
 //!
-//! The driver writes what [`Client::outgoing`] yields, hands in what arrives ([`Client::feed`]) or that nothing will
+//! The driver writes the octets of [`Client::outgoing`], hands in those that arrive ([`Client::feed`]) or that nothing will
 //! ([`Client::ended`]), comes back at [`Client::deadline`] ([`Client::overdue`]), and takes events. The way is: preamble,
 //! handshake where there is a key, open, then progress as often as wanted, close, report. An error is final: later calls
-//! return it again. No input makes it panic, and memory is bounded by one frame and what was fed.
+//! return it again. No input makes it panic, and memory is bounded by one frame and the octets fed.
 
 use measure::authentication::Authentication;
 use measure::unit::{Instant, Nanos};

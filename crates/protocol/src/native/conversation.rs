@@ -19,7 +19,7 @@ pub(super) trait Phase: Copy + PartialEq {
     fn step(self) -> Step;
 }
 
-/// One end of a control connection, but for what its messages mean.
+/// One end of a control connection, without the meaning of its messages.
 #[derive(Debug)]
 pub(super) struct Conversation<P, E> {
     state: State<P>,
@@ -54,7 +54,7 @@ pub(super) enum Fed {
 }
 
 impl<P: Phase, E> Conversation<P, E> {
-    /// A connection that was just made, with what is to be written first.
+    /// A connection that was just made, with the first octets to be written.
     pub fn new(outbox: Vec<u8>) -> Self {
         Self { state: State::Greeting, inbox: Vec::new(), outbox, events: VecDeque::new(), claimed: None, holder: None }
     }
@@ -150,7 +150,8 @@ impl<P: Phase, E> Conversation<P, E> {
         self.failure().cloned().unwrap_or_else(|| SessionError::OutOfOrder { what, step: self.step() })
     }
 
-    /// The error of having waited in vain for the other end's preamble, by what came of it; `None` where that is past.
+    /// Returns the error of having waited in vain for the other end's preamble, by the octets that came; `None` where
+    /// that is past.
     pub fn stranger(&self, nothing: Saw) -> Option<SessionError> {
         let saw = if self.inbox.is_empty() { nothing } else { Saw::of(&self.inbox) };
         matches!(self.state, State::Greeting).then_some(SessionError::NotSonde(NotSonde { saw }))
@@ -183,7 +184,7 @@ impl<P: Phase, E> Conversation<P, E> {
         }
     }
 
-    /// Goes on to a handshake, whose first octets `begin` may write, with what came behind the preamble.
+    /// Continues with a handshake, whose first octets `begin` may write, and the octets behind the preamble.
     pub fn shake(
         &mut self,
         begin: impl FnOnce(&mut Vec<u8>) -> Result<Handshake, SessionError>,
@@ -193,7 +194,7 @@ impl<P: Phase, E> Conversation<P, E> {
         self.feed(rest)
     }
 
-    /// Goes on to a channel that is not sealed, with what came behind the preamble.
+    /// Continues with a channel that is not sealed, and the octets behind the preamble.
     pub fn open(&mut self, rest: &[u8]) -> Result<Fed, SessionError> {
         self.begin(Channel::default(), rest)
     }

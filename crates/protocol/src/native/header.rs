@@ -9,7 +9,7 @@
 //! | 26-27 | connection number within the session | the same |
 //! | 28-31 | length of the reply asked for | requests received so far on this connection, modulo 2^32 |
 //!
-//! A reply to a request with [`Flags::STAMPED`] goes on, where it is long enough, with the peer's own stamps:
+//! A reply to a request with [`Flags::STAMPED`] continues, where it is long enough, with the peer's own stamps:
 //!
 //! | octets | |
 //! |---|---|
@@ -270,7 +270,7 @@ pub struct Authenticated {
 }
 
 impl Authenticated {
-    /// Datagrams that carry what `native` puts into them, and the codes of `mac`.
+    /// Datagrams with the headers of `native`, and the codes of `mac`.
     pub fn new(native: Native, mac: Mac) -> Self {
         Self { native, mac }
     }
@@ -340,7 +340,7 @@ impl Wire for Ordered {
     }
 }
 
-/// Requests with a header, each over a connection of its own: what comes back answers the latest. The connection of a
+/// Requests with a header, each over a connection of its own: a reply answers the latest. The connection of a
 /// request that was lost is gone, so nothing can answer that one any more.
 #[derive(Clone, Debug)]
 pub struct Apart {
@@ -349,7 +349,7 @@ pub struct Apart {
 }
 
 impl Apart {
-    /// Requests that carry what `native` puts into them.
+    /// Requests with the headers of `native`.
     pub fn new(native: Native) -> Self {
         Self { native, latest: 0 }
     }

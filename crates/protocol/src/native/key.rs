@@ -1,4 +1,4 @@
-//! The key both ends share, how it is written in a file, and what either end needs of keys and identities for one connection.
+//! The key both ends share, its form in a file, and the secrets that either end needs for one connection.
 //!
 //! 256 random bits, never a passphrase. A key file is one line, `sonde-key-1:` and 64 hexadecimal digits; empty lines
 //! and lines that start with `#` are skipped. Neither `Debug` nor an error shows a key. Random octets come from the
@@ -210,7 +210,7 @@ pub enum KeyError {
         /// Number of the line, from 1.
         line: usize,
     },
-    /// A public key of low order: what is agreed on with its holder is known to everybody.
+    /// A public key of low order: the secret agreed on with its holder is known to everybody.
     #[error("line {line}: is the public part of no identity: everybody could play its holder")]
     Everybodys {
         /// Number of the line, from 1.

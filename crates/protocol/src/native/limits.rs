@@ -174,7 +174,7 @@ impl Limits {
 /// Refuses requests that no reflector of this protocol can serve, whatever its limits.
 fn check_sense(open: &Open) -> Result<(), Refused> {
     let (request, response) = (open.request_bytes.0, open.response_bytes.0);
-    // A load is asked for as exchanges of which the silent ones are not answered, so that older reflectors serve it.
+    // A load is asked for as exchanges, and its silent ones are not answered, so that older reflectors serve it.
     if matches!(open.pattern, Pattern::ConnectClose | Pattern::Load) {
         return Err(nonsense(
             Reason::Pattern,

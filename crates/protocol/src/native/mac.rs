@@ -3,7 +3,7 @@
 //!
 //! SipHash-2-4 (Aumasson and Bernstein, 2012), which was made for short messages: 64 bits under a key of 128. Nothing is
 //! allocated. The code covers the direction, the length and the header, in a stamped reply the stamps too. Padding is not
-//! covered, and a code says nothing of whether its datagram came before: whoever reads it looks at numbers for that.
+//! covered, and a code does not show whether its datagram came before: the reader looks at numbers for that.
 
 use std::fmt;
 
@@ -57,7 +57,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Its octet before what a code covers of a header. That of a stream's datagram is another, so that neither is taken for the
+    /// Its octet before the covered part of a header. That of a stream's datagram is another, so that neither is taken for the
     /// other.
     fn octet(self) -> u8 {
         match self {
@@ -113,7 +113,8 @@ impl Mac {
         self.holds_of(message, message.len(), direction)
     }
 
-    /// The same of a datagram of `length` octets, of which `front` was kept. The front of one with stamps holds those too.
+    /// Returns true where a datagram of `length` octets, of which `front` was kept, has the right code. The front of one
+    /// with stamps holds those too.
     #[inline]
     pub fn holds_of(&self, front: &[u8], length: usize, direction: Direction) -> bool {
         self.code(front, length, direction).is_some_and(|code| front[CODE] == code)
@@ -202,7 +203,7 @@ mod tests {
         mac().seal(&mut short, Direction::There);
         assert_eq!(short, [7; LENGTH - 1]);
         assert!(!mac().holds(&short, Direction::There));
-        // Cut in the middle of its stamps: what came of it cannot be checked.
+        // Cut in the middle of its stamps: the rest cannot be checked.
         let mut front = [0; STAMPED_LENGTH - 1];
         front[FLAGS] = Flags::STAMPED.0;
         assert!(!mac().holds_of(&front, 64, Direction::Back));

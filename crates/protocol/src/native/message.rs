@@ -172,7 +172,7 @@ pub struct Got {
 pub struct Refused {
     /// Bound that was exceeded, or another cause.
     pub reason: Reason,
-    /// The same in words, with what was asked and what is allowed.
+    /// The same in words, with the requested and the allowed value.
     #[serde(default)]
     pub detail: String,
     /// Advice to the user; absent where there is none.
@@ -255,8 +255,8 @@ pub struct Report {
     /// checksum wrong. All that came in one buffer, as segments may, counts as one. `None` where the peer does not report it.
     #[serde(default)]
     pub dropped: Option<u64>,
-    /// Receive buffer of those sockets, octets, as the kernel counts it (Linux doubles what it is asked for); of several
-    /// the smallest. `None` where there was none, or the peer does not tell.
+    /// Receive buffer of those sockets, octets, as the kernel counts it (Linux doubles the requested size); with several
+    /// the smallest. `None` where there was none, or the peer does not report it.
     #[serde(default)]
     pub receive_buffer_bytes: Option<Bytes>,
     /// User CPU time the session's threads took, nanoseconds.

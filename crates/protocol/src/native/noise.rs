@@ -78,7 +78,7 @@ impl Chunks {
 }
 
 fn write_chunk(message: &[u8], out: &mut Vec<u8>) {
-    // A Noise message is at most 65,535 octets, which is what two octets can say.
+    // A Noise message is at most 65,535 octets, the range of two octets.
     out.extend_from_slice(&(message.len() as u16).to_be_bytes());
     out.extend_from_slice(message);
 }
@@ -116,7 +116,7 @@ impl Handshake {
         Ok(Self { stage: Stage::Asked(Box::new(state), own), chunks: Chunks::default() })
     }
 
-    /// The server's side, of a client that proves itself by what is of this `kind`.
+    /// The server's side, for a client that gives a proof of this `kind`.
     pub fn respond(keyring: Keyring, kind: Authentication, prologue: &Prologue) -> Self {
         Self { stage: Stage::Sought(keyring, kind, Box::new(*prologue)), chunks: Chunks::default() }
     }
@@ -152,7 +152,7 @@ impl Handshake {
         Ok(true)
     }
 
-    /// The seal of everything that follows, what has already come of it, and the number of the key by which the other end's
+    /// The seal of all later octets, those that have already come, and the number of the key by which the other end's
     /// message was made.
     pub fn finish(self) -> Result<(Transport, Vec<u8>, usize), SessionError> {
         let rest = self.chunks.rest().to_vec();
@@ -275,7 +275,7 @@ impl Transport {
         Ok(())
     }
 
-    /// Takes the next piece of the sealed stream and hands what it holds to `frames`.
+    /// Takes the next piece of the sealed stream and hands its content to `frames`.
     pub fn open(&mut self, bytes: &[u8], frames: &mut frame::Decoder) -> Result<(), SessionError> {
         self.chunks.feed(bytes);
         while let Some(chunk) = self.chunks.next() {

@@ -15,7 +15,7 @@
 //! | 30-31 | | | 0 |
 //!
 //! A data preamble is answered by one octet, in front of the first reply: [`DataAnswer`]. Octets that must be 0 are not
-//! looked at. Not here: what follows the answer ([`super::noise`], [`super::frame`]).
+//! looked at. Not here: the octets behind the answer ([`super::noise`], [`super::frame`]).
 
 use std::fmt;
 
@@ -162,7 +162,7 @@ fn read_data(bytes: &[u8]) -> Option<Data> {
 /// Answer of a server to a control preamble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// The version agreed on, or why there is none.
+    /// The version agreed on, or the reason why there is none.
     pub verdict: Result<u16, Decline>,
     /// Kind of proof that the client is to give, on which the server insists; absent: it has no key.
     pub keyed: Option<Authentication>,
@@ -328,7 +328,7 @@ impl DataRefusal {
 
     fn code(self) -> u8 {
         match self {
-            // 1 would let in what is to be refused.
+            // 1 would let in a refused client.
             Self::Other(1) => u8::MAX,
             Self::Other(code) => code,
             known => Self::KNOWN.iter().find(|(_, refusal)| *refusal == known).map_or(u8::MAX, |(code, _)| *code),

@@ -1,11 +1,11 @@
 //! The server's end of a connection that was just accepted, as a machine without I/O.
 //!
-//! Every TCP connection to the one port starts here, for only its preamble tells what it is. A data connection leaves as
+//! Every TCP connection to the one port starts here, for only its preamble shows its kind. A data connection leaves as
 //! [`ServerEvent::Data`], with the octets that came behind the preamble in [`Server::unread`]; the driver answers it by
-//! a [`super::preamble::DataAnswer`]. A control connection goes on: handshake, [`ServerEvent::Open`] once the request
+//! a [`super::preamble::DataAnswer`]. A control connection continues: handshake, [`ServerEvent::Open`] once the request
 //! passed the limits (the driver then calls [`Server::accept`] or [`Server::refuse`]), progress and close as the client
-//! asks. An error is final, and what the client shall hear of it is already in [`Server::outgoing`]. No input makes it
-//! panic; memory is bounded by one frame, what was fed, and [`OUTBOX`].
+//! asks. An error is final, and the message about it to the client is already in [`Server::outgoing`]. No input makes it
+//! panic; memory is bounded by one frame, the octets fed, and [`OUTBOX`].
 
 use std::collections::BTreeSet;
 
@@ -43,7 +43,7 @@ pub struct Terms {
     pub limits: Limits,
     /// True where it answers UDP on the same port.
     pub udp: bool,
-    /// The keys one of which it insists on, with fresh random octets for this connection; absent: it has none.
+    /// The keys, one of which it insists on, with fresh random octets for this connection; absent: it has none.
     pub keyring: Option<Keyring>,
     /// Declines every control connection, where it is full or going down.
     pub decline: Option<Decline>,
@@ -198,7 +198,7 @@ impl Server {
         self.settle(Err(error))
     }
 
-    /// Opens the session under this name, from `now` on; `got` is what the reflector will really do, and its times
+    /// Opens the session under this name, from `now` on; `got` holds the reflector's settings in effect, and its times
     /// bound the session.
     pub fn accept(&mut self, token: Token, got: Got, now: Instant) -> Result<(), SessionError> {
         if self.talk.phase() != Some(Phase::Deciding) {
@@ -408,7 +408,7 @@ impl Server {
     }
 }
 
-/// Leaves a part of the report out: details of streams first, then what has no bound. `false`: nothing is left to be left
+/// Leaves a part of the report out: details of streams first, then parts without a bound. `false`: nothing is left to be left
 /// out.
 fn shorten(report: &mut Report) -> bool {
     if report.streams.as_mut().is_some_and(stream::shorten) {

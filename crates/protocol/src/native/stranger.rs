@@ -88,7 +88,7 @@ impl Speaker {
             |bytes: &[u8], word: &[u8]| bytes.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word));
         match bytes {
             _ if HTTP.iter().any(|word| bytes.starts_with(word)) => Self::Http,
-            // A page without a status line is how some web servers answer what is no request of HTTP.
+            // Some web servers answer octets that are no request of HTTP by a page without a status line.
             _ if PAGE.iter().any(|word| starts_with_any_case(bytes, word)) => Self::Http,
             _ if bytes.starts_with(b"SSH-") => Self::Ssh,
             // RFC 8446 section 5.1: type alert (21) or handshake (22), then legacy version 3.x.

@@ -43,7 +43,7 @@ pub struct Ask {
     /// Send buffer of the reflector's sockets, octets; absent: as its system has it. The receive buffer is asked for as of
     /// any session.
     pub send_buffer_bytes: Option<Bytes>,
-    /// Type-of-service octet of what the reflector sends.
+    /// Type-of-service octet of the reflector's packets.
     pub tos: Option<u8>,
     /// True where the datagrams probe a path: then the reflector's sender leaves out late ones, instead of sending them together,
     /// and its receiver takes the instants of arrival from its kernel.
@@ -117,7 +117,7 @@ pub struct HostCpu {
     pub system_share: f64,
     /// Interrupts.
     pub irq_share: f64,
-    /// Software interrupts: most of what receiving costs.
+    /// Software interrupts: most of the cost of receiving.
     pub softirq_share: f64,
     /// The same of the CPU that has most of it.
     #[serde(default)]
@@ -151,7 +151,7 @@ const LAST: u8 = 2;
 #[derive(Clone, Copy, Debug)]
 pub struct Numbers {
     head: [u8; 8],
-    /// Where each is authenticated: by what, and which way go those that this end sends.
+    /// Code of each datagram, and the direction of those that this end sends; absent where they are not authenticated.
     mac: Option<(Mac, Way)>,
 }
 
@@ -243,8 +243,8 @@ impl Numbering for Numbers {
     }
 }
 
-/// Makes what is told of streams shorter, a step at a time: intervals without their details, half as many intervals,
-/// sockets, and in the end only what was carried. `false`: nothing is left to leave out.
+/// Makes the results of streams shorter, a step at a time: intervals without their details, half as many intervals,
+/// sockets, and in the end all but the payload. `false`: nothing is left to leave out.
 pub fn shorten(streams: &mut Vec<Told>) -> bool {
     let details = |told: &Told| told.stream.intervals.iter().any(|span| span.tcp.is_some() || span.datagrams.is_some());
     if streams.iter().any(details) {
@@ -280,7 +280,7 @@ pub fn shorten(streams: &mut Vec<Told>) -> bool {
 }
 
 impl Told {
-    /// The same with no count beyond what thousands of them add up to without overflowing: whatever a peer tells, it can be
+    /// Cuts each count so that thousands of them add up without overflowing: a peer may report anything, and it can still be
     /// reckoned with.
     #[must_use]
     pub fn bounded(mut self) -> Self {

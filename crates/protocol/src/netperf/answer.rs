@@ -1,6 +1,6 @@
 //! Answers of a netserver: that it is ready, the results of the test, and the rate at which its CPUs count.
 //!
-//! A real server fills in little and leaves old words in the rest, so only what a client may believe is here.
+//! A real server fills in little and leaves old words in the rest, so only fields that a client may believe are here.
 
 use crate::netperf::ask::{Flags, Pacing};
 
@@ -9,7 +9,7 @@ use crate::netperf::ask::{Flags, Pacing};
 pub struct Ready {
     /// Port to connect or send to, never 0. The address is the one the client knows.
     pub data_port: u16,
-    /// The server's `SO_RCVBUF` as the system tells it (Linux: twice what was set), octets.
+    /// The server's `SO_RCVBUF` as its system reports it (Linux: twice the size that was set), octets.
     pub receive_buffer: Option<u32>,
     /// Octets per receive call; of transactions: the request. `None` where the server does not receive, or did not say.
     pub receive_bytes: Option<u32>,
@@ -108,7 +108,7 @@ pub struct Traffic {
 /// On Linux from `/proc/stat`: 100 less the idle share, so waiting for disks and stolen time count as used.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cpu {
-    /// Everything but idle; `None` where what the server said is no share.
+    /// Everything but idle; `None` where the server's value is no share.
     pub util: Option<f32>,
     /// Programs.
     pub user: Option<f32>,

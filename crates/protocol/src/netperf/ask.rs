@@ -78,7 +78,7 @@ pub const FILL_FILE: usize = 31;
 pub const ALIGNMENT: u32 = 8;
 
 impl Ask {
-    /// An omni test of which nothing is known but carrier, directions of the server, and length; everything else as a
+    /// An omni test with this carrier, these directions of the server, and this length; everything else as a
     /// netperf without options has it.
     pub fn omni(carrier: Carrier, server_sends: bool, server_receives: bool, length: Length) -> Self {
         Self {

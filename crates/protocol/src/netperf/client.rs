@@ -1,9 +1,9 @@
 //! The client's end of a control connection, as a machine without I/O.
 //!
-//! The driver writes what [`Client::ask`] or [`Client::calibrate`] returns, hands in what arrives ([`Client::feed`]), that
-//! the other end closed ([`Client::end`]), or that nothing came for too long ([`Client::silent`]). A test is one `ask`, then
-//! [`Answer::Ready`], the data, then [`Answer::Results`]; then the next may be asked. An error of what
-//! arrived is final: later calls return it again. No input makes it panic, and memory is bounded by one message and what was fed.
+//! The driver writes the octets of [`Client::ask`] or [`Client::calibrate`], hands in those that arrive ([`Client::feed`]), the
+//! other end's close ([`Client::end`]), or too long a silence ([`Client::silent`]). A test is one `ask`, then
+//! [`Answer::Ready`], the data, then [`Answer::Results`]; then the next may be asked. An error of arrived octets
+//! is final: later calls return it again. No input makes it panic, and memory is bounded by one message and the octets fed.
 
 use measure::unit::Nanos;
 
@@ -67,7 +67,7 @@ impl Client {
         Ok(self.say(&message))
     }
 
-    /// Asks how the server's CPUs count, of which it binds itself to `cpu` where one is given: what is to be written.
+    /// Asks for the rate of the server's CPUs, and for its binding to `cpu` where one is given: returns the octets to be written.
     pub fn calibrate(&mut self, cpu: Option<u32>) -> Result<Vec<u8>, Error> {
         self.turn()?;
         let mut pass = Pass::writing(kind::CALIBRATE, 0);
@@ -92,7 +92,7 @@ impl Client {
         self.inbox.pending()
     }
 
-    /// Takes octets that arrived, and yields what they answer. An error behind an answer comes with the next call.
+    /// Takes octets that arrived, and returns the answers in them. An error behind an answer comes with the next call.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<Vec<Answer>, Error> {
         self.alive()?;
         self.inbox.feed(bytes);
@@ -122,7 +122,7 @@ impl Client {
         }
     }
 
-    /// Nothing came for `waited`, which is too long: what that means. No error where nothing is due.
+    /// Takes a silence of `waited`, which is too long, and returns its meaning. No error where nothing is due.
     pub fn silent(&mut self, waited: Nanos) -> Result<(), Error> {
         self.alive()?;
         match (self.step(), self.inbox.pending()) {

@@ -11,7 +11,7 @@ use crate::netperf::{MESSAGE, OLD_MESSAGE};
 /// The error number for a request that the server does not know.
 pub const UNKNOWN_REQUEST: i32 = 998;
 
-/// Linux's `EINVAL`: what is asked for makes no sense.
+/// Linux's `EINVAL`: the request makes no sense.
 pub const INVALID: i32 = 22;
 
 /// Linux's `EPROTONOSUPPORT`: told to a client whose messages are the old, short ones.
@@ -88,7 +88,7 @@ pub enum Unsayable {
     },
 }
 
-/// A field that says what can't be.
+/// A field with an impossible value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("its {field} is {value}")]
 pub struct Nonsense {

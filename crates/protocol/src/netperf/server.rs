@@ -1,9 +1,9 @@
 //! The server's end of a control connection, as a machine without I/O.
 //!
-//! The driver hands in what arrives ([`Server::feed`]) and does what it is told, in order. After [`Action::Run`] it calls
+//! The driver hands in octets that arrive ([`Server::feed`]) and takes the actions in order. After [`Action::Run`] it calls
 //! [`Server::ready`], runs the test, and calls [`Server::results`]; or [`Server::refuse`] in place of either. Messages of
 //! the client in the meantime are kept, and yield their actions with the next `feed`, of nothing if need be. No input makes it
-//! panic; memory is bounded by what was fed and [`AHEAD`] messages.
+//! panic; memory is bounded by the octets fed and [`AHEAD`] messages.
 
 use measure::unit::Nanos;
 
@@ -28,7 +28,7 @@ pub enum Action {
     Run(Box<Ask>),
     /// Write this.
     Answer(Vec<u8>),
-    /// Close the connection, once what was to be written is: nothing further will come.
+    /// Close the connection, once all octets are written: nothing further will come.
     Close(Reason),
 }
 
@@ -143,8 +143,9 @@ impl Server {
         if self.state == State::Idle { self.inbox.pending() } else { 0 }
     }
 
-    /// The rest of a message will not come: what to do. An old client, whose messages are all that short, is told so by one
-    /// that it understands. Nothing to do between messages: how long a client may be idle is the driver's to say.
+    /// Returns the actions where the rest of a message will not come. An old client, whose messages are all that short,
+    /// is told so by one that it understands. Nothing to do between messages: how long a client may be idle is the
+    /// driver's to say.
     pub fn stale(&mut self) -> Vec<Action> {
         match self.partial() {
             0 => Vec::new(),

@@ -1,4 +1,4 @@
-//! The question what system a netserver runs on: the one it answers without a test.
+//! The question for the system that a netserver runs on: the one it answers without a test.
 
 use crate::netperf::message::Message;
 

@@ -12,10 +12,10 @@
 //! All are big-endian. The server counts a sender apart once it has asked; who asks again later, and is told the same
 //! beginning, knows that the count is its own and whole.
 //!
-//! A question has not the client's bit, so sockperf 3.7 neither counts nor answers it, looks for no gap at it, and answers
-//! what follows as ever (seen over UDP; with `-g`, and with a `-m` below [`LENGTH`]). So does 3.10 with whatever lacks that
-//! bit (seen). Over TCP nothing is lost, and 3.7 passes over what follows such a message in one segment: there it is not
-//! asked. An answer is as long as its question, so nobody is sent more than he sent.
+//! A question has not the client's bit, so sockperf 3.7 neither counts nor answers it, looks for no gap at it, and
+//! answers later messages as ever (seen over UDP; with `-g`, and with a `-m` below [`LENGTH`]). So does 3.10 with any
+//! message that lacks that bit (seen). Over TCP nothing is lost, and 3.7 passes over the messages behind such a one in
+//! one segment: there it is not asked. An answer is as long as its question, so nobody is sent more than he sent.
 
 use crate::sockperf::message::{Flags, HEADER, Header};
 
@@ -56,7 +56,7 @@ pub fn question_in(message: &[u8]) -> Option<u64> {
     number_in(message, ASKED)
 }
 
-/// Makes a question its answer; what is none stays as it is.
+/// Turns a question into its answer; any other message stays as it is.
 pub fn answer(question: &mut [u8], since: u64, arrived: u64) {
     let Some(number) = question_in(question) else { return };
     Header { sequence: number, flags: TOLD, length: LENGTH as u32 }.write(question);

@@ -14,7 +14,7 @@ pub const LONGEST_LINE: usize = 600;
 /// A socket to open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Socket {
-    /// Over what.
+    /// Transport of its messages.
     pub transport: Transport,
     /// An address or a name, an IPv6 address without its brackets. Not resolved: that it is one is for others to see.
     pub address: String,
@@ -25,7 +25,7 @@ pub struct Socket {
     pub source: Option<String>,
 }
 
-/// Over what messages go.
+/// Transport of messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Transport {
     /// UDP.
@@ -74,7 +74,7 @@ fn socket(line: &str) -> Result<Socket, Fault> {
     Ok(Socket { transport, address: address.to_owned(), port, source })
 }
 
-/// An address in front of `text`, and what follows it.
+/// Splits the address in front of `text` from the rest.
 fn address(text: &str) -> Result<(&str, &str), Fault> {
     let Some(bracketed) = text.strip_prefix('[') else {
         let end = text.find(':').unwrap_or(text.len());

@@ -1,7 +1,7 @@
 //! Messages of a sender that never came, as a server sees them that only counts.
 //!
 //! Seen with sockperf 3.7 and 3.10 (`server -g`): the first message of a sender opens a session, whatever its number. A
-//! number above the expected one is a gap; a lower one, late or twice, changes nothing, so what was out of order stays
+//! number above the expected one is a gap; a lower one, late or twice, changes nothing, so reordered messages stay
 //! counted among the dropped. A client's warm-up ends the session.
 
 use crate::sockperf::message::{Flags, Header};

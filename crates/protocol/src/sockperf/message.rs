@@ -12,7 +12,7 @@
 /// Bytes of the header, and so of the smallest message.
 pub const HEADER: usize = 14;
 
-/// Bytes of the largest message in a datagram: what UDP over IPv4 has room for.
+/// Bytes of the largest message in a datagram: the room of UDP over IPv4.
 pub const LARGEST_DATAGRAM: u32 = 65_507;
 
 /// Bytes of the largest message on a connection that sockperf can be told to send or to take.

@@ -2,7 +2,7 @@
 //!
 //! `time, size`, one message a line: seconds since the beginning as a decimal number, and bytes. Times are above 0 and
 //! rise from line to line; the first message leaves at its own time. A line that is empty or begins with `#` is skipped;
-//! what follows the size is not looked at. Seen with sockperf 3.7 and 3.10, whose three ways to refuse a line are
+//! text behind the size is not looked at. Seen with sockperf 3.7 and 3.10, whose three ways to refuse a line are
 //! [`Fault`]'s; a carriage return at a line's end is let pass here.
 
 use measure::unit::Nanos;
@@ -25,7 +25,7 @@ pub struct Departure {
     pub size: u32,
 }
 
-/// Reads a playback file: what leaves, in order. An empty one is not an error here, as it is none in sockperf.
+/// Reads the departures of a playback file, in order. An empty one is not an error here, as it is none in sockperf.
 pub fn parse(text: &str) -> Result<Vec<Departure>, Error> {
     let mut departures = Vec::new();
     let mut before = 0.0;
@@ -64,7 +64,7 @@ fn fields(line: &str) -> Option<(f64, Option<u32>)> {
     Some((seconds, size))
 }
 
-/// A time as it is kept; `None` for what is none.
+/// Converts a time; `None` where it is none.
 fn nanos(seconds: f64) -> Option<Nanos> {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within 0 and 2^61")]
     (0.0..=f64::from(LATEST)).contains(&seconds).then(|| Nanos((seconds * 1e9).round() as u64))

@@ -76,8 +76,8 @@ pub struct Handled<'a> {
     pub bytes: &'a mut [u8],
 }
 
-/// The messages of one datagram, handled one after the other. Ends after what is malformed: where the next message
-/// would begin cannot be told.
+/// The messages of one datagram, handled one after the other. Ends after a malformed one: the place of the next message
+/// is then unknown.
 #[derive(Debug)]
 pub struct Datagram<'a> {
     rest: &'a mut [u8],

@@ -6,7 +6,7 @@
 use crate::sockperf::message::{HEADER, Header, LengthError};
 use crate::sockperf::server::{Decision, Rules};
 
-/// Bytes of a buffer as it begins: several reads of what a socket usually has at once.
+/// Bytes of a buffer as it begins: several reads of a socket's usual backlog.
 const ROOM: usize = 128 << 10;
 
 /// The beginning of a message up to this long is moved to the front before the next read, so that it has the whole
@@ -63,7 +63,7 @@ impl Framer {
 
     /// Handles messages as a server does: up to the end of the first row of neighbours that all go back, which one
     /// send call can then hand over, or as many as are whole. `each` sees every header. `None` where more has to come
-    /// first. An error is final; what came before it is handled first.
+    /// first. An error is final; messages before it are handled first.
     #[inline]
     pub fn serve(&mut self, rules: &Rules, mut each: impl FnMut(&Header)) -> Result<Option<Batch<'_>>, LengthError> {
         let Some((mut header, mut from)) = self.take()? else { return Ok(None) };

@@ -26,11 +26,11 @@ pub struct SockperfWire {
     /// Bytes of the connection's longest message.
     largest: usize,
     integrity: Option<Content>,
-    /// Where it is counted what came that no sound server sends, and which messages ask.
+    /// Counters of messages that no sound server sends, and the interval of those that ask.
     tally: Option<(Arc<Tally>, Option<NonZeroU32>)>,
 }
 
-/// Counts of what came that no sound server sends, kept where the engine that owns the wire does not look. Those of a
+/// Counts of messages that no sound server sends, kept where the engine that owns the wire does not look. Those of a
 /// client's connections add up in one.
 #[derive(Debug, Default)]
 pub struct Tally {
@@ -85,8 +85,8 @@ impl SockperfWire {
         Self { numbering, prepared: 0, largest: usize::MAX, integrity: None, tally: None }
     }
 
-    /// Counts in `tally` what no sound server sends. Every `reply_every`th message of the client asks for a reply; absent:
-    /// none does.
+    /// Counts in `tally` the messages that no sound server sends. Every `reply_every`th message of the client asks for
+    /// a reply; absent: none does.
     #[must_use]
     pub fn with_tally(mut self, tally: Arc<Tally>, reply_every: Option<NonZeroU32>) -> Self {
         self.tally = Some((tally, reply_every));

@@ -160,7 +160,7 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// The word of 32 bits that `octets` begin with, and what is behind it.
+/// Reads the word of 32 bits that `octets` begin with, and returns the rest too.
 pub fn word(octets: &[u8]) -> Option<(u32, &[u8])> {
     octets.split_first_chunk().map(|(word, rest)| (u32::from_be_bytes(*word), rest))
 }

@@ -84,7 +84,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Takes what it can of `octets`, which come next on the stream; how many those were. None: more has to come.
+    /// Takes a part of `octets`, which come next on the stream, and returns its length. 0: more has to come.
     ///
     /// # Errors
     /// No response.

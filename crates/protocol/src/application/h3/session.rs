@@ -190,7 +190,7 @@ impl Session {
         self.pass_on();
     }
 
-    /// The next datagram that is to be sent stands in `out`; false: there is none.
+    /// Writes the next datagram to `out`; false: there is none.
     pub fn next_datagram(&mut self, now: Instant, out: &mut Vec<u8>) -> bool {
         out.clear();
         self.connection.poll_transmit(self.anchor.theirs(now), 1, out).is_some()

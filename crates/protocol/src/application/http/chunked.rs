@@ -28,7 +28,7 @@ impl Chunked {
         }
     }
 
-    /// Takes what it can of `octets`, and says whether that was the end.
+    /// Takes a part of `octets`; returns its length, and true where it was the end.
     ///
     /// # Errors
     /// Octets that are no chunk.

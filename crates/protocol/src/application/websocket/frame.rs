@@ -42,7 +42,7 @@ pub struct Head {
 /// The head that `octets` begin with; `None`: more has to come.
 ///
 /// # Errors
-/// A frame that no server sends to whom agreed on no extension.
+/// A frame that no server sends to a client that agreed on no extension.
 #[inline]
 pub fn read(octets: &[u8]) -> Result<Option<Head>, &'static str> {
     let [first, second, rest @ ..] = octets else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! Keys as files hold them: base 64 between two lines that say what it is, and the little of DER that tells one form of
+//! Keys as files hold them: base 64 between two lines that name the kind, and the little of DER that tells one form of
 //! key from another.
 
 use base64::Engine;
