@@ -143,9 +143,9 @@ impl Limits {
         Ok(())
     }
 
-    /// Returns the settings that a reflector grants which can do all that `open` asks for: the requested waiting, CPUs
-    /// and stamps (it blocks where no waiting is named), and times within the bounds. It draws no secret. A driver that
-    /// can do less says so in its own [`Got`].
+    /// Returns the settings granted by a reflector that can do all that `open` asks for: the requested waiting, CPUs and
+    /// stamps (it blocks where no waiting is named), and times within the bounds. It draws no secret. A driver that can
+    /// do less says so in its own [`Got`].
     pub fn grant(&self, open: &Open) -> Got {
         Got {
             waiting: open.waiting.unwrap_or(Waiting::Block),
