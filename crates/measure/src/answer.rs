@@ -1,5 +1,4 @@
-//! What came back for a probe of the bare wire: a TCP segment, a datagram, an echo or an ICMP error, with all that tells
-//! who may have sent it.
+//! Answers to a raw probe: a TCP segment, a datagram, an echo or an ICMP error, with every field that identifies the sender.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -13,15 +12,15 @@ use crate::unit::Instant;
 pub struct Answer {
     /// The probe it answers, counted from 0.
     pub seq: u64,
-    /// When it was in the program's hands.
+    /// Instant at which the program had it.
     pub at: Instant,
-    /// Who sent it, as the packet says: anybody can write that.
+    /// Source address of the packet, which anybody can forge.
     pub from: IpAddr,
-    /// What it was.
+    /// Kind of the answer, with its fields.
     pub content: Content,
 }
 
-/// What an answer was.
+/// Kind of an answer, with its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// A TCP segment.
@@ -54,7 +53,7 @@ pub struct Segment {
     pub tos: Option<u8>,
     /// The identification of IPv4; IPv6 has none.
     pub ip_id: Option<u16>,
-    /// Whether no hop may cut it; IPv6 has no such bit.
+    /// True where no hop may fragment it; absent in IPv6, which has no such bit.
     pub dont_fragment: Option<bool>,
     /// Where it comes from.
     pub source_port: u16,
@@ -62,7 +61,7 @@ pub struct Segment {
     pub destination_port: u16,
     /// Its sequence number.
     pub seq: u32,
-    /// What it acknowledges, where it has that flag.
+    /// Acknowledgement number; valid only with the flag ACK.
     pub ack: u32,
     /// Its flags.
     pub flags: Flags,
@@ -87,7 +86,7 @@ pub struct Datagram {
     pub tos: Option<u8>,
     /// The identification of IPv4; IPv6 has none.
     pub ip_id: Option<u16>,
-    /// Whether no hop may cut it; IPv6 has no such bit.
+    /// True where no hop may fragment it; absent in IPv6, which has no such bit.
     pub dont_fragment: Option<bool>,
     /// The port it comes from; of an echo, which has none, its number.
     pub source: u16,
@@ -115,7 +114,7 @@ impl Flags {
     /// The window was reduced (RFC 3168); hping3's Y.
     pub const CWR: Self = Self(0x80);
 
-    /// Whether all of `other` are set.
+    /// Returns true where all flags of `other` are set.
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
@@ -137,8 +136,8 @@ impl fmt::Display for Flags {
     }
 }
 
-/// The options of a TCP segment: the order of their kinds, which differs from one system to another, and what the usual
-/// ones say.
+/// The options of a TCP segment: the order of their kinds, which differs from one system to another, and the values of the
+/// usual ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     kinds: [u8; Self::ROOM],
@@ -198,7 +197,7 @@ fn with_value(f: &mut fmt::Formatter<'_>, name: &str, value: Option<u32>) -> fmt
     value.map_or(Ok(()), |value| write!(f, " {value}"))
 }
 
-/// What an answer says of the port that was probed.
+/// State of the probed port, by the kind of the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -234,14 +233,14 @@ impl fmt::Display for Class {
 }
 
 impl Class {
-    /// Whether it says that nobody accepts connections there.
+    /// Returns true for a reset, which says that the port is closed.
     pub fn is_reset(self) -> bool {
         matches!(self, Self::RstAck | Self::Rst)
     }
 }
 
 impl Content {
-    /// What it says of the port.
+    /// Classifies the answer by its kind and flags.
     pub fn class(&self) -> Class {
         let segment = match self {
             Self::Segment(segment) => segment,

@@ -1,4 +1,4 @@
-//! By what two ends of a measurement know each other.
+//! Means by which two ends of a measurement know each other.
 
 use serde::{Deserialize, Serialize};
 

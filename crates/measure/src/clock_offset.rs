@@ -1,12 +1,12 @@
-//! How far apart two clocks are, from exchanges of which each end read its own: offset, drift, steps, and how sure that is.
+//! Difference of two clocks, from exchanges that each end stamped by its own: offset, drift, steps, and their bound.
 //!
 //! An exchange leaves us at T1, arrives at T2, is answered at T3 and comes back at T4; T2 and T3 are of the far clock. No
 //! packet arrives before it left, so the far clock is at most T2 - T1 ahead, and at least T3 - T4: each exchange is a
 //! ceiling and a floor for the difference of the clocks, whatever the path does to it. While both clocks run evenly the
 //! difference is a line over time. All lines below every ceiling and above every floor are possible, none other is; the
-//! middle of them is the estimate, the farthest of them its bound. Of one exchange that is the estimate of NTP (RFC 5905
-//! section 8), within half of the round trip without the far side's time; of many it is that of the shortest ones, and of
-//! a drift that is followed by the lines beneath the ceilings and above the floors (Moon, Skelly and Towsley, "Estimation
+//! middle of them is the estimate, the farthest of them its bound. For one exchange that is the estimate of NTP (RFC 5905
+//! section 8), within half of the round trip without the far side's time. For many it is that of the shortest ones; drift is
+//! followed by the lines beneath the ceilings and above the floors (Moon, Skelly and Towsley, "Estimation
 //! and removal of clock skew from network delay measurements", INFOCOM 1999).
 //!
 //! Where no line is possible a clock was set or slewed: the exchanges are split there, as Paxson ("On calibrating
@@ -64,7 +64,7 @@ impl FourTimes {
     }
 }
 
-/// What exchanges say.
+/// Estimate of the difference of two clocks, with the delays that follow from it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
     /// Round trips without the far side.
@@ -77,7 +77,7 @@ pub struct Found {
     pub reverse: Option<Spread>,
     /// The clocks.
     pub clock: Option<ClockDifference>,
-    /// Their agreement as it was said beforehand.
+    /// Their stated agreement; absent where none was stated.
     pub agreement: Option<Agreement>,
 }
 
@@ -172,7 +172,7 @@ impl Line {
         let drift = envelope.drift(drifts);
         let offset = envelope.offset(drift);
         let at = |instant: u64| envelope.place(instant);
-        // What two lines differ by grows to both ends.
+        // The difference of two lines is largest at one of the ends.
         let off = [first.sent, last.came].map(at).map(|x| {
             let (low, high) = envelope.range(x, drifts);
             let here = offset + drift * x;
@@ -192,7 +192,7 @@ impl Line {
         })
     }
 
-    /// How far the far clock is ahead at an instant of ours.
+    /// Returns the lead of the far clock at an instant of ours, nanoseconds.
     fn at(&self, instant: u64) -> i64 {
         let x = instant.wrapping_sub(self.origin).cast_signed() as f64;
         self.base.saturating_add((self.offset + self.drift * x).round() as i64)

@@ -1,8 +1,8 @@
-//! Whether two sides differ, in which figure, by how much and how surely: the one procedure of every comparison.
+//! Comparison of two sides: the figures that differ, by how much and how surely. Every command compares by this one procedure.
 //!
 //! A run gives one number for each figure. Runs made in pairs, one of each side beside the other, are compared pair by pair;
 //! others as two groups. Where several figures are asked about, each is called different only as surely as all of them
-//! together allow. What is not shown is never called the same.
+//! together allow. A difference that is not shown is never called equality.
 //!
 //! A comparison may end as soon as it is settled: it is judged at a few stated [`LOOKS`], among which [`ALARMS`] is divided. So whichever
 //! of them ends it, all of them together raise a false alarm no more often than one would, and the interval of the look that ended it
@@ -18,7 +18,7 @@ use crate::statistics::paired::{self, Estimate};
 use crate::statistics::sides::{self, FEWEST, Sides};
 use crate::statistics::strata::{self, Block};
 
-/// How often a comparison of two sides that do not differ may call them different.
+/// Probability that a comparison of two sides that do not differ calls them different, at most.
 pub const ALARMS: f64 = 0.05;
 
 /// Runs of each side that a block of [`Design::Triples`] has. With three the fewest runs of all show a difference: two such blocks have
@@ -56,8 +56,9 @@ impl Rule {
         Self { design, alarms: ALARMS }
     }
 
-    /// The rule after so many `runs` of each side: that of the look that is due then. What ends elsewhere, by a signal or its budget, has
-    /// left the last look's part untouched, and is judged by that. Without looks it is judged once.
+    /// The rule after so many `runs` of each side: that of the look that is due then. A comparison that ends elsewhere,
+    /// by a signal or its budget, has left the last look's part untouched, and is judged by that. Without looks it is
+    /// judged once.
     pub fn after(design: Design, looks: &[Look], runs: u32) -> Self {
         let due = looks.iter().find(|look| look.runs == runs).or(looks.last());
         Self { design, alarms: due.map_or(ALARMS, |look| look.alarms) }
@@ -67,7 +68,7 @@ impl Rule {
 /// More runs than any number of figures takes: the probability of the outermost ways to deal them out is 10^-18.
 const MANY: usize = 60;
 
-/// How the runs of both sides were made.
+/// Order in which the runs of both sides were made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -83,13 +84,13 @@ pub enum Design {
 /// The numbers that the runs of both sides have for one figure, absent where a run has none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Runs {
-    /// Of the first side, in the order they were made.
+    /// Numbers of the first side, in the order of its runs.
     pub first: Vec<Option<f64>>,
-    /// Of the second.
+    /// Numbers of the second side, in the order of its runs.
     pub second: Vec<Option<f64>>,
 }
 
-/// What the runs say of one figure.
+/// Result of comparing the runs in one figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Compared {
@@ -99,7 +100,7 @@ pub struct Compared {
     pub second: Option<f64>,
     /// Runs that have the figure, of the first side and the second; pairs count on both.
     pub runs: (u32, u32),
-    /// How much the second side has more, in the figure's own unit.
+    /// Second side minus the first, in the figure's own unit.
     pub difference: Option<Interval>,
     /// The same as a share of the first side: 0.05 is 5 % more. Absent where a number is not above 0.
     pub change: Option<Interval>,
@@ -107,7 +108,7 @@ pub struct Compared {
     pub p: Option<f64>,
     /// Cliff's delta, −1 to 1 and without unit, of runs that were not made in pairs; within blocks where there are some.
     pub delta: Option<f64>,
-    /// What may be said.
+    /// Conclusion that the numbers support.
     pub word: Word,
 }
 
@@ -123,7 +124,7 @@ pub struct Interval {
     pub high: Option<f64>,
 }
 
-/// What may be said of a figure. There is no word for equal: that takes a margin.
+/// Conclusion about a figure. Equality is not among them: it takes a margin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -226,7 +227,7 @@ impl Runs {
         let found = match design {
             Design::Paired => {
                 let differences: Vec<f64> = first.iter().zip(&second).map(|(a, b)| b - a).collect();
-                // Of the logarithms where there are: what disturbs a pair moves both by a share.
+                // Logarithms where they exist: a disturbance of a pair moves both by a share.
                 let pairs: Vec<(f64, f64)> = second.iter().copied().zip(first.iter().copied()).collect();
                 let shares = || pairs.iter().map(|(b, a)| b.ln() - a.ln()).collect::<Vec<_>>();
                 let p = paired::probability(&if positive { shares() } else { differences.clone() });
@@ -285,7 +286,7 @@ impl Runs {
     }
 }
 
-/// What the statistics of one design give.
+/// Statistics of one design.
 struct Found {
     difference: Option<Estimate>,
     ratio: Option<Estimate>,
@@ -311,7 +312,7 @@ fn of(runs: &[Option<f64>]) -> Vec<f64> {
 }
 
 impl Compared {
-    /// `p`: with which the figure is judged, those of others considered, of which there are so many with itself.
+    /// Judges the figure by `p`, which considers the other figures; `figures` is their number with this one.
     fn judged(&self, p: Option<f64>, figures: usize, rule: Rule) -> Word {
         let (first, second) = (self.runs.0 as usize, self.runs.1 as usize);
         let enough = first.min(second) >= FEWEST

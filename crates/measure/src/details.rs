@@ -2,8 +2,8 @@
 
 use crate::unit::{Bytes, Instant};
 
-/// The steps of an exchange and its reply. Instants are of the clock of their exchange; what did not happen, or was not looked at, is
-/// absent. Those of a connection that is kept from request to request have a reply alone.
+/// Steps of an exchange and its reply. Instants are of the clock of their exchange; a step that did not happen, or was
+/// not observed, is absent. On a connection that is kept from request to request only the reply is present.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Details {
     /// The connection was made.
@@ -26,12 +26,12 @@ pub struct Details {
     pub kind: Option<u16>,
     /// Octets of its head, where the protocol tells one from a body.
     pub head: Option<Bytes>,
-    /// Octets of its body, without what frames its parts.
+    /// Octets of its body, without the framing of its parts.
     pub body: Option<Bytes>,
 }
 
 impl Details {
-    /// The same of a request that no reply ended: an earlier reply may have come meanwhile.
+    /// Removes the reply: for a request that none ended, where an earlier reply may have come.
     #[must_use]
     pub fn without_reply(self) -> Self {
         Self { last: None, kind: None, head: None, body: None, ..self }

@@ -1,4 +1,4 @@
-//! What the machine at one end is, as facts: read by `endpoint`, kept by `logbook`, judged by [`crate::verdict`].
+//! Facts about the host at one end: read by `endpoint`, kept by `logbook`, judged by [`crate::verdict`].
 //!
 //! A fact that could not be read is absent, and [`Environment::unread`] says why; nothing is guessed or set to 0.
 
@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::unit::Nanos;
 
-/// One end of a measurement: its system, and what changed in it meanwhile. A reader accepts what an older or newer
-/// end leaves out.
+/// One end of a measurement: its system, and the changes of its counters during the run. A reader accepts fields that an older or
+/// newer end leaves out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -26,7 +26,7 @@ pub struct Environment {
     pub cpus_allowed: Option<u32>,
     /// CPUs of the machine that are online.
     pub cpus_online: Option<u32>,
-    /// Whether two CPUs share a core (simultaneous multithreading).
+    /// True where two CPUs share a core (simultaneous multithreading).
     pub smt: Option<bool>,
     /// Hypervisor under this machine, where it is a guest.
     pub hypervisor: Option<String>,
@@ -34,7 +34,7 @@ pub struct Environment {
     pub machine: Option<String>,
     /// Clock source of the kernel.
     pub clock_source: Option<String>,
-    /// Whether the system clock is kept by a time service (NTP, PTP).
+    /// True where a time service (NTP, PTP) keeps the system clock.
     pub clock_synchronised: Option<bool>,
     /// Frequency governors in use, each once.
     pub governors: Vec<String>,
@@ -50,7 +50,7 @@ pub struct Environment {
     pub interface: Option<Interface>,
     /// Further facts by their path or name in the system, verbatim.
     pub settings: BTreeMap<String, String>,
-    /// What happened on this machine during the measurement.
+    /// Disturbance of this host during the measurement.
     pub disturbance: Option<Disturbance>,
     /// Counters of the kernel that changed during the measurement, by `protocol.counter`, as differences.
     pub counters: BTreeMap<String, i64>,
@@ -58,14 +58,14 @@ pub struct Environment {
     pub changed: Vec<String>,
     /// Facts that could not be read, and why.
     pub unread: Vec<String>,
-    /// How long before the start the oldest of these facts, or the counters' first values, were read: by a server, for several sessions
+    /// Age of the oldest of these facts, or of the counters' first values, at the start: a server reads them for several sessions
     /// at once. Absent where they were read at the start.
     pub read_before_ns: Option<Nanos>,
 }
 
 impl Environment {
-    /// For somebody who may not know this machine: what happened on it during the measurement, without which no value could be
-    /// judged, and none of its facts.
+    /// Removes the facts of this machine, for a reader who may not know them: only its disturbance during the
+    /// measurement stays, without which no value could be judged.
     pub fn without_facts(self) -> Self {
         Self {
             program: self.program,
@@ -97,13 +97,13 @@ pub struct Interface {
     pub offloads: Vec<String>,
     /// Interrupt moderation: microseconds a received packet may wait.
     pub rx_usecs: Option<u32>,
-    /// Whether interrupt moderation adapts itself to the rate.
+    /// True where interrupt moderation adapts itself to the rate.
     pub adaptive_rx: Option<bool>,
     /// Its queueing discipline.
     pub qdisc: Option<String>,
 }
 
-/// What disturbed an end while it measured. Shares are of the run's time, 0 to 1.
+/// Disturbance of an end while it measured. Shares are of the run's time, 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -112,7 +112,7 @@ pub struct Disturbance {
     pub watched_ns: Nanos,
     /// Longest any measuring thread's share of that time spent ready to run but waiting for a CPU.
     pub run_queue_share: Option<f64>,
-    /// How many involuntary context switches the process had.
+    /// Involuntary context switches of the process, a count.
     pub involuntary_switches: Option<u64>,
     /// Share of CPU time the hypervisor gave to others.
     pub steal_share: Option<f64>,

@@ -1,4 +1,4 @@
-//! What happens during a measurement, as it is told to whoever listens: the recorder, a progress line, a file of samples.
+//! Events of a measurement, as listeners receive them: the recorder, a progress line, a file of samples.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use crate::unit::{Instant, Nanos};
 
 pub use crate::details::Details;
 
-/// How long an interval of the series is where nobody chose another.
+/// Default length of an interval of the series.
 pub const INTERVAL: Nanos = Nanos::secs(1);
 
-/// What became of a scheduled request. Each has exactly one; duplicates and reorderings are counted beside.
+/// Status of a scheduled request. Each has exactly one; duplicates and reorderings are counted beside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -27,42 +27,42 @@ pub enum Fate {
     Lost,
     /// Refused by an ICMP error or a reset attributed to it.
     Refused,
-    /// A reply came whose content is not what was sent for.
+    /// A reply came whose content does not match its request.
     Corrupt,
     /// Our own side could not send it: no packet left, so no network lost it.
     SendFailed,
 }
 
 impl Fate {
-    /// Whether something came from the peer, or from somebody in its name: a sound reply, a late one or a spoiled one. A refusal is none, whoever
-    /// told of it.
+    /// Returns true where something came from the peer, or in its name: a sound reply, a late one or a spoiled one. A
+    /// refusal is none, whoever reported it.
     pub fn is_reply(self) -> bool {
         matches!(self, Self::Answered | Self::Late | Self::Corrupt)
     }
 }
 
-/// One scheduled request and what became of it.
+/// One scheduled request with its status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exchange {
     /// The connection it went over, from 0.
     pub flow: u32,
     /// Its number within the connection, from 0; warm-up not counted.
     pub seq: u64,
-    /// When it was due; `None` in a closed loop back to back, where nothing is scheduled.
+    /// Scheduled send time; `None` in a closed loop back to back, where nothing is scheduled.
     pub intended: Option<Instant>,
-    /// When it was handed to the kernel; `None` if that failed.
+    /// Instant of the hand-over to the kernel; `None` if that failed.
     pub sent: Option<Instant>,
-    /// When its reply was in the application's hands.
+    /// Instant at which the application had its reply; `None` where none came.
     pub received: Option<Instant>,
-    /// What became of it.
+    /// Status of the request.
     pub fate: Fate,
     /// Details of one with a program at work; absent where the engine has none.
     pub details: Option<Details>,
 }
 
 impl Exchange {
-    /// When its response time begins, as the recorder takes it: a closed loop's request was not due while the one before was out.
-    /// `None` where it was neither due nor sent.
+    /// Returns the start of its response time, as the recorder takes it: a closed loop's request was not due while the
+    /// one before was out. `None` where it was neither due nor sent.
     pub fn begins(&self, kind: LoopKind) -> Option<Instant> {
         match kind {
             LoopKind::Open => self.intended.or(self.sent),
@@ -71,7 +71,7 @@ impl Exchange {
     }
 }
 
-/// Counts of fates and of what stands beside them. `scheduled` is the sum of the six fates.
+/// Counts of requests by status, with the counts beside. `scheduled` is the sum of the six statuses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counts {
@@ -105,7 +105,7 @@ pub struct Counts {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub one_way: u64,
     /// Messages of a load that our own side could not send: those that asked for no reply, and those that were left out
-    /// for want of room before it was decided whether they ask. Absent: none.
+    /// because there was no room, before it was decided whether they ask. Absent: none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub one_way_failed: u64,
     /// Times a refusal was told while nothing that asks was out: messages that asked for no reply met it. A host on the
@@ -153,7 +153,7 @@ impl Counts {
         self.one_way_refused += other.one_way_refused;
     }
 
-    /// What came in since `earlier`, which is an older state of the same counts. A fate that was corrected in the
+    /// Counts since `earlier`, which is an older state of the same counts. A status that was corrected in the
     /// meantime (lost, then late after all) shows as 0 here rather than as a negative number; the totals are right.
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -185,7 +185,7 @@ impl Counts {
         self.scheduled.saturating_sub(self.send_failed) + self.one_way
     }
 
-    /// Whether every scheduled request has exactly one fate.
+    /// Returns true where every scheduled request has exactly one status.
     pub fn balance(&self) -> bool {
         self.scheduled == self.answered + self.late + self.lost + self.refused + self.corrupt + self.send_failed
     }
@@ -197,9 +197,9 @@ impl Counts {
 pub struct Second {
     /// Its start, nanoseconds after the start of the measurement.
     pub at_ns: Nanos,
-    /// How long it was, in nanoseconds.
+    /// Length in nanoseconds.
     pub length_ns: Nanos,
-    /// What ended within it.
+    /// Requests that ended within it, by status.
     pub counts: Counts,
     /// Shortest response time of those answered in it, in nanoseconds; absent when none was.
     pub min_ns: Option<Nanos>,
@@ -250,38 +250,38 @@ pub struct Parts {
     pub path: Option<Nanos>,
     /// The peer from its receive stamp to its driver.
     pub peer: Option<Nanos>,
-    /// Of that: receive stamp to the peer's application, its wake-up.
+    /// Part of `peer`: receive stamp to the peer's application, its wake-up.
     pub peer_wake_up: Option<Nanos>,
-    /// Of that: the peer's application, from receive to send.
+    /// Part of `peer`: the peer's application, from receive to send.
     pub peer_hold: Option<Nanos>,
-    /// Of that: the peer's send call to its driver.
+    /// Part of `peer`: the peer's send call to its driver.
     pub peer_send: Option<Nanos>,
     /// Round trip as the application saw it.
     pub round_trip: Option<Nanos>,
 }
 
-/// What an engine pushes while it runs; sinks turn it into a progress line, JSON lines or a file.
+/// Event that an engine pushes while it runs; sinks turn it into a progress line, JSON lines or a file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// The warm-up is over and recording starts now.
     Started {
         /// The thread of ours that says so.
         thread: u32,
-        /// When that was: what the instants of its exchanges count from.
+        /// Its instant, from which the instants of its exchanges count.
         at: Instant,
     },
     /// A second went by, or the interval that the task chose.
     Second {
         /// The thread of ours whose second it was.
         thread: u32,
-        /// What it held.
+        /// Counts and times of that second.
         second: Second,
     },
     /// A second of a stream went by, or the interval that the task chose.
     Carried {
         /// The thread of ours whose interval it was.
         thread: u32,
-        /// What it held.
+        /// Bytes and calls of that interval.
         interval: Box<Interval>,
     },
     /// A request ended; only when samples were asked for.
@@ -293,7 +293,7 @@ pub enum Event {
     Replies(BTreeMap<String, Kind>),
     /// Samples the ring could not take because its reader fell behind: the file lacks so many.
     SamplesDropped {
-        /// How many.
+        /// Samples lost, a count.
         count: u64,
     },
 }

@@ -1,4 +1,4 @@
-//! Judgement of probes with a growing TTL, and of the hops they met: who answers, where ways part, what loss is shown.
+//! Judgement of probes with a growing TTL: the hops that answer, the forks of the path, and the losses.
 //!
 //! A hop owes nobody an answer: it limits its errors, or sends none. Its silence is no loss, its time is that of a slow path, and the
 //! difference of two hops' times is no link's. Not here: sockets; the record (`outcome::hops`).
@@ -55,7 +55,7 @@ pub struct Probe {
 /// An answer that came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// From whom.
+    /// Sender of the answer.
     pub from: IpAddr,
     /// Its meaning.
     pub says: Says,

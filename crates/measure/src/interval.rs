@@ -1,4 +1,4 @@
-//! An interval of a stream, and what was carried in it.
+//! An interval of a stream, and the payload carried in it.
 
 pub mod arrivals;
 pub mod bins;
@@ -10,7 +10,7 @@ use self::arrivals::Datagrams;
 use self::glance::TcpGlance;
 use crate::unit::{Bytes, Nanos};
 
-/// What the calls of one end carried, one way.
+/// Payload that the calls of one end carried in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Carried {
@@ -18,7 +18,7 @@ pub struct Carried {
     pub bytes: Bytes,
     /// Calls that carried something; of datagrams: how many.
     pub calls: u64,
-    /// Calls that our own side could not make, for want of a buffer: what they were to send was sent by nobody, so no
+    /// Calls that our own side could not make because there was no buffer: their payload was never sent, so no
     /// network lost it. A count of calls.
     pub failed_calls: u64,
 }
@@ -29,19 +29,19 @@ pub struct Carried {
 pub struct Interval {
     /// Its start, nanoseconds after the start of the measurement.
     pub at_ns: Nanos,
-    /// How long it was, in nanoseconds.
+    /// Length in nanoseconds.
     pub length_ns: Nanos,
-    /// What was carried in it.
+    /// Payload carried within it.
     #[serde(flatten)]
     pub carried: Carried,
-    /// What the sender's TCP knew at its end: counts and times are since the connection began. Absent for a receiver, for
-    /// datagrams, and where several streams are told together.
+    /// State of the sender's TCP at its end: counts and times are since the connection began. Absent for a receiver, for
+    /// datagrams, and where several streams are summed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpGlance>,
-    /// What the receiver of numbered datagrams counted in it.
+    /// Counts of the receiver of numbered datagrams within it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub datagrams: Option<Datagrams>,
-    /// Whether it belongs to the warm-up, which counts from its own start and is in no sum.
+    /// True where it belongs to the warm-up, which counts from its own start and is in no sum.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub omitted: bool,
 }

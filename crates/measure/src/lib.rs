@@ -1,7 +1,7 @@
 //! The science of a measurement, and the vocabulary every other crate speaks.
 //!
-//! What is asked is a [`method::Method`]; when requests are due says [`schedule`]; what became of each is counted by
-//! [`recorder`]; what the numbers mean and how sure they are is [`statistics`]; what a reader must be told is [`verdict`].
+//! A request is a [`method::Method`]. [`schedule`] computes the send times, and [`recorder`] counts each request by its status.
+//! [`statistics`] summarises the numbers with their uncertainty, and [`verdict`] derives the warnings.
 //!
 //! Nothing here opens a socket or a file, starts a thread or reads the OS clock: time and chance come in as arguments,
 //! so every number can be checked in virtual time.

@@ -1,9 +1,9 @@
-//! The first look at a host: how far it is by each carrier, which of the numbers an application will see, and why the others
-//! differ.
+//! The survey of a host: its round-trip time by each protocol, the one that an application will see, and the causes of
+//! the differences.
 //!
-//! A [`Leg`] is one way to ask the host and whoever answers there. All legs ask in the same rounds, a round being one interval of
-//! the clock, so that what disturbs the path for a while disturbs all of them. What follows from their times is for [`judge`],
-//! which names a cause where something was seen that shows it, and says that none is established everywhere else.
+//! A [`Leg`] is one way to ask the host and the side that answers there. All legs ask in the same rounds, a round being
+//! one interval of the clock, so that a disturbance of the path meets all of them. [`judge`] draws the conclusions from
+//! their times: it names a cause where an observation shows it, and reports that none is established everywhere else.
 //!
 //! Not here: sockets, and the choice of ports (`endpoint`, `sonde`).
 
@@ -33,17 +33,17 @@ use crate::verdict::Warning;
 /// The quantiles that are told of a leg.
 pub const SHOWN: [f64; 3] = [0.5, 0.9, 0.99];
 
-/// What a first look found.
+/// Result of one survey.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Look {
     /// The host as it was asked for.
     pub host: String,
-    /// Its addresses that were looked at: the one the name stands for, and then another that it was said to have.
+    /// Its addresses that were probed: the one of the name, and then another that it was said to have.
     pub addresses: Vec<Asked>,
     /// From one round to the next, nanoseconds: every leg asks once in each.
     pub interval_ns: Nanos,
-    /// How long the rounds were to go on, nanoseconds.
+    /// Planned length of the rounds, nanoseconds.
     pub length_ns: Nanos,
     /// Rounds beyond those, where they were contradictory or too few; absent where there were none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -52,11 +52,11 @@ pub struct Look {
     pub legs: Vec<Leg>,
     /// Exchanges back to back, between the rounds.
     pub bursts: Vec<Burst>,
-    /// Why there are no exchanges back to back, where there are none.
+    /// Reason why no exchanges ran back to back; absent where they ran.
     pub no_bursts: Option<String>,
-    /// Of ports that refuse: whose resets they are, as far as that was looked at.
+    /// For ports that refuse: the sender of their resets, as far as it was examined.
     pub resets: Vec<Reset>,
-    /// What follows.
+    /// Conclusions from the data above.
     pub judgement: Judgement,
     /// The time in which nobody answered, of those that answer at other times; absent where there was none that chance does not explain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -67,22 +67,22 @@ pub struct Look {
     /// Long times of all rows that come back at even distances; absent where there were none that chance does not explain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub periodic: Option<Periodic>,
-    /// Hosts that were busy meanwhile, kept from running, on one CPU, or with a slow clock.
+    /// Warnings about hosts that were busy during the survey, kept from running, on one CPU, or with a slow clock.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
-    /// How long it took, looking the name up included, nanoseconds.
+    /// Duration of the survey, name lookup included, nanoseconds.
     pub took_ns: Nanos,
 }
 
-/// An address and what was tried there, once each.
+/// An address and the results of its probes, once each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Asked {
     /// The address; a link-local one with its interface behind a `%`.
     pub address: String,
-    /// What an ICMP echo request met with.
+    /// Result of an ICMP echo request.
     pub echo: Seen,
-    /// What each port met with.
+    /// Result of probing each port.
     pub ports: Vec<PortFinding>,
 }
 
@@ -90,24 +90,24 @@ pub struct Asked {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Leg {
-    /// Which of the addresses, a number from 0.
+    /// Number of its address, from 0.
     pub address: u32,
-    /// What carries the requests.
+    /// Protocol that carries the requests.
     pub carrier: Carrier,
-    /// Who answers.
+    /// Answering side: a kernel or a program.
     pub who: Who,
     /// The port number, 1 to 65535; absent where the carrier has none.
     pub port: Option<u16>,
-    /// How it was asked in the rounds; absent where it was not.
+    /// Method of the exchanges in the rounds; absent where it was not asked in them.
     pub method: Option<Box<Method>>,
-    /// Why it was not asked, or not to the end; absent where it was.
+    /// Reason why it was not asked, or not to the end; absent where it was.
     pub trouble: Option<String>,
-    /// What its exchanges came to.
+    /// Counts and times of its exchanges.
     pub sums: Sums,
-    /// How long a request was in the far side's hands, from its kernel's receive stamp to its own departure: median, nanoseconds.
-    /// Absent where the far side does not tell.
+    /// Time that the peer held a request, from its kernel's receive stamp to its own departure: median, nanoseconds.
+    /// Absent where the peer does not report it.
     pub peer_ns: Option<Nanos>,
-    /// What was left of the time to live of our packets there, a number of hops; absent where nobody told.
+    /// Remaining time to live of our packets on arrival there, a number of hops; absent where nothing reported it.
     pub ttl: Option<u8>,
     /// The time in which it got no reply while others did; absent where there was none that chance does not explain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -129,7 +129,7 @@ pub struct Timed {
     pub rtt_ns: Option<Nanos>,
 }
 
-/// Who answers.
+/// Answering side of a leg.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -138,12 +138,12 @@ pub enum Who {
     Kernel,
     /// A program.
     Program {
-        /// Which.
+        /// The program's protocol.
         service: Service,
     },
 }
 
-/// Requests of a leg and what became of them, counts of requests; and the times of the answered, from the send.
+/// Requests of a leg by status, counts of requests; and the times of the answered, from the send.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sums {
@@ -173,35 +173,35 @@ pub struct Sums {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Burst {
-    /// Which leg, a number from 0.
+    /// Number of its leg, from 0.
     pub leg: u32,
-    /// How it was asked.
+    /// Method of these exchanges.
     pub method: Box<Method>,
-    /// What its exchanges came to, all runs together.
+    /// Counts and times of its exchanges, all runs together.
     pub sums: Sums,
     /// Lower quartile of each run, nanoseconds.
     pub quartiles_ns: Vec<Nanos>,
 }
 
-/// Whose resets a port's are.
+/// Sender of a port's resets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reset {
-    /// Which of the addresses, a number from 0.
+    /// Number of its address, from 0.
     pub address: u32,
     /// The port number that refuses, 1 to 65535.
     pub port: u16,
-    /// What can be said.
+    /// Sender of the resets, as far as it is established.
     pub origin: Origin,
 }
 
-/// What follows from a look.
+/// Conclusions from a survey.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Judgement {
-    /// The leg whose number stands for what an application will see; absent where nothing answers.
+    /// The leg whose number represents an application's round trip; absent where nothing answers.
     pub believed: Option<Believed>,
-    /// What is said of everything else.
+    /// Findings about everything else.
     pub findings: Vec<Finding>,
 }
 
@@ -209,13 +209,13 @@ pub struct Judgement {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Believed {
-    /// Which leg, a number from 0.
+    /// Number of the leg, from 0.
     pub leg: u32,
-    /// What it stands for.
+    /// Part of the host and path that it represents.
     pub stands: Stands,
 }
 
-/// What a number stands for.
+/// Part of the host and path that a round-trip time represents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -228,22 +228,22 @@ pub enum Stands {
     Echo,
 }
 
-/// What is said of one thing.
+/// Finding about one subject.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
-    /// Of what.
+    /// Subject of the finding.
     pub of: Subject,
-    /// How far it lies above what it is held against; absent where no times are compared.
+    /// Distance above its reference; absent where no times are compared.
     pub shift: Option<Shift>,
-    /// Whether it differs; absent where no times are compared.
+    /// Result of the comparison; absent where no times are compared.
     pub word: Option<Word>,
-    /// Why; absent where no difference was shown.
+    /// Cause of the difference; absent where no difference was shown.
     pub cause: Option<Cause>,
 }
 
-/// How far one thing lies above another, by lower quartiles of blocks of rounds (what disturbs an exchange only makes it longer),
-/// and the 95 % interval of that; below zero it is shorter.
+/// Distance of one subject above another, by lower quartiles of blocks of rounds (a disturbance only lengthens an exchange),
+/// with its 95 % interval. Below zero it is shorter.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Shift {
@@ -261,58 +261,58 @@ impl From<Interval> for Shift {
     }
 }
 
-/// What a finding is about.
+/// Subject of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Subject {
-    /// A leg, held against the believed one.
+    /// A leg, compared with the believed one.
     Leg {
-        /// Which, a number from 0.
+        /// Number of the leg, from 0.
         leg: u32,
     },
-    /// A leg at a further address, held against the same at the first.
+    /// A leg at a further address, compared with the same at the first.
     Further {
-        /// Which, a number from 0.
+        /// Number of the leg, from 0.
         leg: u32,
         /// The one at the first address, a number from 0.
         against: u32,
     },
-    /// Connections of a leg, its slowest group of them held against its quickest.
+    /// Connections of a leg, its slowest group of them compared with its quickest.
     Flows {
-        /// Which, a number from 0.
+        /// Number of the leg, from 0.
         leg: u32,
     },
-    /// Lost requests of a leg, held against those of the others.
+    /// Lost requests of a leg, compared with those of the others.
     Losses {
-        /// Which, a number from 0.
+        /// Number of the leg, from 0.
         leg: u32,
     },
-    /// Exchanges back to back, held against those of the rounds.
+    /// Exchanges back to back, compared with those of the rounds.
     Burst {
-        /// Which, a number from 0.
+        /// Number of the burst, from 0.
         burst: u32,
     },
     /// ICMP echo at an address.
     Echo {
-        /// Which, a number from 0.
+        /// Number of the address, from 0.
         address: u32,
     },
     /// TCP at an address.
     Tcp {
-        /// Which, a number from 0.
+        /// Number of the address, from 0.
         address: u32,
     },
     /// A port that refuses.
     Port {
-        /// Which of the addresses, a number from 0.
+        /// Number of the address, from 0.
         address: u32,
         /// The port number.
         port: u16,
     },
 }
 
-/// Why a number is another than the one to believe. All but the last are established by what was seen.
+/// Reason why a number differs from the one to believe. All but the last are established by an observation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -331,7 +331,7 @@ pub enum Cause {
     LosesAlone,
     /// It is filtered: by a firewall, or by the host itself.
     Filtered,
-    /// The interval: what has not run for a while takes longer.
+    /// The interval: hardware and programs at rest for a while take longer.
     Interval,
     /// Another address of the host, and so another way to it.
     Address,
@@ -340,8 +340,8 @@ pub enum Cause {
 }
 
 impl Judgement {
-    /// Names of what is said beside this that a busy host brings about by itself: connections have a thread or a queue each, on one CPU or another,
-    /// and all times are longer while others run.
+    /// Names of the findings beside this judgement that a busy host causes by itself: connections have a thread or a
+    /// queue each, on one CPU or another, and all times are longer while others run.
     pub fn of_a_busy_host(&self, changed: bool, periodic: bool) -> Vec<&'static str> {
         let flow = self.findings.iter().any(|finding| finding.cause == Some(Cause::Flow));
         let found = [("changed", changed), ("flow", flow), ("periodic", periodic)];
@@ -350,14 +350,14 @@ impl Judgement {
 }
 
 impl Cause {
-    /// Whether what was seen shows it.
+    /// Returns true where an observation established it.
     pub fn is_established(self) -> bool {
         self != Self::NotEstablished
     }
 }
 
 impl Who {
-    /// Whether a program has to be woken.
+    /// Returns true where a program has to be woken to answer.
     pub fn is_program(self) -> bool {
         matches!(self, Self::Program { .. })
     }
@@ -373,7 +373,7 @@ impl fmt::Display for Who {
 }
 
 impl Leg {
-    /// How it is called: `icmp echo`, `tcp handshake`, `udp exchange`.
+    /// Returns its name, as `icmp echo`, `tcp handshake`, `udp exchange`.
     pub fn name(&self) -> &'static str {
         match self.carrier {
             Carrier::Icmp => "icmp echo",
@@ -383,19 +383,19 @@ impl Leg {
         }
     }
 
-    /// Whether any request was answered.
+    /// Returns true where at least one request was answered.
     pub fn answers(&self) -> bool {
         self.sums.answered > 0
     }
 
-    /// Whether the same is asked as of `other`, whatever the address.
+    /// Returns true where `other` has the same protocol, answering side and port, at any address.
     pub fn is_like(&self, other: &Self) -> bool {
         (self.carrier, self.who, self.port) == (other.carrier, other.who, other.port)
     }
 }
 
 impl Sums {
-    /// What `times` of answered requests come to, `counts` being what became of the others.
+    /// Summarises the `times` of answered requests; `counts` counts the requests by status.
     pub fn of(times: Vec<u64>, counts: &crate::event::Counts) -> Self {
         let (lost, failed) = (counts.lost + counts.late, counts.corrupt + counts.send_failed);
         let ranked = Ranked::exact(times);

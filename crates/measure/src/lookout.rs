@@ -90,13 +90,13 @@ pub struct Mesh {
     pub cells: Vec<Cell>,
 }
 
-/// What is promised and waited for.
+/// Promised rate of false alarms, and the time to wait for data.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     /// Cell-days between two false alarms, as an expectation.
     pub cell_days: f64,
     /// Time after a second's end until its seconds of all agents are expected to be here, seconds: the longest timeout and the way to
-    /// the centre. What comes later is not judged.
+    /// the centre. Data that arrives later is not judged.
     pub settle: u64,
 }
 
@@ -116,7 +116,7 @@ pub struct State {
     incidents: Incidents,
 }
 
-/// Written as [`State`]: a copy of what is known of tens of thousands of cells is not made for that.
+/// Written as [`State`] without a copy of the state of tens of thousands of cells.
 impl Serialize for Lookout {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let agents = || self.mesh.hosts.iter().map(|host| &host.name).zip(&self.agents);
@@ -171,7 +171,7 @@ pub struct Lookout {
     incidents: Incidents,
     /// Second in which a cell was found silent whose incident waits for company.
     waiting: Option<u64>,
-    /// Since when it was looked without a pause, and when last: what nobody listened to is no agent's silence.
+    /// Beginning of the latest look without a pause, and its latest second: no agent is silent for a time without listening.
     since: u64,
     stepped: Option<u64>,
 }
@@ -214,7 +214,7 @@ impl Lookout {
         }
     }
 
-    /// The same that goes on from a state that was saved. Cells and incidents that the mesh no longer has are dropped.
+    /// Continues from a saved state. Cells and incidents that the mesh no longer has are dropped.
     pub fn restored(settings: Settings, mesh: Mesh, state: State) -> Self {
         let mut found = Self::new(settings, mesh);
         found.closed = state.closed;
@@ -247,7 +247,7 @@ impl Lookout {
         found
     }
 
-    /// The same over other cells: those that stay keep what is known of them.
+    /// Continues over other cells: those that stay keep their state.
     #[must_use]
     pub fn over(self, settings: Settings, mesh: Mesh) -> Self {
         let owned = |key: (&str, &str, &str)| (key.0.to_owned(), key.1.to_owned(), key.2.to_owned());
@@ -269,13 +269,14 @@ impl Lookout {
         self.mesh.cells.iter().map(move |cell| (name(cell.from), name(cell.to), cell.over.as_str()))
     }
 
-    /// True for a cell of which it is not known what is normal in an hour of the week: see [`Lookout::reference`].
+    /// Returns true for a cell without reference medians of the hours of the week: see [`Lookout::reference`].
     pub fn lacks_reference(&self, cell: CellId) -> bool {
         self.streams.get(cell as usize).is_some_and(|stream| stream.season.is_none())
     }
 
-    /// Sets the median of a cell's response times that is normal in an hour of the week, from 0 at Monday 00:00 UTC to 167. Hours without one take the
-    /// median of those that have one. The cell's level stays what it is, and is from now on compared with that.
+    /// Sets the normal median of a cell's response times in each hour of the week, from 0 at Monday 00:00 UTC to 167.
+    /// Hours without one take the median of those that have one. The cell's level is unchanged, and is from now on
+    /// compared with these.
     pub fn reference(&mut self, cell: CellId, hours: &[(u8, Nanos)]) {
         let Some(stream) = self.streams.get_mut(cell as usize) else { return };
         let known = hours.iter().filter(|(hour, median)| *hour < 168 && median.0 > 0);

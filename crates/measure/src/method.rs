@@ -1,7 +1,7 @@
-//! The one space every measurement is a point of: what is exchanged, when, how it is waited for, and when it ends.
+//! The method of a measurement, a point in one space: traffic, schedule, waiting, and end.
 //!
-//! [`Asked`] is what a person or a plan said, with gaps; [`Asked::resolve`] fills the gaps with the defaults and refuses
-//! what makes no sense, with a reason; [`Method`] is the result, which engines run and records keep. A tool of the field
+//! [`Asked`] holds the settings of a person or a plan, with gaps. [`Asked::resolve`] fills the gaps with the defaults and refuses
+//! settings that make no sense, with a reason. [`Method`] is the result, which engines run and records keep. A tool of the field
 //! is a point in this space, never a case in an engine.
 
 use std::fmt;
@@ -35,28 +35,29 @@ pub use message::{Batch, BatchBy, Draws, Share, Sizes};
 pub use refusal::Refusal;
 pub use traffic::{Application, Exchange, Load, Stream, StreamOver, Traffic};
 
-/// How one pair of endpoints is measured, every axis settled.
+/// Method by which one pair of endpoints is measured, with every setting resolved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Method {
-    /// What goes over which carrier.
+    /// Kind of traffic and the protocol that carries it.
     #[serde(flatten)]
     pub traffic: Traffic,
-    /// When requests, or the calls of a stream that we send, are due.
+    /// Schedule of requests, or of the calls of a stream that we send.
     pub schedule: Schedule,
-    /// How the sender waits for the next due instant.
+    /// Pacing: how the sender waits for the next send time.
     pub pacing: Pacing,
-    /// How our end waits for a reply.
+    /// Wait mode of our end, until a reply comes.
     pub waiting: Waiting,
-    /// How the peer waits for a request; absent where the peer is no program of ours, or was not asked and has not said.
+    /// Wait mode of the peer, until a request comes; absent where the peer is no program of ours, or was not asked and
+    /// has not said.
     pub peer_waiting: Option<Waiting>,
     /// Over how many connections, threads and CPUs it is spread.
     pub spread: Spread,
-    /// When it ends.
+    /// End of the measurement.
     pub stop: Stop,
     /// A request unanswered for so long, in nanoseconds, is lost; a reply after it is late.
     pub timeout_ns: Nanos,
-    /// Unrecorded exchanges beforehand last at least so long, in nanoseconds; 0 is none.
+    /// Least length of the unrecorded exchanges of the warm-up, in nanoseconds; 0 is none.
     pub warm_up_ns: Nanos,
     /// Socket options asked for.
     pub socket: SocketOptions,
@@ -65,7 +66,7 @@ pub struct Method {
 }
 
 impl Method {
-    /// Whether a slow answer delays the requests after it.
+    /// Returns the kind of loop: closed where a slow answer delays the requests after it.
     pub fn loop_kind(&self) -> LoopKind {
         match self.traffic.window() {
             Window::Closed(_) | Window::Volley(_) => LoopKind::Closed,
@@ -73,7 +74,7 @@ impl Method {
         }
     }
 
-    /// Whether connections take turns of a burst each, so that together they offer the schedule's rate. Where not, each
+    /// Returns true where connections take turns of a burst each, so that together they offer the schedule's rate. Otherwise each
     /// has its own bursts.
     pub fn shares_bursts(&self) -> bool {
         matches!(self.traffic, Traffic::Load(_)) || matches!(self.traffic.window(), Window::Volley(_))
@@ -93,7 +94,7 @@ impl Method {
         SocketOptions { source_ports: ports, ..self.socket.clone() }
     }
 
-    /// Whether a reflector of ours has to be on the far side.
+    /// Returns true where a reflector of ours has to be on the far side.
     pub fn needs_reflector(&self) -> bool {
         matches!(self.traffic.carrier(), Carrier::Tcp | Carrier::Udp)
     }
@@ -132,7 +133,7 @@ impl fmt::Display for Method {
 }
 
 impl Method {
-    /// How long messages are, and how they are handed over.
+    /// Writes the sizes of messages, and the way in which they are handed over.
     fn write_sizes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (request, response) = (self.traffic.request_bytes(), self.traffic.response_bytes());
         match &self.traffic {

@@ -1,9 +1,9 @@
-//! Whose reset is it: the host's own, or that of a box on the way that answers in its place?
+//! Sender of a reset: the host itself, or a box on the way that answers in its place.
 //!
-//! Answers of a closed port are held against answers that come from a port of the same host where connections are
-//! accepted. What the host cannot have sent is said to come from another hop, with the evidence. Everything else is "who
-//! answered is not shown", for a box that copies the host in all that can be seen looks like the host. It is never said
-//! that the host answered.
+//! Answers of a closed port are compared with answers that come from a port of the same host where connections are
+//! accepted. An answer that the host cannot have sent is said to come from another hop, with the evidence. Everything
+//! else is "who answered is not shown", for a box that copies the host in every visible trait looks like the host. It
+//! is never said that the host answered.
 
 use std::collections::BTreeSet;
 
@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 use crate::answer::{Flags, Segment};
 use crate::unit::Nanos;
 
-/// Fewer answers of either kind than this accuse nobody, and neither do those of fewer source ports by what a path decides: paths of several
-/// lengths lead to many a host, and back, chosen by the ports.
+/// Answers of either kind below which nobody is accused, and source ports below which a trait of the path accuses
+/// nobody: paths of several lengths lead to many a host, and back, chosen by the ports.
 pub const LEAST: usize = 5;
 /// Fewer than this say nothing by their times.
 const LEAST_TIMED: usize = 20;
-/// Of round trips, a difference below this is anybody's.
+/// Difference of round trips below which they show nothing about the sender.
 const CLEAR: Nanos = Nanos::micros(200);
 /// A counter of packets that many hosts share out grows by no more from one answer to the next.
 const STRIDE: u16 = 2_000;
@@ -27,17 +27,17 @@ const STRIDE: u16 = 2_000;
 pub struct Sight {
     /// Its place among the answers of both ports.
     pub order: u64,
-    /// What came.
+    /// The segment that came.
     pub segment: Segment,
     /// From the probe's departure to it; `None` where the clock stepped back.
     pub round_trip: Option<Nanos>,
 }
 
-/// What can be said of who answered.
+/// Sender of the answers, as far as it can be established.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Origin {
-    /// The port of the host where connections are accepted, which its answers were held against; absent: none.
+    /// The port of the host where connections are accepted, with whose answers they were compared; absent: none.
     pub compared_port: Option<u16>,
     /// Answers that are in question.
     pub questioned: u64,
@@ -48,33 +48,33 @@ pub struct Origin {
     pub accepted: u64,
     /// The verdict.
     pub verdict: Verdict,
-    /// In what the answers differ from the host's, and in what they agree.
+    /// Traits in which the answers differ from the host's, and those in which they agree.
     pub traits: Vec<Finding>,
 }
 
-/// Who answered, as far as it can be said.
+/// Sender of the answers, as far as it can be established.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Another box than the one that accepts connections at the compared port: what came cannot be its own.
+    /// Another box than the one that accepts connections at the compared port: the answers cannot be its own.
     AnotherHop,
-    /// The host or somebody who answers in its place: both fit what was seen.
+    /// The host or somebody who answers in its place: both fit the answers.
     NotShown,
 }
 
-/// What one trait says.
+/// Result for one trait.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
-    /// Whether it fits the host.
+    /// Agreement with the host.
     pub fit: Fit,
-    /// Which trait.
+    /// The compared trait.
     #[serde(rename = "trait")]
     pub of: Trait,
 }
 
-/// How answers stand to the host's own.
+/// Agreement of answers with the host's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -87,32 +87,32 @@ pub enum Fit {
     Impossible,
 }
 
-/// What was compared.
+/// Compared trait, with its values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Trait {
     /// Hops that packets could still have gone (TTL, hop limit): the values seen, smallest and largest.
     Ttl {
-        /// Of the host's answers.
+        /// Values of the host's answers.
         host: (u8, u8),
-        /// Of those in question that are the farthest from them, smallest and largest.
+        /// Values of the answers in question that are the farthest from them, smallest and largest.
         theirs: (u8, u8),
-        /// How many of those in question lie outside the host's.
+        /// Answers in question that lie outside the host's values, a count.
         outside: u64,
     },
     /// The identification of IPv4.
     IpId {
-        /// How the host counts.
+        /// Counter of the host.
         host: Counting,
-        /// How those in question do.
+        /// Counter of the answers in question.
         theirs: Counting,
     },
-    /// Whether packets may be cut on their way (DF).
+    /// Permission to fragment packets on their way (DF).
     DontFragment {
-        /// Whether the host forbids it.
+        /// True where the host forbids it.
         host: bool,
-        /// Whether those in question do.
+        /// True where the answers in question do.
         theirs: bool,
     },
     /// Round trips, in nanoseconds.
@@ -126,7 +126,7 @@ pub enum Trait {
     },
 }
 
-/// How a sender numbers its packets.
+/// Scheme by which a sender numbers its packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -216,7 +216,7 @@ fn ip_id(accepted: &[Sight], questioned: &[Sight]) -> Option<Finding> {
     let mut both: Vec<Sight> = accepted.iter().chain(questioned).copied().collect();
     both.sort_by_key(|sight| sight.order);
     let fit = match (host, theirs) {
-        // One counter for all that it sends: what lies beside it was sent by somebody else.
+        // One counter for all that it sends: numbers beside it were sent by somebody else.
         (Counting::Rising, Counting::Rising) if counting(&both) != Some(Counting::Rising) => Fit::Impossible,
         (host, theirs) if host == theirs => Fit::Same,
         _ => Fit::Otherwise,
@@ -299,7 +299,7 @@ mod tests {
         Sight { order, segment, round_trip: Some(round_trip) }
     }
 
-    /// So many answers, the open port's at even places, the closed one's at odd ones.
+    /// Makes `count` answers, the open port's at even places, the closed one's at odd ones.
     fn answers(count: u64, odd: bool, mut of: impl FnMut(u64) -> (u8, u16, Nanos)) -> Vec<Sight> {
         let each = |place: u64| {
             let (ttl, ip_id, time) = of(place);

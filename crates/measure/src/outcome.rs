@@ -1,7 +1,7 @@
-//! What a measurement found, as numbers that are ready to be kept, printed and compared.
+//! Results of a measurement, as numbers that are ready to be kept, printed and compared.
 //!
-//! Made from a [`crate::recorder::Recording`] by [`crate::statistics`]. Every field is data; what a reader must be
-//! warned of is in [`crate::verdict`].
+//! Made from a [`crate::recorder::Recording`] by [`crate::statistics`]. Every field is data; warnings are in
+//! [`crate::verdict`].
 
 pub mod change;
 pub mod dark;
@@ -28,7 +28,7 @@ use periodic::Periodic;
 use replies::Replies;
 use stalls::Stalls;
 
-/// What was found.
+/// Result of a measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Outcome {
@@ -36,18 +36,18 @@ pub struct Outcome {
     pub loop_kind: LoopKind,
     /// From the start of recording to its end, nanoseconds.
     pub elapsed_ns: Nanos,
-    /// Fates of the requests, and what stands beside them.
+    /// Requests by status, and the counts beside.
     pub counts: Counts,
     /// Requests a second that the schedule asks for, one-way messages of a load included; absent back to back.
     pub offered_per_s: Option<f64>,
     /// Requests a second that were sent, one-way messages included; of an open loop while it was sending, not while it
     /// waited for the last replies.
     pub sent_per_s: Option<f64>,
-    /// Of a load: messages a second that the peer received, over the same time; only where the peer told its counts.
+    /// For a load: messages a second that the peer received, over the same time; absent where the peer did not report its counts.
     pub received_per_s: Option<f64>,
     /// Requests a second that were answered in time, over the same time.
     pub answered_per_s: Option<f64>,
-    /// How long the very first exchange took, before the warm-up, in nanoseconds; in no distribution.
+    /// Duration of the very first exchange, before the warm-up, in nanoseconds; in no distribution.
     pub first_ns: Option<Nanos>,
     /// Response times: from the intended instant in an open loop, from the send in a closed one.
     pub response: Distribution,
@@ -74,7 +74,7 @@ pub struct Outcome {
     /// Reordered replies by their extent (RFC 4737 section 4.2): element k counts those that came 2^k to 2^(k+1)-1 replies
     /// after the earliest one that overtook them.
     pub reorder_extents: Vec<u64>,
-    /// Whether the run came to a steady state.
+    /// Result of the search for a steady state of the run.
     pub steady: Steady,
     /// After how many requests response times come back in step with a schedule of even distances; absent where they do not,
     /// or where it cannot be told (fewer than 400, several threads, thinned).
@@ -89,14 +89,14 @@ pub struct Outcome {
     pub change: Option<Change>,
     /// The seconds, all threads together.
     pub seconds: Vec<Second>,
-    /// How the response times of each stretch of the run were distributed; absent where none were kept.
+    /// Distribution of the response times of each stretch of the run; absent where none were kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stretches: Option<Stretches>,
     /// Where the time went, from kernel timestamps.
     pub split: Option<Split>,
     /// Both directions apart, and how far the clocks differ; only where the far side told its own times with each answer.
     pub one_way: Option<OneWay>,
-    /// What each connection's socket really got.
+    /// Settings and counts of each connection's socket, as the kernel reported them.
     pub sockets: Vec<SocketFacts>,
     /// The connections apart; absent of one alone, and where the engine does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -113,9 +113,9 @@ pub struct Outcome {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stretches {
-    /// How many of the seconds each stretch holds; the last may hold fewer. More than one only in runs of more than 512.
+    /// Seconds that each stretch holds, a count; the last may hold fewer. More than one only in runs of more than 512.
     pub seconds: u32,
-    /// How many answered exchanges each value stands for: 1, or more where a long run was thinned.
+    /// Answered exchanges that each value stands for: 1, or more where a long run was thinned.
     pub stride: u64,
     /// For each stretch the response times kept of it: `HdrHistogram` V2 encoding, base64, values in nanoseconds, one significant
     /// digit (16 counters for each doubling); empty where nothing was answered.
@@ -126,7 +126,7 @@ pub struct Stretches {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Distribution {
-    /// How many values.
+    /// Number of values.
     pub count: u64,
     /// Shortest, nanoseconds.
     pub min_ns: Option<Nanos>,
@@ -150,7 +150,7 @@ pub struct Distribution {
     pub examined: Option<u64>,
     /// Correlation of one value with the next, -1 to 1; absent where the series was thinned.
     pub autocorrelation: Option<f64>,
-    /// Whether quantiles are exact; otherwise to three significant digits.
+    /// True where quantiles are exact; otherwise they have three significant digits.
     pub exact: bool,
     /// Values beyond the histogram's range of one hour, held at its end.
     pub saturated: u64,
@@ -162,7 +162,7 @@ pub struct Distribution {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Quantile {
-    /// Which, 0 to 1.
+    /// The quantile, 0 to 1: 0.99 for p99.
     pub q: f64,
     /// Its value by nearest rank, nanoseconds; absent where there are no values.
     pub value_ns: Option<Nanos>,
@@ -172,13 +172,13 @@ pub struct Quantile {
     pub high_ns: Option<Nanos>,
     /// Values beyond it.
     pub beyond: u64,
-    /// Whether it may be printed.
+    /// Reliability of the value, which decides whether it is printed.
     pub standing: Standing,
 }
 
 impl Quantile {
-    /// How far its interval reaches from its value to either side at the most, share of the value: 0.05 for ±5 %. `None` where an end
-    /// is missing, or the value is 0.
+    /// Returns the greater distance from its value to an end of its interval, as a share of the value: 0.05 for ±5 %.
+    /// `None` where an end is missing, or the value is 0.
     pub fn half_width(&self) -> Option<f64> {
         let (Nanos(low), Nanos(value), Nanos(high)) = (self.low_ns?, self.value_ns?, self.high_ns?);
         let widest = value.saturating_sub(low).max(high.saturating_sub(value));
@@ -203,13 +203,13 @@ pub enum Standing {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OfSent {
-    /// Which, 0 to 1.
+    /// The quantile, 0 to 1: 0.99 for p99.
     pub q: f64,
     /// Its value, nanoseconds; absent where it falls among the unanswered: longer than the timeout.
     pub value_ns: Option<Nanos>,
 }
 
-/// How far the generator was behind its schedule.
+/// Lag of the generator behind its schedule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Slip {
@@ -217,12 +217,12 @@ pub struct Slip {
     pub distribution: Distribution,
     /// Share of requests sent later than an interval (at least 1 us) behind, 0 to 1.
     pub behind_share: f64,
-    /// Whether the stated rate was offered: what was sent is within 1 % of what was due.
+    /// True where the stated rate was offered: the messages sent are within 1 % of those due.
     pub rate_achieved: bool,
-    /// For how long the cap on outstanding requests held back what was due, nanoseconds, mean over threads; only of loads, and of
-    /// new connections, each of which waits for the one before.
+    /// Time for which the cap on outstanding requests held back due messages, nanoseconds, mean over threads; only of
+    /// loads, and of new connections, each of which waits for the one before.
     pub held_by_cap_ns: Option<Nanos>,
-    /// For how long a socket that took no more held back what was due, nanoseconds, mean over threads; loads only.
+    /// Time for which a socket without room held back due messages, nanoseconds, mean over threads; loads only.
     pub held_by_socket_ns: Option<Nanos>,
 }
 
@@ -263,7 +263,9 @@ pub struct Loss {
     pub periods: u64,
     /// The longest of them, requests.
     pub longest_period: u64,
-    /// Recorded requests the peer received; what is missing from the sent was lost on the way there. Only from a reflector of ours or a session-reflector of STAMP that numbers its answers, and only where it can tell them from those of the warm-up.
+    /// Recorded requests the peer received; those missing from the sent ones were lost on the way there. Only from a
+    /// reflector of ours or a session-reflector of STAMP that numbers its answers, and only where it can tell them from
+    /// those of the warm-up.
     pub peer_received: Option<u64>,
     /// Recorded requests the peer replied to; as `peer_received`.
     pub peer_replied: Option<u64>,
@@ -277,7 +279,7 @@ pub struct Loss {
     pub reverse: Option<i64>,
 }
 
-/// Whether a run settled.
+/// Result of the search for a steady state.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -317,41 +319,42 @@ pub struct Split {
     pub path_ns: Option<Nanos>,
     /// The peer from its receive stamp to its driver.
     pub peer_ns: Option<Nanos>,
-    /// Of that: receive stamp to the peer's application, its wake-up.
+    /// Part of `peer_ns`: receive stamp to the peer's application, its wake-up.
     pub peer_wake_up_ns: Option<Nanos>,
-    /// Of that: the peer's application, from receive to send.
+    /// Part of `peer_ns`: the peer's application, from receive to send.
     pub peer_hold_ns: Option<Nanos>,
-    /// Of that: the peer's send call to its driver.
+    /// Part of `peer_ns`: the peer's send call to its driver.
     pub peer_send_ns: Option<Nanos>,
     /// Round trip of the stamped exchanges as the application saw it.
     pub round_trip_ns: Option<Nanos>,
-    /// Round trip of all exchanges, for comparison: a difference is what stamping costs.
+    /// Round trip of all exchanges, for comparison: a difference is the cost of stamping.
     pub round_trip_unstamped_ns: Option<Nanos>,
     /// Time stamps the kernel refused or did not deliver, by name.
     pub missing: Vec<String>,
-    /// Whether the split was given up because the system clock stepped meanwhile.
+    /// True where the split was given up because the system clock stepped during the run.
     pub clock_stepped: bool,
 }
 
 impl Split {
-    /// Whether stamping made its round trips longer than all of them by so much ([`DEARER`]) that its parts are not those of the others.
+    /// Returns true where stamping made its round trips longer than all of them by so much ([`DEARER`]) that its parts
+    /// are not those of the others.
     pub fn is_dearer(&self) -> bool {
         let (Some(stamped), Some(all)) = (self.round_trip_ns, self.round_trip_unstamped_ns) else { return false };
         stamped.0 as f64 > all.0 as f64 * DEARER
     }
 }
 
-/// How many times the median of all round trips that of the stamped ones is at most, where their parts are told.
+/// Highest ratio of the median of the stamped round trips to that of all, up to which their parts are reported.
 pub const DEARER: f64 = 1.1;
 
-/// What a socket really got, read back from the kernel after it was connected.
+/// Settings and counts of a socket, read back from the kernel after it was connected.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SocketFacts {
     /// Our address and port.
     pub local: String,
-    /// The next hop by which this host sends what leaves the socket, as address and interface, by its routing table; absent of one connection
-    /// alone, and where it could not be asked.
+    /// The next hop of packets that leave the socket, as address and interface, by this host's routing table; absent for a single
+    /// connection, and where the table could not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_hop: Option<String>,
     /// The flow label of its packets, a number without unit, which follows from the port; absent over IPv4, and where the system draws one
@@ -364,7 +367,7 @@ pub struct SocketFacts {
     pub send_buffer_bytes: Option<Bytes>,
     /// Receive buffer, bytes, as the kernel counts it.
     pub receive_buffer_bytes: Option<Bytes>,
-    /// Whether `TCP_NODELAY` is set.
+    /// True where `TCP_NODELAY` is set.
     pub nodelay: Option<bool>,
     /// TCP congestion control.
     pub congestion: Option<String>,
@@ -386,24 +389,24 @@ pub struct SocketFacts {
     pub kernel_smoothed_rtt_ns: Option<Nanos>,
     /// The smallest round trip TCP saw, nanoseconds.
     pub kernel_min_rtt_ns: Option<Nanos>,
-    /// Which kind of socket carried ICMP: `ping` (unprivileged) or `raw`.
+    /// Kind of socket that carried ICMP: `ping` (unprivileged) or `raw`.
     pub icmp_socket: Option<String>,
-    /// ICMP errors that came in place of replies, a count of each by what it says; absent: none, or nobody looked.
+    /// ICMP errors that came in place of replies, a count of each by its text; absent: none, or nobody looked.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub icmp_errors: BTreeMap<String, u64>,
-    /// How one-way messages left in batches, warm-up included; absent where they were not to.
+    /// Batches of one-way messages, warm-up included; absent where none were requested.
     pub batched: Option<Batched>,
 }
 
-/// How one-way messages left a socket many at once: what was asked for, and what was done.
+/// Batches in which one-way messages left a socket: as requested, and as sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Batched {
-    /// How they were to leave.
+    /// Requested kind of batch.
     pub asked: BatchBy,
-    /// How they left; absent: one a call, because the kernel refused what was asked.
+    /// Kind of batch in use; absent: one message a call, because the kernel refused the request.
     pub got: Option<BatchBy>,
-    /// In which words it refused; the messages before it left as asked, those from there on one a call. An invalid
+    /// Words of the kernel's refusal; the messages before it left as requested, those from there on one a call. An invalid
     /// argument or a message too long: a message is longer than the packets of the path, or the kernel too old; an
     /// input/output error: a device on the path computes no checksums.
     pub refused: Option<String>,
@@ -411,7 +414,7 @@ pub struct Batched {
     pub calls: u64,
     /// Messages they handed over, a count.
     pub messages: u64,
-    /// Calls after which some of what was to go was left, for want of room or because of an error, a count.
+    /// Calls that left a part of their messages unsent, because there was no room or an error came, a count.
     pub cut_short: u64,
 }
 

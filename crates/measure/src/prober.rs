@@ -1,10 +1,11 @@
-//! Asking many hosts without end: which request is due when, what became of each, and the seconds that are told once all in them has ended.
+//! Probing of many hosts without end: the send times, the status of each request, and the seconds, which are reported
+//! once all in them has ended.
 //!
 //! A machine without clock and socket: instants come in, and how far the wall clock is ahead of them. Each request has exactly one fate. It is
 //! *answered* within the timeout from when it was due, *late* within one more, and *lost* then. A response time goes from the instant at which the
 //! request was due to the receive in the application, as in any open loop.
 //!
-//! Memory is bounded by what may be under way: nothing is kept of a request whose second was told.
+//! Memory is bounded by the requests that may be under way: nothing is kept of a request whose second was reported.
 
 pub mod rhythm;
 pub mod second;
@@ -23,17 +24,17 @@ use crate::unit::{Instant, Nanos};
 /// Names a host that is asked in one way; never given to another.
 pub type CellId = u32;
 
-/// Who was held up for longer has not measured meanwhile: what was due then is passed over, and seconds begin anew.
+/// A process that was held up for longer has not measured: requests due in that time are skipped, and seconds begin anew.
 const HELD_UP: Nanos = Nanos::secs(60);
 
 /// A request that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Whose.
+    /// Its cell.
     pub cell: CellId,
     /// Its number within the cell, from 0.
     pub seq: u64,
-    /// When it is due.
+    /// Scheduled send time.
     pub due: Instant,
 }
 
@@ -56,7 +57,7 @@ struct Cell {
     every: Nanos,
     /// Absent before it begins.
     rhythm: Option<Rhythm>,
-    /// Whether nothing more is asked: it goes once what is under way has ended.
+    /// True where no more requests are scheduled: the cell is removed once the pending ones have ended.
     retired: bool,
     /// Requests whose second was not told yet, oldest first.
     requests: VecDeque<Asked>,
@@ -65,12 +66,12 @@ struct Cell {
     heard: Option<Heard>,
 }
 
-/// What the far end said latest of how many requests came.
+/// Latest report of the far end about the requests that it received.
 #[derive(Clone, Copy, Debug)]
 struct Heard {
     /// The number of the request behind the one that it said it of.
     next: u64,
-    /// So many had come by then, modulo 2³².
+    /// Requests that had come by then, modulo 2³².
     count: u32,
     /// Requests from `next` on that did not leave, and are gone from the list.
     unsent: u64,
@@ -82,7 +83,7 @@ struct Asked {
     due: Instant,
     second: u64,
     state: State,
-    /// Whether it came to the far end, where that is known.
+    /// True where it reached the far end, false where it did not; absent where that is not known.
     arrived: Option<bool>,
 }
 
@@ -108,7 +109,7 @@ impl Prober {
         self.timeout = timeout;
     }
 
-    /// How long an answer may take.
+    /// Returns the longest wait for an answer.
     pub fn timeout(&self) -> Nanos {
         self.timeout
     }
@@ -120,7 +121,7 @@ impl Prober {
         self.cells.entry(cell).or_insert(new);
     }
 
-    /// Requests to this one begin with the first second that begins after `now`. Once begun it goes on.
+    /// Begins requests to this cell with the first second after `now`. A cell that has begun continues.
     pub fn begin(&mut self, cell: CellId, now: Instant) {
         let start = self.seconds.back().map_or(now, |second| second.end.max(now));
         let Some(found) = self.cells.get_mut(&cell).filter(|found| found.rhythm.is_none()) else { return };
@@ -129,7 +130,7 @@ impl Prober {
         found.rhythm = Some(rhythm);
     }
 
-    /// Nothing more is asked of this one; what is under way comes to its end.
+    /// Stops requests to this cell; those under way come to their end.
     pub fn remove(&mut self, cell: CellId) {
         self.due.retain(|Reverse((_, other))| *other != cell);
         if let Some(found) = self.cells.get_mut(&cell) {
@@ -140,12 +141,12 @@ impl Prober {
         }
     }
 
-    /// Whether this one is known, though perhaps retired.
+    /// Returns true where this cell is known, though perhaps retired.
     pub fn knows(&self, cell: CellId) -> bool {
         self.cells.contains_key(&cell)
     }
 
-    /// When something is to be done at the latest: [`Self::due`], then [`Self::told`] with the same instant.
+    /// Returns the latest instant of the next call: [`Self::due`], then [`Self::told`] with the same instant.
     pub fn next(&self) -> Instant {
         let due = self.due.peek().map_or(Instant::NEVER, |Reverse((due, _))| *due);
         let ends = self.seconds.back().filter(|_| !self.due.is_empty()).map(|second| second.end);
@@ -163,8 +164,9 @@ impl Prober {
         second.end.after(self.timeout).after(self.timeout)
     }
 
-    /// The next request that is due by `now`, which belongs to its second from here on. What is due for longer than an answer may take is not sent any
-    /// more: our own side has failed it. `ahead` tells how far the wall clock is ahead of the monotonic one.
+    /// Returns the next request that is due by `now`, which belongs to its second from here on. A request overdue by
+    /// more than the timeout is no longer sent: our own side has failed it. `ahead` returns the lead of the wall clock
+    /// over the monotonic one.
     pub fn due(&mut self, now: Instant, ahead: impl Fn() -> i128) -> Option<Request> {
         loop {
             let Reverse((due, cell)) = *self.due.peek().filter(|Reverse((due, _))| *due <= now)?;
@@ -276,7 +278,7 @@ impl Prober {
         }
     }
 
-    /// Whether a reply to this request would be its end.
+    /// Returns true where a reply to this request would end it.
     pub fn is_waiting(&self, cell: CellId, seq: u64) -> bool {
         self.cells.get(&cell).and_then(|found| found.get(seq)).is_some_and(|asked| asked.state == State::Waiting)
     }
@@ -288,7 +290,8 @@ impl Prober {
         (place.map(|place| found.first + place as u64), found.behind())
     }
 
-    /// The oldest second that is over and of which all has its fate by `now`: what was not answered is lost then. Each is told once, in order.
+    /// Returns the oldest second that is over and whose requests all have their status by `now`: unanswered ones are lost
+    /// then. Each is returned once, in order.
     pub fn told(&mut self, now: Instant, ahead: impl Fn() -> i128) -> Option<Second> {
         if !self.seconds.is_empty() && !self.due.is_empty() {
             self.go_on(now, &ahead);
@@ -311,10 +314,10 @@ impl Prober {
     }
 }
 
-/// How a request ends without a sound reply.
+/// End of a request without a sound reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// It did not leave, for what counts as this.
+    /// It did not leave, and counts with this status.
     Unsent(Fate),
     /// Somebody refused it.
     Refused,
@@ -346,8 +349,9 @@ impl Cell {
         self.requests.get_mut(place)
     }
 
-    /// By the reply to `seq` the far end had got `count` requests: so many of those since the last such word did not come to it. Which ones is known where all or
-    /// none did; else the first of them count as those.
+    /// Counts losses on the way out: by the reply to `seq` the far end had got `count` requests, and the rest of those
+    /// since the last such report did not come to it. Where some came and some did not, the first of them count as
+    /// lost.
     fn hear(&mut self, seq: u64, count: u32) {
         let Some(heard) = self.heard.replace(Heard { next: seq + 1, count, unsent: 0 }) else { return };
         if heard.next > seq {
@@ -369,7 +373,7 @@ impl Cell {
         }
     }
 
-    /// All of this second is told: what waits is lost.
+    /// Ends this second: requests that still wait are lost.
     fn settle(&mut self, second: u64, tally: &mut Tally) {
         while let Some(asked) = self.requests.front().copied().filter(|asked| asked.second <= second) {
             self.requests.pop_front();

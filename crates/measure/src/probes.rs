@@ -1,4 +1,4 @@
-//! What probes of a port were answered with, counted: the part of a record that a distribution of times does not tell.
+//! Counts of the answers to probes of a port: the part of a record that a distribution of times does not show.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -11,7 +11,7 @@ use crate::origin::Origin;
 /// Kinds of answers that are told apart; a peer that invents more has the rest counted as one.
 pub const KINDS: usize = 64;
 
-/// Answers to the probes of one port, by what they were.
+/// Answers to the probes of one port, by kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Probes {
@@ -21,7 +21,7 @@ pub struct Probes {
     pub others: u64,
     /// Answers that came too fast to be looked at one by one; they are counted as answered all the same.
     pub unseen: u64,
-    /// Whose resets they are; absent where none came.
+    /// Sender of the resets; absent where none came.
     pub origin: Option<Origin>,
 }
 
@@ -29,11 +29,11 @@ pub struct Probes {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Kind {
-    /// How many.
+    /// Number of such answers.
     pub count: u64,
-    /// What they say of the port.
+    /// State of the port that they show.
     pub class: Class,
-    /// Who sent them, as the packets say.
+    /// Sender, by the packets' own source address.
     pub from: IpAddr,
     /// Their flags, as SYN+ACK; of TCP alone.
     pub flags: Option<String>,
@@ -54,11 +54,11 @@ pub struct Counter {
     others: u64,
 }
 
-/// What makes two answers alike, without the text that says so.
+/// Key by which answers are counted together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key(Class, IpAddr, What);
 
-/// What beside class and sender makes two answers alike.
+/// Fields beside class and sender that make two answers alike.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
     Segment { flags: u8, ttl: u8, window: u16, options: String },
@@ -93,7 +93,7 @@ impl Counter {
         self.kinds.iter().filter(|(key, _)| key.0 == class).map(|(_, count)| count).sum()
     }
 
-    /// What came. `unseen` answers were not looked at.
+    /// Returns the counts. `unseen` answers were not examined.
     pub fn finish(self, unseen: u64, origin: Option<Origin>) -> Probes {
         let kind = |(Key(class, from, what), count): (Key, u64)| {
             let bare = Kind { count, class, from, flags: None, ttl: None, window: None, options: None, icmp: None };

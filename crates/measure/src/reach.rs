@@ -1,7 +1,7 @@
-//! Answers at a host's addresses: what probes met with.
+//! Results of probes at a host's addresses.
 //!
 //! Probes are made by `endpoint`, services known by their octets in `protocol`, the screen made by `report`. A verdict follows
-//! from what was seen and from nothing else: silence over UDP is never "open", and a reset is told as one without a name for
+//! from the answers and from nothing else: silence over UDP is never "open", and a reset is reported as one without a name for
 //! who sent it. [`mtu`] decides which packet sizes are tried.
 
 pub mod mtu;
@@ -26,7 +26,7 @@ pub struct Reach {
     pub addresses: Vec<AddressReach>,
     /// Time that it took, lookup included, nanoseconds.
     pub took_ns: Nanos,
-    /// True where a signal ended it: what was not asked by then says so.
+    /// True where a signal ended it: probes that had not run by then are marked so.
     pub cut_short: bool,
 }
 
@@ -38,7 +38,7 @@ pub struct Lookup {
     pub by: LookedUp,
     /// Time that it took, nanoseconds; absent where an address was given.
     pub took_ns: Option<Nanos>,
-    /// All that were found in the family asked for, also those beyond what is checked.
+    /// All addresses found in the requested family, also those beyond the ones that are checked.
     pub addresses: Vec<String>,
 }
 
@@ -69,7 +69,7 @@ pub struct AddressReach {
     pub echo: Seen,
     /// The largest packet that gets there.
     pub mtu: MtuFinding,
-    /// By which packets that was found; absent where it was not.
+    /// Packets by which it was found; absent where it was not.
     pub mtu_by: Option<MtuBy>,
     /// Bytes of the largest piece of echo replies that were cut on the way back: no larger packets pass there. Absent where none was cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -122,16 +122,16 @@ impl Route {
 pub enum Seen {
     /// An answer: an echo reply, a completed handshake, a datagram.
     Answer {
-        /// From the send of the try that was answered, nanoseconds. Of a handshake from the first try on.
+        /// From the send of the try that was answered, nanoseconds. For a handshake from the first try on.
         after_ns: Nanos,
     },
-    /// A TCP reset in the host's name. Whose it is does not show here.
+    /// A TCP reset in the host's name. It does not show its sender.
     Reset {
         /// From the first try, nanoseconds.
         after_ns: Nanos,
     },
-    /// A SYN was accepted in the host's name, and the connection reset before either side had said anything. By whom does not show here: a box on
-    /// the way may let handshakes pass and nothing else.
+    /// A SYN was accepted in the host's name, and the connection reset before either side had sent anything. The sender
+    /// does not show here: a box on the way may let handshakes pass and nothing else.
     AcceptedThenReset {
         /// From the first try, nanoseconds.
         after_ns: Nanos,
@@ -240,7 +240,7 @@ pub struct PortFinding {
     pub verdict: Verdict,
     /// Result of the probe.
     pub seen: Seen,
-    /// Which program answers; absent where it was not asked for.
+    /// Program that answers; absent where it was not asked for.
     pub service: Option<ServiceFinding>,
 }
 
@@ -253,7 +253,7 @@ pub enum Verdict {
     Open,
     /// Somebody says that nobody listens there.
     Refused,
-    /// It accepts, and what was accepted is reset at once.
+    /// It accepts connections, and resets them at once.
     Reset,
     /// Packets vanish, or somebody says that a filter forbids them.
     Filtered,
@@ -294,7 +294,7 @@ impl Verdict {
     }
 }
 
-/// A program that is known by what it answers.
+/// A program that is known by its answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -313,7 +313,7 @@ pub enum Service {
     Stamp,
     /// The echo service (RFC 862).
     Echo,
-    /// Redis, or what speaks like it.
+    /// Redis, or a compatible program.
     Redis,
     /// memcached.
     Memcached,
@@ -323,7 +323,7 @@ pub enum Service {
     Mqtt,
     /// PostgreSQL.
     Postgres,
-    /// A server of HTTP/1, or what stands before one.
+    /// A server of HTTP/1, or a proxy before one.
     Http,
     /// A server of HTTP/1 within TLS, whose certificate was verified.
     Https,
@@ -344,8 +344,8 @@ pub enum Service {
 }
 
 impl Service {
-    /// All of them, in the order in which their answers are taken for what an application would see: ours first, for it tells how
-    /// long a request was in its hands.
+    /// All of them, in the order in which their answers represent an application: ours first, for it reports how
+    /// long it held a request.
     pub const ALL: [Self; 21] = [
         Self::Sonde,
         Self::Netserver,
@@ -435,36 +435,36 @@ impl fmt::Display for Service {
     }
 }
 
-/// Which program answers at an open port.
+/// Program that answers at an open port.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "answer", rename_all = "kebab-case")]
 pub enum ServiceFinding {
     /// One that is known.
     Known {
-        /// Which.
+        /// The program's protocol.
         service: Service,
         /// Its state as it reports it: that it is busy, that it wants a key, its version; absent where it reports none.
         state: Option<String>,
     },
     /// Something that is none of those asked for.
     Other {
-        /// In which protocols it was asked.
+        /// Protocols in which it was asked.
         asked: Vec<Service>,
     },
     /// It took the question and said nothing.
     Silent {
-        /// In which protocols it was asked.
+        /// Protocols in which it was asked.
         asked: Vec<Service>,
     },
     /// It closed the connection without a word.
     Closed {
-        /// In which protocols it was asked.
+        /// Protocols in which it was asked.
         asked: Vec<Service>,
     },
     /// The connection was reset without a word, by the program or by a box on the way.
     Reset {
-        /// In which protocols it was asked.
+        /// Protocols in which it was asked.
         asked: Vec<Service>,
     },
     /// It was asked nothing: any octet may do harm there.
@@ -474,7 +474,7 @@ pub enum ServiceFinding {
     },
 }
 
-/// A port that is asked for: it answers when it is open over one of what it is asked over.
+/// A requested port: it answers when it is open over one of the protocols in which it is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// Its number.

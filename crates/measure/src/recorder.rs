@@ -1,10 +1,10 @@
-//! Counts what became of every request and keeps how long each took, in bounded memory and a few nanoseconds.
+//! Counts every request by its status and keeps its times, in bounded memory and a few nanoseconds.
 //!
 //! An engine owns one [`Recorder`] per thread and calls it after each exchange; nothing here reads a clock, locks or
 //! allocates while it runs. Up to [`EXACT`] values are kept as they came, so that quantiles are exact and the sequence
-//! can be examined; beyond, the histogram goes on with three significant digits and an evenly thinned series remains.
+//! can be examined; beyond, the histogram continues with three significant digits and an evenly thinned series remains.
 //!
-//! Invariant: `counts.scheduled` is the sum of the fates. Not here: what the numbers mean (`statistics`).
+//! Invariant: `counts.scheduled` is the sum of the statuses. Not here: the meaning of the numbers (`statistics`).
 
 use crate::event::{Counts, Fate, Second};
 use crate::method::{LoopKind, Method};
@@ -32,7 +32,7 @@ pub use values::{LONGEST, Values};
 /// Values kept exactly, over all threads of a measurement.
 pub const EXACT: usize = 1_000_000;
 
-/// What a thread's engine tells of its exchanges, and what is left of it at the end.
+/// Receives the results of a thread's exchanges, and keeps their counts, times and series.
 #[derive(Clone, Debug)]
 pub struct Recorder {
     kind: LoopKind,
@@ -43,7 +43,7 @@ pub struct Recorder {
     slip: Option<Box<Values>>,
     thinning: Thinning,
     arrivals: Arrivals,
-    /// How many had been answered when a request was lost last.
+    /// Answers so far when a request was lost last; absent where none was.
     answered_before_loss: Option<u64>,
     began: Instant,
     seconds: Course,
@@ -96,7 +96,7 @@ impl Recorder {
         }
     }
 
-    /// What is answered from here on is answered over connection `flow`.
+    /// Assigns the answers from here on to connection `flow`.
     #[inline]
     pub fn over(&mut self, flow: u32) {
         self.thinning.over(flow);
@@ -259,7 +259,7 @@ impl Recorder {
         self.arrivals.extents[class as usize] += 1;
     }
 
-    /// The present second ends at `now`: what it held.
+    /// Ends the present second at `now`, and returns it.
     pub fn second(&mut self, now: Instant) -> Second {
         let recorded = self.response.count() - self.edge.recorded;
         let sum = self.response.sum() - self.edge.sum;

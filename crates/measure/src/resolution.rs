@@ -1,7 +1,7 @@
-//! The resolution of a machine: the floor below every measurement made on it, and what would spoil one.
+//! The resolution of a machine: the floor below every measurement made on it, and the conditions that would spoil one.
 //!
-//! Measured by `endpoint`, kept and told by others. [`Resolution::judge`] names what would spoil a measurement; its
-//! thresholds stand beside it. Not here: the judgement of a finished run ([`crate::verdict`]).
+//! Measured by `endpoint`, kept and shown by others. [`Resolution::judge`] names the conditions that would spoil a
+//! measurement; its thresholds stand beside it. Not here: the judgement of a finished run ([`crate::verdict`]).
 
 use std::fmt;
 
@@ -53,7 +53,7 @@ pub struct ClockCost {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Times {
-    /// How many.
+    /// Number of times.
     pub count: u64,
     /// Shortest, nanoseconds.
     pub min_ns: Option<Nanos>,
@@ -200,7 +200,7 @@ pub struct LoopbackFloor {
     pub per_s: f64,
 }
 
-/// Pauses of a pinned thread that reads the clock and does nothing else: what took the CPU away from it.
+/// Pauses of a pinned thread that reads the clock and does nothing else: the CPU was taken away from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hiccups {
@@ -217,7 +217,7 @@ pub struct Hiccups {
 /// The least hiccup: far above a clock reading, and above most interrupts.
 pub const HICCUP: Nanos = Nanos::micros(10);
 
-/// Something that would spoil a measurement on this machine. Its text says what was seen.
+/// Something that would spoil a measurement on this machine. Its text gives the observation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -226,7 +226,7 @@ pub enum Spoiler {
     UnoptimisedBuild,
     /// There is one CPU for everything.
     OneCpu,
-    /// A control group limits CPU time: what goes beyond waits for the next period.
+    /// A control group limits CPU time: a thread beyond it waits for the next period.
     CpuLimit {
         /// The limit, as `50000 us in 100000 us`.
         limit: String,
@@ -303,7 +303,7 @@ const HICCUP_SHARE: f64 = 0.001;
 const LONG_HICCUP: Nanos = Nanos::millis(1);
 
 impl Resolution {
-    /// Conditions that would spoil a measurement here, from what was seen; nothing is concluded from what is absent.
+    /// Returns the conditions that would spoil a measurement here, from the observations; an absent one shows nothing.
     pub fn judge(&self) -> Vec<Spoiler> {
         let mut found = Vec::new();
         if !self.optimised_build {
@@ -338,7 +338,7 @@ impl Resolution {
     }
 
     fn judge_clock(&self, found: &mut Vec<Spoiler>) {
-        // Without optimisation our own code is what costs.
+        // Without optimisation the cost is that of our own code.
         if let Some(read_ns) = self.clock.read_ns.filter(|&cost| cost > SLOW_CLOCK_NS && self.optimised_build) {
             found.push(Spoiler::SlowClock { read_ns, source: self.environment.clock_source.clone() });
         }

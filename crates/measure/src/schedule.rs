@@ -1,4 +1,4 @@
-//! When each request is due, computed from the start and never from the request before: a late send moves nothing.
+//! Send time of each request, computed from the start and never from the request before: a late send moves nothing.
 
 use fastrand::Rng;
 
@@ -10,7 +10,7 @@ use crate::unit::{Bytes, Instant, Nanos};
 #[derive(Clone, Debug)]
 pub struct Due<'t> {
     schedule: Schedule,
-    /// What is replayed; empty where nothing is.
+    /// Departures to replay; empty where the schedule is no trace.
     trace: &'t [Departure],
     start: Instant,
     next: u64,
@@ -18,9 +18,9 @@ pub struct Due<'t> {
     drawn: f64,
     rng: Rng,
     share: u64,
-    /// Which of the bursts is this connection's first, and how many connections take turns of one.
+    /// Number of this connection's first burst, and the number of connections that take turns of one.
     bursts: (u64, u64),
-    /// Where the order of the connections is another one in each round: which one this is, and what decides the order.
+    /// Place of this connection and the seed of the order, where that is another one in each round.
     drawn_order: Option<(u32, u64)>,
     /// The place of this connection in the round that is next, in such an order: from 0.
     place: u64,
@@ -30,17 +30,17 @@ pub struct Due<'t> {
 const DEALT: usize = 64;
 
 impl<'t> Due<'t> {
-    /// Due instants from `start`. Of several connections that share one schedule each gets every `share`-th request,
-    /// `turn` (from 0) saying which, so that together they offer the stated rate; Poisson streams of a `share`-th of
+    /// Due instants from `start`. Where several connections share one schedule, each gets every `share`-th request,
+    /// beginning at `turn` (from 0), so that together they offer the stated rate; Poisson streams of a `share`-th of
     /// the rate each add up to a Poisson stream.
     pub fn new(schedule: Schedule, start: Instant, turn: u32, share: u32, seed: u64) -> Self {
         let rng = Rng::with_seed(seed ^ (u64::from(turn) << 32));
         let share = u64::from(share.max(1));
         let next =
             if matches!(schedule, Schedule::Bursts { .. } | Schedule::Poisson { .. }) { 0 } else { u64::from(turn) };
-        // RFC 3432: a periodic stream starts at a random phase within one interval. The phase is one of the clock, so that
-        // streams whose seeds are chosen for it keep apart whenever each of them starts.
-        // Of several connections each has its own instants of the clock, so that they keep their turns whenever each of them starts.
+        // RFC 3432: a periodic stream starts at a random phase within one interval. The phase is one of the clock, so
+        // that streams whose seeds are chosen for it keep apart whenever each of them starts. Each of several
+        // connections has its own instants of the clock, so that they keep their turns whenever each of them starts.
         let (start, next) = match schedule {
             Schedule::Every { interval_ns } => {
                 let cycle = Nanos(interval_ns.0.saturating_mul(share));
@@ -104,13 +104,13 @@ impl<'t> Due<'t> {
         Self { trace: &all[..limit.min(all.len())], ..Self::new(trace.schedule(), start, turn, share, 0) }
     }
 
-    /// Whether all that a trace has is dealt with; no other schedule ends by itself.
+    /// Returns true where the trace has no more departures; no other schedule ends by itself.
     #[inline]
     pub fn is_over(&self) -> bool {
         matches!(self.schedule, Schedule::Trace { .. }) && self.next >= self.trace.len() as u64
     }
 
-    /// How long the next message is, where a trace says it.
+    /// Returns the size of the next message, where a trace gives it.
     #[inline]
     pub fn bytes(&self) -> Option<Bytes> {
         self.departure().map(|departure| Bytes(departure.bytes.into()))
@@ -121,8 +121,8 @@ impl<'t> Due<'t> {
         self.trace.get(usize::try_from(self.next).ok()?)
     }
 
-    /// When the next request is due; `None` back to back: whenever the window allows. [`Instant::NEVER`] after the end
-    /// of a trace.
+    /// Returns the send time of the next request; `None` back to back: whenever the window allows. [`Instant::NEVER`]
+    /// after the end of a trace.
     #[inline]
     pub fn peek(&self) -> Option<Instant> {
         let offset = match self.schedule {
@@ -162,7 +162,7 @@ impl<'t> Due<'t> {
         }
     }
 
-    /// Skips all that a closed loop has missed at `now`, and says how many requests that were. What was due before it is
+    /// Skips the requests that a closed loop has missed at `now`, and returns their number. A request due before `now` is
     /// missed; but the requests of a burst follow each other for as long as the next burst is not due.
     pub fn skip_to(&mut self, now: Instant) -> u64 {
         if let Schedule::Bursts { count, interval_ns } = self.schedule {
@@ -232,7 +232,7 @@ fn gcd(one: u64, other: u64) -> u64 {
     if other == 0 { one } else { gcd(other, one % other) }
 }
 
-/// What the instants of a periodic stream with this seed leave when they are divided by its interval.
+/// Returns the remainder of a periodic stream's instants, with this seed, divided by its interval.
 ///
 /// Below the interval; 0 for an interval of 0.
 pub fn phase(interval: Nanos, seed: u64) -> Nanos {

@@ -6,10 +6,10 @@
 //! turns an end over the search goes on from what is left. The next rate follows from the verdicts so far and from
 //! nothing else: nothing here sends, waits or draws lots.
 //!
-//! What is found is a bracket: the highest rate that met the condition with none below it that did not, and the lowest
+//! The result is a bracket: the highest rate that met the condition with none below it that did not, and the lowest
 //! that did not. A path whose verdict is not the same above and below one rate has no such rate; its probes show it.
 //!
-//! [`condition`] says what is asked of a rate and what a probe says of it.
+//! [`condition`] judges the probe of a rate.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
@@ -22,11 +22,11 @@ use crate::unit::Rate;
 pub mod condition;
 pub mod seen;
 
-/// Values for what was not asked for.
+/// Values for settings that were not given.
 pub mod default {
     use crate::unit::Nanos;
 
-    /// Width of the bracket: its ends differ by at most 2 %, which is about what runs on one machine differ by.
+    /// Width of the bracket: its ends differ by at most 2 %, about as much as runs on one machine differ.
     pub const WIDTH: f64 = 0.02;
     /// Probes that must agree at each end: best of five.
     pub const AGREEING: u32 = 3;
@@ -59,7 +59,7 @@ pub struct Bounds {
     pub lowest_per_1000s: Rate,
     /// No rate above this is probed, messages per 1000 seconds.
     pub highest_per_1000s: Rate,
-    /// How near the ends of the bracket must be: their ratio is at most 1 plus this share.
+    /// Largest relative width of the bracket: the ratio of its ends is at most 1 plus this share.
     pub width: f64,
     /// Number of probes that must agree at each end; of up to twice as many less one the majority counts.
     pub agreeing: u32,
@@ -67,7 +67,7 @@ pub struct Bounds {
     pub probes: u32,
 }
 
-/// Why bounds make no sense.
+/// Reason to refuse bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BoundsError {
     /// The start is not between lowest and highest.
@@ -89,9 +89,9 @@ pub struct Tally {
     pub met: u32,
     /// Number of probes that did not.
     pub missed: u32,
-    /// How many of those that did not were our own side's doing.
+    /// Number of those missed probes that our own side caused.
     pub ours: u32,
-    /// Number of probes that told neither, because our own side sent in bunches what was lost.
+    /// Number of inconclusive probes: our own side sent the lost messages in bunches.
     #[serde(default, skip_serializing_if = "is_none")]
     pub bunched: u32,
 }
@@ -114,12 +114,12 @@ impl Tally {
         }
     }
 
-    /// Whether any probe told something.
+    /// Returns true where any probe was conclusive.
     fn told(self) -> bool {
         self.met + self.missed > 0
     }
 
-    /// Whether it meets the condition by majority; a draw does not.
+    /// Returns true where it meets the condition by majority; a draw does not.
     fn holds(self) -> bool {
         self.met > self.missed
     }
@@ -128,7 +128,7 @@ impl Tally {
         self.met.max(self.missed)
     }
 
-    /// Verdicts that differ have to be settled by further probes, and where there is none yet, one has to be found.
+    /// Returns true where verdicts differ and have to be settled by further probes, or where there is none yet.
     fn is_open(self, agreeing: u32) -> bool {
         !self.told() || self.met > 0 && self.missed > 0 && self.majority() < agreeing
     }
@@ -142,18 +142,18 @@ pub struct End {
     pub rate_per_1000s: Rate,
     /// Verdicts on it, number of probes.
     pub tally: Tally,
-    /// Whether as many probes as have to agree do.
+    /// True where as many probes as have to agree do.
     pub confirmed: bool,
 }
 
 impl End {
-    /// Whether it was our own side that did not reach this rate, by more than half of the probes that missed it.
+    /// Returns true where our own side did not reach this rate, in more than half of the probes that missed it.
     pub fn is_ours(&self) -> bool {
         2 * self.tally.ours > self.tally.missed
     }
 
-    /// Whether so many probes of it told nothing, because our own side was late, that no more were made for that: what is said
-    /// of it then rests on few.
+    /// Returns true where the search gave up probing it, because our own side was late and so many probes were inconclusive: its
+    /// verdict then rests on few.
     pub fn is_spoilt(&self) -> bool {
         self.tally.bunched >= SPOILT
     }
@@ -167,11 +167,11 @@ pub struct Bracket {
     pub met: Option<End>,
     /// The lowest rate that did not; absent where all did.
     pub missed: Option<End>,
-    /// Why the search ended.
+    /// Reason for the end of the search.
     pub reached: Reached,
 }
 
-/// Why a search ended.
+/// Reason for the end of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -196,7 +196,7 @@ pub struct Search {
     probes: u32,
 }
 
-/// What is to be done next.
+/// Next step of the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// A probe at this rate.
@@ -233,7 +233,7 @@ impl Search {
         bounds.check().map(|()| Self { bounds, tallies: BTreeMap::new(), probes: 0 })
     }
 
-    /// Takes what a probe at `rate` says.
+    /// Takes the verdict of a probe at `rate`.
     pub fn take(&mut self, rate: Rate, verdict: Verdict) {
         self.tallies.entry(rate).or_default().take(verdict);
         self.probes += 1;
@@ -244,7 +244,7 @@ impl Search {
         self.probes
     }
 
-    /// What is to be done next.
+    /// Returns the next step.
     pub fn next(&self) -> Next {
         if self.probes >= self.bounds.probes {
             return Next::Done(Reached::Probes);
@@ -261,7 +261,7 @@ impl Search {
         }
     }
 
-    /// What is known now, `reached` being why no more will be.
+    /// Returns the bracket so far; `reached` is the reason for the end of the search.
     pub fn bracket(&self, reached: Reached) -> Bracket {
         let (met, missed) = self.ends();
         let end = |rate: Rate| {

@@ -1,4 +1,4 @@
-//! What servers have done so far, in numbers: for whoever watches a process that runs on.
+//! Counts of the servers of a running process so far.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use crate::unit::{Bytes, Nanos};
 /// All servers of one process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Served {
-    /// When the process began to count, nanoseconds since 1970.
+    /// Beginning of counting, nanoseconds since 1970.
     pub since_ns: Nanos,
     /// Its threads now; absent where the system does not say.
     pub threads: Option<u64>,
@@ -17,7 +17,7 @@ pub struct Served {
     pub servers: BTreeMap<&'static str, ServerCounts>,
 }
 
-/// What one server has done.
+/// Counts of one server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerCounts {
     /// Sessions that began; absent where its protocol has none.
@@ -34,8 +34,8 @@ pub struct ServerCounts {
     pub sent: Bytes,
     /// Messages that made no sense, and datagrams that belong to no session; absent where they are not counted.
     pub malformed: Option<u64>,
-    /// Octets of such datagrams, and of clients that were refused for what they said; absent likewise. What makes no sense within a
-    /// session is counted by messages alone.
+    /// Octets of such datagrams, and of clients that were refused for their messages; absent likewise. Malformed
+    /// messages within a session are counted by messages alone.
     pub malformed_bytes: Option<Bytes>,
     /// Memory for the messages of sessions; absent where it is not granted by session.
     pub memory: Option<Memory>,
@@ -50,7 +50,7 @@ pub struct Memory {
     pub most: Bytes,
 }
 
-/// How a session ends.
+/// End of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SessionEnd {
     /// As its client wanted.
@@ -84,20 +84,20 @@ impl SessionEnd {
     }
 }
 
-/// Why a client is refused.
+/// Reason to refuse a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RefusalReason {
     /// It comes from no network that is served.
     Network,
     /// Its key, passphrase or login is not right.
     Key,
-    /// It may not have what it asks for.
+    /// Its request is above a limit.
     Limit,
     /// Others have all the room.
     Full,
     /// Others needed its room.
     GaveWay,
-    /// It said what makes no sense, or nothing.
+    /// Its messages made no sense, or it sent none.
     Protocol,
     /// This host or server cannot do it.
     Unable,

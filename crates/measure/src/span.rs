@@ -1,7 +1,7 @@
-//! What was seen of one way in a stretch of time: counts and a distribution that add up exactly, so that seconds make minutes and
-//! minutes make hours.
+//! Counts and the distribution of one way in a stretch of time. They add up exactly, so that seconds make minutes and minutes
+//! make hours.
 //!
-//! Whoever adds in any order and any grouping gets the same: counters are sums, extremes are the outermost.
+//! Sums in any order and any grouping are the same: counters are added, extremes are the outermost.
 
 mod octets;
 
@@ -16,7 +16,7 @@ use crate::unit::Nanos;
 
 pub use octets::NoSpan;
 
-/// Significant digits of what is kept for long: a bucket is at most 0.78 % wide.
+/// Significant digits of the distribution that is kept for long: a bucket is at most 0.78 % wide.
 const KEPT_DIGITS: u8 = 2;
 /// Leading bits of a value that [`coarse`] keeps: an `HdrHistogram` of two digits has 256 counters below its first doubling.
 const KEPT_BITS: u32 = 8;
@@ -30,7 +30,7 @@ pub fn coarse(nanos: u64) -> u64 {
 
 /// The furthest value, nanoseconds: 292 years.
 const FURTHEST: u64 = u64::MAX >> 1;
-/// By how many octets a distribution grows: twice as many each time would leave half of a monitor's memory empty.
+/// Octets by which a distribution grows: twice as many each time would leave half of a monitor's memory empty.
 const GROWS: usize = 24;
 /// Octets that are free before a bucket is put: as many as one takes that follows another closely.
 const ROOM: usize = 12;
@@ -79,7 +79,7 @@ impl Distribution {
         Self::ascending(payload::buckets(histogram).into_iter().map(|(Nanos(value), count)| (value, count)))
     }
 
-    /// Of buckets whose middles ascend; those of the same follow each other.
+    /// Builds one from buckets whose middles ascend; those of the same middle follow each other.
     fn ascending(buckets: impl Iterator<Item = (u64, u64)>) -> Self {
         let mut buckets = buckets.map(|(value, count)| (value.min(FURTHEST), count)).peekable();
         let (mut found, mut before) = (Self::default(), 0);
@@ -102,7 +102,7 @@ impl Distribution {
         self.count += count;
     }
 
-    /// An `HdrHistogram` V2 of two digits, not compressed. What is longer than an hour counts as an hour.
+    /// Encodes an `HdrHistogram` V2 of two digits, not compressed. Times above an hour count as an hour.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut histogram =
             Histogram::new_with_bounds(1, LONGEST.0, KEPT_DIGITS).expect("two digits up to an hour are valid bounds");
@@ -110,7 +110,7 @@ impl Distribution {
         payload::to_bytes(&histogram)
     }
 
-    /// The same by buckets of two digits, which is what is kept for long.
+    /// Coarsens it to buckets of two digits, the form that is kept for long.
     #[must_use]
     pub fn coarsened(&self) -> Self {
         Self::ascending(self.buckets().map(|(value, count)| (coarse(value), count)))
@@ -143,7 +143,7 @@ impl Distribution {
                     self.push(before, value, count);
                     self.push(value, known, held);
                 }
-                // What was written at the end goes to its place.
+                // The octets written at the end go to their place.
                 self.octets[upto..].rotate_left(end - upto);
                 self.octets.drain(at..upto);
             }
@@ -151,7 +151,7 @@ impl Distribution {
         }
     }
 
-    /// Takes in another. What lies between two buckets of the other is copied as it is written.
+    /// Adds another. Its own octets between two buckets of the other are copied unchanged.
     pub fn add(&mut self, other: &Self) {
         // The sum of both is no longer than both: a distance is parted into two of which none is longer.
         let octets = Vec::with_capacity(self.octets.len() + other.octets.len());
@@ -188,12 +188,12 @@ impl Distribution {
         *self = sum;
     }
 
-    /// How many values.
+    /// Returns the number of values.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// How many values are above `value` nanoseconds, by the middles of their buckets.
+    /// Returns the number of values above `value` nanoseconds, by the middles of their buckets.
     pub fn above(&self, value: u64) -> u64 {
         self.buckets().filter(|(known, _)| *known > value).map(|(_, count)| count).sum()
     }
@@ -229,15 +229,15 @@ impl Distribution {
 /// A stretch of time of one way.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Span {
-    /// What ended in it.
+    /// Requests that ended in it, by status.
     pub counts: Counts,
-    /// Of those lost, how many did not come to the far end; where the far end told.
+    /// Lost requests that did not reach the far end, a count; 0 where it did not report.
     pub lost_out: u64,
-    /// Of those lost, how many did, so that their replies were lost; where the far end told.
+    /// Lost requests that reached the far end, so that their replies were lost, a count; 0 where it did not report.
     pub lost_back: u64,
-    /// Seconds of it in which whoever asked was itself late or lost something of its own: what they show is not the network's.
+    /// Seconds of it in which the asking host was itself late or lost something of its own: they show nothing of the network.
     pub disturbed: u64,
-    /// How long the answers took.
+    /// Response times of the answers.
     pub times: Distribution,
     /// Their sum in nanoseconds, exactly; 0 where nobody added it up.
     pub sum_ns: u64,

@@ -1,4 +1,4 @@
-//! What the recorded numbers mean and how sure they are.
+//! Statistics of the recorded numbers, each with its uncertainty.
 
 pub mod change;
 pub mod classes;

@@ -1,7 +1,8 @@
-//! Several settings measured against each other: in which order, by which numbers, and what moving each axis is worth.
+//! Comparison of several settings: the order of trials, the figures, and the value of moving each axis.
 //!
 //! A study is made of trials, each a run of its own of one setting. Settings take turns within blocks, in random order, and every second block has
-//! the order of the one before turned round, so that what drifts meets all of them alike. Not here: whether two settings differ ([`crate::comparison`]), and who makes the trials.
+//! the order of the one before turned round, so that drift meets all of them alike. Not here: the comparison of two
+//! settings ([`crate::comparison`]), and the making of trials.
 
 pub mod figure;
 pub mod lengths;
@@ -17,9 +18,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Turn {
-    /// Which block, from 0.
+    /// Number of its block, from 0.
     pub block: u32,
-    /// Which setting, from 0.
+    /// Number of its setting, from 0.
     pub setting: u32,
 }
 
@@ -117,7 +118,7 @@ mod tests {
         }
     }
 
-    /// One setting twice, of a host that warms up meanwhile, or slows down.
+    /// One setting twice, on a host that warms up or slows down in that time.
     #[test_case(|place| 100.0 + 3_000.0 * (-0.35 * place).exp(); "a warm-up")]
     #[test_case(|place| 100.0 + 10.0 * place; "a slow-down")]
     fn what_drifts_is_no_difference_between_settings(level: fn(f64) -> f64) {

@@ -1,7 +1,7 @@
-//! What a stream carried: bytes and calls at each end, by interval and in all, and the rates that follow.
+//! Payload of a stream: bytes and calls at each end, by interval and in all, and the rates that follow.
 //!
-//! A [`meter::Meter`] counts while an engine runs; [`Throughput::of`] makes of it what is kept. Rates are bytes over the
-//! time of our end, for both ends: one clock. Invariant: the intervals of a stream add up to what our end carried.
+//! A [`meter::Meter`] counts while an engine runs; [`Throughput::of`] turns its counts into the result. Rates are bytes over the
+//! time of our end, for both ends: one clock. Invariant: the intervals of a stream add up to the total of our end.
 
 pub mod detail;
 pub mod latency;
@@ -21,18 +21,18 @@ use crate::outcome::{Distribution, SocketFacts};
 use crate::statistics::summary;
 use crate::unit::{Bytes, Nanos};
 
-/// What was found out about a stream.
+/// Result of a throughput measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Throughput {
-    /// Which way it went, seen from our end: of streams that went both ways each has its own.
+    /// Direction of the streams, seen from our end; streams of both directions have a result each.
     pub direction: Direction,
-    /// From the start of the stream to its end as our end saw it, in nanoseconds: with what it took to drain, where our
+    /// From the start of the stream to its end as our end saw it, in nanoseconds: with the time to drain, where our
     /// end waited for that.
     pub elapsed_ns: Nanos,
-    /// What our end's calls carried.
+    /// Payload of our end's calls.
     pub ours: Carried,
-    /// What the peer's calls carried, as it told; absent where it told nothing.
+    /// Payload of the peer's calls, as it reported; absent where it reported nothing.
     pub theirs: Option<Theirs>,
     /// Bytes per second that were handed to the kernel of the sending end, over our time; absent where that end is the
     /// peer's and told nothing, or where there was no time.
@@ -40,23 +40,23 @@ pub struct Throughput {
     /// Bytes per second that the receiving end's program had, over our time; absent where that end is the peer's and told
     /// nothing, or where there was no time.
     pub received_bytes_per_s: Option<f64>,
-    /// How long our end's calls took; only where that was asked for. A call that waits for room or for data says how the
+    /// Durations of our end's calls; absent unless requested. A call that waits for room or for data shows how the
     /// stream was held up, not how long anything was on its way.
     pub calls: Option<Distribution>,
-    /// What our end carried by interval, all threads together.
+    /// Payload of our end by interval, all threads together.
     pub intervals: Vec<Interval>,
     /// Our end of each stream, in the order in which they were made; the intervals above are all of them together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub streams: Vec<Stream>,
-    /// What each connection's socket really got.
+    /// Settings and counts of each connection's socket, as the kernel reported them.
     pub sockets: Vec<SocketFacts>,
-    /// What else was found out, where both ends are ours.
+    /// Further results, where both ends are ours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<Box<Detail>>,
     /// The other way of streams that went both ways at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back: Option<Box<Self>>,
-    /// What the streams did to the time that an exchange beside them takes; where that was asked for.
+    /// Effect of the streams on the round trip of an exchange beside them; absent unless requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<Box<UnderLoad>>,
 }
@@ -65,32 +65,32 @@ pub struct Throughput {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stream {
-    /// What our end's calls carried.
+    /// Payload of our end's calls.
     #[serde(flatten)]
     pub carried: Carried,
     /// From its start to its end, in nanoseconds.
     pub elapsed_ns: Nanos,
-    /// What its sender's TCP knew at the end, counted from the end of the warm-up; absent for a receiver and for datagrams.
+    /// State of its sender's TCP at the end, counted from the end of the warm-up; absent for a receiver and for datagrams.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpGlance>,
-    /// What its receiver counted; absent for a sender, for TCP, and where datagrams have no numbers.
+    /// Counts of its receiver; absent for a sender, for TCP, and where datagrams have no numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub datagrams: Option<Datagrams>,
     /// Its intervals.
     pub intervals: Vec<Interval>,
 }
 
-/// What a way knows of itself besides what its calls moved.
+/// State of a way beside the payload of its calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sight {
     /// Its sender's TCP; absent for a receiver and for datagrams.
     pub tcp: Option<TcpGlance>,
-    /// What a receiver of numbered datagrams counted since its start; transit times are those since the sight before.
+    /// Counts of a receiver of numbered datagrams since its start; transit times are those since the sight before.
     pub datagrams: Option<Datagrams>,
 }
 
 impl Sight {
-    /// With what was counted since `earlier`, an older sight of the same way.
+    /// Returns its counts since `earlier`, an older sight of the same way.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -100,19 +100,19 @@ impl Sight {
     }
 }
 
-/// What the peer told of its end.
+/// Report of the peer about its end.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Theirs {
-    /// What its calls carried.
+    /// Payload of its calls.
     #[serde(flatten)]
     pub carried: Carried,
-    /// How long the stream was by its own clock, in nanoseconds; absent where it did not tell.
+    /// Length of the stream by its own clock, in nanoseconds; absent where it did not report it.
     pub elapsed_ns: Option<Nanos>,
 }
 
 impl Throughput {
-    /// What is to be kept of a stream that went `direction`, as our end and the peer's metered it.
+    /// Makes the result of a stream that went `direction`, as our end and the peer's metered it.
     pub fn of(direction: Direction, metered: &Metered, theirs: Option<Theirs>, sockets: Vec<SocketFacts>) -> Self {
         let elapsed_ns = metered.elapsed();
         let rate = |carried: &Carried| per_second(carried.bytes, elapsed_ns);
@@ -145,14 +145,14 @@ pub fn per_second(bytes: Bytes, time: Nanos) -> Option<f64> {
 }
 
 impl Carried {
-    /// Adds what another part of the same stream carried.
+    /// Adds the payload of another part of the same stream.
     pub fn add(&mut self, other: &Self) {
         self.bytes.0 += other.bytes.0;
         self.calls += other.calls;
         self.failed_calls += other.failed_calls;
     }
 
-    /// What was carried since `earlier`, an older state of the same counts.
+    /// Returns the payload since `earlier`, an older state of the same counts.
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             bytes: Bytes(self.bytes.0.saturating_sub(earlier.bytes.0)),
@@ -201,7 +201,7 @@ fn both<T: Copy>(one: Option<T>, other: Option<T>, and: impl FnOnce(&T, &T) -> T
 }
 
 impl Stream {
-    /// What was counted of one.
+    /// Makes the result of one stream.
     pub fn of(count: &StreamCount) -> Self {
         Self {
             carried: count.carried,

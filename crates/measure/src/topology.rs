@@ -1,6 +1,6 @@
-//! Chooses the ordered pairs of hosts that a mesh probes, and computes what follows from the choice.
+//! Chooses the ordered pairs of hosts that a mesh probes, and computes the load of that choice.
 //!
-//! The choice depends on a seed, an epoch and the hosts alone, so that whoever has the same list gets the same pairs.
+//! The choice depends on a seed, an epoch and the hosts alone, so that everyone with the same list gets the same pairs.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ pub enum Topology {
         /// Partners a host in other zones, a count.
         across: usize,
     },
-    /// So many partners a host: half of them stay, the others change with each epoch until all pairs had their turn.
+    /// A number of partners for each host: half of them stay, the others change with each epoch until all pairs had their turn.
     Random {
         /// Partners a host, a count.
         partners: usize,
@@ -42,7 +42,7 @@ pub enum Topology {
 }
 
 impl Topology {
-    /// Zones as proposed for a mesh of which nothing is known.
+    /// Zones as proposed for a mesh without further facts.
     pub const ZONES: Self = Self::Zones { within: 8, representatives: 3, across: 4 };
 
     /// The ordered pairs of an epoch, ascending. Indices are those of `hosts`.
@@ -79,7 +79,7 @@ impl Topology {
     }
 }
 
-/// What follows from a topology.
+/// Load that a topology causes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outlook {
     /// Cells at a time, a count.

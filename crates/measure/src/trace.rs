@@ -9,7 +9,7 @@ pub mod text;
 /// One message of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure {
-    /// When it leaves, counted from the start of the run.
+    /// Departure, counted from the start of the run, nanoseconds.
     pub at: Nanos,
     /// Its payload, bytes.
     pub bytes: u32,
@@ -27,7 +27,7 @@ pub struct Trace {
 /// The most messages of a trace that is read out of a file: with their places, a quarter of a gigabyte.
 pub const MOST: usize = 10_000_000;
 
-/// Why departures make no trace.
+/// Reason to refuse departures as a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TraceError {
     /// Nothing leaves.
@@ -36,9 +36,9 @@ pub enum TraceError {
     /// Time runs backwards.
     #[error("time runs backwards: message {number} leaves {back} before the one ahead of it")]
     Backwards {
-        /// Which message, counted from 1.
+        /// Number of the message, from 1.
         number: u64,
-        /// By how much.
+        /// Size of the step back, nanoseconds.
         back: Nanos,
     },
 }

@@ -116,7 +116,7 @@ impl FromStr for Nanos {
     }
 }
 
-/// How long to run, where bare seconds are usual: `10` is 10 s, everything else as [`Nanos`].
+/// Parses the length of a run, where bare seconds are usual: `10` is 10 s, everything else as [`Nanos`].
 pub fn run_length(text: &str) -> Result<Nanos, UnitError> {
     let trimmed = text.trim();
     if !trimmed.is_empty() && trimmed.chars().all(|c| c.is_ascii_digit() || c == '.') {
@@ -295,17 +295,17 @@ fn grouped_f64(value: f64) -> String {
     format!("{value}")
 }
 
-/// Text that is not the time, size or rate it should be; says what was typed and what would be understood.
+/// Text that is not the time, size or rate it should be; its message has the text and a form that would be understood.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` {expected}")]
 pub struct UnitError {
-    /// What was typed.
+    /// The typed text.
     pub text: String,
-    /// What would have been understood.
+    /// Form that would have been understood.
     pub expected: Expected,
 }
 
-/// What a piece of text should have been.
+/// Form that a piece of text should have had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
     /// A time.
@@ -362,7 +362,7 @@ pub(crate) fn scaled(number: &str, scale: u64) -> Option<u64> {
     u64::try_from(total).ok()
 }
 
-/// How a quantile is called: 0.99 is `p99`, 0.9999 `p99.99`.
+/// Returns the name of a quantile: 0.99 is `p99`, 0.9999 `p99.99`.
 pub fn quantile_name(q: f64) -> String {
     let percent = format!("{:.6}", q * 100.0);
     format!("p{}", percent.trim_end_matches('0').trim_end_matches('.'))

@@ -1,6 +1,6 @@
 //! A rate that varies: drawn anew at fixed times, log-normally about a mean, as the load of an encoder of pictures does.
 //!
-//! The account, in bits, fills at the present rate, and what is sent is taken from it. A sender that is late catches up, and
+//! The account, in bits, fills at the present rate, and sent octets are taken from it. A sender that is late catches up, and
 //! nothing is based anew.
 
 use fastrand::Rng;
@@ -57,7 +57,7 @@ impl VaryingRate {
         Some(now.after(Nanos(nanos.min(1e18) as u64)).min(self.until))
     }
 
-    /// So many octets were sent.
+    /// Takes `octets` that were sent from the account.
     pub fn spend(&mut self, octets: usize) {
         self.account -= octets as f64 * 8.0;
     }
@@ -67,7 +67,7 @@ impl VaryingRate {
         self.latest = now;
     }
 
-    /// The next rate: the exponential of a normal number whose moments make the mean and the deviation what they are to be.
+    /// Draws the next rate: the exponential of a normal number whose moments yield the mean and the deviation.
     fn draw(&mut self) {
         let (mean, deviation) = (self.spread.mean.max(1) as f64, self.spread.deviation as f64);
         let squared = (deviation / mean).powi(2).ln_1p();

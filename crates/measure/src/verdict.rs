@@ -1,6 +1,6 @@
-//! What a reader of a result must be told: typed warnings, each with the figures it rests on.
+//! Typed warnings that qualify a result, each with the figures on which it rests.
 //!
-//! When one is due decides [`judge`], by the numbers of [`threshold`]. Not here: what people read of it and what they may try
+//! [`judge`] decides when one is due, by the numbers of [`threshold`]. Not here: their text and advice
 //! (`report::words::warning`), and errors, which leave no result to qualify.
 
 pub mod judge;
@@ -31,7 +31,7 @@ use refused::RefusedBy;
 pub enum Warning {
     /// No target was given: the peer is a reflector in this very process, over loopback.
     OwnReflector,
-    /// The peer is on this very host: what was sent to it crossed no network.
+    /// The peer is on this very host: the traffic crossed no network.
     SameHost {
         /// The address it was asked at.
         address: IpAddr,
@@ -40,27 +40,27 @@ pub enum Warning {
     HandshakeIsNotTheApplication,
     /// Most answers were resets: a closed port was timed, and a box on the way may have answered in the host's place.
     ResetsTimed {
-        /// How many answers were resets.
+        /// Answers that were resets, a count.
         resets: u64,
-        /// Of how many answers.
+        /// Answers in all, a count.
         answers: u64,
-        /// Whether they are known to come from another hop than the host.
+        /// True where the resets are known to come from another hop than the host.
         another_hop: bool,
-        /// Whether they were held against the answers of a port where the host accepts connections.
+        /// True where they were compared with the answers of a port on which the host accepts connections.
         compared: bool,
     },
-    /// Between requests both ends were idle for so long that waking up is part of what was timed.
+    /// Between requests both ends were idle for so long that the wake-up is part of the round trip.
     IdleBetween {
         /// From one request to the next, nanoseconds.
         interval_ns: Nanos,
         /// The median round trip, nanoseconds.
         median_ns: Nanos,
-        /// What of it both ends took to wake up, by kernel timestamps, nanoseconds, medians; absent where they do not tell.
+        /// Part of it in which both ends woke up, by kernel timestamps: median, nanoseconds; absent where they do not show it.
         waking_ns: Option<Nanos>,
     },
     /// Several requests were outstanding, so the rate says nothing of how long one takes.
     RateIsNotRoundTrip {
-        /// How many were outstanding at a time, on average: a count.
+        /// Mean number of outstanding requests.
         outstanding: f64,
         /// The time that one over the rate would make, nanoseconds.
         reciprocal_ns: Nanos,
@@ -83,7 +83,7 @@ pub enum Warning {
         /// Answers in all, a count.
         answered: u64,
     },
-    /// What delays requests has a rhythm that fits the schedule's: an even schedule meets it at the same places each time.
+    /// A periodic delay fits the schedule's own period: an even schedule meets it at the same places each time.
     Rhythm {
         /// After how many requests it comes back.
         lag: u32,
@@ -94,63 +94,63 @@ pub enum Warning {
     },
     /// Long times come back at even distances in time.
     Periodic {
-        /// How often, how long and how many times.
+        /// Their period, length and number.
         periodic: Periodic,
-        /// Whether the loop was closed, and so met each of them once, however long it lasted.
+        /// True where the loop was closed, and so met each of them once, however long it lasted.
         closed: bool,
     },
     /// For a part of the run exchanges took another time than for the rest.
     Changed {
-        /// When, and both levels.
+        /// Its beginning and end, and both levels.
         change: Change,
     },
     /// One stream kept one CPU of an end busy where that end has more: another stream might have had more through.
     OneStreamOneCpu {
-        /// Which end: `our` or `the peer's`.
+        /// The end: `our` or `the peer's`.
         end: String,
-        /// How many CPUs that end may run on.
+        /// Number of CPUs on which that end may run.
         cpus: u32,
     },
     /// The rate of a stream counts its start, in which it was slower.
     StartIncluded {
         /// From its start until it was steady, nanoseconds.
         steady_after_ns: Nanos,
-        /// By which share of the steady rate the whole lies below, 0 to 1.
+        /// Share of the steady rate by which the whole lies below it, 0 to 1.
         share: f64,
     },
     /// A stream was too short to tell whether it was steady.
     TooShort {
-        /// How many whole intervals there were.
+        /// Whole intervals of the stream, a count.
         intervals: u64,
-        /// How many it takes.
+        /// Whole intervals needed, a count.
         needed: u64,
     },
-    /// The clock is coarse against what was timed.
+    /// The clock is coarse compared with the round trip.
     CoarseClock {
         /// Its smallest step, nanoseconds.
         step_ns: Option<Nanos>,
-        /// What a reading costs, nanoseconds.
+        /// Duration of one reading, nanoseconds.
         read_ns: Option<Nanos>,
-        /// The median of what was timed, nanoseconds.
+        /// The median round trip, nanoseconds.
         median_ns: Nanos,
     },
     /// The kernel keeps time by a clock that is slow or coarse to read.
     SlowClockSource {
         /// Its name.
         source: String,
-        /// Which end: `our` or `the peer's`.
+        /// The end: `our` or `the peer's`.
         end: String,
     },
     /// A control group kept an end from running.
     Throttled {
-        /// Which end: `our` or `the peer's`.
+        /// The end: `our` or `the peer's`.
         end: String,
         /// For how long, nanoseconds, all its CPUs together.
         throttled_ns: Nanos,
         /// In how long a time, nanoseconds.
         watched_ns: Nanos,
     },
-    /// Small messages of which several may be on the way wait for each other's acknowledgement.
+    /// Small messages, several on the way at a time, wait for each other's acknowledgement.
     Nagle {
         /// Size of the smallest request, bytes.
         request_bytes: Bytes,
@@ -163,14 +163,14 @@ pub enum Warning {
         message_bytes: Bytes,
         /// Largest packet, bytes of IP.
         mtu_bytes: Bytes,
-        /// How many packets it is: a count.
+        /// Number of packets of that message.
         fragments: u64,
         /// The longest message that is one packet, bytes of payload.
         whole_bytes: Bytes,
     },
     /// TCP gives its window up during each pause, and a message is more than it may send at once then.
     IdleRestart {
-        /// Which end sends it: `our` or `the peer's`.
+        /// The end that sends it: `our` or `the peer's`.
         end: String,
         /// Size of the message, bytes.
         message_bytes: Bytes,
@@ -181,7 +181,7 @@ pub enum Warning {
     },
     /// A quantile asked for needs more answers than there are.
     TooFewForQuantile {
-        /// Which, 0 to 1.
+        /// The quantile, 0 to 1.
         q: f64,
         /// Answers it takes to print it.
         needed: u64,
@@ -203,11 +203,11 @@ pub enum Warning {
         offered_per_s: f64,
         /// Requests a second sent.
         sent_per_s: f64,
-        /// Whether the window's cap held requests back (the peer's side), rather than our own pacing.
+        /// True where the window's cap held requests back (the peer's side), rather than our own pacing.
         held_back_by_window: bool,
-        /// Whether a socket that took no more held them back (the path's side, or the peer's).
+        /// True where a socket that accepted no more data held them back (the path's side, or the peer's).
         held_back_by_socket: bool,
-        /// Whether that cap is one by nature: each connection makes one handshake after the other. Absent: it is not.
+        /// True where the cap is inherent: each connection makes one handshake after the other. Absent: it is not.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         in_turn: bool,
     },
@@ -218,14 +218,14 @@ pub enum Warning {
     },
     /// Ticks of a closed loop passed while replies were outstanding.
     TicksMissed {
-        /// How many.
+        /// Missed ticks, a count.
         count: u64,
-        /// Of how many, those at which a request left included.
+        /// Ticks in all, those at which a request left included, a count.
         due: u64,
     },
     /// For a part of the time nothing came back at all.
     Dark {
-        /// When, and how much of it.
+        /// Its beginning and its extent.
         dark: Dark,
     },
     /// No request with a message of this size was answered, while smaller packets to the same host were: those of the connection that it was
@@ -238,18 +238,18 @@ pub enum Warning {
     },
     /// Requests were lost.
     Lost {
-        /// How many, late ones included.
+        /// Lost requests, late ones included, a count.
         count: u64,
-        /// Of how many sent.
+        /// Requests sent, a count.
         sent: u64,
         /// Messages that our own sockets had no room for, warm-up included; absent where there were none, or it is not
         /// known.
         dropped_by_us: Option<u64>,
-        /// Messages that the peer's sockets had no room for, warm-up included; absent where there were none, or it is not known, and
-        /// of loads, which tell it with what was lost on the way there.
+        /// Messages that the peer's sockets had no room for, warm-up included; absent where there were none, or it is
+        /// not known, and for loads, which report it with the losses on the way there.
         #[serde(default)]
         dropped_by_peer: Option<u64>,
-        /// What decides how many are on the way at once.
+        /// Mechanism that decides how many messages are on the way at once.
         leaves_by: LeavesBy,
         /// The share of the run's time, from 0 to 1, that passed in waiting for them, where each held up the next one; absent below a hundredth.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -257,20 +257,21 @@ pub enum Warning {
     },
     /// Messages of a load were lost on the way there.
     LostOnTheWay {
-        /// How many.
+        /// Messages lost on the way there, a count.
         count: u64,
-        /// Of how many sent, messages that asked for no reply included.
+        /// Messages sent, those that asked for no reply included, a count.
         sent: u64,
         /// Messages that the peer's host had no room for in its receive buffers; absent where there were none, or it is
         /// not known.
         dropped_by_peer: Option<u64>,
     },
-    /// TCP sent segments again: they or what acknowledges them were lost, or came later than TCP waits. What waited for one counts
-    /// as answered.
+    /// TCP sent segments again: they or their acknowledgements were lost, or came later than TCP's timeout. Data that
+    /// waited for one counts as answered.
     Retransmitted {
         /// Segments sent again by this host's sockets, a count; warm-up included.
         segments: u64,
-        /// Those that the peer had already, a count: it answered late, or what it sent was lost. Absent where there were none, or it is not known.
+        /// Part of these segments that the peer had already, a count: it answered late, or its answer was lost. Absent
+        /// where there were none, or it is not known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         had_already: Option<u64>,
         /// Requests, and messages without a reply, sent, a count.
@@ -278,25 +279,25 @@ pub enum Warning {
     },
     /// Requests were refused: answered by a reset or an ICMP error instead of a reply.
     Refused {
-        /// How many.
+        /// Refused requests, a count.
         count: u64,
-        /// Of how many sent.
+        /// Requests sent, a count.
         sent: u64,
-        /// What carried them.
+        /// Protocol that carried them.
         carrier: Carrier,
         /// Where the refusals came from, as far as that can be told from here.
         by: RefusedBy,
     },
     /// Messages could not be sent by our own side.
     SendFailed {
-        /// How many.
+        /// Messages not sent, a count.
         count: u64,
     },
     /// The machine at one end was disturbed while it measured.
     Disturbed {
-        /// Which end: `our` or `the peer's`.
+        /// The end: `our` or `the peer's`.
         end: String,
-        /// By what, as `run-queue delay 4.2 %`.
+        /// Disturbances with their sizes, as `run-queue delay 4.2 %`.
         by: Vec<String>,
         /// Other findings of this result that a busy host brings about by itself, so that the network is not shown to be the cause: kinds of
         /// warnings, and `groups` of flows.
@@ -310,7 +311,7 @@ pub enum Warning {
     },
     /// The monotonic clock stepped back.
     ClockStepped {
-        /// How often.
+        /// Steps back, a count.
         count: u64,
     },
     /// The system clock stepped, so kernel stamps could not be placed.
@@ -321,9 +322,9 @@ pub enum Warning {
     PowerSavingGovernor {
         /// Its name.
         governor: String,
-        /// Which end: `our` or `the peer's`.
+        /// The end: `our` or `the peer's`.
         end: String,
-        /// Whether it keeps CPUs at their lowest frequency even when they are busy.
+        /// True where it keeps CPUs at their lowest frequency even when they are busy.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         lowest: bool,
     },
@@ -331,67 +332,67 @@ pub enum Warning {
     OneCpu,
     /// The quantile that was to settle did not.
     NotSettled {
-        /// Which, 0 to 1.
+        /// The quantile, 0 to 1.
         q: f64,
-        /// How far its interval reached to either side at the end, as a share of its value, where it has one.
+        /// Half-width of its interval at the end, the wider side, as a share of its value; absent where it has no interval.
         reached: Option<f64>,
     },
     /// The run was ended early.
     Interrupted,
-    /// A peer stopped in the middle; what was measured before stands.
+    /// A peer stopped in the middle; the result covers the time before.
     PeerLost {
-        /// What happened.
+        /// Description of the event.
         reason: String,
     },
     /// The peer did not report at the end: its counts and its machine's facts are missing.
     NoReport {
-        /// Why.
+        /// Reason, in words.
         reason: String,
     },
-    /// Threads of the server waited because of a bound that its owner has set: what was measured is that bound, not the network.
+    /// Threads of the server waited because of a bound that its owner has set: the result is that bound, not the network.
     ServerLimited {
-        /// How long, all threads together, nanoseconds.
+        /// Time that threads waited, all together, nanoseconds.
         waited_ns: Nanos,
     },
     /// A socket got less than was asked.
     GotLess {
-        /// Which option.
+        /// Name of the option.
         option: String,
-        /// What was asked.
+        /// Requested value.
         asked: String,
-        /// What it got.
+        /// Value in effect.
         got: String,
     },
     /// Messages were to leave many at once, and the kernel refused.
     NotBatched {
-        /// How they were to leave.
+        /// Requested way of sending.
         asked: BatchBy,
-        /// In which words it refused.
+        /// Words of the kernel's refusal.
         reason: String,
     },
     /// Samples are missing from the file because it could not be written fast enough, or at all.
     SamplesIncomplete {
-        /// How many are missing.
+        /// Missing samples, a count.
         missing: u64,
-        /// Why, where it is known.
+        /// Reason; absent where it is not known.
         reason: Option<String>,
     },
-    /// What was counted is not what passed the interface.
+    /// Our counts contradict the traffic of the interface.
     WireContradicts {
-        /// What was compared, which is also the unit of both numbers.
+        /// Quantity that was compared, which is also the unit of both numbers.
         subject: Subject,
-        /// How many were counted, in the subject's unit.
+        /// Our count, in the subject's unit.
         counted: u64,
-        /// How many passed, in the subject's unit.
+        /// Count at the interface, in the subject's unit.
         seen: u64,
-        /// Which interface.
+        /// Name of the interface.
         interface: String,
-        /// What may explain it.
+        /// Possible explanation; absent where there is none.
         reason: Option<String>,
     },
     /// Kernel timestamps could not be had.
     NoStamps {
-        /// Why.
+        /// Reason, in words.
         reason: String,
     },
 }

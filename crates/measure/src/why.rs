@@ -1,10 +1,11 @@
 //! Causes of a round trip's time, each with the difference that one switch makes.
 //!
-//! The time at an interval is taken apart: how an end waits (one switch each, moved in every order: [`crate::study::moves`]),
-//! what is left of the interval when nothing sleeps, how long the peer's program kept the reply, and what is gained where the peer
-//! runs on another CPU. Several causes are judged together: a switch shows one only where that is as sure as one test alone would
-//! be (Wilcoxon's signed ranks over the blocks, two-sided, by Holm's procedure), and only where it is worth [`SHARE`] of what was
-//! measured. What no named cause explains is told as that.
+//! The time at an interval is taken apart: how an end waits (one switch each, moved in every order:
+//! [`crate::study::moves`]), the rest of the interval when nothing sleeps, how long the peer's program kept the reply,
+//! and the gain where the peer runs on another CPU. Several causes are judged together: a switch shows one only where
+//! that is as sure as one test alone would be (Wilcoxon's signed ranks over the blocks, two-sided, by Holm's
+//! procedure), and only where it is worth [`SHARE`] of the measured time. The rest, which no named cause explains, is
+//! reported as unexplained.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,9 +13,9 @@ use crate::comparison::{self, ALARMS, Design, Interval};
 use crate::statistics::{paired, sides};
 use crate::study::moves;
 
-/// A cause below this share of what was measured is not named.
+/// Share of the measured time below which a cause is not named.
 pub const SHARE: f64 = 0.1;
-/// A program that keeps a reply for less, on a warm path, does what any program has to, in nanoseconds.
+/// Time for which any program keeps a reply on a warm path, in nanoseconds: a program that keeps it for less is prompt.
 pub const PROMPT_NS: f64 = 25_000.0;
 /// A thread that waits for its CPU for less than this share of the time is not disturbed by others there.
 pub const BUSY: f64 = 0.05;
@@ -31,11 +32,11 @@ pub enum Cause {
     /// The peer's program sleeps until a request is there, and has to be woken.
     PeerWakeUp,
     /// No switch is left to move, and yet it takes longer than back to back: caches, predictors and clocks of CPUs went cold
-    /// meanwhile, and links and queues saved power.
+    /// in between, and links and queues saved power.
     ColdPath,
     /// The peer's program keeps the reply.
     PeerHolds,
-    /// Others run on the peer's CPU. Part of what its waking takes, so that it is not added to that.
+    /// Others run on the peer's CPU. Part of its wake-up, and so not added to that.
     PeerCpuBusy,
 }
 
@@ -74,7 +75,7 @@ pub struct Observed {
 /// The peer on another CPU.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Moved {
-    /// Which, by its number there.
+    /// Number of the CPU on the peer's host.
     pub cpu: u32,
     /// Times, no switch moved, nanoseconds.
     pub times: Blocks,
@@ -94,7 +95,7 @@ pub struct Explanation {
     pub causes: Vec<Examined>,
     /// Measured time less all named causes, nanoseconds.
     pub unexplained: Option<Interval>,
-    /// A cause worth less than this share, 0 to 1, of what was measured is not named.
+    /// Share of the measured time, 0 to 1, below which a cause is not named.
     pub least_share: f64,
     /// Fewest blocks, a count, in which a switch can show one of so many causes at all; absent where none was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -105,11 +106,11 @@ pub struct Explanation {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Examined {
-    /// Which.
+    /// The cause.
     pub cause: Cause,
     /// Its effect: the time that would be saved without it, nanoseconds.
     pub takes: Option<Interval>,
-    /// The same as a share of what was measured.
+    /// The same as a share of the measured time.
     pub share: Option<Interval>,
     /// Probability, 0 to 1, of a worth so far from nothing if there were none, larger for there being others that are judged beside
     /// it (Holm); absent where no switch shows it.
@@ -190,7 +191,7 @@ pub fn explain(observed: &Observed) -> Explanation {
     Explanation { measured, floor: median_of(&observed.floor), causes, unexplained, least_share: SHARE, fewest_blocks }
 }
 
-/// A cause and what it is worth in each block.
+/// A cause and its worth in each block.
 struct Part {
     cause: Cause,
     worth: Blocks,
@@ -206,7 +207,7 @@ impl Part {
         Self { cause, worth, beyond: None, cpu: None, waited: None }
     }
 
-    /// The probability of its effects if there were none; `None` where that is not what it is judged by.
+    /// Returns the probability of its effects if there were none; `None` where it is judged otherwise.
     fn probability(&self) -> Option<f64> {
         let worths = there(&self.worth);
         let asked = self.cause.has_switch() && self.beyond.is_none() && !worths.is_empty();
@@ -230,7 +231,7 @@ fn cold(observed: &Observed) -> Blocks {
     awake.zip(&observed.floor).map(|(awake, floor)| Some(awake? - (*floor)?)).collect()
 }
 
-/// `p`: with which it is judged, those of others considered, of which there are `causes` with itself.
+/// Judges a part by `p`, which considers the other causes; `causes` is their number with this one.
 fn judge(part: &Part, base: &Blocks, p: Option<f64>, causes: usize) -> Examined {
     let takes = centre(&part.worth);
     let measured = median(base).filter(|measured| *measured > 0.0);

@@ -1,8 +1,8 @@
-//! What the wire says of a measurement: packets that a capture saw beside it, and whether they bear out what was counted.
+//! Check of a measurement against the wire: packets that a capture saw beside it, compared with the measurement's own counts.
 //!
-//! An [`observer::Observer`] takes packet after packet in bounded memory; at the end [`judge::judge`] sets what it saw
-//! against what the measurement counted, and every comparison ends in one of three words ([`finding::Verdict`]). Nothing
-//! here opens a socket: whoever captures hands in [`Seen`].
+//! An [`observer::Observer`] takes packet after packet in bounded memory; at the end [`judge::judge`] compares its counts
+//! with those of the measurement, and every comparison ends in one of three words ([`finding::Verdict`]). Nothing
+//! here opens a socket: the capturing side hands in [`Seen`].
 
 pub mod finding;
 pub mod judge;
@@ -14,7 +14,7 @@ mod total;
 
 use std::net::SocketAddr;
 
-/// Which way a packet went, seen from this host.
+/// Direction of a packet, seen from this host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// To the peer.
@@ -26,9 +26,9 @@ pub enum Way {
 /// A packet of the measurement as it passed an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// When, nanoseconds since 1970 by this host's clock.
+    /// Time of its passage, nanoseconds since 1970 by this host's clock.
     pub at_ns: u64,
-    /// Which way.
+    /// Its direction.
     pub way: Way,
     /// Index of the interface it passed.
     pub interface: u32,
@@ -38,15 +38,15 @@ pub struct Seen {
     pub remote: SocketAddr,
     /// Length of the packet, bytes of IP; of segments that were merged all of them.
     pub packet_bytes: u32,
-    /// Length of what TCP, UDP or an ICMP echo carried, bytes.
+    /// Length of the payload of TCP, UDP or an ICMP echo, bytes.
     pub payload_bytes: u32,
-    /// What it was.
+    /// Kind of the packet.
     pub what: What,
-    /// What its message says of itself.
+    /// Identity of its message.
     pub mark: Mark,
 }
 
-/// What a packet was.
+/// Kind of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// A segment of TCP.
@@ -75,7 +75,7 @@ pub struct Segment {
     pub rst: bool,
 }
 
-/// What the first message in a packet says of itself.
+/// Identity of the first message in a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mark {
     /// Nothing: it has no number, or it cannot be read here.

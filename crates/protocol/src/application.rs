@@ -1,12 +1,13 @@
 //! Protocols of programs at work, as far as a measurement needs them: the opening of a connection, one request, the end of a reply, and its kind.
 //!
-//! A protocol over TCP is a [`Speech`]: a machine without a socket that takes octets as they come, in pieces of any length, and says
-//! what they were. It keeps no octets: what it did not take is offered again with more behind it. A protocol over UDP is a
-//! [`crate::wire::Wire`] of its own. Either is asked one thing over and over: the request is written once, and only its mark changes
-//! where the protocol gives one back. Where requests differ ([`mix::Mix`]), all are written beforehand.
+//! A protocol over TCP is a [`Speech`]: a machine without a socket that takes octets as they come, in pieces of any
+//! length, and returns their meaning. It keeps no octets: those it did not take are offered again with more behind
+//! them. A protocol over UDP is a [`crate::wire::Wire`] of its own. Either repeats one request: it is written once, and
+//! only its mark changes where the protocol gives one back. Where requests differ ([`mix::Mix`]), all are written at
+//! the start.
 //!
 //! A reply in time is an answer of the program, whatever it says; its kind is counted ([`tally::Tally`]). Kinds that say that
-//! the program did not do what it was asked for (`503`, `LOADING`, `SERVFAIL`) end their request as refused.
+//! the program did not do the request (`503`, `LOADING`, `SERVFAIL`) end their request as refused.
 
 pub mod dns;
 pub mod h2;
@@ -104,7 +105,8 @@ impl Application {
         method::Application { protocol, request, mix: self.mix.as_ref().map(Mix::said) }
     }
 
-    /// The name of a kind of its replies, which count as answered or not: where requests differ in what they expect, a status may be either.
+    /// Returns the name of a kind of its replies, which count as answered or not: where requests expect different
+    /// statuses, the same one may be either.
     pub fn kind(&self, kind: Kind, sound: bool) -> String {
         let name = self.asked.kind(kind);
         let differs = || self.mix.as_ref().is_some_and(Mix::expects_by_request);

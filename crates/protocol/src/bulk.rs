@@ -5,7 +5,7 @@ use measure::unit::{Instant, Nanos};
 
 use crate::link::Fault;
 
-/// What the bulk engine needs of a carrier, and of the clocks beside it. The engine is compiled for each apart: no call
+/// Transport and clocks that the bulk engine needs. The engine is compiled for each implementation apart: no call
 /// here is dynamic.
 pub trait Bulk {
     /// The present instant.
@@ -21,13 +21,13 @@ pub trait Bulk {
     /// second at most, so that the engine can look whether to go on.
     fn call(&mut self) -> Result<Call, Fault>;
 
-    /// What the way knows besides what its calls moved. It is asked at the end of each interval, and begins another of what
-    /// is kept by interval.
+    /// Returns the state of the way beside the payload of its calls. It is called at the end of each interval, and begins another
+    /// interval of the values that are kept by interval.
     fn sight(&mut self) -> Sight {
         Sight::default()
     }
 
-    /// The same at the beginning of what is counted: what smooths or averages begins anew.
+    /// Returns the state at the beginning of the count: smoothed values and averages begin anew.
     fn begin(&mut self) -> Sight {
         self.sight()
     }
@@ -44,7 +44,7 @@ pub trait Bulk {
     fn spin(&self, until: Instant);
 }
 
-/// What a call did.
+/// Result of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
     /// It moved so many bytes of payload, at least one.
@@ -53,18 +53,18 @@ pub enum Call {
     MovedMany {
         /// Bytes of payload of all of them.
         bytes: usize,
-        /// How many.
+        /// Their number.
         datagrams: usize,
     },
     /// It waited, and nothing was moved.
     Nothing,
-    /// Our own side had no buffer for it: nothing was moved, and what was to be sent is given up.
+    /// Our own side had no buffer for it: nothing was moved, and its payload is given up.
     Failed,
     /// The sender ended the stream.
     End,
 }
 
-/// How a stream's datagrams carry their number and the instant they were sent: a foreign format, or ours. The link writes
+/// Layout of the number and the send time in a stream's datagrams: a foreign format, or ours. The link writes
 /// and reads in place, a datagram at a time.
 pub trait Numbering {
     /// Octets that the format takes at the start of each datagram; no datagram of a stream is shorter.
@@ -74,39 +74,39 @@ pub trait Numbering {
     fn clock(&self) -> StampClock;
 
     /// Writes `number`, the first being 1, and the instant of sending over the start of `datagram`, which is at least
-    /// [`octets`](Numbering::octets) long. What follows is left as it is.
+    /// [`octets`](Numbering::octets) long. The rest is left as it is.
     fn write(&self, datagram: &mut [u8], number: u64, sent: Nanos);
 
-    /// What the start of a received datagram says; `None`: it is too short, or none of this format.
+    /// Reads the start of a received datagram; `None`: it is too short, or none of this format.
     fn read(&self, datagram: &[u8]) -> Option<Mark>;
 
-    /// Whether what says that it was the last is a datagram of the stream itself, and counted as one; else it is a word
-    /// about the stream.
+    /// Returns true where the datagram that marks the end belongs to the stream itself, and is counted; otherwise it only tells
+    /// of the end.
     fn last_is_data(&self) -> bool {
         true
     }
 }
 
-/// What a datagram of a stream says of itself.
+/// Number and send time in a datagram of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// A datagram of the stream.
     Data {
         /// Its number, the first being 1.
         number: u64,
-        /// When it was sent, nanoseconds of the sender's clock.
+        /// Send time, nanoseconds of the sender's clock.
         sent: Nanos,
     },
     /// The sender says that it was the last; it may say so many times.
     Last {
         /// Number of datagrams before it.
         count: u64,
-        /// When it was sent, nanoseconds of the sender's clock.
+        /// Send time, nanoseconds of the sender's clock.
         sent: Nanos,
     },
 }
 
-/// Which clock the instants in datagrams are of.
+/// Clock of the instants in datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StampClock {
     /// `CLOCK_MONOTONIC`: only differences mean anything to the peer.

@@ -5,7 +5,7 @@
 //! capture. Lengths come from the headers of IP and UDP, so a capture that kept the beginnings of packets alone is as
 //! good as a whole one.
 //!
-//! For captures of our own: [`filter`] says which packets the kernel is to hand over, [`watch`] what each says of a
+//! For captures of our own: [`filter`] decides which packets the kernel hands over, [`watch`] reads each as part of a
 //! measurement, and a [`writer`] keeps some of them in a file.
 
 use measure::trace::{Departure, MOST, Trace, TraceError};
@@ -27,7 +27,7 @@ pub use self::file::is_capture;
 /// A flow taken out of a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taken {
-    /// Which flow.
+    /// The flow.
     pub flow: Flow,
     /// Its messages; the first one leaves at once.
     pub trace: Trace,
@@ -35,17 +35,17 @@ pub struct Taken {
     pub repeated: u64,
     /// Flows in the capture beside it.
     pub others: usize,
-    /// The packet, from 1, that the capture breaks off in; what came before it is used.
+    /// The packet, from 1, that the capture breaks off in; the ones before it are used.
     pub broken_off: Option<u64>,
 }
 
 /// The schedule of one flow in a capture: of the one asked for, else of the only one there is.
 ///
-/// A message is what one datagram or one segment of TCP carried; segments without payload are none.
+/// A message is the payload of one datagram or one segment of TCP; segments without payload are none.
 ///
 /// # Errors
-/// What is no capture or none of a form that is read here, a damaged one, a flow that is not in it or not the only one
-/// that was meant, and time that runs backwards within it.
+/// Fails where it is no capture or none of a form that is read here, where it is damaged, where the flow is not in it
+/// or not the only one that was meant, and where time runs backwards within it.
 pub fn schedule(capture: &[u8], asked: Option<&FlowPattern>) -> Result<Taken, CaptureError> {
     let file = File::open(capture)?;
     let survey = Survey::of(&file)?;
@@ -54,7 +54,7 @@ pub fn schedule(capture: &[u8], asked: Option<&FlowPattern>) -> Result<Taken, Ca
     Ok(Taken { flow, trace, repeated, others: survey.flows.len() - 1, broken_off: survey.broken_off })
 }
 
-/// What is in a capture.
+/// Flows of a capture.
 struct Survey {
     flows: Vec<Seen>,
     broken_off: Option<u64>,

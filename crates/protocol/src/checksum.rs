@@ -1,4 +1,4 @@
-//! SHA-256 in the digits in which it is told: names a program by what it is.
+//! SHA-256 in its usual digits: names a program by its content.
 
 use std::fmt::Write;
 

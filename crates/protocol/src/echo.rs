@@ -1,7 +1,7 @@
 //! The echo service (RFC 862): whatever comes, over TCP or UDP, is sent back as it is.
 //!
 //! So a request needs a mark of its own to be known again: [`Marked`] begins with four octets that nobody else has and a number.
-//! Any service that sends back what it gets is measured so; nothing is agreed on with it.
+//! Any service that sends its input back is measured so; nothing is agreed on with it.
 
 use crate::native::header::Flags;
 use crate::wire::{Reading, Wire};
@@ -13,8 +13,8 @@ pub const LENGTH: usize = MARK + size_of::<u64>();
 
 const MARK: usize = 4;
 
-/// Messages that begin with a mark of this run and their number, big endian. What is shorter than [`LENGTH`] has none of that: it is
-/// taken for the reply to the oldest request.
+/// Messages that begin with a mark of this run and their number, big endian. A message shorter than [`LENGTH`] has none
+/// of that: it is taken for the reply to the oldest request.
 #[derive(Clone, Debug)]
 pub struct Marked {
     mark: [u8; MARK],
@@ -39,7 +39,7 @@ impl Wire for Marked {
     fn open(&mut self, message: &mut [u8]) {
         if Self::has_room(message) {
             message[..MARK].copy_from_slice(&self.mark);
-            // Of a long message an engine holds the head alone.
+            // An engine holds only the head of a long message.
             for (octet, own) in message[LENGTH..].iter_mut().zip(&self.rest) {
                 *octet = *own;
             }
@@ -67,7 +67,7 @@ impl Wire for Marked {
             return Reading::Stray;
         }
         let seq = u64::from_be_bytes(*number);
-        // Whether all of it came is told by its length, which the engine knows.
+        // The engine, which knows the length, checks that all of it came.
         if self.rest.starts_with(&reply[LENGTH..]) { Reading::Reply(seq) } else { Reading::Corrupt(Some(seq)) }
     }
 }

@@ -1,8 +1,8 @@
-//! Which program answers at a port: one harmless question in each protocol, and what the answer shows.
+//! Recognition of the program at a port: one harmless question in each protocol, and the conclusion from the answer.
 //!
 //! No test is started and no session left behind: each question is one message, and the connection is closed after the answer.
 //! A TCP question is asked in one protocol. A UDP question is one for all: its 44 octets are at once a message of sockperf
-//! that wants an answer, an unauthenticated STAMP packet, and what an echo service gives back.
+//! that wants an answer, an unauthenticated STAMP packet, and a message that an echo service gives back.
 //!
 //! | octets | sockperf reads | STAMP reads (RFC 8762 section 4.2.1) | iperf 2 reads |
 //! |---|---|---|---|
@@ -15,10 +15,11 @@
 //!
 //! A server of iperf 2 over UDP and a reflector of ours answer no stranger over UDP; seen with iperf 2.1.8.
 //!
-//! Programs at work are asked what their protocol allows before any login: `PING`, `version`, `HEAD /`, a TLS hello, STATUS of DNS, the
-//! time, `ApiVersions`, OPTIONS of SIP, or nothing where they speak first. HTTP within TLS takes a handshake before its `HEAD /` (`endpoint::reach`). At a port that nobody knows, whoever is silent first gets our own
-//! preamble, whose line end makes servers of lines answer; what comes then may be worth one more question ([`further`]).
-//! Some ports get no octet at all ([`left_alone`]).
+//! Programs at work get the question that their protocol allows before any login: `PING`, `version`, `HEAD /`, a TLS
+//! hello, STATUS of DNS, the time, `ApiVersions`, OPTIONS of SIP, or nothing where they speak first. HTTP within TLS
+//! takes a handshake before its `HEAD /` (`endpoint::reach`). At an unknown port a silent program gets our own preamble
+//! first, whose line end makes servers of lines answer; the answer may be worth one more question ([`further`]). Some
+//! ports get no octet at all ([`left_alone`]).
 //!
 //! Not here: sockets and how long is waited (`endpoint::reach`).
 
@@ -59,14 +60,14 @@ pub const LONGEST_ANSWER: usize = 1_024;
 /// The same of an answer whose end is a mark in it: the head of a response, a greeting that names a whole cluster.
 pub const LONGEST_HEAD: usize = 32 << 10;
 
-/// What the octets of an answer so far show.
+/// Conclusion from the octets of an answer so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reading {
     /// A program that is known.
     Known {
-        /// Which.
+        /// The program's protocol.
         service: Service,
-        /// What it says of itself, where that is more than that it is there.
+        /// Further information in its answer; absent where the answer shows only that it is there.
         state: Option<String>,
     },
     /// None of those asked.
@@ -197,7 +198,7 @@ pub fn further(answer: &[u8]) -> Option<Service> {
     }
 }
 
-/// What a connection is opened with to find `service`; `None` for one that has no TCP.
+/// Returns the first octets of a connection that looks for `service`; `None` for one that has no TCP.
 pub fn over_tcp(service: Service, place: Place<'_>, draw: Draw) -> Option<Vec<u8>> {
     Some(match service {
         Service::Sonde => Control { versions: Versions::OURS, keyed: None }.encode().to_vec(),
@@ -231,7 +232,7 @@ pub fn over_tcp(service: Service, place: Place<'_>, draw: Draw) -> Option<Vec<u8
     })
 }
 
-/// What `answer` to a `question` of [`over_tcp`] shows.
+/// Reads the `answer` to a `question` of [`over_tcp`].
 pub fn read_tcp(service: Service, question: &[u8], answer: &[u8]) -> Reading {
     match service {
         Service::Sonde => match Answer::read(answer) {
@@ -305,7 +306,7 @@ fn speech(service: Service, speech: &mut impl Speech, answer: &[u8]) -> Reading 
         Came::Part | Came::Aside => Reading::Unfinished,
         Came::Opened | Came::Secure => Reading::known(service, None),
         Came::Declined(words) => Reading::known(service, Some(words.0)),
-        // An answer has the name that everybody expects; what it lacks to be one is told.
+        // An answer has the name that everybody expects; the fault for which it is no answer is reported.
         Came::Reply(Reply { sound: true, kind, .. }) if speech.kind(kind) != "NOAUTH" => Reading::known(service, None),
         Came::Reply(reply) => Reading::known(service, Some(format!("says {}", speech.kind(reply.kind)))),
         Came::Unsound(_) => Reading::Other,
@@ -327,7 +328,7 @@ fn dns(question: &[u8], message: &[u8]) -> Reading {
     }
 }
 
-/// Text of a program: cut, and without what is no letter of ASCII.
+/// Text of a program: cut, and reduced to letters of ASCII.
 fn plain(octets: &[u8]) -> String {
     let shown = |octet: &u8| if octet.is_ascii_graphic() || *octet == b' ' { char::from(*octet) } else { '.' };
     let text: String = octets.iter().take(LONGEST_STATE).map(shown).collect();
@@ -533,7 +534,7 @@ mod tests {
         message::answer(&mut pong);
         assert_eq!(read_udp(None, &question, &pong), known(Service::Sockperf, None));
         assert_eq!(read_udp(None, &question, &question), known(Service::Echo, None));
-        // RFC 8762 section 4.3.1, figure 4: number, times, and from octet 24 what the sender sent.
+        // RFC 8762 section 4.3.1, figure 4: number, times, and from octet 24 the content of the sender's packet.
         let mut stamp = vec![0x11; 44];
         stamp[24..38].copy_from_slice(&question[..14]);
         assert_eq!(read_udp(None, &question, &stamp), known(Service::Stamp, None));

@@ -1,9 +1,9 @@
-//! iperf3's control connection, both ends, and what its data streams have of their own: bytes, without a socket.
+//! iperf3's control connection, both ends, and the formats of its data streams: bytes, without a socket.
 //!
-//! A test is a [`cookie`], the [`parameters`] that the client asks for, streams, and the [`results`] that each end tells the
-//! other; one-octet [`state`]s say who does what when. [`client`] and [`server`] are the two ends as machines without I/O,
-//! [`datagram`] is how UDP streams begin and number themselves, [`login`] what a server may ask of a client, [`code`] the
-//! numbers by which either says what went wrong.
+//! A test is a [`cookie`], the [`parameters`] that the client asks for, streams, and the [`results`] that each end
+//! tells the other; one-octet [`state`]s order the steps. [`client`] and [`server`] are the two ends as machines
+//! without I/O, [`datagram`] is the beginning and numbering of UDP streams, [`login`] the token that a server may ask
+//! of a client, [`code`] the numbers by which either reports an error.
 //!
 //! The JSON is framed by four octets of length, big-endian. Source for all of it: the behaviour of iperf3 3.12, 3.21 and
 //! the development head after it, as captured on the wire; numbers and keys are iperf3's own.
@@ -26,13 +26,13 @@ pub mod state;
 /// Port of a server unless told otherwise: control and data over TCP, data over UDP.
 pub const PORT: u16 = 5201;
 
-/// How long the next octet of a message may take, once its first ones are here. The drivers' timers ask the sessions.
+/// Longest wait for the next octet of a message, once its first ones are here. The drivers' timers ask the sessions.
 pub const REST: Nanos = Nanos::secs(10);
 
 /// Octets of parameters that a server reads at most; a client that sends more is refused.
 pub const LONGEST_PARAMETERS: usize = 8_192;
 
-/// Octets of a client's results that a server reads at most: what 128 streams each way take, with room.
+/// Octets of a client's results that a server reads at most: the size for 128 streams each way, with room.
 pub const LONGEST_CLIENT_RESULTS: usize = 256 << 10;
 
 /// Octets of a server's results that a client reads at most. They hold the server's own output where that was asked for:

@@ -3,13 +3,12 @@
 use measure::event::Details;
 use measure::unit::{Instant, Nanos};
 
-/// What an engine needs of a carrier, and of the clock beside it. The engine is compiled for each link apart: no call
-/// here is dynamic.
+/// Transport and clock that an engine needs. The engine is compiled for each link apart: no call here is dynamic.
 pub trait Link {
     /// The present instant of the clock that all stamps of this link come from.
     fn now(&self) -> Instant;
 
-    /// Gets ready for the next [`Link::send`], outside of what is timed: a link that opens a connection for each
+    /// Gets ready for the next [`Link::send`], outside of the measured time: a link that opens a connection for each
     /// exchange puts the old one away and the new socket up here.
     #[inline]
     fn ready(&mut self) -> Result<(), Fault> {
@@ -33,14 +32,14 @@ pub trait Link {
         true
     }
 
-    /// How long send calls have waited for room since this was last asked: a socket whose buffer is full keeps the caller,
-    /// who would otherwise be taken for slow. Zero where sends do not wait.
+    /// Returns the time that send calls have waited for room since the last call of this: a socket whose buffer is full
+    /// keeps the caller, who would otherwise be taken for slow. Zero where sends do not wait.
     fn held(&mut self) -> Nanos {
         Nanos::ZERO
     }
 
     /// Messages sent from here on have `length` octets on a stream: a reflector may be asked for a shorter reply than
-    /// agreed on. A datagram is as long as what is handed to [`Link::send`]. Not while a message is half sent.
+    /// agreed on. A datagram is as long as the message handed to [`Link::send`]. Not while a message is half sent.
     fn set_sent_length(&mut self, _length: usize) {}
 
     /// Goes on handing over a message that did not fit at once; `true` when nothing is left and the next may be sent.
@@ -56,8 +55,8 @@ pub trait Link {
     /// Takes one message if one is there.
     fn try_receive(&mut self, buffer: &mut [u8]) -> Result<Option<usize>, Fault>;
 
-    /// The instant at which the message that the latest receive gave was here: now, but for a link that opens what comes before it knows what
-    /// that is.
+    /// Returns the instant at which the message that the latest receive gave was here: now, but for a link that opens
+    /// messages before it knows what they are.
     #[inline]
     fn received(&mut self) -> Instant {
         self.now()
@@ -71,7 +70,7 @@ pub trait Link {
     /// Sleeps until `until`, never relative to now.
     fn sleep(&self, until: Instant);
 
-    /// As [`Link::sleep`], between requests: a link with a connection to look after does so meanwhile.
+    /// As [`Link::sleep`], between requests: a link with a connection to look after does so in that time.
     #[inline]
     fn idle(&mut self, until: Instant) {
         self.sleep(until);
@@ -80,10 +79,10 @@ pub trait Link {
     /// One turn of a loop that reads the clock until `until`.
     fn spin(&self, until: Instant);
 
-    /// Switches the kernel's stamps of what arrives on or off: on for [`Link::receive_stamped`] to have them.
+    /// Switches the kernel's stamps of arrivals on or off: on for [`Link::receive_stamped`] to have them.
     fn stamp_arrivals(&mut self, _on: bool) {}
 
-    /// Sends a message of which the kernel shall tell when it left: as [`Link::send`], with stamps asked for.
+    /// Sends a message whose departure the kernel shall stamp: as [`Link::send`], with stamps asked for.
     /// Returns the wall clock just before the call, in nanoseconds, where this link can stamp.
     fn send_stamped(&mut self, message: &[u8]) -> Result<Option<u64>, Fault> {
         self.send(message).map(|()| None)
@@ -100,9 +99,9 @@ pub trait Link {
     }
 
     /// Hands over the messages that stand one after the other in `messages`, each of `length` octets, in one call where
-    /// the link can. Returns how many the kernel took, from the first on: at least one, or why not even that. What is left
-    /// is the caller's to send again; a fault that stopped a later one shows itself in the next call, if it lasts. Of a
-    /// stream the last one taken may be half sent: see [`Link::flush`].
+    /// the link can. Returns the number that the kernel took, from the first on: at least one, or the reason why not
+    /// even that. The caller sends the rest again; a fault that stopped a later one shows itself in the next call, if
+    /// it lasts. On a stream the last one taken may be half sent: see [`Link::flush`].
     fn send_many(&mut self, messages: &[u8], length: usize) -> Result<usize, Fault> {
         let mut taken = 0;
         for message in messages.chunks(length.max(1)) {
@@ -118,8 +117,8 @@ pub trait Link {
         Ok(taken)
     }
 
-    /// As [`Link::receive`], but what came together is given together where the link can: a datagram and those of the
-    /// same flow and size behind it. `buffer` has room for one message at least; what is longer is cut off.
+    /// As [`Link::receive`], but messages that came together are given together where the link can: a datagram and those of the
+    /// same flow and size behind it. `buffer` has room for one message at least; a longer one is cut off.
     fn receive_many(&mut self, buffer: &mut [u8], until: Instant) -> Result<Option<Many>, Fault> {
         Ok(self.receive(buffer, until)?.map(Many::one))
     }
@@ -135,8 +134,8 @@ pub trait Link {
         None
     }
 
-    /// Details of the exchange that has just ended, where the link has any; taken by this call. Made for whoever tells of each: it may ask the
-    /// system.
+    /// Takes the details of the exchange that has just ended, where the link has any. Made for callers that report each
+    /// exchange: it may ask the system.
     fn details(&mut self) -> Option<Details> {
         None
     }
@@ -162,7 +161,7 @@ impl Many {
         Self { length, segment: length }
     }
 
-    /// How many there are.
+    /// Returns the number of messages.
     pub fn count(self) -> usize {
         self.length.div_ceil(self.segment.max(1)).max(1)
     }
@@ -182,13 +181,13 @@ impl Many {
 pub struct Stamped {
     /// Bytes put into the buffer.
     pub length: usize,
-    /// When the kernel took it from the driver.
+    /// Kernel's receive stamp, taken as the driver handed the message over; absent where there is none.
     pub kernel: Option<u64>,
-    /// When the application had it.
+    /// Arrival at the application; absent where it was not read.
     pub application: Option<u64>,
 }
 
-/// When a message left, wall clock in nanoseconds since 1970.
+/// Stamps of a message's departure, wall clock in nanoseconds since 1970.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Departure {
     /// It entered the packet scheduler.
@@ -197,7 +196,7 @@ pub struct Departure {
     pub driver: Option<u64>,
 }
 
-/// Why a link could not do what it was told. Some are counted and the run goes on; see [`Fault::ends_the_run`].
+/// Reason why a link could not do what it was told. Some are counted and the run goes on; see [`Fault::ends_the_run`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// The peer, or a hop, refused: an ICMP error, or a reset of a handshake.
@@ -225,7 +224,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Whether nothing further can be measured over this link.
+    /// Returns true where nothing further can be measured over this link.
     pub fn ends_the_run(self) -> bool {
         matches!(self, Self::Closed | Self::Reset | Self::TooLong | Self::System(_))
     }

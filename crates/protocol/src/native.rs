@@ -1,10 +1,10 @@
 //! Our own session: a control connection that agrees on a method, and data that carries a token.
 //!
-//! Every TCP connection to the one port opens with a [`preamble`]. A control connection goes on with a Noise handshake
-//! where there is a [`key`] or an [`identity`], then with [`frame`]s that hold JSON [`message`]s; [`client`] and [`server`] are its two ends
-//! as machines without I/O, and [`limits`] says what the server end refuses. Data messages open with a [`header`], and
-//! [`reply`] decides how each is answered; a
-//! session of [`stream`]s has none. With a key each datagram is authenticated by a [`mac`]. `docs/protocol/native.md` describes the same octet by octet.
+//! Every TCP connection to the one port opens with a [`preamble`]. A control connection continues with a Noise
+//! handshake where there is a [`key`] or an [`identity`], then with [`frame`]s that hold JSON [`message`]s; [`client`]
+//! and [`server`] are its two ends as machines without I/O, and [`limits`] is the server's check of a request. Data
+//! messages open with a [`header`], and [`reply`] decides how each is answered; a session of [`stream`]s has none. With
+//! a key each datagram is authenticated by a [`mac`]. `docs/protocol/native.md` describes the same octet by octet.
 
 mod channel;
 pub mod client;

@@ -1,8 +1,8 @@
-//! netperf's control connection, both ends: what it says and in what order, without a socket.
+//! netperf's control connection, both ends: its messages and their order, without a socket.
 //!
-//! A test is an [`ask`] to the server, its answer and the results at the end ([`answer`]), whatever it is written as:
+//! A test is an [`ask`] to the server, its answer and the results at the end ([`answer`]), in any layout:
 //! [`omni`](ask::Dialect::Omni), which every test but a few uses today, or one of the classic layouts. [`client`] and
-//! [`server`] are the two ends as machines without I/O; [`data`] holds what both must know of the data connections.
+//! [`server`] are the two ends as machines without I/O; [`data`] holds the facts about data connections that both must know.
 //!
 //! Every message, either way, is [`MESSAGE`] octets: two words of 32 bits and a body, big-endian, without a version, a
 //! length or a checksum. Source for all of it: the behaviour of netperf and netserver 2.7.0 and 2.7.1 (its public
@@ -34,6 +34,6 @@ pub const OLD_MESSAGE: usize = 256;
 /// TCP port a netserver listens on unless told otherwise.
 pub const PORT: u16 = 12865;
 
-/// How long the rest of a message may take, once its first octets are here: a peer writes it in one piece, so what does not
-/// come by then is not of this size. The drivers' timers ask the sessions after it.
+/// Longest wait for the rest of a message, once its first octets are here: a peer writes it in one piece, so a message that
+/// is not whole by then is not of this size. The drivers' timers ask the sessions after it.
 pub const REST: Nanos = Nanos::secs(5);

@@ -23,7 +23,7 @@ use thiserror::Error as Told;
 
 use self::witness::Witness;
 
-/// Why no TLS came about, or why it ended.
+/// Reason why no TLS came about, or why it ended.
 #[derive(Clone, Debug, PartialEq, Eq, Told)]
 pub enum TlsError {
     /// Nobody whom we trust says so of the server.
@@ -55,10 +55,10 @@ pub enum TlsError {
         /// The alert's name or number.
         String,
     ),
-    /// What comes is no TLS.
+    /// The octets are no TLS.
     #[error("it speaks something other than TLS")]
     Foreign,
-    /// What comes is TLS, but not as it must be.
+    /// The octets are TLS, but break its rules.
     #[error("it breaks the rules of TLS: {0}")]
     Unsound(
         /// The fault.
@@ -122,7 +122,7 @@ fn span(later: UnixTime, earlier: UnixTime) -> String {
     unit.map_or_else(|| format!("{seconds} seconds"), |(unit, name)| format!("{} {name}", seconds / unit))
 }
 
-/// Whom we believe that he is the host he is reached as.
+/// Servers whose name we accept.
 #[derive(Clone, Debug)]
 pub enum Trust {
     /// Those whom one of these certificates vouches for, in DER.

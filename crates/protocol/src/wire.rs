@@ -1,13 +1,13 @@
-//! Whose reply is this? A small fixed header, stamped and parsed in place; no allocation, no dynamic call.
+//! Match of a reply to its request: a small fixed header, stamped and parsed in place; no allocation, no dynamic call.
 
 use crate::native::header::Flags;
 
-/// How requests and replies are told apart on one carrier.
+/// Match of requests and replies on one carrier.
 pub trait Wire {
-    /// Whether a reply to a request that was given up can still be told from a reply to a later one. Where it cannot, a
+    /// True where a reply to a request that was given up can still be told from a reply to a later one. Where it cannot, a
     /// request that was given up is forgotten at once.
     const KNOWS_LATE: bool = true;
-    /// Whether the peer tells a message of the warm-up from one that is recorded, so that one may be sent at any time.
+    /// True where the peer tells a message of the warm-up from one that is recorded, so that one may be sent at any time.
     const MARKS_WARM_UP: bool = false;
 
     /// Writes request number `seq` into `message`, which keeps whatever else is in it.
@@ -22,7 +22,7 @@ pub trait Wire {
         message
     }
 
-    /// Whether `reply` is, beyond doubt, the sound reply to `request`: the usual case, told by a comparison. `false`
+    /// Returns true where `reply` is, beyond doubt, the sound reply to `request`: the usual case, found by a comparison. `false`
     /// says nothing; then [`Wire::identify`] looks closer.
     #[inline]
     fn answers(&self, _request: &[u8], _reply: &[u8]) -> bool {
@@ -33,20 +33,20 @@ pub trait Wire {
     /// takes every reply for.
     fn identify(&mut self, reply: &[u8], oldest: u64) -> Reading;
 
-    /// Whether message `number` of a load asks for a reply; numbers count from 0 on each connection, warm-up left out. One
-    /// that does not is prepared with [`Flags::SILENT`]. Of `reply_every` 0 none asks.
+    /// Returns true where message `number` of a load asks for a reply; numbers count from 0 on each connection, warm-up
+    /// left out. One that does not is prepared with [`Flags::SILENT`]. With a `reply_every` of 0 none asks.
     #[inline]
     fn asks(&self, number: u64, reply_every: u32) -> bool {
         reply_every == 1 || (number + 1).is_multiple_of(u64::from(reply_every))
     }
 
-    /// What the peer told of its own stamps in this reply, where this wire carries that.
+    /// Returns the peer's own stamps in this reply; `None` where this wire carries none.
     fn peer_stamps(&self, _reply: &[u8]) -> Option<crate::native::header::PeerStamps> {
         None
     }
 }
 
-/// What a message turned out to be.
+/// Identity of a message that came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
     /// The reply to this request of ours.
@@ -57,7 +57,7 @@ pub enum Reading {
     Stray,
     /// A reply of this run whose content is wrong.
     Corrupt(
-        /// Which request it answers, where that can still be read.
+        /// Number of the request that it answers, where that can still be read.
         Option<u64>,
     ),
 }
@@ -76,8 +76,8 @@ impl Wire for Bare {
     }
 }
 
-/// Messages without any header where one may be lost: netperf's datagrams, and its connections for each exchange. What
-/// comes answers the oldest request that is still waited for.
+/// Messages without any header where one may be lost: netperf's datagrams, and its connections for each exchange. A reply
+/// answers the oldest request that is still waited for.
 ///
 /// One that was given up cannot be told any more: of datagrams, a reply that comes after its timeout counts for the next
 /// request, and so does a second copy of a reply. With several outstanding, a lost one is known only when no reply is

@@ -77,8 +77,9 @@ pub fn looks(most: u32) -> [Look; 3] {
     LOOKS.map(|look| Look { runs: look.runs * times, ..look })
 }
 
-/// Each of `claims` as `runs` whole runs of each measurement, whose figures `of` tells, have it: by the first look that settles it, else by the
-/// last that was reached. What ended between two looks is judged by the last one's part, which is untouched then.
+/// Judges each of `claims` after `runs` whole runs of each measurement, whose figures `of` returns: at the first look
+/// that settles it, else at the last look reached. A study that ended between two looks is judged by the last look's
+/// part, which is untouched then.
 pub fn settle(claims: &[Claim], looks: &[Look], runs: u32, of: &dyn Fn(&Term) -> Series) -> Vec<ClaimFinding> {
     let judged = |claim: &Claim| {
         let (left, right) = (
@@ -202,7 +203,7 @@ fn moved(interval: Interval, by: f64) -> Interval {
 fn against_bound(figure: Figure, series: &Series, bound: f64, left_out: f64) -> Place {
     let values = series.present();
     if figure == Figure::Loss {
-        // Half of what may be left out for each of the two intervals: the truth is in both.
+        // Half of that probability for each of the two intervals: the truth is in both.
         let differences: Vec<f64> = values.iter().map(|value| value - bound).collect();
         let by_runs = paired::hodges_lehmann_within(&differences, left_out / 2.0);
         let by_requests = binomial(series, left_out / 2.0);

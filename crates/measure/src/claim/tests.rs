@@ -160,7 +160,7 @@ fn no_loss_in_few_requests_does_not_show_that_there_is_little() {
     let none = |sent: u64| Series { values: vec![Some(0.0); 12], sent: vec![sent; 12] };
     let judge = |series: Series| settle(&[claim("loss(a) < 0.1 %")], &LOOKS, 12, &|_| series.clone())[0];
     assert_eq!(judge(none(50)).verdict, ClaimVerdict::NotShown);
-    // Of 12,000 without a loss, 1 − (tail)^(1/n) is 0.04 %.
+    // With 12,000 requests and no loss, 1 − (tail)^(1/n) is 0.04 %.
     let found = judge(none(1_000));
     assert_eq!((found.verdict, found.ratio), (ClaimVerdict::Holds, None));
     assert!(found.difference.unwrap().high.unwrap() < 0.0, "{found:?}");
@@ -184,7 +184,7 @@ fn what_is_settled_early_stays_so_and_what_ends_between_looks_has_the_last_part(
     let mut all = world(&mut Rng::with_seed(3), &[(200e3, 0.03), (100e3, 0.03)], 12);
     let early = verdicts(&claims, &["a", "b"], &all, 6)[0];
     assert_eq!((early.verdict, early.runs, early.left_out), (ClaimVerdict::Holds, (6, 6), LOOKS[0].alarms));
-    // What comes afterwards is the other way round, and not looked at.
+    // Later values are the other way round, and are not looked at.
     for value in all[0].values.iter_mut().skip(6) {
         *value = Some(1.0);
     }

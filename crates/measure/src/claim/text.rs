@@ -110,7 +110,7 @@ impl<'a> Reader<'a> {
         self.at += self.rest().len() - self.rest().trim_start().len();
     }
 
-    /// The fault of what comes next.
+    /// Returns the fault of the next word.
     fn fault(&self, what: impl Into<String>, hint: impl Into<String>) -> ClaimError {
         let length = self.rest().find(char::is_whitespace).unwrap_or(self.rest().len());
         ClaimError::new(self.at..self.at + length, what, hint)
@@ -214,7 +214,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The number that a bound says, in the unit of its figure; or what is wrong, and what to write.
+/// Parses a bound into the unit of its figure; fails with the fault and the form to write.
 fn bound(figure: Figure, said: &str) -> Result<f64, (String, String)> {
     if said.is_empty() {
         return Err(("nothing to set it against".to_owned(), FORM.to_owned()));

@@ -6,8 +6,8 @@ use crate::outcome::one_way::Spread;
 /// A quantile with fewer values beyond it is not told.
 const BEYOND: u64 = 10;
 
-/// The delays there and back of `exchanges` that lie in a window, in order of their departure. What lies between windows has
-/// no line.
+/// The delays there and back of `exchanges` that lie in a window, in order of their departure. Exchanges between windows have
+/// no line, and are left out.
 pub(super) fn of(exchanges: &[FourTimes], lines: &[Line]) -> (Vec<i64>, Vec<i64>) {
     let within = |line: &Line, exchange: &FourTimes| (line.begin..=line.end).contains(&exchange.sent);
     let mut lines = lines.iter();

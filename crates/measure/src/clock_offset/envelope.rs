@@ -45,7 +45,8 @@ impl Envelope {
         instant.wrapping_sub(self.origin).cast_signed() as f64
     }
 
-    /// Of lines with this drift, the lowest and the highest offset at the origin; none where the first is above the second.
+    /// Returns the lowest and the highest offset at the origin of lines with this drift; none is possible where the first
+    /// is above the second.
     fn offsets(&self, drift: f64) -> (f64, f64) {
         let at = |point: &Point| point.y - drift * point.x;
         let low = self.floor.iter().map(at).fold(f64::NEG_INFINITY, f64::max);
@@ -53,7 +54,8 @@ impl Envelope {
         (low, high)
     }
 
-    /// How much room lines of this drift have; below zero: none. Over drifts it rises to its highest and falls again.
+    /// Returns the range of offsets of lines with this drift; below zero no line is possible. Over drifts it rises to its
+    /// highest and falls again.
     fn room(&self, drift: f64) -> f64 {
         let (low, high) = self.offsets(drift);
         high - low

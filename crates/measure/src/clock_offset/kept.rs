@@ -12,7 +12,7 @@ pub struct Gathered {
     tightest: Vec<FourTimes>,
     /// The shortest of the stretch that is not over.
     open: Option<FourTimes>,
-    /// How many there were.
+    /// Exchanges seen, a count.
     pub seen: u64,
     stride: u64,
 }
@@ -53,7 +53,7 @@ impl Gathered {
         &self.evenly
     }
 
-    /// Of as many one behind the other the one with the shortest round trip without the far side.
+    /// From each group of consecutive exchanges, all of one size, the one with the shortest round trip without the far side.
     pub(super) fn tightest(&self) -> &[FourTimes] {
         &self.tightest
     }

@@ -7,27 +7,27 @@ use super::{FourTimes, Gathered};
 /// A path, two clocks, and when exchanges leave.
 #[derive(Clone, Debug)]
 pub struct Scene {
-    /// How far the far clock is ahead at first, ns.
+    /// Initial lead of the far clock, ns.
     pub offset: i64,
-    /// How fast it gains: at an instant since the beginning, by so many parts per million from there on.
+    /// Drifts of the far clock: each from an instant since the beginning, in parts per million gained.
     pub drifts: Vec<(u64, f64)>,
-    /// When it is set, since the beginning, and by how much.
+    /// Settings of the far clock: each at an instant since the beginning, by so many ns.
     pub steps: Vec<(u64, i64)>,
     /// The shortest delay there: from an instant on, so many ns.
     pub forward: Vec<(u64, u64)>,
     /// The shortest delay back.
     pub reverse: u64,
-    /// What queues add on average, each way.
+    /// Mean delay that queues add, each way.
     pub queue: f64,
     /// From one departure to the next.
     pub interval: u64,
-    /// How many there are.
+    /// Number of exchanges.
     pub count: u64,
     /// The far side writes whole so manies of nanoseconds, cut off.
     pub grain: u64,
 }
 
-/// When it begins, ns since 1970.
+/// Beginning, ns since 1970.
 pub const BEGIN: u64 = 1_790_000_000_000_000_000;
 
 impl Scene {
@@ -46,7 +46,7 @@ impl Scene {
         }
     }
 
-    /// How far the far clock is ahead at an instant, ns.
+    /// Returns the lead of the far clock at an instant, ns.
     pub fn ahead(&self, at: u64) -> f64 {
         let since = at - BEGIN;
         let ends = self.drifts.iter().skip(1).map(|drift| drift.0).chain([u64::MAX]);

@@ -58,7 +58,7 @@ fn the_bound_is_about_half_the_shortest_round_trip_and_the_drift_is_seen() {
     for seed in 0..20 {
         let clock = found(&scene, seed);
         let [window] = clock.windows[..] else { panic!("{clock:?}") };
-        // 500 us both ways: half of it, and what the drift may be off at the ends.
+        // 500 us both ways: half of it, and the error of the drift at the ends.
         assert!((250_000..600_000).contains(&window.bound_ns.0), "{window:?}");
         assert!((window.drift_ppm - 50.0).abs() < 5.0, "{window:?}");
     }
@@ -75,7 +75,7 @@ fn delays_of_each_direction_are_within_the_bound() {
     for (seen, truth) in [(forward.min_ns, truth.min_ns), (forward.p50_ns.unwrap(), truth.p50_ns.unwrap())] {
         assert!(seen.abs_diff(truth) <= bound, "{seen} for {truth} within {bound}");
     }
-    // What the far side held is no matter of the clocks' difference.
+    // The time that the far side held a request is no part of the clocks' difference.
     assert!(found.held.unwrap().p50_ns.unwrap().abs_diff(4_000) <= 2);
     let path = found.path.unwrap();
     assert!(path.min_ns >= 500_000 && path.min_ns < 540_000, "{path:?}");
@@ -164,7 +164,7 @@ fn of_one_exchange_the_bound_is_half_its_round_trip() {
     let scene = Scene { offset: 777_777, count: 1, queue: 0.0, ..Scene::usual() };
     let found = analyse(scene.play(0).0, None);
     let clock = found.clock.unwrap();
-    // And what a thousandth of its length is: it lasts half a millisecond.
+    // The rest is the drift allowed over its half millisecond: a thousandth.
     assert!((250_000..251_500).contains(&clock.bound_ns.0), "{clock:?}");
     assert_true(&scene, &clock, 0);
     assert_eq!(found.forward.unwrap().p50_ns, None);

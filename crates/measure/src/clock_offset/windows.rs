@@ -16,7 +16,7 @@ const MOST: u64 = 512;
 pub(super) struct Cut {
     /// Stretches that a line fits.
     pub windows: Vec<Range<usize>>,
-    /// Why there are several, but for those that are as long as windows get.
+    /// Reasons for the splits, except for windows that reached their greatest length.
     pub breaks: Vec<Break>,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Break {
     pub after: u64,
     /// … and before this.
     pub before: u64,
-    /// By how much it was set, and how far off that is at the most; `None`: its rate changed.
+    /// Size of the setting and its largest error, nanoseconds; `None`: its rate changed.
     pub by: Option<(i64, Nanos)>,
 }
 
@@ -99,7 +99,7 @@ fn contested(
     end - back
 }
 
-/// What happened between the window before and the exchanges from `next` on.
+/// Returns the event between the window before and the exchanges from `next` on.
 fn judge(
     exchanges: &[FourTimes],
     before: Range<usize>,

@@ -1,10 +1,11 @@
-//! What the comparisons that came out worse have in common: a host, or a group of hosts such as a zone.
+//! Names the part that worse comparisons have in common: a host, or a group of hosts such as a zone.
 //!
-//! Each host and each group stands for the rows that it takes part in. That one is named which agrees best with the rows that are
-//! worse; a group only where no host agrees as well. It is named where any host or group would agree as well by chance in at most one of
-//! twenty cases: where as many links, drawn by lot, were worse. Both directions of a link count once there, for one cause makes both
-//! worse. So hosts of a mesh are named from five on: of four, three links that are worse meet at one host in one case of five.
-//! A host or group of a single link is not named, for that link may be the cause as well. What is left is looked at again without its rows.
+//! Each host and each group takes part in some rows. The one that agrees best with the worse rows is named; a group
+//! only where no host agrees as well. It is named where any host or group would agree as well by chance in at most one
+//! of twenty cases: where as many links, drawn by lot, were worse. Both directions of a link count once there, for one
+//! cause makes both worse. So hosts of a mesh are named from five on: of four, three links that are worse meet at one
+//! host in one case of five. A host or group of a single link is not named, for that link may be the cause as well. The
+//! other rows are then searched again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,24 +16,24 @@ use statrs::distribution::{DiscreteCDF, Hypergeometric};
 const FEWEST: usize = 3;
 /// Fewer links than these tell a host from no link of its.
 const FEWEST_LINKS: usize = 2;
-/// How probable a name may be where there is nothing to be named.
+/// Probability of a name where there is nothing to be named, at most.
 const ALARMS: f64 = 0.05;
 
-/// One comparison, of what two hosts measured between them.
+/// Comparison of the measurements between two hosts.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'a> {
     /// The host that measured.
     pub from: &'a str,
     /// The host that answered.
     pub to: &'a str,
-    /// Whether it came out worse, significantly.
+    /// True where it is significantly worse.
     pub is_worse: bool,
 }
 
 /// The labels of each host, by its name: each label's name with its value.
 pub type Labels<'a> = BTreeMap<&'a str, &'a BTreeMap<String, String>>;
 
-/// What rows have in common.
+/// Part that rows have in common.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -76,19 +77,19 @@ pub enum Common {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Shared {
-    /// What.
+    /// The part.
     pub common: Common,
     /// Rows that are worse and have it, a count.
     pub worse: u32,
-    /// All that are worse, a count: without those of what was named before.
+    /// All worse rows, a count: without those of a part named before.
     pub of_worse: u32,
     /// Rows that have it, worse or not, a count.
     pub rows: u32,
-    /// All rows, a count: without those of what was named before.
+    /// All rows, a count: without those of a part named before.
     pub of_rows: u32,
 }
 
-/// What those of `rows` that are worse have in common, the most telling first; nothing where nothing can be told from chance.
+/// Returns the parts that worse rows of `rows` have in common, the most telling first; empty where chance explains them.
 /// Hosts without a label are in no group of it.
 pub fn common(rows: &[Row<'_>], labels: &Labels<'_>) -> Vec<Shared> {
     let mut left: Vec<Row<'_>> = rows.to_vec();
@@ -100,7 +101,7 @@ pub fn common(rows: &[Row<'_>], labels: &Labels<'_>) -> Vec<Shared> {
     found
 }
 
-/// The host or group that agrees best with what is worse, where it may be named.
+/// Returns the host or group that agrees best with the worse rows, where it may be named.
 fn best(rows: &[Row<'_>], labels: &Labels<'_>) -> Option<Shared> {
     let worse = rows.iter().filter(|row| row.is_worse).count();
     if worse < FEWEST {
@@ -112,7 +113,7 @@ fn best(rows: &[Row<'_>], labels: &Labels<'_>) -> Option<Shared> {
             members.entry(common).or_default().insert(place);
         }
     }
-    // What has all rows tells none from another, and of several with the same rows the first is named: a host before a group.
+    // A part of all rows distinguishes none. Among several parts with the same rows the first is named: a host before a group.
     let mut candidates: Vec<(Common, BTreeSet<usize>)> = Vec::new();
     for (common, own) in members {
         let links = links(own.iter().map(|place| &rows[*place])).len();
@@ -130,7 +131,7 @@ fn best(rows: &[Row<'_>], labels: &Labels<'_>) -> Option<Shared> {
     let equal: Vec<usize> = (0..candidates.len()).filter(|place| scored[*place].1 >= most).collect();
     let hosts: Vec<usize> =
         equal.iter().copied().filter(|place| matches!(candidates[*place].0, Common::Host { .. })).collect();
-    // Of two that agree as well neither is the one.
+    // Where two agree equally well, neither is named.
     let [place] = if hosts.is_empty() { equal } else { hosts }.try_into().ok()?;
     let ((common, own), (hit, _)) = (&candidates[place], scored[place]);
     let is_told = 2 * hit > worse && chance(rows, &candidates, own) <= ALARMS;
@@ -163,7 +164,8 @@ fn links<'a>(rows: impl IntoIterator<Item = &'a Row<'a>>) -> BTreeSet<Link<'a>> 
     rows.into_iter().map(|row| sorted([row.from, row.to])).collect()
 }
 
-/// How probable it is that so many links that are worse, drawn from `all`, share with `inside` of them `hit` of `either` or more.
+/// Returns the probability that so many links that are worse, drawn from `all`, share with `inside` of them `hit` of
+/// `either` or more.
 fn agrees(inside: usize, worse: usize, all: usize, (hit, either): (usize, usize)) -> f64 {
     let as_well = |shared: &usize| shared * either >= hit * (inside + worse - shared);
     let Some(fewest) = (0..=inside.min(worse)).find(as_well) else { return 0.0 };

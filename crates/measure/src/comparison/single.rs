@@ -6,7 +6,7 @@ use crate::outcome::{Quantile, Standing};
 ///
 /// Two runs that draw from one distribution have intervals apart no more often than in 5 % of cases: apart means a distance above the
 /// sum of both half widths, which is at least the half width of the difference's own interval. The intervals are of the values of
-/// one run each, and allow for their correlation. What differs from run to run is not in them.
+/// one run each, and allow for their correlation. They do not contain the variation between runs.
 pub fn apart(first: &Quantile, second: &Quantile) -> Option<bool> {
     let ends = |of: &Quantile| of.low_ns.zip(of.high_ns).filter(|_| of.standing != Standing::TooFew);
     let ((low, high), (other_low, other_high)) = (ends(first)?, ends(second)?);

@@ -10,7 +10,7 @@ use test_case::test_case;
 
 use super::*;
 
-/// Values of a run. So many are worth few where each remembers the one before.
+/// Values of a run: few, where each remembers the one before.
 const VALUES: usize = 200;
 
 /// Normal values, drawn once: sums of twelve even draws less six, which is not how the analysis' own tests draw.
@@ -175,7 +175,7 @@ fn with_looks(rng: &mut Rng, scale: f64) -> (u32, Vec<Compared>) {
     let mut sides: [[Vec<Option<f64>>; 3]; 2] = Default::default();
     for look in LOOKS {
         while sides[0][0].len() < look.runs as usize {
-            // What drifts meets both sides of a block.
+            // Drift meets both sides of a block.
             let drift = (0.05 * standard(rng)).exp();
             for _ in 0..STRETCH {
                 for (side, scale) in sides.iter_mut().zip([1.0, scale]) {

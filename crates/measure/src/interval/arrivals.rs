@@ -1,8 +1,8 @@
-//! Which of a stream's numbered datagrams came, in which order, and how evenly: what their receiver knows.
+//! Arrivals of a stream's numbered datagrams at their receiver: losses, order and jitter.
 //!
 //! Numbers count from 1. A number that was left out is lost until it comes after all, and then it was out of order; one that
-//! comes twice is a duplicate, and hides no loss. That takes a memory of the latest [`WINDOW`] numbers: what comes later
-//! than that cannot be told from a duplicate, and is taken for late.
+//! comes twice is a duplicate, and hides no loss. That takes a memory of the latest [`WINDOW`] numbers: an older number
+//! cannot be told from a duplicate, and is taken for late.
 //!
 //! Jitter is the estimator of RFC 3550, section 6.4.1: it takes differences of transit times alone, so the two ends' clocks
 //! need not agree.
@@ -16,11 +16,11 @@ use crate::unit::Nanos;
 
 /// Numbers that are remembered, below the highest that came: at a million datagrams a second, 65 ms.
 pub const WINDOW: u64 = 1 << 16;
-/// Places at which datagrams were lost, from which what comes next after them is no accident of one.
+/// Places with lost datagrams from which the transit times after them are evidence.
 const PLACES: u64 = 10;
 const WORDS: usize = (WINDOW / 64) as usize;
 
-/// What a receiver of numbered datagrams counted, since the stream's start or in an interval of it.
+/// Counts of a receiver of numbered datagrams, since the stream's start or in an interval of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Datagrams {
@@ -39,17 +39,18 @@ pub struct Datagrams {
     /// Smoothed difference of transit times at the end, in nanoseconds (RFC 3550, section 6.4.1); absent below two
     /// datagrams.
     pub jitter_ns: Option<f64>,
-    /// Mean time on the way beyond the shortest, in nanoseconds: what queues add. The clocks need not agree, and are taken not
-    /// to drift. Absent where nothing came.
+    /// Mean time on the way beyond the shortest, in nanoseconds: the delay of queues. The clocks need not agree, and
+    /// are taken not to drift. Absent where nothing came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waited_ns: Option<f64>,
     /// In an interval: shortest time on the way beyond the shortest there ever was, in nanoseconds. A queue that never empties
     /// shows here, and a receiver that is now and then late does not. Absent of a whole stream, and where nothing came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub standing_ns: Option<f64>,
-    /// Of a whole stream: time on the way, beyond the shortest, of those that came next after lost ones, in nanoseconds: so
-    /// long a quarter of them took at most. What comes through a queue that drops has waited as long as one that is full lasts, however rarely
-    /// it is so; what a policer lets through has not. Absent of an interval, and where lost ones were not at ten places at least.
+    /// For a whole stream: lower quartile of the time on the way, beyond the shortest, of datagrams that came next
+    /// after lost ones, in nanoseconds. Behind a queue that drops they have waited for nearly a full queue, however
+    /// rarely it is full; behind a policer they have not. Absent for an interval, and where losses were at fewer than
+    /// ten places.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_loss_ns: Option<f64>,
     /// Times from sending to receiving; absent where the two clocks are not of one kind, or nothing came.
@@ -60,7 +61,7 @@ pub struct Datagrams {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Transit {
-    /// How many were taken.
+    /// Datagrams with a transit time, a count.
     pub count: u64,
     /// The shortest, in nanoseconds; below zero where the clocks do not agree.
     pub min_ns: i64,
@@ -83,11 +84,11 @@ pub struct Arrivals {
     seen: Box<[u64; WORDS]>,
     last_transit: Option<i64>,
     smoothed: Option<f64>,
-    /// Of the present interval, and of all.
+    /// Transit times of the present interval, and of all.
     transits: [Transit; 2],
-    /// Of those that came next after lost ones.
+    /// Transit times of the datagrams that came next after lost ones.
     after_loss: Thinned,
-    /// Whether the clocks are of one kind, so that transit times mean something.
+    /// True where the clocks are of one kind, so that transit times mean something.
     comparable: bool,
 }
 
@@ -133,25 +134,25 @@ impl Arrivals {
         }
     }
 
-    /// Whether numbers up to the highest are missing.
+    /// Returns true where numbers up to the highest are missing.
     pub fn is_incomplete(&self) -> bool {
         self.received < self.highest
     }
 
-    /// How much longer the longest time on the way was than the shortest: who was sent last may come so long before one sent earlier.
+    /// Returns the longest time on the way minus the shortest: a datagram sent last may come so long before one sent earlier.
     pub fn spread(&self) -> Nanos {
         let Transit { min_ns, max_ns, .. } = self.transits[1];
         Nanos(max_ns.abs_diff(min_ns))
     }
 
-    /// What is known now. Each call begins a new interval of transit times, and returns those of the one that ends.
+    /// Returns the counts so far. Each call begins a new interval of transit times, and returns those of the one that ends.
     pub fn sight(&mut self) -> Datagrams {
         let transit = std::mem::take(&mut self.transits[0]);
         let standing = transit.min_ns.saturating_sub(self.transits[1].min_ns).max(0) as f64;
         Datagrams { standing_ns: (transit.count > 0).then_some(standing), ..self.with(&transit) }
     }
 
-    /// What is known now, of all that came.
+    /// Returns the counts so far, with the transit times of all that came.
     pub fn total(&self) -> Datagrams {
         let least = self.transits[1].min_ns;
         let enough = Some(&self.after_loss).filter(|after_loss| after_loss.seen() >= PLACES);
@@ -159,7 +160,7 @@ impl Arrivals {
         Datagrams { after_loss_ns: after_loss, ..self.with(&self.transits[1]) }
     }
 
-    /// Transit times and jitter begin anew: what came before is not to be counted.
+    /// Begins transit times and jitter anew: earlier ones are not to be counted.
     pub fn begin(&mut self) {
         (self.last_transit, self.smoothed) = (None, None);
         self.transits = Default::default();
@@ -190,7 +191,7 @@ impl Arrivals {
         if bit == 0 {
             self.seen[word] = 1;
         } else {
-            // What lies above in the same word is of a round before.
+            // Higher bits of the same word are of a round before.
             self.seen[word] = self.seen[word] & ((1 << bit) - 1) | 1 << bit;
         }
         self.highest = number;
@@ -296,7 +297,7 @@ impl Transit {
 }
 
 impl Datagrams {
-    /// What was counted since `earlier`, an older state of the same receiver; jitter and transit times are those of now.
+    /// Returns the counts since `earlier`, an older state of the same receiver; jitter and transit times are those of now.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -314,7 +315,7 @@ impl Datagrams {
         }
     }
 
-    /// What this receiver and `other`, of another stream, counted together; jitter and waiting are their means, weighted by
+    /// Returns the sums of this receiver and `other`, of another stream; jitter and waiting are their means, weighted by
     /// datagrams.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
@@ -338,7 +339,7 @@ impl Datagrams {
             foreign: self.foreign + other.foreign,
             jitter_ns: mean(self.jitter_ns, other.jitter_ns),
             waited_ns: mean(self.waited_ns, other.waited_ns),
-            // Two intervals of one stream, or two streams of one path: what never emptied did not in either.
+            // Two intervals of one stream, or two streams of one path: a queue that never emptied did so in neither.
             standing_ns: self.standing_ns.into_iter().chain(other.standing_ns).reduce(f64::min),
             after_loss_ns: mean(self.after_loss_ns, other.after_loss_ns),
             transit,

@@ -11,7 +11,7 @@ pub struct Layout {
     pub count: u32,
 }
 
-/// Times in bins, numbered from 1: bin k holds what took more than k − 1 widths and no more than k.
+/// Times in bins, numbered from 1: bin k holds times above k − 1 widths and up to k.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bins {
     layout: Layout,

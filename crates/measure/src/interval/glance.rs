@@ -1,11 +1,11 @@
-//! What a sending socket's TCP knows at an instant: the part of `TCP_INFO` that tells why a stream is no faster.
+//! State of a sending socket's TCP at an instant: the part of `TCP_INFO` that shows why a stream is no faster.
 
 use serde::{Deserialize, Serialize};
 
 use crate::unit::{Bytes, Nanos};
 
-/// State of one connection as its kernel sees it. Counts and times are since the connection began; what this kernel does
-/// not tell is absent. Source: include/uapi/linux/tcp.h.
+/// State of one connection as its kernel sees it. Counts and times are since the connection began; fields that this kernel does
+/// not report are absent. Source: include/uapi/linux/tcp.h.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TcpGlance {
@@ -13,7 +13,7 @@ pub struct TcpGlance {
     pub retransmits: Option<u64>,
     /// Bytes of payload sent, retransmissions included.
     pub sent_bytes: Option<Bytes>,
-    /// Of them, retransmitted.
+    /// Part of `sent_bytes` that was retransmitted.
     pub retransmitted_bytes: Option<Bytes>,
     /// Segments that the peer acknowledged, a count.
     pub delivered: Option<u64>,
@@ -45,9 +45,9 @@ pub struct TcpGlance {
     pub pacing_bytes_per_s: Option<u64>,
     /// Time with something to send or outstanding, in nanoseconds.
     pub busy_ns: Option<Nanos>,
-    /// Of it, time held back by the peer's receive window, in nanoseconds.
+    /// Part of `busy_ns` in which the peer's receive window held TCP back, in nanoseconds.
     pub rwnd_limited_ns: Option<Nanos>,
-    /// Of it, time held back by our send buffer, in nanoseconds.
+    /// Part of `busy_ns` in which our send buffer held TCP back, in nanoseconds.
     pub sndbuf_limited_ns: Option<Nanos>,
 }
 

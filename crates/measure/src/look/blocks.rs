@@ -1,17 +1,17 @@
-//! Blocks of consecutive rounds: what legs are compared by, instead of single packets.
+//! Blocks of consecutive rounds, by which legs are compared instead of by single packets.
 //!
-//! Neighbouring packets resemble each other, and what disturbs one makes it longer, never shorter: so a block counts by its lower
-//! quartile, which half of its packets may be late without moving. A block of one leg belongs to the same block of every other leg,
-//! for they were asked in the same rounds.
+//! Neighbouring packets resemble each other, and a disturbance makes one longer, never shorter: so a block counts by
+//! its lower quartile, which does not move while half of its packets are late. A block of one leg belongs to the same
+//! block of every other leg, for they were asked in the same rounds.
 
 use super::{Leg, Timed};
 use crate::statistics::quantile::Ranked;
 
-/// So many blocks are made of a look, or a few more, where there are as many rounds: the signed-rank test has room for as many legs as
+/// Blocks of a survey, or a few more, where there are as many rounds: the signed-rank test has room for as many legs as
 /// there can be, and for a block or two that a leg has not.
 const BLOCKS: usize = 12;
 
-/// What a block, or a run of exchanges back to back, counts by.
+/// Quantile that represents a block, or a run of exchanges back to back.
 pub const QUARTILE: f64 = 0.25;
 
 /// The rounds of a look, cut into blocks.
@@ -29,7 +29,7 @@ impl Blocks {
         all.dedup();
         let length = (all.len() / BLOCKS).max(1);
         let mut rounds: Vec<Vec<u64>> = all.chunks(length).map(<[u64]>::to_vec).collect();
-        // What is left over belongs to the last.
+        // A remainder belongs to the last block.
         if rounds.len() > 1
             && rounds.last().is_some_and(|last| last.len() < length)
             && let Some(rest) = rounds.pop()

@@ -7,7 +7,7 @@ use crate::event::{Counts, Exchange, Fate};
 use crate::statistics::paired;
 use crate::unit::{Instant, Nanos};
 
-/// What is known of a leg so far.
+/// Exchanges of a leg so far: counts, and times by round.
 #[derive(Clone, Debug)]
 pub struct Course {
     interval: Nanos,
@@ -48,7 +48,7 @@ impl Course {
         self.rounds.insert(due.0 / self.interval.0, exchanged);
     }
 
-    /// How many requests have their end.
+    /// Returns the number of requests with a final status.
     pub fn ended(&self) -> u64 {
         self.counts.scheduled
     }
@@ -59,7 +59,7 @@ impl Course {
         paired::median(&times).map(|median| Nanos(median as u64))
     }
 
-    /// What it came to.
+    /// Summarises all its exchanges.
     pub fn sums(&self) -> Sums {
         Sums::of(self.times().collect(), &self.counts)
     }

@@ -1,4 +1,4 @@
-//! The reasons for which a look goes on beyond its usual rounds: too little, or contradictory. The bound is here too.
+//! Reasons to continue a survey beyond its usual rounds: too little data, or a contradiction. The bound is here too.
 //!
 //! More rounds are no cure: where a reason is still there at the bound, the verdict is that of all rounds, as careful as any.
 
@@ -12,9 +12,9 @@ use crate::outcome::Standing;
 use crate::outcome::periodic::Periodic;
 use crate::unit::Nanos;
 
-/// A look goes on so often at the most, each time for [`step`].
+/// Continuations of a survey, at most, each by [`step`].
 pub const STEPS: u32 = 2;
-/// So often a look is judged at the most.
+/// Judgements of a survey, at most.
 pub const JUDGED: u32 = 1 + STEPS;
 /// No step is longer.
 const LONGEST: Nanos = Nanos::secs(15);
@@ -51,7 +51,7 @@ pub enum Reason {
     },
     /// One leg alone lost requests, too few to tell that from chance.
     LossOfOne {
-        /// Which, a number from 0.
+        /// Number of the leg, from 0.
         leg: u32,
         /// Lost requests, a count.
         lost: u64,
@@ -68,7 +68,7 @@ pub enum Reason {
     },
     /// A kernel answered later than the program behind it.
     KernelLater {
-        /// Which leg, a number from 0.
+        /// Number of the leg, from 0.
         leg: u32,
     },
 }
@@ -94,7 +94,7 @@ pub fn reason(
     if let Some(Periodic { period_ns, .. }) = supposed {
         return Some(Reason::Period { period_ns });
     }
-    // Connections that differ explain both of what is left.
+    // Differences between connections explain both remaining reasons.
     if by_connection {
         return None;
     }
@@ -105,7 +105,7 @@ pub fn reason(
     })
 }
 
-/// By how much `leg` took longer in the second half of the rounds, where that is shown and is noticed.
+/// Returns the growth of `leg` in the second half of the rounds, where that is shown and is noticed.
 fn halves(legs: &[Leg], leg: &Leg) -> Option<f64> {
     let quartiles = Blocks::of(legs).quartiles(&leg.exchanges);
     let (first, second) = quartiles.split_at(quartiles.len() / 2);

@@ -1,12 +1,14 @@
-//! Which number to believe, and why the others differ.
+//! Choice of the number to believe, and the causes by which the others differ.
 //!
-//! Believed is what is most like an application: a program that answers over TCP, then over UDP; where none does, the TCP handshake;
-//! where nothing else is left, the echo. Every other leg is held against it, block by block ([`super::blocks`]), with Holm's
-//! correction over all legs. A cause is named where something beyond the difference itself shows it; the rules stand at each.
-//! All else is not established, and a difference that was not shown has no cause.
+//! Believed is the leg most like an application: a program that answers over TCP, then over UDP; where none does, the
+//! TCP handshake; where nothing else is left, the echo. Every other leg is compared with it, block by block
+//! ([`super::blocks`]), with Holm's correction over all legs. A cause is named where something beyond the difference
+//! itself shows it; the rules stand at each. All else is not established, and a difference that was not shown has no
+//! cause.
 //!
-//! Connections that differ in their ports alone may go different ways ([`Cause::Flow`]). So a cause is named only where it is more than what
-//! connections of one leg differ by; each handshake has a port of its own, and shows it where a leg has one connection.
+//! Connections that differ in their ports alone may go different ways ([`Cause::Flow`]). So a cause is named only where
+//! it exceeds the difference between connections of one leg; each handshake has a port of its own, and shows it where a
+//! leg has one connection.
 
 #[cfg(test)]
 pub(super) mod tests;
@@ -22,36 +24,39 @@ use crate::statistics::groups::{LEFT_OUT, Least, Round, groups};
 use crate::statistics::paired;
 use crate::unit::Nanos;
 
-/// A slower path for ICMP is spoken of from so much on: what two kernels do differently with two protocols is less.
+/// Distance from which ICMP has a slower path: two kernels treat two protocols differently by less.
 const APART: f64 = 100_000.0;
 /// The same as a share of the believed number.
 pub(super) const APART_SHARE: f64 = 0.05;
 /// Two addresses differ from so much on, or from the share above.
 const ADDRESSES_APART: f64 = 20_000.0;
-/// Waking a program takes no longer, in a virtual machine whose processor has to be woken too. What takes longer is something else.
+/// Longest wake-up of a program, nanoseconds, even in a virtual machine whose processor has to be woken too. A longer
+/// delay has another cause.
 const WAKE_UP: f64 = 500_000.0;
 /// Connections of a leg differ from so much on: threads, queues and processors differ by less.
 pub(super) const CONNECTIONS_APART: Least = Least { time_ns: 20_000.0, share: 0.1 };
-/// Legs whose connections do not differ of which one is told to have some that do, at the most, a share: a look has several, and goes on twice.
+/// Share, at most, of legs with equal connections that are said to have different ones: a survey has several legs, and
+/// may continue twice.
 const OF_FLOWS: f64 = 0.000_5;
-/// An echo, which wakes nobody either, is sooner than the program by this share at least of what a handshake is: its packets are nearly as long as
-/// the program's, and those of a handshake shorter, so that a slow line alone makes it sooner by three sevenths.
+/// Lead over the program, as a share of the handshake's lead, from which an echo, which wakes no program either,
+/// confirms a wake-up: its packets are nearly as long as the program's, and those of a handshake shorter, so that a
+/// slow line alone makes it sooner by three sevenths.
 const OF_WAKING: f64 = 0.7;
 /// Connections of a leg from which on their differences tell of the path by themselves.
 const FLOWS: usize = 4;
 /// At most this share of a leg's exchanges may take as long as those of another that is called slower.
 const SELDOM: f64 = 0.04;
-/// So many requests without one answer are no chance.
+/// Requests without one answer from which that is no chance.
 const SILENT: u64 = 10;
-/// So many ports without a word, beside an echo that is answered, are no chance.
+/// Ports without an answer from which that is no chance, beside an echo that is answered.
 const SILENT_PORTS: usize = 2;
-/// Whoever answers this share of requests answers.
+/// Share of answered requests from which a leg counts as answering.
 const ANSWERS: f64 = 0.9;
 
-/// What is judged.
+/// Facts from which a survey is judged.
 #[derive(Clone, Copy, Debug)]
 pub struct Evidence<'a> {
-    /// What was tried at each address.
+    /// Results of echo and ports at each address.
     pub addresses: &'a [Asked],
     /// The legs.
     pub legs: &'a [Leg],
@@ -59,11 +64,11 @@ pub struct Evidence<'a> {
     pub bursts: &'a [Burst],
     /// The last round before them; absent: they stand in the middle.
     pub burst_round: Option<u64>,
-    /// Whose resets ports' are.
+    /// Resets of ports, with their senders.
     pub resets: &'a [Reset],
 }
 
-/// What follows from `evidence`.
+/// Judges `evidence`.
 pub fn judge(evidence: &Evidence<'_>) -> Judgement {
     let believed = believed(evidence.legs);
     let mut findings = Vec::new();
@@ -77,7 +82,7 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
             Finding { of, shift: None, word: None, cause: Some(Cause::LosesAlone) }
         },
     ));
-    // Where something nearer accepts connections, it is that which differs from the host.
+    // Where something nearer accepts connections, the nearer box is the one that differs from the host.
     let nearer = findings.iter().any(|finding| finding.cause == Some(Cause::NearerHandshake));
     let foreign = evidence.resets.iter().filter(|reset| !nearer && reset.origin.verdict == origin::Verdict::AnotherHop);
     findings.extend(foreign.map(|reset| {
@@ -115,7 +120,7 @@ fn program_rank(who: Who) -> usize {
     Service::ALL.iter().position(|each| *each == service).unwrap_or(Service::ALL.len())
 }
 
-/// One leg held against another.
+/// One leg compared with another.
 struct Held {
     leg: usize,
     against: usize,
@@ -200,7 +205,7 @@ impl<'a> Bench<'a> {
 
     fn findings(&self) -> Vec<Finding> {
         let legs = self.held.iter().map(|held| self.of_leg(held));
-        // Those of another leg are there to be held against: see `icmp_is_slow`.
+        // Bursts of another leg only serve comparison: see `icmp_is_slow`.
         let own = (0_u32..).zip(self.evidence.bursts).filter(|(_, burst)| burst.leg as usize == self.believed);
         let own = own.map(|(place, burst)| self.of_burst(place, burst));
         legs.chain(own).chain(self.of_flows()).collect()
@@ -246,7 +251,7 @@ impl<'a> Bench<'a> {
         &self.evidence.legs[place]
     }
 
-    /// Why a leg differs from the believed one.
+    /// Returns the reason why a leg differs from the believed one.
     fn why(&self, held: &Held) -> Cause {
         let (leg, believed) = (self.leg(held.leg), self.leg(self.believed));
         let Some(shift) = held.compared.difference else { return Cause::NotEstablished };
@@ -282,9 +287,9 @@ impl<'a> Bench<'a> {
             && in_bursts.is_none_or(|(icmp, tcp)| above(icmp.sums.median(), tcp.sums.median(), apart / 2.0))
     }
 
-    /// Whether a kernel answers sooner than the program by `gap` because nobody is woken: the far side says that it had the
-    /// request for at least half of it; or the handshake, which goes the same way as the program's requests, is sooner too, by
-    /// at least half of it and by no more than waking takes.
+    /// Returns true where a kernel answers sooner than the program by `gap` because no program has to be woken. Either
+    /// the peer reports that it held the request for at least half of `gap`. Or the handshake, which takes the same
+    /// path as the program's requests, is sooner too: by at least half of `gap`, and by no more than a wake-up.
     fn is_waking(&self, held: &Held, gap: f64) -> bool {
         let told = self.leg(self.believed).peer_ns.is_some_and(|peer| peer.0 as f64 >= gap / 2.0);
         let by_handshake = || {
@@ -402,7 +407,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// Whether `one` is longer than `other` by so much at least.
+/// Returns true where both are present and `one` exceeds `other` by at least `by` nanoseconds.
 fn above(one: Option<Nanos>, other: Option<Nanos>, by: f64) -> bool {
     one.zip(other).is_some_and(|(one, other)| one.0 as f64 >= other.0 as f64 + by)
 }
@@ -432,8 +437,8 @@ fn is_shown(word: Word) -> bool {
     matches!(word, Word::More | Word::Less)
 }
 
-/// Whether the rounds before the bursts and those behind them are both longer, by a share that is noticed: so it was not the path
-/// that changed in between.
+/// Returns true where the rounds before the bursts and those behind them are both longer, by a noticeable share. The
+/// cause is then no change of the path in between.
 fn is_between((before, behind): (&[Option<f64>], &[Option<f64>]), close: &[f64]) -> bool {
     let median = |half: &[Option<f64>]| paired::median(&half.iter().flatten().copied().collect::<Vec<_>>());
     let longest = close.iter().copied().fold(0.0, f64::max);
@@ -441,7 +446,7 @@ fn is_between((before, behind): (&[Option<f64>], &[Option<f64>]), close: &[f64])
     [before, behind].into_iter().all(|half| median(half).is_some_and(|median| median >= least))
 }
 
-/// Whether one of echo and TCP is filtered where the other one answers.
+/// Returns a finding where one of echo and TCP is filtered while the other answers.
 fn filtered(evidence: &Evidence<'_>, place: u32, asked: &Asked) -> Option<Finding> {
     let of_address = || evidence.legs.iter().filter(|leg| leg.address == place && leg.method.is_some());
     let (echo, others): (Vec<&Leg>, Vec<&Leg>) = of_address().partition(|leg| leg.carrier == Carrier::Icmp);
@@ -458,7 +463,8 @@ fn filtered(evidence: &Evidence<'_>, place: u32, asked: &Asked) -> Option<Findin
     }
     let tcp = || asked.ports.iter().filter(|port| port.transport == Transport::Tcp);
     let of = |verdict| tcp().filter(|port| port.verdict == verdict).count();
-    // An echo that was asked along with the ports, and got no answer either: then nothing did, and what answers later shows nothing of the ports.
+    // An echo that was asked along with the ports, and got no answer either: then nothing answered, and later answers
+    // show nothing of the ports.
     let echoed = !matches!(asked.echo, Seen::Silence { .. });
     let walled = echoed && of(Verdict::Filtered) >= SILENT_PORTS && of(Verdict::Filtered) == tcp().count();
     if walled && answers(&echo) { found(Subject::Tcp { address: place }) } else { None }

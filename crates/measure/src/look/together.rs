@@ -1,4 +1,4 @@
-//! The exchanges of all legs side by side in time: when nobody answered, and what comes back at even distances.
+//! The exchanges of all legs side by side in time: dark times, and delays that come back at even distances.
 
 use super::course::{Course, Exchanged};
 use crate::event::Fate;
@@ -46,7 +46,7 @@ fn dark_of(mut asked: Vec<Exchanged>) -> Option<Dark> {
     for (sent, received) in asked.iter().filter_map(|asked| Some((asked.sent, asked.received()?))) {
         recorder.answered_as_scheduled(sent, sent, received);
     }
-    // What was asked in a gap is counted there once the gap is known.
+    // Requests within a gap are counted there once the gap is known.
     let (missed, mut sequence) = (asked.iter().filter(|asked| asked.fate != Fate::Answered), Sequence::default());
     for (seq, asked) in (0..).zip(missed) {
         recorder.ended(asked.fate, &mut sequence, seq, None);

@@ -21,7 +21,7 @@ pub enum Punctuality {
     Punctual,
     /// Some requests left late: as many replies may have been late too, which hides a tail and makes one, and moves no median.
     SomeLate,
-    /// So many left late, or replies were dropped, that nothing of the second is the network's for sure.
+    /// Enough requests left late, or enough replies were dropped, that nothing of the second is the network's for sure.
     Disturbed,
 }
 
@@ -77,12 +77,14 @@ impl Agent {
         (reported >= FEWEST).then(|| f64::from((self.disturbed & minute).count_ones()) / f64::from(reported))
     }
 
-    /// Whether its host is overloaded, if it was `before`.
+    /// Returns true where its host is overloaded; `before` says that it was until now.
     pub fn is_overloaded(&self, before: bool) -> bool {
         self.disturbed().is_some_and(|share| if before { share > OVERLOADED.1 } else { share >= OVERLOADED.0 })
     }
 
-    /// Whether the machine of these agents is overloaded, if it was `before`: one of them is, and most of them are at least half so.
+    /// Returns true where the machine of these agents is overloaded. It begins where one agent is, and at least half of
+    /// all, two or more, are at least half so. Where it was overloaded `before`, one agent above the lower limit is
+    /// enough.
     pub fn is_machine_overloaded(agents: &[Self], before: bool) -> bool {
         let shares: Vec<f64> = agents.iter().filter_map(Self::disturbed).collect();
         let from = |least: f64| shares.iter().filter(|share| **share >= least).count();
@@ -91,7 +93,7 @@ impl Agent {
         if before { shares.iter().any(|share| *share > OVERLOADED.1) } else { begins }
     }
 
-    /// Whether it stopped to report, where it is listened to since `since`.
+    /// Returns true where it stopped reporting; it has been listened to since `since`.
     pub fn is_silent(&self, now: u64, settle: u64, since: u64) -> bool {
         self.last.is_some_and(|last| last.max(since) + settle + SILENT < now)
     }

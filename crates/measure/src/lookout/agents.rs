@@ -24,7 +24,7 @@ impl Lookout {
             let alone = had(Kind::AgentSilent) || !(all || self.incidents.is_host_lost(name));
             let is_silent = agent.is_silent(now, settle, since) && alone;
             let had_overload = had(Kind::Overloaded);
-            // Of what its machine is told, it is not told itself.
+            // An overload that its machine already has is not reported again for the host.
             let is_overloaded = agent.is_overloaded(had_overload)
                 && (had_overload || !self.incidents.is_overloaded(&self.mesh.hosts[host]));
             let size = agent.disturbed().map(Size::Disturbed);
@@ -93,7 +93,7 @@ struct Fact {
     kind: Kind,
     scope: Scope,
     is: bool,
-    /// Last second that was reported, where that is what it is about.
+    /// Last second that was reported, for an incident about reports.
     last: Option<u64>,
     size: Option<Size>,
 }

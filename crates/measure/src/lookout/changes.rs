@@ -1,4 +1,5 @@
-//! The lookout's judgement of a slot whose seconds are all here: what became slower, faster, lossy, and what is over.
+//! The lookout's judgement of a slot whose seconds are all here: cells that became slower, faster or lossy, and incidents
+//! that are over.
 
 use super::agent::Own;
 use super::incident::{Change, Kind};

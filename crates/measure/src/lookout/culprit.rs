@@ -1,8 +1,9 @@
-//! Names the part of a mesh that explains what its cells show.
+//! Names the part of a mesh that explains the changes of its cells.
 //!
-//! One cause moves all cells of one part and no other. So the part is sought whose single effect leaves the least unexplained: by absolute
-//! deviations for latencies (what a median polish approximates, here also for few partners), and by the likelihood of counts for losses
-//! (Kulldorff's scan statistic, 1997). A second and third cause are sought in what is left.
+//! One cause moves all cells of one part and no other. So the part is sought whose single effect leaves the least
+//! unexplained: by absolute deviations for latencies (an approximation of a median polish, here also for few partners),
+//! and by the likelihood of counts for losses (Kulldorff's scan statistic, 1997). A second and third cause are sought
+//! in the remainder.
 
 use super::CellId;
 use super::parts::Part;
@@ -14,16 +15,17 @@ const CAUSES: usize = 3;
 /// Share of the explained that a further cause adds, at least.
 const ADDS: f64 = 0.15;
 
-/// What cells show, by cell.
+/// Changes that cells show, by cell.
 #[derive(Clone, Debug)]
 pub enum Seen {
     /// Shift of the logarithm of the median since the onset; absent where too little was measured.
     Shift(Vec<Option<f64>>),
-    /// How often something was counted, and how often it was expected.
+    /// Counted events and expected events of each cell.
     Count(Vec<(f64, f64)>),
 }
 
-/// Parts that explain what is seen, by their indices, and their share of it. None where nothing is to be explained.
+/// Returns the parts that explain the changes, by their indices, and their share of them. `None` where nothing is to be
+/// explained.
 pub fn culprits(parts: &[Part], of: &[Vec<u32>], seen: &Seen) -> Option<(Vec<usize>, f64)> {
     let mut left = seen.clone();
     let total = left.weight();
@@ -73,7 +75,8 @@ impl Seen {
         found
     }
 
-    /// How much better all is explained if these cells have an effect in common.
+    /// Returns the gain from an effect common to these cells: absolute deviation removed, or the log-likelihood ratio of
+    /// the counts.
     fn gain(&self, cells: &[CellId]) -> f64 {
         match self {
             Self::Shift(by) => {
@@ -87,7 +90,7 @@ impl Seen {
         }
     }
 
-    /// How much of the sum of all change these cells explain.
+    /// Returns the amount of change that these cells explain, in the unit of the sum of all change.
     fn explains(&self, cells: &[CellId]) -> f64 {
         match self {
             Self::Shift(_) => self.gain(cells),
@@ -103,7 +106,7 @@ impl Seen {
                 let effect = effect(by, cells);
                 for cell in cells {
                     let Some(shift) = &mut by[*cell as usize] else { continue };
-                    // Where the effect fits it is the whole of what was seen.
+                    // Where the effect fits, it is the whole change.
                     *shift = if (*shift - effect).abs() < 0.5 * effect.abs() { 0.0 } else { *shift - effect };
                 }
             }

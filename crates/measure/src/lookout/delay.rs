@@ -1,4 +1,4 @@
-//! How long noticing takes, as an expectation: for a plan, before anything is measured.
+//! Expected time until a change is noticed: for a plan, before anything is measured.
 
 use super::evidence::log_growth;
 use super::level::WARM_UP;
@@ -37,7 +37,7 @@ pub fn of_slower(every: Nanos) -> Option<(u64, f64)> {
 pub fn of_loss(settings: &Settings, cells: usize, per_second: f64, share: f64) -> Option<f64> {
     let requests = per_second * SLOT as f64;
     let growth = log_growth(requests, share, NORMAL_LOSS, SLOT_MOST);
-    // Twice as many streams as cells: what a mesh of five hosts or more has at most.
+    // Twice as many streams as cells: the most that a mesh of five hosts or more has.
     let slots = (limit(settings, cells, cells as f64) * 4.0).ln() / growth;
     (growth > 0.0).then(|| slots.ceil() * SLOT as f64 + SLOT as f64 / 2.0 + settings.settle as f64)
 }

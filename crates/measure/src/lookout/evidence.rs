@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// Bets that are held at the same time: their mean is the evidence.
 const BETS: usize = 4;
-/// Stakes on a score, shares of what is at stake.
+/// Stakes on a score, shares of the capital.
 const STAKES: [f64; BETS] = [0.1, 0.3, 0.6, 0.9];
 /// Rates of loss that are bet on, multiples of the normal one.
 const RATES: [f64; BETS] = [3.0, 10.0, 50.0, 300.0];
@@ -16,7 +16,7 @@ const HIGHEST_RATE: f64 = 0.6;
 /// Score above which a step counts no more: no single step, however bad, is a change.
 const BEST_SCORE: f64 = 2.0;
 
-/// The highest sum that is kept: far beyond any limit, and within what four octets hold.
+/// The highest sum that is kept: far beyond any limit, and within the range of four octets.
 const HIGHEST: f64 = 1e30;
 
 /// Sums of bets, in half the room: seven digits of them are more than enough.

@@ -23,7 +23,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Kinds whose evidence grows: a person may accept what they show as usual.
+    /// Kinds whose evidence grows: a person may accept their new level as usual.
     pub const GRADUAL: [Self; 4] = [Self::Loss, Self::Slower, Self::Faster, Self::Tail];
 
     pub(super) fn is_latency(self) -> bool {
@@ -72,7 +72,7 @@ pub enum Scope {
     Host {
         /// Its name.
         host: String,
-        /// Which of its cells.
+        /// Role in which its cells are affected.
         role: Role,
     },
     /// Cells of one pair of hosts.
@@ -152,13 +152,13 @@ pub struct Onset {
 pub struct Incident {
     /// Number of the incident, from 1; never used twice by one lookout and those restored from it.
     pub id: u64,
-    /// What changed.
+    /// Kind of change.
     pub kind: Kind,
     /// Where.
     pub scope: Scope,
-    /// By how much; absent where the kind has no size or too little was seen yet.
+    /// Size of the change; absent where the kind has no size or too little was seen yet.
     pub size: Option<Size>,
-    /// When it began.
+    /// Time of its beginning.
     pub onset: Onset,
     /// Cells of the scope that are affected, a count.
     pub affected: u64,
@@ -171,7 +171,7 @@ pub struct Incident {
     pub port: Option<u16>,
     /// Second since 1970 at which the incident was noticed.
     pub noticed: u64,
-    /// How often it ended and began again within the hold time, a count.
+    /// Number of times it ended and began again within the hold time.
     pub returned: u32,
 }
 
@@ -192,7 +192,7 @@ pub enum Ending {
     Unwatched,
 }
 
-/// What happened to an incident.
+/// Change of an incident.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "change")]
 pub enum Change {
@@ -212,7 +212,7 @@ pub enum Change {
         incident: Incident,
         /// The second since 1970 from which the change was gone.
         at: u64,
-        /// Why.
+        /// Reason of the end.
         ending: Ending,
     },
 }

@@ -45,8 +45,8 @@ pub struct Open {
 }
 
 impl Open {
-    /// Whether its cells are as before in the slots since `since`, and whether the change would have shown in its quiet; absent where they show
-    /// nothing.
+    /// Returns two answers: true where its cells are as before in the slots since `since`, and true where the change
+    /// would have shown in its quiet. `None` where the cells show nothing.
     pub fn is_quiet(&self, streams: &[Stream], since: u64) -> Option<(bool, bool)> {
         let own = self.cells.iter().map(|cell| &streams[*cell as usize]);
         if self.incident.kind == Kind::Loss {
@@ -81,7 +81,7 @@ impl Open {
         if let Some(Size::Lost(Estimate { value, .. })) = self.incident.size { value } else { 0.0 }
     }
 
-    /// Whether the quiet since then is long enough: longer for what returned.
+    /// Returns true where the quiet since then is long enough; a change that returned needs more.
     fn is_over(&self, quiet: u64, now: u64) -> bool {
         let base = if self.incident.kind == Kind::Silent { QUIET.0 } else { QUIET.1 };
         now >= quiet + (base << (2 * self.incident.returned.min(RETURNED))).min(LONGEST_QUIET)
@@ -89,12 +89,12 @@ impl Open {
 }
 
 impl Incidents {
-    /// Whether one of this kind and scope is open.
+    /// Returns true where an incident of this kind and scope is open.
     pub fn has(&self, kind: Kind, scope: &Scope) -> bool {
         self.open.iter().any(|open| open.incident.kind == kind && open.incident.scope == *scope)
     }
 
-    /// Whether nobody reaches a host.
+    /// Returns true where nobody reaches the host of this name.
     pub fn is_host_lost(&self, name: &str) -> bool {
         self.open.iter().filter(|open| open.incident.kind == Kind::Silent).any(|open| match &open.incident.scope {
             Scope::Host { host, role } => host == name && *role != Role::Client,
@@ -104,7 +104,7 @@ impl Incidents {
         })
     }
 
-    /// Whether a host or its machine is overloaded.
+    /// Returns true where a host or its machine is overloaded.
     pub fn is_overloaded(&self, named: &super::Host) -> bool {
         self.open.iter().filter(|open| open.incident.kind == Kind::Overloaded).any(|open| match &open.incident.scope {
             Scope::Host { host, .. } => *host == named.name,
@@ -142,7 +142,7 @@ impl Incidents {
         Some(self.open.remove(at))
     }
 
-    /// Begins an incident, or goes on with the one of this kind and scope that ended a short time ago.
+    /// Begins an incident, or continues the one of this kind and scope that ended a short time ago.
     pub fn begin(&mut self, kind: Kind, scope: Scope, placed: Placed, of: usize, now: u64) -> Change {
         self.gone.retain(|(_, at)| at + RETURNS >= now);
         let same = self.gone.iter().position(|(open, _)| open.incident.kind == kind && open.incident.scope == scope);
@@ -179,7 +179,7 @@ impl Incidents {
         Some(Change::Ended { incident, at: now, ending: Ending::Resolved })
     }
 
-    /// Ends the incident of a kind and scope, of which another one tells.
+    /// Ends the incident of a kind and scope that another one covers.
     pub fn merge_scope(&mut self, kind: Kind, scope: &Scope, into: u64, now: u64) -> Option<Change> {
         let at = self.open.iter().position(|open| open.incident.kind == kind && open.incident.scope == *scope)?;
         let incident = self.open.remove(at).incident;

@@ -12,11 +12,12 @@ const KEPT: usize = 128;
 pub struct Step {
     /// Its last slot.
     pub slot: u64,
-    /// How many slots it took.
+    /// Length of the step, a number of slots.
     pub slots: u32,
-    /// How far the logarithm of its median was from the level, to a 2,048th.
+    /// Distance of the logarithm of its median from the level, to a 2,048th.
     pub off: f64,
-    /// Answers above the former 99th percentile, and of how many; 0 of 0 where the ends themselves were too often late. Of more than 65,535 in proportion.
+    /// Answers above the former 99th percentile, and answers in all; 0 of 0 where the ends themselves were too often
+    /// late. Numbers above 65,535 are scaled in proportion.
     pub tail: (u64, u64),
 }
 
@@ -35,7 +36,7 @@ struct Packed {
 }
 
 impl Packed {
-    /// How many slots it took, and how many are between it and the step before.
+    /// Returns its length, and the distance to the step before, in slots.
     fn slots(self) -> (u32, u32) {
         let slots = u32::from(self.slots);
         (slots & ((1 << SLOTS) - 1), slots >> SLOTS)
@@ -213,7 +214,7 @@ mod tests {
         assert_eq!(kept.iter().collect::<Vec<_>>(), (72..200).rev().map(step).collect::<Vec<_>>());
         kept.shift(0.25);
         assert_eq!(kept.iter().next().unwrap().off, step(199).off + 0.25);
-        // What is beyond all measure is the furthest, many answers are in proportion, and a long pause ends what was before.
+        // Values out of range become the furthest, large numbers of answers are scaled, and a long pause ends the steps before.
         kept.keep(&Step { slot: 20_000, slots: 1, off: -1e9, tail: (1_000, 100_000) });
         let found: Vec<Step> = kept.iter().collect();
         assert_eq!(found, [Step { slot: 20_000, slots: 1, off: -16.0, tail: (655, 65_535) }]);

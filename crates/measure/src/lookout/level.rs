@@ -3,9 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Time constant of the level, seconds, for steps of 5 s: it follows the hours of a day, and most of what wanders by itself within ten minutes.
+/// Time constant of the level, seconds, for steps of 5 s: it follows the hours of a day, and most fluctuation within ten minutes.
 const FOLLOWS: f64 = 300.0;
-/// The same for longer steps, in steps: few answers ask for patience, and a level that followed meanwhile would take a change for usual.
+/// The same for longer steps, in steps: few answers ask for patience, and a level that followed at once would take a
+/// change for usual.
 const FOLLOWS_STEPS: f64 = 40.0;
 /// Time constant of the level where the median is further off than the slack.
 const FOLLOWS_FAR: f64 = 12_000.0;
@@ -33,7 +34,7 @@ const SHORTEST: f64 = super::slot::SLOT as f64;
 pub struct Level {
     /// The level, absent before the first step.
     pub at: Option<f64>,
-    /// Smoothed distance of steps from it, which is what is judged.
+    /// Smoothed distance of steps from it, by which the level is judged.
     pub smooth: f64,
     /// Mean absolute value of that, of the last hours and of the last day.
     spread: f64,
@@ -71,7 +72,7 @@ impl Level {
         off
     }
 
-    /// Whether enough was seen to judge.
+    /// Returns true where enough steps were seen to judge.
     pub fn is_warm(&self) -> bool {
         self.steps >= WARM_UP
     }

@@ -15,7 +15,7 @@ pub struct Part {
     pub scope: Scope,
     /// Its cells, ascending.
     pub cells: Vec<CellId>,
-    /// Whether its cells are also watched together.
+    /// True where its cells are also watched together.
     pub together: bool,
 }
 

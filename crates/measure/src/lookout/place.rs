@@ -1,4 +1,4 @@
-//! Where a change is, since when and how large: from what the cells' last minutes hold.
+//! Place, onset and size of a change, from the last minutes of the cells.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ pub struct Placed {
     pub direction: Option<Direction>,
 }
 
-/// What is looked at.
+/// Data from which changes are placed.
 pub struct View<'a> {
     pub parts: &'a [Part],
     pub of: &'a [Vec<u32>],
@@ -47,7 +47,7 @@ pub struct View<'a> {
     pub now: u64,
 }
 
-/// What a cell had in a block of time: a sum and what it is held against.
+/// Sum and reference of each cell in each block of time.
 type Blocks = Vec<[(f64, f64); BLOCKS as usize]>;
 /// Blocks as they were drawn.
 type Draw = [usize; BLOCKS as usize];
@@ -68,7 +68,7 @@ impl View<'_> {
         let Some((names, _)) = culprits(self.parts, self.of, &seen) else { return Vec::new() };
         let mut rng = Rng::with_seed(since);
         let draws: Vec<Draw> = (0..DRAWS).map(|_| std::array::from_fn(|_| rng.usize(0..BLOCKS as usize))).collect();
-        // One after the other: what tens of thousands of cells show in all of them would take more memory than all that is known of them.
+        // One after the other: the draws of tens of thousands of cells together would take more memory than all their state.
         let drawn = || draws.iter().map(|draw| self.seen(kind, &blocks, Some(draw)));
         let named = |seen: Seen| culprits(self.parts, self.of, &seen).map_or(Vec::new(), |found| found.0);
         let again: Vec<Vec<usize>> = drawn().map(named).collect();
@@ -111,14 +111,14 @@ impl View<'_> {
         };
         let exactly = Onset { earliest: since * SLOT, likely: since * SLOT, latest: (since + 1) * SLOT };
         let mut onset = self.onset(kind, sized, since, since.saturating_sub(60)).unwrap_or(exactly);
-        // What crept in began before the minutes that are kept.
+        // A gradual change began before the minutes that are kept.
         let crept = sized.iter().filter_map(|cell| self.streams[*cell as usize].crept).min();
         onset.earliest = onset.earliest.min(crept.map_or(u64::MAX, |slot| slot * SLOT));
         let direction = if kind == Kind::Loss { self.direction(sized, since) } else { None };
         Placed { part, size, onset, affected, direction }
     }
 
-    /// What cells had in the blocks between two slots, the first not included.
+    /// Returns the sums of cells in the blocks between two slots, the first not included.
     fn blocks(&self, kind: Kind, since: u64) -> Blocks {
         let length = (self.now - since).max(1);
         let block = |slot: u64| {
@@ -245,7 +245,7 @@ impl View<'_> {
         Some(Onset { earliest, likely: start(&series[likely]) * SLOT, latest: (series[last].slot + 1) * SLOT })
     }
 
-    /// What some cells had together, by slots.
+    /// Returns the sums of some cells by slot.
     fn series(&self, kind: Kind, cells: &[CellId], from: u64) -> Vec<At> {
         let mut found = BTreeMap::<u64, At>::new();
         let mut take = |at: At| {
@@ -272,7 +272,7 @@ impl View<'_> {
     }
 }
 
-/// What cells had in a slot, or in the step that ended in it.
+/// Sum of cells in a slot, or in the step that ended in it.
 #[derive(Clone, Copy, Debug)]
 struct At {
     slot: u64,

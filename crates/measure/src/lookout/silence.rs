@@ -12,7 +12,7 @@ pub const FEWEST: u64 = 3;
 pub const SECONDS: u64 = 2;
 /// Weight of the latest second in the loss of the last minute.
 const RECENT: f64 = 1.0 / 30.0;
-/// Seconds after which a cell of which nothing comes is not active.
+/// Seconds without a report after which a cell is not active.
 const ACTIVE: u64 = 8;
 
 /// The answers and losses of a cell, as they follow each other.
@@ -31,7 +31,7 @@ pub struct Silence {
 }
 
 impl Silence {
-    /// Takes a second, and tells whether it only goes on with a silence.
+    /// Takes a second, and returns true where it only continues a silence.
     pub fn take(&mut self, second: u64, span: &Span, usual: f64) -> bool {
         let sent = span.counts.messages_sent();
         if sent == 0 {
@@ -55,19 +55,19 @@ impl Silence {
         goes_on
     }
 
-    /// Whether it is silent; `usual` is its highest normal rate of loss.
+    /// Returns true where it is silent; `usual` is its highest normal rate of loss.
     pub fn is_silent(&self, usual: f64) -> bool {
         let rate = usual.max(self.recent).clamp(1e-3, 0.99);
         let seconds = self.since.zip(self.last).map_or(0, |(since, last)| last + 1 - since);
         self.run >= FEWEST.max((ODDS / -rate.ln()).ceil() as u64) && seconds >= SECONDS
     }
 
-    /// Whether its last requests are unanswered.
+    /// Returns true where its last requests are unanswered.
     pub fn is_suspect(&self) -> bool {
         self.since.is_some()
     }
 
-    /// Whether it was asked lately.
+    /// Returns true where it was asked lately.
     pub fn is_active(&self, now: u64) -> bool {
         self.last.is_some_and(|last| last + ACTIVE >= now)
     }

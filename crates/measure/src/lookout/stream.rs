@@ -1,4 +1,4 @@
-//! What is kept of one cell, and of the cells of a part together: levels, evidence and the last minutes.
+//! Memory of one cell, and of the cells of a part together: levels, evidence and the last minutes.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,8 @@ const LOSS_MEMORY: f64 = 50_000.0;
 pub const SLOT_MOST: f64 = 20.0;
 /// Share of responses above the former 99th percentile that is normal, and that at most is no change.
 pub const TAIL: (f64, f64) = (0.01, 0.03);
-/// Smoothed distance beyond the slack that scores 1, a share of the slack: narrow, since what wanders seldom goes beyond the slack and not far.
+/// Smoothed distance beyond the slack that scores 1, a share of the slack: narrow, since normal fluctuation seldom goes
+/// beyond the slack, and not far.
 const WIDTH: f64 = 0.35;
 /// Slots between two looks at how far a level is from its reference.
 pub const CREEPS: u64 = 60;
@@ -44,13 +45,13 @@ pub struct Value {
     /// Logarithm of the response time.
     log: f32,
     count: u16,
-    /// Which of those that are gathered at the same time.
+    /// Number of the second among those that are gathered at the same time.
     second: u8,
     /// An end of the cell was late itself, so that it may be slow by that.
     is_blurred: bool,
 }
 
-/// What a cell had in the slots that are not judged yet.
+/// Values and losses of a cell in the slots that are not judged yet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Gathered {
     values: Vec<Value>,
@@ -128,8 +129,8 @@ impl Gathered {
         *kept = losses.packed();
     }
 
-    /// Takes out what a slot had, its answers into `values`, without what the ends themselves did, the one that asks and the one that answers: who answers late
-    /// may be overloaded as much as who asks late.
+    /// Takes out the answers of a slot into `values`, without those that the ends themselves disturbed, the one that
+    /// asks and the one that answers: an end that answers late may be overloaded as much as one that asks late.
     pub fn take_out(&mut self, slot: u64, (near, far): (Own, Own), values: &mut Vec<Value>) -> Losses {
         let place = slot % PENDING;
         self.values.retain_mut(|value| {
@@ -210,7 +211,7 @@ impl Growth {
         (slower, self.faster.step(slot, |sum| sum.score(score(-off))))
     }
 
-    /// Whether a change of the median may be under way.
+    /// Returns true where a change of the median may be under way.
     fn shifts(&self) -> bool {
         self.slower.grows() || self.faster.grows()
     }
@@ -228,7 +229,7 @@ pub struct Held {
 }
 
 impl Held {
-    /// Whether any reached the limit.
+    /// Returns true where any reached the limit.
     pub fn any(&self, limit: f64) -> bool {
         self.slower >= limit || self.faster >= limit || self.tail >= limit || self.loss >= limit
     }
@@ -273,8 +274,8 @@ impl Stray {
         (STRAYED * self.mean).max(CREPT)
     }
 
-    /// Takes a look at the level, while no change grows. What is far off counts no more than what is just none: a change is not to become usual before it
-    /// was noticed.
+    /// Takes a look at the level, while no change grows. A large distance counts no more than the largest that is no
+    /// change: a change is not to become usual before it was noticed.
     fn take(&mut self, at: f64) {
         let most = if self.is_known() { self.slack() } else { f64::INFINITY };
         self.looks = self.looks.saturating_add(1);
@@ -311,7 +312,8 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Takes these logarithms as those that its median usually has in each hour of the week. The level is what it was in the slot `slot`, seen from there.
+    /// Takes these logarithms as the usual medians of each hour of the week. The level is the one of the slot `slot`,
+    /// seen from there.
     pub fn refer(&mut self, hours: Vec<f32>, slot: u64) {
         let before = self.season(slot);
         self.season = Some(hours);
@@ -334,7 +336,7 @@ impl Stream {
         let of_slot = quantile(values, 0.5);
         let off = self.level.at.filter(|_| self.level.is_warm()).zip(of_slot).map(|(at, median)| median - at);
         self.slots += 1;
-        // What is a step by itself needs no room here.
+        // A slot that is a step by itself needs no room here.
         let mut step = std::mem::take(&mut self.step);
         let whole = if step.is_empty() && count(values) >= ENOUGH {
             &mut *values
@@ -393,8 +395,8 @@ impl Stream {
         self.steps.shift(at);
     }
 
-    /// Counts what is above the former 99th percentile, relative to the median, and of how many, and lets that percentile follow. 0 of 0 where most of the
-    /// step came while an end was late itself.
+    /// Counts the answers above the former 99th percentile, relative to the median, and all answers, and lets that
+    /// percentile follow. 0 of 0 where most of the step came while an end was late itself.
     fn close_tail(&mut self, step: &mut Vec<Value>, median: f64, warm: bool) -> (u64, u64) {
         let all = count(step);
         step.retain(|value| !value.is_blurred);
@@ -446,7 +448,7 @@ impl Stream {
         at(before) * (1.0 - part) + at(before + 1.0) * part
     }
 
-    /// Forgets what grew.
+    /// Forgets all evidence.
     pub fn calm(&mut self, slot: u64) {
         let growth = &mut self.growth;
         for kind in [&mut growth.slower, &mut growth.faster, &mut growth.tail, &mut growth.loss] {
@@ -454,13 +456,13 @@ impl Stream {
         }
     }
 
-    /// Takes what the slots since `since` showed as normal, or the last step where that took longer.
+    /// Takes the level of the slots since `since` as normal, or of the last step where that took longer.
     pub fn accept(&mut self, since: u64) {
         let latest = self.steps.iter().next().map_or(since, |step| step.slot.saturating_sub(1).min(since));
         let mut off: Vec<f64> = self.steps.iter().filter(|step| step.slot > latest).map(|step| step.off).collect();
         if let (Some(at), Some(off)) = (self.level.at.as_mut(), median(&mut off)) {
             *at += off;
-            // With a reference, that is what moves.
+            // With a reference, the reference moves.
             if let Some(hours) = &mut self.season {
                 for hour in hours {
                     *hour += *at as f32;
@@ -496,7 +498,7 @@ pub struct Together {
 }
 
 impl Together {
-    /// Takes what a cell had in this slot.
+    /// Takes the distance and losses of a cell in this slot.
     pub fn take(&mut self, off: Option<f64>, losses: &Losses) {
         self.offs.extend(off);
         self.losses.add(losses);
@@ -525,7 +527,7 @@ impl Together {
         held
     }
 
-    /// Forgets what grew.
+    /// Forgets all evidence.
     pub fn calm(&mut self, slot: u64) {
         let growth = &mut self.growth;
         for kind in [&mut growth.slower, &mut growth.faster, &mut growth.loss] {

@@ -1,4 +1,4 @@
-//! What a person or a plan said, and how the gaps in it are filled.
+//! Settings as a person or a plan gave them, and the defaults for the rest.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,12 +12,12 @@ use super::refusal::Refusal;
 use super::traffic::{Application, Traffic};
 use crate::unit::{Bytes, Nanos};
 
-/// What each axis is when nobody says.
+/// Default of each setting.
 pub mod default {
     use crate::method::axis::Stamps;
     use crate::unit::{Bytes, Nanos};
 
-    /// How long a measurement runs: 10 s gives p99.9 and more at network speeds.
+    /// Length of a measurement: 10 s gives p99.9 and more at network speeds.
     pub const DURATION: Nanos = Nanos::secs(10);
     /// Size of a request and of a reply: the smallest Ethernet frame's order, and room for the native header.
     pub const SIZE: Bytes = Bytes(64);
@@ -25,7 +25,7 @@ pub mod default {
     pub const TIMEOUT: Nanos = Nanos::secs(1);
     /// Warm-up: neighbour resolution, slow start, page faults, frequency ramp.
     pub const WARM_UP: Nanos = Nanos::millis(400);
-    /// No longer than this part of what is recorded, where that is short: two cells of 200 ms are worth more than one behind a
+    /// Longest warm-up as a part of the recorded time, where that is short: two cells of 200 ms are worth more than one behind a
     /// warm-up of twice its length.
     pub const WARM_UP_PART: u64 = 4;
     /// From one echo request to the next, where nobody said: kernels answer as fast as they are asked, and a flood has to be asked for.
@@ -45,38 +45,38 @@ pub mod default {
     pub const STAMPS_ASKED: Stamps = Stamps { spacing_ns: Nanos::millis(2), in_a_row: 1, rest: 0 };
 }
 
-/// A method as asked for: what was not said is absent.
+/// A method as requested: settings that were not given are absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Asked {
-    /// What carries the requests.
+    /// Protocol that carries the requests.
     pub carrier: Option<Carrier>,
-    /// What one request is.
+    /// Kind of request.
     pub pattern: Option<Pattern>,
-    /// Which way a stream goes.
+    /// Direction of a stream.
     pub direction: Option<Direction>,
     /// Outstanding requests of one connection; 0 is unbounded (an open loop).
     pub window: Option<u32>,
     /// Requests that leave together, the next when all of them have ended: in place of a window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volley: Option<u32>,
-    /// When requests are due.
+    /// Schedule of requests.
     pub schedule: Option<Schedule>,
-    /// How the sender waits for the next instant.
+    /// Pacing: how the sender waits for the next send time.
     pub pacing: Option<Pacing>,
-    /// How our end waits for a reply.
+    /// Wait mode of our end, until a reply comes.
     pub waiting: Option<Waiting>,
-    /// How the peer waits for a request; absent: as it was started to.
+    /// Wait mode of the peer, until a request comes; absent: as it was started to.
     pub peer_waiting: Option<Waiting>,
-    /// Which messages of a load ask for a reply: every n-th, counted from 1; 0 is none.
+    /// Every n-th message of a load asks for a reply, counted from 1; 0 is none.
     pub reply_every: Option<u32>,
-    /// How many one-way messages of a load, or datagrams of a stream, may leave in one call.
+    /// One-way messages of a load, or datagrams of a stream, that may leave in one call; absent: one.
     pub batch: Option<Batch>,
-    /// How the sender of a stream hands over what it sends.
+    /// Send call of a stream's sender; absent: the default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sending: Option<Sending>,
-    /// Whether the receiver of a stream throws away what comes, unread.
+    /// True where the receiver of a stream discards data unread.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub discard: bool,
     /// Size of a request in bytes; of a stream: of one call at our end.
@@ -89,14 +89,14 @@ pub struct Asked {
     pub connections: Option<u32>,
     /// Threads.
     pub threads: Option<u32>,
-    /// Whether one thread uses the connections one after the other.
+    /// True where one thread uses the connections one after the other.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub in_turn: bool,
     /// CPUs of our threads.
     pub cpus: Vec<u32>,
     /// CPUs of the peer's threads.
     pub peer_cpus: Vec<u32>,
-    /// When it ends.
+    /// End of the measurement.
     pub stop: Stop,
     /// Nanoseconds after which a request is lost.
     pub timeout_ns: Option<Nanos>,
@@ -104,7 +104,7 @@ pub struct Asked {
     pub warm_up_ns: Option<Nanos>,
     /// Socket options.
     pub socket: SocketOptions,
-    /// Whether Nagle's algorithm stays on (`TCP_NODELAY` not set).
+    /// True where Nagle's algorithm stays on (`TCP_NODELAY` not set).
     pub nagle: bool,
     /// Kernel timestamps: whether, where it was said.
     pub stamps: Option<bool>,
@@ -115,12 +115,12 @@ pub struct Asked {
     pub seed: Option<u64>,
 }
 
-/// Whose protocol the far side speaks, where it runs a program: what can be asked of it depends on that.
+/// Protocol of the far side, where it runs a program: the settings that it can honour depend on that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Far {
     /// Ours: each request may carry a header, and over UDP it must.
     Native,
-    /// Another program's: messages carry what its protocol says, and what it does cannot be told in our words.
+    /// Another program's: messages have the form of its protocol, and its settings cannot be expressed in ours.
     Foreign,
     /// The same of a protocol that says at which rate the far side is to send.
     ForeignPaced,
@@ -129,8 +129,9 @@ pub enum Far {
 }
 
 impl Asked {
-    /// This with connections in turn, where it says nothing of connections and is about round trips one after the other: what one connection
-    /// shows is its own path, queue and processor. Not where the peer spins on each, where all have one port, or are too few requests to share.
+    /// Adds connections in turn, where none are given and the round trips follow one another: a single connection
+    /// shows its own path, queue and processor. Not where the peer spins on each, where all have one port, or are too few
+    /// requests to share.
     #[must_use]
     pub fn over_several(self) -> Self {
         let usual = self.carrier.is_none_or(|carrier| matches!(carrier, Carrier::Tcp | Carrier::Udp))
@@ -224,7 +225,8 @@ impl Asked {
         Ok((self.request_bytes.unwrap_or(usual.0), self.response_bytes.unwrap_or(usual.1)))
     }
 
-    /// Of messages that differ in size the largest; and a reply as long as the smallest, unless another is asked for.
+    /// Resolves the sizes of request and reply. For messages of several sizes the request is the largest; the reply is
+    /// as long as the smallest, unless another is asked for.
     fn resolve_load_sizes(&self, schedule: Schedule) -> Result<(Bytes, Bytes), Refusal> {
         let told = match (schedule, self.sizes.range()) {
             (Schedule::Trace { .. }, Some(_)) => return Err(Refusal::SizesTwice),
@@ -282,7 +284,7 @@ impl Asked {
     }
 
     fn resolve_stamps(&self, carrier: Carrier, pattern: Pattern) -> Result<Option<Stamps>, NotOf> {
-        // A reply whose length is not known beforehand has no one segment whose stamp would be its own.
+        // A reply of unknown length has no one segment whose stamp would be its own.
         let framed = self.application.is_some() && carrier == Carrier::Tcp;
         if framed && self.stamps == Some(true) {
             return Err(NotOf { what: Part::Stamps, carrier, pattern });

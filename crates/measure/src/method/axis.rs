@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::unit::{Bytes, Nanos, Rate, grouped};
 
-/// What carries a request.
+/// Protocol that carries a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -35,18 +35,18 @@ impl fmt::Display for Carrier {
     }
 }
 
-/// What one request is.
+/// Kind of request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
-    /// A request and its reply over what is already open.
+    /// A request and its reply over a connection or socket that is open already.
     Exchange,
     /// A new connection, a request and its reply over it, and its end.
     ConnectExchange,
     /// A new connection and its end, which the peer makes first: nothing is sent over it.
     ConnectClose,
-    /// As many bytes as the path takes, or as a schedule lets go, one way. Nothing is answered, so nothing is timed but
+    /// One direction, as fast as the path or a schedule allows. Nothing is answered, so nothing is timed but
     /// the calls of one end.
     Stream,
     /// Messages one way in an open loop, of which every `reply_every`-th (numbers n, 2n, … counted from 1) asks for a
@@ -66,7 +66,7 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// Which way a stream goes, seen from our end.
+/// Direction of a stream, seen from our end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -76,7 +76,7 @@ pub enum Direction {
     Send,
     /// From the peer to us.
     Receive,
-    /// As many streams each way, at once.
+    /// The same number of streams each way, at once.
     Both,
 }
 
@@ -91,23 +91,23 @@ impl fmt::Display for Direction {
 }
 
 impl Direction {
-    /// Whether our end sends.
+    /// Returns true where our end sends.
     pub fn sends(self) -> bool {
         self != Self::Receive
     }
 
-    /// Whether our end receives.
+    /// Returns true where our end receives.
     pub fn receives(self) -> bool {
         self != Self::Send
     }
 }
 
-/// How the sender of a stream hands over what it sends.
+/// Send call of a stream's sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Sending {
-    /// The kernel copies it from memory: what most programs do.
+    /// The kernel copies it from memory, as for most programs.
     #[default]
     Copy,
     /// The kernel takes it from memory in place (`MSG_ZEROCOPY`); of TCP alone. On a path without a card it copies after all.
@@ -117,7 +117,7 @@ pub enum Sending {
 }
 
 impl Sending {
-    /// Whether it is what most programs do.
+    /// Returns true for the default, which most programs use.
     pub fn is_plain(&self) -> bool {
         *self == Self::Copy
     }
@@ -133,7 +133,7 @@ impl fmt::Display for Sending {
     }
 }
 
-/// How many requests of one connection may be outstanding, and what a due request does when they are.
+/// Bound on the outstanding requests of one connection, and the rule for a request that is due beyond it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -152,7 +152,7 @@ pub enum Window {
     },
 }
 
-/// When requests are due. Instants are computed from the start, never from the request before: nothing drifts.
+/// Schedule of requests. Instants are computed from the start, never from the request before: nothing drifts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -164,7 +164,7 @@ pub enum Schedule {
         /// The interval in nanoseconds.
         interval_ns: Nanos,
     },
-    /// So many at the very start, and from then on one every so many nanoseconds: no random phase.
+    /// A number of requests at the very start, and from then on one every so many nanoseconds: no random phase.
     Preloaded {
         /// Requests at the start, at least 1.
         count: u32,
@@ -176,7 +176,7 @@ pub enum Schedule {
     AtLatest {
         /// The longest gap in nanoseconds.
         gap_ns: Nanos,
-        /// Whether the gap becomes the smoothed round trip (RFC 6298, alpha 1/8) as soon as there is one, but never shorter
+        /// True where the gap becomes the smoothed round trip (RFC 6298, alpha 1/8) as soon as there is one, but never shorter
         /// than [`Schedule::LEAST_GAP`].
         adapts: bool,
     },
@@ -185,12 +185,12 @@ pub enum Schedule {
         /// Requests per 1000 seconds.
         rate_per_1000s: Rate,
     },
-    /// Exponential gaps with this mean rate: what a random arrival sees (RFC 2330 section 11.1).
+    /// Exponential gaps with this mean rate: samples as random arrivals see the path (RFC 2330 section 11.1).
     Poisson {
         /// Requests per 1000 seconds, on average.
         rate_per_1000s: Rate,
     },
-    /// So many at once, every so often.
+    /// A number of requests at once, at even intervals.
     Bursts {
         /// Requests of one burst.
         count: u32,
@@ -217,7 +217,7 @@ impl Schedule {
     /// A gap that adapts is never shorter: a path that loses all gets a hundred requests a second.
     pub const LEAST_GAP: Nanos = Nanos::millis(10);
 
-    /// Whether requests are due at instants; where not, replies make room for them.
+    /// Returns true where requests are due at instants; otherwise replies make room for them.
     pub fn has_instants(&self) -> bool {
         !matches!(self, Self::BackToBack | Self::AtLatest { .. })
     }
@@ -257,7 +257,7 @@ impl fmt::Display for Schedule {
     }
 }
 
-/// How the sender waits for a due instant. It changes the result: a spinning CPU is awake and warm.
+/// Pacing: how the sender waits for a send time. It changes the result: a spinning CPU is awake and warm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -280,7 +280,7 @@ impl fmt::Display for Pacing {
     }
 }
 
-/// How an end waits for a message.
+/// Wait mode: how an end waits for a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -289,9 +289,9 @@ pub enum Waiting {
     Block,
     /// Polling the socket without blocking: no wake-up, one CPU at 100 %.
     Spin,
-    /// Blocked, the kernel polling the card meanwhile (`SO_BUSY_POLL`).
+    /// Blocked, while the kernel polls the card (`SO_BUSY_POLL`).
     BusyPoll {
-        /// How long the kernel polls, in microseconds.
+        /// Longest poll by the kernel, in microseconds.
         micros: u32,
     },
 }
@@ -314,8 +314,8 @@ pub struct Spread {
     pub connections: u32,
     /// Threads that own them, at least 1 and at most as many as connections.
     pub threads: u32,
-    /// Whether one thread uses them one after the other, each for a while and in an order drawn anew for each round. Otherwise all are in
-    /// use at the same time.
+    /// True where one thread uses them one after the other, each for a while and in an order drawn anew for each round.
+    /// Otherwise all are in use at the same time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_turn: bool,
     /// CPUs our threads are pinned to, in turn; empty: the scheduler decides.
@@ -332,7 +332,7 @@ impl Spread {
     }
 }
 
-/// When a measurement ends; warm-up not included. Whichever comes first where several are set.
+/// End of a measurement; warm-up not included. The first bound that is reached ends it where several are set.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stop {
@@ -340,11 +340,11 @@ pub struct Stop {
     pub after_ns: Option<Nanos>,
     /// After this many requests.
     pub count: Option<u64>,
-    /// Of a stream, after this many bytes of payload, all connections together: with the first call that reaches them.
+    /// For a stream: ends it after this many bytes of payload, all connections together, with the first call that reaches them.
     pub bytes: Option<Bytes>,
     /// As soon as a quantile is known well enough.
     pub settled: Option<Settled>,
-    /// So many nanoseconds after the last departure replies are no longer waited for; absent: each until its timeout.
+    /// Nanoseconds after the last departure until replies are no longer waited for; absent: each until its timeout.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub linger_ns: Option<Nanos>,
     /// The same where something was answered: twice the longest round trip so far, and at least so many nanoseconds.
@@ -376,7 +376,7 @@ pub struct SocketOptions {
     pub source_ports: Option<SourcePorts>,
     /// The type-of-service octet, DSCP in its upper six bits.
     pub tos: Option<u8>,
-    /// Whether small TCP segments leave at once.
+    /// True where small TCP segments leave at once.
     pub nodelay: bool,
     /// The TCP congestion control by name.
     pub congestion: Option<String>,
@@ -386,7 +386,7 @@ pub struct SocketOptions {
     pub receive_buffer_bytes: Option<Bytes>,
 }
 
-/// A range of local ports. What a path does with a packet may depend on them, as they are part of the 5-tuple.
+/// A range of local ports. The route and treatment of a packet may depend on them, as they are part of the 5-tuple.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SourcePorts {
@@ -423,13 +423,13 @@ impl SourcePorts {
         (self.first..self.last).contains(&port).then(|| Self { first: port + 1, ..self })
     }
 
-    /// How many there are.
+    /// Returns the number of ports.
     pub fn count(self) -> u32 {
         u32::from(self.last.saturating_sub(self.first)) + 1
     }
 
     /// Those of connection `flow` (from 0) of `flows`: parts of one length, so that each has others to fall back on where one is taken.
-    /// Of fewer ports than connections several share one.
+    /// With fewer ports than connections, several connections share one.
     #[must_use]
     pub fn of_flow(self, flow: u32, flows: u32) -> Self {
         let part = (self.count() / flows.max(1)).max(1);
@@ -446,7 +446,7 @@ impl fmt::Display for SourcePorts {
     }
 }
 
-/// How often exchanges are split into their parts by kernel timestamps.
+/// Sampling of exchanges that are split into their parts by kernel timestamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stamps {

@@ -1,4 +1,4 @@
-//! Which points of the space make no sense, and the limits of what one message can be.
+//! Combinations of settings that make no sense, and the limits of one message.
 
 use super::Method;
 use super::asked::{Asked, Far};
@@ -134,7 +134,7 @@ impl Method {
         if load.reply_every == 0 && far == Far::Native {
             return Err(Refusal::ReplyEveryNothing);
         }
-        // On a stream of ours messages are told apart by their one size, and what each asks for by its header.
+        // On a stream of ours messages are told apart by their one size, and the header carries the request of each.
         if load.carrier == Carrier::Tcp && far == Far::Native {
             if self.smallest_request() != load.request_bytes {
                 return Err(Refusal::SizesOnStreams);

@@ -1,4 +1,4 @@
-//! The form that traffic has in a record, and what cannot be said of which.
+//! The form of traffic in a record, and the settings that a kind does not have.
 
 use std::fmt;
 
@@ -9,34 +9,35 @@ use super::message::{Batch, BatchBy, Sizes};
 use super::traffic::{Application, Exchange, Load, Stream, StreamOver, Traffic};
 use crate::unit::Bytes;
 
-/// [`Traffic`] as a record has it: all that any kind has, side by side. What a kind has not is as nobody asked for it.
+/// [`Traffic`] as a record has it: the settings of all kinds, side by side. A setting that a kind does not have is at its
+/// default.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Flat {
-    /// What carries the requests.
+    /// Protocol that carries the requests.
     pub carrier: Carrier,
-    /// What one request is.
+    /// Kind of request.
     pub pattern: Pattern,
-    /// Which way a stream goes; absent where requests are exchanged.
+    /// Direction of a stream; absent where requests are exchanged.
     pub direction: Option<Direction>,
-    /// How many requests of one connection may be outstanding; a stream makes one call at a time.
+    /// Bound on the outstanding requests of one connection; a stream makes one call at a time.
     pub window: Window,
-    /// Which messages ask for a reply: every n-th, counted from 1; 0 is none. Exchanges always ask.
+    /// Every n-th message asks for a reply, counted from 1; 0 is none. Exchanges always ask.
     pub reply_every: u32,
-    /// How many one-way messages, or datagrams of a stream, may leave in one call; absent: each in one of its own.
+    /// One-way messages, or datagrams of a stream, that may leave in one call; absent: each in one of its own.
     pub batch: Option<Batch>,
-    /// How the sender of a stream hands over what it sends.
+    /// Send call of a stream's sender.
     #[serde(default, skip_serializing_if = "Sending::is_plain")]
     pub sending: Sending,
-    /// Whether the receiver of a stream has its kernel throw away what comes, unread (`MSG_TRUNC`); of TCP alone.
+    /// True where the receiver of a stream has its kernel discard data unread (`MSG_TRUNC`); of TCP alone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub discard: bool,
-    /// Size of a request, bytes of payload: 1 to 1 GiB on TCP, up to 65,507 in one datagram. Of a stream: bytes of one
+    /// Size of a request, bytes of payload: 1 to 1 GiB on TCP, up to 65,507 in one datagram. For a stream: bytes of one
     /// call at our end. Where sizes differ: the largest.
     pub request_bytes: Bytes,
-    /// Whether messages of a load differ in size, and how.
+    /// Sizes of the messages of a load, where they differ.
     pub sizes: Sizes,
-    /// Size of a reply, bytes of payload. Of a stream: bytes of one call at the peer's end, 0 where the peer chooses.
+    /// Size of a reply, bytes of payload. For a stream: bytes of one call at the peer's end, 0 where the peer chooses.
     pub response_bytes: Bytes,
     /// Kernel timestamps: how often an exchange is split into its parts; absent: not at all.
     pub stamps: Option<Stamps>,
@@ -145,7 +146,7 @@ impl TryFrom<Flat> for Traffic {
     }
 }
 
-/// What some have and some have not.
+/// Setting that only some kinds of traffic have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// The pattern itself, over this carrier.
@@ -178,7 +179,7 @@ pub enum Part {
     Requests,
     /// An end by bytes.
     End,
-    /// A far program of which something can be asked.
+    /// Settings of a program on the far side that can be asked for them.
     FarProgram,
     /// The options of TCP.
     TcpOptions,
@@ -225,12 +226,12 @@ impl Part {
     }
 }
 
-/// Something said of what has no such thing, or not said of what must have it.
+/// A setting for traffic that does not have it, or a missing one for traffic that needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotOf {
-    /// What was said.
+    /// Setting that was given or is missing.
     pub what: Part,
-    /// What carries that of which it was said.
+    /// Protocol of the traffic.
     pub carrier: Carrier,
     /// And its pattern.
     pub pattern: Pattern,

@@ -1,4 +1,4 @@
-//! What the messages of a load are like: how long each is, and whether those that are due together share a call.
+//! Messages of a load: their sizes, and whether those that are due together share a call.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::unit::Bytes;
 
-/// How long the messages of a load are. The size of a request in the method is the largest; draws are seeded by
+/// Sizes of the messages of a load. The size of a request in the method is the largest; draws are seeded by
 /// [`super::Method::seed`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -36,7 +36,7 @@ pub enum Sizes {
 pub struct Share {
     /// The size in bytes.
     pub bytes: Bytes,
-    /// How often it comes, compared with the others: a number above 0.
+    /// Relative frequency: a number above 0.
     pub weight: u32,
 }
 
@@ -115,18 +115,18 @@ impl fmt::Display for Sizes {
     }
 }
 
-/// How many one-way messages that are due together may leave in one call. Messages that ask for a reply go alone, so
+/// Bound on the one-way messages that are due together and leave in one call. Messages that ask for a reply go alone, so
 /// that each has a send stamp of its own; one that is due never waits for others to join it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Batch {
     /// Messages of one call at most, from 2.
     pub messages: u32,
-    /// How they share it.
+    /// Way in which they share the call.
     pub by: BatchBy,
 }
 
-/// How messages share a call. It changes what is measured: what left in one call arrives close together.
+/// Way in which messages share a call. It changes what is measured: messages of one call arrive close together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

@@ -1,7 +1,7 @@
-//! Several requests to a program in one measurement: which of them is asked when.
+//! Several requests to a program in one measurement, and the order in which they are asked.
 //!
-//! The choice follows from the seed, the connection and the number of a request alone, so that whoever knows these knows the class of any
-//! request, in whatever order replies come.
+//! The choice follows from the seed, the connection and the number of a request alone, so that anyone with these can
+//! compute the class of any request, in whatever order replies come.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,13 +1,13 @@
-//! Why a method makes no sense.
+//! Reasons to refuse a method.
 
 use super::axis::Carrier;
 use super::flat::NotOf;
 use crate::unit::{Bytes, Nanos};
 
-/// Why a method makes no sense. What to ask for instead is for those to say who took the question.
+/// Reason to refuse a method. The caller that took the settings says what to ask for instead.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Refusal {
-    /// Something said of what has no such thing.
+    /// A setting for traffic that does not have it.
     NotOf(NotOf),
     /// A count of zero.
     NothingToMeasureWith,
@@ -41,29 +41,29 @@ pub enum Refusal {
     NothingToMeasure,
     /// A quantile outside its range.
     NoQuantile {
-        /// What was asked for.
+        /// Requested quantile.
         quantile: f64,
     },
     /// A tolerance outside its range.
     NoTolerance,
     /// A schedule of a stream that we receive.
     PacedReceiver,
-    /// What a foreign protocol cannot ask for.
+    /// A wait mode of the peer, which a foreign protocol cannot set.
     ForeignWaiting,
     /// A window said twice.
     WindowTwice,
     /// An open loop without a schedule.
     UnboundedBackToBack,
-    /// A window beyond what is kept.
+    /// A window above the most requests that are kept.
     WindowTooLarge {
-        /// What was asked for.
+        /// Requested window, a number of requests.
         window: u32,
     },
     /// Pacing without a schedule.
     NothingToPace,
     /// A timeout outside its range.
     NoTimeout {
-        /// What was asked for.
+        /// Requested timeout, nanoseconds.
         timeout: Nanos,
     },
     /// Longer than a week.
@@ -72,14 +72,14 @@ pub enum Refusal {
     IntervalBeyondEnd {
         /// From one request to the next.
         interval: Nanos,
-        /// How long the run is.
+        /// Length of the run, nanoseconds.
         length: Nanos,
     },
-    /// A size outside what the carrier can carry.
+    /// A size outside the range of the protocol.
     Size {
         /// The carrier.
         carrier: Carrier,
-        /// What was asked for.
+        /// Requested size, bytes.
         bytes: Bytes,
         /// The smallest that works.
         smallest: u64,
@@ -114,9 +114,9 @@ pub enum Refusal {
     SizesOnStreams,
     /// A range that runs backwards.
     SizesBackwards {
-        /// What was said to be the smallest.
+        /// Requested smallest size, bytes.
         smallest: Bytes,
-        /// What was said to be the largest.
+        /// Requested largest size, bytes.
         largest: Bytes,
     },
     /// A mix without sizes, or with a size that never comes.

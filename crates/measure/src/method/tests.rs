@@ -1,4 +1,4 @@
-//! What is said makes a method, and what makes none is refused.
+//! Settings resolve to a method, or are refused.
 
 use super::*;
 use crate::unit::{Bytes, Nanos};

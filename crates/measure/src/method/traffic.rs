@@ -1,4 +1,4 @@
-//! What goes over a carrier: each kind of traffic with what it alone has. When it leaves, and when it ends, is the method's.
+//! Kinds of traffic, each with the settings that it alone has. The schedule and the end are the method's.
 
 use std::fmt;
 
@@ -11,16 +11,17 @@ use super::message::{Batch, BatchBy, Sizes};
 use super::mix::Mix;
 use crate::unit::Bytes;
 
-/// What goes over which carrier. A record has it flat: all that any kind has, side by side.
+/// Kind of traffic with its protocol. A record has it flat: the settings of all kinds, side by side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "Flat", into = "Flat")]
 pub enum Traffic {
-    /// Requests and their replies over what is already open.
+    /// Requests and their replies over a connection or socket that is open already.
     Exchange(Exchange),
     /// The TCP handshake alone, of a new connection each time.
     Handshake {
-        /// Whether each is made when it is due, however long those before took. One after the other on a connection.
+        /// True where each is made when it is due, however long those before took. Otherwise they follow one another on a
+        /// connection.
         open_loop: bool,
     },
     /// A new connection, a request and its reply over it, and its end.
@@ -41,32 +42,32 @@ pub enum Traffic {
         /// As of a handshake.
         open_loop: bool,
     },
-    /// As many bytes one way as the path takes, or as a schedule lets go.
+    /// Bytes in one direction, as fast as the path or a schedule allows.
     Stream(Stream),
     /// Messages one way, of which some ask for a reply.
     Load(Load),
 }
 
-/// Requests and replies over what is open, or to whoever answers.
+/// Requests and replies over open connections, or to any program that answers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exchange {
     /// All but a handshake, which is a traffic of its own.
     pub carrier: Carrier,
-    /// How many requests of one connection may be outstanding.
+    /// Bound on the outstanding requests of one connection.
     pub window: Window,
     /// Size of a request, bytes of payload; the largest where they differ.
     pub request_bytes: Bytes,
-    /// How requests differ in size: of volleys alone.
+    /// Sizes of requests, where they differ; only in volleys.
     pub sizes: Sizes,
     /// Size of a reply, bytes of payload; 0 of a bare segment, and where the program that is asked chooses.
     pub response_bytes: Bytes,
-    /// How often an exchange is split into its parts; absent: not at all.
+    /// Sampling of exchanges that are split into their parts; absent: none is.
     pub stamps: Option<Stamps>,
     /// The program that is asked, in its own protocol; absent where one that is there for measurements answers.
     pub application: Option<Application>,
 }
 
-/// What a program is asked, in its own protocol.
+/// Request to a program in its own protocol.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Application {
@@ -88,29 +89,29 @@ impl fmt::Display for Application {
 /// Bytes one way, or both.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stream {
-    /// Which way.
+    /// Direction of the stream.
     pub direction: Direction,
     /// Bytes of one call at our end.
     pub call_bytes: Bytes,
     /// Bytes of one call at the peer's end, 0 where the peer chooses.
     pub peer_call_bytes: Bytes,
-    /// What carries it, and how that is handed over.
+    /// Transport of the stream, with its send call.
     pub over: StreamOver,
 }
 
-/// What carries a stream.
+/// Transport of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamOver {
     /// A TCP connection.
     Tcp {
-        /// How the sender hands over what it sends.
+        /// Send call of the sender.
         sending: Sending,
-        /// Whether the receiver has its kernel throw away what comes, unread.
+        /// True where the receiver has its kernel discard data unread.
         discard: bool,
     },
     /// UDP datagrams.
     Udp {
-        /// How many may leave in one call, cut by the kernel; absent: each in one of its own.
+        /// Datagrams of one send call, cut by the kernel; absent: each in one of its own.
         segments: Option<u32>,
     },
 }
@@ -122,20 +123,20 @@ pub struct Load {
     pub carrier: Carrier,
     /// At so many requests outstanding a due one waits.
     pub cap: u32,
-    /// Which messages ask for a reply: every n-th, counted from 1; 0 is none.
+    /// Every n-th message asks for a reply, counted from 1; 0 is none.
     pub reply_every: u32,
     /// Size of a message, bytes of payload; the largest where they differ.
     pub request_bytes: Bytes,
-    /// Whether messages differ in size, and how.
+    /// Sizes of messages, where they differ.
     pub sizes: Sizes,
     /// Size of a reply, bytes of payload.
     pub response_bytes: Bytes,
-    /// How many that ask for nothing may leave in one call; absent: each in one of its own. Of UDP alone.
+    /// One-way messages that may leave in one call; absent: each in one of its own. Only for UDP.
     pub batch: Option<Batch>,
 }
 
 impl Traffic {
-    /// What carries it.
+    /// Returns the protocol that carries it.
     pub fn carrier(&self) -> Carrier {
         match self {
             Self::Exchange(exchange) => exchange.carrier,
@@ -158,7 +159,7 @@ impl Traffic {
         }
     }
 
-    /// How many requests of one connection may be outstanding; a stream makes one call at a time.
+    /// Returns the bound on the outstanding requests of one connection; a stream makes one call at a time.
     pub fn window(&self) -> Window {
         match *self {
             Self::Exchange(Exchange { window, .. }) => window,
@@ -190,7 +191,7 @@ impl Traffic {
         }
     }
 
-    /// How messages differ in size.
+    /// Returns the sizes of messages.
     pub fn sizes(&self) -> &Sizes {
         match self {
             Self::Exchange(Exchange { sizes, .. }) | Self::Load(Load { sizes, .. }) => sizes,
@@ -198,7 +199,7 @@ impl Traffic {
         }
     }
 
-    /// How often an exchange is split into its parts.
+    /// Returns the sampling of exchanges that are split into their parts; `None`: none is.
     pub fn stamps(&self) -> Option<Stamps> {
         match self {
             Self::Exchange(exchange) => exchange.stamps,
@@ -232,13 +233,13 @@ impl Traffic {
         }
     }
 
-    /// Whether each request takes a connection of its own.
+    /// Returns true where each request takes a connection of its own.
     pub fn connects(&self) -> bool {
         matches!(self, Self::Handshake { .. } | Self::ConnectExchange { .. } | Self::ConnectClose { .. })
     }
 }
 
-/// What goes where, and how many at a time: `udp load · reply every 100 · open loop`.
+/// Writes the kind of traffic and the bound on requests in flight: `udp load · reply every 100 · open loop`.
 impl fmt::Display for Traffic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -265,7 +266,7 @@ impl fmt::Display for Traffic {
     }
 }
 
-/// What is unusual about it.
+/// Writes the settings that are not the default.
 impl fmt::Display for StreamOver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {

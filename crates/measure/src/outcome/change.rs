@@ -8,9 +8,9 @@ use crate::unit::Nanos;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Change {
-    /// When the other level began, nanoseconds.
+    /// Beginning of the other level, nanoseconds.
     pub from_ns: Nanos,
-    /// When the first level was back, nanoseconds; absent where the run ended before.
+    /// Return of the first level, nanoseconds; absent where the run ended before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_ns: Option<Nanos>,
     /// Median time of the exchanges before it (and behind it), nanoseconds.

@@ -1,4 +1,4 @@
-//! What was found over each of several connections: a number of one is that of one path, queue and processor.
+//! Results of each of several connections: a number from one connection is that of one path, queue and processor.
 
 use serde::{Deserialize, Serialize};
 
@@ -48,7 +48,7 @@ pub struct FlowGroup {
     pub flows: Vec<u32>,
     /// Median over the rounds of the median time in each; absent where nothing was answered.
     pub time: Option<Between>,
-    /// By how much it is slower than the first group; absent for the first.
+    /// Distance above the first group; absent for the first.
     pub shift: Option<Between>,
     /// Requests that were due on all of them.
     pub scheduled: u64,

@@ -1,4 +1,4 @@
-//! The hops of a path, traced by flow: the record of what [`crate::hops`] judged.
+//! The hops of a path, traced by flow: the record of the judgement of [`crate::hops`].
 
 use std::net::IpAddr;
 
@@ -148,11 +148,11 @@ pub struct Parting {
 pub struct PathMtu {
     /// The number of its connection from 0.
     pub flow: u32,
-    /// What this host's interface takes, bytes.
+    /// MTU of this host's interface, bytes.
     pub interface_bytes: u32,
     /// Hops that only smaller ones reach, ascending.
     pub narrower: Vec<Narrower>,
-    /// The last hop of which it is shown, a count of hops; 0: none. Hops that answer nothing show nothing.
+    /// The last hop up to which it is shown, a count of hops; 0: none. Hops that answer nothing show nothing.
     pub shown_to: u8,
 }
 
@@ -160,7 +160,7 @@ pub struct PathMtu {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Narrower {
-    /// The first TTL of which it is shown, a count of hops.
+    /// The first TTL at which it is shown, a count of hops.
     pub ttl: u8,
     /// The largest packet that gets there, bytes.
     pub bytes: u32,

@@ -1,4 +1,4 @@
-//! What four times of each exchange say of both directions apart, and of the two clocks they were read from.
+//! Both directions of the path and the two clocks at its ends, from the four times of each exchange.
 //!
 //! The difference of two clocks is never known better than the path lets it be seen: every delay of one direction is an
 //! estimate, and true within the bound beside it. Variations need no bound: a constant difference cancels in them.
@@ -14,11 +14,11 @@ use crate::unit::Nanos;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OneWay {
-    /// How many exchanges had all four times, warm-up included; of more than 65,536 an even thinning makes the delays below.
+    /// Exchanges with all four times, warm-up included, a count; of more than 65,536 an even thinning makes the delays below.
     pub exchanges: u64,
-    /// Of how many our kernel told when they left; of the others it was read just before the call.
+    /// Exchanges whose departure our kernel stamped, a count; the time of the others was read just before the call.
     pub left_by_kernel: u64,
-    /// Of how many our kernel told when the answer came; of the others it was read just after the call.
+    /// Exchanges whose answer our kernel stamped, a count; the time of the others was read just after the call.
     pub came_by_kernel: u64,
     /// Round trip without the far side's own time: departure to return, less arrival to departure there. No clock difference
     /// is in it.
@@ -31,19 +31,19 @@ pub struct OneWay {
     pub reverse: Option<Spread>,
     /// The difference of the clocks; absent where nothing was exchanged, or where no steady clock explains the times.
     pub clock: Option<ClockDifference>,
-    /// The agreement of the clocks as it was said beforehand; absent where nothing was said.
+    /// The stated agreement of the clocks; absent where none was stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agreement: Option<Agreement>,
     /// Our own clock.
     pub ours: ClockState,
     /// The far side's clock, as its last answer says.
     pub theirs: ClockState,
-    /// Whether the far side numbers its answers by itself, which tells losses there from losses back; otherwise it repeats
-    /// the numbers that it is sent. Absent where nobody asked.
+    /// True where the far side numbers its answers by itself, which separates losses there from losses back. False
+    /// where it repeats the numbers that it is sent. Absent where nobody asked.
     pub counts_answers: Option<bool>,
-    /// Count of the lost of which the way is not known, because no later answer tells; absent where no way of any is.
+    /// Losses whose direction is not known, because no later answer shows it, a count; absent where there were none.
     pub lost_either_way: Option<u64>,
-    /// What was left of the time to live of our packets at the far side, a number of hops; absent where it did not say.
+    /// Remaining time to live of our packets at the far side, a number of hops; absent where it did not report it.
     pub time_to_live: Option<u8>,
     /// Answers of the far side to the optional parts of packets (RFC 8972); absent where it was asked by none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -54,7 +54,7 @@ pub struct OneWay {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Agreement {
-    /// Within what they were said to, nanoseconds.
+    /// Stated bound of their difference, nanoseconds.
     pub within_ns: Nanos,
     /// True where the times of the packets allow it. Then it is the bound of all delays; otherwise these are estimated as if nothing had
     /// been said.
@@ -78,7 +78,7 @@ pub struct Spread {
     pub max_ns: i64,
 }
 
-/// How far the far side's clock is ahead of ours.
+/// Lead of the far side's clock over ours.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClockDifference {
@@ -90,7 +90,7 @@ pub struct ClockDifference {
     pub windows: Vec<ClockWindow>,
     /// Where one clock was set: before and after, no even run explains the times.
     pub steps: Vec<ClockStep>,
-    /// How often the difference began to change at another rate, which a time service that slews a clock makes of it: a count.
+    /// Changes of the rate at which the difference grows, a count: a time service that slews a clock makes them.
     pub rate_changes: u64,
 }
 
@@ -98,17 +98,17 @@ pub struct ClockDifference {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClockWindow {
-    /// When it begins, nanoseconds since the first exchange.
+    /// Beginning, nanoseconds since the first exchange.
     pub begin_ns: Nanos,
-    /// When it ends, likewise.
+    /// End, nanoseconds since the first exchange.
     pub end_ns: Nanos,
-    /// How many exchanges were looked at in it.
+    /// Exchanges examined in it, a count.
     pub exchanges: u64,
     /// The far side's clock less ours in its middle, nanoseconds.
     pub offset_ns: i64,
-    /// How far off the line is at the most, anywhere in the window, nanoseconds.
+    /// Largest error of the line anywhere in the window, nanoseconds.
     pub bound_ns: Nanos,
-    /// How fast the far side's clock gains on ours, parts per million; below zero it loses.
+    /// Drift of the far side's clock against ours, parts per million; below zero it loses.
     pub drift_ppm: f64,
     /// The slowest that the times allow, parts per million.
     pub drift_low_ppm: f64,
@@ -124,17 +124,17 @@ pub struct ClockStep {
     pub after_ns: Nanos,
     /// … and before this.
     pub before_ns: Nanos,
-    /// How much further ahead the far side's clock was then, nanoseconds; below zero it fell back, or ours was set ahead.
+    /// Size of the step: growth of the far side's lead, nanoseconds; below zero it fell back, or ours was set ahead.
     pub by_ns: i64,
-    /// How far off that is at the most, nanoseconds.
+    /// Largest error of the size, nanoseconds.
     pub bound_ns: Nanos,
 }
 
-/// What an end says of its clock.
+/// State of an end's clock, as that end reports it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClockState {
-    /// Whether something outside keeps it at UTC; absent where it was not to be read.
+    /// True where an outside source keeps it at UTC; absent where it could not be read.
     pub synchronised: Option<bool>,
     /// The most that it may be off from UTC, as the end itself says, nanoseconds; absent where it does not say.
     pub error_ns: Option<Nanos>,

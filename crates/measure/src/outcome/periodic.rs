@@ -10,7 +10,7 @@ use crate::unit::Nanos;
 pub struct Periodic {
     /// From one to the next, nanoseconds, mean.
     pub period_ns: Nanos,
-    /// By how much the longest exchange of each takes longer than the median, nanoseconds, median.
+    /// Excess of the longest exchange of each over the median, nanoseconds, median.
     pub longer_ns: Nanos,
     /// Long times that keep the period, a count.
     pub count: u64,

@@ -1,4 +1,4 @@
-//! Replies of a program at work, by what they say in its own protocol.
+//! Replies of a program at work, by their kind in its own protocol.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::unit::{Bytes, Nanos};
 
-/// Replies by what they say.
+/// Counts of replies by kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Replies {
@@ -62,7 +62,7 @@ pub struct OfClass {
     pub unanswered: u64,
     /// Requests that were refused, by the program or by the end of their connection.
     pub refused: u64,
-    /// Requests answered by what is no reply.
+    /// Requests answered by octets that are no reply.
     pub corrupt: u64,
     /// Requests that were not sent, for a reason of our own side.
     pub send_failed: u64,
@@ -137,7 +137,7 @@ pub struct Kind {
 }
 
 impl Replies {
-    /// So many more of a kind.
+    /// Adds `count` replies of a kind.
     pub fn add(&mut self, name: String, answers: bool, count: u64) {
         self.kinds.entry(name).or_insert(Kind { count: 0, answers }).count += count;
     }

@@ -1,7 +1,8 @@
-//! When the requests to one host are due that is asked without end.
+//! Send times of the requests to one host that is probed without end.
 //!
-//! A fixed period from a random phase, and each request by chance a little before or after its time: so that what else is periodic is not
-//! always met at the same phase. An instant follows from the first and from the number of the request: a late one moves no other.
+//! A fixed period from a random phase, and each request by chance a little before or after its time: another periodic event is
+//! not always met at the same phase. An instant follows from the first and from the number of the request: a late one
+//! moves no other.
 
 use fastrand::Rng;
 
@@ -32,7 +33,7 @@ impl Rhythm {
         rhythm
     }
 
-    /// When the next request is due.
+    /// Returns the send time of the next request.
     pub fn peek(&self) -> Instant {
         self.due
     }
@@ -43,7 +44,7 @@ impl Rhythm {
         self.draw();
     }
 
-    /// Passes over what was due before `now`.
+    /// Skips the requests due before `now`.
     pub fn skip_to(&mut self, now: Instant) {
         while self.due < now {
             let behind = now.since(self.due).unwrap_or_default().0 / self.every.0;

@@ -10,12 +10,12 @@ use crate::prober::CellId;
 use crate::unit::{Instant, Nanos};
 
 const SECOND: i128 = 1_000_000_000;
-/// How late a request may leave before what it shows may be this host's and not the network's.
+/// Lateness of a request from which its result may show this host and not the network.
 pub const LATE: Nanos = Nanos::millis(1);
-/// A boundary that is nearer than this is the one that was aimed at: a time service slews meanwhile.
+/// Distance within which a boundary is the one aimed at: a time service may have slewed the clock.
 const NEAR: i128 = 1_000_000;
 
-/// A second, what was due in it and what became of that.
+/// A second: the requests due in it, with their results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Second {
     /// Its number, from 0.
@@ -24,24 +24,24 @@ pub struct Second {
     pub at: u64,
     /// The instant of its end.
     pub end: Instant,
-    /// How many requests that were due in it have no fate yet.
+    /// Requests due in it without a final status, a count.
     pub(super) open: u64,
     /// The longest that a request left after it was due; absent where none was due.
     pub slip: Option<Nanos>,
-    /// How many left, and how many of those [`LATE`] or later after they were due.
+    /// Requests that left, and those of them that left [`LATE`] or later after they were due: counts.
     left: (u64, u64),
-    /// What became of the requests of each cell that had one due.
+    /// Results of each cell that had a request due.
     pub tallies: BTreeMap<CellId, Tally>,
 }
 
-/// What became of the requests of one cell. Their sum is what was due.
+/// Results of the requests of one cell. Their sum is the number of requests due.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Not answered.
     pub lost: u64,
-    /// Of those lost, how many did not come to the far end.
+    /// Lost requests that did not reach the far end, a count.
     pub lost_out: u64,
-    /// Of those lost, how many did.
+    /// Lost requests that reached the far end, a count.
     pub lost_back: u64,
     /// Answered after the timeout.
     pub late: u64,
@@ -53,7 +53,7 @@ pub struct Tally {
     pub send_failed: u64,
     /// Further copies of replies; not among the fates.
     pub duplicated: u64,
-    /// How long each answer took, from when its request was due.
+    /// Response time of each answer, from when its request was due.
     pub times: Vec<Nanos>,
 }
 
@@ -71,7 +71,7 @@ impl Tally {
         }
     }
 
-    /// How many requests that were.
+    /// Returns the number of requests due.
     pub fn due(&self) -> u64 {
         self.lost + self.late + self.refused + self.corrupt + self.send_failed + self.times.len() as u64
     }
@@ -95,7 +95,7 @@ impl Second {
         self.left = (self.left.0 + 1, self.left.1 + u64::from(by >= LATE));
     }
 
-    /// How many of its requests left, and how many of those [`LATE`] or later after they were due.
+    /// Returns the requests that left, and those of them that left [`LATE`] or later after they were due.
     pub fn left(&self) -> (u64, u64) {
         self.left
     }

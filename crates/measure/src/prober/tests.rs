@@ -7,7 +7,7 @@ const RTT: Nanos = Nanos::millis(3);
 /// The wall clock's start: 300 ms before a second ends.
 const WALL: i128 = 1_000_000_700_000_000;
 
-/// What becomes of a request.
+/// Planted result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Path {
     Sound,
@@ -121,7 +121,7 @@ fn usual(_: Instant) -> i128 {
 #[test]
 fn each_request_has_the_fate_that_was_injected_and_losses_their_direction() {
     let path = |_: CellId, seq: u64| match seq % 20 {
-        // Of a run that is lost both ways the first ones are those that are lost out.
+        // In a run with losses both ways, the first ones count as lost out.
         2 | 17 => Path::LostOut,
         5 | 6 | 18 => Path::LostBack,
         9 => Path::Twice,
@@ -137,7 +137,7 @@ fn each_request_has_the_fate_that_was_injected_and_losses_their_direction() {
         let sum = world.sum(cell);
         let due = sum.due();
         assert!((2_900..=3_050).contains(&due), "{due}");
-        // As many whole rounds of 20, and what is left of one.
+        // Several whole rounds of 20, and a part of one.
         let injected = |fates: &[u64]| (0..due).filter(|seq| fates.contains(&(seq % 20))).count() as u64;
         assert_eq!(sum.lost, injected(&[2, 5, 6, 17, 18]));
         assert_eq!((sum.lost_out, sum.lost_back), (injected(&[2, 17]), injected(&[5, 6, 18])));

@@ -1,4 +1,4 @@
-//! Which packet sizes are tried to find the largest that gets there, and what follows from how they fared.
+//! Search for the largest packet that reaches the host: the sizes to try, and the conclusion from their results.
 //!
 //! The first size is the interface's MTU, which nearly always passes or is answered by a hop that tells the size of its link
 //! (RFC 1191, RFC 8201). Where nobody tells, sizes are halved between the largest that passed and the smallest that did not
@@ -34,12 +34,12 @@ pub enum MtuFinding {
     },
     /// Not found out.
     NotFound {
-        /// Why.
+        /// Reason why no size was found.
         why: String,
     },
 }
 
-/// How a size fared that did not pass.
+/// Failure of a size: reported by an ICMP error, or silent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Fail {
     Told { mtu: Option<u32>, by: Option<String> },
@@ -49,7 +49,7 @@ enum Fail {
 /// The search.
 #[derive(Clone, Debug)]
 pub struct MtuSearch {
-    /// What the interface takes.
+    /// MTU of the interface, bytes.
     largest: u32,
     passed: u32,
     failed: BTreeMap<u32, Fail>,
@@ -59,7 +59,7 @@ pub struct MtuSearch {
 pub const LARGEST: u32 = 65_535;
 
 impl MtuSearch {
-    /// Up to what the interface takes, where a packet of `passed` bytes is known to get there.
+    /// Begins a search up to the interface's MTU, where a packet of `passed` bytes is known to get there.
     pub fn new(interface: u32, passed: u32) -> Self {
         Self { largest: interface.min(LARGEST), passed, failed: BTreeMap::new() }
     }
@@ -102,7 +102,7 @@ impl MtuSearch {
         self.failed.insert(size, Fail::Vanished);
     }
 
-    /// The size to try once more before anybody is accused: what makes it a hole.
+    /// Returns the size to try once more before anybody is accused: the one that would make it a hole.
     pub fn in_doubt(&self) -> Option<u32> {
         match self.finding() {
             MtuFinding::Hole { vanishing_bytes, .. } => Some(vanishing_bytes),
@@ -110,7 +110,7 @@ impl MtuSearch {
         }
     }
 
-    /// What is known by now.
+    /// Returns the result so far.
     pub fn finding(&self) -> MtuFinding {
         let bytes = self.passed;
         match self.failure() {
@@ -121,7 +121,7 @@ impl MtuSearch {
         }
     }
 
-    /// The smallest that did not pass, above what did: a late reply turns an earlier failure over.
+    /// Returns the smallest size that failed above the one that passed: a late reply overrides an earlier failure.
     fn failure(&self) -> Option<(&u32, &Fail)> {
         self.failed.range(self.passed + 1..).next()
     }

@@ -27,13 +27,13 @@ pub enum Remark {
     },
     /// Somebody else refuses ports in the host's place.
     RefusedByAnother {
-        /// Who.
+        /// Address of the sender.
         by: String,
     },
 }
 
 impl Remark {
-    /// What there is to say of `address`.
+    /// Returns the remarks about `address`.
     pub fn about(address: &AddressReach) -> Vec<Self> {
         let mut remarks = Vec::new();
         let lives = address.lives();

@@ -9,9 +9,9 @@ const MOST: usize = 4_096;
 #[derive(Clone, Debug)]
 pub(super) struct Course {
     seconds: Vec<Second>,
-    /// How many given ones each kept one stands for.
+    /// Number of given seconds that each kept one stands for.
     stride: u32,
-    /// Of how many the last one is so far.
+    /// Number of given seconds that the last kept one stands for so far.
     within: u32,
 }
 

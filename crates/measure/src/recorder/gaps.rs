@@ -1,4 +1,4 @@
-//! The longest times without anything from the peer, and what was asked in them.
+//! The longest times without anything from the peer, and the requests in them.
 
 use crate::unit::{Instant, Nanos};
 
@@ -54,7 +54,7 @@ pub(super) struct Gaps {
     /// Shorter ones are not kept.
     least: u64,
     longest: Vec<Gap>,
-    /// What was asked in the gap that began at `asked_since`.
+    /// Requests of the gap that began at `asked_since`.
     asked: Asked,
     asked_since: Instant,
 }
@@ -70,7 +70,7 @@ impl Gaps {
         *self = Self { heard: now, asked_since: now, ..Self::new() };
     }
 
-    /// The peer was heard at `at` last, or before: what came until then asked for no note.
+    /// Notes that the peer was heard at `at` last, or before: nothing until then asked for a note.
     pub(super) fn heard_until(&mut self, at: Instant) {
         if !self.pending {
             self.heard = self.heard.max(at);

@@ -1,4 +1,4 @@
-//! In which order replies came, and which losses stand together.
+//! Order of replies, and runs of consecutive losses.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ const GAPS: usize = 64;
 /// has one of these, also where several share a recorder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sequence {
-    /// RFC 4737: what arrives below it is reordered.
+    /// Next expected number (RFC 4737): an arrival below it is reordered.
     next_expected: u64,
     /// First copies that have arrived so far.
     arrivals: u64,
@@ -60,7 +60,7 @@ impl Sequence {
     }
 }
 
-/// What was seen of the order of arrival, all connections together.
+/// Order of arrival, all connections together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Arrivals {
     /// Reordered arrivals by their extent, in powers of two from 1.
@@ -72,7 +72,7 @@ pub struct Arrivals {
 /// Runs of consecutive losses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LossPeriods {
-    /// How many runs of consecutive losses there were.
+    /// Runs of consecutive losses, a count.
     pub periods: u64,
     /// The longest of them.
     pub longest: u64,

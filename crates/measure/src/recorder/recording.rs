@@ -1,4 +1,4 @@
-//! What is left of a recorder at the end, and how those of several threads become one.
+//! Content of a recorder at the end, and the merging of those of several threads.
 
 use super::gaps::Gap;
 use super::order::LossPeriods;
@@ -13,13 +13,13 @@ use crate::unit::{Instant, Nanos};
 pub struct Recording {
     /// Open or closed.
     pub kind: LoopKind,
-    /// Fates and what stands beside them.
+    /// Requests by status, and the counts beside.
     pub counts: Counts,
     /// Response times of the answered: from the intended instant (open loop) or from the send (closed).
     pub response: Values,
     /// Service times of the answered, from the send; open loops only.
     pub service: Option<Values>,
-    /// How late requests were sent; open loops only.
+    /// Lag of the sends behind their schedule; open loops only.
     pub slip: Option<Values>,
     /// The kept exchanges, a series for each thread.
     pub series: Vec<Series>,
@@ -27,19 +27,19 @@ pub struct Recording {
     pub extents: [u64; 16],
     /// Runs of consecutive losses.
     pub loss_periods: LossPeriods,
-    /// Whether nothing was answered after the request that was lost last; of several threads on all of them.
+    /// True where nothing was answered after the request that was lost last; with several threads, on all of them.
     pub ends_lost: bool,
     /// The seconds, a list for each thread.
     pub seconds: Vec<Vec<Second>>,
-    /// When recording began.
+    /// Beginning of recording.
     pub began: Instant,
-    /// When it ended.
+    /// End of recording.
     pub ended: Instant,
-    /// How long the very first exchange took, cold; absent where it was not answered.
+    /// Duration of the very first exchange, cold; absent where it was not answered.
     pub first: Option<Nanos>,
-    /// How long messages that were due were held back.
+    /// Time for which due messages were held back.
     pub held_back: HeldBack,
-    /// When the last message of a load left; absent where that was not told.
+    /// Departure of the last message of a load; absent where it was not reported.
     pub sent_until: Option<Instant>,
     /// The longest times without a reply of any kind, in the order of time, a list for each thread.
     pub gaps: Vec<Vec<Gap>>,
@@ -47,7 +47,7 @@ pub struct Recording {
     pub flows: Vec<FlowCounts>,
 }
 
-/// What became of the requests of one connection.
+/// Requests of one connection by status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowCounts {
     /// Its number within the measurement, from 0.
@@ -60,10 +60,10 @@ pub struct FlowCounts {
     pub turns: u64,
 }
 
-/// What keeps a message of an open loop that is due from leaving, beside our own slowness.
+/// Reason why a due message of an open loop does not leave, beside our own slowness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
-    /// As many requests are outstanding as may be.
+    /// The cap on outstanding requests is reached.
     Cap,
     /// The socket takes no more: the path or the peer does not keep up.
     Socket,

@@ -1,4 +1,4 @@
-//! What is recorded is what is found again, and in the space that was set.
+//! A recording returns every recorded value, within its fixed space.
 
 use hdrhistogram::Histogram;
 use proptest::prelude::*;

@@ -15,7 +15,7 @@ pub struct Kept {
 
 /// Keeps every value while there is room, then every second, every fourth …: always an even thinning of the whole run.
 ///
-/// When full, slots whose index is no multiple of the new stride are overwritten one by one as new values come, so
+/// Once full, slots whose index is no multiple of the new stride are overwritten one by one as new values come, so
 /// no step ever costs more than a few slots: a pause here would be a pause in the measurement.
 #[derive(Clone, Debug)]
 pub(super) struct Thinning {
@@ -24,7 +24,7 @@ pub(super) struct Thinning {
     stride: u64,
     next: u64,
     cursor: usize,
-    /// The connection of what is offered.
+    /// The connection of the values offered.
     flow: u32,
     /// The slots before this one say their connection; it is noted when another one's turn comes, and costs an exchange nothing.
     noted: usize,
@@ -37,7 +37,7 @@ impl Thinning {
         Self { slots, filled: 0, stride: 1, next: 0, cursor: capacity, flow: 0, noted: 0 }
     }
 
-    /// What is offered from here on went over connection `flow`.
+    /// Assigns the values from here on to connection `flow`.
     #[inline]
     pub(super) fn over(&mut self, flow: u32) {
         if flow != self.flow {
@@ -67,7 +67,7 @@ impl Thinning {
         }
     }
 
-    /// Of the `answered` so far the last one has no time: where it was to be kept, the next one of the spacing is.
+    /// Notes that the last of the `answered` so far has no time: if it was to be kept, the next one of the spacing is.
     pub(super) fn pass_over(&mut self, answered: u64) {
         if self.next < answered {
             self.next += self.stride;
@@ -98,7 +98,7 @@ impl Thinning {
         }
     }
 
-    /// The latest of what is kept, at most so many; of a thinned series all.
+    /// Returns the latest kept values, at most so many; of a thinned series all.
     pub(super) fn latest(&self, most: usize) -> Series {
         let from = if self.stride == 1 { self.filled.saturating_sub(most) } else { 0 };
         self.ordered(self.slots[from..self.filled].to_vec())

@@ -4,7 +4,7 @@ use hdrhistogram::Histogram;
 
 use crate::unit::Nanos;
 
-/// The longest time a histogram holds, 1 h; what is longer is counted as saturated and held as this.
+/// The longest time a histogram holds, 1 h; a longer one is counted as saturated and held as this.
 pub const LONGEST: Nanos = Nanos::secs(3_600);
 
 /// Values below this are counted one by one; above, 1024 counters share each doubling: three significant digits, and
@@ -136,7 +136,7 @@ impl Values {
         self.saturated += other.saturated;
     }
 
-    /// How many times it holds.
+    /// Returns the number of times that it holds.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -161,7 +161,7 @@ impl Values {
         self.sum_of_squares
     }
 
-    /// How many were longer than the histogram holds.
+    /// Returns the number of times that were longer than the histogram holds.
     pub fn saturated(&self) -> u64 {
         self.saturated
     }

@@ -1,9 +1,9 @@
-//! What a rate has to meet: `p99<1ms,loss<0.1%`.
+//! Condition that a rate has to meet: `p99<1ms,loss<0.1%`.
 //!
 //! Every clause must hold. Times are response times, from the intended instant, over all that asked for an answer: one
-//! without a timely, sound answer ranks above every answer, so that losses cannot make a tail look short. That at least
-//! 99.9 % of the rate was offered is asked whether or not it is said: what our own side did not send says nothing of the
-//! far side.
+//! without a timely, sound answer ranks above every answer, so that losses cannot make a tail look short. Every
+//! condition also asks that at least 99.9 % of the rate was offered: messages that our own side did not send say
+//! nothing of the far side.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ mod text;
 
 pub use self::text::ConditionError;
 
-/// Clauses that must all hold, one of them for what our own side has to offer.
+/// Clauses that must all hold, one of them about our own side's rate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
@@ -32,7 +32,7 @@ pub struct Clause {
     bound: Bound,
 }
 
-/// Of what.
+/// Quantity that a clause limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Quantity {
     /// A quantile of the response times.
@@ -49,7 +49,7 @@ enum Quantity {
     Achieved,
 }
 
-/// How far it may go.
+/// Limit of a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bound {
     Time { limit: Nanos, or_equal: bool },
@@ -57,17 +57,17 @@ enum Bound {
     AtLeast { limit: Share },
 }
 
-/// A share in parts of a billion, so that what was typed is what is compared.
+/// A share in parts of a billion, so that the typed value is compared exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Share(u32);
 
 const WHOLE: u32 = 1_000_000_000;
-/// What is asked of our own side unless said.
+/// Default clause for our own side's rate.
 const ACHIEVED: Clause = Clause { of: Quantity::Achieved, bound: Bound::AtLeast { limit: Share(999_000_000) } };
 /// The quantile that `slip` is.
 const SLIP: f64 = 0.99;
 
-/// What a probe says of its rate.
+/// Verdict of a probe about its rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -76,7 +76,7 @@ pub enum Verdict {
     Met,
     /// A clause did not hold, and it was not our side's.
     Missed,
-    /// Our own side did not send what was due, so nothing is known of the far side at this rate.
+    /// Our own side did not send the due messages, so nothing is known of the far side at this rate.
     OurSide,
     /// The probe was too short for a clause.
     TooFew,
@@ -90,11 +90,11 @@ pub enum Verdict {
 pub struct Judgement {
     /// The verdict.
     pub verdict: Verdict,
-    /// The clauses that did not hold, each with what was found: `p99 3.21 ms`.
+    /// The clauses that did not hold, each with the measured value: `p99 3.21 ms`.
     pub missed: Vec<String>,
 }
 
-/// What became of one clause.
+/// Result of one clause.
 enum Held {
     Yes,
     No(String),
@@ -102,7 +102,7 @@ enum Held {
 }
 
 impl Condition {
-    /// What this says of a rate at which a probe saw `seen`.
+    /// Judges a rate by `seen`, the data of a probe at it.
     pub fn judge(&self, seen: &Seen) -> Judgement {
         let (mut verdict, mut missed, mut only_gone) = (Verdict::Met, Vec::new(), true);
         for clause in &self.clauses {
@@ -125,7 +125,7 @@ impl Condition {
         Judgement { verdict, missed }
     }
 
-    /// Whether it asks for a response time: then a queue that grows is seen, however much room it has.
+    /// Returns true where it limits a response time: then it notices a growing queue, however much room that has.
     pub fn asks_a_time(&self) -> bool {
         let asks = |clause: &Clause| matches!(clause.bound, Bound::Time { .. }) && clause.of != Quantity::Slip;
         self.clauses.iter().any(asks)
@@ -151,7 +151,7 @@ impl Condition {
 }
 
 impl Clause {
-    /// Whether nothing else can have kept it from holding than messages that were lost, or refused by our own system.
+    /// Returns true where only messages that were lost, or refused by our own system, can have broken it.
     fn asks_what_is_gone(&self, seen: &Seen) -> bool {
         match (self.of, self.bound) {
             (Quantity::Loss, _) => true,

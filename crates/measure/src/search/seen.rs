@@ -1,4 +1,4 @@
-//! What a probe saw, as far as conditions ask: taken out of the outcome of its measurement.
+//! Data of a probe that conditions need, taken from the outcome of its measurement.
 
 use crate::method::{Method, Schedule};
 use crate::outcome::{Outcome, Slip};
@@ -6,14 +6,14 @@ use crate::statistics::payload::ranked;
 use crate::statistics::quantile::Ranked;
 use crate::unit::Nanos;
 
-/// What a probe saw, as far as conditions ask.
+/// Data of a probe that conditions need.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seen {
     /// Messages that left, over those that were due, 0 to 1.
     pub achieved: f64,
     /// The same with those that our own system refused to take.
     pub tried: f64,
-    /// Whether what did not leave was held back by a socket that took no more: then it was not our own side's doing.
+    /// True where a socket that accepted no more data held back the missing messages: then it was not our own side's doing.
     pub held: bool,
     /// Messages lost on the way, one way or the other.
     pub lost: u64,
@@ -30,12 +30,12 @@ pub struct Seen {
     pub response: Ranked,
     /// Their mean, nanoseconds; absent where there are none.
     pub mean_ns: Option<f64>,
-    /// How late messages left.
+    /// Lag of the sends behind their schedule.
     pub slip: Ranked,
 }
 
 impl Seen {
-    /// What `outcome`, of a run by `method`, says. Quantiles have the three digits of its histogram.
+    /// Extracts the data from `outcome`, of a run by `method`. Quantiles have the three digits of its histogram.
     pub fn of(outcome: &Outcome, method: &Method) -> Self {
         let counts = &outcome.counts;
         let (lost, sent) = losses(outcome, method);
@@ -60,8 +60,9 @@ impl Seen {
     }
 }
 
-/// Messages lost, and of how many. Where each asks for an answer, one that has none is lost. Otherwise the peer counts what
-/// it received and answered; where it does not say, what is known is what became of those that asked.
+/// Returns the lost messages and the sent ones. Where each asks for an answer, one that has none is lost. Otherwise the
+/// peer counts the messages that it received and answered; where it does not report them, only those that asked are
+/// known.
 fn losses(outcome: &Outcome, method: &Method) -> (u64, u64) {
     let counts = &outcome.counts;
     let unanswered = counts.lost + counts.late;
@@ -74,8 +75,8 @@ fn losses(outcome: &Outcome, method: &Method) -> (u64, u64) {
     }
 }
 
-/// Whether at least half of the `missing` share of what was due did not leave because a socket, or the peer's silence,
-/// held it back.
+/// Returns true where a socket, or the peer's silence, held back at least half of the `missing` share of the messages
+/// due.
 fn held(outcome: &Outcome, missing: f64) -> bool {
     let Some(slip) = &outcome.slip else { return false };
     let spans = [slip.held_by_socket_ns, slip.held_by_cap_ns];
@@ -103,8 +104,8 @@ fn achieved(outcome: &Outcome, method: &Method, slip: &Ranked, sent: u64) -> f64
     let share = |missing: f64| ((due - missing) / due).clamp(0.0, 1.0);
     let connections = f64::from(method.spread.connections.max(1));
     match method.schedule {
-        // How many are due is chance, four deviations of it; but who falls behind evenly is late by half of what is
-        // missing, in the middle.
+        // The number due is random, so four deviations of it are allowed. A sender that falls behind evenly is late by
+        // half of the missing share at the median.
         Schedule::Poisson { .. } => {
             let late = slip.quantile(0.5).map_or(0.0, |late| 2.0 * Nanos(late).as_secs_f64() / time);
             share(due - sent - 4.0 * due.sqrt()).min((1.0 - late).max(0.0))

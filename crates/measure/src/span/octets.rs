@@ -19,7 +19,7 @@ const FIELDS: usize = 22;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no stretch of time: {reason}")]
 pub struct NoSpan {
-    /// What is wrong with them.
+    /// Fault of the octets.
     pub reason: &'static str,
 }
 
@@ -43,7 +43,7 @@ impl Span {
         octets
     }
 
-    /// The one that octets carry. What they say of counts and sizes is checked before it is believed.
+    /// Decodes a span. Counts and sizes in the octets are checked before they are used.
     ///
     /// # Errors
     /// They carry none.

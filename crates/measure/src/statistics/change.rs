@@ -30,7 +30,7 @@ const RATIO: f64 = 1.5;
 const APART: f64 = 10_000.0;
 /// This share of the parts of a side may lie nearer to the other level.
 const STRAYS: f64 = 0.1;
-/// Runs of parts in any order of which one is told to have changed, at the most, a share.
+/// Share, at most, of runs with parts in random order that are said to have changed.
 const CHANCE: f64 = 0.000_5;
 /// A level may move by this share of the distance of both, on a logarithmic scale.
 const MOVES: f64 = 1.0 / 3.0;
@@ -109,7 +109,7 @@ impl Stretch {
         median(&outside).zip(median(within))
     }
 
-    /// Whether it stands out, as one of so many stretches.
+    /// Returns true where it stands out, as one of so many stretches.
     fn is_told(self, values: &[f64], of: usize) -> bool {
         let Some((outside, within)) = self.levels(values) else { return false };
         let distance = (outside - within).abs();
@@ -123,7 +123,7 @@ impl Stretch {
             median(first).zip(median(second)).is_none_or(|(one, two)| (one - two).abs() <= MOVES * distance)
         };
         let (all_outside, all_within) = self.sides(values);
-        // Of all orders of the parts those in which as many of the stretch are at its level.
+        // Share of all orders of the parts in which as many of the stretch are at its level.
         let nearer = |side: &[f64]| {
             side.iter().filter(|value| (*value - within).abs() < (*value - outside).abs()).count() as u64
         };
@@ -172,7 +172,7 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    /// A loop that waits for each reply, which takes what `level` says of the instant, times a noise with a tail.
+    /// A loop that waits for each reply, which takes `level` of the instant, times a noise with a tail.
     fn closed(rng: &mut Rng, length: u64, most: usize, level: impl Fn(u64) -> f64) -> Vec<(u64, u64)> {
         let (mut now, mut taken) = (0, Vec::new());
         let pause = length / most as u64;

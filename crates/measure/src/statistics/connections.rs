@@ -6,7 +6,7 @@
 
 use super::correlation::Effective;
 
-/// Fewer connections do not tell what another one would show.
+/// Connections below which another one cannot be predicted.
 pub const FEWEST: usize = 8;
 
 /// Effective size of values that came over `connections` (a number from 0 each) for the mean of `value(0)` … : known with a degree of freedom
@@ -54,7 +54,8 @@ mod tests {
     use crate::statistics::quantile::Ranked;
     use crate::statistics::simulated::normal;
 
-    /// `each` values over each of `count` connections in turn, of which each has a level of its own: deviations 1 within, `apart` between.
+    /// `each` values over each of `count` connections in turn; each connection has a level of its own: deviations 1
+    /// within, `apart` between.
     fn drawn(rng: &mut fastrand::Rng, count: u32, each: usize, apart: f64) -> (Vec<u32>, Vec<u64>) {
         let levels: Vec<f64> = (0..count).map(|_| apart * normal(rng)).collect();
         let connections: Vec<u32> = (0..each).flat_map(|_| 0..count).collect();
@@ -99,7 +100,7 @@ mod tests {
                 found.low_ns.is_none_or(|low| low.0 <= 100_000) && found.high_ns.is_none_or(|high| high.0 >= 100_000)
             });
             let rate = covered.count() as f64 / f64::from(trials);
-            // Of eight connections far apart the interval reaches from the first to the last: 1 - 2 / 2^8.
+            // For eight connections far apart the interval reaches from the first to the last: 1 - 2 / 2^8.
             assert!((0.945..0.998).contains(&rate), "apart {apart}: {rate}");
         }
     }

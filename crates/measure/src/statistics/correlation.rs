@@ -1,4 +1,4 @@
-//! How much a sample tells whose values resemble their neighbours: autocorrelation and effective sample size.
+//! Autocorrelation and effective sample size: the information in a sample whose values resemble their neighbours.
 //!
 //! One stall slows many requests, so n values of a run say less than n independent ones: an interval computed with n
 //! would be far too narrow. Everything here looks at a series in its order of time and knows nothing of what it means.
@@ -12,7 +12,7 @@ pub const SHORTEST: usize = 10;
 /// Standard normal quantile of a two-sided 95 % interval.
 const Z: f64 = 1.959_963_984_540_054;
 
-/// What a series is worth for its mean.
+/// Information in a series about its mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Effective {
     /// Independent values that would fix the mean as well, 1 to the length of the series.
@@ -95,7 +95,7 @@ struct LongRun {
 }
 
 impl LongRun {
-    /// Of a series whose mean is 0.
+    /// Estimates the long-run variance of a series whose mean is 0.
     fn of(series: &[f64]) -> Self {
         let n = series.len();
         let covariance = |lag: usize| {

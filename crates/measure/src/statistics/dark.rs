@@ -110,7 +110,7 @@ fn is_asked_again(gap: &Gap) -> bool {
     gap.asked.count >= 2 && spread(gap).0 as f64 >= SPREAD * gap.length().0 as f64
 }
 
-/// Where the gaps of all threads overlap: what one of them hears, was not dark.
+/// Returns the overlaps of the gaps of all threads: a time in which one of them heard something was not dark.
 fn common(threads: &[Vec<Gap>]) -> Vec<Gap> {
     let mut threads = threads.iter();
     let first = threads.next().cloned().unwrap_or_default();
@@ -207,7 +207,7 @@ mod tests {
         (found.0 as f64 / 1e9 - wanted).abs() < 0.01
     }
 
-    /// A path that loses half, and a host that reads nothing for half a second: what was answered meanwhile is read behind it.
+    /// A path that loses half, and a host that reads nothing for half a second: replies of that time are read after it.
     #[test]
     fn replies_that_are_read_late_leave_no_dark_time_between_losses() {
         let wrong = (0..200).filter(|seed| {
@@ -248,7 +248,7 @@ mod tests {
         assert!(found.unanswered.abs_diff(((last - from) * 1_000.0) as u64) <= 1);
     }
 
-    /// Answered each millisecond for two seconds, and for three more each ends by what `fates` says in turn.
+    /// Answers one each millisecond for two seconds, and for three more each ends with a status of `fates` in turn.
     fn then(fates: &[Fate]) -> Option<Dark> {
         let (mut recorder, mut sequence) = (Recorder::new(LoopKind::Open, 1_000), Sequence::default());
         recorder.begin(Instant(0), None);

@@ -1,4 +1,4 @@
-//! The connections of a run apart: what each found, whose times are alike, and which of them lose.
+//! Comparison of a run's connections: their results, the groups with similar times, and those that lose.
 
 use fastrand::Rng;
 use hdrhistogram::Histogram;
@@ -12,11 +12,11 @@ use crate::outcome::flows::{Between, FlowGroup, Flows, OfFlow};
 use crate::recorder::{FlowCounts, Kept, LONGEST, Recording};
 use crate::unit::Nanos;
 
-/// Of more connections none is told apart.
+/// Connections up to which they are compared with each other.
 pub const MOST: usize = 4_096;
 /// Where one in so many connections moves in mid-run, or more, none is in a group.
 const MANY: usize = 8;
-/// Of more connections no groups are sought.
+/// Connections up to which groups are sought.
 const MOST_GROUPED: usize = 512;
 /// Into so many rounds a run is cut at the most.
 const MOST_ROUNDS: usize = 60;
@@ -77,7 +77,7 @@ fn times(recording: &Recording, flows: usize) -> Vec<Vec<u64>> {
     times
 }
 
-/// The median time of each turn of each connection, in order: what is answered over one connection without another one in between.
+/// Returns the median time of each turn of each connection, in order. A turn is a row of answers over one connection.
 fn turns(recording: &Recording, flows: usize) -> Vec<Vec<f64>> {
     let mut turns = vec![Vec::new(); flows];
     for series in &recording.series {
@@ -91,8 +91,8 @@ fn turns(recording: &Recording, flows: usize) -> Vec<Vec<f64>> {
     turns
 }
 
-/// The run in parts with as many turns of a connection each, and the median of each connection in every part: what disturbs a part meets them
-/// alike, and no turn is in two parts.
+/// Cuts the run into parts with as many turns of each connection, and returns each connection's median in every part: a
+/// disturbance meets them alike, and no turn is in two parts.
 fn rounds(turns: &[Vec<f64>]) -> Vec<Round> {
     let mut lengths: Vec<usize> = turns.iter().map(Vec::len).filter(|length| *length > 0).collect();
     lengths.sort_unstable();
@@ -103,7 +103,7 @@ fn rounds(turns: &[Vec<f64>]) -> Vec<Round> {
     (0..count).map(|round| turns.iter().map(|turns| part(turns, round)).collect()).collect()
 }
 
-/// How late this host sent has nothing to do with the connection.
+/// Time from the actual send: our own lag behind the schedule has nothing to do with the connection.
 fn from_send(kept: &Kept) -> u64 {
     kept.response.saturating_sub(kept.slip)
 }
@@ -143,9 +143,10 @@ fn of_group(group: groups::Group, counts: &[FlowCounts]) -> FlowGroup {
 /// The connections that lose more than the others, where losses are spread over them more unevenly than by chance: the cut between two rates that
 /// makes the counts likeliest. A connection of a losing path that lost none by chance is not among them.
 ///
-/// Losses that follow each other without a reply in between, of which there are `periods`, are one event: it meets whichever connection's turn
-/// it is. Of connections that take turns a turn ends with its first loss, for the wait for it is longer: one that loses early has sent little. So
-/// turns with a loss are counted among turns, not requests among requests.
+/// Losses that follow each other without a reply in between are one event, and there are `periods` of them: it meets
+/// whichever connection's turn it is. Where connections take turns, a turn ends with its first loss, for the wait for
+/// it is longer: one that loses early has sent little. So turns with a loss are counted among turns, not requests among
+/// requests.
 fn losing(counts: &[FlowCounts], periods: u64, seed: u64) -> Vec<u32> {
     let gone: Vec<u64> = counts.iter().map(|counts| counts.scheduled.saturating_sub(counts.answered)).collect();
     let of_period = gone.iter().sum::<u64>() as f64 / periods.max(1) as f64;
@@ -224,7 +225,8 @@ mod tests {
     use crate::recorder::Recorder;
     use crate::unit::Instant;
 
-    /// A run of so many turns of each of `flows` connections, a few exchanges each; what `trip` and `lost` say of a connection and a draw.
+    /// A run of so many turns of each of `flows` connections, a few exchanges each; `trip` and `lost` give the results of
+    /// a connection and a draw.
     fn recording(
         flows: u32,
         turns: u32,

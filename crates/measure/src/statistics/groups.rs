@@ -1,10 +1,11 @@
 //! Groups of flows whose times are alike: each group differs from the next by more than chance and by enough to matter.
 //!
-//! All flows are asked once in each round, in any order. What disturbs a round disturbs all of it, so within a round only ranks count.
-//! A set of flows is cut in two where the mean ranks of the parts lie farthest apart, if labels dealt anew within the rounds hardly ever
-//! lie so far apart (a permutation test, with the error rate shared among the sets so far), and if the parts differ by [`Least`] at
-//! least. Where there are rounds enough the cut comes from the first two thirds and its size from the rest, so the size is not one that was
-//! picked for being large. Each part is then looked at in the same way.
+//! All flows are asked once in each round, in any order. A disturbance of a round meets all of it, so within a round
+//! only ranks count. A set of flows is cut in two where the mean ranks of the parts lie farthest apart, if labels dealt
+//! anew within the rounds hardly ever lie so far apart (a permutation test, with the error rate shared among the sets
+//! so far), and if the parts differ by [`Least`] at least. Where there are rounds enough the cut comes from the first
+//! two thirds and its size from the rest, so the size is not one that was picked for being large. Each part is then
+//! looked at in the same way.
 //!
 //! Sizes are medians over the rounds: a host that stands still for some of them moves a mean of pairs far from what most rounds show.
 //!
@@ -44,13 +45,13 @@ pub struct Least {
 /// The flows on both sides of a cut, the quicker ones first.
 type Parts = (Vec<u32>, Vec<u32>);
 
-/// The times of one round by flow, nanoseconds; absent where there was no answer in time. As long as there are flows.
+/// The times of one round by flow, nanoseconds; absent where there was no answer in time. Its length is the number of flows.
 pub type Round = Vec<Option<f64>>;
 
 /// Flows whose times are alike.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
-    /// Which, numbers from 0, ascending.
+    /// Numbers of its flows, from 0, ascending.
     pub flows: Vec<u32>,
     /// Median over the rounds of the median time in each, with its 95 % interval, nanoseconds. Absent where nothing was answered.
     pub time: Option<Estimate>,
@@ -102,7 +103,8 @@ pub fn groups(
 }
 
 /// Flows that take another place among the others in the second half of `rounds` than in the first, by `least_ns` at least: as where a router
-/// chooses paths anew from time to time. What lasts for a while looks like a group of its own to a test that takes rounds for independent.
+/// chooses paths anew from time to time. To a test that takes rounds for independent, a temporary change looks like a
+/// group of its own.
 pub fn moved(rounds: &[Round], least_ns: f64) -> Vec<u32> {
     let flows = rounds.iter().map(Vec::len).max().unwrap_or(0);
     let half = rounds.len() / 2;
@@ -126,7 +128,8 @@ pub fn moved(rounds: &[Round], least_ns: f64) -> Vec<u32> {
     (0..).zip(&seen).filter(|(_, halves)| is_moved(halves)).map(|(flow, _)| flow).collect()
 }
 
-/// By how many of its standard deviations the rank sum of places in one half differs from that of no difference (Mann and Whitney 1947).
+/// Returns the distance of the rank sum of places in one half from that of no difference, in its standard deviations
+/// (Mann and Whitney 1947).
 fn rank_sum(one: &[(f64, f64)], other: &[(f64, f64)]) -> f64 {
     let above = |place: f64| {
         other.iter().map(move |(with, _)| if *with < place { 1.0 } else { f64::from(u8::from(*with == place)) / 2.0 })
@@ -180,7 +183,7 @@ fn median_of(round: &Round, flows: &[u32]) -> Option<f64> {
     median(&times)
 }
 
-/// By how much `slow` take longer than `quick`, in each round that has both.
+/// Returns the excess of `slow` over `quick`, in each round that has both.
 fn differences(rounds: &[Round], quick: &[u32], slow: &[u32]) -> Vec<f64> {
     let difference = |round: &Round| Some(median_of(round, slow)? - median_of(round, quick)?);
     rounds.iter().filter_map(difference).collect()

@@ -2,14 +2,14 @@
 //!
 //! The step-down maxT procedure (Westfall and Young, Resampling-Based Multiple Testing, 1993, algorithm 4.1; Ge, Dudoit and Speed,
 //! Test 12, 2003, box 2). The rounds are dealt out anew to the two sides, those of all comparisons alike, and each difference is set
-//! against the largest of every dealing. So one difference among thousands is shown by the few rounds that would show it alone, what
-//! disturbed a whole round counts once, and the rate of any false alarm holds whatever depends on what.
+//! against the largest of every dealing. So one difference among thousands is shown by the few rounds that would show it alone, a
+//! disturbance of a whole round counts once, and the rate of any false alarm holds whatever the dependence between comparisons.
 
 use fastrand::Rng;
 
 use super::paired::median;
 
-/// As many dealings are gone through; where there are more, so many are drawn.
+/// Dealings to go through at most; where there are more, this many are drawn.
 const DEALINGS: usize = 2_000;
 /// With more rounds than these the dealings are not counted one by one.
 const COUNTED: usize = 20;
@@ -19,8 +19,8 @@ const NORMAL: f64 = 1.482_6;
 /// The values of one comparison, one of each round of the first side, then of the second; absent where a round has none.
 pub type Rounds = Vec<Option<f64>>;
 
-/// For each of `all`, of which each has `first` rounds of the first side and others of the second, the probability, 0 to 1, that a
-/// difference as large comes up anywhere among them where none of them differs. `seed` says which dealings are drawn.
+/// Returns for each of `all` the probability, 0 to 1, that a difference as large comes up anywhere among them where none of them
+/// differs. Each has `first` rounds of the first side and others of the second. `seed` decides which dealings are drawn.
 pub fn probabilities(all: &[Rounds], first: usize, seed: u64) -> Vec<f64> {
     let Some(rounds) = all.iter().map(Vec::len).max().filter(|rounds| *rounds >= first) else {
         return vec![1.0; all.len()];
@@ -92,7 +92,8 @@ fn statistic(one: &[Option<f64>], is_second: &[bool], usual: f64) -> f64 {
     if apart > 0.0 { apart / error } else { 0.0 }
 }
 
-/// Which rounds go to the second side, `first` staying at the first: all ways, or many of them, the one that was measured among them.
+/// Deals rounds to the second side, `first` staying at the first: all ways, or many of them, the one that was measured
+/// among them.
 fn dealings(rounds: usize, first: usize, seed: u64) -> Vec<Vec<bool>> {
     if rounds <= COUNTED {
         let of_size = |mask: &u32| mask.count_ones() as usize == rounds - first;
@@ -135,7 +136,7 @@ mod tests {
 
     #[test]
     fn every_dealing_is_one_of_those_there_are() {
-        // Of 3 and 3 there are 20, of which two are as far apart as these.
+        // Three and three values can be dealt in 20 ways, two of which are as far apart as these.
         let apart: Rounds = [1.0, 1.1, 1.2, 2.0, 2.1, 2.2].map(Some).to_vec();
         assert_eq!(probabilities(&[apart], 3, 1), [0.1]);
         assert_eq!(probabilities(&[vec![Some(1.0); 6]], 3, 1), [1.0], "no difference at all");

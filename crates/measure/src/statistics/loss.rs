@@ -10,7 +10,7 @@ use crate::unit::Nanos;
 /// Standard normal quantile of a two-sided 95 % interval.
 const Z: f64 = 1.959_963_984_540_054;
 
-/// What the peer counted, where it told.
+/// Counts of the peer, as far as it reported them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PeerCounts {
     /// Recorded requests it received.
@@ -40,7 +40,7 @@ pub fn loss(counts: &Counts, periods: &LossPeriods, peer: PeerCounts) -> Loss {
     let received = told(peer.received, counts.messages_sent());
     let replied = told(peer.replied, counts.messages_sent());
     let came = counts.answered + counts.late + counts.corrupt;
-    // Where replies are late, what did not come may only be later yet: nobody waits for it any more.
+    // Where replies are late, a missing one may only be later yet: nobody waits for it any more.
     let may_be_later = counts.late > 0 && counts.lost > 0;
     Loss {
         ratio: (sent > 0).then(|| lost as f64 / sent as f64),
@@ -56,7 +56,7 @@ pub fn loss(counts: &Counts, periods: &LossPeriods, peer: PeerCounts) -> Loss {
     }
 }
 
-/// `None` where more arrived than was sent: then one of the two is not what it seems.
+/// `None` where more arrived than was sent: then one of the two numbers is wrong.
 fn less(sent: u64, arrived: u64) -> Option<i64> {
     sent.checked_sub(arrived).and_then(|lost| i64::try_from(lost).ok())
 }
@@ -88,8 +88,8 @@ pub fn of_sent(ranked: &Ranked, unanswered: u64, list: &[f64]) -> Option<Vec<OfS
     (unanswered > 0).then(|| list.iter().filter(stands).map(of).collect())
 }
 
-/// The quantiles of `list` with each answer weighted by its own length: of the time spent waiting, the share `q` was
-/// spent in answers no longer than this. In a loop back to back that is what an arrival at a random moment would meet.
+/// Quantiles of `list` with each answer weighted by its own length: of the time spent waiting, the share `q` was
+/// spent in answers no longer than this. In a loop back to back an arrival at a random moment would meet these.
 /// Quantiles with fewer than 10 answers beyond them are left out. `None` where no time was spent or none is left.
 pub fn time_weighted(ranked: &Ranked, list: &[f64]) -> Option<Vec<OfSent>> {
     let weights = ranked.weights();

@@ -16,14 +16,14 @@ pub fn stddev(values: &Values) -> Option<f64> {
     Some((whole.squares(values)? / (whole.count - 1) as f64).sqrt())
 }
 
-/// Population standard deviation (n) in nanoseconds, what ping calls mdev; `None` without values.
+/// Population standard deviation (n) in nanoseconds, ping's mdev; `None` without values.
 pub fn mdev(values: &Values) -> Option<f64> {
     let whole = Whole::of(values)?;
     Some((whole.squares(values)? / whole.count as f64).sqrt())
 }
 
-/// Half the width of the mean's 95 % interval in nanoseconds: t · stddev / √ESS. `None` below two values, or where what
-/// the series is worth is not known.
+/// Half the width of the mean's 95 % interval in nanoseconds: t · stddev / √ESS. `None` below two values, or where the
+/// effective size is not known.
 pub fn mean_interval(values: &Values, effective: Option<Effective>) -> Option<f64> {
     let effective = effective?;
     let half = effective.student() * stddev(values)? / effective.size.sqrt();

@@ -1,7 +1,7 @@
-//! What pairs of runs say about a difference or a ratio: the Hodges–Lehmann estimate and its signed-rank interval.
+//! Difference or ratio of paired runs: the Hodges–Lehmann estimate and its signed-rank interval.
 //!
 //! Each pair gives one number; the unit of replication is the pair, never a packet. No distribution is assumed but its
-//! symmetry about the effect. Not here: what happens within one run (`quantile`, `correlation`).
+//! symmetry about the effect. Not here: the statistics of one run (`quantile`, `correlation`).
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
@@ -12,7 +12,7 @@ pub const EXACT_UP_TO: usize = 60;
 /// Probability that a 95 % interval leaves out, both sides together.
 pub(super) const LEFT_OUT: f64 = 0.05;
 
-/// An effect and its two-sided 95 % interval, in the unit of what went in.
+/// An effect and its two-sided 95 % interval, in the unit of the input.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// The Hodges–Lehmann estimate: median of all averages of two values, each with itself included.
@@ -147,7 +147,7 @@ fn exact_rank(n: usize, tail: f64) -> usize {
     0
 }
 
-/// How many of the 2^n sign patterns give each sum of positive ranks 1..=n, from 0 up.
+/// Counts the sign patterns, of 2^n, that give each sum of positive ranks 1..=n, from 0 up.
 fn sign_patterns(n: usize) -> Vec<u64> {
     let most = n * (n + 1) / 2;
     let mut patterns = vec![0_u64; most + 1];

@@ -12,7 +12,7 @@ use crate::unit::Nanos;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no HdrHistogram V2 payload in base64: {reason}")]
 pub struct NoHistogram {
-    /// What is wrong with it.
+    /// Fault of the histogram.
     pub reason: String,
 }
 
@@ -52,7 +52,7 @@ pub fn from_bytes(mut bytes: &[u8]) -> Result<Histogram<u64>, NoHistogram> {
     if found.len() == u64::MAX { Err(fault("its counts add up to no number".to_owned())) } else { Ok(found) }
 }
 
-/// What the header of the format claims, compared with what is there (`HdrHistogram`'s `V2` encoding: cookie, length of the payload,
+/// Compares the header of the format with the data behind it (`HdrHistogram`'s `V2` encoding: cookie, length of the payload,
 /// offset, digits, four octets each, then lowest, highest and ratio, eight octets each; all big-endian).
 fn sound(bytes: &[u8]) -> Result<(), &'static str> {
     const PLAIN: u32 = 0x1c84_9313;
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(buckets.iter().map(|(_, count)| count).sum::<u64>(), 5);
     }
 
-    /// A real one with `octets` in place of what stands at `at`.
+    /// A real one with `octets` in place of those at `at`.
     fn forged(at: usize, octets: &[u8]) -> Result<Histogram<u64>, NoHistogram> {
         let mut values = Values::new();
         values.record(900);

@@ -19,7 +19,7 @@ const CHANCE: f64 = 0.000_5;
 const SUPPOSED: f64 = 0.1;
 /// An end is in place where it differs by this share of the period at the most: timers keep the finest, programs that sleep the coarsest.
 const PLACES: [f64; 3] = [0.05, 0.01, 0.002];
-/// Events of which the period must meet this share of its instants.
+/// Share of its instants at which the period must meet events.
 const COVERED: f64 = 0.6;
 /// It must last for this share of the time since the first event, to the end.
 const LASTING: f64 = 0.5;
@@ -38,17 +38,17 @@ const BEYOND: u64 = 8;
 /// One exchange of a lane: of those that are asked one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taken {
-    /// Which lane.
+    /// Number of its lane.
     pub lane: u32,
     /// The instant at which it was due, nanoseconds.
     pub from: u64,
     /// Its duration, nanoseconds.
     pub took: u64,
-    /// By how much that is longer than usual, nanoseconds; 0 where it is not long.
+    /// Excess over the median, nanoseconds; 0 where it is not long.
     pub excess: u64,
 }
 
-/// By how much a time is longer than the median where it is long, else 0: twice the median, and clear of the spread.
+/// Returns the excess of a time over the median where it is long, else 0: twice the median, and clear of the spread.
 pub fn excess_above(median: u64, third_quartile: u64) -> impl Fn(u64) -> u64 + Copy {
     let least = median.max(third_quartile.saturating_sub(median).saturating_mul(BEYOND)).max(1);
     move |took: u64| Some(took.saturating_sub(median)).filter(|excess| *excess >= least).unwrap_or(0)

@@ -2,7 +2,7 @@
 //!
 //! One definition everywhere (Hyndman and Fan's type 1): the value at rank ⌈q·n⌉ of the sorted sample, which is always
 //! a value that occurred. Intervals are distribution-free, from order statistics; that values of one run resemble their
-//! neighbours enters as an effective sample size (`correlation`). Not here: what a quantile is of (`summary`).
+//! neighbours enters as an effective sample size (`correlation`). Not here: the choice of values (`summary`).
 
 use crate::outcome::{Quantile, Standing};
 use crate::recorder::Values;
@@ -79,13 +79,13 @@ pub enum Ranked {
 }
 
 impl Ranked {
-    /// Of every value, in any order.
+    /// Ranks single values, in any order.
     pub fn exact(mut values: Vec<u64>) -> Self {
         values.sort_unstable();
         Self::Exact(values)
     }
 
-    /// Of a histogram. The ends are the exact extremes, so that no quantile lies outside them.
+    /// Ranks the counts of a histogram. The ends are the exact extremes, so that no quantile lies outside them.
     pub fn counted(values: &Values) -> Self {
         let (Some(Nanos(min)), Some(Nanos(max))) = (values.min(), values.max()) else {
             return Self::Counted(Vec::new());
@@ -113,7 +113,7 @@ impl Ranked {
         Self::Counted(steps)
     }
 
-    /// How many values.
+    /// Returns the number of values.
     pub fn count(&self) -> u64 {
         match self {
             Self::Exact(values) => values.len() as u64,
@@ -135,7 +135,7 @@ impl Ranked {
         self.at(rank(q, self.count())?)
     }
 
-    /// How many values are greater than `limit`; of a histogram to the width of one bucket.
+    /// Returns the number of values greater than `limit`; for a histogram to the width of one bucket.
     pub fn above(&self, limit: u64) -> u64 {
         let upto = match self {
             Self::Exact(values) => values.partition_point(|&value| value <= limit) as u64,
@@ -221,7 +221,7 @@ struct Tails {
 }
 
 impl Tails {
-    /// Of `n` trials with success probability `p`, 0 to 1/2.
+    /// Tails of the binomial distribution of `n` trials with success probability `p`, 0 to 1/2.
     fn of(n: u64, p: f64) -> Self {
         // The sum of the unnormalised terms is (1-p)^-n: up to e^690 it fits a float.
         if n as f64 * -(-p).ln_1p() <= 690.0 { Self::summed(n, p) } else { Self::approximated(n, p) }

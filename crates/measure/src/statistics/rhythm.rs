@@ -1,7 +1,7 @@
-//! Whether times come back in step with the schedule: the correlation of a series with itself at a distance.
+//! Rhythm of times in step with the schedule: the correlation of a series with itself at a distance.
 //!
 //! Requests that leave at even distances meet a periodic disturbance at the same places each time, so that its share of what
-//! they see is not its share of the time (RFC 2330 section 11.1). What resembles only its neighbours is no rhythm.
+//! they see is not its share of the time (RFC 2330 section 11.1). A resemblance of neighbours alone is no rhythm.
 
 use crate::outcome::Rhythm;
 use crate::statistics::steady::middle_ranks;
@@ -12,13 +12,13 @@ pub const FEWEST: usize = 400;
 pub const FARTHEST: usize = 100;
 /// Correlation of ranks from which a distance counts: one request in eight that is slow each time makes 0.33.
 pub const STRONG: f64 = 0.3;
-/// By so much it must lie above a lower one nearer by: what decays has no rhythm.
+/// Distance above a lower correlation nearer by, at least: a correlation that only decays is no rhythm.
 pub const CLEAR: f64 = 0.2;
 /// Values looked at, the first ones: they bound the work to some three million products.
 const LOOKED_AT: usize = 1 << 14;
-/// So many of its own standard deviations must it be, by Bartlett's formula from the correlations nearer by.
+/// Its standard deviations that it must be at least, by Bartlett's formula from the correlations nearer by.
 const SURE: f64 = 4.0;
-/// Of it, what comes back at twice the distance; chance does not.
+/// Share of its correlation that comes back at twice the distance, at least; chance does not.
 const AGAIN: f64 = 0.5;
 
 /// The shortest rhythm of a series in order of time; `None` where there is none, or where it is too short to tell.

@@ -3,7 +3,7 @@
 use crate::recorder::{Kept, Series};
 
 /// The kept exchanges of all threads, evenly thinned: every `stride`-th of each thread, those of several threads side by
-/// side by their relative place in the run. So what disturbs all threads at once counts as one disturbance, and not as
+/// side by their relative place in the run. So a disturbance of all threads at once counts as one, and not as
 /// one for each.
 pub fn interleaved(threads: &[Series]) -> Series {
     if let [alone] = threads {

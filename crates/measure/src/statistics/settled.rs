@@ -1,8 +1,9 @@
-//! Whether a quantile is known well enough to end the run, asked while it runs.
+//! Early end of a run, once the interval of a quantile is narrow enough.
 //!
-//! A run ends by the interval that is reported: the rank of the quantile among all values so far, and what they resemble their neighbours
-//! ([`summary::quantile`]), of which the latest [`LOOKED_AT`] tell. Looking again and again would find a narrow one by accident: each look says how many values
-//! the next one should take, so that there are few, and two in a row have to agree.
+//! A run ends by the interval that is reported: the rank of the quantile among all values so far, with the correlation
+//! of neighbours ([`summary::quantile`]) in the latest [`LOOKED_AT`]. Looking again and again would find a narrow one
+//! by accident: each look says how many values the next one should take, so that there are few, and two in a row have
+//! to agree.
 
 use crate::method::Settled;
 use crate::outcome::Standing;
@@ -10,33 +11,33 @@ use crate::recorder::{Series, Values};
 use crate::statistics::quantile::standing;
 use crate::statistics::summary;
 
-/// How many times the values of one look the next one takes, at the least and at the most. The second of two that agree is one of the
-/// least.
+/// Growth of the number of values from one look to the next, at the least and at the most. The second of two looks that
+/// agree comes after the least.
 const SOONEST: f64 = 1.1;
 const LATEST: f64 = 2.0;
 
-/// So many of the latest values are read in a look: a few milliseconds, during which a schedule waits.
+/// Latest values that are read in a look: a few milliseconds, during which a schedule waits.
 pub const LOOKED_AT: usize = 1 << 16;
 
 /// Watches one quantile of a growing distribution. A look that is due reads the latest values; each other call compares two numbers.
 ///
-/// Of several threads one may watch its own values for all: it has fewer, so it asks for more.
+/// Among several threads one may watch its own values for all: it has fewer, so it asks for more.
 #[derive(Clone, Copy, Debug)]
 pub struct Watch {
     settled: Settled,
     /// Values from which the next look is due.
     due: u64,
-    /// Whether the last one was content.
+    /// True where the last look was content.
     was_content: bool,
 }
 
 impl Watch {
-    /// Watches for what `settled` asks.
+    /// Watches for the interval of `settled`.
     pub fn new(settled: Settled) -> Self {
         Self { settled, due: 1, was_content: false }
     }
 
-    /// Whether the run may end with all `values` so far, of which `latest` are the last in their order.
+    /// Returns true where the run may end with all `values` so far, of which `latest` are the last in their order.
     pub fn is_enough(&mut self, values: &Values, latest: impl FnOnce() -> Series) -> bool {
         let (q, count) = (self.settled.quantile, values.count());
         let Some(within) = self.settled.within else { return standing(q, count) != Standing::TooFew };
@@ -68,7 +69,7 @@ mod tests {
         Series { stride: 1, samples: samples.collect() }
     }
 
-    /// Feeds `series` in batches of `size` until the watch is content: what of it that took.
+    /// Feeds `series` in batches of `size` until the watch is content, and returns the part of it that took.
     fn until<'a>(watch: &mut Watch, series: &'a [u64], size: usize) -> Option<&'a [u64]> {
         let mut values = Values::new();
         (1..=series.len() / size).map(|batch| &series[..batch * size]).find(|upto| {
@@ -95,7 +96,7 @@ mod tests {
             let quantile = found(taken, q);
             let value = quantile.value_ns.unwrap().0 as f64;
             for end in [quantile.low_ns, quantile.high_ns] {
-                // Of more values than are looked at it is that of their latest, within a tenth.
+                // With more values than are looked at, the interval is that of the latest, within a tenth.
                 assert!((end.unwrap().0 as f64 / value - 1.0).abs() <= 0.002_2, "{quantile:?}");
             }
         }
@@ -110,7 +111,7 @@ mod tests {
         assert!((least..most).contains(&taken), "{taken}");
     }
 
-    /// Looking several times costs nothing of the 95 %: at most 5 of 100 are beyond what was asked.
+    /// Looking several times costs nothing of the 95 %: at most 5 of 100 are beyond the requested width.
     #[test_case(0.5, 0.01, 0.9, 500; "the median of correlated values")]
     #[test_case(0.5, 0.05, 0.9, 50; "of few of them")]
     #[test_case(0.9, 0.02, 0.5, 100; "a tail of few values")]

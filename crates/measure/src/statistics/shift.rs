@@ -1,4 +1,4 @@
-//! How far each quantile of one side lies from that of the other, with an interval: the shift function.
+//! Shift function: the distance of each quantile of one side from that of the other, with an interval.
 //!
 //! A side is several runs; its quantile is the median of its runs' quantiles. The intervals come from a hierarchical bootstrap:
 //! runs are drawn with replacement, and of each drawn run blocks of consecutive values, since neighbours resemble each
@@ -19,12 +19,12 @@ const LOOKED_AT: usize = 2_000;
 /// Probability left out on either side of an interval.
 const TAIL: f64 = 0.025;
 
-/// How far a quantile of the second side lies above that of the first.
+/// Distance of a quantile of the second side above that of the first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QuantileShift {
-    /// Which quantile, 0 to 1.
+    /// The quantile, 0 to 1.
     pub q: f64,
-    /// By how much, in the unit of the values.
+    /// Second side minus the first, in the unit of the values.
     pub difference: f64,
     /// Lower end of the 95 % interval.
     pub low: f64,
@@ -70,7 +70,7 @@ fn drawn_shifts(
     Some(list.into_iter().zip(drawn).zip(differences).map(shift).collect())
 }
 
-/// What lies between the tails of the drawn differences.
+/// Returns the ends of the interval: the tails of the drawn differences are left out.
 fn ends(mut drawn: Vec<f64>) -> (f64, f64) {
     drawn.sort_unstable_by(f64::total_cmp);
     let left_out = (drawn.len() as f64 * TAIL) as usize;
@@ -118,7 +118,7 @@ impl Side {
 }
 
 impl Run {
-    /// As many values, in blocks that may run over the end to the beginning, so that every value is drawn as often.
+    /// Draws as many values, in blocks that may run over the end to the beginning, so that every value is drawn as often.
     fn drawn(&self, rng: &mut Rng) -> Vec<u64> {
         let n = self.values.len();
         let mut drawn = Vec::with_capacity(n + self.block);
@@ -151,8 +151,8 @@ fn medians(runs: &[Vec<f64>]) -> Vec<f64> {
     (0..quantiles).map(over_runs).collect()
 }
 
-/// How many consecutive values make a block of a circular block bootstrap, by Politis and White's rule; the cube root of
-/// their number at least, and a fourth of them at most.
+/// Returns the number of consecutive values in a block of a circular block bootstrap, by Politis and White's rule; the
+/// cube root of the number of values at least, and a fourth of it at most.
 fn block_length(values: &[u64]) -> usize {
     let n = values.len();
     let least = (n as f64).cbrt().ceil() as usize;

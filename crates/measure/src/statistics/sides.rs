@@ -1,4 +1,4 @@
-//! What two groups of runs say about each other: the Mann–Whitney test, the Hodges–Lehmann shift with the interval that
+//! Comparison of two groups of runs: the Mann–Whitney test, the Hodges–Lehmann shift with the interval that
 //! inverts it, and Cliff's delta.
 //!
 //! Each run gives one number; the unit of replication is the run, never a packet: values of one run resemble each other, and
@@ -18,11 +18,11 @@ pub const FEWEST: usize = 5;
 /// Up to so many runs of both sides the test counts every way to deal them out; beyond, its normal approximation serves.
 const EXACT_UP_TO: usize = 60;
 
-/// What two groups of runs say about each other.
+/// Result of comparing two groups of runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sides {
-    /// How far the second side lies above the first: the median of all differences of a run of the second and one of the
-    /// first, with its two-sided 95 % interval, in the unit of what went in.
+    /// Distance of the second side above the first: the median of all differences of a run of the second and one of the
+    /// first, with its two-sided 95 % interval, in the unit of the input.
     pub shift: Estimate,
     /// Probability, if both sides were the same, of a difference of ranks as large as this or larger, in either direction.
     pub p: f64,
@@ -30,7 +30,7 @@ pub struct Sides {
     pub delta: f64,
 }
 
-/// What `first` and `second`, one number for each run, say about each other. Coverage of the interval is at least 95 % up
+/// Compares `first` and `second`, one number for each run. Coverage of the interval is at least 95 % up
 /// to 60 runs in all; its ends are absent where so few runs cannot reach that.
 ///
 /// `None` where a side has no run or a number is not finite. Takes as many numbers of memory as there are pairs.

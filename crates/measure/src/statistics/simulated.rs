@@ -8,7 +8,7 @@ pub const MEAN: f64 = 100_000.0;
 /// Standard deviation of the series drawn here.
 pub const DEVIATION: f64 = 10_000.0;
 
-/// `n` normal values of which each remembers `phi` of the one before: AR(1), autocorrelation phi^k at lag k, worth
+/// Draws `n` normal values, each with `phi` of the one before: AR(1), autocorrelation phi^k at lag k, worth
 /// n (1 - phi) / (1 + phi) independent values for its mean.
 pub fn autoregressive(rng: &mut Rng, n: usize, phi: f64) -> Vec<u64> {
     let innovation = (1.0 - phi * phi).sqrt();

@@ -1,4 +1,4 @@
-//! Whether a run came to a steady state: where its transient ends, and whether its end still differs from its start.
+//! Steady state of a run: the end of its transient, and the drift from its first third to its last.
 //!
 //! Nothing is cut from any number: the verdict is told beside them. Many systems never settle, and none is forced to.
 
@@ -107,7 +107,7 @@ fn median(values: &[u64]) -> Option<u64> {
     Ranked::exact(values.to_vec()).quantile(0.5)
 }
 
-/// Whether the medians of consecutive segments of the one and of the other differ by more than they scatter (Welch's
+/// Returns true where the medians of consecutive segments of the one and of the other differ by more than they scatter (Welch's
 /// test). Segments, not values: they are far less correlated, and a trend within a third does not hide that between.
 fn surely_differ(first: &[u64], last: &[u64]) -> Option<bool> {
     let (one, other) = (Scatter::of(first)?, Scatter::of(last)?);
@@ -220,7 +220,7 @@ mod tests {
             ("very strong", false_alarms(11, |rng| autoregressive(rng, 4_000, 0.95))),
             ("coarse", false_alarms(10, |rng| latencies(rng, 1_000).iter().map(|x| x / 1_000 * 1_000).collect())),
         ];
-        // Segments of what resembles itself over forty values and more are not quite independent.
+        // Segments of a series with correlation over forty values and more are not quite independent.
         let most = |kind: &str| if kind == "very strong" { 12 } else { 3 };
         assert!(found.iter().all(|&(kind, alarms)| alarms <= most(kind)), "of 1,000: {found:?}");
     }

@@ -1,7 +1,7 @@
 //! Two sides compared by blocks of runs: the Mann–Whitney test within each block, summed over the blocks.
 //!
-//! Runs of one block were made in random order, so that within it a run of either side could have been any of its runs; what
-//! drifts from block to block is in no difference. With three runs of each side in a block, two blocks have 400 ways to deal
+//! Runs of one block were made in random order, so that within it a run of either side could have been any of its runs; a
+//! drift from block to block is in no difference. With three runs of each side in a block, two blocks have 400 ways to deal
 //! the runs out, where six pairs have 64. Not here: groups that were made apart (`sides`), blocks of one pair (`paired`).
 //!
 //! Sources: van Elteren 1960; Hodges and Lehmann 1963.
@@ -134,7 +134,7 @@ mod tests {
             let blocks: Vec<[f64; 6]> = (0..2).map(|_| std::array::from_fn(|_| f64::from(rng.u8(0..5)))).collect();
             let split = |values: &[f64; 6]| (values[..3].to_vec(), values[3..].to_vec());
             let found = compared_within(&blocks.iter().map(split).collect::<Vec<_>>(), 0.05).unwrap();
-            // How much more often the chosen lie below the rest than above it.
+            // Pairs in which the chosen value is below another, minus those in which it is above.
             let lead = |values: &[f64; 6], chosen: u32| -> i32 {
                 let side = |wanted: u32| (0..6).filter(move |k| chosen >> k & 1 == wanted).map(|k| values[k]);
                 side(1).flat_map(|a| side(0).map(move |b| i32::from(a < b) - i32::from(a > b))).sum()

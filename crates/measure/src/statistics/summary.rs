@@ -30,16 +30,16 @@ use timeline::Timeline;
 /// Requests are behind schedule by more than an interval, or by more than this.
 const SMALLEST_BEHIND: Nanos = Nanos::micros(1);
 
-/// What an outcome holds beside the recording.
+/// Facts of an outcome beside the recording.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Extra {
     /// Where the time went, from kernel timestamps.
     pub split: Option<Split>,
     /// Both directions apart, from a peer that told its own times.
     pub one_way: Option<OneWay>,
-    /// What each connection's socket really got.
+    /// Settings and counts of each connection's socket, as the kernel reported them.
     pub sockets: Vec<SocketFacts>,
-    /// What the peer counted, from a reflector of ours.
+    /// Counts of the peer, from a reflector of ours.
     pub peer: PeerCounts,
     /// Replies of a program at work.
     pub replies: Option<Replies>,
@@ -58,7 +58,7 @@ pub fn summarise(recording: &Recording, method: &Method, extra: Extra) -> Outcom
     let from_send = |kept: &Kept| kept.response.saturating_sub(kept.slip);
     let service = recording.service.as_ref().map(|service| Sample::of(service, &series, from_send));
     let rates = Rates::of(recording, method, &extra.peer);
-    // What follows a time without replies is no steady state, however alike the replies are.
+    // A run that follows a time without replies is in no steady state, however alike the replies are.
     let dark = dark(recording);
     let unanswered = loss::sent(&recording.counts).saturating_sub(recording.counts.answered);
     let saturating = recording.kind == LoopKind::Closed && !method.schedule.has_instants();
@@ -97,7 +97,7 @@ pub fn summarise(recording: &Recording, method: &Method, extra: Extra) -> Outcom
     }
 }
 
-/// What keeps step with a schedule of even distances that one thread keeps: of several the order is not that of time.
+/// Finds a rhythm in step with an even schedule kept by one thread: with several, the order is not that of time.
 fn in_step(series: &[u64], method: &Method) -> Option<Rhythm> {
     let even = matches!(
         method.schedule,
@@ -112,12 +112,12 @@ pub fn distribution(recording: &Recording) -> Distribution {
     Sample::of(&recording.response, &series, |kept| kept.response).distribution(&LISTED)
 }
 
-/// Quantile `q` of these response times with the interval that [`summarise`] gives it, where `series` has all of them in order. Of a part the
-/// interval is that of values which resemble their neighbours as much as these do.
+/// Quantile `q` of these response times with the interval that [`summarise`] gives it, where `series` has all of them
+/// in order. Where it has a part, the interval is that of values which resemble their neighbours as much as these do.
 pub fn quantile(values: &Values, series: &Series, q: f64) -> Quantile {
     let sample = Sample::of(values, series, |kept| kept.response);
     let part = values.count() as f64 / series.samples.len().max(1) as f64;
-    // A thinned series says no more than what it holds, as at the end.
+    // A thinned series is worth no more than its values, as at the end.
     let times = if series.stride > 1 { 1.0 } else { part };
     sample.ranked.with_interval(q, sample.worth_at(q, times))
 }
@@ -175,9 +175,9 @@ impl<'a> Sample<'a> {
         }
     }
 
-    /// Independent values the sample is worth for quantile `q`, in a run that is so many `times` as long as the series. Where that cannot be
-    /// told, as many as were examined: too few for a series, or all alike on this side of the quantile. Of many connections no more than
-    /// these are worth, however long each was asked.
+    /// Independent values the sample is worth for quantile `q`, in a run that is so many `times` as long as the series.
+    /// Where that cannot be established, as many as were examined: too few for a series, or all alike on this side of
+    /// the quantile. Many connections are worth no more than these, however long each was asked.
     fn worth_at(&self, q: f64, times: f64) -> f64 {
         let Self { series, connections, .. } = self;
         let all = series.len() as f64;
@@ -300,7 +300,7 @@ mod tests {
         assert!(thinned.response.examined.unwrap() <= 1_000);
         assert!(whole.response.autocorrelation.is_some() && thinned.response.autocorrelation.is_none());
         assert!(thinned.jitter.is_none());
-        // What the recorder sums stays exact.
+        // Sums of the recorder stay exact.
         assert_eq!(whole.response.mean_ns, thinned.response.mean_ns);
         assert_eq!(whole.response.stddev_ns, thinned.response.stddev_ns);
         for (exact, rough) in whole.response.quantiles.iter().zip(&thinned.response.quantiles) {

@@ -20,17 +20,17 @@ pub enum Figure {
     Min,
     /// The mean response time of the answered, nanoseconds.
     Mean,
-    /// A quantile of the response times, nanoseconds; what got no answer ranks above every answer.
+    /// A quantile of the response times, nanoseconds; a request without an answer ranks above every answer.
     Quantile(f64),
     /// Requests without a timely, sound answer, as a share of those sent, 0 to 1.
     Loss,
     /// Answers a second.
     Rate,
-    /// Bytes a second that arrived, or, where nobody says what arrived, that were sent.
+    /// Bytes a second that arrived; or, where that is not reported, that were sent.
     Throughput,
 }
 
-/// In which unit a figure is counted.
+/// Unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Nanoseconds.
@@ -44,9 +44,9 @@ pub enum Unit {
 }
 
 impl Figure {
-    /// What exchanges are compared by where nobody says.
+    /// Default figures for exchanges.
     pub const OF_EXCHANGES: [Self; 3] = [Self::Quantile(0.5), Self::Quantile(0.9), Self::Quantile(0.99)];
-    /// What streams are compared by.
+    /// Default figures for streams.
     pub const OF_STREAMS: [Self; 1] = [Self::Throughput];
 
     /// Its unit.
@@ -59,12 +59,12 @@ impl Figure {
         }
     }
 
-    /// Whether more of it is better.
+    /// Returns true where more of it is better.
     pub fn more_is_better(self) -> bool {
         matches!(self, Self::Rate | Self::Throughput)
     }
 
-    /// What a run of exchanges, or of streams, has of it. A quantile beyond the run's answers, of which there would be
+    /// Returns its value in a run of exchanges, or of streams. A quantile beyond the run's answers, of which there would be
     /// less than one on its rare side, is absent.
     pub fn of(self, outcome: Option<&Outcome>, stream: Option<&Throughput>) -> Option<f64> {
         match (self, outcome, stream) {
@@ -121,7 +121,7 @@ impl FromStr for Figure {
             _ => {
                 let percent: f64 = text.strip_prefix('p').ok_or_else(none)?.parse().map_err(|_| none())?;
                 let within = percent > 0.0 && percent < 100.0;
-                // Of the digits as typed: 99.9 / 100 is not 0.999.
+                // The share is computed from the digits as typed: 99.9 / 100 is not 0.999.
                 let parts = (percent * 10_000.0).round();
                 within.then(|| Self::Quantile(parts / 1_000_000.0)).ok_or_else(none)
             }

@@ -1,4 +1,4 @@
-//! How long each trial of a study is to be, so that the whole of it keeps a budget.
+//! Length of each trial of a study, so that the whole of it keeps a budget.
 
 use crate::unit::Nanos;
 
@@ -6,10 +6,10 @@ use crate::unit::Nanos;
 pub const SAMPLES: u64 = 100;
 /// No trial is shorter: start-up and warm-up would be most of it.
 pub const SHORTEST: Nanos = Nanos::millis(200);
-/// What a trial takes beside its measured time: its process, its sockets, its session, the peer's report. An allowance.
+/// Time of a trial beside its measured time: its process, its sockets, its session, the peer's report. An allowance.
 pub const AROUND: Nanos = Nanos::millis(250);
 
-/// What one trial of a setting takes.
+/// Time of one trial of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wish {
     /// Measured time it should have.
@@ -18,7 +18,7 @@ pub struct Wish {
     pub warm_up: Nanos,
     /// The shortest it may be cut to: [`SHORTEST`], or the time in which there is one exchange.
     pub least: Nanos,
-    /// Whether its length is not ours to change: a count, or a time that was said.
+    /// True where its length cannot be changed: a count, or a stated time.
     pub fixed: bool,
 }
 

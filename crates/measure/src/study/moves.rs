@@ -1,7 +1,7 @@
-//! What moving one axis at a time is worth: how much of the gap between two settings each axis closes.
+//! Value of moving one axis at a time: the part of the gap between two settings that each axis closes.
 //!
 //! A corner is a setting in which some of the axes have been moved from the first side to the second; no axis moved is the first
-//! side itself, all moved the second. Where axes interact, what one of them closes depends on which were moved before. So every
+//! side itself, all moved the second. Where axes interact, the part that one closes depends on which were moved before. So every
 //! axis is moved at each place that the orders below give it, and its share is the average: Shapley's value, whose sum over the
 //! axes is the gap, whatever the interactions (Shapley, "A value for n-person games", 1953).
 //!
@@ -58,24 +58,24 @@ pub fn corners(axes: usize) -> Vec<Corner> {
     passed
 }
 
-/// What one axis is worth.
+/// Value of one axis.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Worth {
-    /// How much it closes, in the unit of the figure: from medians over the blocks, so that those of all axes add up to the gap. The
-    /// interval is the signed-rank one over the blocks, each of which gives a value.
+    /// The part of the gap that it closes, in the unit of the figure: from medians over the blocks, so that those of
+    /// all axes add up to the gap. The interval is the signed-rank one over the blocks, each of which gives a value.
     pub closes: Interval,
     /// The same as a share of the gap between the medians; absent where there is no gap.
     pub share: Option<Interval>,
-    /// What it closes when it is moved before every other axis, in the unit of the figure.
+    /// The part that it closes when it is moved before every other axis, in the unit of the figure.
     pub first: f64,
-    /// What it closes when it is moved after every other, in the unit of the figure.
+    /// The part that it closes when it is moved after every other, in the unit of the figure.
     pub last: f64,
-    /// Whether the two differ by more than the blocks do among themselves, with 95 % confidence: then the axes interact.
+    /// True where the two differ by more than the blocks do among themselves, with 95 % confidence: then the axes interact.
     pub interacts: bool,
 }
 
-/// What each of `axes` axes is worth, where `blocks` gives of each block the figure at every corner of [`corners`], in that
+/// Returns the value of each of `axes` axes; `blocks` has for each block the figure at every corner of [`corners`], in that
 /// order. Blocks that lack a corner are left out. `None` where none is whole.
 pub fn worth(axes: usize, blocks: &[Vec<Option<f64>>]) -> Option<Vec<Worth>> {
     let corners = corners(axes);
@@ -114,7 +114,7 @@ pub fn worth(axes: usize, blocks: &[Vec<Option<f64>>]) -> Option<Vec<Worth>> {
     Some((0..axes).map(of).collect())
 }
 
-/// What moving `axis` changes at its place in `order`.
+/// Returns the change of the figure from moving `axis` at its place in `order`.
 fn step(values: &[f64], corners: &[Corner], order: &[usize], axis: usize) -> f64 {
     let before: Corner = order.iter().take_while(|other| **other != axis).map(|other| 1 << other).sum();
     let at = |corner: Corner| corners.binary_search(&corner).map_or(f64::NAN, |at| values[at]);
@@ -135,7 +135,7 @@ fn ordered(interval: Interval) -> Interval {
     }
 }
 
-/// Whether 0 lies outside.
+/// Returns true where 0 lies outside its interval.
 fn excludes_nothing(estimate: &Estimate) -> bool {
     estimate.low.is_some_and(|low| low > 0.0) || estimate.high.is_some_and(|high| high < 0.0)
 }

@@ -1,9 +1,9 @@
-//! Values along an axis: what they are counted in, how they are typed, and points between two of them that are equally far
+//! Values along an axis: their unit, their form as text, and points between two of them that are equally far
 //! apart in ratio.
 
 use serde::{Deserialize, Serialize};
 
-/// What the values of an axis are.
+/// Unit of the values of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -18,7 +18,7 @@ pub enum Values {
     BitRates,
     /// Counts.
     Counts,
-    /// Words, which no number stands for.
+    /// Words, which have no number.
     Words,
 }
 
@@ -119,7 +119,7 @@ pub const MOST: usize = 2_000;
 pub struct Step {
     /// As a command takes it.
     pub text: String,
-    /// As the number it stands for, as [`Values::typed`] counts it; absent where it is a word.
+    /// Its number, in the unit of [`Values::typed`]; absent where it is a word.
     pub number: Option<u64>,
 }
 
@@ -132,12 +132,12 @@ pub enum NoRange {
     /// A value that is none.
     #[error("`{value}` {reason}")]
     NoValue {
-        /// What was typed.
+        /// The typed text.
         value: String,
-        /// Why it is none.
+        /// Fault of the text.
         reason: String,
     },
-    /// A range of what has no order.
+    /// A range of values without an order.
     #[error("`{0}` is a range, but this setting takes words: separate them with commas")]
     OfWords(String),
     /// A range from nothing.
@@ -154,12 +154,12 @@ pub enum NoRange {
     TooMany(usize),
 }
 
-/// The points that `text` names: values with commas between them, of which each may be a range `A..B` (as
-/// [`Values::between`]) or `A..B/N` (N points, each the same ratio above the one before). `read` says what number a value is. In
-/// the order they were named, each once.
+/// Returns the points that `text` names: values with commas between them. Each may be a range `A..B` (as
+/// [`Values::between`]) or `A..B/N` (N points, each the same ratio above the one before). `read` parses a value into
+/// its number. The points are in the order they were named, each once.
 ///
 /// # Errors
-/// What of it names no points.
+/// The part of it that names no points.
 pub fn points(text: &str, values: Values, read: &dyn Fn(&str) -> Result<u64, String>) -> Result<Vec<Step>, NoRange> {
     let mut points: Vec<Step> = Vec::new();
     for part in text.split(',').map(str::trim) {
@@ -193,7 +193,7 @@ fn range(
 ) -> Result<Vec<Step>, NoRange> {
     let (high, count) = match (read(high.trim()), high.rsplit_once('/')) {
         (Ok(high), _) => (high, None),
-        // A rate has a `/` of its own: only what is no value is looked at for one.
+        // A rate has a `/` of its own: only a text that is no value is searched for one.
         (Err(_), Some((high, count))) => (number(high, read)?, Some(count)),
         (Err(reason), None) => return Err(NoRange::NoValue { value: high.trim().to_owned(), reason }),
     };

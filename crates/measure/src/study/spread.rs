@@ -3,7 +3,7 @@
 use crate::statistics::paired;
 use crate::statistics::quantile::interval_ranks;
 
-/// The middle of some runs' numbers and what lies around it, in the unit of what went in.
+/// Median and ends of some runs' numbers, in their unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
     /// Their median.
@@ -12,13 +12,13 @@ pub struct Spread {
     pub low: f64,
     /// The upper end.
     pub high: f64,
-    /// What the ends are.
+    /// Kind of interval that the ends form.
     pub ends: Ends,
-    /// How many runs.
+    /// Number of runs.
     pub runs: usize,
 }
 
-/// What the ends of a spread are.
+/// Kind of interval that the ends of a spread form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ends {
     /// The least and the most of so few runs: no interval.
@@ -28,7 +28,7 @@ pub enum Ends {
 }
 
 impl Spread {
-    /// Of the numbers that there are; `None` where there is none, or one is not finite.
+    /// Summarises the numbers that are present; `None` where there is none, or one is not finite.
     ///
     /// ```
     /// use measure::study::spread::Spread;

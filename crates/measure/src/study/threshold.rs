@@ -1,4 +1,4 @@
-//! How much a figure may differ before a comparison has failed: `p99>+5%`.
+//! Limit of a figure's difference, beyond which a comparison has failed: `p99>+5%`.
 //!
 //! It is judged by the whole interval of the difference, not by its estimate: a limit is exceeded only where all of the
 //! interval lies beyond it, and kept only where none of it does.
@@ -18,9 +18,9 @@ use crate::unit::Nanos;
 #[serde(try_from = "String", into = "String")]
 #[cfg_attr(feature = "schema", schemars(with = "String"))]
 pub struct Threshold {
-    /// Of what.
+    /// Figure that is limited.
     pub figure: Figure,
-    /// Whether it is exceeded above the limit, rather than below it.
+    /// True where it is exceeded above the limit, rather than below it.
     pub above: bool,
     limit: Limit,
 }
@@ -33,7 +33,7 @@ enum Limit {
     Time(f64),
 }
 
-/// What became of a limit.
+/// Result of judging a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -49,7 +49,7 @@ pub enum Held {
 }
 
 impl Threshold {
-    /// What `compared`, of this threshold's figure, says.
+    /// Judges `compared`, which is of this threshold's figure.
     pub fn judge(&self, compared: &Compared) -> Held {
         let (effect, limit) = match self.limit {
             Limit::Share(limit) => (compared.change, limit),
@@ -93,15 +93,15 @@ pub enum ThresholdError {
     /// Without `>` or `<`.
     #[error("`{0}` is not a limit: write it as p99>+5%, p50>+20us or throughput<-3%")]
     NoLimit(String),
-    /// Of no figure.
+    /// The figure is not known.
     #[error(transparent)]
     Figure(#[from] NoFigure),
-    /// How much cannot be read.
+    /// The amount cannot be read.
     #[error("`{text}`: {reason}")]
     Amount {
         /// The whole text.
         text: String,
-        /// What is wrong.
+        /// Fault of the amount.
         reason: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What is found out about streams where both ends tell: processors, evenness, losses, and what limits them.
+//! Results about streams where both ends report: processors, evenness, losses, and the limit with its cause.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,11 +7,11 @@ use super::{Interval, Stream};
 use crate::interval::arrivals::Datagrams;
 use crate::unit::Nanos;
 
-/// What else was found out about streams of one way.
+/// Further results about streams of one direction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Detail {
-    /// What limits them, and what shows it.
+    /// Limit of the streams, with the evidence.
     pub limit: Limit,
     /// The peer's end of each stream, in the order of ours; empty where it told nothing.
     pub theirs: Vec<Stream>,
@@ -19,19 +19,19 @@ pub struct Detail {
     pub sender: Processors,
     /// The receiving end's.
     pub receiver: Processors,
-    /// What the receiver of datagrams counted, all streams together; absent of TCP.
+    /// Counts of the receiver of datagrams, all streams together; absent for TCP.
     pub datagrams: Option<Datagrams>,
-    /// How evenly several streams share: Jain's index of their receivers' bytes, from 1 over their number (one has all) to 1
-    /// (all alike). Absent of one stream (Jain, Chiu and Hawe, DEC-TR-301, 1984).
+    /// Evenness of several streams: Jain's index of their receivers' bytes, from 1 over their number (one has all) to 1
+    /// (all alike). Absent for one stream (Jain, Chiu and Hawe, DEC-TR-301, 1984).
     pub fairness: Option<f64>,
     /// From the start of the streams until they were steady, in nanoseconds; absent where they never were, or where too few
     /// intervals tell.
     pub steady_after_ns: Option<Nanos>,
-    /// Whether our kernel fits the sockets' buffers to the path; absent for datagrams.
+    /// Automatic sizing of the sockets' buffers by our kernel; absent for datagrams.
     pub autotuning: Option<Autotuning>,
     /// Calls that sent in place, and of how many the kernel copied the payload after all; absent where none was asked for.
     pub zero_copy: Option<ZeroCopied>,
-    /// Number of streams whose receiver did not say that it had taken all: what is missing there may be on its way.
+    /// Number of streams whose receiver did not say that it had taken all: the missing part may be on its way.
     pub undrained: u32,
 }
 
@@ -57,7 +57,7 @@ pub struct Processors {
     pub ns_per_gigabyte: Option<Nanos>,
 }
 
-/// Which buffers the kernel fits to the path; a size that was asked for turns it off.
+/// Buffers whose size the kernel fits to the path; a size that was asked for turns it off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Autotuning {

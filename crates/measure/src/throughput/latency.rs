@@ -1,15 +1,15 @@
-//! What streams do to the time that an exchange beside them takes: before, while and after they run.
+//! Effect of streams on the round trip of an exchange beside them: before, while and after they run.
 
 use serde::{Deserialize, Serialize};
 
 use crate::outcome::{Distribution, Standing};
 use crate::unit::Nanos;
 
-/// Exchanges over a flow of their own, of which none waits for another.
+/// Exchanges over a flow of their own; none waits for another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnderLoad {
-    /// What carried the exchanges, and when: the method on one line.
+    /// Method of the exchanges, on one line.
     pub method: String,
     /// Before the streams.
     pub idle: Phase,
@@ -43,7 +43,8 @@ impl Phase {
 }
 
 impl UnderLoad {
-    /// What the streams added to this quantile, in nanoseconds; `None` where either phase has too few exchanges to tell.
+    /// Returns the increase of this quantile under the streams, in nanoseconds; `None` where either phase has too few
+    /// exchanges to tell.
     pub fn added(&self, q: f64) -> Option<i64> {
         let (idle, loaded) = (self.idle.quantile(q)?, self.loaded.quantile(q)?);
         Some(loaded.0.cast_signed() - idle.0.cast_signed())

@@ -1,8 +1,8 @@
-//! What keeps a stream from being faster, as far as what was seen of it tells.
+//! Limit of a stream's rate and its cause, as far as observations show them.
 //!
 //! Looked at in the order in which one cause hides the next: the rate that was asked for, a processor (an end that cannot
-//! keep up fills the other end's window and loses what it cannot take), a window, and only then the path. A path is never
-//! named for what the stream itself met alone, unless its round trips grew while nobody waited for a processor: it is told
+//! keep up fills the other end's window and loses data that it cannot take), a window, and only then the path. A path is never
+//! named for an effect that the stream alone met, unless its round trips grew while nobody waited for a processor: it is told
 //! apart by moving the rate ([`moved`]). Where nothing shows a cause it is not determined, and that is said.
 
 pub mod moved;
@@ -14,7 +14,7 @@ use crate::throughput::limit::moved::Moved;
 use crate::throughput::limit::reason::{End, Reason, Untested, Untried};
 use crate::unit::{Bytes, Nanos};
 
-/// What is looked at.
+/// Observations from which the limit is judged.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evidence {
     /// The streams' time; absent where it is not known.
@@ -29,30 +29,30 @@ pub struct Evidence {
     pub sender: EndSeen,
     /// The receiving end.
     pub receiver: EndSeen,
-    /// What the senders' TCP says, all streams together; absent of datagrams.
+    /// State of the senders' TCP, all streams together; absent for datagrams.
     pub tcp: Option<TcpSeen>,
     /// Share of the datagrams that were lost; absent of TCP.
     pub datagrams_lost: Option<f64>,
-    /// What datagrams met that were sent slower and faster, or why there were none.
+    /// Results of datagrams that were sent slower and faster, or the reason why none were.
     pub moved: Result<Moved, Untried>,
 }
 
 /// One end's processors. Shares are of the stream's time, 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct EndSeen {
-    /// How much of it the busiest of the stream's threads was on a processor.
+    /// Share in which the busiest of the stream's threads was on a processor.
     pub busiest_thread: Option<f64>,
-    /// How much of it any of them was ready to run and waited for a processor.
+    /// Share in which any of them was ready to run and waited for a processor.
     pub waiting_thread: Option<f64>,
-    /// How much of it the end's control group was kept from running (`cpu.max`); absent where that cannot be read.
+    /// Share in which the end's control group was kept from running (`cpu.max`); absent where that cannot be read.
     pub throttled: Option<f64>,
-    /// How much of it the busiest processor spent in soft interrupts, where the network's work is done.
+    /// Share that the busiest processor spent in soft interrupts, where the network's work is done.
     pub softirq: Option<f64>,
-    /// Share of what arrived that its kernel dropped because nobody took it.
+    /// Share of the arrivals that its kernel dropped because nobody took them.
     pub dropped: Option<f64>,
 }
 
-/// What the senders' TCP says, all streams together.
+/// State of the senders' TCP, all streams together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TcpSeen {
     /// Share of the busy time in which the receiver's window held it back, 0 to 1.
@@ -71,13 +71,13 @@ pub struct TcpSeen {
     pub send_buffer: Option<Bytes>,
     /// Smoothed round trip: the middle one of those seen.
     pub rtt: Option<Nanos>,
-    /// How often it was looked at.
+    /// Number of looks at the round trip.
     pub rtts: usize,
     /// Smallest round trip.
     pub min_rtt: Option<Nanos>,
 }
 
-/// What limits a stream.
+/// Limit of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -85,7 +85,7 @@ pub struct TcpSeen {
 pub enum Limiter {
     /// The rate that was asked for.
     Rate,
-    /// The sending end's processors, or what it may use of them.
+    /// The sending end's processors, or its share of them.
     SenderCpu,
     /// The receiving end's.
     ReceiverCpu,
@@ -103,11 +103,11 @@ pub enum Limiter {
     NotDetermined,
 }
 
-/// The finding and what it rests on.
+/// The limit of a stream, with the evidence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Limit {
-    /// What limits.
+    /// Limit of the stream.
     pub limiter: Limiter,
     /// The evidence in words with figures: put in where things are told, for readers of the record.
     pub because: Vec<String>,
@@ -118,13 +118,13 @@ pub struct Limit {
 
 /// Shares of less than this are of a few turns of the scheduler, and a start.
 const SHORTEST: Nanos = Nanos::millis(200);
-/// Of the rate asked, what must have left for it to be the limit.
+/// Share of the requested rate that must have left for that rate to be the limit.
 const REACHED: f64 = 0.97;
 /// Share of its time that a thread which cannot keep up is on a processor; the rest is waking up.
 const SATURATED: f64 = 0.9;
-/// Share of its time that a thread waits for a processor, from which what it does not take is that processor's doing.
+/// Share of its time that a thread waits for a processor, from which that processor causes the shortfall.
 const CROWDED: f64 = 0.2;
-/// Share of its time kept from running at which a control group is what limits: less is bursts that it makes up for.
+/// Share of its time kept from running from which a control group is the limit: less is bursts that it makes up for.
 const THROTTLED: f64 = 0.1;
 /// Share of the time that TCP itself says it was held back by something.
 const HELD: f64 = 0.5;
@@ -132,8 +132,8 @@ const HELD: f64 = 0.5;
 const LOSSES: f64 = 0.001;
 /// Delay that the stream's own round trips gain, beyond the path's own, from which a queue made it.
 const QUEUE: Nanos = Nanos::millis(5);
-/// Of how much the stream's round trips grew, what slower datagrams may wait beside it on average: a path of uneven delay makes
-/// them wait too, each way half.
+/// Ratio of the growth of the stream's round trips to the mean wait of slower datagrams beside it, at least: a path of
+/// uneven delay makes them wait too, each way half.
 const EVEN: u64 = 4;
 /// Likewise where both ends do next to nothing, so that neither makes round trips longer: so much, and so many times the shortest.
 const IDLE_QUEUE: Nanos = Nanos::micros(300);
@@ -144,26 +144,26 @@ const IDLE: f64 = 0.25;
 const IDLE_LOOKS: usize = 3;
 /// Share of its time below which an end's busiest thread is not near its processor's limit.
 const SPARE: f64 = 0.75;
-/// Share of its time from which a thread that leaves its window shut is what does so.
+/// Share of its time from which a thread that leaves its window shut is the limit.
 const SLOW: f64 = 0.5;
-/// Share of the time that TCP was held back by the window, from which that may be what limits: a sender that paces waits for
+/// Share of the time that TCP was held back by the window, from which the window may be the limit: a sender that paces waits for
 /// itself the rest of the time.
 const SHUT: f64 = 0.1;
-/// Of what the window lets through in the shortest round trip, what went through where it is small: the most of it on a path
-/// whose round trips are even, less where they are not, and less still where TCP says itself that it waited for it most of the
-/// time. More cannot be: then the window that was seen is not the one that it had.
+/// Share of the window's rate (a window in the shortest round trip) from which a small window explains the stream's
+/// rate. Round trips that are not even lower it; it is lower still where TCP itself reports that it waited for the
+/// window most of the time. Above [`OVERFILLED`] the window that was seen is not the one that it had.
 const FILLED: [f64; 2] = [0.4, 0.3];
 const OVERFILLED: f64 = 1.3;
 /// A receiver's socket buffer below this is small by somebody's setting: Linux gives 128 KiB to begin with (`tcp_rmem`), more where the reader keeps
 /// up, and never less. It is full after a few segments, so that either end wakes up for each few of them.
 const SMALL_BUFFER: u64 = 64 << 10;
-/// Likewise of the receiver's buffer, of which a window is some half. One that holds far more than goes through in a round trip
+/// The same for the receiver's buffer; a window is some half of it. One that holds far more than goes through in a round trip
 /// is not small, whatever window a slow reader leaves.
 const FILLED_BUFFER: f64 = 0.2;
 
 impl Evidence {
-    /// Whether something on the path may be what limits, so that only moving the rate tells: losses, longer round trips, or
-    /// nothing at all where both ends had time to spare.
+    /// Returns true where something on the path may be the limit, so that only moving the rate tells: losses, longer
+    /// round trips, or nothing at all where both ends had time to spare.
     pub fn wants_moving(&self) -> bool {
         let explained = self.by_rate().or_else(|| self.by_processor()).or_else(|| self.by_window());
         let spare = |end: &EndSeen| end.busiest_thread.is_some() && end.taken() < SPARE;
@@ -172,7 +172,7 @@ impl Evidence {
         !short && explained.is_none() && (self.losses().is_some() || self.queue().is_some() || idle)
     }
 
-    /// What limits, and what shows it.
+    /// Returns the limit, with the evidence.
     pub fn limit(&self) -> Limit {
         if let Some(elapsed_ns) = self.elapsed.filter(|elapsed| *elapsed < SHORTEST) {
             return found(Limiter::NotDetermined, vec![Reason::ShortStream { elapsed_ns }]);
@@ -202,7 +202,7 @@ impl Evidence {
         };
         let mut strained: Vec<_> = ends.into_iter().flatten().filter_map(strained).collect();
         if strained.len() == 2 && self.throttled_alone().is_some() {
-            // Who is kept from running by decree is the cause; the other waits busily.
+            // An end that its control group keeps from running is the cause; the other waits busily.
             strained.retain(|(limiter, _)| Some(*limiter) == self.throttled_alone());
         }
         if strained.len() == 2 && !self.receiver_holds() {
@@ -221,7 +221,7 @@ impl Evidence {
         }
     }
 
-    /// Whether the receiver is what the sender waits for, where both are busy.
+    /// Returns true where the sender waits for the receiver, while both are busy.
     fn receiver_holds(&self) -> bool {
         let window = self.tcp.and_then(|tcp| tcp.window_limited).is_some_and(|share| share > 0.1);
         window || self.receiver.dropped.is_some_and(|share| share > LOSSES)
@@ -254,7 +254,7 @@ impl Evidence {
         Some(found(Limiter::SendBuffer, because))
     }
 
-    /// Whether about as much went through as the window lets through in a round trip; `held`: whether that is what TCP waited for
+    /// Returns true where the rate is about a window in each round trip; `held` is true where TCP waited for the window
     /// most of the time.
     fn fills_the_window(&self, tcp: &TcpSeen, held: bool) -> bool {
         let fills = FILLED[usize::from(held)]..=OVERFILLED;
@@ -262,7 +262,7 @@ impl Evidence {
             && self.fill(tcp, tcp.receive_buffer).is_none_or(|fill| fill >= FILLED_BUFFER)
     }
 
-    /// How much of so much room went through in the shortest round trip.
+    /// Returns the ratio of the rate to so much `room` in each shortest round trip.
     fn fill(&self, tcp: &TcpSeen, room: Option<Bytes>) -> Option<f64> {
         Some(self.received_bytes_per_s? * tcp.min_rtt?.as_secs_f64() / room?.0.max(1) as f64)
     }
@@ -273,7 +273,8 @@ impl Evidence {
         tcp.receive_buffer.filter(|bytes| bytes.0 < SMALL_BUFFER)
     }
 
-    /// A window that is small because the buffer is: what limits, where the ends had time to spare. Where they had none, either may be.
+    /// A window that is small because the buffer is: the limit, where the ends had time to spare. Where they had none,
+    /// either may be.
     fn through_small_buffer(&self, mut because: Vec<Reason>) -> Limit {
         let is_busy = |end: &EndSeen| end.taken() >= SPARE;
         let limiter = if is_busy(&self.sender) || is_busy(&self.receiver) {
@@ -293,9 +294,10 @@ impl Evidence {
         busiest.into_iter().chain(waited).flatten()
     }
 
-    /// The window is shut because what came is not read: by whom, where that shows. The path it is not.
+    /// The window is shut because data is not read: returns the reader that causes it, where that shows. The path is not
+    /// the limit.
     fn slow_reader(&self, mut because: Vec<Reason>) -> Limit {
-        // One that sleeps most of the time has read all there is: then a proxy keeps the window shut, and what lies behind it.
+        // One that sleeps most of the time has read all there is: then a proxy keeps the window shut, or the way behind it.
         let Some(share) = Some(self.receiver.taken()).filter(|share| *share >= SLOW) else {
             because.push(Reason::SlowReader);
             let (ran, waited) = (self.receiver.busiest_thread, self.receiver.waiting_thread);
@@ -313,8 +315,8 @@ impl Evidence {
         again.or(self.datagrams_lost).filter(|share| *share >= LOSSES)
     }
 
-    /// By how much the stream's own round trips grew, at least as much and so many times the shortest; `None` where they did not,
-    /// or where whoever waits for a processor or a reader makes them.
+    /// Returns the growth of the stream's own round trips, at least `least` and so many `times` the shortest; `None`
+    /// where they did not grow, or where a wait for a processor or a reader caused it.
     fn grew(&self, least: Nanos, times: u64) -> Option<Nanos> {
         let tcp = self.tcp.filter(|tcp| tcp.window_limited.unwrap_or(0.0) < SHUT)?;
         let (rtt, min) = (tcp.rtt?, tcp.min_rtt?);
@@ -323,13 +325,13 @@ impl Evidence {
         (grew.0 >= least.0.max(min.0.saturating_mul(times)) && !crowded).then_some(grew)
     }
 
-    /// How the stream's own round trips grew.
+    /// Returns the growth of the stream's own round trips.
     fn queue(&self) -> Option<Nanos> {
         self.grew(QUEUE, 1)
     }
 
-    /// How the stream's own round trips grew by less, where nothing else can have made them: both ends idle and not kept from
-    /// running, no window or buffer waited for, nothing lost.
+    /// Returns a smaller growth of the stream's own round trips, where nothing else can have caused it: both ends idle
+    /// and not kept from running, no window or buffer waited for, nothing lost.
     fn idle_queue(&self) -> Option<Nanos> {
         let tcp = self.tcp.filter(|tcp| tcp.buffer_limited.unwrap_or(0.0) < SHUT)?;
         let idle = |end: &EndSeen| {
@@ -374,15 +376,15 @@ impl Evidence {
         moved.carried_more(rate) && moved.lost_nothing()
     }
 
-    /// Whether round trips that grew by so much did so because of the stream: the path let nothing faster through beside it, and
-    /// slower datagrams waited far less. Nobody knows where none were sent.
+    /// Returns true where the stream caused the growth of its round trips: the path let nothing faster through beside it, and
+    /// slower datagrams waited far less. False where none were sent, for then it is unknown.
     fn is_of_the_stream(&self, grew: Nanos) -> bool {
         let (Ok(moved), Some(rate)) = (&self.moved, self.received_bytes_per_s) else { return false };
         let slowest = moved.legs.first().filter(|leg| leg.left()).and_then(|leg| leg.datagrams.waited_ns);
         slowest.is_some_and(|waited| waited * EVEN as f64 <= grew.0 as f64) && !moved.carried_more(rate)
     }
 
-    /// What nobody tried, and why; nothing where there is nothing that it would have told.
+    /// Returns the test that was not made, with the reason; empty where it would have shown nothing.
     fn untried(&self, why: Untried) -> Vec<Reason> {
         let what = if self.losses().is_some() {
             Untested::Losses
@@ -394,7 +396,7 @@ impl Evidence {
         vec![Reason::NotTested { what, why }]
     }
 
-    /// What was looked at and shows nothing.
+    /// Returns the observations that show no limit.
     fn unremarkable(&self) -> Vec<Reason> {
         let ends = [(End::Sender, &self.sender), (End::Receiver, &self.receiver)];
         let unread = ends.map(|(end, seen)| seen.throttled.is_none().then_some(Reason::QuotaUnread { end }));
@@ -409,7 +411,7 @@ impl Evidence {
 }
 
 impl EndSeen {
-    /// Share of the time in which a thread was on a processor or waited for one: what it could not have been faster in.
+    /// Share of the time in which a thread was on a processor or waited for one, and could not have been faster.
     fn taken(&self) -> f64 {
         self.busiest_thread.unwrap_or(0.0) + self.waiting_thread.unwrap_or(0.0)
     }
@@ -418,10 +420,10 @@ impl EndSeen {
         self.throttled.is_some_and(|share| share >= THROTTLED)
     }
 
-    /// What shows that it could do no more; empty where nothing does.
+    /// Returns the evidence that the end could do no more; empty where there is none.
     fn strain(&self) -> Vec<Reason> {
         let throttled = self.throttled.filter(|share| *share >= THROTTLED);
-        // What else runs on the host takes processors away: then a thread that could do no more waits for one.
+        // Other programs on the host take processors away: then a thread that could do no more waits for one.
         let waited = self.waiting_thread.unwrap_or(0.0);
         let busy = self.busiest_thread.filter(|share| share + waited >= SATURATED);
         let soft = self.softirq.filter(|share| *share >= SATURATED);

@@ -1,6 +1,6 @@
-//! Counts what a stream carries while it runs: two additions a call, and nothing else.
+//! Counts the payload of a stream while it runs: two additions a call, and nothing else.
 //!
-//! An engine owns one [`Meter`] per thread. Nothing here reads a clock or locks; memory is taken beforehand and, now and
+//! An engine owns one [`Meter`] per thread. Nothing here reads a clock or locks; memory is taken at the start and, now and
 //! then, at the end of an interval.
 
 use super::{Carried, Interval, Sight};
@@ -20,10 +20,10 @@ pub struct Meter {
     began: Instant,
     edge: Instant,
     at_edge: Carried,
-    /// What the way had counted by the last edge, and when the count began.
+    /// State of the way at the last edge, and at the beginning of the count.
     seen: Sight,
     seen_at_start: Sight,
-    /// What was carried and seen before the count began.
+    /// Payload before the count began.
     omitted: Carried,
     intervals: Vec<Interval>,
     /// Intervals kept at most; even.
@@ -56,7 +56,7 @@ impl Meter {
         Self { intervals: Vec::with_capacity(ROOM.min(most)), most, ..self }
     }
 
-    /// The count starts at `now`; what was counted before was the warm-up, and `seen` is what the way knew then.
+    /// Starts the count at `now`; earlier counts become the warm-up's, and `seen` is the state of the way then.
     pub fn begin(&mut self, now: Instant, seen: Sight) {
         self.omitted.add(&self.carried);
         (self.seen, self.seen_at_start) = (seen, seen);
@@ -87,7 +87,7 @@ impl Meter {
         self.carried.failed_calls += 1;
     }
 
-    /// Whether durations are kept.
+    /// Returns true where durations are kept.
     #[inline]
     pub fn times_calls(&self) -> bool {
         self.calls.is_some()
@@ -101,13 +101,13 @@ impl Meter {
         }
     }
 
-    /// What was carried so far.
+    /// Returns the payload so far.
     #[inline]
     pub fn carried(&self) -> &Carried {
         &self.carried
     }
 
-    /// The present interval ends at `now`, when the way knows `sight`: what it held.
+    /// Ends the present interval at `now`, with `sight` as the state of the way, and returns it.
     pub fn interval(&mut self, now: Instant, sight: Sight) -> Interval {
         let interval = Interval {
             at_ns: self.edge.since(self.began).unwrap_or(Nanos::ZERO),
@@ -159,42 +159,42 @@ impl Meter {
     }
 }
 
-/// What was counted of one stream.
+/// Counts of one stream.
 #[derive(Clone, Debug)]
 pub struct StreamCount {
     /// All that was carried.
     pub carried: Carried,
     /// Its intervals.
     pub intervals: Vec<Interval>,
-    /// What the way counted in that time.
+    /// State of the way over that time.
     pub sight: Sight,
-    /// What was carried in the warm-up before.
+    /// Payload of the warm-up before.
     pub omitted: Carried,
-    /// What the way had counted by the end of the warm-up.
+    /// State of the way at the end of the warm-up.
     pub omitted_sight: Sight,
-    /// When it began.
+    /// Beginning of the count.
     pub began: Instant,
-    /// When it ended.
+    /// End of the count.
     pub ended: Instant,
 }
 
-/// What was counted, of one thread or of several merged.
+/// Counts of one thread or of several merged.
 #[derive(Clone, Debug)]
 pub struct Metered {
     /// All that was carried.
     pub carried: Carried,
     /// Each stream's part, in the order of their threads.
     pub streams: Vec<StreamCount>,
-    /// How long the calls took, where that was asked for.
+    /// Durations of the calls; absent unless requested.
     pub calls: Option<Recording>,
-    /// When it began.
+    /// Beginning of the count.
     pub began: Instant,
-    /// When it ended.
+    /// End of the count.
     pub ended: Instant,
 }
 
 impl Metered {
-    /// Adds what another thread of the same stream counted.
+    /// Adds the counts of another thread of the same stream.
     pub fn merge(&mut self, other: Self) {
         self.carried.add(&other.carried);
         self.streams.extend(other.streams);
@@ -206,7 +206,7 @@ impl Metered {
         self.ended = self.ended.max(other.ended);
     }
 
-    /// It ended at `ended` already: what came after was waited for in vain.
+    /// Moves the end to `ended`, where that is earlier: the time after it was waited in vain.
     pub fn end_at(&mut self, ended: Instant) {
         self.ended = self.ended.min(ended);
         for stream in &mut self.streams {

@@ -1,4 +1,4 @@
-//! What follows from each rule, whatever hosts there are.
+//! Load and pairs of each rule, for any hosts.
 
 use proptest::prelude::*;
 

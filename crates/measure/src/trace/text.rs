@@ -4,21 +4,21 @@
 //! a nanosecond; the size is in bytes or has a unit (`1kB`, `1KiB`). A comma or a tab lies between them. Empty lines and
 //! lines that start with `#` are passed over. A first line that names its columns may put them in any order and have
 //! others beside them. sockperf's playback files are of this form: there as here the first message leaves at its own
-//! time, so `1.0, 14` starts a second in. What sockperf asks beyond it (times above 0 that increase, 14 to 64,000 bytes)
-//! is asked in its own reader.
+//! time, so `1.0, 14` starts a second in. sockperf's further conditions (times above 0 that increase, 14 to 64,000 bytes)
+//! are checked in its own reader.
 
 use crate::trace::{Departure, MOST, Trace, TraceError};
 use crate::unit::{Bytes, Nanos, UnitError, grouped};
 
-/// What a column of times may be called, in lower case.
+/// Accepted names of a column of times, in lower case.
 const TIME: [&str; 6] = ["time", "t", "at", "seconds", "timestamp", "frame.time_relative"];
-/// What a column of sizes may be called, in lower case.
+/// Accepted names of a column of sizes, in lower case.
 const SIZE: [&str; 6] = ["size", "bytes", "length", "len", "payload", "tcp.len"];
 
 /// The most digits of a number that are read; more than a float prints.
 const DIGITS: usize = 30;
 
-/// Why a text is no schedule. Lines count from 1.
+/// Reason to refuse a text as a schedule. Lines count from 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TextError {
     /// Bytes that are no text.
@@ -35,7 +35,7 @@ pub enum TextError {
     Header {
         /// The line.
         line: usize,
-        /// Which column it lacks.
+        /// Name of the column that it lacks.
         missing: &'static str,
     },
     /// A line without two values.
@@ -51,7 +51,7 @@ pub enum TextError {
     Time {
         /// The line.
         line: usize,
-        /// What stands there.
+        /// The text in place of the time.
         found: String,
     },
     /// A size that is none.
@@ -59,7 +59,7 @@ pub enum TextError {
     Size {
         /// The line.
         line: usize,
-        /// What is wrong with it.
+        /// Fault of the size.
         fault: UnitError,
     },
     /// A size beyond what any message can have.
@@ -67,13 +67,13 @@ pub enum TextError {
     TooLong {
         /// The line.
         line: usize,
-        /// What stands there.
+        /// The text in place of the size.
         found: String,
     },
     /// More messages than are read.
     #[error("there are more than {} messages in it", grouped(*most as u64))]
     TooMany {
-        /// As many are read.
+        /// Most messages that are read.
         most: usize,
     },
     /// Time runs backwards.
@@ -81,7 +81,7 @@ pub enum TextError {
     Backwards {
         /// The line.
         line: usize,
-        /// By how much.
+        /// Size of the step back, nanoseconds.
         back: Nanos,
     },
 }
@@ -126,7 +126,7 @@ pub fn read(text: &[u8]) -> Result<Trace, TextError> {
 struct Columns {
     time: usize,
     size: usize,
-    /// Whether a first line says so.
+    /// True where a first line names them.
     named: bool,
 }
 
@@ -167,7 +167,7 @@ fn fields(content: &str) -> impl Iterator<Item = &str> {
     content.split([',', '\t']).map(|field| field.trim().trim_matches('"').trim())
 }
 
-/// As much of what was found as an error shows.
+/// Returns the part of a text that an error shows.
 fn beginning(found: &str) -> String {
     match found.char_indices().nth(40) {
         Some((end, _)) => format!("{}…", &found[..end]),

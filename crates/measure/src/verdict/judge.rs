@@ -1,6 +1,6 @@
 //! Decides which warnings a result carries, by the numbers of [`super::threshold`].
 //!
-//! What was not read is not judged: a fact that is absent raises nothing. What explains another stands alone
+//! Only facts that were read are judged: an absent fact raises no warning. A warning that explains another stands alone
 //! ([`super::order`]).
 
 #[cfg(test)]
@@ -31,28 +31,28 @@ use crate::verdict::threshold::RESETS;
 use crate::wire::finding::{Verdict, Wire};
 pub use fates::{SentAgain, retransmitted};
 
-/// What happened around a measurement that its outcome does not say.
+/// Facts around a measurement that its outcome does not hold.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Context {
-    /// Whether the peer was a reflector of this very process.
+    /// True where the peer was a reflector in this very process.
     pub own_reflector: bool,
     /// True where small packets to the peer were answered: a connection to it was made and lasted.
     pub connected: bool,
     /// The address that was measured.
     pub target: Option<IpAddr>,
-    /// Whether the run was ended early by its user.
+    /// True where the user ended the run early.
     pub interrupted: bool,
-    /// Why the peer stopped in the middle, where it did.
+    /// Reason why the peer stopped in the middle; absent where it did not.
     pub peer_lost: Option<String>,
-    /// Why the peer did not report at the end, where it was to.
+    /// Reason why the peer did not report at the end; absent where it did, or had nothing to report.
     pub no_report: Option<String>,
-    /// How long the server's threads waited because of a bound that its owner has set, where they did.
+    /// Time that the server's threads waited because of a bound set by its owner; absent where they did not.
     pub server_limited: Option<Nanos>,
     /// Samples missing from the file they were asked into, and why where it is known.
     pub samples_missing: Option<(u64, Option<String>)>,
     /// The smallest step of our clock, nanoseconds.
     pub clock_step_ns: Option<Nanos>,
-    /// What a reading of it costs, nanoseconds.
+    /// Duration of one reading of our clock, nanoseconds.
     pub clock_read_ns: Option<Nanos>,
 }
 
@@ -82,8 +82,8 @@ impl<'a> Ends<'a> {
     }
 }
 
-/// All that a reader of `outcome` must be told, what weighs most first. `ours` and `theirs` are the ends' environments,
-/// as far as they were read; what was not read is not judged.
+/// Returns all warnings about `outcome`, the weightiest first. `ours` and `theirs` are the ends' environments,
+/// as far as they were read; an absent fact raises none.
 pub fn judge(
     outcome: &Outcome,
     method: &Method,
@@ -117,7 +117,7 @@ pub fn judge(
     let mut settled = settle(warnings);
     // Threads of the peer, each on a CPU of its own, part connections into groups too where some of those CPUs are busy.
     let groups = outcome.flows.as_ref().and_then(|flows| flows.groups.as_ref()).is_some_and(|groups| groups.len() > 1);
-    // What leaves late leaves in the order of the connections, so that a limit on the way meets the last of them.
+    // Messages that leave late leave in the order of the connections, so that a limit on the way meets the last of them.
     let losing = outcome.flows.as_ref().is_some_and(|flows| !flows.losing.is_empty());
     let found: Vec<&'static str> =
         [("groups", groups), ("losing", losing)].into_iter().filter_map(|(name, is)| is.then_some(name)).collect();
@@ -136,7 +136,7 @@ pub fn machines(
     machines::machines(method, Ends::of(ours, theirs, &Context { target, ..Context::default() }))
 }
 
-/// What a reader of a stream must be told: of the run and both ends, for it has no exchanges to be judged by.
+/// Returns the warnings of a stream: of the run and both ends, for it has no exchanges to be judged by.
 pub fn judge_stream(
     stream: &Throughput,
     method: &Method,
@@ -160,7 +160,7 @@ pub fn judge_stream(
     settled
 }
 
-/// What the wire contradicts.
+/// Returns a warning for each of our counts that the wire contradicts.
 pub fn contradictions(wire: &Wire) -> Vec<Warning> {
     let contradicted = wire.checks.iter().filter(|check| check.verdict == Verdict::Contradicted);
     contradicted
@@ -174,7 +174,7 @@ pub fn contradictions(wire: &Wire) -> Vec<Warning> {
         .collect()
 }
 
-/// What a reader of times must be told of the answers to probes.
+/// Warns where most answers to the probes were resets, so that their times are those of a closed port.
 pub fn resets_timed(probes: &Probes) -> Option<Warning> {
     let counted = |reset: bool| {
         let of = |class: Class| matches!(class, Class::Rst | Class::RstAck) || !reset;
@@ -192,7 +192,7 @@ pub fn resets_timed(probes: &Probes) -> Option<Warning> {
     })
 }
 
-/// What a reader of printed latencies must be told, where they are not `whole` round trips.
+/// Warns where the printed latencies are not `whole` round trips but halves.
 pub fn half_round_trip(outcome: &Outcome, whole: bool) -> Option<Warning> {
     (!whole && outcome.response.count > 0).then_some(Warning::HalfRoundTrip)
 }

@@ -1,4 +1,4 @@
-//! Requests that got no reply: what decides when they leave.
+//! Requests that got no reply, and the mechanism that decides when they leave.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use crate::unit::Nanos;
 /// Requests that leave so far apart, or further, fill no queue.
 const SELDOM: Nanos = Nanos::millis(1);
 
-/// What decides how many messages are on the way at once.
+/// Mechanism that decides how many messages are on the way at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

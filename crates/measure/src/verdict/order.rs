@@ -1,26 +1,26 @@
-//! Which warnings stay, and in what order: a reader is told each thing once, what weighs most first.
+//! Selection and order of warnings: a reader gets each fact once, the weightiest first.
 
 use super::Warning;
 
-/// What a warning is about. In the order in which they weigh: a number of something else than what was asked is worth less
-/// than one that was disturbed.
+/// Subject of a warning. The order is that of weight: a number of something else than was asked is worth less than one that was
+/// disturbed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
     /// Somebody else answered than who was meant.
     WhoAnswered,
     /// Part of the measurement is missing, or contradicted.
     Missing,
-    /// What became of requests.
+    /// Status of requests.
     Fates,
     /// The schedule was not kept.
     Schedule,
     /// The machines at the ends.
     Machines,
-    /// What the numbers do not stand for.
+    /// Misreadings of the numbers.
     Reading,
-    /// How far the numbers can be trusted.
+    /// Statistical limits of the numbers.
     Statistics,
-    /// What was asked of sockets and not had, or had with consequences.
+    /// Socket settings that were not granted, or that had consequences.
     Settings,
 }
 
@@ -39,7 +39,7 @@ impl Group {
 }
 
 impl Warning {
-    /// What it is about.
+    /// Returns the subject of this warning.
     pub fn group(&self) -> Group {
         match self {
             Self::OwnReflector
@@ -114,14 +114,14 @@ impl Warning {
 const OF_A_BUSY_HOST: [&str; 7] =
     ["changed", "not-steady", "rhythm", "periodic", "stalled", "mean-misleads", "retransmitted"];
 
-/// Notes at each busy host what else of `warnings` it may have brought about, and `others`, which are no warnings.
+/// Adds to each warning of a busy host the other `warnings` that it may have caused, and `others`, which are no warnings.
 pub fn spoil(warnings: &mut [Warning], others: &[&str]) {
     let found = |kind: &&str| OF_A_BUSY_HOST.contains(kind);
     let kinds = warnings.iter().map(Warning::kind).filter(found).map(str::to_owned);
     let told: Vec<String> = kinds.chain(others.iter().map(|other| (*other).to_owned())).collect();
     for warning in warnings {
         if let Warning::Disturbed { spoils, .. } = warning {
-            // What is no warning is known to whoever noted it first.
+            // A finding that is no warning was noted by the caller before.
             spoils.retain(|kind| !OF_A_BUSY_HOST.contains(&kind.as_str()) && !told.contains(kind));
             spoils.extend(told.iter().cloned());
             spoils.sort_unstable();
@@ -130,7 +130,7 @@ pub fn spoil(warnings: &mut [Warning], others: &[&str]) {
     }
 }
 
-/// `found` without what others of them explain, what weighs most first; within a group as they were found.
+/// Returns `found` without those that others explain, the weightiest first; within a group in their order.
 pub fn settle(found: Vec<Warning>) -> Vec<Warning> {
     let kinds: Vec<&str> = found.iter().map(Warning::kind).collect();
     let explained = |warning: &Warning| warning.gives_way_to().iter().any(|kind| kinds.contains(kind));

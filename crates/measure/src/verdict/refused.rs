@@ -1,8 +1,8 @@
-//! What refused requests, as far as it can be told from here.
+//! Senders of refusals, as far as they can be told from here.
 
 use serde::{Deserialize, Serialize};
 
-/// Where refusals came from, by the replies of a program at work, or the ICMP errors that our kernel counted meanwhile.
+/// Sender of refusals, by the replies of a program at work, or the ICMP errors that our kernel counted in that time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

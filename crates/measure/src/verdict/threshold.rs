@@ -3,7 +3,7 @@
 use crate::unit::{Bytes, Nanos};
 
 /// More than this share of a run spent ready to run but waiting for a CPU is a disturbance: from there on the waits reach
-/// the 99th percentile of what was timed.
+/// the 99th percentile of the measured times.
 pub const RUN_QUEUE: f64 = 0.01;
 /// More than this share of the time under CPU pressure ("some") is a disturbance. The measurement's own threads wait there
 /// too, so it is ten times that of the run queue.
@@ -14,7 +14,7 @@ pub const STEAL: f64 = 0.01;
 /// More than this share of the time kept from running by a control group is told: it comes in pieces of up to a whole
 /// period (100 ms as a rule), which reach the 99.9th percentile from there on.
 pub const THROTTLED: f64 = 0.001;
-/// From this share on `throttled` of a stream's end is told by what limits it.
+/// Share from which the limiter of a stream reports `throttled` of its end.
 pub const THROTTLED_LIMITS: f64 = 0.1;
 /// Segments that TCP sent again are told from this share of the requests up: from there on their waits reach the 99.9th percentile.
 pub const RETRANSMITTED: f64 = 0.001;
@@ -27,7 +27,7 @@ pub const MOSTLY_MISSED: f64 = 0.5;
 /// An effective sample size below this share of the sample is told: then intervals are wider by half than they look from its
 /// size.
 pub const CORRELATED: f64 = 0.5;
-/// What is due being held back for more than this share of a load's time is what kept its rate from being achieved.
+/// Share of a load's time above which holding due requests back explains why its rate was not achieved.
 pub const HELD: f64 = 0.1;
 /// Outstanding requests from this share of the cap up (by Little's law) mean that the cap held requests back.
 pub const AT_CAP: f64 = 0.9;
@@ -48,7 +48,7 @@ pub const COARSE: f64 = 0.05;
 pub const IDLE_GAP: Nanos = Nanos::millis(1);
 /// Waking both ends takes up to some 200 µs; of longer round trips than this it is less than a fifth.
 pub const SHORT_TRIP: Nanos = Nanos::millis(1);
-/// From so many requests outstanding at a time, one over the rate is not what one takes: between one and two it may be the
+/// Outstanding requests from which one over the rate is not the duration of an exchange: between one and two it may be the
 /// rounding of a window of one.
 pub const OUTSTANDING: f64 = 1.5;
 /// A mean of so many times the median is made by its tail. Log-normal times with a standard deviation of half their mean,
@@ -65,8 +65,8 @@ pub const INITIAL_SEGMENTS: u64 = 10;
 /// TCP gives its window up in a pause of its retransmission timeout (RFC 5681 section 4.1), which on Linux is the round trip and
 /// at least this.
 pub const LEAST_RTO: Nanos = Nanos::millis(200);
-/// Payload of a datagram that each host of IPv4 takes whole (RFC 791, section 3.1: 576 octets, less the longest head and UDP's): what is longer may
-/// be too long for a path.
+/// Payload of a datagram that each host of IPv4 takes whole (RFC 791, section 3.1: 576 octets, less the longest head
+/// and UDP's): a longer one may be too long for a path.
 pub const LARGE: Bytes = Bytes(508);
-/// From this share of the answers on, resets are what was timed.
+/// Share of the answers from which the measured times are those of resets.
 pub const RESETS: f64 = 0.5;

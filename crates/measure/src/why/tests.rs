@@ -6,7 +6,7 @@ use test_case::test_case;
 use super::*;
 use crate::statistics::simulated::normal;
 
-/// As many as `sonde why` makes where nobody says.
+/// Default number of blocks of `sonde why`.
 const BLOCKS: usize = 9;
 const SWITCHES: [Cause; 3] = [Cause::SleepPacing, Cause::OurWakeUp, Cause::PeerWakeUp];
 
@@ -18,7 +18,7 @@ struct Planted {
     theirs: f64,
     cold: f64,
     hold: f64,
-    /// What others on the peer's CPU cost, and for which share of the time it waits for it.
+    /// Delay by others on the peer's CPU, and the share of the time in which it waits for it.
     busy: (f64, f64),
     floor: f64,
     noise: f64,
@@ -111,7 +111,7 @@ fn established(observed: &Observed) -> Vec<Cause> {
 }
 
 /// All causes together raise no more false alarms than one test alone: 5 % of 2,000 are 100, and three standard errors more 129.
-/// Where trials scatter little what is found by chance is too small to be named, too.
+/// Where trials scatter little, a chance finding is also too small to be named.
 #[test_case(0.03, 0.002, 0; "a quiet machine")]
 #[test_case(0.1, 0.002, 129; "a noisy one")]
 #[test_case(0.3, 0.002, 129; "one on which nothing should be measured")]
@@ -123,7 +123,7 @@ fn of_nothing_no_cause_is_named_more_often_than_one_test_would(spread: f64, wait
     assert!(alarms <= most, "{alarms} of 2000 at {spread}");
 }
 
-/// What the documentation says of the power: a cause of 30 %.
+/// Checks the documented power: a cause of 30 % is found.
 #[test_case(0.1, 990; "trials that scatter by a tenth")]
 #[test_case(0.2, 900; "by a fifth")]
 fn a_cause_of_thirty_percent_is_found(spread: f64, least: usize) {

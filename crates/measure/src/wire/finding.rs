@@ -12,8 +12,8 @@ pub struct Wire {
     pub mtu_bytes: Option<u32>,
     /// The comparisons, each with its verdict.
     pub checks: Vec<Check>,
-    /// True where a reply was accepted by what it carries (the number and the session of its request, an echo of the payload):
-    /// that the peer's own program, or its kernel over ICMP, has answered. Absent where nothing carries such.
+    /// True where replies were accepted by their content (the number and the session of the request, an echo of the payload):
+    /// the peer's own program, or its kernel over ICMP, has answered. Absent where nothing carries such.
     pub data_echoed: Option<bool>,
     /// Packets to the peer.
     pub sent: WireWay,
@@ -27,7 +27,7 @@ pub struct Wire {
     pub capture: CaptureFacts,
 }
 
-/// One comparison of what was counted with what was seen.
+/// One comparison of our count with the count at the interface.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Check {
@@ -116,9 +116,9 @@ pub struct WireTimes {
     pub p50_ns: i64,
     /// 99th percentile, nanoseconds; absent where fewer than 10 lie beyond it.
     pub p99_ns: Option<i64>,
-    /// Median of what was measured less that, nanoseconds: our system calls and our wake-up.
+    /// Median of the measured times less that, nanoseconds: our system calls and our wake-up.
     pub application_less_p50_ns: Option<i64>,
-    /// 99th percentile of what was measured less that, nanoseconds.
+    /// 99th percentile of the measured times less that, nanoseconds.
     pub application_less_p99_ns: Option<i64>,
     /// Median from driver to receive stamp, by the kernel's own stamps of a few exchanges, less that, nanoseconds.
     pub kernel_less_p50_ns: Option<i64>,

@@ -1,4 +1,4 @@
-//! Sets what passed the interface against what was counted.
+//! Compares the packets at the interface with the measurement's own counts.
 //!
 //! Datagrams and echoes are compared one by one, connections by their handshakes, streams by octets: a segment is no
 //! message. Where a number is missing on either side nothing is claimed, and it is said why.
@@ -11,7 +11,7 @@ use super::total::Total;
 use crate::statistics::quantile::{needed, rank};
 use crate::unit::{Nanos, grouped};
 
-/// What a measurement counted, and which packets were its own.
+/// Counts of a measurement, and the flows that were its own.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counted {
     /// Our ends of its flows, where they are known one by one; else all are its own but those `apart`.
@@ -20,13 +20,13 @@ pub struct Counted {
     pub apart: Vec<SocketAddr>,
     /// Flows that it had at most; more are of somebody else. Absent: any number.
     pub most_flows: Option<usize>,
-    /// What it claims.
+    /// Numbers that it claims.
     pub claims: Vec<Claim>,
-    /// Whether replies were accepted by what they carry; absent where they carry nothing.
+    /// True where replies were accepted by their content; absent where they have none.
     pub data_echoed: Option<bool>,
-    /// Times of what began before this are of the warm-up, nanoseconds since 1970.
+    /// End of the warm-up: earlier times are not of the measurement, nanoseconds since 1970.
     pub began_ns: u64,
-    /// Whether it measured handshakes.
+    /// True where it measured handshakes.
     pub of_handshakes: bool,
     /// Median and 99th percentile of the round trips it measured.
     pub application: (Option<Nanos>, Option<Nanos>),
@@ -37,13 +37,13 @@ pub struct Counted {
 /// One number that a measurement claims.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// Of what.
+    /// Quantity that is claimed.
     pub subject: Subject,
-    /// How many; or why that is not known.
+    /// Its number; or the reason why that is not known.
     pub counted: Result<u64, String>,
 }
 
-/// Where it was watched, and by what.
+/// Place and means of the capture.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// Name of the interface.
@@ -56,7 +56,7 @@ pub struct Place {
     pub capture: CaptureFacts,
 }
 
-/// What the wire says.
+/// Judges the counts of a measurement by the wire.
 pub fn judge(observed: &Observed, counted: &Counted, place: Place) -> Wire {
     let own: Vec<usize> = (0..observed.flows.len()).filter(|flow| is_own(&observed.flows[*flow], counted)).collect();
     let flows = || own.iter().map(|flow| &observed.flows[*flow]);
@@ -137,7 +137,7 @@ impl Scene<'_> {
         Check { subject, verdict, counted: Some(counted), seen: Some(seen), reason }
     }
 
-    /// Why a difference says nothing of the measurement.
+    /// Returns the reason why a difference says nothing of the measurement.
     fn excuse(&self, counted: u64, seen: u64) -> Option<String> {
         let dropped = self.place.capture.dropped;
         if let Some(most) = self.strangers {

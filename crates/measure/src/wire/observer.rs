@@ -1,6 +1,6 @@
-//! Takes the packets of a measurement as they pass and keeps of them what the end needs, in bounded memory.
+//! Takes the packets of a measurement as they pass and keeps the data that the end needs, in bounded memory.
 //!
-//! Not here: which of the flows were the measurement's and what they should have been ([`super::judge`]).
+//! Not here: the choice of the measurement's own flows, and their expected counts ([`super::judge`]).
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -17,7 +17,7 @@ const TIMES: usize = 1 << 19;
 const PLACES: usize = 1_024;
 const IN_EACH: usize = 4;
 
-/// What an observer is told before the first packet.
+/// Settings of an observer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Setting {
     /// Index of the interface that the measurement should cross.
@@ -26,7 +26,7 @@ pub struct Setting {
     pub mtu_bytes: Option<u32>,
     /// Length of the datagrams that segmentation offload cuts; absent: each packet is one.
     pub segment_bytes: Option<u32>,
-    /// Whether no message carries a number and one is out at a time: then a reply belongs to the request before it.
+    /// True where no message carries a number and one is out at a time: then a reply belongs to the request before it.
     pub in_turn: bool,
 }
 
@@ -38,7 +38,7 @@ pub struct Observer {
     flows: Vec<Flow>,
     pending: Vec<[Option<Pending>; IN_EACH]>,
     times: Vec<Time>,
-    /// Of how many times one is kept.
+    /// Number of times of which one is kept.
     stride: u64,
     offered: u64,
     /// Packets of flows beyond those that are told apart.
@@ -56,13 +56,13 @@ struct Pending {
 /// From a request's departure to its reply's arrival, on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Time {
-    /// Which flow, as [`Observed::flows`] counts.
+    /// Place of its flow in [`Observed::flows`].
     pub flow: u32,
-    /// When the request passed, nanoseconds since 1970.
+    /// Passage of the request, nanoseconds since 1970.
     pub at_ns: u64,
-    /// How long it took, nanoseconds; below zero where the clock was stepped.
+    /// Duration, nanoseconds; below zero where the clock was stepped.
     pub took_ns: i64,
-    /// Whether it is of a handshake: SYN to SYN-ACK.
+    /// True where it is of a handshake: SYN to SYN-ACK.
     pub of_handshake: bool,
 }
 
@@ -104,7 +104,7 @@ pub struct OneWay {
     pub elsewhere: Option<(u32, u64)>,
 }
 
-/// How connections of a flow were made, one after the other.
+/// Handshakes of a flow's connections, one after the other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Handshakes {
     /// Connections asked for: SYNs, but for those sent again.
@@ -134,14 +134,14 @@ struct Turn {
     last_in: Option<u64>,
 }
 
-/// What an observer is left with.
+/// Result of an observer.
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
     /// The flows, in the order in which they appeared.
     pub flows: Vec<Flow>,
     /// Times on the wire, in the order of their replies.
     pub times: Vec<Time>,
-    /// Of how many such times one was kept.
+    /// Number of such times of which one was kept.
     pub stride: u64,
     /// Packets of more flows than are told apart: nothing is known of them.
     pub beyond: u64,
@@ -230,7 +230,7 @@ impl Observer {
         of_handshake.or(self.time(place, seen))
     }
 
-    /// What a reply, or the request after it, completes.
+    /// Returns the time that a reply, or the request after it, completes.
     fn time(&mut self, place: u32, seen: &Seen) -> Option<Time> {
         if let Mark::Number(number) = seen.mark {
             // Flows count alike: each starts at another place.
@@ -277,7 +277,7 @@ impl Observer {
         self.times.push(time);
     }
 
-    /// What was seen.
+    /// Returns the flows and their times.
     pub fn finish(mut self) -> Observed {
         for place in 0..self.flows.len() {
             if let Some(last) = self.flows[place].turn.last(place as u32) {
@@ -327,7 +327,7 @@ impl Flow {
         }
     }
 
-    /// What a segment does to the handshake under way; the time of one that its SYN-ACK completes.
+    /// Takes a segment into the handshake under way; returns the time of one that its SYN-ACK completes.
     fn handshake(&mut self, place: u32, seen: &Seen, segment: Segment) -> Option<Time> {
         match (seen.way, segment.syn, segment.rst) {
             (Way::Out, true, _) => {

@@ -1,4 +1,4 @@
-//! Which octets of one direction of a TCP connection were seen, and which more than once.
+//! Octets of one direction of a TCP connection that were seen, and those seen more than once.
 
 /// Holes that are remembered at once: more are given up, and counted.
 const HOLES: usize = 256;
@@ -13,11 +13,11 @@ pub struct Octets {
     next: u64,
     /// Places between octets seen that were not: start and end, in order.
     holes: Vec<(u64, u64)>,
-    /// What was seen so far.
+    /// Octets seen so far.
     pub count: Counted,
 }
 
-/// What was seen of the octets.
+/// Counts of the octets seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
     /// Different octets.
@@ -39,12 +39,12 @@ impl Octets {
         (self.base, self.next) = (Some(first), 0);
     }
 
-    /// What is still missing of the present connection stays so.
+    /// Counts the missing octets of the present connection, which stay missing.
     fn close(&mut self) {
         self.count.missing += self.holes.drain(..).map(|(start, end)| end - start).sum::<u64>();
     }
 
-    /// All counts, with what is missing at present.
+    /// All counts, with the octets that are missing at present.
     pub fn counted(&self) -> Counted {
         let missing: u64 = self.holes.iter().map(|(start, end)| end - start).sum();
         Counted { missing: self.count.missing + missing, ..self.count }
@@ -78,7 +78,7 @@ impl Octets {
         fresh
     }
 
-    /// Where octets stand: numbers wrap around, places do not. What is in front of the first octet ever seen is at 0.
+    /// Returns the places of octets: numbers wrap around, places do not. Octets in front of the first one ever seen are at 0.
     fn place(&self, base: u32, number: u32, length: u32) -> (u64, u64) {
         let expected = base.wrapping_add(self.next as u32);
         let ahead = i64::from(number.wrapping_sub(expected).cast_signed());
@@ -95,7 +95,7 @@ impl Octets {
         self.holes.push((start, end));
     }
 
-    /// Takes what lies between out of the holes; how much of it was missing.
+    /// Takes the octets in between out of the holes, and returns the number of them that was missing.
     fn fill(&mut self, start: u64, end: u64) -> u64 {
         if self.holes.is_empty() {
             return 0;

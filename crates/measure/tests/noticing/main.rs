@@ -1,4 +1,4 @@
-//! What is noticed of a mesh whose every change is planted, in virtual time: how often it is right, how soon, and how often it is wrong.
+//! Incidents in a mesh whose every change is planted, in virtual time: how often they are right, how soon, and how often wrong.
 //!
 //! Small runs are part of every test; the tables of `docs/explain/noticing.md` are ignored here and made by `make noticing`.
 
@@ -97,10 +97,10 @@ fn each<T: Send>(seeds: u64, trial: impl Fn(u64) -> T + Sync) -> Vec<T> {
     })
 }
 
-/// How soon a planted change was noticed.
+/// Delay until a planted change was noticed.
 struct Noticed {
     seconds: Option<u64>,
-    /// Whether the onset was within the interval told.
+    /// True where the onset was within the reported interval.
     held: bool,
     scope: Option<Scope>,
 }
@@ -116,7 +116,7 @@ fn noticed(network: &mut Network, at: u64, seconds: u64, kind: Kind) -> Noticed 
     }
 }
 
-/// Of how many it was noticed within a time, the times at 50, 95 % and the longest, and how often the onset was within its interval.
+/// Changes noticed within a time, the times at 50, 95 % and the longest, and the number whose onset was within its interval.
 fn summary(found: &[Noticed], within: u64) -> (usize, [String; 3], usize) {
     let mut times: Vec<u64> = found.iter().map(|found| found.seconds.unwrap_or(u64::MAX)).collect();
     times.sort_unstable();
@@ -175,7 +175,7 @@ fn culprit(network: &mut Network, kind: usize, fault: Fault) -> Scope {
     scope
 }
 
-/// Whether ten minutes later exactly the culprit is named, by one incident.
+/// Returns true where ten minutes later exactly the culprit is named, by one incident.
 fn is_named(seed: u64, kind: usize, fault: Fault) -> bool {
     let mut network = Network::new(6, 2, 10, CORRELATED, seed);
     let scope = culprit(&mut network, kind, fault);
@@ -285,7 +285,7 @@ fn a_tail_of_a_host_that_is_late_itself_is_not_the_network_s() {
 fn an_overloaded_machine_is_one_incident() {
     let mut network = Network::new(6, 1, 10, CORRELATED, 12);
     network.mesh.hosts.iter_mut().take(4).for_each(|host| host.machine = Some("m1".to_owned()));
-    // Of its hosts one is late before the others.
+    // One of its hosts is late before the others.
     plant(&mut network, LEARN, LEARN + 600, Fault::Busy, |from, _| from == 0);
     plant(&mut network, LEARN + 120, LEARN + 600, Fault::Busy, |from, _| (1..4).contains(&from));
     let mut lookout = Lookout::new(Settings::default(), network.mesh.clone());
@@ -542,7 +542,7 @@ fn thirty_days_are_as_the_first_two() {
     row!("| {DAYS} days, 12 cells | {} silences told | {} others | state {octets:?} |", silent.len(), others.len());
     assert_eq!(silent.iter().collect::<BTreeSet<_>>().len(), DAYS as usize);
     assert_eq!((silent.len(), last(&told)), (DAYS as usize, Vec::new()));
-    // Of 360 cell-days one false alarm or two are no surprise.
+    // In 360 cell-days one false alarm or two are no surprise.
     assert!(others.len() <= 2, "{others:?}");
     assert!(octets[DAYS as usize - 1] * 10 <= octets[1] * 11, "{octets:?}");
 }

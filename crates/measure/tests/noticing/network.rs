@@ -9,7 +9,7 @@ use measure::unit::Nanos;
 /// First second of every story: a Thursday, midnight UTC.
 pub const START: u64 = 1_764_201_600;
 
-/// How the latency of a cell wanders by itself.
+/// Fluctuation of a cell's latency.
 #[derive(Clone, Copy, Debug)]
 pub struct Wander {
     /// Autocorrelation of the level from one minute to the next.
@@ -20,7 +20,7 @@ pub struct Wander {
     pub daily: f64,
 }
 
-/// What is planted.
+/// Planted fault.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fault {
     /// Response times are multiplied.
@@ -63,7 +63,7 @@ pub struct Network {
     next: Option<f64>,
 }
 
-/// What an agent reports of a second.
+/// Report of an agent about one second.
 pub struct Report {
     pub host: u32,
     pub own: Punctuality,

@@ -34,13 +34,13 @@ fn found(condition: &str, mut probe: impl FnMut(f64) -> Seen) -> (Bracket, u32) 
     }
 }
 
-/// Whether the highest rate that met the condition is within 2 % of `truth`.
+/// Returns true where the highest rate that met the condition is within 2 % of `truth`.
 fn is_right(bracket: &Bracket, truth: f64) -> bool {
     let met = bracket.met.map(|end| end.rate_per_1000s.as_per_second());
     met.is_some_and(|met| (met / truth - 1.0).abs() <= 0.02)
 }
 
-/// Of many searches: how many were right, and how many probes each took.
+/// Results of many searches: the number that were right, and the probes that each took.
 struct Trials {
     right: u32,
     probes: Vec<u32>,
@@ -103,7 +103,7 @@ fn the_rate_of_a_token_bucket_is_found_though_probes_are_disturbed() {
 
 #[test]
 fn a_bucket_behind_a_queue_that_a_probe_cannot_fill_is_overestimated() {
-    // 400 messages of room at 1000/s: 2 s of 20 % too much fill it just so. What a longer probe finds is right.
+    // 400 messages of room at 1000/s: 2 s of 20 % too much fill it just so. A longer probe finds the right rate.
     let with = |seconds: f64| {
         let rng = Rng::with_seed(1);
         let mut bucket = TokenBucket { rate: 1_000.0, burst: 0.0, queue: 400.0, noise: 0.0, disturbed: 0.0, rng };

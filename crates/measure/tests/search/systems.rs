@@ -109,7 +109,7 @@ pub fn load_where(share: f64, services: f64) -> f64 {
     low
 }
 
-/// How many of many things of a small chance happen, `mean` of them on average; near enough by a normal value above 50.
+/// Draws the number of many events of a small chance, `mean` of them on average; near enough by a normal value above 50.
 fn poisson(rng: &mut Rng, mean: f64) -> f64 {
     if mean > 50.0 {
         let normal = (-2.0 * (1.0 - rng.f64()).ln()).sqrt() * (std::f64::consts::TAU * rng.f64()).cos();

@@ -1,8 +1,8 @@
 //! DNS (RFC 1035): one question over and over, by UDP, or by TCP with its length in front (RFC 7766).
 //!
-//! A reply is taken for ours where its number, its question and the bit of a response fit. Over UDP that is all there is against
-//! a forger who does not see the question, so numbers follow in an order that nobody outside foresees. What a resolver has in its cache it answers
-//! a thousand times sooner than what it has to ask for: the same name each time is the cache's.
+//! A reply is taken for ours where its number, its question and the bit of a response fit. Over UDP that is all there
+//! is against a forger who does not see the question, so numbers follow in an order that nobody outside foresees. A
+//! resolver answers from its cache a thousand times sooner than by asking: the same name each time is the cache's.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -54,7 +54,7 @@ const CODES: [&str; 11] = [
     "NOERROR", "FORMERR", "SERVFAIL", "NXDOMAIN", "NOTIMP", "REFUSED", "YXDOMAIN", "YXRRSET", "NXRRSET", "NOTAUTH",
     "NOTZONE",
 ];
-/// Those by which the server did what it was asked for: that there is no such name is an answer.
+/// Response codes of a server that did the request: that there is no such name is an answer.
 const SOUND: [u16; 2] = [0, 3];
 /// The operation STATUS, where it stands in a header (RFC 1035 section 4.1.1), and the usual answer to it.
 const STATUS: u8 = 2 << 3;
@@ -74,7 +74,7 @@ const TYPES: [(&str, u16); 10] = [
     ("HTTPS", 65),
 ];
 
-/// Why there is no such question.
+/// Reason to refuse a question.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QuestionError {
     /// A part between dots is empty, too long or not ASCII.
@@ -224,7 +224,7 @@ impl OverTcp {
         Self { several: several.into(), ..self }
     }
 
-    /// Number and reply in `message`, where it is the answer to what is asked here. No question begins with another.
+    /// Returns number and reply in `message`, where it answers one of our questions. No question begins with another.
     fn read(&self, message: &[u8]) -> Option<(u16, Reply)> {
         let rest = message.get(HEADER..).filter(|_| !self.several.is_empty());
         let Some(rest) = rest else { return self.question.read(message) };
@@ -348,7 +348,7 @@ impl Wire for OverUdp {
     fn identify(&mut self, reply: &[u8], oldest: u64) -> Reading {
         let Some(place) = reply.first_chunk().map(|number| u16::from_be_bytes(*number)) else { return Reading::Stray };
         let number = nearest(u32::from(self.shuffle.number(place)), 16, oldest);
-        // A reply to what nobody has asked yet is forged or lost its way, and is not counted.
+        // A reply to a question that was never asked is forged or lost its way, and is not counted.
         if number >= self.asked {
             return Reading::Stray;
         }

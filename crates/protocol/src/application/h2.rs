@@ -1,22 +1,24 @@
 //! HTTP/2 (RFC 9113) with prior knowledge, one request a stream; and on it the health check of gRPC, questions of DNS, and `PING` alone.
 //!
 //! Streams are numbered as requests are: a client's first stream may be any odd one, and each must only be above those before
-//! it (RFC 9113 section 5.1.1). So a connection that is made anew goes on where the one before it ended, and no reply of one is taken for
+//! it (RFC 9113 section 5.1.1). So a new connection continues the numbers of the one before it, and no reply of one is taken for
 //! another's. The last stream of all, after 2^30 requests, ends its connection; where several are out at once those behind it go down with it.
 //!
-//! A server that goes (`GOAWAY`) names the last stream that it answers: the reply on that one closes, and what is out on higher ones is refused.
-//! Where it has nothing more to answer, or ends by an error, the connection ends at once, with its words.
+//! A server that goes (`GOAWAY`) names the last stream that it answers: the reply on that one closes, and requests on
+//! higher ones are refused. Where it has nothing more to answer, or ends by an error, the connection ends at once, with
+//! its words.
 //!
-//! A response in time is an answer as in [`super::http`]. A stream that the server resets is refused by the name of the error:
-//! `REFUSED_STREAM` where more are out at once than its `SETTINGS_MAX_CONCURRENT_STREAMS` allows (nginx: 128), as in a volley. Of gRPC every status is an answer,
-//! also `UNIMPLEMENTED` of a server without health checks, `NOT_FOUND` of a service that has none, and `NOT_SERVING`; `UNAVAILABLE` and
-//! `RESOURCE_EXHAUSTED` are refusals.
+//! A response in time is an answer as in [`super::http`]. A stream that the server resets is refused by the name of the
+//! error: `REFUSED_STREAM` where more are out at once than its `SETTINGS_MAX_CONCURRENT_STREAMS` allows (nginx: 128),
+//! as in a volley. For gRPC every status is an answer, also `UNIMPLEMENTED` of a server without health checks,
+//! `NOT_FOUND` of a service that has none, and `NOT_SERVING`; `UNAVAILABLE` and `RESOURCE_EXHAUSTED` are refusals.
 //!
 //! A question of DNS (RFC 8484) is answered by a response 200 with a message in it, which counts as over any other transport: by its response code.
 //! Any other response is a refusal by its status, also a page with status 200: no resolver is there.
 //!
-//! `PING` is answered by what ends the connection, mostly a proxy in front, and pings in a row are taken for a flood: nginx 1.22 ends the connection
-//! after some 10,000, grpc-go 1.85 at the fourth in a row (`too_many_pings`). A long measurement asks by requests.
+//! `PING` is answered by the end of the connection, mostly a proxy in front, and pings in a row are taken for a flood:
+//! nginx 1.22 ends the connection after some 10,000, grpc-go 1.85 at the fourth in a row (`too_many_pings`). A long
+//! measurement asks by requests.
 //!
 //! Not here: pushes, priorities, bodies of responses beyond 2 GiB (the window of a stream), and windows of the server: a request goes at once.
 
@@ -274,7 +276,7 @@ impl H2 {
         match (frame.kind, self.is_open) {
             (frame::GOAWAY, _) => self.leave(&frame),
             (frame::SETTINGS, false) if !frame.has(frame::ACK) => self.greeting(&frame),
-            // A server begins with its settings (RFC 9113 section 3.4), and a block goes on behind its beginning alone.
+            // A server begins with its settings (RFC 9113 section 3.4), and the rest of a block comes only after its beginning.
             (_, false) | (frame::CONTINUATION, true) => Err(frame::FOREIGN),
             (frame::HEADERS | frame::DATA | frame::RST_STREAM, true) if self.asked == Asked::Ping => {
                 Err("a response that nobody asked for")
@@ -314,7 +316,7 @@ impl H2 {
         Ok(Taken { octets: frame.octets(), came: Came::Opened })
     }
 
-    /// Keeps what the server's settings say of streams at once; the last word of it holds.
+    /// Keeps the limit of streams at once in the server's settings; the last one in a frame holds.
     fn limit(&mut self, frame: &Frame<'_>) {
         let settings = frame.payload.chunks_exact(6);
         let said = settings.filter_map(|setting| setting.strip_prefix(MAX_CONCURRENT_STREAMS).and_then(frame::word));
@@ -487,7 +489,7 @@ impl Speech for H2 {
     #[inline]
     fn take(&mut self, octets: &[u8]) -> Taken {
         self.answer.clear();
-        // No frame stands for this: it is said between two of them, and nothing is taken.
+        // A window update answers no frame: it goes between two of the server's, and nothing is taken.
         if self.consumed >= UPDATE_AFTER {
             let consumed = std::mem::take(&mut self.consumed);
             frame::write(&mut self.answer, frame::WINDOW_UPDATE, 0, 0, &consumed.to_be_bytes());

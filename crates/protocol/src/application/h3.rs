@@ -34,7 +34,7 @@ pub const PROTOCOL: Protocol = Protocol {
     asks: "GET of the path over HTTP/3, a stream of QUIC for each request",
 };
 
-/// The longest body of a request, octets: what servers let go at once.
+/// The longest body of a request, octets: the amount that servers let go at once.
 const LONGEST_BODY: usize = 65_535;
 
 /// A client of one request.

@@ -1,7 +1,7 @@
-//! HTTP/1.1 (RFC 9110, RFC 9112): one request over and over on connections that stay open, and where each response ends.
+//! HTTP/1.1 (RFC 9110, RFC 9112): one request over and over on connections that stay open, and the end of each response.
 //!
-//! A response in time is an answer whatever its status, but for those that say that the server did nothing: 429 and 503. What else is to count
-//! is the user's word ([`Expected`]). Redirections are not followed, bodies are counted and forgotten.
+//! A response in time is an answer whatever its status, but for 429 and 503, which say that the server did nothing. The user
+//! may name other statuses ([`Expected`]). Redirections are not followed, bodies are counted and forgotten.
 
 mod chunked;
 
@@ -31,10 +31,10 @@ pub const LONGEST_HEAD: usize = 32 << 10;
 const MOST_FIELDS: usize = 128;
 /// Room for the requests that are usually out at once.
 const USUALLY_OUT: usize = 64;
-/// Statuses by which a server says that it did nothing of what it was asked for.
+/// Statuses by which a server says that it did not do the request.
 const DID_NOTHING: [u16; 2] = [429, 503];
 
-/// Which statuses count as answered.
+/// Statuses that count as answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Expected {
     /// All but 429 and 503.
@@ -59,13 +59,13 @@ impl Expected {
     }
 }
 
-/// Why there is no such request.
+/// Reason to refuse a request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
     /// A method is a word.
     #[error("{0:?} is not a method: it is a word such as GET, HEAD or POST")]
     Method(String),
-    /// A target has neither spaces nor what a terminal would obey.
+    /// A target has neither spaces nor characters that a terminal would obey.
     #[error("a path has no spaces, and nothing but ASCII: other octets are written as %XX")]
     Target,
     /// A field is `name: value`.
@@ -116,7 +116,7 @@ impl Request {
         Ok((name.to_owned(), value.trim().to_owned()))
     }
 
-    /// Refuses what cannot be written in any version.
+    /// Refuses a request that cannot be written in any version.
     pub(super) fn check(&self) -> Result<(), RequestError> {
         if !is_token(&self.method) {
             return Err(RequestError::Method(self.method.clone()));
@@ -129,7 +129,8 @@ impl Request {
         }
     }
 
-    /// True where the length of its body is said: a server expects that of some methods even where there is none (RFC 9110 section 8.6).
+    /// True where the request gives the length of its body: a server expects that of some methods even where there is
+    /// none (RFC 9110 section 8.6).
     pub(super) fn says_length(&self) -> bool {
         !self.body.is_empty() || ["POST", "PUT", "PATCH"].contains(&self.method.as_str())
     }
@@ -183,7 +184,7 @@ pub struct Http {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Stage {
     Head,
-    /// So many octets of a body are to come.
+    /// Octets of a body that are still to come.
     Body(u64),
     Chunks(Chunked),
     /// The body ends with the connection.

@@ -1,4 +1,4 @@
-//! Several requests to one program: all are written beforehand, and the number of a request says which of them it is.
+//! Several requests to one program: all are written at the start, and the number of a request decides which of them it is.
 
 use std::sync::Arc;
 
@@ -178,7 +178,7 @@ mod tests {
         let items = vec![item(b"first", 1, 0), item(b"second", 1, 0), item(b"third", 1, 0)];
         let mix = Mix::new(Order::Sequence, items, vec!["all".into()]).unwrap();
         let mut turns = mix.turns(mix.selection(1, 0, 1).unwrap(), vec![Arc::default()]);
-        // Of a warm-up of two.
+        // The first two turns are a warm-up.
         assert_eq!(turns.turn_to(1, 2), b"second");
         assert_eq!(turns.turn_to(2, 2), b"first");
         turns.turn_to(4, 2)[0] = b'T';

@@ -1,4 +1,5 @@
-//! NATS: the server greets with `INFO`, and answers `PING` with `PONG` (NATS client protocol). It pings too, and drops whoever does not answer.
+//! NATS: the server greets with `INFO`, and answers `PING` with `PONG` (NATS client protocol). It pings too, and drops a
+//! client that does not answer.
 
 use std::borrow::Cow;
 
@@ -55,7 +56,7 @@ impl Speech for Nats {
                 self.answer = b"PONG\r\n";
                 Taken::aside(end)
             }
-            // The servers of its cluster have changed; or what a verbose one adds.
+            // The servers of its cluster have changed; or an addition of a verbose server.
             (b"INFO" | b"+OK", true) => Taken::aside(end),
             // Behind an error the server closes.
             (b"-ERR", true) => Taken::reply(end, Reply { closes: true, ..Reply::refused(ERROR) }),

@@ -31,7 +31,7 @@ const ORIGIN: std::ops::Range<usize> = 24..32;
 const TRANSMIT: std::ops::Range<usize> = 40..48;
 const REFERENCE: std::ops::Range<usize> = 12..16;
 
-/// Kisses of death that are told apart (section 7.4); the place is the kind, of which 0 is an answer.
+/// Kisses of death that are told apart (section 7.4); the place is the kind, and 0 is an answer.
 const KISSES: [&str; 6] = ["time", "RATE", "DENY", "RSTR", "INIT", "other kiss"];
 
 /// A server that has no time to tell yet: the highest stratum, or the leap indicator of a clock that was never set (section 7.3).
@@ -102,7 +102,7 @@ impl Wire for Ntp {
     fn identify(&mut self, reply: &[u8], oldest: u64) -> Reading {
         let origin = reply.get(ORIGIN).and_then(|octets| octets.try_into().ok()).map(u64::from_be_bytes);
         let number = origin.map(|origin| self.number(origin));
-        // A forger does not know the number: one that is far from what is out is no number of ours.
+        // A forger does not know the number: one that is far from those that are out is no number of ours.
         let near = |number: &u64| number.abs_diff(oldest) < 1 << 32;
         let (Some(number), [first, stratum, ..]) = (number.filter(near), reply) else { return Reading::Stray };
         if reply.len() < LENGTH || first & MODE != SERVER {

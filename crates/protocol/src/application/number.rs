@@ -1,7 +1,7 @@
 //! Numbers that come back shorter than they are.
 
-/// The number whose low `bits` are `low` and that lies nearest to `oldest`, the oldest without an answer: half of what `bits` tell apart
-/// lies before it, half behind.
+/// The number whose low `bits` are `low` and that lies nearest to `oldest`, the oldest without an answer: half of the
+/// range of `bits` lies before it, half behind.
 #[inline]
 pub fn nearest(low: u32, bits: u32, oldest: u64) -> u64 {
     let mask = u64::MAX >> (64 - bits);

@@ -36,7 +36,7 @@ const SYNC: [u8; 5] = [b'S', 0, 0, 0, 4];
 const TERMINATE: [u8; 5] = [b'X', 0, 0, 0, 4];
 /// Longest row that is believed: a field has at most 1 GiB ("Limits" of the documentation).
 const LONGEST_ROW: usize = (1 << 30) + (64 << 10);
-/// Longest of the other messages; what comes here are settings and errors.
+/// Longest of the other messages, octets; those that come here are settings and errors.
 const LONGEST: usize = 64 << 10;
 const FOREIGN: &str = "the reply is none of PostgreSQL";
 const READY: Kind = Kind(0);
@@ -104,7 +104,7 @@ impl Postgres {
     /// The same that asks `query` (the simple query, "Simple Query" of the documentation) instead of nothing.
     ///
     /// # Errors
-    /// A text that has no place in a message, or asks for what is answered in another form.
+    /// A text that has no place in a message, or that is answered in another form.
     pub fn asking(self, query: &str) -> Result<Self, QueryError> {
         if query.trim().is_empty() || query.contains('\0') {
             return Err(QueryError::Text);
@@ -177,7 +177,7 @@ impl Postgres {
     fn replying(&mut self, kind: u8, octets: &[u8], length: usize) -> Taken {
         let whole = length + 1;
         match kind {
-            // What is in a row is counted and forgotten.
+            // The content of a row is counted and forgotten.
             b'T' | b'D' | b'C' | b'I' => {
                 let part = octets.len().min(whole);
                 self.rest = (whole - part) as u64;

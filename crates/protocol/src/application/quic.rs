@@ -1,8 +1,9 @@
 //! QUIC: the negotiation of a version (RFC 9000 section 6), which a server answers without a connection, a key or a state.
 //!
-//! A packet with a long header and a version that there cannot be (section 15) is answered by the list of versions that the server has
-//! (section 17.2.1). A server may leave a datagram of less than 1200 octets without an answer (section 6.1), so each has as many. What is
-//! measured is the path and the part of the server that reads first packets, which may be a balancer in front of it; a handshake takes longer.
+//! A packet with a long header and a version that there cannot be (section 15) is answered by the list of versions that
+//! the server has (section 17.2.1). A server may leave a datagram of less than 1200 octets without an answer (section
+//! 6.1), so each has as many. The result is the round trip to the part of the server that reads first packets, which
+//! may be a balancer in front of it; a handshake takes longer.
 //!
 //! The two connection ids come back, each in the place of the other (RFC 8999 section 6). The source's is the number of the request, and the
 //! destination's its SipHash-2-4 with a key that chance has made: nobody who does not see a request foresees it.
@@ -124,7 +125,7 @@ fn negotiation(packet: &[u8]) -> Option<(u64, [u8; ID], &[u8])> {
     (first & 0x80 != 0).then_some((u64::from_be_bytes(number), destination, versions))
 }
 
-/// The id that `octets` begin with, and what is behind it; one of another length is none of ours.
+/// Reads the id that `octets` begin with, and returns the rest too; one of another length is none of ours.
 #[inline]
 fn id(octets: &[u8]) -> Option<([u8; ID], &[u8])> {
     let (length, rest) = octets.split_first()?;

@@ -1,4 +1,4 @@
-//! Redis and what speaks like it (Valkey, KeyDB): `PING` with a number, which comes back (Redis documentation, RESP and PING).
+//! Redis and compatible programs (Valkey, KeyDB): `PING` with a number, which comes back (Redis documentation, RESP and PING).
 //!
 //! Without a login a server that wants one answers `-NOAUTH`: a whole way through its command loop all the same, and so an answer.
 

@@ -1,7 +1,8 @@
-//! SIP (RFC 3261) over UDP: OPTIONS, which asks a server or a telephone what it can do and changes nothing there (section 11).
+//! SIP (RFC 3261) over UDP: OPTIONS, which asks a server or a telephone for its abilities and changes nothing there (section 11).
 //!
-//! The answer is that which a call would get (section 11.2): 486 of one that is busy, 404 of one that is not there. Only 503 says that the server
-//! did nothing. Provisional responses are passed over. Nothing is sent again where no answer comes (section 17.1.2): what is lost is lost.
+//! The answer is that which a call would get (section 11.2): 486 of one that is busy, 404 of one that is not there.
+//! Only 503 says that the server did nothing. Provisional responses are passed over. Nothing is sent again where no
+//! answer comes (section 17.1.2): a lost request stays lost.
 //!
 //! `Via` should name our own address, which a program behind a translation of addresses does not know. It names a host that there cannot be
 //! (RFC 6761 section 6.4), so that a server looks where the request came from (section 18.2.1), and `rport` asks it to answer to that port
@@ -36,7 +37,7 @@ pub const PROTOCOL: Protocol = Protocol {
 /// Longest datagram: of one that is cut the body would be missing.
 pub const LONGEST_DATAGRAM: usize = 65_535;
 
-/// The status by which a server says that it did nothing of what it was asked for.
+/// The status by which a server says that it did not do the request.
 const DID_NOTHING: u16 = 503;
 /// Begins each branch that is unlike all others (section 8.1.1.7).
 const COOKIE: &[u8] = b"z9hG4bK";
@@ -49,7 +50,7 @@ const FIRST: u32 = 1_000_000_000;
 /// Digits of each sequence number, decimal.
 const DECIMALS: usize = 10;
 
-/// Why there is no such question.
+/// Reason to refuse a question.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionsError {
     /// A host is a name or an address.
@@ -307,8 +308,8 @@ pub(crate) fn status_of(request: &[u8], answer: &[u8]) -> Option<u16> {
     (ours && response.is_whole).then_some(response.status)
 }
 
-/// The line that `octets` begin with, without its end, and what follows it. Lines that begin with a space go on with the one before
-/// (section 7.3.1); an empty one ends the head.
+/// Reads the line that `octets` begin with, without its end, and returns the rest too. A line that begins with a space
+/// continues the one before (section 7.3.1); an empty one ends the head.
 fn field(octets: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut end = 0;
     loop {

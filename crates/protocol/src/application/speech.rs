@@ -54,7 +54,8 @@ pub trait Speech {
         None
     }
 
-    /// Takes what it can of `octets`, which come next on the connection, and says what they were. Taking none of them asks for more.
+    /// Takes a part of `octets`, which come next on the connection, and returns its length and meaning. Taking none of
+    /// them asks for more.
     fn take(&mut self, octets: &[u8]) -> Taken;
 
     /// The answer that the latest [`Came::Aside`], [`Came::Opened`] or [`Came::Secure`] wants; empty: none.
@@ -94,7 +95,7 @@ impl Taken {
     /// Nothing can be said before more has come.
     pub const MORE: Self = Self { octets: 0, came: Came::Part };
 
-    /// All of `octets`, a part of something that goes on.
+    /// All of `octets`, as a part of something that continues.
     pub fn part(octets: usize) -> Self {
         Self { octets, came: Came::Part }
     }
@@ -125,9 +126,9 @@ impl Taken {
 pub enum Came {
     /// A part of something: more has to come.
     Part,
-    /// The end of what comes before requests: they may be sent from here on.
+    /// The end of the opening: requests may be sent from here on.
     Opened,
-    /// The end of what goes in clear: [`Speech::answer`] is to be sent, then TLS begins, and [`Speech::secured`] follows in it.
+    /// The end of the octets in clear: [`Speech::answer`] is to be sent, then TLS begins, and [`Speech::secured`] follows in it.
     Secure,
     /// The server lets nobody in, or not us.
     Declined(Words),
@@ -135,7 +136,7 @@ pub enum Came {
     Reply(Reply),
     /// Something that nobody asked for; [`Speech::answer`] is to be sent.
     Aside,
-    /// Nothing of this protocol. What follows cannot be read any more.
+    /// Nothing of this protocol. Later octets cannot be read any more.
     Unsound(
         /// The fault.
         &'static str,
@@ -147,7 +148,7 @@ pub enum Came {
 pub struct Reply {
     /// Its kind.
     pub kind: Kind,
-    /// True where the program did what it was asked for.
+    /// True where the program did the request.
     pub sound: bool,
     /// The low [`Speech::mark_bits`] bits of the number of the request that it answers, where it carries them; otherwise it answers the
     /// oldest.
@@ -162,7 +163,7 @@ impl Reply {
         Self { kind, sound: true, number: None, closes: false }
     }
 
-    /// The same of a program that did not do what it was asked for.
+    /// A reply of a program that did not do the request.
     pub const fn refused(kind: Kind) -> Self {
         Self { kind, sound: false, number: None, closes: false }
     }
@@ -175,7 +176,7 @@ pub struct Kind(pub u16);
 /// Longest text of a server that is kept, octets.
 const LONGEST_WORDS: usize = 200;
 
-/// Words of a server, cut to a length that one reads. It comes from outside: whoever prints it escapes it.
+/// Words of a server, cut to a length that one reads. They come from outside: any program that prints them escapes them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Words(pub String);
 

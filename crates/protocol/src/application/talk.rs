@@ -237,7 +237,7 @@ impl Talk {
     }
 }
 
-/// A reply as a link hands it to [`Asking`]: what is left of it once it was read.
+/// A reply as a link hands it to [`Asking`]: its kind, number and length, without its octets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Digest {
     /// The reply.
@@ -281,7 +281,7 @@ impl Digest {
         form
     }
 
-    /// Reads its form; `None` of what was no reply.
+    /// Reads its form; `None` where no reply was read.
     #[inline]
     pub fn read(form: &[u8]) -> Option<Self> {
         let form: &[u8; Self::LENGTH] = form.try_into().ok()?;
@@ -353,7 +353,7 @@ impl<S: Speech> Wire for Asking<S> {
         }
         let Some(Digest { reply, octets }) = Digest::read(reply) else { return Reading::Corrupt(None) };
         let number = reply.number.map_or(oldest, |number| nearest(number, self.bits, oldest));
-        // A reply to what nobody has asked yet says nothing of the program, and is not counted.
+        // A reply to a request that was never sent says nothing of the program, and is not counted.
         if number >= self.asked && reply.number.is_some() {
             return Reading::Stray;
         }

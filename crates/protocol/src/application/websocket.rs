@@ -3,9 +3,10 @@
 //! One Ping is out at a time: a server that has several before it may answer only the latest (section 5.5.3), and some answer only the
 //! first. A Pong is often the work of a proxy or of the server's library, and not of the program behind it.
 //!
-//! A client masks its frames by keys that nobody foresees (section 5.3), so that who chooses a payload does not choose what proxies see. Ours
-//! come from SipHash-2-4 with a key of the connection that chance has made: as hard to foresee as that key, and made without a call of the
-//! system. Messages of the server that nobody asked for are counted and forgotten.
+//! A client masks its frames by keys that nobody foresees (section 5.3), so that the chooser of a payload does not
+//! choose the octets that proxies see. Ours come from SipHash-2-4 with a key of the connection that chance has made: as
+//! hard to foresee as that key, and made without a call of the system. Messages of the server that nobody asked for are
+//! counted and forgotten.
 
 mod frame;
 mod upgrade;
@@ -97,7 +98,7 @@ enum Stage {
     Upgrade,
     /// Between frames.
     Frame,
-    /// So many octets of a message that nobody asked for are to come.
+    /// Octets still to come of a message that nobody asked for.
     Passing(u64),
     /// Behind the first octet of a Close that is answered.
     Closing,
@@ -429,7 +430,7 @@ pub(crate) mod tests {
         let octets = [
             agreement("").as_bytes(),
             &ours(1),
-            // What programs say unasked: a text in three parts with a Ping between, a long message, an empty one.
+            // Unasked messages of programs: a text in three parts with a Ping between, a long message, an empty one.
             &sent(0x01, b"he"),
             &sent(0x89, b"alive?"),
             &sent(0x00, b"ll"),
@@ -530,7 +531,7 @@ pub(crate) mod tests {
     }
 
     proptest! {
-        /// Whatever sound frames come, in whatever pieces: each is what it is.
+        /// Sound frames are recognised, in whatever pieces they come.
         #[test]
         fn frames_are_told_apart_however_they_are_cut(frames in prop::collection::vec(frames(), 0..12), every in 1_usize..60) {
             let (octets, expected): (Vec<_>, Vec<_>) = frames.into_iter().unzip();

@@ -1,10 +1,10 @@
-//! Why a capture gives no schedule.
+//! Reasons why a capture gives no schedule.
 
 use measure::unit::{Nanos, grouped};
 
 use crate::capture::flow::{FlowPattern, Seen};
 
-/// Why a capture gives no schedule. Packets count from 1, as in other programs.
+/// Reason why a capture gives no schedule. Packets count from 1, as in other programs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CaptureError {
     /// Not a capture at all.
@@ -34,15 +34,15 @@ pub enum CaptureError {
     /// The header of a packet that no program writes.
     #[error("packet {packet} is damaged: {what}")]
     Damaged {
-        /// Which packet.
+        /// Number of the packet, from 1.
         packet: u64,
-        /// What is wrong with it.
+        /// Fault of the packet.
         what: &'static str,
     },
     /// The file ends within a packet.
     #[error("the file ends within packet {packet}")]
     BrokenOff {
-        /// Which packet.
+        /// Number of the packet, from 1.
         packet: u64,
     },
     /// No message of UDP or TCP in it.
@@ -68,17 +68,17 @@ pub enum CaptureError {
     /// More flows, or more messages of one, than are told apart.
     #[error("there are more than {} {what} in it", grouped(*.most as u64))]
     TooMany {
-        /// As many are.
+        /// Most that are read.
         most: usize,
-        /// Of what.
+        /// Things of which there are too many: `flows` or `messages`.
         what: &'static str,
     },
     /// Time runs backwards within the flow.
     #[error("packet {packet}: time runs backwards by {back}")]
     Backwards {
-        /// Which packet.
+        /// Number of the packet, from 1.
         packet: u64,
-        /// By how much.
+        /// Size of the step back, nanoseconds.
         back: Nanos,
     },
 }

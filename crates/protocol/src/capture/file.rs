@@ -52,12 +52,12 @@ impl Link {
     }
 }
 
-/// Whether these bytes are a capture of whatever form, or compressed: no schedule in text starts so.
+/// Returns true where these bytes are a capture of whatever form, or compressed: no schedule in text starts so.
 pub fn is_capture(bytes: &[u8]) -> bool {
     !matches!(File::open(bytes), Err(CaptureError::NotACapture))
 }
 
-/// Whether these bytes are compressed, and by what.
+/// Returns the program that unpacks these bytes; `None` where they are not compressed.
 fn compressed(bytes: &[u8]) -> Option<&'static str> {
     const KINDS: [(&[u8], &str); 4] =
         [(b"\x1f\x8b", "gunzip"), (b"\x28\xb5\x2f\xfd", "unzstd"), (b"\xfd7zXZ", "unxz"), (b"BZh", "bunzip2")];
@@ -68,7 +68,7 @@ fn compressed(bytes: &[u8]) -> Option<&'static str> {
 #[derive(Clone, Copy, Debug)]
 pub struct File<'a> {
     order: Order,
-    /// Nanoseconds that a part of a second stands for.
+    /// Length of a part of a second, nanoseconds.
     part: u64,
     link: Link,
     packets: &'a [u8],
@@ -95,7 +95,7 @@ impl<'a> File<'a> {
     /// Reads the header.
     ///
     /// # Errors
-    /// What is no capture, or none of a form or link that is read here.
+    /// Fails where it is no capture, or none of a form or link that is read here.
     pub fn open(bytes: &'a [u8]) -> Result<Self, CaptureError> {
         if let Some(by) = compressed(bytes) {
             return Err(CaptureError::Compressed { by });
@@ -115,7 +115,7 @@ impl<'a> File<'a> {
         Ok(Self { order, part, link, packets })
     }
 
-    /// What kind of link it was captured on.
+    /// Returns the kind of link on which it was captured.
     pub fn link(&self) -> Link {
         self.link
     }
@@ -131,11 +131,11 @@ impl<'a> File<'a> {
 pub struct Record<'a> {
     /// Its number in the file, from 1.
     pub number: u64,
-    /// When it passed, since 1970.
+    /// Time of its passage, since 1970.
     pub at: Nanos,
     /// Its length as it passed, bytes, with the header of the link.
     pub length: u32,
-    /// As much of it as was kept.
+    /// The part of it that was kept.
     pub kept: &'a [u8],
 }
 

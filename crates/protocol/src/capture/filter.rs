@@ -1,4 +1,4 @@
-//! Which packets the kernel is to hand over, as a program of its classic packet filter.
+//! Filter of the packets that the kernel is to hand over, as a program of its classic packet filter.
 //!
 //! The machine and the numbers of its instructions: `linux/filter.h`, and "The BSD Packet Filter" (USENIX 1993).
 //! Packets begin with the header of IP, as a packet socket of the kind `SOCK_DGRAM` has them.
@@ -10,13 +10,13 @@ use crate::capture::watch::{Carrier, Target};
 /// An instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instruction {
-    /// What to do.
+    /// Code of the operation.
     pub code: u16,
-    /// How many to pass over where the comparison holds.
+    /// Instructions to skip where the comparison holds.
     pub then: u8,
     /// … and where it does not.
     pub otherwise: u8,
-    /// With what.
+    /// Operand of the operation.
     pub operand: u32,
 }
 
@@ -31,14 +31,14 @@ const AND: u16 = 0x54;
 const EQUAL: u16 = 0x15;
 const ANY_BIT: u16 = 0x45;
 const RETURN: u16 = 0x06;
-/// Where the kernel keeps what it knows beside the packet, and in it the packet's type.
+/// Offset at which the kernel keeps its own facts about the packet, and in it the packet's type.
 const PACKET_TYPE: u32 = 0xffff_f000 + 4;
 /// `PACKET_OUTGOING`.
 const OUTGOING: u32 = 4;
-/// Extension headers of IPv6 that may stand before what is looked for: hop-by-hop, routing, fragment, destination.
+/// Extension headers of IPv6 that may stand before the wanted one: hop-by-hop, routing, fragment, destination.
 const EXTENSIONS: [u32; 4] = [0, 43, 44, 60];
 
-/// The program that lets pass what goes to the target and what comes from it, each with its first `snap` bytes. Over
+/// Returns the program that lets packets to and from the target pass, each with its first `snap` bytes. Over
 /// loopback it lets one of both copies pass.
 pub fn program(target: &Target, snap: u32) -> Vec<Instruction> {
     let (out, back) = (one_way(target, true).finish(snap), one_way(target, false).finish(snap));

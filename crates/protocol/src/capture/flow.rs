@@ -1,4 +1,4 @@
-//! Flows: who sent to whom, as people type it, and how much of each is in a capture.
+//! Flows: sender and receiver, as people type them, and the part of each in a capture.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use measure::unit::Bytes;
 use crate::capture::error::CaptureError;
 use crate::capture::packet::Segment;
 
-/// What carries a flow.
+/// Transport of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Transport {
     /// Datagrams.
@@ -31,11 +31,11 @@ impl fmt::Display for Transport {
 /// One direction of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Flow {
-    /// What carries it.
+    /// Transport of the flow.
     pub transport: Transport,
-    /// Who sent.
+    /// Sender of the flow.
     pub from: SocketAddr,
-    /// To whom.
+    /// Receiver of the flow.
     pub to: SocketAddr,
 }
 
@@ -55,7 +55,7 @@ pub struct FlowPattern {
 }
 
 impl FlowPattern {
-    /// Whether this flow may be meant.
+    /// Returns true where this flow may be meant.
     pub fn fits(&self, flow: &Flow) -> bool {
         (self.from, self.to) == (flow.from, flow.to) && self.transport.is_none_or(|wanted| wanted == flow.transport)
     }
@@ -97,7 +97,7 @@ impl FromStr for FlowPattern {
 /// A flow that was seen, and how much of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// Which.
+    /// The flow.
     pub flow: Flow,
     /// Its messages: datagrams, or segments with something new in them.
     pub messages: u64,
@@ -136,7 +136,7 @@ impl Finder {
     }
 }
 
-/// How far a flow's stream has come, so that what TCP sent again is not taken for a message.
+/// Progress of a flow's stream, so that a retransmission of TCP is not taken for a message.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Progress {
     /// Sequence number after the last byte seen.
@@ -145,10 +145,10 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// How much of a segment is new; `None` where nothing is. A datagram always is, even an empty one.
+    /// Returns the number of new bytes in a segment; `None` where nothing is new. A datagram always is, even an empty one.
     pub(super) fn message(&mut self, segment: &Segment) -> Option<u32> {
         let Some(sequence) = segment.sequence else { return Some(segment.payload) };
-        // An acknowledgement says nothing of what was sent, though it has a number.
+        // An acknowledgement says nothing of sent data, though it has a number.
         if segment.payload == 0 && !sequence.opens {
             return None;
         }

@@ -1,6 +1,6 @@
 //! From a frame to the flow it belongs to and the length of its payload, by the headers alone.
 //!
-//! `None` is what has neither: other protocols, fragments after the first, headers that are cut off or make no sense.
+//! `None` for packets that have neither: other protocols, fragments after the first, headers that are cut off or make no sense.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -16,15 +16,15 @@ use crate::capture::flow::{Flow, Transport};
 const IPV4: u16 = 0x0800;
 /// `EtherType` of IPv6.
 const IPV6: u16 = 0x86dd;
-/// What stands in place of it for a tag before the real one: 802.1Q, 802.1ad, and what was used before that.
+/// Values in place of an `EtherType` for a tag before the real one: 802.1Q, 802.1ad, and an older one.
 const TAGS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
 /// More tags than this are nobody's.
 const MOST_TAGS: usize = 4;
 
-/// What one packet says of its flow.
+/// Part of a packet that belongs to its flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Whose.
+    /// Flow of the packet.
     pub flow: Flow,
     /// Length of its payload, bytes.
     pub payload: u32,
@@ -37,14 +37,14 @@ pub struct Segment {
 pub struct Sequence {
     /// Sequence number of its first byte.
     pub number: u32,
-    /// Whether it opens the connection, which takes a number of its own.
+    /// True where it opens the connection, which takes a number of its own.
     pub opens: bool,
 }
 
-/// What a kept packet says of its flow.
+/// Reads the flow's part of a kept packet; `None` where it is no UDP or TCP, or a later fragment.
 pub fn read(link: Link, record: &Record<'_>) -> Option<Segment> {
     let packet = network(link, record.kept)?;
-    // What the headers of IP say where they say it: frames are padded, and kept in part.
+    // The headers of IP give the length, where they have it: frames are padded, and kept in part.
     let length = record.length as usize - (record.kept.len() - packet.len());
     let inner = inner(packet, length)?;
     if inner.part == Part::Later {
@@ -53,35 +53,36 @@ pub fn read(link: Link, record: &Record<'_>) -> Option<Segment> {
     transport(&inner)
 }
 
-/// What a packet of IP carries, behind all headers of IP.
+/// Payload of a packet of IP, behind all headers of IP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inner<'a> {
-    /// From whom, and to whom.
+    /// Source and destination.
     pub ends: (IpAddr, IpAddr),
-    /// What carries it.
+    /// Protocol of the payload.
     pub protocol: IpNumber,
-    /// As much of it as was kept.
+    /// The part of it that was kept.
     pub body: &'a [u8],
     /// Its length as it passed, bytes.
     pub whole: usize,
     /// Length of the packet as it passed, bytes of IP.
     pub packet: usize,
-    /// Whether it is a fragment.
+    /// Place of the payload in its datagram.
     pub part: Part,
 }
 
-/// How much of a datagram a packet holds.
+/// Part of a datagram that a packet holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// All.
     Whole,
     /// The first fragment of several.
     First,
-    /// A later one: without the head of what it belongs to.
+    /// A later one: without the header of its datagram.
     Later,
 }
 
-/// What a packet of IP carries that was `length` bytes long as it passed; `None` where it is none, or cut within its headers.
+/// Reads the payload of a packet of IP that was `length` bytes long as it passed; `None` where it is none, or cut within
+/// its headers.
 pub fn inner(packet: &[u8], length: usize) -> Option<Inner<'_>> {
     match packet.first()? >> 4 {
         4 => version_4(packet, length),
@@ -102,7 +103,7 @@ fn network(link: Link, frame: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// What follows an `EtherType` and the tags before it.
+/// Skips an `EtherType` of IP and the tags before it; `None` where there is none.
 fn tagged(mut rest: &[u8]) -> Option<&[u8]> {
     for _ in 0..=MOST_TAGS {
         let kind = word(rest, 0)?;
@@ -133,7 +134,7 @@ fn version_4(packet: &[u8], length: usize) -> Option<Inner<'_>> {
         _ => Part::Later,
     };
     let ends = (header.source_addr().into(), header.destination_addr().into());
-    // 0 is what a kernel writes that hands more than 64 KiB to the card at once.
+    // A kernel that hands more than 64 KiB to the card at once writes 0.
     let packet_length = if header.total_len() == 0 { length } else { header.total_len().into() };
     let at = header.slice().len();
     let (body, whole) = (packet.get(at..)?, packet_length.checked_sub(at)?);
@@ -185,7 +186,7 @@ fn transport(inner: &Inner<'_>) -> Option<Segment> {
 
 /// Payload of a datagram, bytes.
 pub(super) fn datagram_length(header: &UdpHeaderSlice<'_>, whole: usize) -> Option<u32> {
-    // 0 is what a datagram says that is too long to say it.
+    // A datagram that is too long for the field says 0.
     let said = if header.length() == 0 { whole } else { header.length().into() };
     u32::try_from(said.checked_sub(8)?).ok()
 }

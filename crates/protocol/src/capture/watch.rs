@@ -1,4 +1,4 @@
-//! What a captured packet says of a measurement that is being made: its place in the stream, its number, its way.
+//! Reads a captured packet of a measurement that is being made: its place in the stream, its number, its way.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -10,18 +10,18 @@ use crate::icmp::echo::HEADER as ECHO;
 use crate::native::header::{Flags, Header};
 use crate::native::preamble::MAGIC;
 
-/// Whose packets are looked for.
+/// Measurement whose packets are looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
     /// The peer; of ICMP the port means nothing, and 0 is any port.
     pub peer: SocketAddr,
-    /// What carries the measurement.
+    /// Transport of the measurement.
     pub carrier: Carrier,
-    /// What its messages say of themselves.
+    /// Marks in its messages.
     pub marks: Marks,
 }
 
-/// What carries a measurement.
+/// Transport of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carrier {
     /// Connections.
@@ -32,7 +32,7 @@ pub enum Carrier {
     Icmp,
 }
 
-/// What messages say of themselves.
+/// Marks that identify messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marks {
     /// Nothing that is read here.
@@ -43,12 +43,12 @@ pub enum Marks {
     Numbers,
 }
 
-/// How a packet passed, as the capture tells beside it.
+/// Passage of a packet, as the capture reports it beside the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passage {
-    /// When, nanoseconds since 1970.
+    /// Its time, nanoseconds since 1970.
     pub at_ns: u64,
-    /// Whether this host sent it.
+    /// True where this host sent it.
     pub outgoing: bool,
     /// Index of the interface.
     pub interface: u32,
@@ -56,10 +56,10 @@ pub struct Passage {
     pub length: u32,
 }
 
-/// What a packet of IP, of which the beginning was kept, says; `None` where it is not the measurement's.
+/// Reads a packet of IP, of which the beginning was kept; `None` where it is not the measurement's.
 ///
-/// Over loopback every packet passes twice, once each way: of what goes to the peer the outgoing copy counts, of what comes
-/// from it the other.
+/// Over loopback every packet passes twice, once each way: for packets to the peer the outgoing copy counts, for
+/// packets from it the other.
 pub fn look(packet: &[u8], passage: Passage, target: &Target) -> Option<Seen> {
     let inner = inner(packet, passage.length as usize)?;
     if inner.protocol != target.protocol() {
@@ -89,7 +89,7 @@ pub fn look(packet: &[u8], passage: Passage, target: &Target) -> Option<Seen> {
     to_the_port.then(|| seen(local, remote.unwrap_or(0), what, payload, target.mark(front, what, payload)))
 }
 
-/// What the head behind IP says.
+/// Content of the headers behind IP.
 struct Found<'a> {
     local: u16,
     remote: Option<u16>,
@@ -130,7 +130,7 @@ impl Target {
             Carrier::Udp => {
                 let header = UdpHeaderSlice::from_slice(inner.body).ok()?;
                 let (local, remote) = ends(header.source_port(), header.destination_port());
-                // Of several segments in one the header tells the length of the first alone.
+                // Where several segments were merged, the header has the length of the first alone.
                 let merged = u32::try_from(inner.whole.checked_sub(8)?).ok()?;
                 let payload = match inner.part {
                     Part::Whole => merged,
@@ -158,12 +158,12 @@ impl Target {
             // A datagram of nothing is no message: netperf ends a test by some.
             Marks::None if what == What::Datagram && payload_bytes == 0 => Mark::Aside,
             Marks::None => Mark::None,
-            // What a data connection says before its first message.
+            // The greeting of a data connection, before its first message.
             Marks::Header if front.starts_with(&MAGIC) => Mark::Aside,
             Marks::Header => match Header::read(front) {
                 Some(header) if header.flags.has(Flags::WARM_UP) || header.flags.has(Flags::START) => Mark::Aside,
                 Some(header) => Mark::Number(header.seq),
-                // Of a connection, what a message goes on with in another segment; no datagram of ours is without.
+                // A message of a connection goes on in another segment; no datagram of ours is without a header.
                 None if matches!(what, What::Segment(_)) => Mark::None,
                 None => Mark::Aside,
             },

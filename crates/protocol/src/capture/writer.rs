@@ -6,7 +6,7 @@ const MAGIC: u32 = 0xa1b2_3c4d;
 const LINK: u32 = 113;
 /// Length of the header of the file.
 pub const FILE_HEADER: usize = 24;
-/// Length of what stands in front of each packet.
+/// Length of the header in front of each packet.
 pub const PACKET_HEADER: usize = 16 + COOKED;
 const COOKED: usize = 16;
 const SENT_BY_US: u16 = 4;
@@ -14,19 +14,19 @@ const SENT_BY_US: u16 = 4;
 /// A packet to be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<'a> {
-    /// When it passed, nanoseconds since 1970; the form ends in 2106.
+    /// Time of its passage, nanoseconds since 1970; the form ends in 2106.
     pub at_ns: u64,
-    /// Whether this host sent it.
+    /// True where this host sent it.
     pub outgoing: bool,
     /// Kind of the interface, by ARP's numbers: 1 Ethernet, 772 loopback.
     pub hardware: u16,
-    /// As much of it as is kept, from the header of IP on.
+    /// The part of it that is kept, from the header of IP on.
     pub kept: &'a [u8],
     /// Its length as it passed, bytes of IP.
     pub length: u32,
 }
 
-/// What the file begins with; `snap` bytes of each packet are kept at most.
+/// Returns the header of the file; `snap` bytes of each packet are kept at most.
 pub fn file_header(snap: u32) -> [u8; FILE_HEADER] {
     let mut header = [0; FILE_HEADER];
     let words = [MAGIC, 0x0002_0004, 0, 0, snap.saturating_add(COOKED as u32), LINK];
@@ -36,7 +36,7 @@ pub fn file_header(snap: u32) -> [u8; FILE_HEADER] {
     header
 }
 
-/// Adds a packet to what is to be written.
+/// Adds a packet to the octets to be written.
 pub fn push(file: &mut Vec<u8>, packet: &Packet<'_>) {
     const SECOND: u64 = 1_000_000_000;
     let kept = packet.kept.len().min(packet.length as usize);

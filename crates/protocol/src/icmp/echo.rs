@@ -7,10 +7,11 @@
 //! | 2-3 | checksum; a ping socket, and every socket over IPv6, has its kernel fill it |
 //! | 4-5 | identifier; a ping socket has its kernel fill it |
 //! | 6-7 | sequence number, its lower 16 bits |
-//! | 8-15 | sequence number, 64 bits: requests far apart are never taken for each other. Of requests that [keep one checksum](Echo::keeping_checksum) the first 16 bits are the complement of the others and of the header's |
+//! | 8-15 | sequence number, 64 bits: requests far apart are never taken for each other. In requests that [keep one
+//! checksum](Echo::keeping_checksum) the first 16 bits are the complement of the others and of the header's |
 //! | 16-19 | random number of this run, where the payload has 12 octets or more |
 //!
-//! A payload of n octets makes a message of n + 8. What lies behind these fields stays as the caller filled it.
+//! A payload of n octets makes a message of n + 8. Octets behind these fields stay as the caller filled them.
 
 use etherparse::checksum::Sum16BitWords;
 use etherparse::{IpNumber, Ipv4HeaderSlice};
@@ -31,7 +32,7 @@ const SEQ: std::ops::Range<usize> = 8..16;
 const STEADY: u64 = (1 << 48) - 1;
 const NONCE: std::ops::Range<usize> = 16..20;
 
-/// Which ICMP.
+/// Version of ICMP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// Over IPv4.
@@ -58,7 +59,7 @@ impl Family {
     }
 }
 
-/// Which kind of socket carries it.
+/// Kind of socket that carries it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Socket {
     /// Unprivileged: the kernel sets the identifier and the checksum, and delivers only replies to it.
@@ -75,11 +76,11 @@ pub struct Echo {
     socket: Socket,
     identifier: u16,
     nonce: u32,
-    /// What stands in the header's sequence field of request 0.
+    /// Sequence number in the header of request 0.
     first: u16,
-    /// Whether the payload has no room for the 64-bit number.
+    /// True where the payload has no room for the 64-bit number.
     short: bool,
-    /// Whether all requests of one content have one checksum.
+    /// True where all requests of one content have one checksum.
     steady: bool,
 }
 
@@ -107,13 +108,13 @@ impl Echo {
     }
 
     /// The same with one checksum for all requests of one length and content: a router that chooses a path by the first
-    /// octets of what IP carries sends them all one way. It takes 16 bits of the long number, so numbers are below 2⁴⁸; a
+    /// octets of IP's payload sends them all one way. It takes 16 bits of the long number, so numbers are below 2⁴⁸; a
     /// payload without room for it has none of this.
     pub fn keeping_checksum(self) -> Self {
         Self { steady: true, ..self }
     }
 
-    /// What the payload has of request `seq`.
+    /// Returns the number in the payload of request `seq`.
     fn long_number(&self, seq: u64) -> [u8; 8] {
         let mut number = seq.to_be_bytes();
         if self.steady {
@@ -123,7 +124,7 @@ impl Echo {
         number
     }
 
-    /// Which ICMP it is.
+    /// Returns the version of ICMP.
     pub fn family(&self) -> Family {
         self.family
     }
@@ -133,7 +134,7 @@ impl Echo {
         self.identifier
     }
 
-    /// What the header's sequence field has of request `seq`.
+    /// Returns the sequence number in the header of request `seq`.
     pub fn header_number(&self, seq: u64) -> u16 {
         self.first.wrapping_add(seq as u16)
     }
@@ -144,7 +145,7 @@ impl Echo {
         low.wrapping_add(u64::from(header_number.wrapping_sub(self.header_number(low))))
     }
 
-    /// Of an echo request that somebody quotes, from its first octet on: the number in its header. `None` where it is
+    /// Returns the number in the header of an echo request that somebody quotes, from its first octet on. `None` where it is
     /// none of ours.
     pub fn quoted(&self, request: &[u8]) -> Option<u16> {
         let header = request.first_chunk::<HEADER>()?;
@@ -152,12 +153,12 @@ impl Echo {
         (header[0] == self.family.request() && self.is_ours(header)).then(number).flatten()
     }
 
-    /// Octets of the message that carries a payload of `payload` octets: what the engine's buffer has to hold.
+    /// Octets of the message that carries a payload of `payload` octets: the room that the engine's buffer needs.
     pub const fn message_length(payload: usize) -> usize {
         HEADER + payload
     }
 
-    /// The ICMP message within what the socket delivered; `None` where there is none, or not all of its header.
+    /// The ICMP message within the octets of the socket; `None` where there is none, or not all of its header.
     #[inline]
     pub fn message<'a>(&self, delivered: &'a [u8]) -> Option<&'a [u8]> {
         let message = match (self.family, self.socket) {
@@ -167,16 +168,16 @@ impl Echo {
         (message.len() >= HEADER).then_some(message)
     }
 
-    /// Whether the identifier is ours, or is not ours to judge.
+    /// Returns true where the identifier is ours, or is not ours to judge.
     fn is_ours(self, message: &[u8]) -> bool {
         self.socket == Socket::Ping || message[IDENTIFIER] == self.identifier.to_be_bytes()
     }
 }
 
-/// What a raw IPv4 socket delivers.
+/// Message as a raw IPv4 socket delivers it.
 struct Delivered<'a> {
     message: &'a [u8],
-    /// Whether `message` is all of it; a longer one was cut at the end of the caller's buffer.
+    /// True where `message` is all of it; a longer one was cut at the end of the caller's buffer.
     whole: bool,
 }
 

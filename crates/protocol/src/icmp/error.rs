@@ -1,4 +1,4 @@
-//! What a hop or the peer's kernel sends in place of a reply: ICMP errors (RFC 792, RFC 1122, RFC 1812, RFC 4443).
+//! ICMP errors that a hop or the peer's kernel sends in place of a reply (RFC 792, RFC 1122, RFC 1812, RFC 4443).
 //!
 //! A ping socket hears of them on its error queue, as type, code and information; a raw socket gets the message itself,
 //! which quotes the start of the packet it is about.
@@ -111,7 +111,7 @@ impl IcmpError {
         })
     }
 
-    /// Whether the request it is about will get no reply; the others are advice.
+    /// Returns true where the request it is about will get no reply; the others are advice.
     pub fn is_final(self) -> bool {
         !matches!(self, Self::SourceQuench | Self::Redirect)
     }
@@ -147,7 +147,7 @@ impl fmt::Display for IcmpError {
 /// An ICMP error as a raw socket gets it, about an echo request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EchoError {
-    /// What it says.
+    /// The error.
     pub error: IcmpError,
     /// Identifier of the request it is about.
     pub identifier: u16,

@@ -1,4 +1,4 @@
-//! A TLS hello that is cheap to answer, and what comes back: is TLS spoken there, in which version, and with what inside?
+//! A TLS hello that is cheap to answer, and the conclusion from the answer: TLS or not, its version, and the protocol inside.
 //!
 //! The hello offers TLS 1.3 without a key (RFC 8446 section 4.2.8 allows that), so a server of 1.3 asks for one before it has signed anything.
 //! One of 1.2 answers with its hello and its certificate; both say it in clear. No session comes of either.
@@ -76,7 +76,7 @@ pub fn read(answer: &[u8]) -> Reading {
             Some(&SERVER_HELLO) => server_hello(answer),
             Some(_) => Reading::Other,
         },
-        // A server of HTTP in clear refuses what it cannot read in its own words.
+        // A server of HTTP in clear refuses octets that it cannot read in its own words.
         _ => bounded(answer, b"HTTP/1.", |_| Reading::known(Service::Http, None)),
     }
 }
@@ -85,7 +85,7 @@ pub fn read(answer: &[u8]) -> Reading {
 fn server_hello(answer: &[u8]) -> Reading {
     let Some([_, a, b, c]) = answer.get(RECORD..RECORD + MESSAGE) else { return Reading::Unfinished };
     let length = u32::from_be_bytes([0, *a, *b, *c]) as usize;
-    // No hello of a server is longer than what is read of an answer.
+    // No hello of a server is longer than the part of an answer that is read.
     if !(RANDOM + 6..=super::LONGEST_ANSWER - RECORD - MESSAGE).contains(&length) {
         return Reading::Other;
     }
@@ -154,7 +154,7 @@ mod tests {
         }
     }
 
-    /// A hello of a server with these extensions, and what may stand behind it.
+    /// A hello of a server with these extensions, and further octets behind it.
     fn answer(extensions: &[u8]) -> Vec<u8> {
         let body = [&[3, 3][..], &[7; RANDOM], &[1, 9], &[0x13, 1, 0], &long(extensions)].concat();
         let message = [&[SERVER_HELLO, 0][..], &long(&body)].concat();

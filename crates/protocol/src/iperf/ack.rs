@@ -1,4 +1,4 @@
-//! What a server says to a header, right after it.
+//! Acknowledgement that a server sends right after a header.
 //!
 //! Most clients never read it; one that was started with `-X` or `--trip-times` does.
 
@@ -26,14 +26,14 @@ pub struct Ack {
     pub times: Option<Times>,
 }
 
-/// When what happened.
+/// Times of the header and its acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Times {
     /// The start time of the client's header, given back.
     pub start: Stamp,
-    /// When the server had the header.
+    /// Arrival of the header at the server.
     pub received: Stamp,
-    /// When it sent this.
+    /// Send time of the acknowledgement.
     pub sent: Stamp,
 }
 
@@ -57,7 +57,7 @@ impl Ack {
         octets
     }
 
-    /// Reads one at the start of what came; `Ok(None)` where more has to come first.
+    /// Reads one at the start of the octets that came; `Ok(None)` where more has to come first.
     pub fn read(octets: &[u8]) -> Result<Option<(Self, usize)>, NoAck> {
         let Some(kind) = word::read(octets, 0) else { return Ok(None) };
         if kind != KIND {
@@ -76,7 +76,7 @@ impl Ack {
     }
 }
 
-/// What came is no acknowledgement.
+/// A message that is no acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it begins with {kind:#010x}{}, which is no acknowledgement", length.map_or_else(String::new, |length| format!(" and a length of {length}")))]
 pub struct NoAck {

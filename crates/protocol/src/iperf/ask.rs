@@ -8,29 +8,29 @@ use super::time::Stamp;
 use super::wish::{Back, Pace, Way};
 use super::word;
 
-/// What a client wants of a server.
+/// Request of a client to a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the wire")]
 pub struct Ask {
-    /// Who sends over the client's own connection or flow.
+    /// Sender over the client's own connection or flow.
     pub way: Way,
-    /// Whether the server is to connect back as well, and when.
+    /// Connection back that the server is to open; absent: none.
     pub back: Option<Back>,
     /// The port where the server listens, which is said where it is not to connect back.
     pub port: u16,
-    /// How much the server is to send, where it sends.
+    /// Amount that the server is to send, where it sends.
     pub amount: Amount,
-    /// How fast.
+    /// Rate of the server's sending; absent: as fast as it goes.
     pub pace: Option<Pace>,
     /// Octets of a write or a datagram, where that was asked for.
     pub buffer: Option<u32>,
     /// Streams in all.
     pub streams: u32,
-    /// Whether the clocks are synchronised (`--trip-times`).
+    /// True where the clocks are synchronised (`--trip-times`).
     pub trip_times: bool,
-    /// Whether the client waits for the acknowledgement (`-X`).
+    /// True where the client waits for the acknowledgement (`-X`).
     pub detects: bool,
-    /// Of datagrams: whether there is no exchange at the end (`--no-udp-fin`).
+    /// For datagrams: true where there is no exchange at the end (`--no-udp-fin`).
     pub silent: bool,
     /// Type of service.
     pub service: u16,
@@ -120,7 +120,7 @@ impl Ask {
             Way::Reverse => Upper::REVERSE,
             Way::Duplex => Upper::DUPLEX,
         };
-        // Of an upload, what it is measured in is the client's own affair.
+        // In an upload, the unit of the rate is the client's own affair.
         let packets = self.way != Way::Upload && matches!(self.pace, Some(Pace::Packets(_)));
         let set = [
             (self.trip_times, Upper::TRIP_TIMES),

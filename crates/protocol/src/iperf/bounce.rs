@@ -51,7 +51,7 @@ impl BounceFlags {
     /// 2.2: the size of the reply is given.
     pub const REPLY_SIZE: Self = Self(0x0800);
 
-    /// Whether all of `other` is set.
+    /// Returns true where all of `other` is set.
     pub fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
@@ -70,19 +70,19 @@ pub struct Bounce {
     pub size: u32,
     /// 1.
     pub id: u32,
-    /// What is asked.
+    /// Flags of the request.
     pub flags: BounceFlags,
     /// Type of service.
     pub service: u16,
     /// Units of 10 ms; seen as 0.
     pub run_time: u32,
-    /// When the client sent it.
+    /// Send time at the client.
     pub sent: Stamp,
-    /// When the server had all of it.
+    /// Arrival of all of it at the server.
     pub received: Stamp,
-    /// When the server sent it back.
+    /// Send time at the server, on the way back.
     pub returned: Stamp,
-    /// How long the server was to hold it, µs.
+    /// Time that the server was to hold it, µs.
     pub hold_us: u32,
     /// Whatever.
     pub local: [u32; 3],
@@ -145,7 +145,7 @@ impl Bounce {
         })
     }
 
-    /// Writes it to the front of `message`; what follows stays.
+    /// Writes it to the front of `message`; the rest stays.
     pub fn write(&self, message: &mut [u8]) {
         let what = u32::from(self.flags.0) << 16 | u32::from(self.service);
         word::write_all(message, 0, &[Flags::BOUNCE.0, self.size, self.id, what, self.run_time]);

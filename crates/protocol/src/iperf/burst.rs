@@ -1,4 +1,4 @@
-//! What a connection's traffic is cut into with `--trip-times`: bursts, each of which says when it was written.
+//! Bursts of a connection's traffic with `--trip-times`, each with the time at which it was written.
 //!
 //! | octets | |
 //! |---|---|
@@ -30,11 +30,11 @@ const SEQUENCE: usize = 52;
 /// A burst's header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Burst {
-    /// When it was begun.
+    /// Beginning of the burst.
     pub begun: Stamp,
-    /// When it was written.
+    /// Time at which it was written.
     pub written: Stamp,
-    /// Which one, from 1.
+    /// Its number, from 1.
     pub number: u32,
     /// Octets of the burst, the header included.
     pub size: u32,
@@ -57,7 +57,7 @@ impl Burst {
         })
     }
 
-    /// Writes the header to the front of `octets`; what is for nobody stays.
+    /// Writes the header to the front of `octets`; unused fields stay.
     pub fn write(&self, octets: &mut [u8]) {
         word::write_all(octets, BEGUN, &[self.begun.seconds, self.begun.micros]);
         word::write_all(octets, WRITTEN, &[self.written.seconds, self.written.micros]);
@@ -65,7 +65,7 @@ impl Burst {
     }
 }
 
-/// Finds the bursts in what a connection brings, in whatever pieces; nothing but their headers is kept.
+/// Finds the bursts in the octets of a connection, in whatever pieces; only their headers are kept.
 #[derive(Clone, Debug)]
 pub struct Splitter {
     header: [u8; HEADER],
@@ -90,7 +90,7 @@ impl Default for Splitter {
 }
 
 impl Splitter {
-    /// Takes what came; `each` is handed the bursts that are whole with it. An error is final.
+    /// Takes octets that came; `each` is handed the bursts that are whole with them. An error is final.
     pub fn feed(&mut self, mut octets: &[u8], mut each: impl FnMut(&Burst)) -> Result<(), Malformed> {
         while self.broken.is_none() && !octets.is_empty() {
             if self.present.is_none() {
@@ -109,7 +109,7 @@ impl Splitter {
         self.broken.map_or(Ok(()), Err)
     }
 
-    /// Whether a burst has begun and is not whole.
+    /// Returns true where a burst has begun and is not whole.
     pub fn is_amid(&self) -> bool {
         self.held > 0 || self.present.is_some()
     }

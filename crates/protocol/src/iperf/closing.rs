@@ -1,4 +1,4 @@
-//! How a client ends a flow of datagrams: it says that it was the last, over and over, until the server reports.
+//! End of a flow of datagrams: its client says that it was the last, over and over, until the server reports.
 //!
 //! Each time the number grows by one, every 10 ms, 200 times at most: about two seconds (seen with 2.1.8 and 2.2.1). A
 //! report that does not come is a warning, no error.
@@ -10,7 +10,7 @@ use super::fin::AckFin;
 
 /// From one datagram that ends the flow to the next.
 pub const AGAIN: Nanos = Nanos::millis(10);
-/// How often it is said at most.
+/// Messages that announce the end, at most.
 pub const TRIES: u64 = 200;
 
 /// The end of a flow, as its client sees it.
@@ -29,7 +29,7 @@ impl Closing {
         Self { numbering, sent, said: 0, due: now, report: None }
     }
 
-    /// When to say it again, or to give up; `None`: the report is there, or it was said often enough.
+    /// Returns the instant to say it again, or to give up; `None`: the report is there, or it was said often enough.
     pub fn wake(&self) -> Option<Instant> {
         (self.report.is_none() && self.said <= TRIES).then_some(self.due)
     }
@@ -57,12 +57,12 @@ impl Closing {
         came
     }
 
-    /// What the server reported.
+    /// Returns the report of the server.
     pub fn report(&self) -> Option<&AckFin> {
         self.report.as_ref()
     }
 
-    /// How often it was said that the flow has ended.
+    /// Returns the number of messages that announced the end.
     pub fn said(&self) -> u64 {
         self.said.min(TRIES)
     }

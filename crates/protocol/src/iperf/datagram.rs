@@ -1,4 +1,4 @@
-//! The header of datagrams: a number and a stamp in each, and behind it what a connection's header says.
+//! The header of datagrams: a number and a stamp in each, and behind them the content of a connection's header.
 //!
 //! | octets | |
 //! |---|---|
@@ -37,14 +37,14 @@ const START: usize = 112;
 /// The first version with a barrier.
 const WITH_BARRIER: u32 = 0x0002_0002;
 
-/// What a flow's first datagram says of the test.
+/// Settings of a test in a flow's first datagram.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Settings {
-    /// A test, and what it is to be.
+    /// A test with its settings.
     Test(Opening),
     /// The short header: nothing but that there are trip times, and 2.2's start time.
     Short {
-        /// When the client starts.
+        /// Start time of the client.
         start: Option<Stamp>,
     },
     /// No header: traffic alone.
@@ -54,11 +54,11 @@ pub enum Settings {
 /// A client's header, behind number and stamp.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Opening {
-    /// What every header has.
+    /// The part that every header has.
     pub base: Base,
-    /// What newer ones have.
+    /// The part that newer headers have.
     pub extension: Option<Extension>,
-    /// What follows these, up to octet 128 of the datagram.
+    /// The octets behind these, up to octet 128 of the datagram.
     pub tail: Vec<u8>,
 }
 
@@ -99,7 +99,7 @@ impl Opening {
         room[..fits].copy_from_slice(&self.tail[..fits]);
     }
 
-    /// When the client starts, where there is room for it. Whether it means it stands in the flags.
+    /// Returns the start time of the client, where there is room for it. The flags say whether it is meant.
     pub fn start(&self) -> Option<Stamp> {
         stamp(&self.tail, START - USUAL)
     }
@@ -147,7 +147,7 @@ impl IperfNumbering {
         (id >= 0).then_some(Self { width, first: u8::from(id > 0) })
     }
 
-    /// How wide numbers are.
+    /// Returns the width of numbers.
     pub fn width(self) -> Width {
         self.width
     }

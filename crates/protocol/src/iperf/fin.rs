@@ -7,8 +7,8 @@
 //! | 56-115 | transit times and rate, valid where the flags say so |
 //! | 116-127 | high words of lost, out of order, datagrams |
 //!
-//! Clients take one that ends at octet 56 too. Lost is what never came: of the gaps, what came late is taken off (seen:
-//! 2.1.8 subtracts before it sends, and a client shows what comes).
+//! Clients take one that ends at octet 56 too. Lost are datagrams that never came: gaps less the late arrivals (seen:
+//! 2.1.8 subtracts before it sends, and a client shows the number that comes).
 
 use super::datagram::HEAD;
 use super::flag::Flags;
@@ -29,9 +29,9 @@ pub struct AckFin {
     pub bytes: u64,
     /// From the first to the last datagram.
     pub duration: Span,
-    /// What never came.
+    /// Datagrams that never came, a count.
     pub lost: u64,
-    /// What came after one with a higher number.
+    /// Datagrams that came after one with a higher number, a count.
     pub out_of_order: u64,
     /// The highest number, that of the last datagram included: received ones and lost.
     pub datagrams: u64,
@@ -56,7 +56,7 @@ pub struct Rest {
     pub m2: Span,
     /// The mean difference of two in a row.
     pub variation: Span,
-    /// How many there are.
+    /// Number of transit times.
     pub count: u32,
     /// Datagrams a second, rounded down; times [`Rest::divisor`].
     pub rate: u32,
@@ -65,13 +65,13 @@ pub struct Rest {
 }
 
 impl AckFin {
-    /// The flags of one of ours; `rest`: what is beyond octet 56 is meant.
+    /// The flags of a report of ours; `rest` is true where the fields beyond octet 56 are meant.
     pub fn flags(rest: bool) -> Flags {
         let flags = Flags::DUAL.with(Flags::WIDE);
         if rest { flags.with(Flags::EXTENDED) } else { flags }
     }
 
-    /// Whether [`AckFin::rest`] is meant.
+    /// Returns true where [`AckFin::rest`] is meant.
     pub fn has_rest(&self) -> bool {
         self.rest.is_some() && self.flags.has(Flags::EXTENDED)
     }

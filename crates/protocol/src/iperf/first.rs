@@ -36,43 +36,43 @@ const CONGESTION: usize = 112;
 /// A header as it stands at the start of a connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct First {
-    /// What every header has.
+    /// The part that every header has.
     pub base: Base,
-    /// What newer ones have.
+    /// The part that newer headers have.
     pub extension: Option<Extension>,
-    /// What follows these, up to the length that the header says.
+    /// The octets behind these, up to the length that the header says.
     pub tail: Vec<u8>,
     /// The key that the client shows (`--permit-key`).
     pub key: Option<Vec<u8>>,
 }
 
-/// What a connection begins with.
+/// Beginning of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Beginning {
-    /// A test, and what it is to be.
+    /// A test with its settings.
     Test(First),
     /// Requests and replies, this being the length of the first.
     Bounce {
         /// Octets of a message, its header included.
         size: usize,
     },
-    /// No header: what came is traffic already.
+    /// No header: the octets are traffic already.
     Plain,
 }
 
-/// What is known of a beginning.
+/// Result of reading a beginning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reading {
-    /// So many octets have to be there first, counted from the connection's start; more than there are.
+    /// Octets that have to be there first, counted from the connection's start; more than there are.
     Needs(usize),
-    /// What it is, and the octets that it took. Those of a bounceback, and of traffic, are left: 0.
+    /// The beginning, and the octets that it took. Those of a bounceback, and of traffic, are left: 0.
     Is(Beginning, usize),
 }
 
-/// Why a connection can't be served.
+/// Reason why a connection can't be served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
-    /// Its header does not even hold what every header does.
+    /// Its header is shorter than the part that every header has.
     #[error("a header of {length} bytes, where the shortest has {BASE}")]
     Short {
         /// As it says.
@@ -92,7 +92,7 @@ pub enum Malformed {
     },
 }
 
-/// Reads the start of a connection, of which `octets` have come.
+/// Reads the start of a connection; `octets` are those that have come.
 pub fn read(octets: &[u8]) -> Result<Reading, Malformed> {
     let Some(flags) = word::read(octets, 0).map(Flags) else { return Ok(Reading::Needs(4)) };
     if flags == Flags::BOUNCE {
@@ -169,7 +169,7 @@ impl First {
         octets
     }
 
-    /// When the client starts, where it says.
+    /// Returns the start time of the client, where the header has it.
     pub fn start(&self) -> Option<Stamp> {
         let (seconds, micros) = (self.word(START)?, self.word(START + 4)?);
         Some(Stamp { seconds, micros })

@@ -1,4 +1,4 @@
-//! The bits that say what a test is.
+//! The bits that describe a test.
 
 /// The first word of a header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -9,7 +9,7 @@ impl Flags {
     pub const DUAL: Self = Self(0x8000_0000);
     /// The extension follows.
     pub const EXTENDED: Self = Self(0x4000_0000);
-    /// Of datagrams: the upper flags are valid.
+    /// In datagrams: the upper flags are valid.
     pub const UDP_TESTS: Self = Self(0x2000_0000);
     /// A key follows without which a server may refuse.
     pub const KEY: Self = Self(0x1000_0000);
@@ -21,7 +21,7 @@ impl Flags {
     pub const PEER_DETECT: Self = Self(0x0200_0000);
     /// Requests and replies; the rest of the word is 0.
     pub const BOUNCE: Self = Self(0x0080_0000);
-    /// Of datagrams: the short header.
+    /// In datagrams: the short header.
     pub const SHORT: Self = Self(0x0002_0000);
     /// The length of the header stands in this word.
     pub const HAS_LENGTH: Self = Self(0x0001_0000);
@@ -30,7 +30,7 @@ impl Flags {
 
     const LENGTH: u32 = 0x0000_01FE;
 
-    /// Whether all of `other` is set.
+    /// Returns true where all of `other` is set.
     #[inline]
     pub fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
@@ -47,21 +47,21 @@ impl Flags {
         self.has(Self::HAS_LENGTH).then_some(((self.0 & Self::LENGTH) >> 1) as usize)
     }
 
-    /// With the length of the whole header, octets, of which there are 255 at most.
+    /// Adds the length of the whole header, octets, 255 at most.
     #[must_use]
     pub fn with_length(self, octets: usize) -> Self {
         let length = u32::try_from(octets.min(255)).unwrap_or(255) << 1;
         Self(self.0 & !Self::LENGTH | length).with(Self::HAS_LENGTH)
     }
 
-    /// Whether it is one that begins a header. Neither zero nor the pattern of traffic is, wherever that begins: no
+    /// Returns true where it begins a header. Neither zero nor the pattern of traffic does, wherever that begins: no
     /// client sets neither of these two and sends a header.
     pub fn begins_a_header(self) -> bool {
         self.has(Self::EXTENDED) || self.has(Self::DUAL)
     }
 }
 
-/// More of what a test is, in the extension.
+/// Further bits that describe a test, in the extension.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Upper(pub u16);
 
@@ -85,7 +85,7 @@ impl Upper {
     /// Acknowledge at once (`--tcp-quickack`).
     pub const QUICK: Self = Self(0x8000);
 
-    /// Whether all of `other` is set.
+    /// Returns true where all of `other` is set.
     pub fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
@@ -97,7 +97,7 @@ impl Upper {
     }
 }
 
-/// What 2.2 has besides, in the extension.
+/// Further flags of 2.2, in the extension.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Lower(pub u16);
 
@@ -105,7 +105,7 @@ impl Lower {
     /// The name of a congestion control follows.
     pub const CONGESTION: Self = Self(0x8000);
 
-    /// Whether all of `other` is set.
+    /// Returns true where all of `other` is set.
     pub fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }

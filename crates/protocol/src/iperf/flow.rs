@@ -1,4 +1,4 @@
-//! A flow of datagrams as a server sees it: what came of it, when it ended, and what is reported.
+//! A flow of datagrams as a server sees it: its arrivals, its end, and the report.
 //!
 //! A flow begins with any datagram of a new source that does not end one. It ends with the first datagram that says so,
 //! and the same report answers every further one. The datagram that ends it counts as one of it, as the original counts:
@@ -27,12 +27,12 @@ pub struct Flow {
     /// Arrival of the first and the latest datagram.
     began: Instant,
     latest: Instant,
-    /// When the latest was sent, by the sender's clock.
+    /// Send time of the latest, by the sender's clock.
     sent: Nanos,
     ended: Option<AckFin>,
 }
 
-/// What a datagram was to its flow.
+/// Place of a datagram in its flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heard {
     /// One of it.
@@ -84,7 +84,7 @@ impl Flow {
         self.bins.as_ref()
     }
 
-    /// What its first datagram said.
+    /// Returns the settings in its first datagram.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -94,7 +94,7 @@ impl Flow {
         self.bytes
     }
 
-    /// What has come of it.
+    /// Returns the counts of all that came.
     pub fn total(&self) -> Datagrams {
         self.arrivals.total()
     }
@@ -104,17 +104,17 @@ impl Flow {
         self.arrivals.sight()
     }
 
-    /// When its first datagram came.
+    /// Returns the arrival of its first datagram.
     pub fn began(&self) -> Instant {
         self.began
     }
 
-    /// When its latest datagram came.
+    /// Returns the arrival of its latest datagram.
     pub fn latest(&self) -> Instant {
         self.latest
     }
 
-    /// What is reported; `None`: it has not ended.
+    /// Returns the report; `None`: it has not ended.
     pub fn report(&self) -> Option<&AckFin> {
         self.ended.as_ref()
     }

@@ -13,10 +13,10 @@ pub const EXTENSION: usize = 36;
 /// A unit of [`Amount`], where that is a time.
 const UNIT: u64 = 10_000_000;
 
-/// What every header has.
+/// Part that every header has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Base {
-    /// What the test is.
+    /// Flags that describe the test.
     pub flags: Flags,
     /// Streams of the client (`-P`); with a transfer id of 2.2 in front, see [`Base::streams`].
     pub threads: u32,
@@ -26,11 +26,11 @@ pub struct Base {
     pub buffer: u32,
     /// Unused.
     pub window: u32,
-    /// How much the server sends, where it does.
+    /// Amount that the server sends, where it does.
     pub amount: Amount,
 }
 
-/// How much is sent: a time or a number of octets.
+/// Amount of traffic: a time or a number of octets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount(pub i32);
 
@@ -82,7 +82,7 @@ impl Base {
     }
 }
 
-/// What headers have since 2.0.10.
+/// Part that headers have since 2.0.10.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extension {
     /// 0 in a header.
@@ -99,7 +99,7 @@ pub struct Extension {
     pub reserved: u16,
     /// Type of service (`-S`).
     pub service: u16,
-    /// How fast the server sends, where it does.
+    /// Rate at which the server sends, where it does.
     pub rate: Rate,
     /// `--tcp-write-prefetch`, octets.
     pub prefetch: u32,
@@ -147,13 +147,13 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// `per_second` of what is counted; of more than 56 bits the largest that there is.
+    /// A rate of `per_second` units; above 56 bits the largest that there is.
     pub fn of(per_second: u64) -> Self {
         let bounded = per_second.min((1 << 56) - 1);
         Self { low: bounded as u32, high: ((bounded >> 32) as u32) << 8 }
     }
 
-    /// So many a second; `None`: as many as fit.
+    /// Returns the number a second; `None`: as many as fit.
     pub fn per_second(self) -> Option<u64> {
         let value = u64::from(self.high >> 8) << 32 | u64::from(self.low);
         (value > 0).then_some(value)

@@ -4,7 +4,7 @@ use measure::unit::Nanos;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// An instant of the wall clock as the wire has it. What a peer says is kept as it is, be it more than a million
+/// An instant of the wall clock as the wire has it. The values of a peer are kept unchanged, even more than a million
 /// microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamp {
@@ -18,7 +18,7 @@ impl Stamp {
     /// Every bit set, as a request of a bounceback has where the server writes.
     pub const UNSET: Self = Self { seconds: u32::MAX, micros: u32::MAX };
 
-    /// `wall` is nanoseconds since 1970; what is below a microsecond is cut off.
+    /// `wall` is nanoseconds since 1970; parts of a microsecond are cut off.
     #[inline]
     pub fn of(wall: Nanos) -> Self {
         let seconds = u32::try_from(wall.0 / SECOND).unwrap_or(u32::MAX);
@@ -42,7 +42,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// `nanos` rounded towards zero; bounded by what 32 bits of seconds hold.
+    /// `nanos` rounded towards zero; bounded by 32 bits of seconds.
     pub fn of(nanos: i64) -> Self {
         let (seconds, rest) = (nanos / SECOND as i64, nanos % SECOND as i64);
         let bounded = seconds.clamp(i64::from(i32::MIN), i64::from(i32::MAX));
@@ -63,7 +63,7 @@ impl Span {
     }
 }
 
-/// `later` less `earlier` in nanoseconds, two clocks that may disagree by anything: bounded by what 64 bits hold.
+/// `later` less `earlier` in nanoseconds, two clocks that may disagree by anything: bounded by 64 bits.
 #[inline]
 pub fn difference(later: Nanos, earlier: Nanos) -> i64 {
     let difference = i128::from(later.0) - i128::from(earlier.0);

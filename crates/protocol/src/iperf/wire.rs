@@ -1,6 +1,6 @@
 //! A bounceback's requests and replies as an engine sees them.
 //!
-//! All of them have the number 1: what tells a reply from another is the time at which its request was sent, which comes
+//! All of them have the number 1. A reply is recognised by the time at which its request was sent, which comes
 //! back in it.
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,19 +34,19 @@ pub struct BounceWire<C> {
 #[derive(Debug, Default)]
 pub struct Delays(Mutex<OneWay>);
 
-/// What a [`Delays`] holds.
+/// Content of a [`Delays`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct OneWay {
     /// From the client to the server: its receive time less our send time.
     pub to: Transit,
     /// And back: our receive time less its send time.
     pub from: Transit,
-    /// How far the two of an exchange differ, whichever is longer.
+    /// Difference of the two delays of an exchange, without its sign.
     pub asymmetry: Transit,
 }
 
 impl Delays {
-    /// What it holds by now.
+    /// Returns the delays so far.
     pub fn read(&self) -> OneWay {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,4 @@
-//! What a client's header asks of a server.
+//! Request to a server in a client's header.
 
 use measure::unit::Nanos;
 
@@ -8,29 +8,29 @@ use super::flag::{Flags, Upper};
 use super::settings::{Amount, Base, Extension, Version};
 use super::time::Stamp;
 
-/// How long a server sends where the client does not say how much.
+/// Time for which a server sends where the client does not say how much.
 const LENGTH: Nanos = Nanos::secs(10);
 
-/// What is asked.
+/// Request of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wish {
-    /// Who sends over the client's own connection or flow.
+    /// Sender over the client's own connection or flow.
     pub way: Way,
-    /// What the server sends over one that it opens itself.
+    /// Traffic of the server over a connection that it opens itself.
     pub back: Option<Back>,
-    /// How much a server that sends is to send.
+    /// Amount that a sending server is to send.
     pub quantity: Quantity,
-    /// How fast a server that sends is to send; absent: as fast as it goes.
+    /// Rate of a sending server; absent: as fast as it goes.
     pub pace: Option<Pace>,
     /// Octets of a write or a datagram; absent: the default.
     pub buffer: Option<u32>,
     /// Streams of the client in all.
     pub streams: u32,
-    /// What the server says to the header.
+    /// Acknowledgement of the header by the server.
     pub acknowledged: Acknowledged,
     /// With `--trip-times`: when the client started.
     pub trip_times: Option<Stamp>,
-    /// Of datagrams: whether the client waits for a report at the end.
+    /// For datagrams: true where the client waits for a report at the end.
     pub reported: bool,
     /// Type of service.
     pub service: u16,
@@ -42,7 +42,7 @@ pub struct Wish {
     pub quick_acks: bool,
 }
 
-/// Who sends over the client's own connection or flow.
+/// Sender over the client's own connection or flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Way {
     /// The client.
@@ -63,16 +63,16 @@ pub struct Back {
     pub now: bool,
 }
 
-/// How much is sent.
+/// Amount of traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// For so long.
     Time(Nanos),
-    /// So many octets.
+    /// A number of octets.
     Bytes(u64),
 }
 
-/// How fast.
+/// Rate of traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
     /// Bits a second.
@@ -81,7 +81,7 @@ pub enum Pace {
     Packets(u64),
 }
 
-/// What a server says to a header.
+/// Acknowledgement of a header by a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acknowledged {
     /// Nothing.
@@ -93,7 +93,7 @@ pub enum Acknowledged {
 }
 
 impl Wish {
-    /// What a connection's header asks.
+    /// Reads the request in a connection's header.
     pub fn of_first(first: &First) -> Self {
         let wish = Self::of(&first.base, first.extension.as_ref(), true);
         let stamped = first.extension.is_some_and(|extension| extension.upper.has(Upper::TRIP_TIMES));
@@ -107,7 +107,7 @@ impl Wish {
         Self { acknowledged, trip_times: first.start().filter(|_| stamped), ..wish }
     }
 
-    /// What a flow's header asks.
+    /// Reads the request in a flow's header.
     pub fn of_opening(opening: &Opening) -> Self {
         let flags = opening.base.flags;
         // Without this bit the upper flags of a datagram mean nothing, whatever they are.
@@ -150,7 +150,7 @@ impl Wish {
 }
 
 impl Quantity {
-    /// What an amount means; of one that says nothing the original's default.
+    /// Converts an amount; without one, the original's default.
     pub fn of(amount: Amount) -> Self {
         match (amount.as_time(), amount.as_bytes()) {
             (Some(time), _) => Self::Time(time),

@@ -1,9 +1,9 @@
 //! The client's end of a control connection, as a machine without I/O.
 //!
-//! The driver writes the cookie and then whatever the calls return, hands in what arrives ([`Client::feed`]), that the other
-//! end closed ([`Client::ended`]), or that nothing came for too long ([`Client::silent`]), and does what the events say. A call
-//! out of turn writes nothing. An error of what arrived is final: later calls return it again. No input makes it panic;
-//! memory is bounded by [`LONGEST_SERVER_RESULTS`] and grows with what really came.
+//! The driver writes the cookie and then the octets that the calls return, hands in octets that arrive
+//! ([`Client::feed`]), the other end's close ([`Client::ended`]), or too long a silence ([`Client::silent`]), and acts
+//! on the events. A call out of turn writes nothing. An error of arrived octets is final: later calls return it again.
+//! No input makes it panic; memory is bounded by [`LONGEST_SERVER_RESULTS`] and grows with octets that really came.
 
 use measure::unit::Nanos;
 
@@ -15,7 +15,7 @@ use crate::iperf3::parameters::Parameters;
 use crate::iperf3::results::Results;
 use crate::iperf3::state::State;
 
-/// What the server wants, or tells.
+/// Request or report of the server.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// It wants the parameters: call [`Client::parameters`].
@@ -40,9 +40,9 @@ pub enum Event {
 #[derive(Debug)]
 pub struct Client {
     step: Step,
-    /// What the driver must call before anything is read.
+    /// True until the driver has made the call that is due; nothing is read before.
     owes: bool,
-    /// The server said that it cannot go on: what follows are its numbers.
+    /// True once the server said that it cannot go on: its numbers follow.
     failing: bool,
     /// Streams that there are, both ways.
     streams: usize,
@@ -57,7 +57,7 @@ impl Default for Client {
 }
 
 impl Client {
-    /// What is waited for.
+    /// Returns the message that is awaited.
     pub fn step(&self) -> Step {
         self.step
     }
@@ -67,7 +67,7 @@ impl Client {
         if self.owes { 0 } else { self.inbox.len() }
     }
 
-    /// What is asked of the server, where it wants to know.
+    /// Answers the server's request for parameters.
     pub fn parameters(&mut self, parameters: &Parameters) -> Vec<u8> {
         if !self.owed(Step::Greeting) {
             return Vec::new();
@@ -146,7 +146,7 @@ impl Client {
         }
     }
 
-    /// Nothing came for `waited`, which is too long: what that means. No error where nothing is due.
+    /// Takes a silence of `waited`, which is too long, and returns its meaning. No error where nothing is due.
     pub fn silent(&mut self, waited: Nanos) -> Result<(), Error> {
         self.alive()?;
         match self.step {
@@ -158,7 +158,8 @@ impl Client {
         }
     }
 
-    /// What a server that cannot go on has told before the connection ended: 3.12 leaves out the second number.
+    /// Returns the error of a server that cannot go on, from its numbers before the connection ended: 3.12 leaves out the
+    /// second number.
     fn half_told(&self) -> Option<Error> {
         let code = self.inbox.first_chunk().map(|word| Code(i32::from_be_bytes(*word)));
         self.failing.then_some(Error::Server { code, errno: None })
@@ -175,7 +176,7 @@ impl Client {
         Err(error)
     }
 
-    /// Whether the driver owes what follows `step`; then it does no longer.
+    /// Returns true where the driver owes the message after `step`; from then on it does not.
     fn owed(&mut self, step: Step) -> bool {
         let turn = self.failed.is_none() && self.step == step && self.owes;
         self.owes &= !turn;

@@ -1,7 +1,7 @@
 //! iperf3's own error numbers, as they go over the wire and as it words them.
 //!
-//! The words are what users and parsers know from iperf3's error output, up to the 3.12 that prints them; numbers that came
-//! later, and those of which no run was seen, are worded here.
+//! The words are those that users and parsers know from iperf3's error output, up to the 3.12 that prints them; later numbers,
+//! and those that were never seen in a run, are worded here.
 
 use std::fmt;
 
@@ -77,7 +77,7 @@ impl Code {
     /// Results of a stream that is not there.
     pub const STREAM_ID: Self = Self(208);
 
-    /// Whether iperf3 adds the system's words for the second number behind this one's.
+    /// Returns true where iperf3 adds the system's words for the second number behind this one's.
     pub fn with_system_error(self) -> bool {
         matches!(self.0, 14 | 17 | 100..=108 | 111..=118 | 122..=126 | 128..=130 | 132 | 133 | 135..=140 | 148 | 150..=159)
             || matches!(self.0, 200..=206 | 300 | 301)

@@ -1,4 +1,4 @@
-//! What tells one test's connections from another's: 36 characters and a NUL.
+//! Cookie that all connections of one test share: 36 characters and a NUL.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ pub const LENGTH: usize = 37;
 /// Characters of a cookie: the alphabet of base 32.
 const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 
-/// A test's cookie. Two are equal when they are as C strings: up to the first NUL. What comes of a peer may hold any octets.
+/// A test's cookie. Two are equal when they are as C strings: up to the first NUL. A cookie of a peer may hold any octets.
 #[derive(Clone, Copy)]
 pub struct Cookie([u8; LENGTH]);
 
@@ -32,7 +32,7 @@ impl Cookie {
         self.0
     }
 
-    /// Its characters, as a test's output shows them; what does not print is replaced.
+    /// Its characters, as a test's output shows them; those that do not print are replaced.
     pub fn text(&self) -> String {
         let character = |octet: &u8| if octet.is_ascii_graphic() || *octet == b' ' { char::from(*octet) } else { '?' };
         self.string().iter().map(character).collect()

@@ -1,30 +1,30 @@
-//! How a stream over UDP begins, and what its datagrams say of themselves.
+//! Beginning of a stream over UDP, and the header of its datagrams.
 //!
-//! A stream begins with a datagram of four octets either way, which nobody repeats: [`HELLO`] and [`REPLY`]. What follows are
+//! A stream begins with a datagram of four octets either way, which nobody repeats: [`HELLO`] and [`REPLY`]. After them come
 //! datagrams of exactly the size agreed on, each with the sender's time since it was started, its number and content.
 
 use measure::unit::Nanos;
 
 use crate::bulk::{Mark, Numbering, StampClock};
 
-/// What a client sends first, since 3.12.
+/// First datagram of a client since 3.12.
 pub const HELLO: [u8; 4] = *b"9876";
-/// What a server answers, since 3.12.
+/// Answer of a server since 3.12.
 pub const REPLY: [u8; 4] = *b"6789";
-/// What a client before 3.12 sends first: a number in its own order of octets.
+/// First datagram of a client before 3.12: a number in its own order of octets.
 pub const OLD_HELLO: u32 = 123_456_789;
-/// What a server before 3.12 answers: a number in its own order of octets.
+/// Answer of a server before 3.12: a number in its own order of octets.
 pub const OLD_REPLY: u32 = 987_654_321;
 
 /// Datagrams of a sender that may come before its answer does, where it is the server that sends.
 pub const EARLY: usize = 2;
 
-/// Whether a datagram is how a client of any version begins a stream, seen from a host of any order of octets.
+/// Returns true for the first datagram of a client of any version, from a host of any order of octets.
 pub fn is_hello(datagram: &[u8]) -> bool {
     is(datagram, HELLO, OLD_HELLO)
 }
 
-/// Whether a datagram is how a server of any version answers.
+/// Returns true for the answer of a server of any version, from a host of any order of octets.
 pub fn is_reply(datagram: &[u8]) -> bool {
     is(datagram, REPLY, OLD_REPLY)
 }
@@ -33,9 +33,9 @@ fn is(datagram: &[u8], word: [u8; 4], old: u32) -> bool {
     [word, old.to_le_bytes(), old.to_be_bytes()].iter().any(|each| each == datagram)
 }
 
-/// How datagrams are numbered: seconds and microseconds of the sender's monotonic clock, then the number.
+/// Numbering of datagrams: seconds and microseconds of the sender's monotonic clock, then the number.
 ///
-/// In 32 bits the number begins anew after 4,294,967,295 datagrams, and what iperf3 makes of that is nonsense: long and fast
+/// In 32 bits the number begins anew after 4,294,967,295 datagrams, and iperf3's statistics are then nonsense: long and fast
 /// tests want 64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counter {

@@ -1,4 +1,4 @@
-//! What can go wrong on a control connection as its client sees it: what, on whose side, what to try.
+//! Errors of a control connection as its client sees them: the fault, its side, a remedy.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::iperf3::results::Unreadable;
 use crate::iperf3::state::State;
 use crate::native::error::Side;
 
-/// What a client waits for.
+/// Message that a client waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
     /// To be asked for parameters.
@@ -48,7 +48,7 @@ impl fmt::Display for Step {
     }
 }
 
-/// Why a client's control connection failed. It has ended: nothing further can be read from it.
+/// Error that ended a client's control connection: nothing further can be read from it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Error {
     /// The server has no time for us: 0xFF.
@@ -65,17 +65,17 @@ pub enum Error {
     /// No message of this protocol.
     #[error("{}: {octet} while we waited for {step}", Code::MESSAGE)]
     Unknown {
-        /// What came.
+        /// Octet that came.
         octet: u8,
-        /// Instead of what.
+        /// Message that was due.
         step: Step,
     },
     /// A message at the wrong time.
     #[error("the server said {said:?} while we waited for {step}")]
     OutOfOrder {
-        /// What it said.
+        /// Message that came.
         said: State,
-        /// Instead of what.
+        /// Message that was due.
         step: Step,
     },
     /// Results of no length, or of too large a one.
@@ -87,7 +87,7 @@ pub enum Error {
     /// Results that cannot be read.
     #[error("{}: {why}", Code::RESULTS)]
     Results {
-        /// Why.
+        /// Fault of the results.
         why: Unreadable,
     },
     /// Results of other streams than there were.
@@ -96,15 +96,15 @@ pub enum Error {
     /// The server closed the connection too early.
     #[error("{} while we waited for {step}", Code::CLOSED)]
     Closed {
-        /// What was due.
+        /// Message that was due.
         step: Step,
     },
     /// The server said nothing for too long.
     #[error("no answer within {waited} while we waited for {step}")]
     Silent {
-        /// What was due.
+        /// Message that was due.
         step: Step,
-        /// How long it had.
+        /// Time that it had, nanoseconds.
         waited: Nanos,
     },
 }

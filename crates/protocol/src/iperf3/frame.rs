@@ -3,11 +3,11 @@
 /// A frame that cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BadLength {
-    /// What its first four octets say.
+    /// Length in its first four octets.
     pub length: u32,
 }
 
-/// Whether `octets` start with a whole frame of 1 to `most` octets: its text, and how many octets it takes. `None`: more
+/// Reads a whole frame of 1 to `most` octets at the start of `octets`: its text, and the number of octets it takes. `None`: more
 /// must come. A length beyond the bound is an error as soon as it is here: nothing is kept for it.
 pub(super) fn read(octets: &[u8], most: usize) -> Result<Option<(&[u8], usize)>, BadLength> {
     let Some((head, rest)) = octets.split_first_chunk() else { return Ok(None) };

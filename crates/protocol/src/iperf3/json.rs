@@ -1,12 +1,12 @@
 //! JSON as iperf3 writes it (compact, in a fixed order, numbers in the least digits that read back) and as it reads it:
-//! what is missing or of another type is passed over.
+//! missing values and those of another type are passed over.
 
 use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
 /// A number as iperf3's JSON library spells it: without a fraction where it has none, else in 15 significant digits, or 17
-/// where fewer would not read back as the same. What is no number is `null`.
+/// where fewer would not read back as the same. Infinity and NaN are `null`.
 ///
 /// ```
 /// use protocol::iperf3::json::number;
@@ -82,7 +82,7 @@ impl Object {
         }
     }
 
-    /// What is JSON already.
+    /// Adds a field whose value is JSON already.
     pub fn raw(&mut self, key: &str, value: &str) {
         if self.0.len() > 1 {
             self.0.push(',');
@@ -118,12 +118,12 @@ impl<'a> Fields<'a> {
         serde_json::from_str(text).ok().map(Self)
     }
 
-    /// Whether it is the word `true`; a number is not.
+    /// Returns true where it is the word `true`; a number is not.
     pub fn flag(&self, key: &str) -> bool {
         self.raw(key).is_some_and(|value| value.get() == "true")
     }
 
-    /// Whether it is a number other than 0.
+    /// Returns true where it is a number other than 0.
     pub fn nonzero(&self, key: &str) -> bool {
         self.integer(key).is_some_and(|value| value != 0)
     }

@@ -1,8 +1,8 @@
-//! Who may run a test: a token of name, password and time, encrypted with the server's public key.
+//! Login to run a test: a token of name, password and time, encrypted with the server's public key.
 //!
-//! The token is no session key: nothing else on the connection is encrypted, and whoever sees it can send it again while the
-//! server still takes its time for the present. A server tells nobody why a login failed: not which part of it was wrong,
-//! and not whether it could be decrypted.
+//! The token is no session key: nothing else on the connection is encrypted, and anyone who sees it can send it again while the
+//! server still accepts its time. A server tells nobody why a login failed: neither which part of it was wrong,
+//! nor whether it could be decrypted.
 
 mod envelope;
 mod pem;
@@ -16,17 +16,17 @@ use aws_lc_rs::digest::{SHA256, digest};
 pub use self::envelope::{Padding, PrivateKey, PublicKey};
 pub use self::pem::KeyError;
 
-/// How far a token's time may be from the server's, seconds, where nobody says.
+/// Default of the largest difference between a token's time and the server's, seconds.
 pub const SKEW_S: u64 = 10;
 
-/// Who asks for a test, and when.
+/// Credentials of a request for a test, with their time.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token {
     /// Name.
     pub user: String,
     /// Password.
     pub password: String,
-    /// When it was made, seconds since 1970.
+    /// Creation time, seconds since 1970.
     pub made_s: i64,
 }
 
@@ -45,7 +45,7 @@ impl Token {
         (!lines).then(|| format!("user: {user}\npwd:  {password}\nts:   {made_s}"))
     }
 
-    /// Reads what was decrypted.
+    /// Reads decrypted octets.
     pub fn read(plaintext: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(plaintext).ok()?;
         let mut lines = text.split('\n');
@@ -68,8 +68,8 @@ impl fmt::Debug for Users {
 }
 
 impl Users {
-    /// Reads the text of a file: a line `name,hash` for each, `#` at the start of one that is none. Of two lines with one
-    /// name the first counts. A line that is neither is an error with its number, from 1.
+    /// Reads the text of a file: a line `name,hash` for each, `#` at the start of one that is none. The first of two
+    /// lines with one name counts. A line that is neither is an error with its number, from 1.
     pub fn read(text: &str) -> Result<Self, BadLine> {
         let mut users = BTreeMap::new();
         for (line, content) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
@@ -87,7 +87,7 @@ impl Users {
         Ok(Self(users))
     }
 
-    /// Whether the file has this user with this password. Takes as long for a name that is not in it.
+    /// Returns true where the file has this user with this password. Takes as long for a name that is not in it.
     pub fn has(&self, user: &str, password: &str) -> bool {
         let none = "0".repeat(64);
         let known = self.0.get(user);
@@ -120,21 +120,22 @@ pub struct BadLine {
     pub line: usize,
 }
 
-/// What a server lets a client in by.
+/// Rules by which a server lets a client in.
 #[derive(Debug)]
 pub struct Login {
     /// The key that tokens are encrypted for.
     pub key: PrivateKey,
-    /// Who may.
+    /// Users who may run tests.
     pub users: Users,
-    /// How far a token's time may be from ours, seconds.
+    /// Largest difference between a token's time and ours, seconds.
     pub skew_s: u64,
-    /// How tokens are padded: [`Padding::Oaep`] since iperf3 3.17, [`Padding::Pkcs1`] before. A server takes one of them.
+    /// Padding of tokens: [`Padding::Oaep`] since iperf3 3.17, [`Padding::Pkcs1`] before. A server takes one of them.
     pub padding: Padding,
 }
 
 impl Login {
-    /// Whose token this is, where he may run a test at `now_s`, seconds since 1970. Why not is for the server's own eyes.
+    /// Returns the name of the token's owner, who may run a test at `now_s`, seconds since 1970. The reason of a refusal
+    /// is for the server's own eyes.
     pub fn admit(&self, token: Option<&str>, now_s: i64) -> Result<String, Refusal> {
         let token = self.key.open(token.ok_or(Refusal::NoToken)?, self.padding).ok_or(Refusal::Unreadable)?;
         if token.made_s.abs_diff(now_s) > self.skew_s {
@@ -147,7 +148,7 @@ impl Login {
     }
 }
 
-/// Why a login failed.
+/// Reason why a login failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// The client sent none.

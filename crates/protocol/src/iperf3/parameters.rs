@@ -1,4 +1,4 @@
-//! What a client asks a server for: one object of JSON.
+//! Parameters that a client asks a server for: one object of JSON.
 
 use crate::iperf3::code::Code;
 use crate::iperf3::json::{Fields, Object};
@@ -20,7 +20,7 @@ pub const LARGEST_WINDOW: u32 = 512 << 20;
 /// Bytes of a segment at most.
 pub const LARGEST_SEGMENT: u32 = 32_767;
 
-/// What the data goes over.
+/// Transport of the data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Protocol {
     /// TCP.
@@ -60,7 +60,7 @@ impl Protocol {
     }
 }
 
-/// Which way the data goes.
+/// Direction of the data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Direction {
     /// From the client to the server.
@@ -72,25 +72,25 @@ pub enum Direction {
     Both,
 }
 
-/// What a client that can send and take segmented datagrams at once tells of it (3.21 and later).
+/// Report of a client that can send and take segmented datagrams at once (3.21 and later).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segmentation {
-    /// Whether the kernel is to cut what is sent.
+    /// True where the kernel is to cut large sends into segments.
     pub gso: bool,
     /// Bytes of a segment; 0 where it is off.
     pub gso_dg_size: u32,
-    /// Bytes of what is cut.
+    /// Bytes of a send that is cut.
     pub gso_bf_size: u32,
-    /// Whether the kernel is to join what is received.
+    /// True where the kernel is to join received segments.
     pub gro: bool,
-    /// Bytes of what was joined.
+    /// Bytes of a receive that was joined.
     pub gro_bf_size: u32,
 }
 
 impl Segmentation {
-    /// What a client says that does neither.
+    /// Report of a client that does neither.
     pub const OFF: Self = Self { gso: false, gso_dg_size: 0, gso_bf_size: 65_507, gro: false, gro_bf_size: 65_507 };
-    /// Datagrams of what is cut at most.
+    /// Datagrams of one such send at most.
     const MOST: u32 = 64;
 
     /// Both, with datagrams of so many bytes, as many as go at once.
@@ -100,11 +100,11 @@ impl Segmentation {
     }
 }
 
-/// What a client asks for. What is absent is for the system, or the server, to choose.
+/// Parameters that a client asks for. Absent ones are for the system, or the server, to choose.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a key of its own on the wire")]
 pub struct Parameters {
-    /// What the data goes over.
+    /// Transport of the data.
     pub protocol: Protocol,
     /// Seconds at the start that are not counted.
     pub omit: u32,
@@ -118,13 +118,13 @@ pub struct Parameters {
     pub blocks: u64,
     /// Bytes of a segment of TCP at most.
     pub mss: Option<u32>,
-    /// Whether TCP sends at once what it has.
+    /// True where TCP sends small segments at once.
     pub nodelay: bool,
     /// Streams in each direction.
     pub parallel: u32,
-    /// Which way.
+    /// Direction of the data.
     pub direction: Direction,
-    /// Whether to use several paths of TCP.
+    /// True where several paths of TCP are to be used.
     pub mptcp: bool,
     /// Bytes of the sockets' buffers.
     pub window: Option<u32>,
@@ -144,34 +144,34 @@ pub struct Parameters {
     pub tos: u8,
     /// The flow label of IPv6.
     pub flow_label: Option<u32>,
-    /// What every line of output starts with.
+    /// Prefix of every line of output.
     pub title: Option<String>,
-    /// What is shown in the results' JSON, whatever it is.
+    /// Text that is shown unchanged in the results' JSON.
     pub extra_data: Option<String>,
     /// Congestion control.
     pub congestion: Option<String>,
     /// The congestion control that the client knows to be used.
     pub congestion_used: Option<String>,
-    /// Whether the server sends what it prints along with its results.
+    /// True where the server sends its printed output along with its results.
     pub get_server_output: bool,
-    /// Whether datagrams are numbered in 64 bits.
+    /// True where datagrams are numbered in 64 bits.
     pub counters_64bit: bool,
-    /// Whether the content is digits over and over, in place of random octets.
+    /// True where the content is digits over and over, in place of random octets.
     pub repeating_payload: bool,
-    /// Whether senders avoid copies in memory.
+    /// True where senders avoid copies in memory.
     pub zerocopy: bool,
-    /// Whether datagrams may not be fragmented (IPv4).
+    /// True where datagrams may not be fragmented (IPv4).
     pub dont_fragment: bool,
-    /// Who asks, encrypted: see [`login`](super::login).
+    /// Encrypted credentials: see [`login`](super::login).
     pub auth_token: Option<String>,
-    /// Whether receivers leave the content where it is.
+    /// True where receivers leave the content where it is.
     pub skip_rx_copy: bool,
     /// The client's version.
     pub client_version: Option<String>,
 }
 
 impl Default for Parameters {
-    /// What a server takes where nothing is said: TCP to it, one stream, ten seconds.
+    /// Defaults of a server for absent parameters: TCP to it, one stream, ten seconds.
     fn default() -> Self {
         Self {
             protocol: Protocol::Tcp,
@@ -287,7 +287,7 @@ impl Parameters {
         }
     }
 
-    /// Reads what a client sent. Keys that are unknown are passed over, and so are values of another type; what is out of
+    /// Reads a client's parameters. Unknown keys are passed over, and so are values of another type; a value out of
     /// bounds is refused by iperf3's number for it.
     pub fn read(json: &[u8]) -> Result<Self, Code> {
         let json = String::from_utf8_lossy(json);

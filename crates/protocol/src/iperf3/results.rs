@@ -1,17 +1,17 @@
-//! What each end tells the other after a test: one object of JSON, the same both ways.
+//! Results that each end sends to the other after a test: one object of JSON, the same both ways.
 
 use crate::iperf3::json::{Fields, Object, array};
 
-/// What one end tells.
+/// Results of one end.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Results {
-    /// How busy its process was.
+    /// CPU use of its process.
     pub cpu: Cpu,
-    /// Whether it knows the retransmits of what it sent; absent: it sent nothing.
+    /// True where it knows the retransmits of its streams; absent: it sent nothing.
     pub sender_has_retransmits: Option<bool>,
     /// Its congestion control, of TCP.
     pub congestion: Option<String>,
-    /// What it printed, where it was asked for that.
+    /// Its printed output, where that was requested.
     pub output: Option<Output>,
     /// Each stream, in the order they were opened.
     pub streams: Vec<StreamResults>,
@@ -22,9 +22,9 @@ pub struct Results {
 pub struct Cpu {
     /// In all.
     pub total: f64,
-    /// Of it in user space.
+    /// Part of it in user space.
     pub user: f64,
-    /// Of it in the kernel.
+    /// Part of it in the kernel.
     pub system: f64,
 }
 
@@ -37,7 +37,7 @@ pub enum Output {
     Json(String),
 }
 
-/// What one end saw of one stream.
+/// Results of one end about one stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StreamResults {
     /// The stream's number: [`stream_id`](super::stream_id).
@@ -52,13 +52,13 @@ pub struct StreamResults {
     pub errors: i64,
     /// Datagrams sent, or the highest number received, with those of the time left out.
     pub packets: u64,
-    /// What of the two is of the time left out; absent: the peer, older than 3.14, does not tell.
+    /// Part of these two in the omitted time; absent: the peer, older than 3.14, does not report it.
     pub omitted: Option<Omitted>,
     /// The time that was measured, seconds; absent: the peer, older than 3.2, does not tell.
     pub times_s: Option<(f64, f64)>,
 }
 
-/// What of a stream's datagrams is of the time left out.
+/// Datagrams of a stream within the omitted time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Omitted {
     /// Lost.
@@ -104,7 +104,7 @@ impl Results {
         object.finish()
     }
 
-    /// Reads what a peer sent. An error says what is missing: the keys that every iperf3 sends must be there.
+    /// Reads a peer's results. An error names the missing key: the keys that every iperf3 sends must be there.
     pub fn read(json: &[u8]) -> Result<Self, Unreadable> {
         let json = String::from_utf8_lossy(json);
         let fields = Fields::of(&json).ok_or(Unreadable::NoObject)?;
@@ -132,7 +132,8 @@ impl Results {
         })
     }
 
-    /// Whether these are of the first `count` streams and of no other, which alone makes sense of them. In order or not.
+    /// Returns true where these are of the first `count` streams and of no other, which alone makes sense of them. In
+    /// order or not.
     pub fn are_of(&self, count: usize) -> bool {
         let mut ids: Vec<i64> = self.streams.iter().map(|stream| stream.id).collect();
         ids.sort_unstable();
@@ -189,7 +190,7 @@ impl StreamResults {
     }
 }
 
-/// Why results cannot be read.
+/// Reason why results cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
     /// No object of JSON.

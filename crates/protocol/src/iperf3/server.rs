@@ -1,9 +1,9 @@
 //! The server's end of a control connection, as a machine without I/O.
 //!
-//! The driver reads the cookie, for it alone knows whose it is, and makes a machine for a new one; it hands in what arrives
-//! ([`Server::feed`]) and does what it is told, in order, and writes whatever the calls return. A call out of turn writes
+//! The driver reads the cookie, for it alone knows whose it is, and makes a machine for a new one. It hands in octets that arrive
+//! ([`Server::feed`]), takes the actions in order, and writes the octets that the calls return. A call out of turn writes
 //! nothing. Closed, it stays so. No input makes it panic; memory is bounded by [`LONGEST_CLIENT_RESULTS`] and grows with
-//! what really came.
+//! octets that really came.
 
 use crate::iperf3::code::Code;
 use crate::iperf3::frame;
@@ -12,7 +12,7 @@ use crate::iperf3::results::{Results, Unreadable};
 use crate::iperf3::state::State;
 use crate::iperf3::{LONGEST_CLIENT_RESULTS, LONGEST_PARAMETERS};
 
-/// What the driver is to do.
+/// Action that the driver is to take.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// Write this.
@@ -21,15 +21,15 @@ pub enum Action {
     Ask(Box<Parameters>),
     /// The client has ended the test: stop, and call [`Server::exchange`].
     End,
-    /// What the client saw: call [`Server::results`].
+    /// Results of the client: call [`Server::results`].
     Results(Box<Results>),
     /// The client is content.
     Done,
-    /// Close the connection, once what was to be written is: nothing further will come.
+    /// Close the connection, once all octets are written: nothing further will come.
     Close(Reason),
 }
 
-/// Why a server closes a connection before the end.
+/// Reason why a server closes a connection before the end.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
     /// Parameters that cannot be read, or are out of bounds.
@@ -40,7 +40,7 @@ pub enum Reason {
     Length {
         /// Its length.
         length: u32,
-        /// What it may be.
+        /// Longest length allowed, octets.
         most: usize,
     },
     /// Results that cannot be read.
@@ -156,17 +156,17 @@ impl Server {
         if matches!(self.step, Step::Parameters | Step::Results) { self.inbox.len() } else { 0 }
     }
 
-    /// Whether the client's next word is due, rather than ours or the end of a test.
+    /// Returns true where the client's next message is due, rather than ours or the end of a test.
     pub fn awaits_client(&self) -> bool {
         matches!(self.step, Step::Parameters | Step::Results | Step::Last | Step::Terminating)
     }
 
-    /// Whether nothing further will come.
+    /// Returns true where nothing further will come.
     pub fn is_closed(&self) -> bool {
         self.step == Step::Closed
     }
 
-    /// Takes octets that arrived. What is for later is kept, and yields its actions with the next `feed`, of nothing if need
+    /// Takes octets that arrived. Octets for later are kept, and yield their actions with the next `feed`, of nothing if need
     /// be.
     pub fn feed(&mut self, bytes: &[u8]) -> Vec<Action> {
         let mut actions = Vec::new();
@@ -211,7 +211,7 @@ impl Server {
         answer.into_iter().chain([Action::Close(reason)]).collect()
     }
 
-    /// The next thing that what is here makes due; an error is the last.
+    /// Returns the next action that the octets here make due; an error is the last.
     fn next(&mut self) -> Option<Result<Action, Vec<Action>>> {
         match self.step {
             Step::Closed => None,

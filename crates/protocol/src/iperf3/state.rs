@@ -1,6 +1,6 @@
 //! The one-octet messages of the control connection.
 
-/// What a control message says. Those that no iperf3 sends are left out.
+/// State in a control message. Those that no iperf3 sends are left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(i8)]
 pub enum State {
@@ -52,7 +52,7 @@ impl State {
         (self as i8).cast_unsigned()
     }
 
-    /// What an octet says; `None`: nothing that an iperf3 sends.
+    /// Returns the state of an octet; `None`: nothing that an iperf3 sends.
     pub fn of(octet: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.octet() == octet)
     }

@@ -36,7 +36,7 @@ impl Channel {
         self.frames.pending()
     }
 
-    /// Appends `message` to what is to be written.
+    /// Appends `message` to the octets to be written.
     pub fn write(&mut self, message: &[u8], out: &mut Vec<u8>) -> Result<(), SessionError> {
         match &mut self.seal {
             None => Ok(frame::write(message, out)?),

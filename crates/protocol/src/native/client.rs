@@ -1,9 +1,9 @@
 //! The client's end of a control connection, as a machine without I/O.
 //!
-//! The driver writes what [`Client::outgoing`] yields, hands in what arrives ([`Client::feed`]) or that nothing will
+//! The driver writes the octets of [`Client::outgoing`], hands in those that arrive ([`Client::feed`]) or that nothing will
 //! ([`Client::ended`]), comes back at [`Client::deadline`] ([`Client::overdue`]), and takes events. The way is: preamble,
 //! handshake where there is a key, open, then progress as often as wanted, close, report. An error is final: later calls
-//! return it again. No input makes it panic, and memory is bounded by one frame and what was fed.
+//! return it again. No input makes it panic, and memory is bounded by one frame and the octets fed.
 
 use measure::authentication::Authentication;
 use measure::unit::{Instant, Nanos};
@@ -16,13 +16,13 @@ use crate::native::noise::{Handshake, Prologue};
 use crate::native::preamble::{Answer, Control, Decline, Versions};
 use crate::native::stranger::{NotSonde, Saw};
 
-/// How long the server has for each of its answers: far above any round trip, and a person still waits for it.
+/// Longest wait for each of the server's answers: far above any round trip, and a person still waits for it.
 pub const ANSWER: Nanos = Nanos::secs(10);
 
 /// A server that would hear from us more often than this is not indulged.
 const SHORTEST_KEEP_ALIVE: Nanos = Nanos::millis(50);
 
-/// What the driver is told.
+/// Event for the driver.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientEvent {
     /// The session is open: data may flow.
@@ -88,7 +88,7 @@ impl Client {
         }
     }
 
-    /// What has to be written, once.
+    /// Takes the octets to be written.
     pub fn outgoing(&mut self) -> Vec<u8> {
         self.talk.outgoing()
     }
@@ -98,7 +98,7 @@ impl Client {
         self.talk.event()
     }
 
-    /// How far the connection has come; [`Step::Done`] also after an error.
+    /// Returns the progress of the connection; [`Step::Done`] also after an error.
     pub fn step(&self) -> Step {
         self.talk.step()
     }
@@ -108,7 +108,7 @@ impl Client {
         self.version
     }
 
-    /// When to call [`Client::overdue`] and [`Client::keep_alive`] at the latest; `None`: nothing is due.
+    /// Returns the latest instant at which to call [`Client::overdue`] and [`Client::keep_alive`]; `None`: nothing is due.
     pub fn deadline(&self) -> Option<Instant> {
         match (self.due, self.keep_alive_at()) {
             (Some(due), Some(keep)) => Some(due.min(keep)),
@@ -128,7 +128,7 @@ impl Client {
         self.settle(closed)
     }
 
-    /// Whether the server has used up its time for an answer.
+    /// Checks that the server has time left for an answer; fails where it has used it up.
     pub fn overdue(&mut self, now: Instant) -> Result<(), SessionError> {
         if let Some(error) = self.talk.failure() {
             return Err(error.clone());
@@ -176,7 +176,7 @@ impl Client {
     /// Gives up: the server is told why, where it can be. Nothing comes after.
     pub fn give_up(&mut self, reason: Ending, detail: &str, now: Instant) {
         let notice = Notice { reason, detail: detail.to_owned() };
-        // Whether the notice could be framed makes no difference: the connection ends either way.
+        // A notice that cannot be framed makes no difference: the connection ends either way.
         let _ = self.say(&FromClient::Fault(notice), now);
         self.finish();
     }

@@ -1,5 +1,5 @@
-//! What both ends of a control connection share: octets that come and go, the way to a channel, messages over it, and an
-//! end that is final. Which message has its place where is each end's own affair: see `client` and `server`.
+//! Common part of both ends of a control connection: octets that come and go, the way to a channel, messages over it, and an
+//! end that is final. The order of messages is each end's own affair: see `client` and `server`.
 
 use std::collections::VecDeque;
 
@@ -15,11 +15,11 @@ pub(super) trait Phase: Copy + PartialEq {
     /// Where it begins.
     const FIRST: Self;
 
-    /// How far the connection has come by that.
+    /// Returns the progress of the connection in this phase.
     fn step(self) -> Step;
 }
 
-/// One end of a control connection, but for what its messages mean.
+/// One end of a control connection, without the meaning of its messages.
 #[derive(Debug)]
 pub(super) struct Conversation<P, E> {
     state: State<P>,
@@ -40,7 +40,7 @@ enum State<P> {
     Failed(SessionError),
 }
 
-/// What octets that arrived have led to.
+/// Result of octets that arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fed {
     /// More of a preamble stands in the inbox.
@@ -54,7 +54,7 @@ pub(super) enum Fed {
 }
 
 impl<P: Phase, E> Conversation<P, E> {
-    /// A connection that was just made, with what is to be written first.
+    /// A connection that was just made, with the first octets to be written.
     pub fn new(outbox: Vec<u8>) -> Self {
         Self { state: State::Greeting, inbox: Vec::new(), outbox, events: VecDeque::new(), claimed: None, holder: None }
     }
@@ -73,7 +73,7 @@ impl<P: Phase, E> Conversation<P, E> {
         self.outbox.extend_from_slice(octets);
     }
 
-    /// How much waits to be written.
+    /// Returns the octets that wait to be written, a count.
     pub fn unwritten(&self) -> usize {
         self.outbox.len()
     }
@@ -86,7 +86,7 @@ impl<P: Phase, E> Conversation<P, E> {
         self.events.push_back(event);
     }
 
-    /// What came and was not taken yet, while there is no channel.
+    /// Returns the octets that came and were not taken yet, while there is no channel.
     pub fn inbox(&self) -> &[u8] {
         &self.inbox
     }
@@ -96,7 +96,7 @@ impl<P: Phase, E> Conversation<P, E> {
         std::mem::take(&mut self.inbox)
     }
 
-    /// Of what came the first octets are dealt with.
+    /// Drops the first octets of the inbox, which are dealt with.
     pub fn drop_read(&mut self, octets: usize) {
         self.inbox.drain(..octets);
     }
@@ -150,18 +150,19 @@ impl<P: Phase, E> Conversation<P, E> {
         self.failure().cloned().unwrap_or_else(|| SessionError::OutOfOrder { what, step: self.step() })
     }
 
-    /// The error of having waited in vain for the other end's preamble, by what came of it; `None` where that is past.
+    /// Returns the error of having waited in vain for the other end's preamble, by the octets that came; `None` where
+    /// that is past.
     pub fn stranger(&self, nothing: Saw) -> Option<SessionError> {
         let saw = if self.inbox.is_empty() { nothing } else { Saw::of(&self.inbox) };
         matches!(self.state, State::Greeting).then_some(SessionError::NotSonde(NotSonde { saw }))
     }
 
-    /// Why it is an error that the other end closed the connection; `None` where nothing was to come any more.
+    /// Returns the reason why it is an error that the other end closed the connection; `None` where nothing more was to come.
     pub fn closed(&self) -> Option<SessionError> {
         match &self.state {
             State::Done => None,
             State::Failed(error) => Some(error.clone()),
-            // Whoever cannot open our handshake may be gone before its word of it is read.
+            // An end that cannot open our handshake may be gone before its message about it is read.
             _ => self.stranger(Saw::CLOSED).or_else(|| Some(SessionError::Closed { step: self.step() })),
         }
     }
@@ -183,7 +184,7 @@ impl<P: Phase, E> Conversation<P, E> {
         }
     }
 
-    /// Goes on to a handshake, whose first octets `begin` may write, with what came behind the preamble.
+    /// Continues with a handshake, whose first octets `begin` may write, and the octets behind the preamble.
     pub fn shake(
         &mut self,
         begin: impl FnOnce(&mut Vec<u8>) -> Result<Handshake, SessionError>,
@@ -193,7 +194,7 @@ impl<P: Phase, E> Conversation<P, E> {
         self.feed(rest)
     }
 
-    /// Goes on to a channel that is not sealed, with what came behind the preamble.
+    /// Continues with a channel that is not sealed, and the octets behind the preamble.
     pub fn open(&mut self, rest: &[u8]) -> Result<Fed, SessionError> {
         self.begin(Channel::default(), rest)
     }

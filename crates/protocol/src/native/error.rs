@@ -1,4 +1,4 @@
-//! What can go wrong on a control connection, for both ends: what, and on whose side.
+//! Errors of a control connection, for both ends: the fault and its side.
 
 use measure::unit::Nanos;
 
@@ -8,7 +8,7 @@ use crate::native::message::{Notice, Refused};
 use crate::native::preamble::{Decline, Versions};
 use crate::native::stranger::NotSonde;
 
-/// How far a control connection has come.
+/// Progress of a control connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Finding out who is there.
@@ -49,7 +49,7 @@ pub enum Side {
     Path,
 }
 
-/// Why a control connection failed. It has ended: nothing further can be read from it.
+/// Error that ended a control connection: nothing further can be read from it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SessionError {
     /// Something else answers there (or calls here).
@@ -58,7 +58,7 @@ pub enum SessionError {
     /// The preamble was declined.
     #[error("declined: {decline} (it speaks {theirs}, we {ours})")]
     Declined {
-        /// Why.
+        /// Reason of the server.
         decline: Decline,
         /// The versions of this end.
         ours: Versions,
@@ -69,7 +69,7 @@ pub enum SessionError {
     /// keyed flag than ours. A fault of the peer's program, or someone in between rewrites the connection's start.
     #[error("the answer contradicts what was asked: {detail}")]
     Contradiction {
-        /// What does not fit.
+        /// Description of the contradiction.
         detail: String,
     },
     /// The handshake failed: the keys differ, or someone changed the first octets on the way.
@@ -81,7 +81,7 @@ pub enum SessionError {
         "the server's identity is not the one that the client expects (or the connection's first octets were changed on the way)"
     )]
     WrongPeer,
-    /// The server knows no client of this identity. What a client hears of it is as credible as its path.
+    /// The server knows no client of this identity. A client's report of it is as credible as its path.
     #[error("the server does not know the client's identity {identity}")]
     UnknownIdentity {
         /// The client's.
@@ -96,7 +96,7 @@ pub enum SessionError {
     /// A message that makes no sense.
     #[error("a message makes no sense: {detail}")]
     Unreadable {
-        /// What does not fit.
+        /// Description of the fault.
         detail: String,
     },
     /// The server will not open this session.
@@ -119,27 +119,27 @@ pub enum SessionError {
     /// The other end closed the connection too early.
     #[error("the connection was closed while we were to {step}")]
     Closed {
-        /// What was still to do.
+        /// Step that was pending.
         step: Step,
     },
     /// The other end took too long.
     #[error("no answer within {allowed} while we were to {step}")]
     Overdue {
-        /// What was still to do.
+        /// Step that was pending.
         step: Step,
-        /// How long it had, nanoseconds.
+        /// Time that it had, nanoseconds.
         allowed: Nanos,
     },
     /// The session lasted longer than agreed on.
     #[error("the session lasted longer than {allowed}")]
     Outlived {
-        /// What was agreed on, nanoseconds.
+        /// Duration that was agreed on, nanoseconds.
         allowed: Nanos,
     },
     /// Our own cryptography failed, which has no cause on the network.
     #[error("the handshake could not be set up: {detail}")]
     Crypto {
-        /// What it says.
+        /// Message of the cryptographic library.
         detail: String,
     },
 }

@@ -1,6 +1,6 @@
 //! Messages on a stream: a length of four octets (big-endian), then so many octets of message.
 //!
-//! The decoder takes the stream in any pieces and holds at most one frame beside what it was just given: memory grows
+//! The decoder takes the stream in any pieces and holds at most one frame beside the latest piece: memory grows
 //! with octets that came, never with a length that was only announced.
 
 /// The longest message, octets.

@@ -9,7 +9,7 @@
 //! | 26-27 | connection number within the session | the same |
 //! | 28-31 | length of the reply asked for | requests received so far on this connection, modulo 2^32 |
 //!
-//! A reply to a request with [`Flags::STAMPED`] goes on, where it is long enough, with the peer's own stamps:
+//! A reply to a request with [`Flags::STAMPED`] continues, where it is long enough, with the peer's own stamps:
 //!
 //! | octets | |
 //! |---|---|
@@ -32,7 +32,7 @@ pub const VERSION: u8 = 1;
 const SEQ: usize = 16;
 const AFTER_SEQ: usize = 24;
 
-/// What a message asks for.
+/// Marks and requests of a message, a bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(pub u8);
 
@@ -52,7 +52,7 @@ impl Flags {
     /// To a source of datagrams: its answer to the greeting came, and is the sequence number of this. It may send.
     pub const START: Self = Self(32);
 
-    /// Whether all of `other` is set.
+    /// Returns true where all of `other` is set.
     #[inline]
     pub fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
@@ -82,13 +82,13 @@ impl Token {
 /// A header as read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Whose session.
+    /// Token of its session.
     pub token: Token,
-    /// Which request.
+    /// Number of the request.
     pub seq: u64,
-    /// What it asks for.
+    /// Its marks and requests.
     pub flags: Flags,
-    /// Which connection of the session.
+    /// Number of its connection in the session.
     pub flow: u16,
     /// In a request the length of the reply asked for, in a reply the requests received so far.
     pub word: u32,
@@ -112,8 +112,8 @@ impl Header {
         })
     }
 
-    /// Whether a datagram of this header is of the session of that name, and has its code where there is a `mac`: all of it
-    /// has so many octets, of which some at the front were kept.
+    /// Returns true where a datagram of this header belongs to the session of that token's name, and has its code where
+    /// there is a `mac`. The datagram has so many octets, of which `front` was kept.
     #[inline]
     pub fn is_of(
         &self,
@@ -144,7 +144,7 @@ impl Header {
 /// The peer's own stamps, as carried back in a reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PeerStamps {
-    /// When the peer's kernel received the request: the peer's wall clock, ns since 1970.
+    /// Receipt of the request by the peer's kernel: the peer's wall clock, ns since 1970.
     pub received: Option<u64>,
     /// From there to the peer's application, ns.
     pub wake_up: Option<u32>,
@@ -248,7 +248,7 @@ impl Wire for Native {
 }
 
 impl Native {
-    /// Which request a reply of this session answers.
+    /// Returns the number of the request that a reply of this session answers.
     #[inline]
     fn number(&self, head: &[u8; LENGTH]) -> Reading {
         let [version, _, high, low] = self.version_and_flow;
@@ -270,7 +270,7 @@ pub struct Authenticated {
 }
 
 impl Authenticated {
-    /// Datagrams that carry what `native` puts into them, and the codes of `mac`.
+    /// Datagrams with the headers of `native`, and the codes of `mac`.
     pub fn new(native: Native, mac: Mac) -> Self {
         Self { native, mac }
     }
@@ -318,7 +318,7 @@ impl Wire for Authenticated {
 /// does, while the reflector still reads what each request asks for.
 #[derive(Clone, Debug)]
 pub struct Ordered(
-    /// What the requests carry.
+    /// The wire that writes the requests' header.
     pub Native,
 );
 
@@ -340,7 +340,7 @@ impl Wire for Ordered {
     }
 }
 
-/// Requests with a header, each over a connection of its own: what comes back answers the latest. The connection of a
+/// Requests with a header, each over a connection of its own: a reply answers the latest. The connection of a
 /// request that was lost is gone, so nothing can answer that one any more.
 #[derive(Clone, Debug)]
 pub struct Apart {
@@ -349,7 +349,7 @@ pub struct Apart {
 }
 
 impl Apart {
-    /// Requests that carry what `native` puts into them.
+    /// Requests with the headers of `native`.
     pub fn new(native: Native) -> Self {
         Self { native, latest: 0 }
     }

@@ -39,7 +39,7 @@ impl Identity {
         key::read(text, PREFIX).map(|(private, _)| Self::new(private))
     }
 
-    /// Whether `text` has a line of a private part.
+    /// Returns true where `text` has a line of a private part.
     pub fn is_in(text: &str) -> bool {
         text.trim_start_matches('\u{feff}').lines().any(|line| line.trim_start().starts_with(PREFIX))
     }
@@ -78,7 +78,7 @@ impl Public {
     /// A text that is none, or a key that is everybody's: a point of low order.
     pub fn parse(text: &str) -> Result<Self, KeyError> {
         let (octets, line) = key::read(text, PUBLIC_PREFIX)?;
-        // What X25519 makes of such a point is 0 for every private part.
+        // The result of X25519 with such a point is 0 for every private part.
         let mut shared = [0; 32];
         let agreed = pair(&[1; 32]).is_some_and(|pair| pair.dh(&octets, &mut shared).is_ok());
         if agreed && shared != [0; 32] { Ok(Self(octets)) } else { Err(KeyError::Everybodys { line }) }

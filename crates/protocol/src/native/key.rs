@@ -1,4 +1,4 @@
-//! The key both ends share, how it is written in a file, and what either end needs of keys and identities for one connection.
+//! The key both ends share, its form in a file, and the secrets that either end needs for one connection.
 //!
 //! 256 random bits, never a passphrase. A key file is one line, `sonde-key-1:` and 64 hexadecimal digits; empty lines
 //! and lines that start with `#` are skipped. Neither `Debug` nor an error shows a key. Random octets come from the
@@ -11,7 +11,7 @@ use measure::authentication::Authentication;
 
 use crate::native::identity::{Identity, Public};
 
-/// What the line of a key file starts with.
+/// Beginning of the line in a key file.
 pub const PREFIX: &str = "sonde-key-1:";
 
 /// A pre-shared key: 256 random bits.
@@ -75,7 +75,7 @@ impl fmt::Debug for Key {
     }
 }
 
-/// By what a client proves that it may come.
+/// Proof by which a client shows that it may come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Proof {
     /// The key both ends share.
@@ -90,7 +90,7 @@ pub enum Proof {
 }
 
 impl Proof {
-    /// Which kind.
+    /// Returns its kind.
     pub fn kind(&self) -> Authentication {
         match self {
             Self::PreShared(_) => Authentication::PreShared,
@@ -105,7 +105,7 @@ impl From<Key> for Proof {
     }
 }
 
-/// By what a server knows one of its clients.
+/// Secret by which a server knows one of its clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Holder {
     /// The key both ends share.
@@ -126,16 +126,16 @@ impl From<Public> for Holder {
     }
 }
 
-/// What one keyed connection needs.
+/// Secrets of a client for one keyed connection.
 #[derive(Clone)]
 pub struct Secret {
-    /// By what the client proves itself.
+    /// Proof of the client.
     pub proof: Proof,
     /// 32 octets fresh from the system's random source, for this connection alone: its ephemeral private key.
     pub ephemeral: [u8; 32],
 }
 
-/// What a server needs of all its keys for one connection: any of them lets in, and which one did is known.
+/// Keys of a server for one connection: any of them lets in, and which one did is known.
 #[derive(Clone)]
 pub struct Keyring {
     /// Those who are let in. Pre-shared keys are tried in turn: a handshake says by its first message alone whether it was made
@@ -148,7 +148,7 @@ pub struct Keyring {
 }
 
 impl Keyring {
-    /// By what clients can prove themselves.
+    /// Returns the kinds of proof that clients can use.
     pub fn accepted(&self) -> &'static [Authentication] {
         match self.identity {
             Some(_) => &[Authentication::PreShared, Authentication::Identity],
@@ -177,7 +177,7 @@ pub enum KeyError {
     /// Only comments and empty lines, or nothing.
     #[error("holds no key: it should have one line, `{prefix}` and 64 hexadecimal digits")]
     Empty {
-        /// What its line should start with.
+        /// Expected beginning of its line.
         prefix: &'static str,
     },
     /// More than one line besides comments.
@@ -189,17 +189,17 @@ pub enum KeyError {
     /// The line starts with something else.
     #[error("line {line}: does not start with `{prefix}`")]
     Prefix {
-        /// Which line.
+        /// Number of the line, from 1.
         line: usize,
-        /// What it should start with.
+        /// Expected beginning.
         prefix: &'static str,
     },
     /// Not 64 digits.
     #[error("line {line}: {digits} octets after `{prefix}` where 64 hexadecimal digits belong")]
     Length {
-        /// Which line.
+        /// Number of the line, from 1.
         line: usize,
-        /// What it starts with.
+        /// Beginning of the line.
         prefix: &'static str,
         /// Octets found.
         digits: usize,
@@ -207,13 +207,13 @@ pub enum KeyError {
     /// Something that is no hexadecimal digit.
     #[error("line {line}: not all of it is hexadecimal digits")]
     Digit {
-        /// Which line.
+        /// Number of the line, from 1.
         line: usize,
     },
-    /// A public key of low order: what is agreed on with its holder is known to everybody.
+    /// A public key of low order: the secret agreed on with its holder is known to everybody.
     #[error("line {line}: is the public part of no identity: everybody could play its holder")]
     Everybodys {
-        /// Which line.
+        /// Number of the line, from 1.
         line: usize,
     },
 }

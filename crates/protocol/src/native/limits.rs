@@ -1,7 +1,7 @@
-//! What a reflector allows one client and all of them, and the check of a request to open against it.
+//! Limits of a reflector for one client and for all of them, and the check of a request to open against them.
 //!
-//! A limit that is exceeded is named in the refusal, with what was asked and what is allowed. How many sessions are open
-//! is known to the server alone, so [`Limits::check_sessions`] is asked apart from [`Limits::check`].
+//! A refusal names the limit that is exceeded, with the requested and the allowed value. Only the server knows how many
+//! sessions are open, so [`Limits::check_sessions`] is called apart from [`Limits::check`].
 
 use measure::method::{
     Carrier, LARGEST_DATAGRAM, LARGEST_MESSAGE, Pattern, SMALLEST_NATIVE_DATAGRAM, Sending, Waiting,
@@ -17,10 +17,10 @@ pub const MOST_FLOWS: u32 = 4_096;
 /// The most of one message that an end keeps in memory, octets: longer ones go through in pieces.
 pub const BUFFER: Bytes = Bytes(256 * 1024);
 
-/// What a reflector keeps for each flow whose messages come many in one call, octets.
+/// Octets that a reflector keeps for each flow whose messages come many in one call.
 pub const SEGMENTS: Bytes = Bytes(64 * 1024);
 
-/// What a reflector keeps of the series of one stream, octets.
+/// Octets that a reflector keeps for the series of one stream.
 pub const SERIES: Bytes = Bytes(512 << 10);
 /// Intervals of a stream's series that fit there; where there are more, each two become one.
 pub const INTERVALS: usize = 1_024;
@@ -72,7 +72,7 @@ impl Default for Limits {
 /// Octets of buffers a session of this shape takes at the reflector: for each flow a request and a reply, of each at most
 /// [`BUFFER`]; over UDP the receive buffer asked for, and [`SEGMENTS`] where messages come many in one call.
 ///
-/// Of a stream there is one call in memory, whole, one file of that size, and [`SERIES`].
+/// For a stream there is one call in memory, whole, one file of that size, and [`SERIES`].
 pub fn memory(open: &Open) -> Bytes {
     if let Some(ask) = &open.stream {
         let call = open.request_bytes.0.max(open.response_bytes.0).max(SEGMENTS.0);
@@ -90,7 +90,7 @@ pub fn memory(open: &Open) -> Bytes {
     Bytes(messages.saturating_add(of_udp).saturating_mul(u64::from(open.flows)))
 }
 
-/// How long an interval of a stream's series is at a reflector: as long as asked for, unless that is too short.
+/// Returns the length of an interval of a stream's series at a reflector: as long as requested, unless that is too short.
 pub fn interval(ask: &Ask) -> Nanos {
     ask.interval_ns.unwrap_or(measure::event::INTERVAL).max(SHORTEST_INTERVAL)
 }
@@ -110,7 +110,7 @@ impl Limits {
         }
     }
 
-    /// Whether another session may open beside `open_now` others.
+    /// Checks that another session may open beside `open_now` others.
     pub fn check_sessions(&self, open_now: u32) -> Result<(), Refused> {
         if open_now < self.sessions {
             return Ok(());
@@ -118,7 +118,7 @@ impl Limits {
         Err(beyond(Reason::Sessions, "sessions", "one more", &format!("{} at once", self.sessions)))
     }
 
-    /// Whether a session may be as `open` asks: sense first, then the bounds.
+    /// Checks that a session may be as `open` asks: sense first, then the bounds.
     pub fn check(&self, open: &Open) -> Result<(), Refused> {
         check_sense(open)?;
         self.check_sizes(open)?;
@@ -143,8 +143,9 @@ impl Limits {
         Ok(())
     }
 
-    /// What a reflector that can do all `open` asks for grants: the waiting, CPUs and stamps asked for (without a word on
-    /// waiting it blocks), and times within the bounds. It draws no secret. A driver that can do less says so in its own [`Got`].
+    /// Returns the settings granted by a reflector that can do all that `open` asks for: the requested waiting, CPUs and
+    /// stamps (it blocks where no waiting is named), and times within the bounds. It draws no secret. A driver that can
+    /// do less says so in its own [`Got`].
     pub fn grant(&self, open: &Open) -> Got {
         Got {
             waiting: open.waiting.unwrap_or(Waiting::Block),
@@ -170,10 +171,10 @@ impl Limits {
     }
 }
 
-/// What no reflector of this protocol can do, whatever its limits.
+/// Refuses requests that no reflector of this protocol can serve, whatever its limits.
 fn check_sense(open: &Open) -> Result<(), Refused> {
     let (request, response) = (open.request_bytes.0, open.response_bytes.0);
-    // A load is asked for as exchanges of which the silent ones are not answered, so that older reflectors serve it.
+    // A load is asked for as exchanges, and its silent ones are not answered, so that older reflectors serve it.
     if matches!(open.pattern, Pattern::ConnectClose | Pattern::Load) {
         return Err(nonsense(
             Reason::Pattern,

@@ -3,7 +3,7 @@
 //!
 //! SipHash-2-4 (Aumasson and Bernstein, 2012), which was made for short messages: 64 bits under a key of 128. Nothing is
 //! allocated. The code covers the direction, the length and the header, in a stamped reply the stamps too. Padding is not
-//! covered, and a code says nothing of whether its datagram came before: whoever reads it looks at numbers for that.
+//! covered, and a code does not show whether its datagram came before: the reader looks at numbers for that.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ pub const NAME: usize = 8;
 
 /// Where the code stands in a header.
 const CODE: std::ops::Range<usize> = NAME..16;
-/// What it covers of every header: number, version, flags, flow, and length asked for or count.
+/// Octets of every header that it covers: number, version, flags, flow, and length asked for or count.
 const COVERED: std::ops::Range<usize> = 16..LENGTH;
 const FLAGS: usize = 25;
 /// Octets of a stream's datagram that are covered: all of its numbers but the code itself.
@@ -47,7 +47,7 @@ impl<'de> Deserialize<'de> for DatagramKey {
     }
 }
 
-/// Which way a datagram goes: none can be sent back as another.
+/// Direction of a datagram: none can be sent back as another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// To the reflector.
@@ -57,7 +57,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Its octet before what a code covers of a header. That of a stream's datagram is another, so that neither is taken for the
+    /// Its octet before the covered part of a header. That of a stream's datagram is another, so that neither is taken for the
     /// other.
     fn octet(self) -> u8 {
         match self {
@@ -107,13 +107,14 @@ impl Mac {
         }
     }
 
-    /// Whether the whole datagram `message` has a header with the right code.
+    /// Returns true where the whole datagram `message` has a header with the right code.
     #[inline]
     pub fn holds(&self, message: &[u8], direction: Direction) -> bool {
         self.holds_of(message, message.len(), direction)
     }
 
-    /// The same of a datagram of `length` octets, of which `front` was kept. The front of one with stamps holds those too.
+    /// Returns true where a datagram of `length` octets, of which `front` was kept, has the right code. The front of one
+    /// with stamps holds those too.
     #[inline]
     pub fn holds_of(&self, front: &[u8], length: usize, direction: Direction) -> bool {
         self.code(front, length, direction).is_some_and(|code| front[CODE] == code)
@@ -147,7 +148,7 @@ impl Mac {
     }
 }
 
-/// What a code covers before the octets of the datagram themselves.
+/// Octets that a code covers before those of the datagram itself.
 #[inline]
 fn prefix(direction: u8, length: usize) -> [u8; 8] {
     (u64::from(direction) << 56 | length as u64).to_be_bytes()
@@ -202,7 +203,7 @@ mod tests {
         mac().seal(&mut short, Direction::There);
         assert_eq!(short, [7; LENGTH - 1]);
         assert!(!mac().holds(&short, Direction::There));
-        // Cut in the middle of its stamps: what came of it cannot be checked.
+        // Cut in the middle of its stamps: the rest cannot be checked.
         let mut front = [0; STAMPED_LENGTH - 1];
         front[FLAGS] = Flags::STAMPED.0;
         assert!(!mac().holds_of(&front, 64, Direction::Back));

@@ -1,8 +1,8 @@
-//! What the two ends of a control connection say to each other: JSON, one message a frame.
+//! Messages between the two ends of a control connection: JSON, one message a frame.
 //!
 //! Fields that a reader does not know are skipped, a message of an unknown type is ignored, and an unknown reason reads
-//! as `other`: what an end may *use* is settled by the capabilities in [`Open`] and [`Opened`], so old and new agree.
-//! Every key that carries a quantity names its unit. Not here: when which message may come ([`super::client`],
+//! as `other`. The capabilities in [`Open`] and [`Opened`] settle which features an end may *use*, so old and new agree.
+//! Every key that carries a quantity names its unit. Not here: the order of messages ([`super::client`],
 //! [`super::server`]).
 
 use std::collections::BTreeSet;
@@ -18,7 +18,7 @@ use crate::native::limits::Limits;
 use crate::native::mac::DatagramKey;
 use crate::native::stream::{Ask, HostCpu, Told};
 
-/// What an end can do beyond the ground of version 1, by name; names that the other end does not know are skipped.
+/// Capabilities of an end beyond the ground of version 1, by name; names that the other end does not know are skipped.
 pub mod capability {
     /// The reflector puts its own receive and send stamps into replies.
     pub const STAMPS: &str = "stamps";
@@ -40,7 +40,7 @@ pub mod capability {
 pub enum FromClient {
     /// Open a session.
     Open(Open),
-    /// How many requests came? Also says that the client is alive.
+    /// Asks for the number of requests that came. Also says that the client is alive.
     Progress,
     /// End the session and report.
     Close,
@@ -70,44 +70,44 @@ pub enum FromServer {
     Unknown,
 }
 
-/// What a client wants measured, as far as the reflector has a part in it.
+/// Measurement that a client wants, as far as the reflector has a part in it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Open {
     /// Name and version of the client's program.
     #[serde(default)]
     pub program: String,
-    /// What the client can do beyond version 1.
+    /// Capabilities of the client beyond version 1.
     #[serde(default)]
     pub capabilities: BTreeSet<String>,
-    /// What carries the requests: `tcp` or `udp`.
+    /// Transport of the requests: `tcp` or `udp`.
     pub carrier: Carrier,
-    /// What one request is.
+    /// Kind of request.
     pub pattern: Pattern,
     /// Size of a request, octets.
     pub request_bytes: Bytes,
     /// Size of a reply, octets; over UDP at most that of a request.
     pub response_bytes: Bytes,
-    /// Which requests are answered: every n-th, by sequence number.
+    /// Every n-th request is answered, by sequence number.
     #[serde(default = "one")]
     pub reply_every: u32,
-    /// How the reflector shall wait for requests; absent: as it was started to.
+    /// Wait mode of the reflector, until a request comes; absent: as it was started to.
     #[serde(default)]
     pub waiting: Option<Waiting>,
     /// CPUs the reflector's threads shall run on, in turn; empty: wherever.
     #[serde(default)]
     pub cpus: Vec<u32>,
-    /// How many connections, or UDP flows, there will be.
+    /// Number of connections, or UDP flows.
     pub flows: u32,
-    /// Whether the reflector shall put its own stamps into replies to stamped requests.
+    /// True where the reflector shall put its own stamps into replies to stamped requests.
     #[serde(default)]
     pub stamps: bool,
-    /// How many one-way messages of a flow over UDP may leave the client in one call, and how; absent: each in its own.
+    /// One-way messages of a flow over UDP that may leave the client in one call; absent: each in its own.
     #[serde(default)]
     pub batch: Option<Batch>,
     /// Receive buffer that the reflector's socket of each UDP flow shall have, octets; absent: as its system gives it.
     #[serde(default)]
     pub receive_buffer_bytes: Option<Bytes>,
-    /// What the streams are like; where, and only where, that is the pattern.
+    /// Settings of the streams; where, and only where, that is the pattern.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<Box<Ask>>,
     /// Requests of one flow the client means to send, per 1000 seconds; absent: as many as the window allows.
@@ -132,29 +132,29 @@ pub struct Opened {
     /// Name and version of the server's program.
     #[serde(default)]
     pub program: String,
-    /// Whether the reflector answers UDP, on the same port.
+    /// True where the reflector answers UDP, on the same port.
     pub udp: bool,
-    /// What the server can do beyond version 1.
+    /// Capabilities of the server beyond version 1.
     #[serde(default)]
     pub capabilities: BTreeSet<String>,
     /// The server's bounds.
     pub limits: Limits,
-    /// What it will really do, where it may differ from what was asked.
+    /// Settings in effect, where they may differ from the requested ones.
     pub got: Got,
 }
 
-/// What the reflector really does.
+/// Settings of the reflector in effect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Got {
-    /// How it waits for requests.
+    /// Wait mode for requests.
     pub waiting: Waiting,
     /// CPUs its threads are pinned to, in turn; empty: none.
     #[serde(default)]
     pub cpus: Vec<u32>,
-    /// Whether replies to stamped requests carry its stamps.
+    /// True where replies to stamped requests carry its stamps.
     #[serde(default)]
     pub stamps: bool,
-    /// What it takes in one call; absent: each message in its own, as it does whatever the client's batches where it
+    /// Messages that it takes in one call; absent: each message in its own, as it does whatever the client's batches where it
     /// does not know of them.
     #[serde(default)]
     pub batch: Option<Batch>,
@@ -167,15 +167,15 @@ pub struct Got {
     pub idle_ns: Nanos,
 }
 
-/// Why a session is not opened.
+/// Reason why a session is not opened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refused {
-    /// Which bound, or what else.
+    /// Bound that was exceeded, or another cause.
     pub reason: Reason,
-    /// The same in words, with what was asked and what is allowed.
+    /// The same in words, with the requested and the allowed value.
     #[serde(default)]
     pub detail: String,
-    /// What to try.
+    /// Advice to the user; absent where there is none.
     #[serde(default)]
     pub hint: Option<String>,
 }
@@ -186,11 +186,11 @@ impl fmt::Display for Refused {
     }
 }
 
-/// What a session fails by.
+/// Cause of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
-    /// As many sessions as allowed are open.
+    /// The allowed number of sessions is open.
     Sessions,
     /// More flows than allowed.
     Flows,
@@ -228,35 +228,35 @@ pub struct Received {
     pub received: Vec<u64>,
 }
 
-/// What the reflector has to say at the end.
+/// Report of the reflector at the end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// Requests received, for each flow from 0; warm-up included.
     pub received: Vec<u64>,
-    /// Of those, requests marked as warm-up, for each flow from 0; `None` where the peer does not tell.
+    /// Part of the received requests marked as warm-up, for each flow from 0; `None` where the peer does not report it.
     #[serde(default)]
     pub warm_up: Option<Vec<u64>>,
-    /// Of the requests received, those not marked as warm-up whose number had come before, for each flow from 0: copies that the path
-    /// made. `None` where the peer does not tell.
+    /// Requests received, not marked as warm-up, whose number had come before, for each flow from 0: copies that the path
+    /// made. `None` where the peer does not report it.
     #[serde(default)]
     pub again: Option<Vec<u64>>,
     /// Replies sent, for each flow from 0.
     pub replied: Vec<u64>,
-    /// Of those, replies to such copies, likewise.
+    /// Part of these replies that answered such copies, likewise.
     #[serde(default)]
     pub replied_again: Option<Vec<u64>>,
     /// Messages for this session that made no sense.
     pub malformed: u64,
-    /// How long its threads waited, one beside the other, because of a bound of the reflector's on rate or bandwidth,
-    /// nanoseconds. `None` where the peer does not tell.
+    /// Time that its threads waited, one beside the other, because of a bound of the reflector's on rate or bandwidth,
+    /// nanoseconds. `None` where the peer does not report it.
     #[serde(default)]
     pub limited_ns: Option<Nanos>,
     /// Arrivals that the reflector's kernel dropped at the sockets of the UDP flows: a receive buffer was full, or a
-    /// checksum wrong. What came in one buffer, as segments may, counts as one. `None` where the peer does not tell.
+    /// checksum wrong. All that came in one buffer, as segments may, counts as one. `None` where the peer does not report it.
     #[serde(default)]
     pub dropped: Option<u64>,
-    /// Receive buffer of those sockets, octets, as the kernel counts it (Linux doubles what it is asked for); of several
-    /// the smallest. `None` where there was none, or the peer does not tell.
+    /// Receive buffer of those sockets, octets, as the kernel counts it (Linux doubles the requested size); with several
+    /// the smallest. `None` where there was none, or the peer does not report it.
     #[serde(default)]
     pub receive_buffer_bytes: Option<Bytes>,
     /// User CPU time the session's threads took, nanoseconds.
@@ -265,11 +265,11 @@ pub struct Report {
     /// System CPU time the session's threads took, nanoseconds.
     #[serde(default)]
     pub system_ns: Option<Nanos>,
-    /// What the reflector's end of each stream did, for each flow from 0; absent for other patterns, and where it does not
+    /// Results of the reflector's end of each stream, for each flow from 0; absent for other patterns, and where they do not
     /// fit into a message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub streams: Option<Vec<Told>>,
-    /// How busy the reflector's machine was while the streams went.
+    /// CPU use of the reflector's machine while the streams went.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<HostCpu>,
     /// The reflector's machine.
@@ -277,10 +277,10 @@ pub struct Report {
     pub environment: Environment,
 }
 
-/// Why one end gives up.
+/// Notice by which one end gives up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notice {
-    /// What kind of end this is.
+    /// Kind of the end.
     pub reason: Ending,
     /// The same in words.
     #[serde(default)]
@@ -293,7 +293,7 @@ impl fmt::Display for Notice {
     }
 }
 
-/// How a session ends that was not closed.
+/// End of a session that was not closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {

@@ -30,7 +30,7 @@ const PREFIX: usize = 2;
 /// sealed public key 96.
 const HANDSHAKE_LARGEST: usize = 256;
 
-/// What is bound into the handshake: the client's preamble, then the server's answer.
+/// Octets bound into the handshake: the client's preamble, then the server's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prologue(pub [u8; CONTROL_LENGTH + ANSWER_LENGTH]);
 
@@ -71,14 +71,14 @@ impl Chunks {
         Some(usize::from(u16::from_be_bytes(*self.rest().first_chunk::<PREFIX>()?)))
     }
 
-    /// What came and is not taken.
+    /// Returns the octets that came and were not taken.
     fn rest(&self) -> &[u8] {
         &self.buffer[self.taken..]
     }
 }
 
 fn write_chunk(message: &[u8], out: &mut Vec<u8>) {
-    // A Noise message is at most 65,535 octets, which is what two octets can say.
+    // A Noise message is at most 65,535 octets, the range of two octets.
     out.extend_from_slice(&(message.len() as u16).to_be_bytes());
     out.extend_from_slice(message);
 }
@@ -116,7 +116,7 @@ impl Handshake {
         Ok(Self { stage: Stage::Asked(Box::new(state), own), chunks: Chunks::default() })
     }
 
-    /// The server's side, of a client that proves itself by what is of this `kind`.
+    /// The server's side, for a client that gives a proof of this `kind`.
     pub fn respond(keyring: Keyring, kind: Authentication, prologue: &Prologue) -> Self {
         Self { stage: Stage::Sought(keyring, kind, Box::new(*prologue)), chunks: Chunks::default() }
     }
@@ -152,7 +152,7 @@ impl Handshake {
         Ok(true)
     }
 
-    /// The seal of everything that follows, what has already come of it, and the number of the key by which the other end's
+    /// The seal of all later octets, those that have already come, and the number of the key by which the other end's
     /// message was made.
     pub fn finish(self) -> Result<(Transport, Vec<u8>, usize), SessionError> {
         let rest = self.chunks.rest().to_vec();
@@ -214,8 +214,8 @@ fn opened_by_key(
     Err(SessionError::WrongKey)
 }
 
-/// Of a message for another server one Diffie-Hellman is computed; of one that was made with our public key two, however many
-/// clients are known.
+/// Opens a handshake by identities. A message for another server costs one Diffie-Hellman; one that was made with our public key
+/// costs two, however many clients are known.
 fn opened_by_identity(
     keyring: &Keyring,
     own: &Identity,
@@ -275,7 +275,7 @@ impl Transport {
         Ok(())
     }
 
-    /// Takes the next piece of the sealed stream and hands what it holds to `frames`.
+    /// Takes the next piece of the sealed stream and hands its content to `frames`.
     pub fn open(&mut self, bytes: &[u8], frames: &mut frame::Decoder) -> Result<(), SessionError> {
         self.chunks.feed(bytes);
         while let Some(chunk) = self.chunks.next() {

@@ -1,6 +1,6 @@
 //! The first octets of every TCP connection to the one port, and the answer to them.
 //!
-//! Fixed lengths, so that an end that knows only version 1 can still read which versions a newer one speaks. Whoever
+//! Fixed lengths, so that an end that knows only version 1 can still read which versions a newer one speaks. A program that
 //! answers with anything else is no peer of ours ([`NotSonde`]). All integers big-endian.
 //!
 //! | octets | control preamble | answer to it | data preamble |
@@ -15,7 +15,7 @@
 //! | 30-31 | | | 0 |
 //!
 //! A data preamble is answered by one octet, in front of the first reply: [`DataAnswer`]. Octets that must be 0 are not
-//! looked at. Not here: what follows the answer ([`super::noise`], [`super::frame`]).
+//! looked at. Not here: the octets behind the answer ([`super::noise`], [`super::frame`]).
 
 use std::fmt;
 
@@ -50,7 +50,7 @@ pub struct Versions {
 }
 
 impl Versions {
-    /// What this program speaks.
+    /// Versions that this program speaks.
     pub const OURS: Self = Self { lowest: 1, highest: 1 };
 
     /// The newest version that both this server's range and `client`'s hold; else which side is behind.
@@ -65,7 +65,7 @@ impl Versions {
         }
     }
 
-    /// Whether `version` is one of these.
+    /// Returns true where `version` is one of these.
     pub fn hold(self, version: u16) -> bool {
         (self.lowest..=self.highest).contains(&version)
     }
@@ -82,12 +82,12 @@ impl fmt::Display for Versions {
     }
 }
 
-/// How a client opens a control connection.
+/// First octets of a client on a control connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Control {
     /// The versions it speaks.
     pub versions: Versions,
-    /// By what it wants to prove itself, and insists on it; absent: it has no key.
+    /// Kind of proof that it wants to give, and insists on; absent: it has no key.
     pub keyed: Option<Authentication>,
 }
 
@@ -99,14 +99,14 @@ impl Control {
     }
 }
 
-/// How a client opens a data connection.
+/// First octets of a client on a data connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data {
     /// The version the session agreed on.
     pub version: u16,
-    /// Which session.
+    /// Token of the session.
     pub token: Token,
-    /// Which connection of the session, from 0.
+    /// Number of the connection in the session, from 0.
     pub flow: u16,
 }
 
@@ -159,20 +159,20 @@ fn read_data(bytes: &[u8]) -> Option<Data> {
     Some(Data { version: word(octets, 10), token, flow: word(octets, 28) })
 }
 
-/// What a server answers to a control preamble.
+/// Answer of a server to a control preamble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// The version agreed on, or why there is none.
+    /// The version agreed on, or the reason why there is none.
     pub verdict: Result<u16, Decline>,
-    /// By what the client is to prove itself, on which the server insists; absent: it has no key.
+    /// Kind of proof that the client is to give, on which the server insists; absent: it has no key.
     pub keyed: Option<Authentication>,
     /// The versions the server speaks.
     pub versions: Versions,
 }
 
 impl Answer {
-    /// What a server of these `versions` answers to `client`, who is let in by one of `accepted`; where that is empty, without a
-    /// key.
+    /// Makes the answer of a server of these `versions` to `client`, who is let in by one of `accepted`; where that is
+    /// empty, without a key.
     pub fn to(client: Control, versions: Versions, accepted: &[Authentication]) -> Self {
         let agreed = client.keyed.filter(|kind| accepted.contains(kind));
         let keyed = agreed.or(accepted.first().copied());
@@ -202,7 +202,7 @@ impl Answer {
     }
 }
 
-/// Why a server declines a control connection.
+/// Reason why a server declines a control connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Decline {
     /// The client is older than anything the server still speaks.
@@ -217,7 +217,7 @@ pub enum Decline {
     /// The client insists on a key, the server has none.
     #[error("a key was given, and it has none")]
     NoKeyHere,
-    /// As many connections as it takes are open already.
+    /// The allowed number of connections is open already.
     #[error("it has as many clients as it takes")]
     Busy,
     /// It is going down.
@@ -280,7 +280,7 @@ impl DataAnswer {
         }
     }
 
-    /// What this octet says.
+    /// Returns the answer with this code.
     pub fn from_code(code: u8) -> Self {
         if code == 1 {
             return Self::Accepted;
@@ -290,7 +290,7 @@ impl DataAnswer {
     }
 }
 
-/// Why a data connection is not let in.
+/// Reason why a data connection is not let in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DataRefusal {
     /// No session has this token, or it has ended.
@@ -328,7 +328,7 @@ impl DataRefusal {
 
     fn code(self) -> u8 {
         match self {
-            // 1 would let in what is to be refused.
+            // 1 would let in a refused client.
             Self::Other(1) => u8::MAX,
             Self::Other(code) => code,
             known => Self::KNOWN.iter().find(|(_, refusal)| *refusal == known).map_or(u8::MAX, |(code, _)| *code),
@@ -359,7 +359,7 @@ impl Words {
     }
 }
 
-/// What the flags of a control preamble, or of its answer, say.
+/// Reads the authentication in the flags of a control preamble, or of its answer; `None`: no key.
 fn keyed_by(flags: u8) -> Option<Authentication> {
     let by_identity = flags & FLAG_IDENTITY != 0;
     let kind = if by_identity { Authentication::Identity } else { Authentication::PreShared };

@@ -1,20 +1,20 @@
-//! How one request is answered: the pure part of the reflector's loop. No allocation, no system call.
+//! Answer to one request: the pure part of the reflector's loop. No allocation, no system call.
 
 use crate::native::header::{Flags, Header, LENGTH};
 
-/// What a session agreed on, as far as each reply needs it.
+/// Settings of a session, as far as each reply needs them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Agreed {
     /// The longest reply, octets.
     pub reply_bytes: u32,
     /// Every n-th request is answered, by sequence number: those where sequence number + 1 is a multiple. 0 and 1: all.
     pub reply_every: u32,
-    /// Whether messages are datagrams: a reply is then never longer than its request, and a header at least.
+    /// True where messages are datagrams: a reply is then never longer than its request, and a header at least.
     pub datagrams: bool,
 }
 
 impl Agreed {
-    /// How many octets the reply to `request` has, which was `request_length` octets long; `None`: no reply.
+    /// Returns the length of the reply to `request`, which was `request_length` octets long, in octets; `None`: no reply.
     #[inline]
     pub fn reply_length(&self, request: &Header, request_length: usize) -> Option<usize> {
         if request.flags.has(Flags::SILENT) {

@@ -1,11 +1,11 @@
 //! The server's end of a connection that was just accepted, as a machine without I/O.
 //!
-//! Every TCP connection to the one port starts here, for only its preamble tells what it is. A data connection leaves as
+//! Every TCP connection to the one port starts here, for only its preamble shows its kind. A data connection leaves as
 //! [`ServerEvent::Data`], with the octets that came behind the preamble in [`Server::unread`]; the driver answers it by
-//! a [`super::preamble::DataAnswer`]. A control connection goes on: handshake, [`ServerEvent::Open`] once the request
+//! a [`super::preamble::DataAnswer`]. A control connection continues: handshake, [`ServerEvent::Open`] once the request
 //! passed the limits (the driver then calls [`Server::accept`] or [`Server::refuse`]), progress and close as the client
-//! asks. An error is final, and what the client shall hear of it is already in [`Server::outgoing`]. No input makes it
-//! panic; memory is bounded by one frame, what was fed, and [`OUTBOX`].
+//! asks. An error is final, and the message about it to the client is already in [`Server::outgoing`]. No input makes it
+//! panic; memory is bounded by one frame, the octets fed, and [`OUTBOX`].
 
 use std::collections::BTreeSet;
 
@@ -25,31 +25,31 @@ use crate::native::preamble::{Answer, Control, Data, Decline, Greeting, Versions
 use crate::native::stranger::Saw;
 use crate::native::stream;
 
-/// How long a client has for each step up to its request to open.
+/// Longest wait for each step of a client up to its request to open.
 pub const STEP: Nanos = Nanos::secs(10);
 /// Octets that may wait to be written: a client that asks on and on without reading is cut off.
 pub const OUTBOX: usize = 1 << 20;
 
-/// What a server offers every client.
+/// Terms that a server offers every client.
 #[derive(Clone, Debug)]
 pub struct Terms {
     /// Name and version of the program.
     pub program: String,
     /// The versions it speaks.
     pub versions: Versions,
-    /// What it can do beyond version 1, by the names of [`super::message::capability`].
+    /// Its capabilities beyond version 1, by the names of [`super::message::capability`].
     pub capabilities: BTreeSet<String>,
     /// Its bounds.
     pub limits: Limits,
-    /// Whether it answers UDP on the same port.
+    /// True where it answers UDP on the same port.
     pub udp: bool,
-    /// The keys one of which it insists on, with fresh random octets for this connection; absent: it has none.
+    /// The keys, one of which it insists on, with fresh random octets for this connection; absent: it has none.
     pub keyring: Option<Keyring>,
     /// Declines every control connection, where it is full or going down.
     pub decline: Option<Decline>,
 }
 
-/// What the driver is told.
+/// Event for the driver.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerEvent {
     /// This is a data connection: the machine is done with it.
@@ -119,7 +119,7 @@ impl Server {
         }
     }
 
-    /// What has to be written, once.
+    /// Takes the octets to be written.
     pub fn outgoing(&mut self) -> Vec<u8> {
         self.talk.outgoing()
     }
@@ -129,7 +129,7 @@ impl Server {
         self.talk.event()
     }
 
-    /// What came behind the preamble of a data connection, once.
+    /// Takes the octets that came behind the preamble of a data connection.
     pub fn unread(&mut self) -> Vec<u8> {
         self.talk.take_inbox()
     }
@@ -150,12 +150,12 @@ impl Server {
         self.terms.limits = limits;
     }
 
-    /// How far the connection has come; [`Step::Done`] also after an error.
+    /// Returns the progress of the connection; [`Step::Done`] also after an error.
     pub fn step(&self) -> Step {
         self.talk.step()
     }
 
-    /// When to call [`Server::overdue`] at the latest; `None`: nothing is due.
+    /// Returns the latest instant at which to call [`Server::overdue`]; `None`: nothing is due.
     pub fn deadline(&self) -> Option<Instant> {
         self.session.map(|session| session.ends.min(session.heard.after(session.idle))).or(self.due)
     }
@@ -179,7 +179,7 @@ impl Server {
         }
     }
 
-    /// Whether the client has used up its time: for its next step, for silence, or for the session.
+    /// Checks that the client has time left: for its next step, for silence, and for the session; fails where it has used it up.
     pub fn overdue(&mut self, now: Instant) -> Result<(), SessionError> {
         if let Some(error) = self.talk.failure() {
             return Err(error.clone());
@@ -198,7 +198,7 @@ impl Server {
         self.settle(Err(error))
     }
 
-    /// Opens the session under this name, from `now` on; `got` is what the reflector will really do, and its times
+    /// Opens the session under this name, from `now` on; `got` holds the reflector's settings in effect, and its times
     /// bound the session.
     pub fn accept(&mut self, token: Token, got: Got, now: Instant) -> Result<(), SessionError> {
         if self.talk.phase() != Some(Phase::Deciding) {
@@ -281,7 +281,7 @@ impl Server {
         result
     }
 
-    /// A last word. Whether it could be framed makes no difference: the connection ends either way.
+    /// Sends a last message. One that cannot be framed makes no difference: the connection ends either way.
     fn tell(&mut self, reason: Ending, detail: &str) {
         let _ = self.talk.say(&FromServer::Fault(Notice { reason, detail: detail.to_owned() }));
     }
@@ -343,7 +343,7 @@ impl Server {
     }
 
     fn read_messages(&mut self, now: Instant) -> Result<(), SessionError> {
-        // What comes while the driver decides waits for the decision.
+        // Messages that come while the driver decides wait for the decision.
         while self.talk.phase() != Some(Phase::Deciding) {
             let Some(text) = self.talk.message()? else { return Ok(()) };
             self.touch(now);
@@ -363,7 +363,7 @@ impl Server {
         if self.talk.phase() == Some(Phase::Opening) {
             let hint = Some("are both ends of the same version?".to_owned());
             let refused = Refused { reason: Reason::NotUnderstood, detail: detail.clone(), hint };
-            // Whether the refusal could be framed makes no difference: the connection ends either way.
+            // A refusal that cannot be framed makes no difference: the connection ends either way.
             let _ = self.talk.say(&FromServer::Refused(refused));
         } else {
             self.tell(Ending::NotUnderstood, &detail);
@@ -408,7 +408,7 @@ impl Server {
     }
 }
 
-/// Leaves a part of the report out: details of streams first, then what has no bound. `false`: nothing is left to be left
+/// Leaves a part of the report out: details of streams first, then parts without a bound. `false`: nothing is left to be left
 /// out.
 fn shorten(report: &mut Report) -> bool {
     if report.streams.as_mut().is_some_and(stream::shorten) {

@@ -1,21 +1,21 @@
-//! Who answers, or calls, in another tongue than ours, and what it looks like.
+//! Recognition of programs that answer, or call, in another protocol than ours.
 //!
 //! Only the first octets are looked at, and only to tell the user: nothing is done for a stranger.
 
 use std::fmt;
 
-/// Who answered (or called) is no peer of ours.
+/// Error of a connection whose other end is no peer of ours.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("that is no sonde: {saw}")]
 pub struct NotSonde {
-    /// What was seen instead.
+    /// Octets that came instead.
     pub saw: Saw,
 }
 
-/// What came in place of our magic.
+/// Octets that came in place of our magic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Saw {
-    /// What speaks so.
+    /// Protocol that they seem to belong to.
     pub speaker: Speaker,
     /// The first octets, escaped where they do not print; empty where nothing came.
     pub excerpt: String,
@@ -25,7 +25,7 @@ pub struct Saw {
 const EXCERPT: usize = 48;
 
 impl Saw {
-    /// What these octets look like.
+    /// Recognises these octets.
     pub fn of(bytes: &[u8]) -> Self {
         let head = &bytes[..bytes.len().min(EXCERPT)];
         let line = head.split(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or(head);
@@ -59,7 +59,7 @@ impl fmt::Display for Saw {
     }
 }
 
-/// What a stranger seems to speak.
+/// Protocol that a stranger seems to speak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Speaker {
     /// HTTP, from either side.
@@ -70,7 +70,7 @@ pub enum Speaker {
     Tls,
     /// `220 …`: SMTP or FTP.
     Greeter,
-    /// What was sent comes back.
+    /// Our own octets come back.
     Echo,
     /// The connection was closed at once.
     Closed,
@@ -88,7 +88,7 @@ impl Speaker {
             |bytes: &[u8], word: &[u8]| bytes.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word));
         match bytes {
             _ if HTTP.iter().any(|word| bytes.starts_with(word)) => Self::Http,
-            // A page without a status line is how some web servers answer what is no request of HTTP.
+            // Some web servers answer octets that are no request of HTTP by a page without a status line.
             _ if PAGE.iter().any(|word| starts_with_any_case(bytes, word)) => Self::Http,
             _ if bytes.starts_with(b"SSH-") => Self::Ssh,
             // RFC 8446 section 5.1: type alert (21) or handshake (22), then legacy version 3.x.

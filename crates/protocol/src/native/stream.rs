@@ -1,7 +1,7 @@
-//! Streams of the native session: what a client asks for, how datagrams are numbered, and what the reflector tells.
+//! Streams of the native session: the client's request, the numbering of datagrams, and the reflector's report.
 //!
-//! A flow carries one stream, one way. Of a session that goes both ways the first half of the flows goes to the reflector
-//! and the second half comes from it. Not here: what a reflector allows ([`super::limits`]), and when which octet is sent
+//! A flow carries one stream, one way. In a session that goes both ways the first half of the flows goes to the reflector
+//! and the second half comes from it. Not here: the limits of a reflector ([`super::limits`]), and the order of octets
 //! (`docs/protocol/native.md`, section 5).
 
 use measure::interval::arrivals::Datagrams;
@@ -16,17 +16,17 @@ use crate::bulk::{Mark, Numbering, StampClock};
 use crate::native::header::Token;
 use crate::native::mac::{Direction as Way, Mac};
 
-/// What a stream is like, beside what every [`super::message::Open`] says. There, `request_bytes` is the size of a call or
+/// Settings of a stream, beside those of every [`super::message::Open`]. There, `request_bytes` is the size of a call or
 /// datagram of the client, `response_bytes` of one of the reflector, and `rate_per_flow` is of calls that send: of
 /// datagrams over UDP.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Ask {
-    /// Which way it goes, seen from the client.
+    /// Direction of the streams, seen from the client.
     pub direction: Direction,
-    /// How the reflector sends.
+    /// Send call of the reflector.
     pub sending: Sending,
-    /// Whether the reflector has its kernel throw away what comes, unread (`MSG_TRUNC`); of TCP alone.
+    /// True where the reflector has its kernel discard data unread (`MSG_TRUNC`); of TCP alone.
     pub discard: bool,
     /// Datagrams of one call of the reflector's sender, at least 1 (`UDP_SEGMENT`); absent: each has its own.
     pub segments: Option<u32>,
@@ -34,7 +34,7 @@ pub struct Ask {
     pub after_ns: Option<Nanos>,
     /// Its streams end when they have sent so many octets of payload all together, warm-up not included.
     pub bytes: Option<Bytes>,
-    /// What went through at the start for so many nanoseconds is not counted.
+    /// Nanoseconds at the start whose payload is not counted.
     pub warm_up_ns: Nanos,
     /// Length of an interval of the reflector's series, nanoseconds; it may make it longer. Absent: a second.
     pub interval_ns: Option<Nanos>,
@@ -43,9 +43,9 @@ pub struct Ask {
     /// Send buffer of the reflector's sockets, octets; absent: as its system has it. The receive buffer is asked for as of
     /// any session.
     pub send_buffer_bytes: Option<Bytes>,
-    /// Type-of-service octet of what the reflector sends.
+    /// Type-of-service octet of the reflector's packets.
     pub tos: Option<u8>,
-    /// Whether what is sent probes a path: then the reflector's sender leaves out what is late, instead of sending it together,
+    /// True where the datagrams probe a path: then the reflector's sender leaves out late ones, instead of sending them together,
     /// and its receiver takes the instants of arrival from its kernel.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub even: bool,
@@ -61,7 +61,7 @@ pub fn streams(direction: Direction, flows: u32) -> u32 {
     if direction == Direction::Both { flows / 2 } else { flows }
 }
 
-/// Whether `flow`, of so many, goes from the client to the reflector.
+/// Returns true where `flow`, of so many, goes from the client to the reflector.
 pub fn goes_there(direction: Direction, flow: u32, flows: u32) -> bool {
     direction.sends() && flow < streams(direction, flows)
 }
@@ -77,13 +77,13 @@ pub fn share(bytes: Bytes, place: u32, streams: u32) -> Bytes {
     Bytes(bytes.0 / streams + u64::from(place < bytes.0 % streams))
 }
 
-/// What the reflector's end of one stream did.
+/// Results of the reflector's end of one stream.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Told {
-    /// What its calls carried, its time, its numbers, its intervals.
+    /// Payload of its calls, its time, its numbers, its intervals.
     #[serde(flatten)]
     pub stream: Stream,
-    /// What went through in the warm-up.
+    /// Payload of the warm-up.
     #[serde(default)]
     pub omitted: Carried,
     /// Datagrams that it sent from its start to its end, warm-up included: the number of the last.
@@ -95,18 +95,18 @@ pub struct Told {
     /// System CPU time of its thread, nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system_ns: Option<Nanos>,
-    /// What the kernel did with what was sent in place.
+    /// Results of sending without a copy: the kernel's own counts; absent where it was not requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zero_copy: Option<ZeroCopied>,
-    /// What its socket got.
+    /// Settings and counts of its socket, as the kernel reported them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub socket: Option<SocketFacts>,
-    /// Why it ended before its time.
+    /// Reason why it ended before its time; absent where it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,
 }
 
-/// How busy a machine's CPUs were while it streamed: shares of 0 to 1, means over its CPUs.
+/// CPU use of a machine while it streamed: shares of 0 to 1, means over its CPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostCpu {
     /// All but idle.
@@ -117,14 +117,14 @@ pub struct HostCpu {
     pub system_share: f64,
     /// Interrupts.
     pub irq_share: f64,
-    /// Software interrupts: most of what receiving costs.
+    /// Software interrupts: most of the cost of receiving.
     pub softirq_share: f64,
     /// The same of the CPU that has most of it.
     #[serde(default)]
     pub most_softirq_share: f64,
     /// Number of CPUs that is of.
     pub cpus: u32,
-    /// Which one was the busiest.
+    /// Number of the busiest CPU.
     pub busiest: u32,
     /// Its own share, all but idle.
     pub busiest_share: f64,
@@ -151,7 +151,7 @@ const LAST: u8 = 2;
 #[derive(Clone, Copy, Debug)]
 pub struct Numbers {
     head: [u8; 8],
-    /// Where each is authenticated: by what, and which way go those that this end sends.
+    /// Code of each datagram, and the direction of those that this end sends; absent where they are not authenticated.
     mac: Option<(Mac, Way)>,
 }
 
@@ -169,7 +169,7 @@ impl Numbers {
         Self { mac: mac.map(|mac| (mac, way)), ..self }
     }
 
-    /// What says that `count` datagrams were the last.
+    /// Returns a datagram that says that `count` datagrams were the last.
     pub fn last(&self, count: u64, sent: Nanos) -> [u8; OCTETS] {
         let mut datagram = [0; OCTETS];
         self.write_as(LAST, &mut datagram, count, sent);
@@ -243,8 +243,8 @@ impl Numbering for Numbers {
     }
 }
 
-/// Makes what is told of streams shorter, a step at a time: intervals without their details, half as many intervals,
-/// sockets, and in the end only what was carried. `false`: nothing is left to leave out.
+/// Makes the results of streams shorter, a step at a time: intervals without their details, half as many intervals,
+/// sockets, and in the end all but the payload. `false`: nothing is left to leave out.
 pub fn shorten(streams: &mut Vec<Told>) -> bool {
     let details = |told: &Told| told.stream.intervals.iter().any(|span| span.tcp.is_some() || span.datagrams.is_some());
     if streams.iter().any(details) {
@@ -280,7 +280,7 @@ pub fn shorten(streams: &mut Vec<Told>) -> bool {
 }
 
 impl Told {
-    /// The same with no count beyond what thousands of them add up to without overflowing: whatever a peer tells, it can be
+    /// Cuts each count so that thousands of them add up without overflowing: a peer may report anything, and it can still be
     /// reckoned with.
     #[must_use]
     pub fn bounded(mut self) -> Self {
@@ -305,8 +305,8 @@ impl Told {
     }
 }
 
-/// As many flows as there can be, and as many intervals as a message holds, add up below the largest number: two petabytes,
-/// or 26 days.
+/// Largest count of a flow: as many flows as there can be, and as many intervals as a message holds, add up below the
+/// largest number: two petabytes, or 26 days.
 const MOST: u64 = u64::MAX >> 13;
 
 fn bound(carried: &mut Carried) {

@@ -1,6 +1,6 @@
-//! What a netserver answers: that it is ready, what came of the test, and how fast its CPUs count.
+//! Answers of a netserver: that it is ready, the results of the test, and the rate at which its CPUs count.
 //!
-//! A real server fills in little and leaves old words in the rest, so only what a client may believe is here.
+//! A real server fills in little and leaves old words in the rest, so only fields that a client may believe are here.
 
 use crate::netperf::ask::{Flags, Pacing};
 
@@ -9,7 +9,7 @@ use crate::netperf::ask::{Flags, Pacing};
 pub struct Ready {
     /// Port to connect or send to, never 0. The address is the one the client knows.
     pub data_port: u16,
-    /// The server's `SO_RCVBUF` as the system tells it (Linux: twice what was set), octets.
+    /// The server's `SO_RCVBUF` as its system reports it (Linux: twice the size that was set), octets.
     pub receive_buffer: Option<u32>,
     /// Octets per receive call; of transactions: the request. `None` where the server does not receive, or did not say.
     pub receive_bytes: Option<u32>,
@@ -21,12 +21,12 @@ pub struct Ready {
     pub send_bytes: Option<u32>,
     /// Buffers it sends from in turn.
     pub send_buffers: Option<u32>,
-    /// [`Flags::NODELAY`], [`Flags::SENDFILE`], [`Flags::MEASURE_CPU`] as they are; others mean nothing here. Of a classic test
-    /// a real server may leave an earlier test's there: believe what was asked for.
+    /// [`Flags::NODELAY`], [`Flags::SENDFILE`], [`Flags::MEASURE_CPU`] as they are; others mean nothing here. For a classic test
+    /// a real server may leave an earlier test's there: believe the request.
     pub flags: Flags,
     /// Ticks per second of the server's CPU accounting; `None` where it does not measure it.
     pub cpu_rate: Option<f32>,
-    /// Whether copies are avoided on sending and on receiving.
+    /// Avoidance of copies on sending and on receiving.
     pub avoids_copies: Avoids,
     /// Pacing the server will do; `None`: it won't.
     pub pacing: Option<Pacing>,
@@ -69,12 +69,12 @@ impl Ready {
     }
 }
 
-/// What the server saw of the test.
+/// Results of the test at the server.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Results {
-    /// What it received; `None` where the dialect has no place for it.
+    /// Traffic that it received; `None` where the dialect has no place for it.
     pub received: Option<Traffic>,
-    /// What it sent; `None` where the dialect has no place for it.
+    /// Traffic that it sent; `None` where the dialect has no place for it.
     pub sent: Option<Traffic>,
     /// `SO_RCVBUF` at the end, octets.
     pub receive_buffer: Option<u32>,
@@ -82,18 +82,18 @@ pub struct Results {
     pub send_buffer: Option<u32>,
     /// Transactions it completed; carried modulo 2³². `None` where the dialect has no place for it.
     pub transactions: Option<u64>,
-    /// How long the test took at the server, seconds; `None` where what it said is no time.
+    /// Duration of the test at the server, seconds; `None` where the value is no time.
     pub elapsed_seconds: Option<f32>,
     /// CPU use of the server's host; only where it was asked for, and the server said that it measures.
     pub cpu: Option<Cpu>,
     /// TCP retransmits of the data connection; `None` where the server can't tell (UDP, a connection per transaction).
     pub retransmits: Option<u32>,
-    /// TCP congestion control of the data connection; `None` where the server does not say. Of a connection per transaction
+    /// TCP congestion control of the data connection; `None` where the server does not say. For a connection per transaction
     /// a real server does not say it, but may leave the one of an earlier test there.
     pub congestion: Option<String>,
 }
 
-/// What went one way.
+/// Traffic of one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Traffic {
     /// Octets. Classic tests of transactions and classic UDP carry them modulo 2³²; the classic TCP streams as a double. In
@@ -108,7 +108,7 @@ pub struct Traffic {
 /// On Linux from `/proc/stat`: 100 less the idle share, so waiting for disks and stolen time count as used.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cpu {
-    /// Everything but idle; `None` where what the server said is no share.
+    /// Everything but idle; `None` where the server's value is no share.
     pub util: Option<f32>,
     /// Programs.
     pub user: Option<f32>,
@@ -120,7 +120,7 @@ pub struct Cpu {
     pub irq: Option<f32>,
     /// Software interrupts.
     pub swintr: Option<f32>,
-    /// How it was measured.
+    /// Method of measurement.
     pub method: Method,
     /// CPUs of the host.
     pub count: u32,
@@ -130,7 +130,7 @@ pub struct Cpu {
     pub peak_util: Option<f32>,
 }
 
-/// How CPU use was measured, by netperf's number.
+/// Method of measuring CPU use, by netperf's number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Method(pub u32);
 
@@ -140,7 +140,7 @@ impl Method {
     /// Linux's `/proc/stat`.
     pub const PROC_STAT: Self = Self(8);
 
-    /// The letter netperf prints for it. Of 0 to 12: unknown, HP's idle counter, pstat, times, looper, getrusage, NT, kstat,
+    /// The letter netperf prints for it. From 0 to 12: unknown, HP's idle counter, pstat, times, looper, getrusage, NT, kstat,
     /// `/proc/stat`, sysctl, perfstat, kstat of Solaris 10, OS X. Any other number is unknown.
     pub fn letter(self) -> char {
         const LETTERS: [char; 13] = ['U', 'I', 'P', 'T', 'L', 'R', 'N', 'K', 'S', 'C', 'E', 'M', 'O'];
@@ -148,7 +148,7 @@ impl Method {
     }
 }
 
-/// How a server's CPUs are counted.
+/// Rate and number of a server's CPUs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Calibration {
     /// Ticks per second of the CPU accounting (Linux: 100); `None` where it can't be measured.

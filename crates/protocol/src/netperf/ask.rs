@@ -1,7 +1,7 @@
-//! What a client asks a netserver to do, the same for every dialect.
+//! Request of a client to a netserver, the same for every dialect.
 //!
-//! Directions and sizes are the server's: [`Ask::server_sends`] means that data flows to the client. What a dialect can't
-//! carry is refused when it is to be written, never left out: [`Ask::check`].
+//! Directions and sizes are the server's: [`Ask::server_sends`] means that data flows to the client. A setting that a
+//! dialect can't carry is refused when it is to be written, never left out: [`Ask::check`].
 
 use std::net::IpAddr;
 
@@ -13,7 +13,7 @@ use crate::netperf::{classic, omni};
 pub struct Ask {
     /// The layout it is written in.
     pub dialect: Dialect,
-    /// What carries the data.
+    /// Transport of the data.
     pub carrier: Carrier,
     /// The server transmits.
     pub server_sends: bool,
@@ -21,7 +21,7 @@ pub struct Ask {
     pub server_receives: bool,
     /// A connection for each transaction (CRR, CC), which the server closes first.
     pub per_connection: bool,
-    /// When the test ends.
+    /// End of the test.
     pub length: Length,
     /// Octets of a request; `None` where there are no transactions.
     pub request_bytes: Option<u32>,
@@ -39,7 +39,7 @@ pub struct Ask {
     pub send_ring: Ring,
     /// The memory the server receives into.
     pub receive_ring: Ring,
-    /// What is switched on.
+    /// Options that are switched on.
     pub flags: Flags,
     /// The server's CPU rate where the client knows it already, in the server's own unit; `None`: the server finds out.
     pub cpu_rate: Option<f32>,
@@ -78,7 +78,7 @@ pub const FILL_FILE: usize = 31;
 pub const ALIGNMENT: u32 = 8;
 
 impl Ask {
-    /// An omni test of which nothing is known but carrier, directions of the server, and length; everything else as a
+    /// An omni test with this carrier, these directions of the server, and this length; everything else as a
     /// netperf without options has it.
     pub fn omni(carrier: Carrier, server_sends: bool, server_receives: bool, length: Length) -> Self {
         Self {
@@ -127,12 +127,12 @@ impl Ask {
         }
     }
 
-    /// Whether this is a test of transactions: the server answers, or it only accepts connections.
+    /// Returns true for a test of transactions: the server answers, or it only accepts connections.
     pub fn is_transactions(&self) -> bool {
         self.server_sends == self.server_receives
     }
 
-    /// Whether its dialect can carry all of it.
+    /// Checks that its dialect can carry all of it.
     pub fn check(&self) -> Result<(), Unsayable> {
         self.write().map(drop)
     }
@@ -145,7 +145,7 @@ impl Ask {
     }
 }
 
-/// How a test is written.
+/// Layout of a test's messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dialect {
     /// The one layout for every test (netperf's "migrated" tests and `omni`).
@@ -173,7 +173,7 @@ pub enum Test {
     UdpRr,
 }
 
-/// What a classic test is in the terms of an [`Ask`].
+/// A classic test in the terms of an [`Ask`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     pub carrier: Carrier,
@@ -201,7 +201,7 @@ impl Test {
     }
 }
 
-/// What carries the data.
+/// Transport of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Carrier {
     /// Stream over TCP.
@@ -217,12 +217,12 @@ pub enum Carrier {
     },
 }
 
-/// When a test ends.
+/// End of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Length {
     /// After so many seconds, at least one. The end that receives gives [`PAD`](super::data::PAD) more.
     Seconds(u32),
-    /// When the client ends it.
+    /// The client ends it.
     UntilTold,
     /// After so many transactions, or octets where it is a stream; at least one.
     Count(u64),
@@ -251,7 +251,7 @@ impl Default for Ring {
     }
 }
 
-/// What is switched on, by omni's bits. A connection per transaction is not among them: [`Ask::per_connection`].
+/// Options that are switched on, by omni's bits. A connection per transaction is not among them: [`Ask::per_connection`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Flags(pub u32);
 
@@ -282,7 +282,7 @@ impl Flags {
     /// `SO_KEEPALIVE` on the data connection.
     pub const KEEPALIVE: Self = Self(0x8000_0000);
 
-    /// Whether all of `other` is set.
+    /// Returns true where all of `other` is set.
     pub fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
@@ -316,7 +316,7 @@ pub enum Family {
     Rds,
 }
 
-/// So many operations, then a wait until the interval is over.
+/// Operations of a burst, then a wait until the interval is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Pacing {
     /// Transactions, or send calls of a stream. 0, with an interval: a client that forgot the one or the other, which

@@ -17,7 +17,7 @@ pub(super) fn write_ask(ask: &Ask, test: Test) -> Result<Message, Unsayable> {
     }
 }
 
-/// What a request asks for.
+/// Reads a request.
 pub(super) fn read_ask(message: &Message, test: Test) -> Result<Ask, Nonsense> {
     let mut ask = Ask::classic(test, Length::UntilTold);
     let mut pass = Pass::over(message);
@@ -125,7 +125,7 @@ pub(super) fn write_ready(ready: &Ready, test: Test) -> Message {
     pass.nearest()
 }
 
-/// What a response says.
+/// Reads a response.
 pub(super) fn read_ready(message: &Message, test: Test) -> Result<Ready, Nonsense> {
     let mut ready = Ready::at(0);
     let mut pass = Pass::over(message);
@@ -177,7 +177,7 @@ pub(super) fn write_results(results: &Results, test: Test) -> Message {
     pass.nearest()
 }
 
-/// What results say; CPU use only where it was `measured`.
+/// Reads results; CPU use only where it was `measured`.
 pub(super) fn read_results(message: &Message, test: Test, measured: bool) -> Results {
     let mut results = Results::default();
     let mut pass = Pass::over(message);

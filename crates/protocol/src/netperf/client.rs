@@ -1,9 +1,9 @@
 //! The client's end of a control connection, as a machine without I/O.
 //!
-//! The driver writes what [`Client::ask`] or [`Client::calibrate`] returns, hands in what arrives ([`Client::feed`]), that
-//! the other end closed ([`Client::end`]), or that nothing came for too long ([`Client::silent`]). A test is one `ask`, then
-//! [`Answer::Ready`], the data, then [`Answer::Results`]; then the next may be asked. An error of what
-//! arrived is final: later calls return it again. No input makes it panic, and memory is bounded by one message and what was fed.
+//! The driver writes the octets of [`Client::ask`] or [`Client::calibrate`], hands in those that arrive ([`Client::feed`]), the
+//! other end's close ([`Client::end`]), or too long a silence ([`Client::silent`]). A test is one `ask`, then
+//! [`Answer::Ready`], the data, then [`Answer::Results`]; then the next may be asked. An error of arrived octets
+//! is final: later calls return it again. No input makes it panic, and memory is bounded by one message and the octets fed.
 
 use measure::unit::Nanos;
 
@@ -17,21 +17,21 @@ use crate::netperf::pass::Pass;
 use crate::netperf::passphrase::Passphrase;
 use crate::netperf::{MESSAGE, OLD_MESSAGE, classic, omni};
 
-/// How long netperf waits for the first octet of a response or of the results; for the latter from the end of its own data.
+/// Longest wait of netperf for the first octet of a response or of the results; for the latter from the end of its own data.
 pub const ANSWER: Nanos = Nanos::secs(120);
-/// How long netperf waits for the rate of the server's CPUs.
+/// Longest wait of netperf for the rate of the server's CPUs.
 pub const CALIBRATION: Nanos = Nanos::secs(160);
-/// How long netperf waits, once it closed its half of the connection, for the server to close the other.
+/// Longest wait of netperf, once it closed its half of the connection, for the server to close the other.
 pub const CLOSE: Nanos = Nanos::secs(60);
 
-/// What the server answers.
+/// Answer of the server.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
     /// It is ready: data may flow.
     Ready(Ready),
     /// The test is over.
     Results(Results),
-    /// How its CPUs count.
+    /// Rate and number of its CPUs.
     Cpu(Calibration),
 }
 
@@ -58,7 +58,8 @@ impl Client {
         Self { passphrase, inbox: Inbox::default(), state: State::Idle }
     }
 
-    /// Asks for a test: what is to be written. What can't be said is refused and the connection goes on.
+    /// Asks for a test: returns the octets to be written. A request that the layout can't carry is refused and the
+    /// connection goes on.
     pub fn ask(&mut self, ask: &Ask) -> Result<Vec<u8>, Error> {
         self.turn()?;
         let message = ask.write()?;
@@ -66,7 +67,7 @@ impl Client {
         Ok(self.say(&message))
     }
 
-    /// Asks how the server's CPUs count, of which it binds itself to `cpu` where one is given: what is to be written.
+    /// Asks for the rate of the server's CPUs, and for its binding to `cpu` where one is given: returns the octets to be written.
     pub fn calibrate(&mut self, cpu: Option<u32>) -> Result<Vec<u8>, Error> {
         self.turn()?;
         let mut pass = Pass::writing(kind::CALIBRATE, 0);
@@ -76,7 +77,7 @@ impl Client {
         Ok(self.say(&message))
     }
 
-    /// What is waited for.
+    /// Returns the message that is awaited.
     pub fn step(&self) -> Step {
         match self.state {
             State::Idle | State::Failed(_) => Step::Idle,
@@ -91,7 +92,7 @@ impl Client {
         self.inbox.pending()
     }
 
-    /// Takes octets that arrived, and yields what they answer. An error behind an answer comes with the next call.
+    /// Takes octets that arrived, and returns the answers in them. An error behind an answer comes with the next call.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<Vec<Answer>, Error> {
         self.alive()?;
         self.inbox.feed(bytes);
@@ -121,7 +122,7 @@ impl Client {
         }
     }
 
-    /// Nothing came for `waited`, which is too long: what that means. No error where nothing is due.
+    /// Takes a silence of `waited`, which is too long, and returns its meaning. No error where nothing is due.
     pub fn silent(&mut self, waited: Nanos) -> Result<(), Error> {
         self.alive()?;
         match (self.step(), self.inbox.pending()) {
@@ -202,8 +203,8 @@ impl Client {
     }
 }
 
-/// Whether three messages of the old size are mistaken for one: a server older than 2.6 takes our request for three, and
-/// knows what neither the second nor the third asks for. A new one leaves the place of these errors empty.
+/// Returns true for an old server, which mistakes our request for three messages of its own size: a server older than 2.6
+/// knows no request like the second or the third, and says so. A new one leaves the place of these errors empty.
 fn is_old(message: &Message) -> bool {
     let unknown = crate::netperf::error::UNKNOWN_REQUEST as u32;
     [OLD_MESSAGE, 2 * OLD_MESSAGE].into_iter().any(|start| message.word(start + SECOND) == unknown)

@@ -1,9 +1,9 @@
-//! What both ends must know of the data connections. Nothing of the tests' data has a header: the engine's
+//! Facts about the data connections that both ends must know. No data of a test has a header: the engine's
 //! [`Bare`](crate::wire::Bare) wire takes it in order.
 
 use measure::unit::Nanos;
 
-/// What is sent, over and over, running on from one call to the next. Nobody looks at it.
+/// Content of the data, over and over, running on from one call to the next. Nobody looks at it.
 pub const PATTERN: &[u8; 8] = b"netperf\0";
 
 /// A UDP test is ended by so many datagrams of no octets from the client; one is enough for the server.

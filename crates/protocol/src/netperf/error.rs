@@ -1,4 +1,4 @@
-//! What can go wrong on a control connection: what and on whose side.
+//! Errors of a control connection: the fault and its side.
 
 use std::net::IpAddr;
 
@@ -11,13 +11,13 @@ use crate::netperf::{MESSAGE, OLD_MESSAGE};
 /// The error number for a request that the server does not know.
 pub const UNKNOWN_REQUEST: i32 = 998;
 
-/// Linux's `EINVAL`: what is asked for makes no sense.
+/// Linux's `EINVAL`: the request makes no sense.
 pub const INVALID: i32 = 22;
 
 /// Linux's `EPROTONOSUPPORT`: told to a client whose messages are the old, short ones.
 pub const OLD_CLIENT: i32 = 93;
 
-/// What a client waits for.
+/// Message that a client waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
     /// For nothing: it may ask.
@@ -47,9 +47,9 @@ pub enum Unsayable {
     /// More than the field holds.
     #[error("{field}: {value}, where netperf's message holds {most} at most")]
     TooMuch {
-        /// What it is about.
+        /// Field of the request.
         field: &'static str,
-        /// What was wanted; for a name, its length in octets.
+        /// Requested value; for a name, its length in octets.
         value: u64,
         /// The most that can be said.
         most: u64,
@@ -57,7 +57,7 @@ pub enum Unsayable {
     /// A test of no length.
     #[error("{field}: 0, which netperf's message reads as until told")]
     Nothing {
-        /// What it is about.
+        /// Field of the request.
         field: &'static str,
     },
     /// An address that is not of the test's family.
@@ -71,49 +71,50 @@ pub enum Unsayable {
     /// An empty name, or one with a control character in it.
     #[error("{field}: not a name that can be sent")]
     Name {
-        /// What it is about.
+        /// Field of the request.
         field: &'static str,
     },
     /// An exchange of requests and responses whose size nobody gave.
     #[error("no {field} for a test of requests and responses")]
     Missing {
-        /// What it is about.
+        /// Field of the request.
         field: &'static str,
     },
     /// The layout of this request has no place for it.
     #[error("{field}: the request of this test has no place for it")]
     NoPlace {
-        /// What it is about.
+        /// Field of the request.
         field: &'static str,
     },
 }
 
-/// A field that says what can't be.
+/// A field with an impossible value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("its {field} is {value}")]
 pub struct Nonsense {
-    /// Which.
+    /// Name of the field.
     pub field: &'static str,
-    /// What stands there; of a name the octet that has no place in it.
+    /// Value in the field; for a name the octet that has no place in it.
     pub value: i64,
 }
 
-/// Why a client's control connection failed. It has ended: nothing further can be read from it.
+/// Error of a client's control connection. [`Error::Unsayable`] and [`Error::OutOfTurn`] leave it open; any other has ended it:
+/// nothing further can be read from it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Error {
-    /// What was to be asked can't be.
+    /// The request cannot be written.
     #[error(transparent)]
     Unsayable(#[from] Unsayable),
     /// Asked before the last answer came.
     #[error("a second question while we wait for {step}")]
     OutOfTurn {
-        /// What is waited for.
+        /// Message that is awaited.
         step: Step,
     },
     /// The server answers with an error number.
     #[error("{}", refused(*step, *code))]
     Refused {
-        /// Instead of what.
+        /// Message that was due.
         step: Step,
         /// The server's number: its system's `errno`, or [`UNKNOWN_REQUEST`].
         code: i32,
@@ -121,15 +122,15 @@ pub enum Error {
     /// An answer that makes no sense.
     #[error("{step} makes no sense: {nonsense}")]
     Nonsense {
-        /// Which answer.
+        /// Message with the fault.
         step: Step,
-        /// What does not fit.
+        /// The field with its value.
         nonsense: Nonsense,
     },
     /// The server speaks, and nobody asked.
     #[error("octets from the server that nobody asked for: {octets}")]
     Unasked {
-        /// So many came at once.
+        /// Octets that came at once, a count.
         octets: usize,
     },
     /// The server's messages are the old, short ones.
@@ -137,13 +138,13 @@ pub enum Error {
         "the server answers in messages of {OLD_MESSAGE} octets, where {MESSAGE} are due: a netserver older than 2.6"
     )]
     OldServer {
-        /// Instead of what.
+        /// Message that was due.
         step: Step,
     },
     /// The server closed the connection too early.
     #[error("{}", closed(*step, *received))]
     Closed {
-        /// What was due.
+        /// Message that was due.
         step: Step,
         /// Octets that came of it.
         received: usize,
@@ -151,11 +152,11 @@ pub enum Error {
     /// The server said nothing for too long.
     #[error("{}", silent(*step, *received, *waited))]
     Silent {
-        /// What was due.
+        /// Message that was due.
         step: Step,
         /// Octets that came of it.
         received: usize,
-        /// How long it had, nanoseconds.
+        /// Time that it had, nanoseconds.
         waited: Nanos,
     },
 }

@@ -25,12 +25,12 @@ impl Inbox {
         self.0.len()
     }
 
-    /// The first word of what is held.
+    /// Returns the first word of the octets held.
     pub fn first_word(&self) -> Option<u32> {
         self.0.first_chunk().map(|word| u32::from_be_bytes(*word))
     }
 
-    /// Forgets what is held, and gives the memory back.
+    /// Forgets the octets held, and gives the memory back.
     pub fn clear(&mut self) {
         self.0 = Vec::new();
     }

@@ -5,16 +5,16 @@ use crate::netperf::ask::{Dialect, Test};
 use crate::netperf::message::Message;
 use crate::netperf::pass::Pass;
 
-/// What a client's message asks for.
+/// Request of a client's message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Debug output on or off: answered, and nothing else.
     Debug,
-    /// How fast do the CPUs count?
+    /// Asks for the rate of the CPUs.
     Calibrate,
     /// A passphrase: never answered.
     Passphrase,
-    /// What system is this? Answered with a text that says nothing.
+    /// Asks for the system. Answered with a text that says nothing.
     System,
     /// A test.
     Test(Dialect),
@@ -26,8 +26,8 @@ pub(super) const PASSPHRASE: u32 = 6;
 const SYSTEM_ANSWER: u32 = 601;
 
 impl Kind {
-    /// What this number asks for; `None` for one that no server of a common build knows. Node identification (4) is one of
-    /// them.
+    /// Returns the request with this number; `None` for one that no server of a common build knows. Node identification
+    /// (4) is one of them.
     pub fn of(number: u32) -> Option<Self> {
         Some(match number {
             1 | 2 => Self::Debug,
@@ -68,14 +68,14 @@ impl Dialect {
     }
 }
 
-/// How the CPUs count.
+/// Writes the rate and number of the CPUs.
 pub(super) fn write_calibration(mut calibration: Calibration) -> Message {
     let mut pass = Pass::writing(CALIBRATE, 0);
     walk_calibration(&mut pass, &mut calibration);
     pass.nearest()
 }
 
-/// How the server's CPUs count.
+/// Reads the rate and number of the server's CPUs.
 pub(super) fn read_calibration(message: &Message) -> Calibration {
     let mut calibration = Calibration { rate: None, count: 0 };
     walk_calibration(&mut Pass::over(message), &mut calibration);
@@ -87,7 +87,7 @@ fn walk_calibration(pass: &mut Pass, calibration: &mut Calibration) {
     pass.word(12, &mut calibration.count);
 }
 
-/// What a server says of its system.
+/// Writes the answer to a question for the system.
 pub(super) fn system() -> Message {
     let mut message = Message::new(SYSTEM_ANSWER, 0);
     message.put_text(8, b",Deprecated,Deprecated,Deprecated,Deprecated");

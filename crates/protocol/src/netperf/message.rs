@@ -46,7 +46,7 @@ impl Message {
         field.split(|octet| *octet == 0).next().unwrap_or(field)
     }
 
-    /// Writes `text` at `at`; what is beyond the message's end is left out.
+    /// Writes `text` at `at`; the part beyond the message's end is left out.
     pub fn put_text(&mut self, at: usize, text: &[u8]) {
         for (to, from) in self.0[at..].iter_mut().zip(text) {
             *to = *from;

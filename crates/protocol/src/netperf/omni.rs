@@ -28,7 +28,7 @@ pub(super) fn write_ask(ask: &Ask) -> Result<Message, Unsayable> {
     pass.written()
 }
 
-/// What a request asks for.
+/// Reads a request.
 pub(super) fn read_ask(message: &Message) -> Result<Ask, Nonsense> {
     let mut ask = Ask::omni(Carrier::Tcp, false, false, Length::UntilTold);
     let mut pass = Pass::over(message);
@@ -115,7 +115,7 @@ pub(super) fn write_ready(ready: &Ready) -> Message {
     pass.nearest()
 }
 
-/// What a response says.
+/// Reads a response.
 pub(super) fn read_ready(message: &Message) -> Result<Ready, Nonsense> {
     let mut ready = Ready::at(0);
     let mut pass = Pass::over(message);
@@ -155,7 +155,7 @@ pub(super) fn write_results(results: &Results) -> Message {
     pass.nearest()
 }
 
-/// What results say; CPU use only where it was `measured`, for otherwise its fields are old words.
+/// Reads results; CPU use only where it was `measured`, for otherwise its fields are old words.
 pub(super) fn read_results(message: &Message, measured: bool) -> Results {
     let release = Release::of(message, measured);
     let mut results = Results::default();
@@ -208,7 +208,7 @@ fn walk_end(pass: &mut Pass, results: &mut Results, release: Release) {
     pass.lax_name(release.place(276), CONGESTION + 1, &mut results.congestion);
 }
 
-/// Who wrote the results.
+/// Release of the server that wrote the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Release {
     /// netperf 2.6, whose results lack the shares of CPU use. Read of it, not seen on the wire.

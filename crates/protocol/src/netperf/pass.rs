@@ -6,8 +6,8 @@ use crate::netperf::ask::{Carrier, Family, Flags, Length};
 use crate::netperf::error::{Nonsense, Unsayable};
 use crate::netperf::message::Message;
 
-/// A walk over a message's fields. Reading, each call stores what the message says in its `value`; writing, it puts
-/// `value` into the message and leaves it alone. The first field that can't be is remembered, and the walk goes on.
+/// A walk over a message's fields. In reading, each call stores the field in its `value`; in writing, it puts
+/// `value` into the message and leaves it alone. The first impossible field is remembered, and the walk continues.
 pub(super) struct Pass {
     message: Message,
     reads: bool,
@@ -36,7 +36,7 @@ impl Pass {
         self.unsayable.map_or(Ok(self.message), Err)
     }
 
-    /// What was written, whatever could not be said: a value out of range is the nearest that can.
+    /// Returns the message even where something could not be said: a value out of range is the nearest that can.
     pub fn nearest(self) -> Message {
         self.message
     }
@@ -64,7 +64,7 @@ impl Pass {
         *value = self.raw(at, *value);
     }
 
-    /// A counter of which the low 32 bits are carried.
+    /// A counter, with its low 32 bits on the wire.
     pub fn count(&mut self, at: usize, value: &mut u64) {
         let low = self.raw(at, *value as u32);
         if self.reads {
@@ -79,7 +79,7 @@ impl Pass {
         *value = u64::from(high) << 32 | u64::from(low);
     }
 
-    /// A counter as a double. What is no count reads as 0.
+    /// A counter as a double. A double that is no count reads as 0.
     pub fn double(&mut self, at: usize, value: &mut u64) {
         let mut bits = (*value as f64).to_bits();
         self.wide(at, &mut bits);
@@ -134,7 +134,7 @@ impl Pass {
         *value = Some(said).filter(|said| said.is_normal() && *said > 0.0);
     }
 
-    /// A single that is no less than 0; anything else is not said, and written as 0. So is what is too small to be a
+    /// A single that is no less than 0; anything else is absent, and written as 0. So is a value too small to be a
     /// normal number: it is an integer from an earlier answer.
     pub fn amount(&mut self, at: usize, value: &mut Option<f32>) {
         let said = f32::from_bits(self.raw(at, value.unwrap_or(0.0).to_bits()));

@@ -38,7 +38,7 @@ impl Passphrase {
         &self.0
     }
 
-    /// Whether `said` is the same, in a time that does not tell where it differs.
+    /// Returns true where `said` is the same, in a time that does not show where it differs.
     pub(super) fn is(&self, said: &[u8]) -> bool {
         let differing = self.0.iter().zip(said).fold(0, |differing, (ours, theirs)| differing | (ours ^ theirs));
         self.0.len() == said.len() && differing == 0

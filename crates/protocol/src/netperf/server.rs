@@ -1,9 +1,9 @@
 //! The server's end of a control connection, as a machine without I/O.
 //!
-//! The driver hands in what arrives ([`Server::feed`]) and does what it is told, in order. After [`Action::Run`] it calls
-//! [`Server::ready`], runs the test, and calls [`Server::results`]; or [`Server::refuse`] in place of either. What comes from
-//! the client meanwhile is kept, and yields its actions with the next `feed`, of nothing if need be. No input makes it
-//! panic; memory is bounded by what was fed and [`AHEAD`] messages.
+//! The driver hands in octets that arrive ([`Server::feed`]) and takes the actions in order. After [`Action::Run`] it calls
+//! [`Server::ready`], runs the test, and calls [`Server::results`]; or [`Server::refuse`] in place of either. Messages of
+//! the client in the meantime are kept, and yield their actions with the next `feed`, of nothing if need be. No input makes it
+//! panic; memory is bounded by the octets fed and [`AHEAD`] messages.
 
 use measure::unit::Nanos;
 
@@ -16,23 +16,23 @@ use crate::netperf::message::Message;
 use crate::netperf::passphrase::{LONGEST, Passphrase};
 use crate::netperf::{MESSAGE, OLD_MESSAGE, classic, omni};
 
-/// How long a server with a passphrase waits for the client's first message. One without waits as long as it likes.
+/// Longest wait of a server with a passphrase for the client's first message. One without waits as long as it likes.
 pub const PASSPHRASE: Nanos = Nanos::secs(20);
 /// Whole messages that a client may send ahead while its test runs. A netperf sends none.
 pub const AHEAD: usize = 2;
 
-/// What the driver is to do.
+/// Action that the driver is to take.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// Run this test: call [`Server::ready`] or [`Server::refuse`].
     Run(Box<Ask>),
     /// Write this.
     Answer(Vec<u8>),
-    /// Close the connection, once what was to be written is: nothing further will come.
+    /// Close the connection, once all octets are written: nothing further will come.
     Close(Reason),
 }
 
-/// Why a server closes a connection.
+/// Reason why a server closes a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
     /// The first message is no passphrase, where the server has one.
@@ -132,7 +132,7 @@ impl Server {
         Message::new(number, code as u32).to_vec()
     }
 
-    /// Whether the passphrase is still to come, for which there is no more than [`PASSPHRASE`].
+    /// Returns true where the passphrase is still to come, for which there is no more than [`PASSPHRASE`].
     pub fn awaits_passphrase(&self) -> bool {
         self.passphrase.is_some()
     }
@@ -143,8 +143,9 @@ impl Server {
         if self.state == State::Idle { self.inbox.pending() } else { 0 }
     }
 
-    /// The rest of a message will not come: what to do. An old client, whose messages are all that short, is told so by one
-    /// that it understands. Nothing to do between messages: how long a client may be idle is the driver's to say.
+    /// Returns the actions where the rest of a message will not come. An old client, whose messages are all that short,
+    /// is told so by one that it understands. Nothing to do between messages: how long a client may be idle is the
+    /// driver's to say.
     pub fn stale(&mut self) -> Vec<Action> {
         match self.partial() {
             0 => Vec::new(),
@@ -158,7 +159,7 @@ impl Server {
         }
     }
 
-    /// What made no sense in the last test asked for that was answered by [`INVALID`], once: for the server's log.
+    /// Takes the fault of the last request that was answered by [`INVALID`]: for the server's log.
     pub fn nonsense(&mut self) -> Option<Nonsense> {
         self.nonsense.take()
     }

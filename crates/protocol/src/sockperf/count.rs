@@ -1,4 +1,4 @@
-//! How many messages of a sender arrived: a question of ours that sockperf's servers pass over, and that ours answer.
+//! Count of a sender's messages that arrived: a question of ours that sockperf's servers pass over, and that ours answer.
 //!
 //! | octets | |
 //! |---|---|
@@ -12,10 +12,10 @@
 //! All are big-endian. The server counts a sender apart once it has asked; who asks again later, and is told the same
 //! beginning, knows that the count is its own and whole.
 //!
-//! A question has not the client's bit, so sockperf 3.7 neither counts nor answers it, looks for no gap at it, and answers
-//! what follows as ever (seen over UDP; with `-g`, and with a `-m` below [`LENGTH`]). So does 3.10 with whatever lacks that
-//! bit (seen). Over TCP nothing is lost, and 3.7 passes over what follows such a message in one segment: there it is not
-//! asked. An answer is as long as its question, so nobody is sent more than he sent.
+//! A question has not the client's bit, so sockperf 3.7 neither counts nor answers it, looks for no gap at it, and
+//! answers later messages as ever (seen over UDP; with `-g`, and with a `-m` below [`LENGTH`]). So does 3.10 with any
+//! message that lacks that bit (seen). Over TCP nothing is lost, and 3.7 passes over the messages behind such a one in
+//! one segment: there it is not asked. An answer is as long as its question, so nobody is sent more than he sent.
 
 use crate::sockperf::message::{Flags, HEADER, Header};
 
@@ -25,14 +25,14 @@ pub const LENGTH: usize = HEADER + 24;
 pub const ASKED: Flags = Flags(0x0100);
 /// The flags of an answer.
 pub const TOLD: Flags = Flags(0x0200);
-/// What no other message of such flags begins with.
+/// Beginning that no other message of such flags has.
 pub const MARK: [u8; 8] = *b"sondecnt";
 
 /// Where the octets that only an answer fills begin.
 const SINCE: usize = HEADER + MARK.len();
 const ARRIVED: usize = SINCE + 8;
 
-/// What an answer says.
+/// Content of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Told {
     /// The number of its question.
@@ -56,7 +56,7 @@ pub fn question_in(message: &[u8]) -> Option<u64> {
     number_in(message, ASKED)
 }
 
-/// Makes a question its answer; what is none stays as it is.
+/// Turns a question into its answer; any other message stays as it is.
 pub fn answer(question: &mut [u8], since: u64, arrived: u64) {
     let Some(number) = question_in(question) else { return };
     Header { sequence: number, flags: TOLD, length: LENGTH as u32 }.write(question);
@@ -64,7 +64,7 @@ pub fn answer(question: &mut [u8], since: u64, arrived: u64) {
     question[ARRIVED..LENGTH].copy_from_slice(&arrived.to_be_bytes());
 }
 
-/// What an answer says; `None`: the message is none.
+/// Reads an answer; `None`: the message is none.
 pub fn told(message: &[u8]) -> Option<Told> {
     let number = number_in(message, TOLD)?;
     let at = |start: usize| Some(u64::from_be_bytes(*message.get(start..)?.first_chunk()?));

@@ -3,7 +3,7 @@
 //! `[T:|U:]address:port[:source]`: over TCP or UDP (unless said), an address or a name, an IPv6 address in brackets, and
 //! the only sender to listen to of a multicast group. A line that is empty or begins with `#` or with a space is skipped.
 //! Seen with sockperf 3.7 and 3.10; only the latter knows IPv6. Here, unlike there, a line may end with a carriage
-//! return, and the last one without a newline. What 3.10 knows besides, `U:/path` and `T:/path` for Unix sockets, is
+//! return, and the last one without a newline. Unix sockets, which 3.10 knows besides as `U:/path` and `T:/path`, are
 //! refused: this program has none.
 
 use std::net::Ipv6Addr;
@@ -14,7 +14,7 @@ pub const LONGEST_LINE: usize = 600;
 /// A socket to open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Socket {
-    /// Over what.
+    /// Transport of its messages.
     pub transport: Transport,
     /// An address or a name, an IPv6 address without its brackets. Not resolved: that it is one is for others to see.
     pub address: String,
@@ -25,7 +25,7 @@ pub struct Socket {
     pub source: Option<String>,
 }
 
-/// Over what messages go.
+/// Transport of messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Transport {
     /// UDP.
@@ -74,7 +74,7 @@ fn socket(line: &str) -> Result<Socket, Fault> {
     Ok(Socket { transport, address: address.to_owned(), port, source })
 }
 
-/// An address in front of `text`, and what follows it.
+/// Splits the address in front of `text` from the rest.
 fn address(text: &str) -> Result<(&str, &str), Fault> {
     let Some(bracketed) = text.strip_prefix('[') else {
         let end = text.find(':').unwrap_or(text.len());
@@ -106,12 +106,12 @@ fn source_alone(text: &str) -> Result<String, Fault> {
     }
 }
 
-/// As much of a line as is worth telling.
+/// Returns the part of a line that an error shows.
 fn excerpt(line: &str) -> String {
     line.chars().take(80).collect()
 }
 
-/// Why a feed file can't be used.
+/// Reason why a feed file can't be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// It names no socket.
@@ -120,16 +120,16 @@ pub enum Error {
     /// One of its lines can't be read.
     #[error("line {line}, {text:?}: {fault}")]
     Line {
-        /// Which, from 1, skipped ones counted.
+        /// Number of the line, from 1, skipped ones counted.
         line: usize,
         /// The line, or the first 80 characters of it.
         text: String,
-        /// What is wrong with it.
+        /// Fault of the line.
         fault: Fault,
     },
 }
 
-/// What is wrong with a line: it should read `[T:|U:]address:port[:source]`.
+/// Fault of a line: it should read `[T:|U:]address:port[:source]`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// Longer than any line that makes sense.
@@ -153,7 +153,7 @@ pub enum Fault {
     /// Something else where an address should be.
     #[error("{text:?} is no address (an IPv6 address is written in brackets)")]
     Address {
-        /// What stands there.
+        /// Text in place of the address.
         text: String,
     },
     /// An address alone.
@@ -162,7 +162,7 @@ pub enum Fault {
     /// Something else where a port should be.
     #[error("{text:?} is no port, 0 to 65535")]
     Port {
-        /// What stands there.
+        /// Text in place of the port.
         text: String,
     },
 }

@@ -1,7 +1,7 @@
-//! Which messages of a sender never came, as a server sees it that only counts.
+//! Messages of a sender that never came, as a server sees them that only counts.
 //!
 //! Seen with sockperf 3.7 and 3.10 (`server -g`): the first message of a sender opens a session, whatever its number. A
-//! number above the expected one is a gap; a lower one, late or twice, changes nothing, so what was out of order stays
+//! number above the expected one is a gap; a lower one, late or twice, changes nothing, so reordered messages stay
 //! counted among the dropped. A client's warm-up ends the session.
 
 use crate::sockperf::message::{Flags, Header};
@@ -12,7 +12,7 @@ pub struct Sender {
     session: Option<Session>,
 }
 
-/// What is known of a sender since its session began.
+/// State of a sender since its session began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Session {
     /// `None` after the last number that there is.
@@ -20,7 +20,7 @@ struct Session {
     missing: u64,
 }
 
-/// What a message told of its sender.
+/// Conclusion from a message about its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
     /// Nothing new.
@@ -48,7 +48,7 @@ pub struct Gap {
 }
 
 impl Gap {
-    /// How many messages it is.
+    /// Returns the number of messages.
     pub fn count(self) -> u64 {
         self.last - self.first + 1
     }

@@ -12,7 +12,7 @@
 /// Bytes of the header, and so of the smallest message.
 pub const HEADER: usize = 14;
 
-/// Bytes of the largest message in a datagram: what UDP over IPv4 has room for.
+/// Bytes of the largest message in a datagram: the room of UDP over IPv4.
 pub const LARGEST_DATAGRAM: u32 = 65_507;
 
 /// Bytes of the largest message on a connection that sockperf can be told to send or to take.
@@ -21,7 +21,7 @@ pub const LARGEST_STREAM: u32 = 1_048_575;
 /// Octet of the flags that are in use.
 const FLAGS: usize = 9;
 
-/// What a message is.
+/// Kind of a message, a bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Flags(pub u16);
 
@@ -35,7 +35,7 @@ impl Flags {
     /// Sent before the test, over multicast alone: not answered, not counted.
     pub const WARMUP: Self = Self(4);
 
-    /// Whether all of `other` is set.
+    /// Returns true where all of `other` is set.
     #[inline]
     pub fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
@@ -51,9 +51,9 @@ impl Flags {
 /// A header as read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Which message of its client.
+    /// Number of the message at its client.
     pub sequence: u64,
-    /// What it is. Bits without a meaning are kept: a server gives them back.
+    /// Kind of the message. Bits without a meaning are kept: a server gives them back.
     pub flags: Flags,
     /// Bytes of the whole message, as it says: anything at all, see [`Header::length_within`].
     pub length: u32,

@@ -1,4 +1,4 @@
-//! Which number a message has on the wire.
+//! Numbers of messages on the wire.
 //!
 //! A sockperf client counts its messages over all its sockets, which take turns of a burst each: with two sockets and a
 //! burst of three, the first sends 1 to 3, the second 4 to 6, the first 7 to 9. An engine counts those of each
@@ -15,10 +15,10 @@ pub struct Numbering {
 }
 
 impl Numbering {
-    /// Of a client with one connection: 1, 2, 3.
+    /// Numbering of a client with one connection: 1, 2, 3.
     pub const ONLY: Self = Self { lane: 0, lanes: 1, burst: 1 };
 
-    /// Of connection `lane`, from 0, among `lanes` that send bursts of `burst` messages in turn.
+    /// Numbering of connection `lane`, from 0, among `lanes` that send bursts of `burst` messages in turn.
     ///
     /// # Panics
     ///
@@ -39,7 +39,8 @@ impl Numbering {
         turn.saturating_mul(self.lanes * self.burst).saturating_add(self.lane * self.burst + at + 1)
     }
 
-    /// Which message of this connection has the number `global` on the wire; `None`: another connection's, or nobody's.
+    /// Returns the message of this connection that has the number `global` on the wire; `None`: another connection's, or
+    /// nobody's.
     #[inline]
     pub fn local(self, global: u64) -> Option<u64> {
         let before = global.checked_sub(1)?;
@@ -50,7 +51,7 @@ impl Numbering {
         (rest / self.burst == self.lane).then(|| round * self.burst + rest % self.burst)
     }
 
-    /// Whether message `local` is one of those that ask for an answer, where every `reply_every`th of the client does.
+    /// Returns true where message `local` asks for an answer, as every `reply_every`th of the client does.
     #[inline]
     pub fn asks(self, local: u64, reply_every: NonZeroU32) -> bool {
         self.global(local).is_multiple_of(u64::from(reply_every.get()))

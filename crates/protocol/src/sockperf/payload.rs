@@ -1,4 +1,4 @@
-//! What sockperf's messages carry behind their header: the C library's random numbers, the same in every message of a
+//! Payload of sockperf's messages behind their header: the C library's random numbers, the same in every message of a
 //! run and the same in every run. Nobody reads it but a client that checks data integrity.
 //!
 //! Each byte is the lowest one of a number, in their order. A client draws more of them than it sends: with the longest
@@ -29,8 +29,8 @@ pub fn fill(message: &mut [u8], longest: u32, seed: u32) {
     }
 }
 
-/// The seed that the environment variable `SEED` holds: a decimal number as C's `atoi` reads it, so that what is none is
-/// 0, which the C library takes for 1. What follows the digits is not looked at.
+/// The seed that the environment variable `SEED` holds: a decimal number as C's `atoi` reads it. Any other text is
+/// 0, which the C library takes for 1. Characters behind the digits are not looked at.
 pub fn seed(text: &str) -> u32 {
     let text = text.trim_start_matches([' ', '\t', '\n', '\r', '\x0B', '\x0C']);
     let (negative, digits) = match text.as_bytes() {

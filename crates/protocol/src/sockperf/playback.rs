@@ -2,7 +2,7 @@
 //!
 //! `time, size`, one message a line: seconds since the beginning as a decimal number, and bytes. Times are above 0 and
 //! rise from line to line; the first message leaves at its own time. A line that is empty or begins with `#` is skipped;
-//! what follows the size is not looked at. Seen with sockperf 3.7 and 3.10, whose three ways to refuse a line are
+//! text behind the size is not looked at. Seen with sockperf 3.7 and 3.10, whose three ways to refuse a line are
 //! [`Fault`]'s; a carriage return at a line's end is let pass here.
 
 use measure::unit::Nanos;
@@ -19,13 +19,13 @@ pub const LATEST: u32 = i32::MAX as u32;
 /// A message to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure {
-    /// When it leaves, since the beginning: to the nearest nanosecond.
+    /// Departure since the beginning, to the nearest nanosecond.
     pub at: Nanos,
     /// Its length, bytes, [`SMALLEST`] to [`LARGEST`].
     pub size: u32,
 }
 
-/// Reads a playback file: what leaves, in order. An empty one is not an error here, as it is none in sockperf.
+/// Reads the departures of a playback file, in order. An empty one is not an error here, as it is none in sockperf.
 pub fn parse(text: &str) -> Result<Vec<Departure>, Error> {
     let mut departures = Vec::new();
     let mut before = 0.0;
@@ -64,7 +64,7 @@ fn fields(line: &str) -> Option<(f64, Option<u32>)> {
     Some((seconds, size))
 }
 
-/// A time as it is kept; `None` for what is none.
+/// Converts a time; `None` where it is none.
 fn nanos(seconds: f64) -> Option<Nanos> {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within 0 and 2^61")]
     (0.0..=f64::from(LATEST)).contains(&seconds).then(|| Nanos((seconds * 1e9).round() as u64))
@@ -74,13 +74,13 @@ fn nanos(seconds: f64) -> Option<Nanos> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {fault}")]
 pub struct Error {
-    /// Which, from 1, skipped ones counted.
+    /// Number of the line, from 1, skipped ones counted.
     pub line: usize,
-    /// What is wrong with it.
+    /// Fault of the line.
     pub fault: Fault,
 }
 
-/// What is wrong with a line: sockperf's three classes.
+/// Fault of a line: sockperf's three classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// Earlier than the line before, or than 0.

@@ -1,4 +1,4 @@
-//! What a server does with each message, and with a datagram of them.
+//! Rules by which a server handles each message, and a datagram of them.
 //!
 //! Seen with sockperf 3.7 and 3.10, in this order: a message without the client's bit is ignored (or two servers could
 //! answer each other without end), so is a warm-up; every other is counted, and goes back where it asks for that.
@@ -8,13 +8,13 @@
 
 use crate::sockperf::message::{self, Flags, HEADER, Header, LARGEST_DATAGRAM, LengthError};
 
-/// What a server was told to do.
+/// Settings of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// Bytes of the largest message that is taken. Unless told otherwise 65,507 on connections too, as 3.7 does; 3.10
     /// takes one byte more.
     pub largest: u32,
-    /// Whether anything is answered.
+    /// True where messages are answered.
     pub answers: bool,
 }
 
@@ -25,7 +25,7 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// What becomes of a message.
+    /// Decides about a message by its flags.
     #[inline]
     pub fn decide(&self, flags: Flags) -> Decision {
         if !flags.has(Flags::CLIENT) || flags.has(Flags::WARMUP) {
@@ -54,7 +54,7 @@ impl Rules {
     }
 }
 
-/// What becomes of a message.
+/// Decision about a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// Nothing: not a client's, or a warm-up.
@@ -70,14 +70,14 @@ pub enum Decision {
 pub struct Handled<'a> {
     /// Its header, as it came.
     pub header: Header,
-    /// What became of it.
+    /// Decision about it.
     pub decision: Decision,
     /// All of it; with [`Decision::Answer`] it is the answer.
     pub bytes: &'a mut [u8],
 }
 
-/// The messages of one datagram, handled one after the other. Ends after what is malformed: where the next message
-/// would begin cannot be told.
+/// The messages of one datagram, handled one after the other. Ends after a malformed one: the place of the next message
+/// is then unknown.
 #[derive(Debug)]
 pub struct Datagram<'a> {
     rest: &'a mut [u8],

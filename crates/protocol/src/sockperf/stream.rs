@@ -1,12 +1,12 @@
 //! Whole messages out of a connection's bytes, in place, for either end.
 //!
-//! What comes is read straight into the framer's buffer and the messages are handed out of it; only the beginning of a
+//! Octets that come are read straight into the framer's buffer and the messages are handed out of it; only the beginning of a
 //! message whose rest did not come yet is ever moved.
 
 use crate::sockperf::message::{HEADER, Header, LengthError};
 use crate::sockperf::server::{Decision, Rules};
 
-/// Bytes of a buffer as it begins: several reads of what a socket usually has at once.
+/// Bytes of a buffer as it begins: several reads of a socket's usual backlog.
 const ROOM: usize = 128 << 10;
 
 /// The beginning of a message up to this long is moved to the front before the next read, so that it has the whole
@@ -49,7 +49,7 @@ impl Framer {
         self.end - self.start
     }
 
-    /// Whether [`Framer::message`] has something to give, be it an error.
+    /// Returns true where [`Framer::message`] has something to give, be it an error.
     #[inline]
     pub fn has_message(&self) -> bool {
         !matches!(self.peek(), Ok(None))
@@ -63,7 +63,7 @@ impl Framer {
 
     /// Handles messages as a server does: up to the end of the first row of neighbours that all go back, which one
     /// send call can then hand over, or as many as are whole. `each` sees every header. `None` where more has to come
-    /// first. An error is final; what came before it is handled first.
+    /// first. An error is final; messages before it are handled first.
     #[inline]
     pub fn serve(&mut self, rules: &Rules, mut each: impl FnMut(&Header)) -> Result<Option<Batch<'_>>, LengthError> {
         let Some((mut header, mut from)) = self.take()? else { return Ok(None) };
@@ -131,9 +131,9 @@ impl Framer {
 /// Messages that were handled together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Batch<'a> {
-    /// How many of them are counted, those answered among them.
+    /// Messages that are counted, those answered among them.
     pub counted: u64,
-    /// How many are answered.
+    /// Messages that are answered.
     pub answered: u64,
     /// The answers, one after the other, ready to be sent; empty where nothing asked.
     pub answers: &'a [u8],

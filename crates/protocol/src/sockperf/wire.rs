@@ -16,7 +16,7 @@ use crate::wire::{Reading, Wire};
 
 /// Messages of one connection of a client.
 ///
-/// What is handed to it are whole messages: the length in a header is that of the slice it is written to, and a reply
+/// It takes whole messages only: the length in a header is that of the slice it is written to, and a reply
 /// whose header says another length than it has is corrupt. A reply may be shorter than its request.
 #[derive(Clone, Debug)]
 pub struct SockperfWire {
@@ -26,11 +26,11 @@ pub struct SockperfWire {
     /// Bytes of the connection's longest message.
     largest: usize,
     integrity: Option<Content>,
-    /// Where it is counted what came that no sound server sends, and which messages ask.
+    /// Counters of messages that no sound server sends, and the interval of those that ask.
     tally: Option<(Arc<Tally>, Option<NonZeroU32>)>,
 }
 
-/// Counts of what came that no sound server sends, kept where the engine that owns the wire does not look. Those of a
+/// Counts of messages that no sound server sends, kept where the engine that owns the wire does not look. Those of a
 /// client's connections add up in one.
 #[derive(Debug, Default)]
 pub struct Tally {
@@ -41,7 +41,7 @@ pub struct Tally {
     different: AtomicU64,
 }
 
-/// What a [`Tally`] holds.
+/// Content of a [`Tally`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tallied {
     /// Replies to messages that had asked for none.
@@ -57,7 +57,7 @@ pub struct Tallied {
 }
 
 impl Tally {
-    /// What it holds by now.
+    /// Returns the counts so far.
     pub fn read(&self) -> Tallied {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
         Tallied {
@@ -70,10 +70,10 @@ impl Tally {
     }
 }
 
-/// What every reply must carry.
+/// Content that every reply must carry.
 #[derive(Clone, Debug, Default)]
 struct Content {
-    /// What follows the header, the same in every message as far as it goes.
+    /// Payload behind the header, the same in every message as far as it goes.
     payload: Vec<u8>,
     /// Bytes of the latest message.
     latest: usize,
@@ -85,8 +85,8 @@ impl SockperfWire {
         Self { numbering, prepared: 0, largest: usize::MAX, integrity: None, tally: None }
     }
 
-    /// Counts in `tally` what no sound server sends. Every `reply_every`th message of the client asks for a reply; absent:
-    /// none does.
+    /// Counts in `tally` the messages that no sound server sends. Every `reply_every`th message of the client asks for
+    /// a reply; absent: none does.
     #[must_use]
     pub fn with_tally(mut self, tally: Arc<Tally>, reply_every: Option<NonZeroU32>) -> Self {
         self.tally = Some((tally, reply_every));
@@ -117,7 +117,7 @@ impl SockperfWire {
         self.tally.as_ref().is_none_or(|(_, every)| asks(every))
     }
 
-    /// What is wrong with a reply to message `seq`, where something is.
+    /// Returns the counter for the fault of a reply to message `seq`; `None` where it is sound.
     fn flaw(&self, header: Header, reply: &[u8], seq: u64) -> Option<fn(&Tally) -> &AtomicU64> {
         if header.length as usize > self.largest || reply.len() > self.largest {
             return Some(|tally| &tally.too_long);
@@ -171,7 +171,7 @@ impl Wire for SockperfWire {
         if header.flags.has(Flags::CLIENT) || header.flags.has(Flags::WARMUP) {
             return Reading::Stray;
         }
-        // What comes of the question how many arrived, too late to be awaited, is nobody's fault.
+        // Answers to the question for arrivals that come too late to be awaited are nobody's fault.
         if header.flags == count::TOLD || header.flags == count::ASKED {
             return Reading::Stray;
         }
@@ -198,7 +198,7 @@ impl Wire for SockperfWire {
 }
 
 impl Content {
-    /// Whether `reply` is its request. How long that was is known of the latest alone.
+    /// Returns true where `reply` is its request. The length of the request is known for the latest alone.
     fn is_in(&self, header: Header, reply: &[u8], seq: u64, prepared: u64) -> bool {
         header.flags == Flags::PONG_REQUEST
             && (seq + 1 < prepared || reply.len() == self.latest)

@@ -53,7 +53,7 @@ impl Key {
         seal
     }
 
-    /// Whether `seal` is that of `message`; takes as long whatever is wrong.
+    /// Returns true where `seal` is that of `message`; takes as long whatever is wrong.
     pub fn verifies(&self, message: &[u8], seal: &[u8]) -> bool {
         verify_slices_are_equal(&self.seal(message), seal).is_ok()
     }
@@ -86,7 +86,7 @@ pub enum KeyError {
     /// Too short to be a secret, or too long.
     #[error("{octets} octets where a STAMP key has {SHORTEST} to {LONGEST}")]
     Length {
-        /// How many there are.
+        /// Number of octets.
         octets: usize,
     },
 }

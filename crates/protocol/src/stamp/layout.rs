@@ -98,7 +98,7 @@ pub fn seal(packet: &mut [u8], key: &Key) {
     }
 }
 
-/// Whether a packet is sealed by `key`.
+/// Returns true where a packet is sealed by `key`.
 pub fn is_sealed(packet: &[u8], key: &Key) -> bool {
     let parts = packet.split_at_checked(SEALED - SEAL);
     parts.is_some_and(|(message, rest)| rest.len() >= SEAL && key.verifies(message, &rest[..SEAL]))
@@ -138,7 +138,7 @@ mod tests {
             assert!(!is_sealed(&packet, &key), "octet {place}");
             packet[place] ^= 1;
         }
-        // What follows has a seal of its own, where it has one.
+        // Octets behind it have a seal of their own, where they have one.
         packet[SEALED] ^= 1;
         assert!(is_sealed(&packet, &key));
         assert!(!is_sealed(&packet[..SEALED - 1], &key));

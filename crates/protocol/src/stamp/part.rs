@@ -146,7 +146,7 @@ pub fn fill(part: Part, value: &mut [u8], known: &Known) -> Filled {
             Filled::Known(None)
         }
         Part::FollowUp => {
-            // Who keeps no sessions has none to tell of, and says so by zeros; so does the first answer.
+            // A reflector without sessions has none to report, and says so by zeros; so does the first answer.
             value.fill(0);
             if let Some((number, at)) = known.session.and_then(|counted| counted.before) {
                 put(value, 0, &number.to_be_bytes());

@@ -16,13 +16,13 @@ use super::share::{Limiter, Name, Sessions};
 use super::time::{ErrorEstimate, Format};
 use super::tlv;
 
-/// How a reflector is to answer.
+/// Rules by which a reflector answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manner {
     /// The key, where packets are to be authenticated. Others are not answered then.
     pub key: Option<Key>,
-    /// Whether answers have numbers of their own (a stateful reflector), by which losses there are told from losses back, or
-    /// that of what they answer.
+    /// True where answers have numbers of their own (a stateful reflector), by which losses there are told from losses
+    /// back. False where they have that of the packet.
     pub counts: bool,
     /// True where an unauthenticated packet of a TWAMP Light sender has an answer with all fields though the packet is shorter (RFC 5357 section 4.2.1):
     /// up to 2.9 times its length.
@@ -31,7 +31,7 @@ pub struct Manner {
     pub per_second: NonZeroU32,
 }
 
-/// What is known of a packet besides its octets.
+/// Facts about a packet besides its octets.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
     /// Its sender.
@@ -40,7 +40,7 @@ pub struct Arrival {
     pub at: u64,
     /// The same instant, or a little later, by the clock that shares are counted by.
     pub now: Instant,
-    /// What was left of its time to live, where the kernel told.
+    /// Remaining time to live, a number of hops; absent where the kernel did not report it.
     pub time_to_live: Option<u8>,
     /// Where it went, likewise.
     pub to: Option<SocketAddr>,
@@ -48,7 +48,7 @@ pub struct Arrival {
     pub service: Option<u8>,
 }
 
-/// Why a packet is not answered.
+/// Reason why a packet is not answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Silence {
     /// It is too short for a packet of this mode.
@@ -135,7 +135,7 @@ impl Reflector {
     }
 }
 
-/// What an answer repeats of its packet.
+/// Fields of its packet that an answer repeats.
 struct Asked {
     number: [u8; 4],
     sent: [u8; 8],

@@ -6,14 +6,14 @@ use super::part::{Part, Told};
 use super::time::ErrorEstimate;
 use super::tlv;
 
-/// What a sender's packets have in common.
+/// Common part of a sender's packets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
     /// The key, where packets are authenticated.
     pub key: Option<Key>,
     /// The session's identifier (RFC 8972 section 3); 0: none.
     pub session: u16,
-    /// How good our clock says it is, and how times are written.
+    /// Quality of our clock as it reports it, and the format of times.
     pub error: ErrorEstimate,
     /// The parts by which it asks (RFC 8972 section 4), in this order.
     pub parts: Vec<Part>,
@@ -21,24 +21,24 @@ pub struct Session {
     pub class: u8,
 }
 
-/// What an answer says.
+/// Content of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The number of the packet that it answers.
     pub number: u32,
     /// Its own number: that of its packet, or the reflector's count of answers.
     pub own_number: u32,
-    /// When the reflector had the packet, nanoseconds since 1970 by its clock.
+    /// Arrival of the packet at the reflector, nanoseconds since 1970 by its clock.
     pub received: u64,
-    /// When the answer left, likewise.
+    /// Departure of the answer, likewise.
     pub left: u64,
-    /// How good the reflector says that its clock is.
+    /// Quality of the reflector's clock, as it reports it.
     pub error: ErrorEstimate,
-    /// What was left of the packet's time to live; `None` where the reflector does not say.
+    /// Remaining time to live of the packet at the reflector; `None` where it does not report it.
     pub time_to_live: Option<u8>,
 }
 
-/// Why octets are no answer.
+/// Reason why octets are no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wrong {
     /// They are none of this session: too short for an answer, or of another session.

@@ -1,7 +1,7 @@
-//! What a reflector keeps of those it answers: how fast each may come, and how many answers a session has had.
+//! Memory of a reflector about its senders: the rate that each may have, and the number of answers of each session.
 //!
-//! Both tables have a bound, and no source has more than half of one. Where one is full, what has been silent for a while goes;
-//! then whoever is new is turned away.
+//! Both tables have a bound, and no source has more than half of one. Where one is full, an entry that has been silent
+//! for a while is removed; if there is none, a new sender is turned away.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -18,7 +18,7 @@ use crate::source::source;
 /// answer each.
 const SWEEP: Nanos = Nanos::millis(100);
 
-/// Whose a name in a table is.
+/// Name in a table, with its source.
 trait Sourced {
     /// Where it comes from.
     fn source(&self) -> IpAddr;
@@ -34,14 +34,14 @@ impl Sourced for IpAddr {
 #[derive(Debug)]
 struct Table<K, V> {
     entries: HashMap<K, (Instant, V)>,
-    /// How many of them each source has.
+    /// Number of entries of each source.
     counts: HashMap<IpAddr, usize>,
     most: usize,
-    /// What was silent for so long begins anew …
+    /// An entry that was silent for so long begins anew …
     idle: Nanos,
     /// … and goes after so long where its place is needed.
     stalled: Nanos,
-    /// Whether somebody found no room lately, and when it may next be looked for some.
+    /// True where a sender found no room lately; beside it the next instant to look for some.
     crowded: bool,
     sweep: Instant,
 }
@@ -51,7 +51,8 @@ impl<K: Copy + Eq + Hash + Sourced, V: Default> Table<K, V> {
         Self { entries: HashMap::new(), counts: HashMap::new(), most, idle, stalled, crowded: false, sweep: Instant(0) }
     }
 
-    /// What is kept under this name, from now on at the latest; `None`: there is no room, or its source has its share.
+    /// Returns the value under this name, and makes it where there is none; `None`: there is no room, or its source has
+    /// its share.
     fn of(&mut self, name: K, now: Instant) -> Option<&mut V> {
         if (self.crowded || self.entries.len() >= self.most) && !self.entries.contains_key(&name) {
             self.make_room(now);
@@ -92,14 +93,14 @@ impl<K: Copy + Eq + Hash + Sourced, V: Default> Table<K, V> {
     }
 }
 
-/// How fast each source may come: so many packets a second, and as many at once as come in a tenth of one.
+/// Limit of each source's rate: so many packets a second, and as many at once as come in a tenth of one.
 #[derive(Debug)]
 pub struct Limiter {
     /// Time that a packet takes of its source's share.
     each: Nanos,
-    /// How far ahead of its share a source may be.
+    /// Lead over its share that a source may have.
     ahead: Nanos,
-    /// Until when each source has used its share.
+    /// Instant until which each source has used its share.
     used: Table<IpAddr, Instant>,
 }
 
@@ -114,7 +115,7 @@ impl Limiter {
         Self { each, ahead, used: Table::new(SOURCES, Nanos(ahead.0 * 2), Nanos(ahead.0 * 2)) }
     }
 
-    /// Whether a packet from `address` that came at `now` is within its share.
+    /// Returns true where a packet from `address` that came at `now` is within its share.
     pub fn admits(&mut self, address: IpAddr, now: Instant) -> bool {
         let Some(used) = self.used.of(source(address), now) else { return false };
         let next = (*used).max(now).after(self.each);
@@ -258,7 +259,7 @@ mod tests {
         let named = (0..2 * SESSIONS as u16).filter(|session| of("10.0.0.1", 7, *session, &mut sessions).is_some());
         assert_eq!(named.count(), SESSIONS / 2);
         assert_eq!(of("10.0.0.2", 7, 0, &mut sessions), Some(0));
-        // Of IPv6 all addresses of a network are one source.
+        // All IPv6 addresses of a network are one source.
         let each = |number: u16| of(&format!("2001:db8::{number:x}"), 7, 0, &mut sessions);
         assert_eq!((0..2 * SESSIONS as u16).filter_map(each).count(), SESSIONS / 2 - 1, "all that is left");
         assert_eq!(of("10.0.0.1", 7, 0, &mut sessions), Some(1), "who was there goes on");

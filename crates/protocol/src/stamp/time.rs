@@ -7,7 +7,7 @@ const NTP_OF_1970: u64 = 2_208_988_800;
 /// The kernel's word for an error that it does not know, and the most that is told: 16 s.
 const UNKNOWN_ERROR: u64 = 16 * SECOND;
 
-/// How a time is written: the Z bit of the error estimate beside it (RFC 8186 section 2).
+/// Format of a time: the Z bit of the error estimate beside it (RFC 8186 section 2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
     /// Seconds since 1900 and their 2^32nd parts, 32 bits each (RFC 5905 section 6).
@@ -46,13 +46,13 @@ impl Format {
     }
 }
 
-/// How good a clock says that it is (RFC 4656 section 4.1.2): whether something outside keeps it, how its times are
-/// written, and how far off it may be.
+/// Quality of a clock as it reports it (RFC 4656 section 4.1.2): synchronisation from outside, format of its times,
+/// and largest error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErrorEstimate {
-    /// Whether an outside source of UTC keeps it: the S bit.
+    /// True where an outside source of UTC keeps it: the S bit.
     pub synchronised: bool,
-    /// How the times beside it are written: the Z bit.
+    /// Format of the times beside it: the Z bit.
     pub format: Format,
     /// The error is `multiplier` times 2^(`scale` - 32) seconds. 0 to 63.
     pub scale: u8,
@@ -86,7 +86,7 @@ impl ErrorEstimate {
         [bits | self.scale & 0x3f, self.multiplier]
     }
 
-    /// What two octets say.
+    /// Decodes two octets.
     pub fn decode([bits, multiplier]: [u8; 2]) -> Self {
         let format = if bits & 0x40 == 0 { Format::Ntp } else { Format::Ptp };
         Self { synchronised: bits & 0x80 != 0, format, scale: bits & 0x3f, multiplier }

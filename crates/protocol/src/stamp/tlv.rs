@@ -1,6 +1,6 @@
-//! What may follow a packet: optional parts of a type, a length and a value each (RFC 8972 section 4), or plain padding.
+//! Optional parts behind a packet: a type, a length and a value each (RFC 8972 section 4), or plain padding.
 //!
-//! A reflector gives back what it was sent, and says of each part what it made of it. Padding and the parts of [`super::part`]
+//! A reflector gives back all that it was sent, and marks each part with the result. Padding and the parts of [`super::part`]
 //! are known here; the others come back as not known, which is what their sender then knows.
 
 use super::part::{self, Filled, Known, Part, Told};
@@ -62,9 +62,9 @@ pub fn count(rest: &mut [u8], parts: &[Part], sent: u32) {
     }
 }
 
-/// Answers in `rest`, a copy of what followed a packet, each part that is known, and marks what was made of each. What does not
-/// begin as parts do is plain padding and stays as it is. With what type of service the packet is to be answered, where that was
-/// asked for. Without `known` no part but padding is.
+/// Answers in `rest`, a copy of the octets behind a packet, each part that is known, and marks each with the result.
+/// Octets that do not begin as parts do are plain padding and stay as they are. Returns the type of service for the
+/// answer, where that was asked for. Without `known` no part but padding is known.
 pub fn answer(rest: &mut [u8], known: Option<&Known>) -> Option<u8> {
     if rest.first().is_none_or(|flags| flags & UNKNOWN == 0) {
         return None;

@@ -23,18 +23,18 @@ pub const UDP: u8 = 17;
 const LENGTH: std::ops::Range<usize> = 4..6;
 const CHECKSUM: std::ops::Range<usize> = 6..8;
 
-/// What every probe of a run has in common.
+/// Common part of all probes of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Our address.
     pub local: IpAddr,
-    /// Whom is probed.
+    /// Address of the probed host.
     pub remote: IpAddr,
     /// Source ports.
     pub sources: Sources,
     /// Destination ports.
     pub aim: Aim,
-    /// Whether the checksum is wrong on purpose: what answers does not look at it, and is no host.
+    /// True where the checksum is wrong on purpose: a box that answers does not check it, and is no host.
     pub bad_checksum: bool,
 }
 
@@ -177,7 +177,7 @@ mod tests {
         [buffer, rest.to_vec()].concat()
     }
 
-    /// What an echo service gives back for `probe`.
+    /// Returns the answer of an echo service to `probe`.
     fn answer(probe: &[u8], from: [u8; 4]) -> Vec<u8> {
         let (ours, theirs) = ports(*probe.first_chunk().unwrap());
         let mut packet = Vec::new();

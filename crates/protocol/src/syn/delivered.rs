@@ -1,4 +1,4 @@
-//! How a raw link hands over what came: a head of its own making, and behind it the packet, the segment or the quote.
+//! Form in which a raw link hands over a packet: a head of its own making, and behind it the packet, the segment or the quote.
 //!
 //! A raw IPv4 socket delivers the IP header, a raw IPv6 socket keeps it to itself and tells the hop limit beside, and an
 //! ICMP error comes by the error queue: the wire gets all three in one form.
@@ -23,7 +23,7 @@ use measure::unit::Instant;
 /// Octets of the head.
 pub const HEAD: usize = 36;
 
-/// What stands behind the head.
+/// Form of the octets behind the head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// An IPv4 packet.
@@ -49,11 +49,11 @@ pub enum Form {
 /// The head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// What follows.
+    /// Form of the octets behind it.
     pub form: Form,
-    /// Who sent it.
+    /// Sender.
     pub from: IpAddr,
-    /// When it was in the program's hands.
+    /// Instant at which the program had it.
     pub at: Instant,
 }
 

@@ -1,5 +1,5 @@
-//! ICMP echo requests as probes whose answers are told with the header they came in. Which answer belongs to which is
-//! [`crate::icmp::echo`]'s to say.
+//! ICMP echo requests as probes whose answers are reported with the header they came in. [`crate::icmp::echo`] matches answers to
+//! probes.
 
 use std::net::IpAddr;
 

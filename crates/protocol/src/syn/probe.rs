@@ -1,8 +1,8 @@
-//! Which answer belongs to which probe: by ports and numbers, never by order.
+//! Match of answers to probes: by ports and numbers, never by order.
 //!
-//! Each probe has a sequence number of its own, far enough from its neighbours' that what acknowledges one acknowledges no
-//! other. Source ports take turns: a port that was just used may still be known to the far side as half a connection. What
-//! comes is told to a [`Listener`] besides, with all that speaks of its sender.
+//! Each probe has a sequence number of its own, far enough from its neighbours' that an acknowledgement of one acknowledges no
+//! other. Source ports take turns: a port that was just used may still be known to the far side as half a connection. A
+//! [`Listener`] gets each answer besides, with every field that identifies its sender.
 
 #[cfg(test)]
 mod tests;
@@ -23,12 +23,12 @@ pub const MSS: [u8; 4] = [2, 4, 5, 180];
 /// The window of a probe: what Linux opens with.
 pub const WINDOW: u16 = 64_240;
 
-/// What every probe of a run has in common.
+/// Common part of all probes of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Our address.
     pub local: IpAddr,
-    /// Whom is probed.
+    /// Address of the probed host.
     pub remote: IpAddr,
     /// Source ports.
     pub sources: Sources,
@@ -46,7 +46,7 @@ pub struct Shape {
     pub seq: Option<u32>,
     /// One acknowledgement for all, likewise.
     pub ack: Option<u32>,
-    /// Whether the checksum is wrong on purpose: what answers does not look at it, and is no host.
+    /// True where the checksum is wrong on purpose: a box that answers does not check it, and is no host.
     pub bad_checksum: bool,
     /// Where the sequence numbers begin.
     pub base: u32,
@@ -92,7 +92,7 @@ impl Shape {
 pub struct Sources {
     /// The port of probe 0.
     pub first: u16,
-    /// How many there are, 1 to 65,536.
+    /// Number of ports, 1 to 65,536.
     pub count: u32,
 }
 
@@ -110,7 +110,7 @@ impl Sources {
         latest.checked_sub(back)
     }
 
-    /// Which of them it is, from 0; `None`: none of them.
+    /// Returns its place among them, from 0; `None`: none of them.
     #[inline]
     pub fn place(self, port: u16) -> Option<u32> {
         let place = u32::from(port.wrapping_sub(self.first));
@@ -153,7 +153,7 @@ impl Aim {
     }
 }
 
-/// Who is told of answers. Called between a socket and a stamp: neither memory nor I/O.
+/// Receiver of answers. Called between a socket and a stamp: neither memory nor I/O.
 pub trait Listener {
     /// An answer to one of our probes.
     fn hear(&mut self, answer: Answer);
@@ -173,7 +173,7 @@ pub struct Probe<T> {
     back: Pseudo,
     /// Numbers of a probe are a power of two apart: the power.
     shift: u32,
-    /// What a sound answer acknowledges beyond a probe's number: all of it, or of a SYN that flag alone.
+    /// Numbers that a sound answer acknowledges beyond a probe's own: all of it, or of a SYN that flag alone.
     acknowledged: [u32; 2],
     /// The latest probe that was written.
     latest: u64,
@@ -230,7 +230,7 @@ impl<T: Listener> Probe<T> {
         let seq = if answer.flags.has(Flags::ACK) {
             self.which(port, self.shape.seq, answer.ack, self.acknowledged)?
         } else if answer.flags.has(Flags::RST) && self.shape.flags.has(Flags::ACK) {
-            // What is answered so had an acknowledgement, which becomes the number.
+            // Such a probe had an acknowledgement, which becomes the number of its answer.
             self.which(port, self.shape.ack, answer.seq, [0, 0])?
         } else {
             return None;

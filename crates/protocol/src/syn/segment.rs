@@ -15,7 +15,7 @@ pub const TCP: u8 = 6;
 
 const CHECKSUM: std::ops::Range<usize> = 16..18;
 
-/// What a probe's header says.
+/// Fields of a probe's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Where it comes from.
@@ -24,7 +24,7 @@ pub struct Header {
     pub destination_port: u16,
     /// Its number.
     pub seq: u32,
-    /// What it acknowledges.
+    /// Acknowledgement number.
     pub ack: u32,
     /// Its flags.
     pub flags: Flags,
@@ -59,7 +59,7 @@ pub fn seal(message: &mut [u8], pseudo: Pseudo) {
     }
 }
 
-/// What a checksum covers besides the segment or datagram (RFC 9293 section 3.1, RFC 768).
+/// Octets that a checksum covers besides the segment or datagram (RFC 9293 section 3.1, RFC 768).
 #[derive(Clone, Copy, Debug)]
 pub struct Pseudo {
     /// The sum of both addresses.
@@ -68,12 +68,12 @@ pub struct Pseudo {
 }
 
 impl Pseudo {
-    /// Of TCP from one to the other.
+    /// Pseudo-header of TCP from one to the other.
     pub fn new(from: IpAddr, to: IpAddr) -> Self {
         Self::of(TCP, from, to)
     }
 
-    /// Of what goes by this protocol from one to the other.
+    /// Pseudo-header of this protocol from one to the other.
     pub fn of(protocol: u8, from: IpAddr, to: IpAddr) -> Self {
         let mut sum = Sum16BitWords::new();
         for address in [from, to] {
@@ -94,7 +94,7 @@ impl Pseudo {
         sum.add_2bytes((length as u16).to_be_bytes())
     }
 
-    /// Whether `segment`, all of it, has the checksum it should. One that never left this host's memory, as over
+    /// Returns true where `segment`, all of it, has the checksum it should. A segment that never left this host's memory, as over
     /// loopback and between namespaces, has only the addresses' part of it: the card would have filled in the rest.
     pub fn checks(self, segment: &[u8]) -> bool {
         self.checks_at(segment, CHECKSUM)
@@ -124,7 +124,7 @@ pub struct Packet {
 }
 
 impl Packet {
-    /// Of a segment or datagram of so many octets that came over IPv6, whose header the socket keeps to itself.
+    /// Facts about a segment or datagram of so many octets that came over IPv6, whose header the socket keeps to itself.
     pub fn over_ipv6(octets: usize, hop_limit: u8, traffic_class: Option<u8>) -> Self {
         let length = u16::try_from(octets + IPV6_HEADER).unwrap_or(u16::MAX);
         Self { length, ttl: hop_limit, tos: traffic_class, ip_id: None, dont_fragment: None }
@@ -144,7 +144,7 @@ fn packet_header(packet: &[u8]) -> usize {
     packet.first().map_or(0, |first| usize::from(first & 0xF) * 4)
 }
 
-/// What an IPv4 packet of this protocol carries, as far as it was delivered. `None` where it is of another.
+/// Returns the payload of an IPv4 packet of this protocol, as far as it was delivered. `None` where it is of another.
 pub fn opened(protocol: u8, packet: &[u8]) -> Option<(Packet, IpAddr, &[u8])> {
     let header = Ipv4HeaderSlice::from_slice(packet).ok()?;
     if header.protocol().0 != protocol {

@@ -17,7 +17,7 @@ const LONGEST: usize = 512 << 10;
 pub struct Handshake {
     connection: UnbufferedClientConnection,
     verified: bool,
-    /// What has come and is not read.
+    /// Octets that came and are not read yet.
     incoming: Vec<u8>,
     taken: usize,
     /// Data that came with the end of the handshake.
@@ -34,8 +34,8 @@ impl Handshake {
         Ok(Self { connection, verified: terms.verified, incoming: Vec::new(), taken: 0, early: Vec::new() })
     }
 
-    /// Takes `octets`, which came next; none at the begin. What is to be sent is added to `outgoing`, also beside an error, whose alert it is.
-    /// True at the end of the handshake: nothing more is to be given to it then.
+    /// Takes `octets`, which came next; none at the begin. Adds the octets to be sent to `outgoing`, also beside an
+    /// error, whose alert they are. True at the end of the handshake: nothing more is to be given to it then.
     ///
     /// # Errors
     /// A server that is not believed, or that speaks something else.
@@ -47,7 +47,7 @@ impl Handshake {
         self.incoming.extend_from_slice(octets);
         let result = self.process(outgoing);
         if result.is_err() {
-            // The server is told why. What it said must not be read again, so that no more is asked for than what stands ready.
+            // The server gets an alert. Its octets must not be read again, so only the alert that stands ready is asked for.
             let status = self.connection.process_tls_records(&mut self.incoming);
             if let Ok(ConnectionState::EncodeTlsData(mut data)) = status.state {
                 drop(encode(&mut data, outgoing));

@@ -77,7 +77,8 @@ impl Half {
         nonce
     }
 
-    /// What is authenticated beside the contents of a record with `header`, which holds `length` octets of them.
+    /// Returns the octets that are authenticated beside the contents of a record with `header`, which holds `length`
+    /// octets of them.
     fn beside(&self, header: [u8; HEADER], length: usize) -> ([u8; 13], usize) {
         let mut beside = [0; 13];
         if self.form == Form::Hidden {
@@ -148,7 +149,7 @@ fn unsound(why: &str) -> TlsError {
     TlsError::Unsound(why.to_owned())
 }
 
-/// What came.
+/// Content of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Came {
     /// A part of a record: more has to come.
@@ -208,7 +209,7 @@ impl Session {
         }
     }
 
-    /// Between requests: renews the key where it has sealed enough. What is to be sent for that is added to `out`.
+    /// Renews the key between requests, where it has sealed enough. Adds the octets to be sent for that to `out`.
     ///
     /// # Errors
     /// Never in a session of TLS 1.3; one of TLS 1.2 keeps its key.
@@ -235,7 +236,7 @@ impl Session {
         record(octets).is_ok_and(|length| length.is_some_and(|length| octets.len() >= length))
     }
 
-    /// Opens the record that `octets` begin with, in its place. What has to be sent for it is added to `out`.
+    /// Opens the record that `octets` begin with, in its place. Adds the octets to be sent for it to `out`.
     ///
     /// # Errors
     /// Octets that are no record of this session, an alert. Nothing behind them can be read.

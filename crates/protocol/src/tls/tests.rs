@@ -68,7 +68,7 @@ fn name(suite: &SupportedCipherSuite) -> String {
     format!("{:?}", suite.suite())
 }
 
-/// What the server says now.
+/// Takes the octets that the server sends now.
 fn said(server: &mut ServerConnection) -> Vec<u8> {
     let mut said = Vec::new();
     while server.wants_write() {

@@ -1,4 +1,4 @@
-//! What `docs/protocol/native.md` shows is what the code does: its messages are read, its octets are reproduced.
+//! `docs/protocol/native.md` agrees with the code: its messages are read, its octets are reproduced.
 
 use measure::authentication::Authentication;
 use measure::unit::Nanos;
@@ -25,7 +25,7 @@ fn hex(octets: &[u8]) -> String {
     octets.iter().fold(String::new(), |text, octet| format!("{text}{octet:02x}"))
 }
 
-/// Whether the document shows these octets, under this name, in a block of hexadecimal digits.
+/// Asserts that the document shows these octets, under this name, in a block of hexadecimal digits.
 fn assert_shown(name: &str, octets: &[u8]) {
     let text: String = blocks("hex").concat().split_whitespace().collect();
     let wanted = format!("{name}:{}", hex(octets));

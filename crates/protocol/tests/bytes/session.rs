@@ -79,7 +79,7 @@ struct Pair {
     client: Client,
     server: Server,
     piece: usize,
-    /// Which octet of the way up (even) or down (odd) is changed: half of this number.
+    /// The octet of the way up (even) or down (odd) that is changed: half of this number.
     flip: Option<usize>,
     carried: [usize; 2],
     ends: [Result<(), SessionError>; 2],
@@ -617,7 +617,7 @@ fn a_message_of_several_sealed_chunks_arrives_whole() {
     assert_eq!(events.last(), Some(&ClientEvent::Report(Box::new(long))));
 }
 
-/// What a peer may say at any moment, in order or not.
+/// Draws a message of a peer for any moment, in order or not.
 fn message() -> impl Strategy<Value = String> {
     prop_oneof![
         Just(r#"{"type":"progress"}"#.to_owned()),

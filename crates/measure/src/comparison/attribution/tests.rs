@@ -1,4 +1,4 @@
-//! Faults planted at hosts, zones and between them among repeats that scatter, and what is named then.
+//! Faults planted at hosts, zones and between them among repeats that scatter, and the names that follow.
 
 use fastrand::Rng;
 use test_case::test_case;
@@ -20,7 +20,7 @@ fn fleet() -> Vec<(String, BTreeMap<String, String>)> {
     (0..HOSTS).map(one).collect()
 }
 
-/// What is named of a mesh whose rows of `is_planted` take two fifths longer, each repeat within some percent of its round trip.
+/// Names the part of a mesh whose rows of `is_planted` take two fifths longer, each repeat within some percent of its round trip.
 fn named(seed: u64, is_planted: impl Fn(usize, usize) -> bool) -> Vec<Shared> {
     let mut rng = Rng::with_seed(seed);
     let mut pairs: Vec<(usize, usize)> = Vec::new();
@@ -86,8 +86,8 @@ fn nothing_is_named_where_nothing_was_planted() {
     assert_eq!(everything, 0, "all of them have nothing in common that others have not");
 }
 
-/// Links drawn by lot have as much in common as chance gives them: in 80 trials the rule may speak of it in 5 %, and 8 are beyond
-/// what that comes to in 19 of 20 such tests.
+/// Links drawn by lot have as much in common as chance gives them: in 80 trials the rule may name a part in 5 %, and more than
+/// 8 come up in fewer than one of 20 such tests.
 #[test]
 fn links_that_have_nothing_in_common_are_seldom_said_to() {
     let alarms = (0..4 * TRIALS).filter(|seed| {

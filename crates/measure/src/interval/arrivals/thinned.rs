@@ -34,7 +34,7 @@ impl Thinned {
         self.values.push(value);
     }
 
-    /// How many came.
+    /// Returns the number of values that came.
     pub fn seen(&self) -> u64 {
         self.seen
     }

@@ -225,7 +225,7 @@ fn what_keeps_step_with_the_turns_is_no_path() {
     }
     let saw = split(1_000, true, |round, _| (round % 30) as f64 * 1e5);
     assert!(saw <= 2, "{saw} of 1,000");
-    // The order is what does it.
+    // The order alone causes it.
     assert!(split(100, false, |round, _| if round / 2 % 2 == 0 { 6e5 } else { 0.0 }) >= 90);
 }
 
@@ -310,7 +310,7 @@ fn what_a_program_is_not_waited_for_is_not_laid_on_it() {
     // TCP alone is delayed: the handshake is as late as the program.
     let judgement = judged(&three(4, [80.0, 1_120.0, 1_180.0]), &[]);
     assert_eq!(cause_of(&judgement, 0), Some(Cause::NotEstablished));
-    // What answers handshakes is far nearer than what serves.
+    // The box that answers handshakes is far nearer than the program that serves.
     let judgement = judged(&three(5, [80.0, 110.0, 30_000.0]), &[]);
     assert_eq!(
         (cause_of(&judgement, 0), cause_of(&judgement, 1)),

@@ -24,7 +24,7 @@ pub struct Extensions {
     /// The counts of both ends at the latest answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counters: Option<PeerCounters>,
-    /// When answers left, as the answers after them said.
+    /// Departures of answers, as reported by the answers after them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follow_up: Option<FollowUps>,
 }

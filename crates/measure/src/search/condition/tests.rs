@@ -1,4 +1,4 @@
-//! Conditions as people type them: read, written, held against what was seen, and refused where they make no sense.
+//! Conditions as people type them: read, written, compared with data, and refused where they make no sense.
 
 use super::*;
 use proptest::prelude::*;

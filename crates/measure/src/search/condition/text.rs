@@ -7,7 +7,7 @@ use super::{ACHIEVED, Bound, Clause, Condition, Quantity, Share, WHOLE};
 use crate::unit::{Nanos, UnitError, scaled, split_number};
 
 impl Share {
-    /// Of a number that counts hundredths.
+    /// Parses a number of hundredths; `None` where it is no number or above 100.
     fn of_percent(number: &str) -> Option<Self> {
         let parts = scaled(number, u64::from(WHOLE) / 100)?;
         u32::try_from(parts).ok().filter(|parts| *parts <= WHOLE).map(Self)
@@ -55,10 +55,10 @@ impl fmt::Display for Condition {
     }
 }
 
-/// A text that is no condition: what is wrong with it, and what would be understood.
+/// A text that is no condition: its fault, and a form that would be understood.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConditionError {
-    /// There is nothing in it but what our own side has to offer.
+    /// It holds only the clause about our own side.
     #[error("is empty: write p99<1ms, loss<0.1%, or both with a comma")]
     Empty,
     /// A clause without `<` or `>=`.
@@ -84,7 +84,7 @@ pub enum ConditionError {
     Time {
         /// The clause.
         clause: String,
-        /// What is wrong with it.
+        /// Fault of the limit.
         fault: UnitError,
     },
     /// A limit that is no share.

@@ -7,7 +7,7 @@ use crate::statistics::simulated::normal;
 
 const LEAST: Least = Least { time_ns: 2_000.0, share: 0.05 };
 
-/// The groups of `rounds`, of which nothing else is known.
+/// Groups of `rounds` without further facts.
 fn groups(rounds: &[Round], least: Least, seed: u64) -> Groups {
     super::groups(rounds, least, LEFT_OUT, seed, |_| None)
 }
@@ -29,7 +29,7 @@ fn sizes(found: &Groups) -> Vec<usize> {
     found.groups.iter().map(|group| group.flows.len()).collect()
 }
 
-/// Flow n of world `shifts` belongs to the group of its shift, of which there are as many as shifts.
+/// Returns true where flow n of world `shifts` is in the group of its shift, with as many groups as there are shifts.
 fn is_exact(found: &Groups, shifts: &[f64]) -> bool {
     let mut levels = shifts.to_vec();
     levels.sort_by(f64::total_cmp);

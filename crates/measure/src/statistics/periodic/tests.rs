@@ -1,4 +1,4 @@
-//! Runs whose stops are known, through the recorder: what is told of them.
+//! Periods found in runs whose stops are known, through the recorder.
 
 use fastrand::Rng;
 use test_case::test_case;
@@ -42,7 +42,8 @@ fn answered(at: u64, stops: &[Span]) -> u64 {
     at
 }
 
-/// The period told of a closed loop that asks `every` so often, or when it can; each takes `trip`, and what it meets of `stops`.
+/// Returns the period of a closed loop that asks `every` so often, or when it can; each exchange takes `trip`, and the
+/// rest of a stop it meets.
 fn closed(seconds: u64, every: u64, keep: usize, stops: &[Span], mut trip: impl FnMut(u64) -> u64) -> Option<Periodic> {
     let mut recorder = Recorder::new(LoopKind::Closed, keep);
     recorder.begin(Instant(0), None);

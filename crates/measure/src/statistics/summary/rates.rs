@@ -1,4 +1,4 @@
-//! Requests a second: offered, sent, received, answered, and whether what was offered is what was asked for.
+//! Requests a second: offered, sent, received, answered, and the check that the requested rate was offered.
 
 use super::elapsed;
 use crate::method::{LoopKind, Method, Schedule};
@@ -6,7 +6,7 @@ use crate::recorder::Recording;
 use crate::statistics::loss::PeerCounts;
 use crate::unit::Nanos;
 
-/// Share of the requests due that must have been sent for the stated rate to have been offered: what is missing then moves
+/// Share of the due requests that must have been sent for the stated rate to have been offered: the missing ones then move
 /// no quantile that is firm.
 pub const ACHIEVED: f64 = 0.99;
 
@@ -17,7 +17,7 @@ pub(super) struct Rates {
     pub sent: Option<f64>,
     pub received: Option<f64>,
     pub answered: Option<f64>,
-    /// Whether at least 99 % of what was due was sent; `None` where nothing is due at stated instants.
+    /// True where at least 99 % of the due messages were sent; `None` where nothing is due at stated instants.
     pub achieved: Option<bool>,
 }
 
@@ -55,7 +55,7 @@ fn offered(method: &Method) -> Option<f64> {
             let each = if method.shares_bursts() { 1.0 } else { connections };
             Some(f64::from(count) * each / interval_ns.as_secs_f64()).filter(|rate| rate.is_finite())
         }
-        // Of a whole trace: a part of it may be due at quite another rate.
+        // Only a whole trace has this rate: a part of it may be due at quite another.
         Schedule::Trace { messages, length_ns, .. } => {
             let whole = method.stop.count.is_none_or(|count| count >= messages)
                 && method.stop.after_ns.is_none_or(|after| after > length_ns);
@@ -64,9 +64,9 @@ fn offered(method: &Method) -> Option<f64> {
     }
 }
 
-/// How long an open loop was sending. A run of a stated time sends for that time and may wait for replies after it;
-/// one that ended otherwise sent until the one after its last would have been due, or until its last left where that was
-/// later.
+/// Returns the time in which an open loop was sending. A run of a stated time sends for that time and may wait for
+/// replies after it; one that ended otherwise sent until the one after its last would have been due, or until its last
+/// left where that was later.
 fn sending(recording: &Recording, method: &Method, offered: Option<f64>) -> Nanos {
     let elapsed = elapsed(recording);
     if let Some(after) = method.stop.after_ns.filter(|after| elapsed >= *after) {
@@ -84,8 +84,8 @@ fn sending(recording: &Recording, method: &Method, offered: Option<f64>) -> Nano
     }
 }
 
-/// Whether at least 99 % of what was due was sent. A trace is judged by how late it came to its end: what was due by a
-/// moment is in the trace alone.
+/// Returns true where at least 99 % of the due messages were sent. A trace is judged by its lag at the end: only the trace itself
+/// has the number due by a moment.
 fn achieved(recording: &Recording, method: &Method, offered: Option<f64>, time: Nanos) -> Option<bool> {
     if let Schedule::Trace { .. } = method.schedule {
         let grain = method.schedule.mean_gap().unwrap_or(Nanos::ZERO);
@@ -107,7 +107,7 @@ fn edge(method: &Method, due: f64) -> f64 {
     }
 }
 
-/// How late the last kept request of any thread was sent.
+/// Returns the lag of the last kept request, the greatest of all threads.
 fn last_slip(recording: &Recording) -> Nanos {
     let last = recording.series.iter().filter_map(|series| series.samples.last());
     last.map(|kept| Nanos(kept.slip)).max().unwrap_or(Nanos::ZERO)

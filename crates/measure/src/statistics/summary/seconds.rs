@@ -11,7 +11,7 @@ use crate::unit::Nanos;
 /// Stretches kept of a run at most: more than a picture tells apart.
 const STRETCHES: usize = 512;
 
-/// The seconds of all threads together: those of one thread, and into each what the others had in its middle.
+/// Merges the seconds of all threads: those of one thread take in the seconds of the others whose middle they hold.
 pub(super) fn merged_seconds(threads: &[Vec<Second>]) -> Vec<Second> {
     let frame = frame(threads);
     let mut places = vec![Vec::new(); frame.len()];
@@ -22,7 +22,7 @@ pub(super) fn merged_seconds(threads: &[Vec<Second>]) -> Vec<Second> {
     places.iter().zip(lengths).map(|(held, length_ns)| Second { length_ns, ..Second::merged(held.iter()) }).collect()
 }
 
-/// Which second of `frame` holds the middle of `second`.
+/// Returns the place in `frame` of the second that holds the middle of `second`.
 fn place(frame: &[Second], second: &Second) -> usize {
     let middle = Nanos(second.at_ns.0 + second.length_ns.0 / 2);
     frame.partition_point(|of_frame| of_frame.at_ns <= middle).saturating_sub(1)
@@ -30,7 +30,7 @@ fn place(frame: &[Second], second: &Second) -> usize {
 
 /// The seconds of the thread whose seconds a long run made longest, and among such of the one that ran to the end.
 fn frame(threads: &[Vec<Second>]) -> &[Second] {
-    // Of one that has no more than one it is not known how long its seconds are: it ended within the first.
+    // A thread with a single second does not show how long its seconds are: it ended within the first.
     let length = |thread: &[Second]| thread.first().filter(|_| thread.len() > 1).map(|first| first.length_ns.0);
     let usual = threads.iter().filter_map(|thread| length(thread)).min().unwrap_or(1).max(1);
     let standing = |thread: &&Vec<Second>| {
@@ -41,7 +41,8 @@ fn frame(threads: &[Vec<Second>]) -> &[Second] {
     threads.iter().max_by_key(standing).map_or(&[], Vec::as_slice)
 }
 
-/// The kept response times of each stretch, from what the recorder has anyway: a thread's seconds say how many of its answers came in each.
+/// Returns the kept response times of each stretch, from the recorder's own data: a thread's seconds give the number of
+/// its answers in each.
 pub(super) fn stretches(recording: &Recording) -> Option<Stretches> {
     let frame = frame(&recording.seconds);
     let stride = recording.series.iter().map(|series| series.stride).max()?;

@@ -1,5 +1,5 @@
-//! When each kept exchange of a run was due, as far as its seconds and times say: what comes back among the long ones, and whether the level
-//! changed.
+//! Send times of the kept exchanges of a run, as far as its seconds and times show them: the basis for periodic delays
+//! and changes of level.
 
 use crate::method::{LoopKind, Method, Window};
 use crate::outcome::change::Change;
@@ -11,7 +11,7 @@ use crate::statistics::quantile::Ranked;
 
 /// The kept exchanges of the first thread in the order of time: a peer that is stopped, or a path that changes, is so for each.
 pub(super) struct Timeline<'a> {
-    /// When each was due, nanoseconds from the start, and whether its connection's turn began with it.
+    /// Send time, nanoseconds from the start; the exchange; true where its connection's turn began with it.
     due: Vec<(u64, &'a Kept, bool)>,
     /// The time of all seconds, nanoseconds.
     length: u64,
@@ -32,7 +32,7 @@ impl<'a> Timeline<'a> {
             let upto = from + series.samples[from..].partition_point(|kept| kept.index < answered);
             let kept = &series.samples[from..upto];
             from = upto;
-            // An open loop sends on; a closed one waits for each reply, and what is left of the second lies between them.
+            // An open loop sends on; a closed one waits for each reply, and the rest of the second lies between them.
             let waits = |kept: &Kept| if open { 0 } else { (kept.response / at_once).max(gap) };
             let waited: u64 = kept.iter().map(waits).sum();
             let step = (second.length_ns.0 as f64 - waited as f64) / count.max(1) as f64;
@@ -48,7 +48,7 @@ impl<'a> Timeline<'a> {
         Some(Self { due, length, is_whole: series.stride == 1 })
     }
 
-    /// The period of the long times. A thinned series lacks most of what comes back.
+    /// The period of the long times. A thinned series lacks most of the returning ones.
     pub(super) fn periodic(&self, response: &Ranked) -> Option<Periodic> {
         if !self.is_whole {
             return None;

@@ -1,14 +1,14 @@
-//! What datagrams met that were sent slower and faster than a stream that the path may limit.
+//! Results of datagrams that were sent slower and faster than a stream that the path may limit.
 //!
-//! A lossy path takes the same share whatever the rate. What takes nothing below a rate and much above it is a bottleneck: a
-//! queue, where whoever comes next after a lost one has waited as long as a full queue lasts; a policer, where it has not. That
-//! holds however rarely the queue is full, as where the sender pauses. Either is named of two rates alone, of which as much got
-//! through: losses that come and go are neither. A queue that does not overflow is judged by the shortest time on the way in
-//! each short interval: one that stands does so all the time.
+//! A lossy path takes the same share whatever the rate. A path that takes nothing below a rate and much above it is a
+//! bottleneck. If it is a queue, a datagram next after a lost one has waited as long as a full queue lasts; if it is a
+//! policer, it has not. That holds however rarely the queue is full, as where the sender pauses. Either is named only
+//! where as much got through at two rates: losses that come and go are neither. A queue that does not overflow is
+//! judged by the shortest time on the way in each short interval: one that stands does so all the time.
 //!
-//! Legs that left far slower than they should tell nothing, and neither do losses at the receiver's own sockets. A sender that is
-//! late leaves out what was due, for many datagrams at once would overflow any bucket. Which legs are sent, and how long:
-//! [`course`].
+//! Legs that left far slower than they should tell nothing, and neither do losses at the receiver's own sockets. A
+//! sender that is late leaves out the datagrams that were due, for many at once would overflow any bucket. [`course`]
+//! decides which legs are sent, and how long.
 
 pub mod course;
 pub mod leg;
@@ -25,30 +25,32 @@ pub struct Moved {
     pub legs: Vec<Leg>,
 }
 
-/// How much faster than the slowest leg another has to have left.
+/// Ratio of the rate of another leg to that of the slowest, at least.
 const FASTER: f64 = 1.2;
-/// Share lost from which a leg went beyond what the path carries.
+/// Share lost from which a leg went beyond the path's capacity.
 const BEYOND: f64 = 0.05;
-/// How much more a leg beyond it loses than all slower ones.
+/// Ratio of the loss of a leg beyond it to that of all slower ones, at least.
 const STEEPER: f64 = 4.0;
 /// Chance of so few losses in the slower legs, if they lost as a faster one does, below which they do not.
 const CHANCE: f64 = 1e-6;
-/// How alike what gets through a bottleneck is at two rates of which one is faster by [`FASTER`].
+/// Ratio of the rates that get through a bottleneck from two legs, at most, where one leg is faster by [`FASTER`].
 const CAPPED: f64 = 1.15;
 /// Losses in all from which they tell that their share is the same at any rate.
 const ENOUGH: f64 = 20.0;
-/// Of them, in all legs but the fastest, beyond which alone there may be a bottleneck.
+/// Losses in all legs but the fastest, beyond which alone there may be a bottleneck.
 const FEW: f64 = 8.0;
-/// How much more of a stream may be sent again than datagrams are lost, where the path loses both at random.
+/// Ratio of the share of a stream that is sent again to the share of datagrams lost, at most, where the path loses both
+/// at random.
 const AGAIN: f64 = 4.0;
-/// What a queue lets through, of the rate of a stream that it holds back: one that meets losses at its start has no more of it.
+/// Ratio of a queue's rate to that of a stream that it holds back, at most: a stream that meets losses at its start has
+/// no more of it.
 const RESEMBLES: f64 = 2.0;
-/// What never left the queue, from which there is one.
+/// Delay that never left the queue, from which there is one.
 const QUEUED: Nanos = Nanos::millis(1);
 
 impl Moved {
-    /// What moving the rate shows of a path on which the stream `lost` such a share, and had `arrived` bytes per second of it;
-    /// `None`: nothing.
+    /// Concludes from moving the rate on a path on which the stream `lost` such a share, and had `arrived` bytes per
+    /// second of it; `None`: no limit is shown.
     pub(super) fn tells(&self, lost: Option<f64>, arrived: Option<f64>) -> (Option<Limiter>, Vec<Reason>) {
         let mut tried: Vec<Reason> = self.legs.iter().map(Leg::told).collect();
         if !self.legs.first().is_some_and(Leg::left) {
@@ -84,7 +86,8 @@ impl Moved {
         (named, tried)
     }
 
-    /// Whether the path let datagrams through that were faster than a stream of `arrived` bytes per second, and lost none to speak of.
+    /// Returns true where the path carried datagrams that were faster than a stream of `arrived` bytes per second, and
+    /// lost hardly any.
     pub(super) fn carried_more(&self, arrived: f64) -> bool {
         let more = |leg: &Leg| leg.left() && leg.loss() < LOSSES && leg.through() >= arrived * FASTER;
         self.legs.iter().any(more)
@@ -109,7 +112,8 @@ impl Moved {
         (1..self.legs.len()).find(is_beyond)
     }
 
-    /// What two legs of different rates met alike, from the one at `place` on, of which as much got through; and how much.
+    /// Returns the common result of two legs of different rates, from the one at `place` on, where as much got through;
+    /// and that rate.
     fn capped(&self, place: usize) -> Option<(Met, f64)> {
         let apart = |one: f64, other: f64| one.max(other) / one.min(other);
         let alike = |one: &Leg, other: &Leg| {
@@ -134,13 +138,13 @@ impl Moved {
             return None;
         }
         let (before, stood) = (slowest.standing?, fastest.standing?);
-        // What lets all through that it was asked for had something else to do for a while.
+        // A path that carries all of the requested rate is no bottleneck: the delay has another cause.
         let capped = fastest.through_bytes_per_s.is_some_and(|through| through * CAPPED <= fastest.asked_bytes_per_s);
         let stands = capped && stood.0 >= before.0 + QUEUED.0 && stood.0 >= 2 * before.0;
         (stands && !self.contradicts(fastest.through())).then_some((stood, fastest))
     }
 
-    /// True where a leg after the first one with losses lost far less than a bottleneck of this rate takes: what a bucket had saved up
+    /// Returns true where a leg after the first one with losses lost far less than a bottleneck of this rate takes: what a bucket had saved up
     /// is gone by then.
     fn contradicts(&self, through: f64) -> bool {
         let mut since = self.legs.iter().skip_while(|leg| leg.loss() < LOSSES).skip(1);
@@ -177,8 +181,8 @@ fn queue(through: f64, arrived: Option<f64>, tried: &mut Vec<Reason>) -> Option<
     resembles.then_some(Limiter::Congestion)
 }
 
-/// Chance of at most `count` where `expected` are, of what comes independently (Poisson's, which is no less than where each of a
-/// number either comes or does not).
+/// Chance of at most `count` events where `expected` are, if they are independent (Poisson's, which is no less than
+/// where each of a number either comes or does not).
 fn at_most(count: f64, expected: f64) -> f64 {
     // Beyond, all terms that can be written are 0.
     if expected > 700.0 {

@@ -20,7 +20,7 @@ pub enum End {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Untried {
-    /// Nobody asked for it, or what limits shows without.
+    /// Nobody asked for it, or the limit shows without.
     NotAsked,
     /// The run was ended.
     Stopped,
@@ -95,7 +95,7 @@ pub enum Reason {
         #[serde(rename = "lost_share")]
         lost: f64,
     },
-    /// The stream loses, and no datagram beside it did, also faster: what loses takes TCP, its port or bursts alone.
+    /// The stream loses, and no datagram beside it did, also faster: the cause of the losses takes TCP, its port or bursts alone.
     OnlyStreamLoses,
     /// Datagrams could not be sent as fast as the stream.
     SlowDatagrams,

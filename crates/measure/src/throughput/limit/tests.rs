@@ -1,4 +1,4 @@
-//! Each limiter planted in what was seen, alone and beside what it hides.
+//! Each limiter planted in observations, alone and beside those it hides.
 
 use test_case::test_case;
 
@@ -34,7 +34,7 @@ fn easy() -> Evidence {
     }
 }
 
-/// A gigabyte a second in round trips of 10 ms is 10 MB a round trip, about what the window is.
+/// A gigabyte a second in round trips of 10 ms is 10 MB a round trip, about the size of the window.
 fn small_window() -> Evidence {
     tcp(|tcp| {
         (tcp.window_limited, tcp.window, tcp.receive_buffer) =
@@ -91,7 +91,7 @@ fn legs(lost: &[f64], queue: Nanos) -> Moved {
     moved
 }
 
-/// The same, and then half as many again as in the last, of which as much gets through.
+/// The same, and then half as many again as in the last, with as much getting through.
 fn confirmed(lost: &[f64], queue: Nanos) -> Moved {
     let mut moved = legs(lost, queue);
     let last = *moved.legs.last().unwrap();
@@ -104,7 +104,7 @@ fn lossy(moved: Moved) -> Evidence {
     Evidence { moved: Ok(moved), ..tcp(|tcp| tcp.retransmitted = Some(0.02)) }
 }
 
-/// A third of what it was.
+/// A third of its rate.
 fn slower(evidence: Evidence) -> Evidence {
     Evidence { received_bytes_per_s: Some(0.3e9), ..evidence }
 }
@@ -285,7 +285,7 @@ fn shaped(change: impl Fn(&mut Evidence)) -> Evidence {
     evidence
 }
 
-/// So many microseconds on average in the slowest leg.
+/// Sets the mean wait of the slowest leg, microseconds.
 fn waiting(seen: &mut Evidence, micros: u64) {
     seen.moved.as_mut().unwrap().legs[0].datagrams.waited_ns = Some(Nanos::micros(micros).0 as f64);
 }
@@ -313,7 +313,7 @@ fn a_short_queue_is_one_where_both_ends_are_idle(change: impl Fn(&mut Evidence),
 
 #[test]
 fn a_queue_at_our_own_interface_is_one() {
-    // Nothing is lost: what does not fit waits in the socket.
+    // Nothing is lost: data that does not fit waits in the socket.
     let mut moved = legs(&[0.0, 0.0], Nanos::millis(17));
     moved.legs[1].sent_bytes_per_s *= 0.7;
     assert_eq!(Evidence { moved: Ok(moved), ..easy() }.limit().limiter, Limiter::Congestion);
@@ -324,7 +324,7 @@ fn a_round_trip_that_was_looked_at_once_is_no_queue() {
     let once = tcp(|tcp| (tcp.rtt, tcp.rtts) = (Some(Nanos::millis(80)), 1));
     assert_eq!(once.limit().limiter, Limiter::NotDetermined);
     assert!(once.wants_moving(), "but it may be one");
-    // Where datagrams met none, what the stream saw was another thing.
+    // Where datagrams met none, the stream saw another effect.
     let moved = Ok(legs(&[0.0, 0.0], Nanos::micros(90)));
     let met_none = Evidence { moved, ..tcp(|tcp| tcp.rtt = Some(Nanos::millis(80))) };
     assert_eq!(met_none.limit().limiter, Limiter::NotDetermined);

@@ -90,7 +90,7 @@ const CASES: &[Pair] = &[
         |case| {
             (case.outcome, case.method) = open(2_000, |n| if n < 21 { 1_000_001 } else { 0 }, Nanos::micros(50), 100);
         },
-        // Who did not achieve its rate is behind: that is told once.
+        // A rate that was not achieved implies lateness: one warning is enough.
         |case| (case.outcome, case.method) = open(1_000, |n| n * 1_000_000, Nanos::micros(50), 100),
     ),
     ("throttled", |case| throttle(case, 1_001), |case| throttle(case, 1_000)),
@@ -253,7 +253,7 @@ fn what_else_keeps_a_kind_from_being_told() {
         }),
         ["idle-between"]
     );
-    // A long path hides what waking up takes; a rate that is not known is nothing.
+    // A long path hides the wake-up; a rate that is not known is nothing.
     assert_eq!(
         kinds(&|case| {
             case.method.schedule = every(Nanos::secs(1));
@@ -292,7 +292,7 @@ fn what_else_keeps_a_kind_from_being_told() {
         }),
         none
     );
-    // What never came back is no latency of a handshake.
+    // Lost handshakes have no latency.
     assert_eq!(kinds(&|case| (case.ours.interface, case.context.target) = (Some(loopback()), None)), none);
 }
 

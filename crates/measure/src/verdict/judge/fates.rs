@@ -13,10 +13,10 @@ use crate::verdict::threshold::{FEWEST_RETRANSMITTED, LARGE, RETRANSMITTED};
 
 /// A time without replies explains the losses where at least this share of them left in it.
 const DARK_EXPLAINS: f64 = 0.9;
-/// Waits for what was lost are told from this share of the time on.
+/// Share of the time from which waits for lost replies are reported.
 const WAITED: f64 = 0.01;
 
-/// What is told of the fates; `ours` is this host's environment, where it was read.
+/// Returns the warnings about the status of requests; `ours` is this host's environment, where it was read.
 pub(super) fn fates(
     outcome: &Outcome,
     method: &Method,
@@ -27,7 +27,7 @@ pub(super) fn fates(
     let gone = counts.lost + counts.late;
     // Its warm-up's are among them.
     let dropped_there = outcome.loss.peer_dropped.map(|dropped| dropped.min(gone)).filter(|dropped| *dropped > 0);
-    // What was lost while nobody answered is told as that.
+    // Losses within a dark period are reported as that.
     let in_the_dark = outcome.dark.is_some_and(|dark| dark.unanswered as f64 >= DARK_EXPLAINS * gone as f64);
     let lost = (gone > 0 && !in_the_dark).then_some(Warning::Lost {
         count: gone,
@@ -42,8 +42,9 @@ pub(super) fn fates(
     [dark, failed, refused(outcome, method, ours), lost, again].into_iter().flatten()
 }
 
-/// The share of the time in which nothing was sent because a reply was awaited that did not come, of one request at a time. How the path was then,
-/// nothing shows: a link that is down for a fifth of a second costs such a run one request, and a second.
+/// Returns the share of the time in which nothing was sent because a reply was awaited that did not come, with one
+/// request at a time. The state of the path in that time is unknown: a link that is down for a fifth of a second costs
+/// such a run one request, and a second.
 fn waited(outcome: &Outcome, method: &Method, gone: u64) -> Option<f64> {
     let spread = &method.spread;
     let one_at_a_time = matches!(method.traffic.window(), Window::Closed(1))
@@ -53,12 +54,12 @@ fn waited(outcome: &Outcome, method: &Method, gone: u64) -> Option<f64> {
     (one_at_a_time && share.is_finite() && share >= WAITED).then_some(share.min(1.0))
 }
 
-/// Large messages of which none was answered, where small packets were.
+/// Warns where large messages were not answered, while small packets were.
 pub(super) fn size_unanswered(outcome: &Outcome, method: &Method, context: &Context) -> Option<Warning> {
     let (counts, traffic) = (&outcome.counts, &method.traffic);
     let replies = traffic.load().is_none_or(|load| load.reply_every > 0);
     let message_bytes = traffic.request_bytes().max(if replies { traffic.response_bytes() } else { Bytes(0) });
-    // Of messages of several sizes the small ones were not answered either.
+    // Where sizes vary, the small messages were not answered either.
     let least = traffic.sizes().range().map_or(message_bytes, |(smallest, _)| smallest);
     let sent = sent(counts);
     let all = sent > 0 && counts.answered == 0 && counts.lost + counts.late == sent;
@@ -100,13 +101,13 @@ pub fn retransmitted(again: SentAgain, requests: u64) -> Option<Warning> {
         .then_some(Warning::Retransmitted { segments, had_already, requests })
 }
 
-/// What of a load did not come to the peer; `there` is the peer's environment, where it was read.
+/// Warns where messages of a load did not arrive at the peer; `there` is the peer's environment, where it was read.
 pub(super) fn lost_on_the_way(outcome: &Outcome, method: &Method, there: Option<&Environment>) -> Option<Warning> {
     let count = outcome.loss.forward.and_then(|forward| u64::try_from(forward).ok()).filter(|count| *count > 0)?;
     let counted = |name: &str| there.and_then(|there| there.counters.get(name)).and_then(|n| u64::try_from(*n).ok());
     let of_host =
         || ["Udp.RcvbufErrors", "Udp6.RcvbufErrors"].into_iter().filter_map(counted).fold(0, u64::saturating_add);
-    // The host's counters hold what other sockets dropped too, so no more than was lost is theirs.
+    // The host's counters hold drops of other sockets too, so they explain no more than the losses.
     let full = outcome.loss.peer_dropped.unwrap_or_else(of_host);
     let dropped_by_peer = Some(full.min(count)).filter(|dropped| *dropped > 0);
     let sent = outcome.counts.messages_sent();
@@ -114,7 +115,7 @@ pub(super) fn lost_on_the_way(outcome: &Outcome, method: &Method, there: Option<
     (method.traffic.load().is_some() && !in_the_dark).then_some(Warning::LostOnTheWay { count, sent, dropped_by_peer })
 }
 
-/// What our own sockets had no room for, where any had none.
+/// Returns the messages that our own sockets had no room for; `None` where there were none, or none was counted.
 fn dropped(sockets: &[SocketFacts]) -> Option<u64> {
     let dropped = sockets.iter().filter_map(|socket| socket.dropped).fold(0_u64, u64::saturating_add);
     (dropped > 0).then_some(dropped)
@@ -150,9 +151,9 @@ fn said(outcome: &Outcome) -> Option<RefusedBy> {
     (said > 0).then_some(if plain { by } else { RefusedBy::Unknown })
 }
 
-/// Each refusal that is no reset is an ICMP error, which the kernel counts; what it sends to itself it counts twice. What it has no
-/// route for, as when the link is down, it counts too: nothing was sent then. Over IPv6, `six`, other programs of a host without a
-/// route to everywhere make it count as well, so that nothing is told from it.
+/// Each refusal that is no reset is an ICMP error, which the kernel counts; one that it sends to itself it counts
+/// twice. It also counts packets without a route, as when the link is down: nothing was sent then. Over IPv6, `six`,
+/// other programs of a host without a route to everywhere raise the counter as well, so that it shows nothing.
 fn refused_by(count: u64, carrier: Carrier, six: bool, ours: Option<&Environment>) -> RefusedBy {
     // Some counter always changes: where there are none, they were not read.
     let Some(counters) = ours.map(|ours| &ours.counters).filter(|counters| !counters.is_empty()) else {

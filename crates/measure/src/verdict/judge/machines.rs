@@ -1,4 +1,4 @@
-//! What the machines at the ends did to the measurement.
+//! Effects of the hosts at both ends on the measurement.
 
 use super::{Context, Ends};
 use crate::environment::{Disturbance, Environment};
@@ -10,7 +10,7 @@ use crate::verdict::threshold::{
     CHOOSES_ITSELF, COARSE, CPU_PRESSURE, LOWEST, POWER_SAVING, RUN_QUEUE, SLOW_CLOCKS, STEAL, THROTTLED,
 };
 
-/// What is told of them, whatever was measured.
+/// Returns the warnings about them, whatever was measured.
 pub(super) fn machines(method: &Method, ends: Ends<'_>) -> Vec<Warning> {
     let mut warnings: Vec<Warning> = ends.each().filter_map(|(name, end)| throttled(name, end)).collect();
     warnings.extend(ends.each().filter_map(|(name, end)| disturbed(name, end)));
@@ -30,7 +30,7 @@ fn throttled(name: &str, end: &Environment) -> Option<Warning> {
     })
 }
 
-/// What waited for a CPU because a control group was kept from running is told as that.
+/// A wait for a CPU that a control group caused is reported as throttling.
 pub(super) fn disturbed(name: &str, end: &Environment) -> Option<Warning> {
     let Disturbance { run_queue_share, cpu_pressure_share, steal_share, .. } = end.disturbance?;
     let free = throttled(name, end).is_none();
@@ -47,7 +47,7 @@ pub(super) fn disturbed(name: &str, end: &Environment) -> Option<Warning> {
     (!by.is_empty()).then(|| Warning::Disturbed { end: name.to_owned(), by, spoils: Vec::new() })
 }
 
-/// Whether both ends run on one CPU of this host.
+/// Returns true where both ends run on one CPU of this host.
 pub(super) fn one_cpu(method: &Method, ends: Ends<'_>) -> bool {
     let alone = |environment: &Environment| environment.cpus_allowed == Some(1) || environment.cpus_online == Some(1);
     // A name that many hosts have tells no host.
@@ -91,7 +91,7 @@ fn saving_at(name: &str, end: &Environment, idles: bool) -> Vec<Warning> {
         .collect()
 }
 
-/// Whether the clock is coarse for what was timed; a slow source is told as such.
+/// Warns where the clock is coarse for the measured times; a slow source has its own warning.
 pub(super) fn coarse_clock(outcome: &Outcome, ends: Ends<'_>, context: &Context) -> Option<Warning> {
     let median_ns = outcome.response.quantiles.first().and_then(|median| median.value_ns)?;
     let (step_ns, read_ns) = (context.clock_step_ns, context.clock_read_ns);
@@ -102,7 +102,7 @@ pub(super) fn coarse_clock(outcome: &Outcome, ends: Ends<'_>, context: &Context)
         .then_some(Warning::CoarseClock { step_ns, read_ns, median_ns })
 }
 
-/// Whether nothing at either end ever sleeps.
+/// Returns true where no thread at either end ever sleeps.
 pub(super) fn always_awake(method: &Method) -> bool {
     method.waiting == Waiting::Spin && method.pacing == Pacing::Spin && method.peer_waiting == Some(Waiting::Spin)
 }

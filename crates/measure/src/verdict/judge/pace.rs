@@ -1,4 +1,4 @@
-//! Whether the schedule was kept, and what kept it from being.
+//! Deviations from the schedule and their causes.
 
 use crate::method::{Method, Window};
 use crate::outcome::Outcome;
@@ -6,7 +6,7 @@ use crate::unit::Nanos;
 use crate::verdict::Warning;
 use crate::verdict::threshold::{AT_CAP, BEHIND, HELD};
 
-/// What is told of the schedule.
+/// Returns the warnings about the schedule.
 pub(super) fn schedule(outcome: &Outcome, method: &Method) -> Vec<Warning> {
     let mut warnings: Vec<Warning> = ticks_missed(outcome).into_iter().collect();
     warnings.extend(rate(outcome, method));
@@ -42,12 +42,12 @@ pub(super) fn rate(outcome: &Outcome, method: &Method) -> Vec<Warning> {
     warnings
 }
 
-/// Whether something due was held back for so long that it counts.
+/// Returns true where due requests were held back for more than the share [`HELD`] of the run.
 fn held_for(span: Option<Nanos>, outcome: &Outcome) -> bool {
     span.is_some_and(|span| span.as_secs_f64() > HELD * outcome.elapsed_ns.as_secs_f64())
 }
 
-/// Whether the cap on outstanding requests was reached. A load has measured it; elsewhere their mean number is rate times
+/// Returns true where the cap on outstanding requests was reached. A load measures it; elsewhere their mean number is rate times
 /// mean service time (Little).
 fn held_back(outcome: &Outcome, method: &Method) -> bool {
     if let Some(span) = outcome.slip.as_ref().and_then(|slip| slip.held_by_cap_ns) {

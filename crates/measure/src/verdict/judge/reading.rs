@@ -1,4 +1,4 @@
-//! What the numbers do not stand for, though they are read so.
+//! Common misreadings of the numbers.
 
 use super::machines::always_awake;
 use crate::method::{LoopKind, Method, Schedule, Window};
@@ -7,7 +7,7 @@ use crate::unit::Nanos;
 use crate::verdict::Warning;
 use crate::verdict::threshold::{FEWEST_FOR_MEAN, IDLE_GAP, MISLEADING, OUTSTANDING, SHORT_TRIP};
 
-/// What is told of it.
+/// Returns the warnings about them.
 pub(super) fn reading(outcome: &Outcome, method: &Method) -> impl Iterator<Item = Warning> {
     let found = [
         outcome.stalls.map(|stalls| Warning::Stalled { stalls, answered: outcome.counts.answered }),
@@ -25,7 +25,7 @@ fn median(distribution: &Distribution) -> Option<Nanos> {
     distribution.quantiles.first().filter(|quantile| quantile.q == 0.5).and_then(|quantile| quantile.value_ns)
 }
 
-/// Whether both ends fall asleep between requests that are short enough for it to show.
+/// Warns where both ends sleep between requests that are short enough for the wake-up to show.
 pub(super) fn idle_between(outcome: &Outcome, method: &Method) -> Option<Warning> {
     let one_by_one = matches!(
         method.schedule,
@@ -49,8 +49,8 @@ pub(super) fn idle_between(outcome: &Outcome, method: &Method) -> Option<Warning
     })
 }
 
-/// Whether one over the rate would be taken for what one exchange takes: by Little's law as many are outstanding as the rate
-/// times how long one takes.
+/// Warns where one over the rate would be read as the duration of an exchange. By Little's law the number outstanding is the rate
+/// times that duration.
 pub(super) fn rate_is_not_round_trip(outcome: &Outcome, method: &Method) -> Option<Warning> {
     let window = match method.traffic.window() {
         Window::Closed(n) | Window::Volley(n) => u64::from(n),

@@ -1,4 +1,4 @@
-//! What was asked of sockets and not had, or had with consequences for what was timed.
+//! Socket settings that were not granted, or that affected the measured times.
 
 use std::net::IpAddr;
 
@@ -10,7 +10,7 @@ use crate::unit::{Bytes, Nanos};
 use crate::verdict::Warning;
 use crate::verdict::threshold::{INITIAL_SEGMENTS, LEAST_RTO};
 
-/// Whether small requests wait for each other's acknowledgement (RFC 896).
+/// Warns where small requests wait for each other's acknowledgement (RFC 896).
 pub(super) fn nagle(outcome: &Outcome, method: &Method) -> Option<Warning> {
     let several = match method.traffic.window() {
         Window::Closed(n) | Window::Volley(n) => n > 1,
@@ -31,7 +31,7 @@ fn smallest_segment(sockets: &[SocketFacts]) -> Option<Bytes> {
 /// Octets of the head of UDP, and of an ICMP echo.
 const HEAD: u64 = 8;
 
-/// Whether a message, or its reply, is more than a packet of the path.
+/// Warns where a message, or its reply, is longer than one packet of the path.
 pub(super) fn fragmented(
     sockets: &[SocketFacts],
     method: &Method,
@@ -62,7 +62,7 @@ pub(super) fn fragmented(
 /// The switch that has TCP start anew after a pause.
 const RESTARTS: &str = "/proc/sys/net/ipv4/tcp_slow_start_after_idle";
 
-/// Whether an end sends more after each pause than TCP lets go at once then (RFC 5681 section 4.1).
+/// Warns where an end sends more after each pause than TCP's restart window allows at once (RFC 5681 section 4.1).
 pub(super) fn idle_restart(outcome: &Outcome, method: &Method, ends: Ends<'_>) -> Option<Warning> {
     let interval_ns = method.schedule.mean_gap()?;
     let segment = smallest_segment(&outcome.sockets)?;
@@ -82,7 +82,7 @@ pub(super) fn idle_restart(outcome: &Outcome, method: &Method, ends: Ends<'_>) -
     Some(Warning::IdleRestart { end: end.to_owned(), message_bytes, window_bytes, interval_ns })
 }
 
-/// What was asked of the sockets and not got; each option once, as the connection with the least has it.
+/// Returns a warning for each option that the sockets did not get; once each, with the smallest value of all connections.
 pub(super) fn got_less(sockets: &[SocketFacts], method: &Method) -> Vec<Warning> {
     let asked = &method.socket;
     let least = |got: fn(&SocketFacts) -> Option<Bytes>| sockets.iter().filter_map(got).min();
@@ -91,7 +91,7 @@ pub(super) fn got_less(sockets: &[SocketFacts], method: &Method) -> Vec<Warning>
         ("receive buffer", asked.receive_buffer_bytes, least(|socket| socket.receive_buffer_bytes)),
     ];
     let smaller = buffers.into_iter().filter_map(|(option, asked, got)| {
-        // Linux doubles what was asked for, to have room for its own bookkeeping, and says so when it is read back.
+        // Linux doubles the requested size, to have room for its own bookkeeping, and reports the double.
         let (asked, got) = (asked?, Bytes(got?.0 / 2));
         (got < asked).then(|| Warning::GotLess {
             option: option.to_owned(),

@@ -1,4 +1,4 @@
-//! How far the numbers can be trusted.
+//! Statistical limits of the numbers.
 
 use crate::method::Method;
 use crate::outcome::{Outcome, Quantile, Standing, Steady};
@@ -7,7 +7,7 @@ use crate::unit::Nanos;
 use crate::verdict::Warning;
 use crate::verdict::threshold::CORRELATED;
 
-/// What is told of it.
+/// Returns the warnings about them.
 pub(super) fn statistics(outcome: &Outcome, method: &Method) -> impl Iterator<Item = Warning> {
     let found = [not_steady(&outcome.steady), not_settled(outcome, method), correlated(outcome), too_few(outcome)];
     found.into_iter().flatten()

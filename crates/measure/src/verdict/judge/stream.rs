@@ -1,4 +1,4 @@
-//! What a reader of a stream's rate must be told.
+//! Warnings about the rate of a stream.
 
 use super::Ends;
 use crate::environment::Environment;
@@ -10,7 +10,7 @@ use crate::unit::{Bytes, Nanos};
 use crate::verdict::Warning;
 use crate::verdict::threshold::{SATURATED, START, THROTTLED_LIMITS};
 
-/// What our own side could not send.
+/// Warns where our own side failed to send.
 pub(super) fn send_failed(stream: &Throughput) -> Option<Warning> {
     let count = stream.ours.failed_calls;
     (stream.direction != Direction::Receive && count > 0).then_some(Warning::SendFailed { count })
@@ -21,7 +21,7 @@ fn processors<'a>(name: &str, stream: &'a Throughput, detail: &'a Detail) -> &'a
     if (name == "our") == (stream.direction != Direction::Receive) { &detail.sender } else { &detail.receiver }
 }
 
-/// Whether what limits the stream says it already.
+/// Returns true where the limiter of the stream already reports the same.
 pub(super) fn is_told_as_limit(warning: &Warning, stream: &Throughput) -> bool {
     let (Warning::Throttled { end, .. }, Some(detail)) = (warning, &stream.detail) else { return false };
     let by_cpu = matches!(detail.limit.limiter, Limiter::SenderCpu | Limiter::ReceiverCpu);
@@ -37,7 +37,7 @@ pub(super) fn limited_by_cpu(stream: &Throughput) -> Option<&'static str> {
     }
 }
 
-/// Whether the only stream of its way is as fast as one CPU of an end that has more.
+/// Warns where the only stream of its direction is as fast as one CPU of an end that has more.
 pub(super) fn one_cpu_of_many(stream: &Throughput, method: &Method, ends: Ends<'_>) -> Option<Warning> {
     let detail = stream.detail.as_ref().filter(|_| method.spread.connections == 1 && stream.back.is_none())?;
     let sends = stream.direction != Direction::Receive;
@@ -62,7 +62,7 @@ fn usable(end: &Environment) -> Option<u32> {
     end.cpus_allowed.or(end.cpus_online)
 }
 
-/// How the rate went: whether it is long enough to tell, was ever steady, and counts a start that was slower.
+/// Warns where the run was too short to show a steady rate, where the rate was never steady, or where it counts a slower start.
 pub(super) fn course(stream: &Throughput) -> Option<Warning> {
     let counted: Vec<Interval> = stream.intervals.iter().filter(|interval| !interval.omitted).copied().collect();
     let whole = counted.len().checked_sub(1)?;

@@ -18,7 +18,7 @@ use crate::throughput::meter::Meter;
 use crate::unit::{Bytes, Instant, Rate};
 use test_case::test_case;
 
-/// A run of 12,000 undisturbed exchanges without stamps: nothing to be told but what it is too short for.
+/// A run of 12,000 undisturbed exchanges without stamps: it raises only the warning that it is too short.
 pub(super) fn quiet() -> (Outcome, Method) {
     let asked = Asked { stamps: Some(false), ..Asked::default() };
     told(&autoregressive(&mut fastrand::Rng::with_seed(1), 12_000, 0.0), &asked)
@@ -173,7 +173,7 @@ fn a_full_window_is_the_peers_side() {
     assert!(matches!(found[..], [Warning::RateNotAchieved { held_back_by_window: true, .. }]), "{found:?}");
 }
 
-/// What is said of a load that was so slow, of which something due was held back for so long in two seconds.
+/// Asserts the warning of a load that held due requests back for these times within two seconds.
 #[test_case(Nanos::millis(10), Nanos::millis(20), (false, false); "hardly at all")]
 #[test_case(Nanos::millis(900), Nanos::ZERO, (true, false); "by the cap")]
 #[test_case(Nanos::ZERO, Nanos::millis(900), (false, true); "by the socket")]

@@ -42,7 +42,7 @@ const PRIORITY_LENGTH: usize = 5;
 /// The bits of a word that are an identifier of a stream.
 const STREAM: u32 = 0x7FFF_FFFF;
 
-/// Why octets are none of HTTP/2.
+/// Fault of octets that are none of HTTP/2.
 pub const FOREIGN: &str = "the reply is none of HTTP/2";
 
 /// A header block, and the octets of all its frames.
@@ -160,7 +160,7 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// The word of 32 bits that `octets` begin with, and what is behind it.
+/// Reads the word of 32 bits that `octets` begin with, and returns the rest too.
 pub fn word(octets: &[u8]) -> Option<(u32, &[u8])> {
     octets.split_first_chunk().map(|(word, rest)| (u32::from_be_bytes(*word), rest))
 }

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 pub const RESET: u16 = 1_000;
 /// From here on, statuses of gRPC.
 pub const GRPC: u16 = 2_000;
-/// From here on, what a health check says of a service.
+/// First kind of a health check's answers.
 pub const SERVING: u16 = 3_000;
 /// From here on, kinds of DNS.
 pub const DNS: u16 = 4_000;

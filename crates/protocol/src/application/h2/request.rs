@@ -34,8 +34,8 @@ pub fn health(host: &str, service: &str, secure: bool) -> Result<(Vec<u8>, Vec<u
     Ok((block, body))
 }
 
-/// The request that carries a `message` of DNS (RFC 8484 section 4.1), at the path that resolvers have by custom. Caches of HTTP do not keep
-/// what is sent in a body.
+/// The request that carries a `message` of DNS (RFC 8484 section 4.1), at the path that resolvers have by custom.
+/// Caches of HTTP do not keep the content of a body.
 pub fn dns(message: &[u8], host: &str, agent: &str) -> Request {
     let field = |name: &str| (name.to_owned(), "application/dns-message".to_owned());
     Request {

@@ -159,7 +159,8 @@ fn nginx_is_read() {
     assert_eq!(end, &Taken::declined(0, b"GOAWAY NO_ERROR").came, "nothing more comes");
 }
 
-// Each with a table of no size: what is coded by Huffman, named by number or literal, and in which order is a server's own way.
+// Each with a table of no size: a server chooses itself what it codes by Huffman, what it names by number or literal, and
+// the order.
 #[test_case(&["000006040000000000000300000064", "000000040100000000",
     "00006101040000000320880f2790aa69d29ae452a9a74a6b13015db12e0f0f0989a47e561cc58197000f0f1296df3dbf4a09c5349fba82009c5042b8076e042a62d1bf0f0d01330f1d96df3dbf4a09c5349fba82009c5042b8072e01f53168df0f1087497ca589d34d1f",
     "0000030001000000036f6b0a"]; "nghttpd 1.52.0")]
@@ -432,7 +433,7 @@ fn a_ping_gives_its_number_back() {
     assert_eq!(alike(&opened(H2::ping()), &pong), [answered(0, 0x0203_0405)]);
     let response = frame(frame::HEADERS, 5, 3, &[0x88]);
     assert_eq!(alike(&opened(H2::ping()), &response), [Came::Unsound("a response that nobody asked for")]);
-    // Of a client of streams it answers nothing.
+    // To a client of streams it answers nothing.
     assert_eq!(alike(&opened(h2()), &pong), [Came::Aside]);
 }
 

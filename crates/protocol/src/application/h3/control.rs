@@ -9,12 +9,12 @@ const PUSH: u64 = 1;
 /// Octets of the number of a stream, at the most.
 const LONGEST_NUMBER: usize = 8;
 
-/// The server's settings are passed over: nothing of what it may set is used here.
+/// The server's control stream. Its settings are passed over: none of them is used here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Control {
     /// The kind of the stream.
     kind: Option<u64>,
-    /// So many octets of a payload are to be passed over.
+    /// Octets of a payload that are still to be passed over.
     left: u64,
     /// The settings have come.
     begun: bool,
@@ -23,10 +23,10 @@ pub struct Control {
 }
 
 impl Control {
-    /// Takes what it can of `octets`, which come next on the stream; how many those were. None: more has to come.
+    /// Takes a part of `octets`, which come next on the stream, and returns its length. 0: more has to come.
     ///
     /// # Errors
-    /// Nothing that a server may say there.
+    /// Octets that a server may not send there.
     pub fn take(&mut self, octets: &[u8]) -> Result<usize, &'static str> {
         match self.kind {
             None => {

@@ -34,7 +34,7 @@ pub enum Heard {
     Gone(u64),
 }
 
-/// Why nothing was asked.
+/// Reason why no request was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unasked {
     /// The server lets no further stream be opened for now.
@@ -61,7 +61,7 @@ struct Theirs {
     unread: Vec<u8>,
 }
 
-/// The end of what a stream brought for now.
+/// State of a stream after its octets so far.
 enum End {
     More,
     Whole,
@@ -114,7 +114,7 @@ impl Conversation {
         self.session.due().unwrap_or(Instant::NEVER)
     }
 
-    /// Does what is due.
+    /// Takes the actions that are due.
     pub fn tick(&mut self, now: Instant) {
         if self.due() <= now {
             self.session.tick(now);
@@ -122,7 +122,7 @@ impl Conversation {
         }
     }
 
-    /// The next datagram that is to be sent stands in `out`; false: there is none.
+    /// Writes the next datagram to `out`; false: there is none.
     pub fn next_datagram(&mut self, now: Instant, out: &mut Vec<u8>) -> bool {
         self.session.next_datagram(now, out)
     }
@@ -309,7 +309,7 @@ impl Conversation {
     }
 }
 
-/// Puts what a stream has brought behind `unread`.
+/// Appends the octets of a stream to `unread`.
 fn fetch(session: &mut Session, stream: StreamId, unread: &mut Vec<u8>) -> End {
     let mut receiving = session.connection.recv_stream(stream);
     let Ok(mut chunks) = receiving.read(true) else { return End::More };
@@ -321,7 +321,7 @@ fn fetch(session: &mut Session, stream: StreamId, unread: &mut Vec<u8>) -> End {
             Err(ReadError::Reset(error)) => break End::Reset(error.into_inner()),
         }
     };
-    // What it has to say of room goes with the next datagram.
+    // A change of the flow-control window goes with the next datagram.
     let _room = chunks.finalize();
     end
 }

@@ -75,7 +75,7 @@ impl Head {
 /// The place in a response that its reader has come to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// So many octets of a payload are to be passed over.
+    /// Octets of a payload that are still to be passed over.
     left: u64,
     /// The status of the response, once it was read.
     status: Option<u16>,
@@ -84,7 +84,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Takes what it can of `octets`, which come next on the stream; how many those were. None: more has to come.
+    /// Takes a part of `octets`, which come next on the stream, and returns its length. 0: more has to come.
     ///
     /// # Errors
     /// No response.

@@ -65,7 +65,7 @@ fn literal(out: &mut Vec<u8>, name: &str, value: &str) {
     hpack::string(out, value);
 }
 
-/// The block of a request's fields: what says what is asked, and behind it all others (RFC 9114 section 4.3.1).
+/// Encodes the fields of a request: first those of method and target, behind them all others (RFC 9114 section 4.3.1).
 ///
 /// # Errors
 /// A field that HTTP/3 does not have.

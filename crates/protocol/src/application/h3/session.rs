@@ -32,7 +32,7 @@ const THEIR_STREAMS: u32 = 16;
 /// Errors of TLS among those of QUIC, whose low octet is the alert (RFC 9001 section 4.8).
 const ALERTS: std::ops::Range<u64> = 0x100..0x200;
 
-/// Why no connection came about, or why it ended.
+/// Reason why no connection came about, or why it ended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QuicError {
     /// The TLS within it.
@@ -169,7 +169,7 @@ pub struct Session {
 impl Session {
     /// Takes a datagram that came at `at`.
     pub fn take(&mut self, at: Instant, datagram: &[u8]) {
-        // What it would say to those whose connection it does not know is not sent.
+        // Answers to datagrams of unknown connections are not sent.
         let mut unsaid = Vec::new();
         let at = self.anchor.theirs(at);
         let event = self.endpoint.handle(at, self.peer, None, None, datagram.into(), &mut unsaid);
@@ -190,7 +190,7 @@ impl Session {
         self.pass_on();
     }
 
-    /// The next datagram that is to be sent stands in `out`; false: there is none.
+    /// Writes the next datagram to `out`; false: there is none.
     pub fn next_datagram(&mut self, now: Instant, out: &mut Vec<u8>) -> bool {
         out.clear();
         self.connection.poll_transmit(self.anchor.theirs(now), 1, out).is_some()

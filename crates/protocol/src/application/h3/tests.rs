@@ -404,7 +404,7 @@ fn a_request_finds_no_stream_where_the_server_allows_none() {
     let mut world = World::believed(&[]);
     let asked = (0..).map_while(|number| world.client.ask(number).is_ok().then_some(number)).count();
     assert_eq!((asked, world.client.ask(1_000)), (100, Err(Unasked::NoStream)), "as this server has it");
-    // Who looks for room before each finds as much.
+    // A caller that looks for room before each request finds as much.
     let mut world = World::believed(&[]);
     let asked = (0..1_000).take_while(|number| world.client.has_room() && world.client.ask(*number).is_ok()).count();
     assert_eq!((asked, world.client.has_room(), world.client.unanswered()), (100, false, 100));

@@ -11,7 +11,7 @@ pub enum Chunked {
     /// A line with the length of a chunk comes next.
     #[default]
     Length,
-    /// So many octets of the chunk.
+    /// Octets of the chunk that are still to come.
     Chunk(u64),
     /// The end of line behind it.
     End,
@@ -28,7 +28,7 @@ impl Chunked {
         }
     }
 
-    /// Takes what it can of `octets`, and says whether that was the end.
+    /// Takes a part of `octets`; returns its length, and true where it was the end.
     ///
     /// # Errors
     /// Octets that are no chunk.

@@ -38,7 +38,7 @@ pub struct Greeting {
     plugin: Plugin,
 }
 
-/// Why a greeting cannot be answered.
+/// Reason why a greeting cannot be answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unanswerable {
     /// It is none.
@@ -48,10 +48,10 @@ pub enum Unanswerable {
 }
 
 impl Greeting {
-    /// Reads what stands behind the version of the protocol.
+    /// Reads the fields behind the version of the protocol.
     ///
     /// # Errors
-    /// Octets that are no greeting, or one without what a login takes.
+    /// Octets that are no greeting, or one without the fields that a login takes.
     pub fn read(octets: &[u8]) -> Result<Self, Unanswerable> {
         let version = octets.iter().position(|octet| *octet == 0).ok_or(Unanswerable::Foreign)?;
         let rest = octets.get(version + 1..).ok_or(Unanswerable::Foreign)?;

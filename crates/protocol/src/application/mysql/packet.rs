@@ -1,4 +1,4 @@
-//! Packets of a session as both a login and a statement read them: an answer, an error, and what is neither.
+//! Packets of a session as both a login and a statement read them: an answer, an error, and others.
 
 use crate::application::speech::{Kind, Reply, Taken};
 
@@ -10,7 +10,7 @@ pub(super) const ERROR: u8 = 0xFF;
 /// Shortest `OK`: rows, identifier, status and warnings behind its first octet.
 pub(super) const SHORTEST_OK: usize = 7;
 
-/// Words for what is no reply.
+/// Words for octets that are no reply.
 pub(super) const FOREIGN: &str = "the reply is none of MySQL";
 pub(super) const DISORDER: &str = "a packet of MySQL is out of order";
 
@@ -35,7 +35,7 @@ pub(super) const ERRORS: [(u16, &str); 15] = [
     (1927, "1927 ER_CONNECTION_KILLED"),
     (4031, "4031 ER_CLIENT_INTERACTION_TIMEOUT"),
 ];
-/// Those behind which a session goes on.
+/// Errors after which a session continues.
 const PASSING: [u16; 2] = [1047, 1317];
 
 /// A reply within a session.

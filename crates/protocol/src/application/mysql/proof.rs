@@ -1,8 +1,8 @@
 //! Proofs of a password without the password: `mysql_native_password` and the fast path of `caching_sha2_password` (MySQL Source Code
 //! Documentation, "Authentication Methods").
 //!
-//! A proof is the digest of the password, hidden by the digest of the server's nonce and of what the server keeps. Whoever sees nonce and
-//! proof can try guesses against them, as with every client of MySQL without TLS.
+//! A proof is the digest of the password, hidden by the digest of the server's nonce and of the stored hash. An
+//! eavesdropper with nonce and proof can try guesses against them, as with every client of MySQL without TLS.
 
 use aws_lc_rs::digest::{Algorithm, Digest, SHA1_FOR_LEGACY_USE_ONLY, SHA256, digest};
 

@@ -1,7 +1,8 @@
-//! The reply to a statement (`COM_QUERY`, text protocol): OK, an error, or columns and rows, of which nothing but their end is kept.
+//! The reply to a statement (`COM_QUERY`, text protocol): OK, an error, or columns and rows, of which only the end is kept.
 //!
-//! The session has neither several results nor files of ours (`CLIENT_MULTI_RESULTS`, `CLIENT_LOCAL_FILES`): a server that goes on with either is not
-//! understood any more. Columns and rows end each with an EOF packet, as without `CLIENT_DEPRECATE_EOF`.
+//! The session has neither several results nor files of ours (`CLIENT_MULTI_RESULTS`, `CLIENT_LOCAL_FILES`): a server
+//! that sends either is not understood any more. Columns and rows end each with an EOF packet, as without
+//! `CLIENT_DEPRECATE_EOF`.
 
 use super::packet::{DISORDER, ERROR, FOREIGN, LONGEST, OK, RESULT, reply};
 use crate::application::speech::{Reply, Taken};
@@ -12,7 +13,7 @@ const LONGEST_EOF: usize = 8;
 const FILE: u8 = 0xFB;
 /// A number of two octets behind it.
 const TWO: u8 = 0xFC;
-/// The length of a packet that goes on in the next.
+/// The length of a packet that continues in the next.
 const GOES_ON: usize = 0xFF_FFFF;
 /// The status of a server that has another result (`SERVER_MORE_RESULTS_EXISTS`).
 const MORE_RESULTS: u16 = 8;
@@ -24,7 +25,7 @@ const HEAD: usize = 4;
 enum Part {
     #[default]
     First,
-    /// So many columns, and their end.
+    /// Descriptions of so many columns, and their end.
     Columns(u16),
     Rows,
 }
@@ -35,12 +36,12 @@ pub struct Results {
     part: Part,
     /// Octets of a packet that are still to come.
     rest: usize,
-    /// Set where a row goes on in the next packet.
+    /// True where a row continues in the next packet.
     goes_on: bool,
 }
 
 impl Results {
-    /// Takes what comes; `next` is the number that the next packet has in its sequence.
+    /// Takes the next octets; `next` is the number that the next packet has in its sequence.
     pub fn take(&mut self, next: &mut u8, octets: &[u8]) -> Taken {
         if self.rest > 0 {
             let part = octets.len().min(self.rest);
@@ -102,7 +103,7 @@ impl Results {
         }
     }
 
-    /// Passes over a packet of which nothing is kept.
+    /// Passes over a packet without keeping anything of it.
     fn pass(&mut self, next: &mut u8, octets: &[u8], length: usize) -> Taken {
         let part = octets.len().min(HEAD + length);
         (self.rest, self.goes_on) = (HEAD + length - part, length == GOES_ON);

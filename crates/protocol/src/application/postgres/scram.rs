@@ -48,7 +48,7 @@ impl Scram {
         format!("{HEADER}{}", self.bare()).into_bytes()
     }
 
-    /// The proof, in answer to what the server says first.
+    /// Makes the proof, in answer to the server's first message.
     ///
     /// # Errors
     /// Words that are none.

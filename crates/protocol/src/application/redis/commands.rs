@@ -68,7 +68,7 @@ pub enum CommandError {
     /// A word is not ended.
     #[error("a quote has no end")]
     Quote,
-    /// One that has no reply of its own, or changes what comes behind it.
+    /// One that has no reply of its own, or changes the form of later ones.
     #[error("{0} does not have one reply for each time that it is asked")]
     Form(String),
     /// A login is no request.
@@ -136,7 +136,7 @@ impl Commands {
         Taken::reply(octets, Reply { closes: error == DENIED, ..Reply::refused(kind) })
     }
 
-    /// A value that is no part of another says what the reply is.
+    /// Begins a value: one that is no part of another decides the kind of the reply.
     fn begins(&mut self, kind: usize) {
         if self.owed == 0 {
             (self.owed, self.kind) = (1, kind);
@@ -204,7 +204,7 @@ impl Commands {
 
 const FOREIGN: &str = "the reply is none of Redis";
 
-/// A length; `None` is the one of what is not there.
+/// Parses a length; `None` is that of an absent value.
 fn number(text: &[u8]) -> Result<Option<u64>, &'static str> {
     if text == b"-1" {
         return Ok(None);

@@ -42,7 +42,7 @@ pub struct Head {
 /// The head that `octets` begin with; `None`: more has to come.
 ///
 /// # Errors
-/// A frame that no server sends to whom agreed on no extension.
+/// A frame that no server sends to a client that agreed on no extension.
 #[inline]
 pub fn read(octets: &[u8]) -> Result<Option<Head>, &'static str> {
     let [first, second, rest @ ..] = octets else { return Ok(None) };
@@ -79,7 +79,7 @@ pub fn read(octets: &[u8]) -> Result<Option<Head>, &'static str> {
     Ok(Some(Head { control, octets, length }))
 }
 
-/// Writes a control frame with `payload`, masked by `key`, in place of what `frame` held. Of a longer payload than there may be the beginning.
+/// Writes a control frame with `payload`, masked by `key`, in place of the content of `frame`. A payload that is too long is cut.
 pub fn write(frame: &mut Vec<u8>, opcode: u8, payload: &[u8], key: [u8; 4]) {
     let length = payload.len().min(LONGEST_CONTROL);
     frame.clear();

@@ -14,7 +14,7 @@ const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 /// Most fields of a head.
 const MOST_FIELDS: usize = 128;
 
-/// Why there is no such upgrade.
+/// Reason to refuse an upgrade.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UpgradeError {
     /// Nothing that a request of HTTP can say.
@@ -89,7 +89,7 @@ fn is_own(name: &str) -> bool {
     name == "upgrade" || name == "connection" || name.starts_with("sec-websocket-")
 }
 
-/// The response to an upgrade with `key` and what it offered inside, as far as `octets` go.
+/// Reads the response to an upgrade with `key` and its offered subprotocol, as far as `octets` go.
 pub fn read(octets: &[u8], key: &str, subprotocol: Option<&str>) -> Taken {
     let seen = octets.get(..LONGEST_HEAD).unwrap_or(octets);
     let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
@@ -118,7 +118,7 @@ pub fn read(octets: &[u8], key: &str, subprotocol: Option<&str>) -> Taken {
     }
 }
 
-/// Holds a response to what a server says that has read the upgrade (section 4.1).
+/// Compares a response with that of a server that has read the upgrade (section 4.1).
 fn check(fields: &[httparse::Header<'_>], key: &str, subprotocol: Option<&str>) -> Result<(), &'static str> {
     let (mut upgrades, mut switches, mut proves) = (false, false, false);
     for field in fields {

@@ -15,7 +15,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::Token;
 use super::pem::{self, KeyError};
 
-/// How what is encrypted is padded (RFC 8017).
+/// Padding of encrypted data (RFC 8017).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Padding {
     /// OAEP with SHA-1, for its masks too: iperf3 since 3.17.

@@ -1,4 +1,4 @@
-//! Keys as files hold them: base 64 between two lines that say what it is, and the little of DER that tells one form of
+//! Keys as files hold them: base 64 between two lines that name the kind, and the little of DER that tells one form of
 //! key from another.
 
 use base64::Engine;
@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 /// A file of a key, at most, octets: a key of 8,192 bits takes a tenth.
 const LONGEST: usize = 64 << 10;
 
-/// Why a text is no key.
+/// Reason why a text is no key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// No such lines.

@@ -1,4 +1,4 @@
-//! What a client may ask, and what is refused.
+//! Parameters that a client may ask for, and those that are refused.
 
 use super::*;
 use test_case::test_case;

@@ -1,4 +1,4 @@
-//! Numbers as the document has them, shares that add up, and what is left of a report that is too long.
+//! Numbers as the document has them, shares that add up, and the remainder of a report that is too long.
 
 use measure::interval::arrivals::Datagrams;
 use measure::interval::glance::TcpGlance;

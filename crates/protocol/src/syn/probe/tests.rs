@@ -44,7 +44,7 @@ fn delivered(form: Form, from: [u8; 4], rest: &[u8]) -> Vec<u8> {
     [buffer, rest.to_vec()].concat()
 }
 
-/// What a kernel answers to `probe`, delivered: `open` accepts it.
+/// Returns a kernel's answer to `probe`, as it is delivered; a port that is `open` accepts it.
 fn answer(probe: &[u8], open: bool, from: [u8; 4]) -> Vec<u8> {
     let sent = segment::read(Packet { length: 0, ttl: 0, tos: None, ip_id: None, dont_fragment: None }, probe).unwrap();
     let mut packet = Vec::new();

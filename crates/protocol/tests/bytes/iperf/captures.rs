@@ -1,5 +1,5 @@
-//! What the real iperf 2.1.8 and 2.2.1 say first over connections is read as it was meant, and written octet by octet as
-//! they write it.
+//! First octets of the real iperf 2.1.8 and 2.2.1 over connections: they are read as they were meant, and written octet
+//! by octet as they write them.
 
 use measure::unit::Nanos;
 use protocol::iperf::ack::{self, Ack, Times};

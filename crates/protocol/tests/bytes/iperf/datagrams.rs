@@ -1,4 +1,4 @@
-//! What the real iperf 2.1.8 and 2.2.1 say in datagrams.
+//! Datagrams of the real iperf 2.1.8 and 2.2.1.
 
 use measure::unit::Nanos;
 use protocol::bulk::{Mark, Numbering};

@@ -2,7 +2,7 @@
 
 const CAPTURES: &str = include_str!("../../fixtures/iperf/captures.txt");
 
-/// What was said first over a connection, or in one datagram.
+/// First octets of a connection, or one datagram.
 pub struct Capture {
     pub name: &'static str,
     pub tcp: bool,
@@ -17,12 +17,12 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// Whether both ends were 2.1.8.
+    /// Returns true where both ends were 2.1.8.
     pub fn is_old(&self) -> bool {
         self.name.ends_with("-2.1.8")
     }
 
-    /// Whether it is the header of a client, of whatever kind.
+    /// Returns true where it is the header of a client, of whatever kind.
     pub fn is_of_client(&self) -> bool {
         self.port == 5_001 && !self.to.is_empty()
     }

@@ -164,7 +164,7 @@ fn what_the_real_ones_told_is_understood() {
     assert!(matches!(output, Some(Output::Json(json)) if json.starts_with(r#"{"start":{"connected":[{"socket":5"#)));
 }
 
-/// What a client of ours says to a server that turns it away, and how it ends.
+/// Returns the error of our client at a server that turns it away.
 fn turned_away(name: &str) -> Error {
     let capture = named(name);
     let mut client = Client::default();

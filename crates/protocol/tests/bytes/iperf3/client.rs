@@ -1,4 +1,4 @@
-//! What a server may say that a client must survive.
+//! Messages of a server that a client must survive.
 
 use measure::unit::Nanos;
 use protocol::iperf3::client::{Client, Event};

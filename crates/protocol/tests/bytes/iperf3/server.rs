@@ -1,4 +1,4 @@
-//! What a client may say that a server must survive.
+//! Messages of a client that a server must survive.
 
 use protocol::iperf3::client::{Client, Event};
 use protocol::iperf3::code::Code;

@@ -4,10 +4,10 @@ use protocol::iperf3::cookie::LENGTH;
 
 const CAPTURES: &str = include_str!("../../fixtures/iperf3/control.txt");
 
-/// What went over one control connection.
+/// Octets of one control connection.
 pub struct Capture {
     pub name: &'static str,
-    /// What the client sent behind its cookie.
+    /// Octets of the client behind its cookie.
     pub client: Vec<u8>,
     pub server: Vec<u8>,
 }
@@ -18,13 +18,13 @@ impl Capture {
         message(&self.client)
     }
 
-    /// What the client told after the test.
+    /// Returns the results that the client sent after the test.
     pub fn client_results(&self) -> Option<&[u8]> {
         let behind = 4 + self.parameters()?.len() + 1;
         message(self.client.get(behind..)?)
     }
 
-    /// What the server told after the test: behind its states 9, 10, 1, 2 and 13.
+    /// Returns the results that the server sent after the test: behind its states 9, 10, 1, 2 and 13.
     pub fn server_results(&self) -> Option<&[u8]> {
         message(self.server.get(5..)?)
     }

@@ -1,4 +1,4 @@
-//! What the real netperf 2.7.0 and 2.7.1 say is read as it was meant, and written octet by octet as they write it.
+//! Messages of the real netperf 2.7.0 and 2.7.1: they are read as they were meant, and written octet by octet as they write them.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -15,7 +15,7 @@ pub fn server(passphrase: Option<&str>) -> Server {
     Server::new(passphrase, Calibration { rate: Some(100.0), count: 2 })
 }
 
-/// What a server is asked for by this one message.
+/// Reads the request to a server in this one message.
 pub fn read(octets: &[u8]) -> Ask {
     match &server(None).feed(octets)[..] {
         [Action::Run(ask)] => *ask.clone(),

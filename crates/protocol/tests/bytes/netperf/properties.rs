@@ -1,4 +1,4 @@
-//! What is said arrives as it was meant, whatever it is and however the stream is cut.
+//! Messages arrive as they were meant, whatever they are and however the stream is cut.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -171,7 +171,7 @@ prop_compose! {
     }
 }
 
-/// What a client sees of a test for which the server says this.
+/// Returns the client's view of a test whose server says this.
 fn seen(ask: &Ask, ready: &Ready, results: &Results) -> (Ready, Results) {
     let (mut client, mut server) = (Client::new(None), server(None));
     let said = client.ask(ask).expect("it can be said");
@@ -184,7 +184,7 @@ fn seen(ask: &Ask, ready: &Ready, results: &Results) -> (Ready, Results) {
     }
 }
 
-/// What a classic layout has room for, of a response and of results.
+/// Cuts a response and results to the fields of a classic layout.
 fn room(test: Test, ready: &Ready, results: &Results) -> (Ready, Results) {
     let (stream, maerts, udp) = (test == Test::TcpSink, test == Test::TcpMaerts, test == Test::UdpStream);
     let transactions = !(stream || maerts || udp);

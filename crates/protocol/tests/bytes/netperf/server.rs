@@ -191,7 +191,7 @@ fn every_method_of_measuring_cpu_use_has_its_letter() {
     assert_eq!(letters, "UIPTLRNKSCEMOU");
 }
 
-/// What a stranger may open a connection with.
+/// Checks the bound on the octets of a stranger.
 #[test]
 fn a_stranger_gets_no_further_than_one_message() {
     let mut server = server(None);

@@ -6,7 +6,7 @@ use protocol::netperf::MESSAGE;
 
 const CAPTURES: &str = include_str!("../../fixtures/netperf/captures.txt");
 
-/// What went over one control connection.
+/// Messages of one control connection.
 pub struct Capture {
     pub name: &'static str,
     pub messages: Vec<Message>,

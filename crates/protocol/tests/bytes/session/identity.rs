@@ -20,7 +20,7 @@ fn public(who: u8) -> Public {
     *Identity::new([who; 32]).public()
 }
 
-/// Of `own`, towards `peer`.
+/// Secret of `own`, towards `peer`.
 fn identified(own: u8, peer: u8) -> Secret {
     let proof = Proof::Identity { own: Identity::new([own; 32]), peer: public(peer) };
     Secret { proof, ephemeral: [3; 32] }

@@ -1,4 +1,4 @@
-//! What the real sockperf 3.7 and 3.10 say is read as it was meant, and written octet by octet as they write it.
+//! Messages of the real sockperf 3.7 and 3.10: they are read as they were meant, and written octet by octet as they write them.
 
 use protocol::native::header::Flags as Asked;
 use protocol::sockperf::message::{Flags, HEADER, Header, LARGEST_STREAM};

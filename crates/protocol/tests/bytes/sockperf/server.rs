@@ -1,4 +1,4 @@
-//! What a server does with messages: as the real ones where those are sound, and better where they are not.
+//! A server handles sound messages as the real ones do, and others better.
 
 use proptest::prelude::*;
 use protocol::sockperf::message::{Flags, HEADER, Header, LARGEST_DATAGRAM, LengthError};
@@ -12,7 +12,7 @@ pub fn message(sequence: u64, flags: u16, length: u32, payload: &[u8]) -> Vec<u8
     message
 }
 
-/// What a server of these rules does with a datagram: the messages it counts, those it sends, and what is wrong.
+/// Returns the result of a datagram at a server of these rules: the messages it counts, those it sends, and the fault.
 fn serve(rules: Rules, datagram: &[u8]) -> (u64, Vec<Vec<u8>>, Option<Malformed>) {
     let mut datagram = datagram.to_vec();
     let (mut counted, mut answers, mut malformed) = (0, vec![], None);

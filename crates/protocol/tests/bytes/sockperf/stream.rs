@@ -8,12 +8,12 @@ use test_case::test_case;
 
 use crate::sockperf::server::message;
 
-/// What came out of a framer.
+/// Messages that came out of a framer.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Served {
     counted: u64,
     answers: Vec<u8>,
-    /// How many send calls they take.
+    /// Send calls that the answers take.
     sends: usize,
     headers: Vec<Header>,
     error: Option<LengthError>,

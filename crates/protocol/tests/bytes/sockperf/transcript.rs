@@ -9,14 +9,14 @@ use protocol::sockperf::payload;
 
 const CAPTURES: &str = include_str!("../../fixtures/sockperf/captures.txt");
 
-/// What went between a client and a server.
+/// Messages between a client and a server.
 pub struct Capture {
     pub name: &'static str,
     pub client: Client,
     pub messages: Vec<Message>,
 }
 
-/// What the client was told to do.
+/// Settings of the client.
 pub struct Client {
     pub longest: u32,
     pub reply_every: Option<NonZeroU32>,
@@ -75,7 +75,7 @@ impl Client {
         }
     }
 
-    /// How the socket that this message went over is numbered.
+    /// Returns the numbering of the socket that this message went over.
     pub fn numbering(&self, message: &Message) -> Numbering {
         let port = message.fields.get("port");
         let lane = port.and_then(|port| self.ports.iter().position(|known| known == port)).unwrap_or(0);

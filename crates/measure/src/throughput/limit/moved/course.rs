@@ -1,14 +1,14 @@
-//! Which datagrams are sent to tell what a path does, and how many: the next leg after those that were.
+//! Choice of the datagrams that are sent to test a path: the next leg after those that were.
 //!
 //! A share of losses is told from none where at least sixteen of them are to be expected in the slowest leg: fewer than a
-//! third of them come in one of a thousand tries. So long it is, within two seconds. All legs together take no longer
+//! third of them come in one of a thousand tries. That decides its length, within two seconds. All legs together take no longer
 //! than six seconds and a bit.
 
 use super::Moved;
 use crate::throughput::limit::LOSSES;
 use crate::unit::{Bytes, Nanos};
 
-/// The stream that the path may limit, and what can be sent instead of it.
+/// The stream that the path may limit, and the datagrams that can be sent instead.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Course {
     /// Bytes of payload per second that arrived of it.
@@ -26,35 +26,36 @@ pub struct Course {
 pub struct Wanted {
     /// Bytes of payload per second.
     pub bytes_per_s: f64,
-    /// How long.
+    /// Its duration.
     pub length: Nanos,
 }
 
-/// How long a leg is: six glimpses, of which half are without what disturbs the host now and then.
+/// Duration of a leg: six glimpses, half of which are free of the host's occasional disturbances.
 const LEG: Nanos = Nanos::millis(600);
-/// How long the slowest may be.
+/// Longest duration of the slowest leg.
 const LONGEST: Nanos = Nanos::secs(2);
 /// Losses that are to be expected in it.
 const EXPECTED: f64 = 16.0;
 /// Datagrams of it at the least: of a leg that loses half of its own, and of these none, that is no accident.
 const FEWEST: f64 = 40.0;
-/// The legs' rates, of what arrived of the stream. A policer lets a TCP have as little as a third of its rate; one that lost
-/// much at its start has still less in a short run, so that where it lost any the search goes on.
+/// Rates of the legs, as multiples of the stream's rate of arrival. A policer lets a TCP have as little as a third of
+/// its rate; one that lost much at its start has still less in a short run, so that where it lost any the search
+/// continues.
 const RATES: [f64; 6] = [0.5, 1.5, 4.0, 10.0, 25.0, 60.0];
-/// Of them, where the stream lost nothing.
+/// Number of those rates to try where the stream lost nothing.
 const WITHOUT_LOSSES: usize = 4;
 /// Another leg beyond a bottleneck's rate is faster than the first by so much; slower where it cannot be sent.
 const CONFIRMS: f64 = 2.0;
 const CONFIRMS_BELOW: f64 = 0.75;
-/// Of the rate asked for, what leaves even where the host has other things to do.
+/// Share of the requested rate that leaves even where the host has other things to do.
 const KEPT: f64 = 0.7;
-/// So many of them at the most: the first may be needed to empty a bucket.
+/// Number of those legs, at most: the first may be needed to empty a bucket.
 const CONFIRMING: usize = 3;
 /// All of [`RATES`] and two of those: six seconds.
 const MOST_LEGS: usize = RATES.len() + 2;
 
 impl Moved {
-    /// What to send next; `None`: there is nothing more to find out, or no way to.
+    /// Returns the next leg to send; `None`: there is nothing more to find out, or no way to.
     pub fn next(&self, of: &Course) -> Option<Wanted> {
         let wanted = |bytes_per_s: f64| Wanted { bytes_per_s, length: LEG };
         let first = |rate: f64| Wanted { length: of.length(rate), ..wanted(rate) };
@@ -74,7 +75,7 @@ impl Moved {
         (rate > 0.0 && rate <= of.most_bytes_per_s).then_some(next)
     }
 
-    /// The rate of another leg after the one at `place`, which was beyond what the path carries.
+    /// Returns the rate of another leg after the one at `place`, which was beyond the path's capacity.
     fn confirms(&self, place: usize, most_bytes_per_s: f64) -> Option<f64> {
         let last = self.legs.last()?;
         if self.legs.len() - place > CONFIRMING || self.capped(place).is_some() {
@@ -90,7 +91,7 @@ impl Moved {
 }
 
 impl Course {
-    /// How long datagrams at such a rate are to be sent, so that a share of losses as the stream's shows.
+    /// Returns the duration of datagrams at such a rate, so that a share of losses as the stream's shows.
     fn length(&self, bytes_per_s: f64) -> Nanos {
         let lost = self.lost.filter(|lost| *lost >= LOSSES);
         let count = lost.map_or(0.0, |lost| EXPECTED / lost).max(FEWEST);

@@ -1,4 +1,4 @@
-//! What datagrams of one rate met, as their receiver's intervals tell it.
+//! Results of datagrams at one rate, from their receiver's intervals.
 
 use crate::interval::arrivals::Datagrams;
 use crate::throughput::limit::reason::Reason;
@@ -12,20 +12,21 @@ pub struct Leg {
     pub asked_bytes_per_s: f64,
     /// Bytes of payload per second that left.
     pub sent_bytes_per_s: f64,
-    /// What arrived, by number.
+    /// Datagrams that arrived, by number.
     pub datagrams: Datagrams,
     /// Share of them that the receiver's own kernel dropped.
     pub dropped: f64,
     /// Middle one of the intervals' shortest waits.
     pub standing: Option<Nanos>,
-    /// What a quarter of those waited at most that came next after lost ones.
+    /// Lower quartile of the waits of datagrams that came next after lost ones.
     pub after_loss: Option<Nanos>,
-    /// Bytes of payload per second that arrived once some had been lost or had queued: what a bucket had saved up before was let
-    /// through beside its rate. Middle one of the whole intervals after the first such; `None` where there are fewer than two.
+    /// Bytes of payload per second that arrived once some had been lost or had queued: before that the savings of a
+    /// bucket were let through beside its rate. Middle one of the whole intervals after the first such; `None` where
+    /// there are fewer than two.
     pub through_bytes_per_s: Option<f64>,
 }
 
-/// What a leg beyond what the path carries met.
+/// Kind of bottleneck that a leg beyond the path's capacity met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Met {
     /// A queue that was full.
@@ -36,9 +37,9 @@ pub(super) enum Met {
     Unknown,
 }
 
-/// Of the rate asked for, what must have left for a leg to tell something.
+/// Share of the requested rate that must have left for a leg to tell something.
 const LEFT: f64 = 0.5;
-/// What next comes after a lost one has waited so long at least where a queue is full; and so long at most where there is none.
+/// Wait of a datagram next after a lost one: at least this behind a full queue, and at most the second where there is no queue.
 const QUEUED: Nanos = Nanos::millis(1);
 const UNQUEUED: Nanos = Nanos::micros(500);
 
@@ -63,12 +64,12 @@ impl Leg {
         }
     }
 
-    /// What the path lost.
+    /// Returns the share that the path lost.
     pub(super) fn loss(&self) -> f64 {
         (self.datagrams.loss().unwrap_or(0.0) - self.dropped).max(0.0)
     }
 
-    /// How many the path lost.
+    /// Returns the number that the path lost.
     pub(super) fn lost(&self) -> f64 {
         self.loss() * self.datagrams.expected as f64
     }
@@ -82,7 +83,7 @@ impl Leg {
         self.sent_bytes_per_s >= self.asked_bytes_per_s * LEFT
     }
 
-    /// What its losses tell of a queue.
+    /// Returns the kind of bottleneck that its losses show.
     pub(super) fn met(&self) -> Met {
         match (self.standing, self.after_loss) {
             (_, Some(waited)) if waited >= QUEUED => Met::Queue,
@@ -96,8 +97,8 @@ impl Leg {
     }
 }
 
-/// The rate of arrival after the first losses, or once a queue stood. The last interval ends when the sender has said so, not with what
-/// it sent.
+/// Returns the rate of arrival after the first losses, or once a queue stood. The last interval ends with the sender's
+/// last message, not with its last payload.
 fn through(intervals: &[&Interval]) -> Option<f64> {
     let stands = |datagrams: &Datagrams| datagrams.standing_ns.is_some_and(|standing| standing >= QUEUED.0 as f64);
     let fills = |interval: &&Interval| interval.datagrams.is_some_and(|seen| seen.lost > 0 || stands(&seen));

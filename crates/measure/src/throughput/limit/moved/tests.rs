@@ -1,5 +1,5 @@
 //! The search on virtual paths whose truth is known, thousands of times, with hosts that are kept from running now and then:
-//! how often what is planted is found, and that nothing else ever is.
+//! the planted path is found nearly always, and no other ever.
 
 use test_case::test_case;
 
@@ -30,7 +30,7 @@ impl Chance {
     }
 }
 
-/// What a path does to packets.
+/// Effect of a path on packets.
 #[derive(Clone, Copy, Debug)]
 enum Path {
     /// Loses this share, in runs of so many on average.
@@ -39,14 +39,14 @@ enum Path {
     Bottleneck { rate: f64, burst: f64, queue: f64 },
 }
 
-/// How the hosts disturb: gaps in which a thread does not run, of a millisecond to ten, in this share of the time.
+/// Disturbance by the hosts: gaps in which a thread does not run, of a millisecond to ten, in this share of the time.
 #[derive(Clone, Copy, Debug)]
 struct Disturbed {
     sender: f64,
     receiver: f64,
 }
 
-/// When a host that is disturbed in a share of the time gets to what is due at `at`, seconds: times only grow.
+/// A host that is disturbed in a share of the time. It delays each due time, in seconds; times only grow.
 struct Host<'a> {
     share: f64,
     next: f64,
@@ -86,7 +86,7 @@ struct Way {
     path: Path,
     tokens: f64,
     at: f64,
-    /// When what waits has gone.
+    /// Instant at which the queue is empty.
     free: f64,
     losing: bool,
 }
@@ -98,7 +98,7 @@ impl Way {
         Self { path, tokens, at: 0.0, free: 0.0, losing: false }
     }
 
-    /// When a packet that comes at `now` has passed; `None`: never.
+    /// Returns the instant at which a packet that comes at `now` has passed; `None`: never.
     fn passes(&mut self, now: f64, chance: &mut Chance) -> Option<f64> {
         match self.path {
             Path::Lossy { share, run } => {
@@ -141,7 +141,7 @@ fn leg(path: Path, wanted: Wanted, disturbed: Disturbed, seed: u64) -> Leg {
             let waking = if chance.share() < 0.01 { chance.within(1e-4, 5e-4) } else { chance.within(1e-5, 6e-5) };
             came.push((receiver.runs(passed + waking), now, number));
         }
-        // What was due meanwhile is left out.
+        // Datagrams due in the meantime are left out.
         place = f64::max(place, (now / gap).floor()) + 1.0;
         due = gap * place;
     }
@@ -170,7 +170,7 @@ fn leg(path: Path, wanted: Wanted, disturbed: Disturbed, seed: u64) -> Leg {
     Leg::of((wanted.bytes_per_s, sent), arrivals.total(), intervals.iter())
 }
 
-/// What the whole search says of `path` to a stream of which so many bytes a second arrived.
+/// Runs the whole search on `path`, for a stream of which so many bytes a second arrived.
 fn search(path: Path, arrived: f64, lost: Option<f64>, disturbed: Disturbed, seed: u64) -> (Option<Limiter>, Moved) {
     let course = Course {
         arrived_bytes_per_s: arrived,
@@ -194,7 +194,7 @@ const CROWDED: Disturbed = Disturbed { sender: 0.35, receiver: 0.3 };
 const SLOW: f64 = 2.5e6;
 const FAST: f64 = 6.25e6;
 const POLICER: Path = Path::Bottleneck { rate: SLOW, burst: 50e3, queue: 0.0 };
-/// As `nft` makes them: a bucket of what its rate fills in a second.
+/// As `nft` makes them: a bucket that its rate fills in a second.
 const SAVING: Path = Path::Bottleneck { rate: SLOW, burst: SLOW + 50e3, queue: 0.0 };
 const SHORT: Path = Path::Bottleneck { rate: 12.5e6, burst: 100e3, queue: 3_028.0 };
 const DROP_TAIL: Path = Path::Bottleneck { rate: FAST, burst: 0.0, queue: 128e3 };
@@ -204,7 +204,7 @@ const TWO_PERCENT: Path = Path::Lossy { share: 0.02, run: 1.0 };
 const A_PERCENT: Path = Path::Lossy { share: 0.01, run: 1.0 };
 const A_TENTH: Path = Path::Lossy { share: 0.1, run: 1.0 };
 
-/// How many searches each.
+/// Number of searches in each test.
 const TRIES: u64 = 300;
 
 /// At most one of a hundred ends without a name, and none with another.

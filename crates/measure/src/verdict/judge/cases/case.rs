@@ -1,4 +1,4 @@
-//! What a case is made of: a run that nothing is told of, and changes to it.
+//! Parts of a case: a run without warnings, and changes to it.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ use crate::verdict::judge::{Context, contradictions, half_round_trip, judge, jud
 use crate::verdict::order::settle;
 use crate::wire::finding::{Check, Subject, Verdict, Wire};
 
-/// What can be judged, and nothing that is told of it.
+/// A run that can be judged and raises no warning.
 pub(super) struct Case {
     pub(super) outcome: Outcome,
     pub(super) stream: Throughput,
@@ -200,13 +200,13 @@ pub(super) fn throttle(case: &mut Case, micros: i64) {
     case.ours.counters = BTreeMap::from([("cgroup.throttled_us".to_owned(), micros)]);
 }
 
-/// So many segments were sent again in a thousand requests.
+/// Makes a case with so many retransmitted segments in a thousand requests.
 pub(super) fn again(case: &mut Case, segments: u64) {
     (case.outcome.counts.scheduled, case.outcome.counts.answered) = (1_000, 1_000);
     case.outcome.sockets = vec![SocketFacts { retransmitted: Some(segments), ..SocketFacts::default() }];
 }
 
-/// What goes where this is asked for, and nothing else.
+/// Traffic of this carrier and pattern, with defaults in all else.
 pub(super) fn traffic(carrier: Carrier, pattern: Pattern) -> Traffic {
     Asked { carrier: Some(carrier), pattern: Some(pattern), ..Asked::default() }.resolve().unwrap().traffic
 }
@@ -245,7 +245,7 @@ pub(super) fn datagrams(case: &mut Case, bytes: u64) {
     case.outcome.sockets = vec![socket()];
 }
 
-/// Datagrams of so many bytes of which none was answered, though the peer agreed on them.
+/// Makes a case of datagrams of so many bytes, none of them answered, though the peer agreed on them.
 pub(super) fn unanswered(case: &mut Case, bytes: u64) {
     datagrams(case, bytes);
     let counts = &mut case.outcome.counts;

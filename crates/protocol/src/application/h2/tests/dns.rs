@@ -1,4 +1,4 @@
-//! Questions of DNS, and what comes instead of their answers.
+//! Questions of DNS, and replies in place of their answers.
 
 use super::*;
 
