@@ -115,12 +115,17 @@ pub struct Page {
     lines: Vec<String>,
     answers: Vec<String>,
     warnings: Vec<String>,
+    /// Number of lines after the last warning that is shown.
+    warned: usize,
 }
+
+/// Warnings that a screen shows without `-v`.
+const MOST: usize = 3;
 
 impl Page {
     /// An empty screen.
     pub fn new(style: Style) -> Self {
-        Self { style, lines: Vec::new(), answers: Vec::new(), warnings: Vec::new() }
+        Self { style, lines: Vec::new(), answers: Vec::new(), warnings: Vec::new(), warned: 0 }
     }
 
     /// The style of its text.
@@ -133,7 +138,7 @@ impl Page {
         &self.answers
     }
 
-    /// The warnings, without breaks.
+    /// The warnings, without breaks, also those that are not shown.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
@@ -213,10 +218,14 @@ impl Page {
         self.gap();
     }
 
-    /// A warning: `! fact → action`.
+    /// A warning: `! fact → action`. Without `-v` a screen has the first three and the number of the others, so that the most important
+    /// come first.
     pub fn warning(&mut self, text: &str) {
         self.warnings.push(text.to_owned());
-        self.paragraph(0, &Piece::new("!", Tone::Alarm), INDENT, text);
+        if self.style.verbose || self.warnings.len() <= MOST {
+            self.paragraph(0, &Piece::new("!", Tone::Alarm), INDENT, text);
+            self.warned = self.lines.len();
+        }
     }
 
     /// The lines of `units` between `indent` and the width; the first has `first` cells less.
@@ -285,6 +294,11 @@ impl Page {
 
     /// The screen, each line with its end.
     pub fn finish(mut self) -> String {
+        if !self.style.verbose && self.warnings.len() > MOST {
+            let below = self.lines.split_off(self.warned);
+            self.line(INDENT, &[Piece::new(format!("{} more: -v", self.warnings.len() - MOST), Tone::Faint)]);
+            self.lines.extend(below);
+        }
         while self.lines.last().is_some_and(String::is_empty) {
             self.lines.pop();
         }
@@ -424,6 +438,20 @@ pub(crate) mod tests {
 
     fn pieces(texts: &[&str]) -> Vec<Piece> {
         texts.iter().map(|text| Piece::from(*text)).collect()
+    }
+
+    #[test]
+    fn three_warnings_are_shown_and_the_number_of_the_others() {
+        let said = |count: usize, verbose: bool| {
+            let mut page = Page::new(Style { width: 40, verbose, ..Style::default() });
+            (0..count).for_each(|number| page.warning(&format!("fact {number}")));
+            page.gap();
+            page.paragraph(INDENT, &Piece::default(), INDENT, "below");
+            (page.warnings().len(), page.finish())
+        };
+        assert_eq!(said(5, false), (5, "! fact 0\n! fact 1\n! fact 2\n  2 more: -v\n\n  below\n".to_owned()));
+        assert_eq!(said(5, true).1.matches("! ").count(), 5);
+        assert_eq!(said(3, false), said(3, true));
     }
 
     #[test]

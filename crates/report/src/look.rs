@@ -29,8 +29,6 @@ pub use sentence::answer;
 const JOINT: &str = " · ";
 /// Column at which text behind a label starts.
 const LABEL: usize = 10;
-/// Warnings that the screen shows without `-v`.
-const MOST: usize = 3;
 
 /// The first replies, on one line that grows while they come.
 #[derive(Clone, Debug)]
@@ -71,12 +69,7 @@ pub fn render(found: &LookDocument, style: &Style) -> String {
     if style.verbose {
         picture::draw(&mut page, look);
     }
-    let warnings = warnings(look);
-    let shown = if style.verbose { warnings.len() } else { MOST.min(warnings.len()) };
-    warnings[..shown].iter().for_each(|text| page.warning(text));
-    if warnings.len() > shown {
-        page.line(INDENT, &[Piece::new(format!("{} more: -v", warnings.len() - shown), Tone::Faint)]);
-    }
+    warnings(look).iter().for_each(|text| page.warning(text));
     if style.verbose || look.judgement.believed.is_none() {
         page.gap();
         tried(&mut page, look);

@@ -173,23 +173,15 @@ fn parts(page: &mut Page, split: &Split) {
     page.paragraph(INDENT, &Piece::default(), LABEL, &format!("(medians of {trips}{whole})"));
 }
 
-/// The warnings with their advice, the most important first. The answer has said already that the run was interrupted. Without `-v`
-/// the screen has [`MOST`] of them, and the number of the others.
+/// The warnings with their advice, the most important first. The answer has said already that the run was interrupted.
 fn warnings(page: &mut Page, record: &Record) {
-    let verbose = page.style().verbose;
-    let texts =
-        if verbose { record.warnings.iter().filter_map(|one| whole(one, record)).collect() } else { brief(record) };
-    let most = if verbose { texts.len() } else { MOST.min(texts.len()) };
-    for text in &texts[..most] {
-        page.warning(text);
-    }
-    if texts.len() > most {
-        page.line(INDENT, &[Piece::new(format!("{} more: -v", texts.len() - most), Tone::Faint)]);
-    }
+    let texts = if page.style().verbose {
+        record.warnings.iter().filter_map(|one| whole(one, record)).collect()
+    } else {
+        brief(record)
+    };
+    texts.iter().for_each(|text| page.warning(text));
 }
-
-/// Warnings that the screen shows without `-v`.
-const MOST: usize = 3;
 
 /// A warning with its advice; `None` where the answer says the same.
 fn whole(warning: &Warning, record: &Record) -> Option<String> {

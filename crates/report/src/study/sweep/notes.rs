@@ -117,20 +117,13 @@ fn warns(warning: &Warning) -> Option<Told> {
     Some(Told { kind, text: warning::seen(warning), worst, marks })
 }
 
-/// The warnings below the table, those that mark points first: at most [`MOST`], unless all are to be told.
+/// The warnings below the table, those that mark points first.
 pub fn tell(page: &mut Page, notes: &[Note], grid: &Grid) {
     let (marks, others): (Vec<&Note>, Vec<&Note>) = notes.iter().partition(|note| note.marks);
-    let most = if page.style().verbose { notes.len() } else { MOST };
-    for note in marks.iter().chain(&others).take(most) {
+    for note in marks.iter().chain(&others) {
         page.warning(&words(note, grid));
     }
-    if notes.len() > most {
-        page.line(INDENT, &[Piece::new(format!("{} more: -v", notes.len() - most), Tone::Faint)]);
-    }
 }
-
-/// Warnings that a screen has room for.
-const MOST: usize = 3;
 
 fn words(note: &Note, grid: &Grid) -> String {
     let several = grid.series.len() > 1;
