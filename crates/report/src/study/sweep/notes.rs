@@ -5,7 +5,7 @@ use measure::verdict::Warning;
 use measure::verdict::order::Group;
 
 use super::grid::{Grid, Series};
-use crate::layout::{INDENT, Page, Piece, Tone};
+use crate::layout::Page;
 use crate::number;
 use crate::words::warning;
 
