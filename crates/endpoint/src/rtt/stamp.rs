@@ -236,7 +236,7 @@ impl Sender<'_> {
 
     /// What the far side's numbers tell of losses. Where the last packets of a session had no answer, it is asked once more.
     fn losses(&self, gather: &Gather, ways: &[Way], recording: &Recording) -> Losses {
-        let missing = recording.counts.lost + recording.counts.late;
+        let missing = recording.counts.missing();
         let counting = ways.iter().all(|way| way.counts);
         let numbers = |(index, way): (usize, &Way)| {
             let closing = gather.open_end(index).and_then(|next| self.closing(way, next));
