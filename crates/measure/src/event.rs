@@ -204,7 +204,7 @@ impl Counts {
     /// Whether every scheduled request has exactly one fate.
     pub fn balance(&self) -> bool {
         let fates = [self.answered, self.late, self.lost, self.refused, self.corrupt, self.send_failed];
-        u128::from(self.scheduled) == fates.into_iter().map(u128::from).sum()
+        u128::from(self.scheduled) == fates.into_iter().map(u128::from).sum::<u128>()
     }
 }
 

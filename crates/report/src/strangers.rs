@@ -186,10 +186,12 @@ mod tests {
     fn no_number_of_a_document_ends_the_program() {
         for (good, _) in GOOD.iter() {
             let mut places = BTreeSet::new();
-            numbers(&mut good.clone(), "", &mut |place, _| drop(places.insert(place.to_owned())));
-            // Where a number of 64 bits may stand, where one of 63 may, and so on.
+            numbers(&mut good.clone(), "", &mut |place, _| {
+                places.insert(place.to_owned());
+            });
             for extreme in [u64::MAX, i64::MAX as u64, u32::MAX.into(), 0] {
-                let wide: Vec<&String> = places.iter().filter(|place| with(good, &[place], extreme).is_some()).collect();
+                // Where so large a number may stand.
+                let wide: Vec<&String> = places.iter().filter(|place| with(good, &[*place], extreme).is_some()).collect();
                 assert!(!wide.is_empty(), "{}", good["format"]);
                 // All of them, for what is added; each alone, for what is taken away.
                 let alone = wide.iter().step_by((wide.len() / TRIES).max(1)).map(std::slice::from_ref);
