@@ -248,7 +248,10 @@ impl Second {
     /// This one and the one after it as one.
     #[must_use]
     pub fn then(&self, next: &Self) -> Self {
-        Self { length_ns: Nanos(self.length_ns.0.saturating_add(next.length_ns.0)), ..Self::merged([self, next].into_iter()) }
+        Self {
+            length_ns: Nanos(self.length_ns.0.saturating_add(next.length_ns.0)),
+            ..Self::merged([self, next].into_iter())
+        }
     }
 }
 

@@ -307,8 +307,9 @@ fn load_losses(outcome: &Outcome) -> String {
 /// `Port 7663 is open: 20 of 20 SYNs got SYN-ACK, p50 ~75.4 µs`; `None` where nothing came.
 fn port(record: &Record, outcome: &Outcome, probes: &Probes) -> Option<String> {
     let port = record.target.port?;
-    let count =
-        |test: fn(Class) -> bool| probes.kinds.iter().filter(|kind| test(kind.class)).map(|kind| kind.count).fold(0, u64::saturating_add);
+    let count = |test: fn(Class) -> bool| {
+        probes.kinds.iter().filter(|kind| test(kind.class)).map(|kind| kind.count).fold(0, u64::saturating_add)
+    };
     let open: u64 = count(|class| class == Class::SynAck);
     let closed: u64 = count(|class| matches!(class, Class::Rst | Class::RstAck));
     let all: u64 = count(|_| true);

@@ -102,12 +102,7 @@ pub(super) fn put(way: &dyn Remote, program: &Program, patience: Nanos, stop: &S
     }
 }
 
-fn try_to_put(
-    way: &dyn Remote,
-    program: &Program,
-    patience: Nanos,
-    stop: &Stop,
-) -> Result<Put, (&'static str, Fault)> {
+fn try_to_put(way: &dyn Remote, program: &Program, patience: Nanos, stop: &Stop) -> Result<Put, (&'static str, Fault)> {
     const LOOK: &str = "look for the program there";
     const UPLOAD: &str = "put the program there";
     const RUN: &str = "run the program there";

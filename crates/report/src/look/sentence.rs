@@ -108,7 +108,8 @@ pub(super) fn programs(look: &Look) -> Vec<String> {
 /// `Lost: 4 % of TCP :7663, 2 % of ICMP echo.` Of rows that answered at all; the table shows the others. Where all were lost while nobody
 /// answered, that is the answer.
 fn lost(look: &Look) -> Option<String> {
-    let gone: u64 = look.legs.iter().filter(|leg| leg.sums.answered > 0).map(|leg| leg.sums.lost).fold(0, u64::saturating_add);
+    let gone: u64 =
+        look.legs.iter().filter(|leg| leg.sums.answered > 0).map(|leg| leg.sums.lost).fold(0, u64::saturating_add);
     let runs: u64 = look.bursts.iter().map(|burst| burst.sums.lost).fold(0, u64::saturating_add);
     if look.dark.is_some_and(|dark| dark.unanswered >= gone.saturating_add(runs)) {
         return None;

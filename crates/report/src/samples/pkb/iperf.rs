@@ -38,7 +38,10 @@ fn of_datagrams(told: &mut Told, record: &Record, stream: &Throughput) {
     told.note("pps", pps.map(|pps| format!("{pps:.0}")));
     told.note("lost_datagrams", Some(each.iter().map(|datagrams| datagrams.lost).fold(0, i64::saturating_add)));
     told.note("total_datagrams", Some(expected));
-    told.note("out_of_order_datagrams", Some(each.iter().map(|datagrams| datagrams.out_of_order).fold(0, u64::saturating_add)));
+    told.note(
+        "out_of_order_datagrams",
+        Some(each.iter().map(|datagrams| datagrams.out_of_order).fold(0, u64::saturating_add)),
+    );
     let jitter = mean(each.iter().map(|datagrams| datagrams.jitter_ns));
     told.note("jitter", jitter.map(|ns| places(ns / 1e6, 3)));
     told.note("jitter_unit", jitter.map(|_| "ms"));
