@@ -182,7 +182,7 @@ mod tests {
     }
 
     /// Numbers of a document that are spoilt alone, one at a time.
-    const ALONE: usize = 40;
+    const ALONE: usize = 12;
 
     /// In a build for debugging a sum or difference that leaves its type ends the program.
     #[test]
