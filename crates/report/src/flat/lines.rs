@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::Entry;
 use crate::run::over;
 
-/// What a line says; where a record stands alone it has no place in a run.
+/// Content of a line. A record that stands alone has no place in a run.
 #[derive(Serialize)]
 struct Line<'a> {
     file: &'a str,

@@ -135,7 +135,7 @@ pub(super) fn retransmissions(stream: &Throughput) -> Option<u64> {
     each.collect::<Option<Vec<u64>>>().filter(|all| !all.is_empty()).map(sum)
 }
 
-/// What the counts of sockets or streams add up to.
+/// Sum of the counts of sockets or streams.
 fn sum(counts: Vec<u64>) -> u64 {
     counts.into_iter().fold(0, u64::saturating_add)
 }

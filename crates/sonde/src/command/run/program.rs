@@ -32,7 +32,7 @@ pub fn own(is_sent: bool, others: &[PathBuf]) -> Result<Program, Failure> {
             elsewhere.push(program(file, &octets).on(machine));
         }
     }
-    // What the kernel runs, for the file of that name may be another by now.
+    // From the kernel, which runs it: the file of its name may be another by now.
     let octets = here.map_or_else(|| std::fs::read(own::PROGRAM).map_err(cannot), Ok)?;
     Ok(program(&path, &octets).beside(elsewhere))
 }
