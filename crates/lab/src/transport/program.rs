@@ -83,7 +83,7 @@ impl Program {
         &packed.octets
     }
 
-    /// How long it took at most to compress it for one machine, which no host is to be blamed for; nothing where it was not.
+    /// The longest time that it took to compress it for one machine, which no host is to be blamed for; 0 where nothing was compressed.
     pub(crate) fn packing(&self) -> Nanos {
         let each = std::iter::once(self).chain(&*self.others).filter_map(|program| program.packed.get());
         each.map(|packed| packed.took).max().unwrap_or(Nanos::ZERO)
