@@ -29,11 +29,45 @@ pub trait Form: Serialize + DeserializeOwned {
     /// A number in it that JSON has no word for, as NaN, so that the document could not be read again.
     fn to_json(&self) -> Result<String, Unwritable> {
         let unwritable = |fault: serde_json::Error| Unwritable { what: Self::NAME, reason: fault.to_string() };
-        let mut text = serde_json::to_string_pretty(self).map_err(unwritable)?;
+        let text = serde_json::to_string(self).map_err(unwritable)?;
         serde_json::from_str::<Self>(&text).map_err(unwritable)?;
-        text.push('\n');
-        Ok(text)
+        Ok(indented(&text) + "\n")
     }
+}
+
+/// JSON without blanks as `serde_json` indents it, whose own writer would have each document's types compiled once more.
+fn indented(text: &str) -> String {
+    let mut into = String::with_capacity(2 * text.len());
+    let (mut depth, mut is_string, mut is_escaped, mut is_empty) = (0_usize, false, false, false);
+    let line = |into: &mut String, depth: usize| {
+        into.push('\n');
+        into.extend(std::iter::repeat_n("  ", depth));
+    };
+    for letter in text.chars() {
+        if is_string {
+            is_string = is_escaped || letter != '"';
+            is_escaped = !is_escaped && letter == '\\';
+            into.push(letter);
+            continue;
+        }
+        if matches!(letter, '}' | ']') {
+            depth = depth.saturating_sub(1);
+        }
+        // Nothing stands between the brackets of what is empty.
+        if matches!(letter, '}' | ']') != is_empty {
+            line(&mut into, depth);
+        }
+        into.push(letter);
+        is_empty = matches!(letter, '{' | '[');
+        match letter {
+            '"' => is_string = true,
+            '{' | '[' => depth += 1,
+            ':' => into.push(' '),
+            ',' => line(&mut into, depth),
+            _ => {}
+        }
+    }
+    into
 }
 
 /// A document that would not be read again as it is. A fault of ours, never of the network's.
@@ -142,4 +176,23 @@ pub struct Tool {
     pub name: String,
     /// Its version.
     pub version: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn documents_are_indented_as_the_library_indents_them() {
+        let odd = json!({ "a": [], "b": {}, "c": [[], [{}], ["x,{\"[:\\", "\\"]], "d": { "e": -1.5e-7, "f": null } });
+        let records = [fixture::record(), fixture::stream()].map(|record| serde_json::to_value(record).unwrap());
+        for value in [odd, json!([]), json!(3), json!("{[")].into_iter().chain(records) {
+            let text = serde_json::to_string(&value).unwrap();
+            assert_eq!(indented(&text), serde_json::to_string_pretty(&value).unwrap());
+            assert_eq!(serde_json::from_str::<Value>(&indented(&text)).unwrap(), value);
+        }
+    }
 }

@@ -167,7 +167,8 @@ fn end_of_stream(text: &str) -> Result<Document, ReadError> {
     let last = text.lines().next_back().and_then(|line| parse::<Envelope>(line).ok()).ok_or(ReadError::NoEnd)?;
     match last.event.as_str() {
         "end" | "found" | "studied" | "ran" | "looked" => Document::alone(&last.data.to_string()),
-        "error" => match serde_json::from_value(last.data) {
+        // From text: from a value all readers of a record would be compiled a second time.
+        "error" => match parse(&last.data.to_string()) {
             Ok(error) => Err(ReadError::Failure(Box::new(ErrorDocument::new(error)))),
             Err(_) => Err(ReadError::NoEnd),
         },

@@ -134,23 +134,24 @@ impl Counts {
         }
     }
 
-    /// Adds the counts of another part of the same measurement.
+    /// Adds the counts of another part of the same measurement. A record that somebody wrote may have any count: sums stop at 2^64 - 1.
     pub fn add(&mut self, other: &Self) {
-        self.scheduled += other.scheduled;
-        self.answered += other.answered;
-        self.late += other.late;
-        self.lost += other.lost;
-        self.refused += other.refused;
-        self.corrupt += other.corrupt;
-        self.send_failed += other.send_failed;
-        self.duplicated += other.duplicated;
-        self.reordered += other.reordered;
-        self.strays += other.strays;
-        self.ticks_missed += other.ticks_missed;
-        self.clock_steps += other.clock_steps;
-        self.one_way += other.one_way;
-        self.one_way_failed += other.one_way_failed;
-        self.one_way_refused += other.one_way_refused;
+        let sum = |count: &mut u64, more: u64| *count = count.saturating_add(more);
+        sum(&mut self.scheduled, other.scheduled);
+        sum(&mut self.answered, other.answered);
+        sum(&mut self.late, other.late);
+        sum(&mut self.lost, other.lost);
+        sum(&mut self.refused, other.refused);
+        sum(&mut self.corrupt, other.corrupt);
+        sum(&mut self.send_failed, other.send_failed);
+        sum(&mut self.duplicated, other.duplicated);
+        sum(&mut self.reordered, other.reordered);
+        sum(&mut self.strays, other.strays);
+        sum(&mut self.ticks_missed, other.ticks_missed);
+        sum(&mut self.clock_steps, other.clock_steps);
+        sum(&mut self.one_way, other.one_way);
+        sum(&mut self.one_way_failed, other.one_way_failed);
+        sum(&mut self.one_way_refused, other.one_way_refused);
     }
 
     /// Counts since `earlier`, which is an older state of the same counts. A status that was corrected in the
@@ -177,17 +178,33 @@ impl Counts {
 
     /// Messages that were due, whether they asked for a reply or not.
     pub fn messages(&self) -> u64 {
-        self.scheduled + self.one_way + self.one_way_failed
+        self.scheduled.saturating_add(self.one_way).saturating_add(self.one_way_failed)
     }
 
     /// Messages that left, whether they asked for a reply or not: those our own side failed to send did not.
     pub fn messages_sent(&self) -> u64 {
-        self.scheduled.saturating_sub(self.send_failed) + self.one_way
+        self.scheduled.saturating_sub(self.send_failed).saturating_add(self.one_way)
+    }
+
+    /// Requests without a reply in time: lost ones and late ones.
+    pub fn missing(&self) -> u64 {
+        self.lost.saturating_add(self.late)
+    }
+
+    /// Requests that left and were not answered in time, however they ended.
+    pub fn unanswered(&self) -> u64 {
+        self.scheduled.saturating_sub(self.answered).saturating_sub(self.send_failed)
+    }
+
+    /// Messages that our own side could not send, whether they asked for a reply or not.
+    pub fn unsent(&self) -> u64 {
+        self.send_failed.saturating_add(self.one_way_failed)
     }
 
     /// Returns true where every scheduled request has exactly one status.
     pub fn balance(&self) -> bool {
-        self.scheduled == self.answered + self.late + self.lost + self.refused + self.corrupt + self.send_failed
+        let fates = [self.answered, self.late, self.lost, self.refused, self.corrupt, self.send_failed];
+        u128::from(self.scheduled) == fates.into_iter().map(u128::from).sum::<u128>()
     }
 }
 
@@ -216,7 +233,7 @@ impl Second {
         let mut counts = Counts::default();
         seconds.clone().for_each(|second| counts.add(&second.counts));
         let recorded = |second: &Self| second.counts.answered.saturating_sub(second.counts.clock_steps);
-        let weights: u64 = seconds.clone().map(recorded).sum();
+        let weights = seconds.clone().map(recorded).fold(0, u64::saturating_add);
         let sum: f64 = seconds.clone().filter_map(|second| Some(second.mean_ns? * recorded(second) as f64)).sum();
         Self {
             at_ns: seconds.clone().map(|second| second.at_ns).min().unwrap_or(Nanos::ZERO),
@@ -231,7 +248,10 @@ impl Second {
     /// This one and the one after it as one.
     #[must_use]
     pub fn then(&self, next: &Self) -> Self {
-        Self { length_ns: Nanos(self.length_ns.0 + next.length_ns.0), ..Self::merged([self, next].into_iter()) }
+        Self {
+            length_ns: Nanos(self.length_ns.0.saturating_add(next.length_ns.0)),
+            ..Self::merged([self, next].into_iter())
+        }
     }
 }
 

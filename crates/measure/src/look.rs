@@ -397,7 +397,7 @@ impl Leg {
 impl Sums {
     /// Summarises the `times` of answered requests; `counts` counts the requests by status.
     pub fn of(times: Vec<u64>, counts: &crate::event::Counts) -> Self {
-        let (lost, failed) = (counts.lost + counts.late, counts.corrupt + counts.send_failed);
+        let (lost, failed) = (counts.missing(), counts.corrupt.saturating_add(counts.send_failed));
         let ranked = Ranked::exact(times);
         let at = |q| ranked.quantile(q).map(Nanos);
         let count = ranked.count() as f64;

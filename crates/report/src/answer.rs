@@ -112,7 +112,7 @@ fn exchanges(record: &Record, outcome: &Outcome) -> String {
     if counts.answered == 0 && counts.scheduled > 0 {
         return format!("{}: {subject}", no_reply(outcome));
     }
-    if counts.messages_sent() + counts.send_failed + counts.one_way_failed == 0 {
+    if counts.messages_sent() == 0 && counts.unsent() == 0 {
         return format!("Nothing was sent: {subject}");
     }
     if let Some(text) = rate_not_reached(record, outcome) {
@@ -142,7 +142,7 @@ fn dark(outcome: &Outcome) -> String {
 
 /// True where nothing was lost but what left while nobody answered.
 fn all_in_the_dark(outcome: &Outcome) -> bool {
-    let gone = outcome.counts.lost + outcome.counts.late;
+    let gone = outcome.counts.missing();
     gone > 0 && outcome.dark.is_some_and(|dark| dark.unanswered >= gone)
 }
 
@@ -279,7 +279,7 @@ fn losses_of_all(outcome: &Outcome) -> String {
 /// The same of a load: messages and replies apart, where the peer counted.
 fn load_losses(outcome: &Outcome) -> String {
     let (counts, loss) = (&outcome.counts, &outcome.loss);
-    let missing = counts.lost + counts.late;
+    let missing = counts.missing();
     let share = |lost: u64, of: u64| number::percent(lost as f64 / of.max(1) as f64);
     let lost = |lost: Option<i64>| lost.and_then(|lost| u64::try_from(lost).ok()).filter(|lost| *lost > 0);
     let (sent, replied) = (counts.messages_sent(), loss.peer_replied.unwrap_or(0));
@@ -297,7 +297,7 @@ fn load_losses(outcome: &Outcome) -> String {
             _ => format!("{} of {requests} requests without a reply in time", grouped(missing)),
         });
     }
-    let failed = counts.send_failed + counts.one_way_failed;
+    let failed = counts.unsent();
     parts.extend((counts.refused > 0).then(|| format!("{} refused", grouped(counts.refused))));
     parts.extend((counts.corrupt > 0).then(|| format!("{} corrupt", grouped(counts.corrupt))));
     parts.extend((failed > 0).then(|| format!("{} not sent", grouped(failed))));
@@ -307,20 +307,21 @@ fn load_losses(outcome: &Outcome) -> String {
 /// `Port 7663 is open: 20 of 20 SYNs got SYN-ACK, p50 ~75.4 µs`; `None` where nothing came.
 fn port(record: &Record, outcome: &Outcome, probes: &Probes) -> Option<String> {
     let port = record.target.port?;
-    let count =
-        |test: fn(Class) -> bool| probes.kinds.iter().filter(|kind| test(kind.class)).map(|kind| kind.count).sum();
+    let count = |test: fn(Class) -> bool| {
+        probes.kinds.iter().filter(|kind| test(kind.class)).map(|kind| kind.count).fold(0, u64::saturating_add)
+    };
     let open: u64 = count(|class| class == Class::SynAck);
     let closed: u64 = count(|class| matches!(class, Class::Rst | Class::RstAck));
     let all: u64 = count(|_| true);
-    let rest = all - open - closed + probes.others;
-    if all + probes.others + probes.unseen == 0 {
+    let rest = all.saturating_sub(open).saturating_sub(closed).saturating_add(probes.others);
+    if (all, probes.others, probes.unseen) == (0, 0, 0) {
         return None;
     }
     let sent = outcome.counts.scheduled.saturating_sub(outcome.counts.send_failed);
     let (answered, of) = (grouped(outcome.counts.answered), number::count(sent, "SYN", "SYNs"));
     let of_host = if record.target.own_reflector || is_same_host(record) { " of this host itself" } else { "" };
     let times = quantile(&outcome.response, 0.5).map_or_else(String::new, |p50| format!(", p50 {p50}"));
-    Some(match (open, closed, rest + probes.unseen) {
+    Some(match (open, closed, rest.saturating_add(probes.unseen)) {
         (1.., 0, 0) => {
             let origin = probes.origin.as_ref().filter(|origin| origin.verdict == Verdict::AnotherHop);
             let other = origin.and_then(|origin| origin.compared_port);

@@ -224,7 +224,7 @@ impl Row {
             let found = sums.quantiles.iter().find(|quantile| quantile.q == q);
             found.and_then(number::quantile).unwrap_or_default()
         };
-        let gone = sums.lost + sums.refused + sums.failed;
+        let gone = sums.lost.saturating_add(sums.refused).saturating_add(sums.failed);
         let differs = finding.filter(|finding| matches!(finding.word, Some(Word::More | Word::Less)));
         let shift = differs.and_then(|finding| finding.shift);
         let reason = if is_reference { "reference" } else { finding.map_or("", sentence::short) };

@@ -27,8 +27,8 @@ pub struct Running<'a> {
 pub fn line(running: &Running<'_>, style: &Style) -> String {
     // In the order in which parts are dropped, the last first; printed in the order of the numbers beside them.
     let mut parts: Vec<(u8, String)> = Vec::new();
-    let lost = (5, format!("{} lost", grouped(running.total.lost + running.total.late)));
-    let none_lost = running.total.lost + running.total.late == 0;
+    let lost = (5, format!("{} lost", grouped(running.total.missing())));
+    let none_lost = running.total.missing() == 0;
     if !none_lost {
         parts.push(lost.clone());
     }

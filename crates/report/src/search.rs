@@ -132,7 +132,7 @@ fn why(search: &SearchDocument, end: &End) -> String {
 pub(crate) fn how_surely(search: &SearchDocument) -> String {
     let bracket = &search.bracket;
     let agree = |end: &End| {
-        let of = end.tally.met + end.tally.missed;
+        let of = u64::from(end.tally.met) + u64::from(end.tally.missed);
         format!("{} of {of}", end.tally.met.max(end.tally.missed))
     };
     let ends: Vec<String> = bracket.met.iter().chain(&bracket.missed).map(agree).collect();

@@ -1,4 +1,5 @@
-//! Documents whose strings strangers wrote, told as text and as a page: nothing of theirs is obeyed, wherever it stands.
+//! Documents whose strings and numbers strangers wrote, told as text and as a page: nothing of theirs is obeyed or stops the program, wherever
+//! it stands.
 
 use std::sync::LazyLock;
 
@@ -108,9 +109,13 @@ fn is_obeyed(letter: char) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::path::Path;
 
+    use serde_json::Number;
+
     use super::*;
+    use crate::flat::{Form, Item, Table};
 
     /// Sequences that terminals obey, each within words; the colour is none of ours.
     const HOSTILE: [&str; 7] = [
@@ -140,6 +145,62 @@ mod tests {
                 tried += 1;
             }
             assert!(told * 4 > tried, "{told} of {tried} strings could be spoilt: {}", good["format"]);
+        }
+    }
+
+    /// Visits each whole number of a document with the names that lead to it: those of a list have one place.
+    fn numbers(value: &mut Value, place: &str, visit: &mut dyn FnMut(&str, &mut Number)) {
+        match value {
+            Value::Number(number) if !number.is_f64() => visit(place, number),
+            Value::Array(all) => all.iter_mut().for_each(|one| numbers(one, place, visit)),
+            Value::Object(all) => {
+                all.iter_mut().for_each(|(key, member)| numbers(member, &format!("{place}.{key}"), visit));
+            }
+            _ => {}
+        }
+    }
+
+    /// The document with `extreme` for each of its numbers at one of `places`; `None` where no such document is read.
+    fn with(good: &Value, places: &[&String], extreme: u64) -> Option<Document> {
+        let mut bad = good.clone();
+        numbers(&mut bad, "", &mut |place, number| {
+            if places.iter().any(|one| *one == place) {
+                *number = extreme.into();
+            }
+        });
+        Document::read(&bad.to_string()).ok()
+    }
+
+    /// Tells the document by every view.
+    fn tell(document: Document) {
+        let item = Item { name: "a".to_owned(), document, place: None };
+        for form in [Form::Csv, Form::Lines, Form::Markdown] {
+            let mut table = Table::new(form, Vec::new()).expect("a vector takes everything");
+            table.add(&item).expect("a vector takes everything");
+        }
+        assert_harmless(item.document);
+    }
+
+    /// Numbers of a document that are spoilt alone, one at a time.
+    const ALONE: usize = 12;
+
+    /// In a build for debugging a sum or difference that leaves its type ends the program.
+    #[test]
+    fn no_number_of_a_document_ends_the_program() {
+        for (good, _) in GOOD.iter() {
+            let mut places = BTreeSet::new();
+            numbers(&mut good.clone(), "", &mut |place, _| {
+                places.insert(place.to_owned());
+            });
+            // All numbers that may be so large, for what is added; each alone, for what is taken away.
+            let wide: Vec<&String> = places.iter().filter(|place| with(good, &[*place], u64::MAX).is_some()).collect();
+            assert!(wide.len() > 1, "{}", good["format"]);
+            let alone = wide.iter().step_by(wide.len().div_ceil(ALONE)).map(std::slice::from_ref);
+            for spoilt in alone.chain([&wide[..]]) {
+                for extreme in [u64::MAX, 0] {
+                    with(good, spoilt, extreme).into_iter().for_each(tell);
+                }
+            }
         }
     }
 

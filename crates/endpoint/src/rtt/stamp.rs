@@ -237,7 +237,7 @@ impl Sender<'_> {
     /// Derives the direction of losses from the peer's sequence numbers. Where the last packets of a session were not
     /// answered, one more request is sent.
     fn losses(&self, gather: &Gather, ways: &[Way], recording: &Recording) -> Losses {
-        let missing = recording.counts.lost + recording.counts.late;
+        let missing = recording.counts.missing();
         let counting = ways.iter().all(|way| way.counts);
         let numbers = |(index, way): (usize, &Way)| {
             let closing = gather.open_end(index).and_then(|next| self.closing(way, next));

@@ -143,9 +143,9 @@ impl Remote for Pod {
 
 impl Transport for Pod {
     fn put(&self, program: &Program, patience: Nanos, stop: &Stop) -> Result<String, Failure> {
-        let file = remote::put(self, program, patience, stop)?;
-        let _ = self.put.set(remote::short(program));
-        Ok(file)
+        let put = remote::put(self, program, patience, stop)?;
+        let _ = self.put.set(put.short);
+        Ok(put.file)
     }
 
     fn command(&self, words: &[String]) -> Command {

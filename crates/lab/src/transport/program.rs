@@ -1,4 +1,4 @@
-//! The program as hosts are given it: without what only a debugger reads, and compressed once for all of them.
+//! The program as hosts are given it: for the machine that each is, without what only a debugger reads, and compressed once for all of them.
 
 use std::fmt;
 use std::fs::File;
@@ -18,8 +18,12 @@ pub struct Program {
     pub path: PathBuf,
     /// SHA-256 of what is put, 64 hexadecimal digits: what lies on a host under this name and is something else is put there anew.
     pub sha256: String,
+    /// The machines that it runs on, as `uname -sm` says it.
+    machine: String,
     octets: Arc<[u8]>,
     packed: Arc<OnceLock<Packed>>,
+    /// The same program for other machines.
+    others: Arc<[Program]>,
 }
 
 #[derive(Debug)]
@@ -31,7 +35,34 @@ struct Packed {
 impl Program {
     /// The program at `path`, which is put as `octets`, whose SHA-256 this is.
     pub fn new(path: impl Into<PathBuf>, octets: &[u8], sha256: impl Into<String>) -> Self {
-        Self { path: path.into(), sha256: sha256.into(), octets: octets.into(), packed: Arc::default() }
+        Self {
+            path: path.into(),
+            sha256: sha256.into(),
+            machine: ours(),
+            octets: octets.into(),
+            packed: Arc::default(),
+            others: Arc::default(),
+        }
+    }
+
+    /// The same program for machines that call themselves `machine`, as [`machine_of`] tells it.
+    pub fn on(self, machine: impl Into<String>) -> Self {
+        Self { machine: machine.into(), ..self }
+    }
+
+    /// This program, and for other machines `others`.
+    pub fn beside(self, others: Vec<Self>) -> Self {
+        Self { others: others.into(), ..self }
+    }
+
+    /// The one for hosts that call themselves `machine`; `None` where there is none.
+    pub(super) fn for_machine(&self, machine: &str) -> Option<&Self> {
+        std::iter::once(self).chain(&*self.others).find(|program| program.machine == machine)
+    }
+
+    /// The machines that it runs on.
+    pub(super) fn machine(&self) -> &str {
+        &self.machine
     }
 
     /// Octets that are sent, as the input of a command: compressed by gzip where the host can unpack that.
@@ -54,7 +85,8 @@ impl Program {
 
     /// Time that its compression took, which no host is to be blamed for; zero where it was not compressed.
     pub(crate) fn packing(&self) -> Nanos {
-        self.packed.get().map_or(Nanos::ZERO, |packed| packed.took)
+        let each = std::iter::once(self).chain(&*self.others).filter_map(|program| program.packed.get());
+        each.map(|packed| packed.took).max().unwrap_or(Nanos::ZERO)
     }
 }
 
@@ -79,7 +111,27 @@ pub fn stripped(program: &[u8]) -> Vec<u8> {
     )
 }
 
-/// Offset in an ELF header of the offset of the table of segments.
+/// The machines that an ELF program of 64 bits and little endian runs on, as `uname -sm` says it there. `None` for anything else, and for machines
+/// that this program was never built for.
+pub fn machine_of(program: &[u8]) -> Option<&'static str> {
+    loaded(program)?;
+    match program.get(MACHINE..MACHINE + 2)? {
+        [62, 0] => Some("Linux x86_64"),
+        [183, 0] => Some("Linux aarch64"),
+        [243, 0] => Some("Linux riscv64"),
+        _ => None,
+    }
+}
+
+/// The machine that this program is for, as `uname -sm` would say it.
+pub fn ours() -> String {
+    let system = rustix::system::uname();
+    format!("{} {}", system.sysname().to_string_lossy(), system.machine().to_string_lossy())
+}
+
+/// Where an ELF header keeps the number of the machine.
+const MACHINE: usize = 18;
+/// Where an ELF header keeps the offset of the table of segments.
 const SEGMENTS: usize = 32;
 /// Offset in it of the offset of the table of sections.
 const SECTIONS: usize = 40;
@@ -138,7 +190,19 @@ mod tests {
         far[SEGMENTS..SEGMENTS + 8].fill(0xff);
         for other in [&b"#!/bin/sh\n"[..], b"", b"\x7fELF\x02\x01", &own[..200], &far] {
             assert_eq!(stripped(other), other);
+            assert_eq!(machine_of(other), None);
         }
+    }
+
+    #[test]
+    fn a_program_tells_the_machine_that_it_is_for() {
+        let mut own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        assert_eq!(machine_of(&own).map(str::to_owned), Some(ours()));
+        own[MACHINE..MACHINE + 2].copy_from_slice(&[183, 0]);
+        assert_eq!(machine_of(&own), Some("Linux aarch64"));
+        // A number that no machine of ours has.
+        own[MACHINE..MACHINE + 2].copy_from_slice(&[8, 0]);
+        assert_eq!(machine_of(&own), None);
     }
 
     #[test]

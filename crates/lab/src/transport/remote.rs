@@ -72,15 +72,24 @@ impl Fault {
     }
 }
 
-/// Puts `program` there unless it is there; the name by which it is called. A failure that may pass, as a connection that
-/// was cut or a file that another run took away in this moment, is tried again for `patience`. An answer is waited for as
-/// long as something comes of it: the host may be silent for `patience`.
-pub(super) fn put(way: &dyn Remote, program: &Program, patience: Nanos, stop: &Stop) -> Result<String, Failure> {
+/// A program that lies on a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Put {
+    /// The name by which it is called there.
+    pub(super) file: String,
+    /// The digits that name its folder.
+    pub(super) short: String,
+}
+
+/// Puts `program` there, the one for the host's machine, unless it is there. What may pass, as a connection that was cut or a file that
+/// another run took away in this moment, is tried again for `patience`. What is asked there is waited for as long as something comes of it: it may
+/// be silent for `patience`.
+pub(super) fn put(way: &dyn Remote, program: &Program, patience: Nanos, stop: &Stop) -> Result<Put, Failure> {
     let due = Monotonic::now().after(patience);
     let (mut tries, mut pause) = (1, Pause::default());
     loop {
         let (step, mut fault) = match try_to_put(way, program, patience, stop) {
-            Ok(file) => return Ok(file),
+            Ok(put) => return Ok(put),
             Err(missed) => missed,
         };
         let due = due.after(program.packing());
@@ -94,12 +103,7 @@ pub(super) fn put(way: &dyn Remote, program: &Program, patience: Nanos, stop: &S
     }
 }
 
-fn try_to_put(
-    way: &dyn Remote,
-    program: &Program,
-    patience: Nanos,
-    stop: &Stop,
-) -> Result<String, (&'static str, Fault)> {
+fn try_to_put(way: &dyn Remote, program: &Program, patience: Nanos, stop: &Stop) -> Result<Put, (&'static str, Fault)> {
     const LOOK: &str = "look for the program there";
     const UPLOAD: &str = "put the program there";
     const RUN: &str = "run the program there";
@@ -110,11 +114,15 @@ fn try_to_put(
     let finished = ask(way, &script::look(), &arguments, None, patience, stop).map_err(|fault| (LOOK, fault))?;
     let seen = Seen::of(&finished.printed);
     let file = seen.file.clone().ok_or_else(|| (LOOK, no_answer(&finished)))?;
-    if let Some(fault) = seen.unfit(&ours()) {
+    if let Some(other) = seen.other(program) {
+        return try_to_put(way, other, patience, stop);
+    }
+    if let Some(fault) = seen.unfit(program.machine()) {
         return Err((LOOK, fault));
     }
+    let put = Put { file, short: short.to_owned() };
     if seen.sum.as_deref() == Some(&*program.sha256) {
-        return seen.runs(&finished).map_or(Ok(file), |fault| Err((RUN, fault)));
+        return seen.runs(&finished).map_or(Ok(put), |fault| Err((RUN, fault)));
     }
     let input = program.input(seen.gzip).map_err(|error| {
         let what = format!("no memory for what is sent: {error}");
@@ -127,7 +135,7 @@ fn try_to_put(
     if let Some(fault) = seen.not_put(&finished) {
         return Err((UPLOAD, fault));
     }
-    seen.runs(&finished).map_or(Ok(file), |fault| Err((RUN, fault)))
+    seen.runs(&finished).map_or(Ok(put), |fault| Err((RUN, fault)))
 }
 
 /// Takes away what [`put`] put there. No program of ours is there any more when this returns well.
@@ -139,11 +147,6 @@ pub(super) fn clean(way: &dyn Remote, short: &str, patience: Nanos, stop: &Stop)
     }
     let hint = format!("remove ~/.cache/sonde/{short} there by hand");
     Err(fail(Fault::new(words_of(&finished), Side::Theirs, hint)))
-}
-
-/// The digits that name the folder of `program`.
-pub(super) fn short(program: &Program) -> String {
-    program.sha256.chars().take(DIGITS).collect()
 }
 
 fn ask(
@@ -221,13 +224,19 @@ impl Seen {
         seen
     }
 
+    /// The program for the host's machine, where `program` is not that one.
+    fn other<'a>(&self, program: &'a Program) -> Option<&'a Program> {
+        let theirs = self.machine.as_deref().filter(|theirs| *theirs != program.machine())?;
+        program.for_machine(theirs)
+    }
+
     /// Reason for which no program can be put there, before one is.
     fn unfit(&self, ours: &str) -> Option<Fault> {
         if let Some(theirs) = self.machine.as_deref().filter(|theirs| *theirs != ours) {
             return Some(Fault::new(
                 format!("this program is for {ours}, and the host is {theirs}"),
                 Side::Ours,
-                "start it from a machine of that kind, or leave the host out",
+                "give the program for that machine too (--program FILE), or leave the host out",
             ));
         }
         if self.check.as_deref() != Some(OF_NOTHING) {
@@ -321,12 +330,6 @@ fn no_answer(finished: &Finished) -> Fault {
         Side::Theirs,
         "the login there must let commands run by `sh`",
     )
-}
-
-/// Machine that this program is for, as `uname -sm` would print it.
-fn ours() -> String {
-    let system = rustix::system::uname();
-    format!("{} {}", system.sysname().to_string_lossy(), system.machine().to_string_lossy())
 }
 
 #[cfg(test)]

@@ -123,10 +123,10 @@ impl Remote for Ssh {
 
 impl Transport for Ssh {
     fn put(&self, program: &Program, patience: Nanos, stop: &Stop) -> Result<String, Failure> {
-        let file = remote::put(self, program, patience, stop)?;
+        let put = remote::put(self, program, patience, stop)?;
         // It is the same program each time it is put by one process.
-        let _ = self.put.set(remote::short(program));
-        Ok(file)
+        let _ = self.put.set(put.short);
+        Ok(put.file)
     }
 
     fn command(&self, words: &[String]) -> Command {

@@ -8,9 +8,9 @@ use crate::run::{Cell, PairCheck, RunDocument};
 use crate::shelf::error::ShelfError;
 use crate::shelf::{Progress, Shelf};
 
-/// One thing to be kept.
+/// One thing to be kept. Its kind stands outside of it: a tag within would have all readers of documents compiled a second time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case")]
 pub enum Item {
     /// A run at its start.
     Begin {

@@ -41,18 +41,18 @@ impl Seen {
         let (lost, sent) = losses(outcome, method);
         let slip =
             outcome.slip.as_ref().map_or(Ranked::Counted(Vec::new()), |slip| ranked(&slip.distribution.histogram));
-        let refused = counts.send_failed + counts.one_way_failed;
+        let refused = counts.unsent();
         let share = |sent| achieved(outcome, method, &slip, sent);
-        let (achieved, tried) = (share(counts.messages_sent()), share(counts.messages_sent() + refused));
+        let (achieved, tried) = (share(counts.messages_sent()), share(counts.messages_sent().saturating_add(refused)));
         Self {
             achieved,
             tried,
             held: held(outcome, 1.0 - achieved),
             lost,
             refused,
-            bunched: bunched(outcome, method, sent + refused),
+            bunched: bunched(outcome, method, sent.saturating_add(refused)),
             sent,
-            unanswered: counts.scheduled.saturating_sub(counts.send_failed + counts.answered),
+            unanswered: counts.unanswered(),
             response: ranked(&outcome.response.histogram),
             mean_ns: outcome.response.mean_ns,
             slip,
@@ -65,12 +65,12 @@ impl Seen {
 /// known.
 fn losses(outcome: &Outcome, method: &Method) -> (u64, u64) {
     let counts = &outcome.counts;
-    let unanswered = counts.lost + counts.late;
+    let unanswered = counts.missing();
     let sent = counts.messages_sent();
     let lost = |less: i64| u64::try_from(less).unwrap_or_default();
     match (outcome.loss.forward, outcome.loss.reverse) {
         _ if method.traffic.load().is_none_or(|load| load.reply_every == 1) => (unanswered, sent),
-        (Some(forward), reverse) => ((lost(forward) + reverse.map_or(0, lost)).max(unanswered), sent),
+        (Some(forward), reverse) => (lost(forward).saturating_add(reverse.map_or(0, lost)).max(unanswered), sent),
         (None, _) => (unanswered, counts.scheduled.saturating_sub(counts.send_failed)),
     }
 }

@@ -41,7 +41,7 @@ const NOTABLE: f64 = 0.01;
 /// The dark time of `recording`. `None` where there is none, and where nothing answered at all.
 pub fn dark(recording: &Recording) -> Option<Dark> {
     let counts = &recording.counts;
-    let (gone, all) = (counts.lost + counts.late + counts.refused + counts.send_failed, counts.scheduled);
+    let (gone, all) = (counts.missing() + counts.refused + counts.send_failed, counts.scheduled);
     if counts.answered == 0 || gone < 2 {
         return None;
     }

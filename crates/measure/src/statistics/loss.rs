@@ -32,7 +32,7 @@ pub fn sent(counts: &Counts) -> u64 {
 ///
 /// The interval takes losses for independent; where they come in runs, `longest_period` says so.
 pub fn loss(counts: &Counts, periods: &LossPeriods, peer: PeerCounts) -> Loss {
-    let (lost, sent) = (counts.lost + counts.late, sent(counts));
+    let (lost, sent) = (counts.missing(), sent(counts));
     let interval = wilson(lost, sent);
     // A copy that was counted stands for a request that was lost: then nobody knows how many there were of either.
     let told =

@@ -219,6 +219,6 @@ fn governors(end: &Environment) -> Option<Value> {
 fn retransmitted(stream: &Throughput) -> Option<Value> {
     let theirs = stream.detail.as_ref().map(|detail| detail.theirs.as_slice()).unwrap_or_default();
     let told = stream.streams.iter().chain(theirs).filter_map(|stream| stream.tcp?.retransmits);
-    let sum = told.reduce(|one, other| one + other)?;
+    let sum = told.reduce(u64::saturating_add)?;
     whole(sum)
 }

@@ -57,7 +57,7 @@ fn lost(outcome: &Outcome) -> String {
     let counts = &outcome.counts;
     let share = outcome.loss.ratio.filter(|share| *share > 0.0);
     let share = share.map_or(String::new(), |share| format!(" ({})", number::percent(share)));
-    format!("{} of {}{share}", grouped(counts.lost + counts.late), grouped(counts.scheduled))
+    format!("{} of {}{share}", grouped(counts.missing()), grouped(counts.scheduled))
 }
 
 /// `text` as it is in a cell: what would end it, or would be a mark, a link or a tag, is a sign.

@@ -108,9 +108,10 @@ pub(super) fn programs(look: &Look) -> Vec<String> {
 /// `Lost: 4 % of TCP :7663, 2 % of ICMP echo.` Of rows that answered at all; the table shows the others. Where all were lost while nobody
 /// answered, that is the answer.
 fn lost(look: &Look) -> Option<String> {
-    let gone: u64 = look.legs.iter().filter(|leg| leg.sums.answered > 0).map(|leg| leg.sums.lost).sum();
-    let runs: u64 = look.bursts.iter().map(|burst| burst.sums.lost).sum();
-    if look.dark.is_some_and(|dark| dark.unanswered >= gone + runs) {
+    let gone: u64 =
+        look.legs.iter().filter(|leg| leg.sums.answered > 0).map(|leg| leg.sums.lost).fold(0, u64::saturating_add);
+    let runs: u64 = look.bursts.iter().map(|burst| burst.sums.lost).fold(0, u64::saturating_add);
+    if look.dark.is_some_and(|dark| dark.unanswered >= gone.saturating_add(runs)) {
         return None;
     }
     let share = |name: String, sums: &Sums| {
@@ -220,7 +221,7 @@ pub(super) fn varies(look: &Look) -> Option<String> {
     let told = look.change.is_some() || look.periodic.is_some();
     let leg = look.legs.get(look.judgement.believed.filter(|_| !told)?.leg as usize)?;
     let (quick, slow, longest) = (leg.sums.p25_ns?, leg.sums.p75_ns?, leg.sums.max_ns?);
-    let is_wide = slow.0 >= quick.0.saturating_mul(VARIES) && slow.0 - quick.0 >= WIDE.0;
+    let is_wide = slow.0 >= quick.0.saturating_mul(VARIES) && slow.0.saturating_sub(quick.0) >= WIDE.0;
     is_wide.then(|| {
         format!(
             "{} varies: a quarter took {quick} or less, a quarter {slow} or more, the longest {longest} → \
@@ -346,7 +347,7 @@ fn further(look: &Look) -> Option<String> {
         }
         Reason::KernelLater { leg } => format!("{} took longer than the program", name_of(leg)),
     };
-    let rounds: u64 = look.further.iter().map(|further| further.rounds).sum();
+    let rounds: u64 = look.further.iter().map(|further| further.rounds).fold(0, u64::saturating_add);
     let mut reasons: Vec<String> = look.further.iter().map(reason).collect();
     reasons.dedup();
     let rounds = number::count(rounds, "more round", "more rounds");

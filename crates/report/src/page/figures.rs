@@ -57,7 +57,7 @@ fn answered(outcome: &Outcome) -> Option<Figure> {
 fn lost(outcome: &Outcome) -> Option<Figure> {
     let ratio = outcome.loss.ratio?;
     let share = if ratio > 0.0 { format!(" ({})", number::percent(ratio)) } else { String::new() };
-    let count = outcome.counts.lost + outcome.counts.late;
+    let count = outcome.counts.missing();
     figure("lost", Some(format!("{}{share}", grouped(count))), ratio)
 }
 

@@ -33,7 +33,7 @@ fn named(q: f64, points: Vec<Point>) -> Series {
 
 fn drawn(title: &str, cells: Cells, series: Vec<Series>, answered: u64) -> Option<Chart> {
     let (low, high) = (*cells.rows.first()?, *cells.rows.last()?);
-    let missing: u64 = cells.missing.iter().sum();
+    let missing: u64 = cells.missing.iter().copied().fold(0, u64::saturating_add);
     let lost = if missing > 0 {
         format!(" {} without a timely answer, marked at the top.", number::count(missing, "exchange", "exchanges"))
     } else {

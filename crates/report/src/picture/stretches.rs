@@ -41,7 +41,7 @@ impl Stretched {
 
     /// Values in all of them.
     pub(super) fn kept(&self) -> u64 {
-        self.0.iter().map(Stretch::count).sum()
+        self.0.iter().map(Stretch::count).fold(0, u64::saturating_add)
     }
 
     /// The number of values of the stretches, from the fewest to the most of those that have any.
@@ -109,7 +109,7 @@ fn row_width(value: f64) -> f64 {
 
 impl Stretch {
     fn count(&self) -> u64 {
-        self.times.values().sum()
+        self.times.values().copied().fold(0, u64::saturating_add)
     }
 
     fn middle(&self) -> f64 {
@@ -121,7 +121,7 @@ impl Stretch {
         let rank = quantile::rank(q, self.count())?;
         let mut seen = 0;
         let found = self.times.iter().find(|(_, count)| {
-            seen += **count;
+            seen = u64::saturating_add(seen, **count);
             seen >= rank
         })?;
         Some(*found.0 as f64)
@@ -138,11 +138,12 @@ fn stretch(seconds: &[Second], texts: &[String]) -> Option<Stretch> {
     let mut times = BTreeMap::new();
     for text in texts.iter().filter(|text| !text.is_empty()) {
         for (time, count) in payload::buckets(&payload::decode(text).ok()?) {
-            *times.entry(time.0).or_insert(0) += count;
+            let kept: &mut u64 = times.entry(time.0).or_default();
+            *kept = kept.saturating_add(count);
         }
     }
     let counts = &whole.counts;
-    let unanswered = counts.scheduled.saturating_sub(counts.answered + counts.send_failed);
+    let unanswered = counts.unanswered();
     let from = whole.at_ns.0 as f64;
     Some(Stretch { from, to: from + whole.length_ns.0 as f64, times, unanswered })
 }

@@ -75,10 +75,7 @@ pub fn rates(record: &Record) -> Option<Chart> {
         Series { line: Line::Steps, ..Series::new(name, points) }
     };
     let answered = line("answered", |second| second.counts.answered);
-    let unanswered = |second: &Second| {
-        let counts = &second.counts;
-        counts.scheduled.saturating_sub(counts.answered + counts.send_failed)
-    };
+    let unanswered = |second: &Second| second.counts.unanswered();
     let lost = seconds.iter().any(|second| unanswered(second) > 0);
     let mut series = vec![answered];
     if lost {

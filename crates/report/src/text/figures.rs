@@ -155,7 +155,7 @@ pub(super) fn figures(page: &mut Page, outcome: &Outcome, method: &Method) {
     if !mean.is_empty() {
         page.items(INDENT, &Piece::default(), INDENT, &mean);
     }
-    let unanswered = outcome.counts.lost + outcome.counts.late > 0;
+    let unanswered = outcome.counts.missing() > 0;
     let tone = if unanswered { Tone::Alarm } else { Tone::Faint };
     labelled(page, &Piece::new("status", tone), &statuses(outcome, is_load));
     labelled(page, &Piece::new("loss", Tone::Alarm), &losses(outcome, is_load));
@@ -208,7 +208,7 @@ fn deviation(distribution: &Distribution) -> Option<String> {
 fn statuses(outcome: &Outcome, is_load: bool) -> Vec<String> {
     let counts = &outcome.counts;
     let others: Vec<String> = others(counts).collect();
-    let missing = counts.lost + counts.late;
+    let missing = counts.missing();
     let mut items: Vec<String> = load::messages(outcome).into_iter().collect();
     if missing > 0 || !others.is_empty() || counts.answered != counts.scheduled {
         let requests = if is_load { " requests" } else { "" };
@@ -224,7 +224,7 @@ fn others(counts: &Counts) -> impl Iterator<Item = String> {
         (counts.late, "late", "late"),
         (counts.refused, "refused", "refused"),
         (counts.corrupt, "corrupt", "corrupt"),
-        (counts.send_failed + counts.one_way_failed, "not sent", "not sent"),
+        (counts.unsent(), "not sent", "not sent"),
         (counts.duplicated, "duplicate", "duplicates"),
         (counts.reordered, "reordered", "reordered"),
         (counts.strays, "stray message", "stray messages"),
@@ -262,7 +262,7 @@ fn rates(outcome: &Outcome) -> Vec<String> {
 fn losses(outcome: &Outcome, is_load: bool) -> Vec<String> {
     let (loss, counts) = (&outcome.loss, &outcome.counts);
     let directions = if is_load { load::directions(outcome) } else { Vec::new() };
-    if counts.lost + counts.late == 0 {
+    if counts.missing() == 0 {
         return directions;
     }
     let late = if counts.late > 0 { ", late included" } else { "" };
@@ -327,7 +327,7 @@ fn course(outcome: &Outcome) -> Vec<String> {
 
 /// Jitter by its names, the bound of a loss that was not seen, and the seconds of a load.
 fn details(page: &mut Page, outcome: &Outcome, is_load: bool) {
-    if let Some(high) = outcome.loss.high.filter(|_| outcome.counts.lost + outcome.counts.late == 0) {
+    if let Some(high) = outcome.loss.high.filter(|_| outcome.counts.missing() == 0) {
         let text = format!("below {} (95 %)", number::percent(high));
         page.paragraph(INDENT, &Piece::new("loss", Tone::Faint), LABEL, &text);
     }

@@ -74,7 +74,7 @@ pub fn screen(head: &str, hops: &[(Hop, Option<Nanos>)], style: &Style) -> Strin
 
 /// Loss where it is shown. Silence of a hop is none: it limits its answers, or sends none.
 fn unanswered(hop: &Hop) -> String {
-    match (hop.lost, hop.sent - hop.answered) {
+    match (hop.lost, hop.sent.saturating_sub(hop.answered)) {
         (Some(lost), _) => format!("loss ≥ {}", number::percent(lost)),
         (None, 0) => "0".to_owned(),
         (None, missing) if hop.peer => missing.to_string(),
@@ -116,7 +116,9 @@ fn of_hop(hops: &Hops, place: usize) -> Vec<Vec<String>> {
         .collect();
     let count = cells.iter().map(Vec::len).max().unwrap_or(0).max(1);
     let all: Vec<Hop> = hops.sides.iter().filter_map(at).collect();
-    let (answered, sent) = all.iter().fold((0, 0), |sum, hop| (sum.0 + hop.answered, sum.1 + hop.sent));
+    let (answered, sent) = all.iter().fold((0, 0), |(answered, sent), hop| {
+        (u64::saturating_add(answered, hop.answered), u64::saturating_add(sent, hop.sent))
+    });
     let row = |line: usize| {
         let mut row = vec![if line == 0 { format!("  {}", place + 1) } else { String::new() }];
         for (side, cells) in hops.sides.iter().zip(&cells) {

@@ -66,7 +66,7 @@ fn second_of(second: &Second) -> [String; 7] {
         second.at_ns.to_string(),
         rate(counts.messages_sent()),
         rate(counts.answered),
-        grouped(counts.lost + counts.late),
+        grouped(counts.missing()),
         time(second.min_ns),
         second.mean_ns.and_then(number::time).unwrap_or_default(),
         time(second.max_ns),

@@ -60,7 +60,7 @@ fn carried(wire: &Wire) -> Option<String> {
     }
     let syns = wire.syns_repeated.filter(|count| *count > 0);
     words.extend(syns.map(|count| number::count(count, "SYN again", "SYNs again")));
-    let merged = wire.sent.merged + wire.received.merged;
+    let merged = wire.sent.merged.saturating_add(wire.received.merged);
     if merged > 0 {
         let longest = wire.sent.longest_bytes.max(wire.received.longest_bytes);
         let packets = number::count(merged, "packet", "packets");

@@ -107,10 +107,10 @@ pub fn carry(
     hear: &(dyn Fn(&Record) + Sync),
     output: &Arc<Output>,
 ) -> Result<Carried, Failure> {
-    let Asked { mut run, done, stages } = asked;
+    let Asked { mut run, done, stages, programs } = asked;
     let ready = Ready {
         measures: plan::measures(&run.plan)?,
-        program: program::own(is_sent(&run.plan))?,
+        program: program::own(is_sent(&run.plan), &programs)?,
         key: secret()?,
         patience,
         done,

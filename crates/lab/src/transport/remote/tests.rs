@@ -52,7 +52,7 @@ fn program(folder: &Path, text: &str) -> Program {
 }
 
 fn put_here(way: &Here, program: &Program) -> Result<String, Failure> {
-    put(way, program, Nanos::secs(60), &Stop::default())
+    put(way, program, Nanos::secs(60), &Stop::default()).map(|put| put.file)
 }
 
 fn home(folder: &Path) -> Vec<(&'static str, String)> {
@@ -84,7 +84,7 @@ fn what_is_put_is_found_again_and_taken_away(shell: &str) {
     let gone = Program::new("/nowhere", b"what is not looked at", program.sha256.clone());
     assert_eq!(put_here(&way, &gone).unwrap(), file);
     assert_eq!(listed(Path::new(&file).parent().unwrap()), ["sonde"]);
-    clean(&way, &short(&program), Nanos::secs(60), &Stop::default()).unwrap();
+    clean(&way, &program.sha256[..DIGITS], Nanos::secs(60), &Stop::default()).unwrap();
     assert!(!folder.path().join("own/.cache/sonde").exists());
 }
 
@@ -144,17 +144,40 @@ fn a_host_without_a_checksum_program_is_said() {
     assert_eq!(failure.side, Some(Side::Theirs));
 }
 
-#[test]
-fn a_host_of_another_kind_is_said_before_anything_is_put() {
-    let folder = tempfile::tempdir().unwrap();
-    let tools = folder.path().join("tools");
+/// A host that says of itself that it is of RISC-V.
+fn of_another_kind(folder: &Path) -> Here<'static> {
+    let tools = folder.join("tools");
     std::fs::create_dir(&tools).unwrap();
     let uname = program(&tools, "#!/bin/sh\necho Linux riscv64\n").path;
     Command::new("chmod").arg("755").arg(&uname).status().unwrap();
     std::fs::rename(uname, tools.join("uname")).unwrap();
-    let mut environment = home(folder.path());
+    let mut environment = home(folder);
     environment[1].1 = format!("{}:{}", tools.display(), environment[1].1);
-    let way = Here { shell: "sh", environment };
+    Here { shell: "sh", environment }
+}
+
+#[test]
+fn each_host_is_given_the_program_for_its_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    let far = of_another_kind(folder.path());
+    let other = program(folder.path(), "#!/bin/sh\necho the program of the other machine\n").on("Linux riscv64");
+    let both = program(folder.path(), SCRIPT).beside(vec![other.clone()]);
+    // The second time it lies there, and is found by its own checksum.
+    for _ in 0..2 {
+        let put = put(&far, &both, Nanos::secs(60), &Stop::default()).unwrap();
+        assert!(std::fs::read_to_string(&put.file).unwrap().contains("the other machine"), "{put:?}");
+        assert_eq!(put.short, other.sha256[..DIGITS]);
+        assert_eq!(listed(&folder.path().join("own/.cache/sonde")), [&*put.short], "and no other one");
+    }
+    let near = Here { shell: "sh", environment: home(folder.path()) };
+    let file = put_here(&near, &both).unwrap();
+    assert_eq!(std::fs::read_to_string(file).unwrap(), SCRIPT);
+}
+
+#[test]
+fn a_host_of_another_kind_is_said_before_anything_is_put() {
+    let folder = tempfile::tempdir().unwrap();
+    let way = of_another_kind(folder.path());
     let failure = put_here(&way, &program(folder.path(), SCRIPT)).unwrap_err();
     assert!(failure.what.contains("and the host is Linux riscv64"), "{failure:?}");
     assert!(!folder.path().join("own").exists());
@@ -232,7 +255,7 @@ fn it_goes_compressed_where_that_can_be_unpacked_and_plain_elsewhere() {
     }
     environment[1].1 = folder.path().display().to_string();
     let way = Here { shell: "/bin/sh", environment };
-    clean(&way, &short(&program), Nanos::secs(60), &Stop::default()).unwrap();
+    clean(&way, &program.sha256[..DIGITS], Nanos::secs(60), &Stop::default()).unwrap();
     assert_eq!(std::fs::read_to_string(put_here(&way, &program).unwrap()).unwrap(), text);
     assert_eq!(std::fs::metadata(&noted).unwrap().len(), sent, "gzip was not asked again");
 }

@@ -24,7 +24,7 @@ pub(super) fn fates(
 ) -> impl Iterator<Item = Warning> + use<> {
     let counts = &outcome.counts;
     let failed = (counts.send_failed > 0).then_some(Warning::SendFailed { count: counts.send_failed });
-    let gone = counts.lost + counts.late;
+    let gone = counts.missing();
     // Its warm-up's are among them.
     let dropped_there = outcome.loss.peer_dropped.map(|dropped| dropped.min(gone)).filter(|dropped| *dropped > 0);
     // Losses within a dark period are reported as that.
@@ -62,7 +62,7 @@ pub(super) fn size_unanswered(outcome: &Outcome, method: &Method, context: &Cont
     // Where sizes vary, the small messages were not answered either.
     let least = traffic.sizes().range().map_or(message_bytes, |(smallest, _)| smallest);
     let sent = sent(counts);
-    let all = sent > 0 && counts.answered == 0 && counts.lost + counts.late == sent;
+    let all = sent > 0 && counts.answered == 0 && counts.missing() == sent;
     (all && context.connected && least > LARGE).then_some(Warning::SizeUnanswered { message_bytes, sent })
 }
 

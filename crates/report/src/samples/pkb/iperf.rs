@@ -32,13 +32,16 @@ fn of_datagrams(told: &mut Told, record: &Record, stream: &Throughput) {
     told.note("buffer_size", record.sockets().first().and_then(|socket| socket.send_buffer_bytes).map(mebibytes));
     told.note("datagram_size_bytes", Some(record.method.traffic.request_bytes().0));
     let Some(each) = arrivals(stream) else { return };
-    let expected: u64 = each.iter().map(|datagrams| datagrams.expected).sum();
+    let expected: u64 = each.iter().map(|datagrams| datagrams.expected).fold(0, u64::saturating_add);
     told.note("write_packet_count", Some(expected));
     let pps = (stream.elapsed_ns.0 > 0).then(|| expected as f64 * 1e9 / stream.elapsed_ns.0 as f64);
     told.note("pps", pps.map(|pps| format!("{pps:.0}")));
-    told.note("lost_datagrams", Some(each.iter().map(|datagrams| datagrams.lost).sum::<i64>()));
+    told.note("lost_datagrams", Some(each.iter().map(|datagrams| datagrams.lost).fold(0, i64::saturating_add)));
     told.note("total_datagrams", Some(expected));
-    told.note("out_of_order_datagrams", Some(each.iter().map(|datagrams| datagrams.out_of_order).sum::<u64>()));
+    told.note(
+        "out_of_order_datagrams",
+        Some(each.iter().map(|datagrams| datagrams.out_of_order).fold(0, u64::saturating_add)),
+    );
     let jitter = mean(each.iter().map(|datagrams| datagrams.jitter_ns));
     told.note("jitter", jitter.map(|ns| places(ns / 1e6, 3)));
     told.note("jitter_unit", jitter.map(|_| "ms"));

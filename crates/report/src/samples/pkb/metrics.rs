@@ -124,7 +124,7 @@ fn found_of_tcp(told: &mut Told, record: &Record) {
     if !record.method.traffic.connects() {
         told.note("netperf_mss", record.sockets().iter().find_map(|socket| socket.mss_bytes).map(|bytes| bytes.0));
         let each = || record.sockets().iter().map(|socket| socket.retransmitted).collect::<Option<Vec<u64>>>();
-        let of_sockets = || each().filter(|all| !all.is_empty()).map(|all| all.iter().sum());
+        let of_sockets = || each().filter(|all| !all.is_empty()).map(sum);
         told.note("netperf_retransmissions", record.stream.as_ref().map_or_else(of_sockets, retransmissions));
     }
 }
@@ -132,7 +132,12 @@ fn found_of_tcp(told: &mut Told, record: &Record) {
 /// Segments that our end sent again, of all streams; absent where one of them did not tell.
 pub(super) fn retransmissions(stream: &Throughput) -> Option<u64> {
     let each = stream.streams.iter().map(|stream| stream.tcp?.retransmits);
-    each.collect::<Option<Vec<u64>>>().filter(|all| !all.is_empty()).map(|all| all.iter().sum())
+    each.collect::<Option<Vec<u64>>>().filter(|all| !all.is_empty()).map(sum)
+}
+
+/// Sum of the counts of sockets or streams.
+fn sum(counts: Vec<u64>) -> u64 {
+    counts.into_iter().fold(0, u64::saturating_add)
 }
 
 fn exchanges(told: &mut Told, test: &str, outcome: &Outcome, connections: u32, asked: Option<&Histogram>) {

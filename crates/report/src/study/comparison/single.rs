@@ -54,7 +54,7 @@ fn quantile(study: &StudyDocument, side: u32, figure: Figure) -> Option<Quantile
         matches!(warning, Warning::NotSteady { .. } | Warning::Changed { .. } | Warning::ClockStepped { .. })
     };
     let outcome = record.outcome.as_ref().filter(|_| !record.warnings.iter().any(shifted))?;
-    let is_whole = outcome.counts.answered == outcome.counts.scheduled - outcome.counts.send_failed;
+    let is_whole = outcome.counts.unanswered() == 0;
     let mut quantiles = outcome.response.quantiles.iter();
     quantiles.find(|found| is_whole && (found.q - q).abs() < 1e-9).copied()
 }

@@ -17,7 +17,9 @@ type Part = (&'static str, fn(&Split) -> Option<Nanos>);
 
 /// Parts of a round trip, in the order in which they pass.
 const PARTS: [Part; 6] = [
-    ("send", |split| Some(Nanos(split.send_to_sched_ns?.0 + split.sched_to_driver_ns.unwrap_or_default().0))),
+    ("send", |split| {
+        Some(Nanos(split.send_to_sched_ns?.0.saturating_add(split.sched_to_driver_ns.unwrap_or_default().0)))
+    }),
     ("path", |split| split.path_ns.or(split.outside_ns)),
     ("peer wake-up", |split| split.peer_wake_up_ns),
     ("peer holds", |split| split.peer_hold_ns),

@@ -83,7 +83,7 @@ fn tcp(stream: &Throughput, found: &Detail) -> Vec<String> {
     let senders =
         if stream.streams.iter().any(|stream| stream.tcp.is_some()) { &stream.streams } else { &found.theirs };
     let Some(first) = senders.iter().find_map(|stream| stream.tcp.as_ref()) else { return Vec::new() };
-    let again: u64 = senders.iter().filter_map(|stream| stream.tcp?.retransmits).sum();
+    let again: u64 = senders.iter().filter_map(|stream| stream.tcp?.retransmits).fold(0, u64::saturating_add);
     let mut items = vec![number::count(again, "retransmission", "retransmissions")];
     items.extend(first.rtt_ns.map(|rtt| {
         let least = first.min_rtt_ns.map_or_else(String::new, |least| format!(" (min {least})"));

@@ -29,7 +29,7 @@ pub fn run(words: &[String], clean: bool) -> Result<Exit, Failure> {
     let host = host(&mut input)?;
     let stop = Stop::default();
     let is_sent = matches!(host.reach, Reach::Ssh(_) | Reach::Pod(_));
-    let program = program::own(is_sent)?;
+    let program = program::own(is_sent, &[])?;
     let ways = Ways::new(place::runtime(), place::labs());
     let way = ways.to(&host).map_err(place::failed)?;
     let name = way.put(&program, PATIENCE, &stop).map_err(place::failed)?;

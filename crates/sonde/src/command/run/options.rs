@@ -78,6 +78,12 @@ pub struct RunOptions {
     /// A host that answers slowly, or still reads the program, is waited for up to four times as long.
     #[arg(long, value_name = "TIME", value_parser = value::time, default_value = "30s")]
     pub patience: Nanos,
+    /// The program for hosts of its machine, as for aarch64, in place of this one; repeatable
+    ///
+    /// A host by ssh and a pod are given the program for their machine. Give the `sonde` of the same version from the archive for that machine.
+    /// One for this kind of machine replaces this program on all hosts, as a static build does.
+    #[arg(long, value_name = "FILE")]
+    pub program: Vec<PathBuf>,
     /// Where what is measured is kept
     #[command(flatten)]
     pub store: StoreOptions,

@@ -1,7 +1,7 @@
 //! From a file, flags or an earlier run to what is to be done.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use lab::campaign::{Measure, Needs};
 use lab::inventory;
@@ -46,6 +46,8 @@ pub struct Asked {
     pub done: BTreeSet<Place>,
     /// The stages that are wanted now.
     pub stages: Vec<Stage>,
+    /// Files of the program for hosts of their machines.
+    pub programs: Vec<PathBuf>,
 }
 
 /// The request of the options.
@@ -54,12 +56,13 @@ pub struct Asked {
 /// A plan that cannot be read or makes no sense, a run that is not there.
 pub fn asked(options: &RunOptions, words: Vec<String>, output: &Output) -> Result<Asked, Failure> {
     let stages = options.stage.as_deref().map_or_else(|| Ok(vec![Stage::Prepare, Stage::Run]), stages)?;
+    let programs = options.program.clone();
     if let Some(word) = &options.resume {
         let mut run = earlier(word, options, output)?;
         let measured = run.cells.iter().filter(|cell| cell.record.is_some() && cell.failure.is_none());
         let done = measured.map(|cell| cell.place.clone()).collect();
         run.checks.clear();
-        return Ok(Asked { run, done, stages });
+        return Ok(Asked { run, done, stages, programs });
     }
     let mut plan = options.plan.as_deref().map_or_else(|| Ok(Plan::default()), read)?;
     override_with(&mut plan, options)?;
@@ -72,7 +75,7 @@ pub fn asked(options: &RunOptions, words: Vec<String>, output: &Output) -> Resul
     plan.seed.get_or_insert_with(drawn_seed);
     let planned = super::wanted(&plan) as u64;
     let run = RunDocument::new(Head::new(Uuid::now_v7(), tool(), words, now()), plan, Some(planned));
-    Ok(Asked { run, done: BTreeSet::new(), stages })
+    Ok(Asked { run, done: BTreeSet::new(), stages, programs })
 }
 
 /// A run of the store.

@@ -46,7 +46,7 @@ impl<'a> Here<'a> {
                 let measured = run.cells.iter().filter(|cell| cell.record.is_some() && cell.failure.is_none());
                 let done = measured.map(|cell| cell.place.clone()).collect();
                 run.checks.clear();
-                return Ok(Asked { run, done, stages });
+                return Ok(Asked { run, done, stages, programs: Vec::new() });
             }
         }
         let mut plan = order.plan.clone();
@@ -54,7 +54,7 @@ impl<'a> Here<'a> {
         let planned = wanted(&plan) as u64;
         let head = Head::new(order.id, tool(), order.command.to_vec(), now());
         let run = RunDocument::new(head, plan, Some(planned));
-        Ok(Asked { run, done: BTreeSet::new(), stages })
+        Ok(Asked { run, done: BTreeSet::new(), stages, programs: Vec::new() })
     }
 
     /// Records of cells that an earlier stage measured.

@@ -179,7 +179,7 @@ impl Course<'_> {
         let complete = measured.gathered.ended == endpoint::engine::Ended::Complete;
         // A run that came to its time lasted that long, whenever its last message was due.
         let lasted = self.test.method.stop.after_ns.filter(|_| complete).unwrap_or(lasted);
-        let failed = counts.send_failed + counts.one_way_failed;
+        let failed = counts.unsent();
         let sent = counts.messages_sent();
         Ran {
             lasted_ns: lasted.0,
