@@ -263,7 +263,7 @@ pub struct Loss {
     pub periods: u64,
     /// The longest of them, requests.
     pub longest_period: u64,
-    /// Recorded requests the peer received; what is missing from the sent was lost on the way there. Only from a reflector of ours or a session-reflector of STAMP that numbers its answers, and only where it can tell them from those of the warm-up.
+    /// Recorded requests the peer received; what is missing from the sent was lost on the way there. Only from a reflector of ours or a session-reflector of STAMP that numbers its answers, or a server of irtt, and only where it can tell them from those of the warm-up.
     pub peer_received: Option<u64>,
     /// Recorded requests the peer replied to; as `peer_received`.
     pub peer_replied: Option<u64>,

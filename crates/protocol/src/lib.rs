@@ -1,7 +1,7 @@
 //! Bytes and sessions of every peer, without a socket.
 //!
 //! A peer is a folder: [`native`] is ours, [`netperf`] netperf's, [`sockperf`] sockperf's, [`iperf`] iperf 2's, [`iperf3`]
-//! iperf3's, [`stamp`] that of RFC 8762, [`icmp`] the echo that every kernel answers, [`echo`] the service that sends back what it gets, [`syn`] a TCP segment on its own, [`application`] what programs at work speak,
+//! iperf3's, [`irtt`] irtt's, [`stamp`] that of RFC 8762, [`icmp`] the echo that every kernel answers, [`echo`] the service that sends back what it gets, [`syn`] a TCP segment on its own, [`application`] what programs at work speak,
 //! [`tls`] what some of them speak it through;
 //! [`capture`] reads what others sent to each other, and [`inquiry`] asks a port which of them it is. What an engine
 //! needs of all of them alike is in [`link`] (a way to the peer), [`wire`] (whose reply is this?) and [`bulk`] (a way for a
@@ -16,6 +16,7 @@ pub mod icmp;
 pub mod inquiry;
 pub mod iperf;
 pub mod iperf3;
+pub mod irtt;
 pub mod link;
 pub mod native;
 pub mod netperf;

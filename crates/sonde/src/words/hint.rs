@@ -7,6 +7,7 @@ use endpoint::error::{Cause, EndpointError, Step};
 use endpoint::syn::Kind;
 use protocol::link::Fault;
 use protocol::stamp::PORT as STAMP;
+use protocol::irtt::opening::Refusal as IrttRefusal;
 use protocol::twamp::Refusal;
 
 use super::iperf3::iperf3;
@@ -81,6 +82,14 @@ fn known(hint: &Hint) -> Option<String> {
         | Hint::StampPort
         | Hint::TwampRefusal(_)
         | Hint::NoTwampServer => return Some(stamp(hint)),
+        Hint::IrttRefusal(refusal) => return Some(irtt(*refusal)),
+        Hint::NoIrttServer => "start `irtt server` there, or correct the port (UDP 2112 unless named)",
+        Hint::IrttSilent { keyed: true } => {
+            "check that `irtt server` runs there with this key (--hmac), and that the firewall allows UDP: with another key it does not answer"
+        }
+        Hint::IrttSilent { keyed: false } => {
+            "check that `irtt server` runs there and that the firewall allows UDP; if it has a key (--hmac), name the file of it: --irtt-key"
+        }
         Hint::RawForbidden(kind) => return Some(raw(*kind)),
         Hint::PingForbidden { unprivileged } => {
             return Some(format!(
@@ -114,6 +123,24 @@ fn known(hint: &Hint) -> Option<String> {
         }
     };
     Some(text.to_owned())
+}
+
+fn irtt(refusal: IrttRefusal) -> String {
+    let text = match refusal {
+        IrttRefusal::TooOften { floor } | IrttRefusal::Uneven { floor } => {
+            return format!("use --every {}, or start it with -i 0", measure::unit::Nanos(floor));
+        }
+        IrttRefusal::TooRare => "use a shorter --every",
+        IrttRefusal::TooLong { longest } => {
+            return format!("use -t {}, or start it with a longer -d", measure::unit::Nanos(longest));
+        }
+        IrttRefusal::TooLarge { longest } => return format!("use --size {longest}, or start it with a longer -l"),
+        IrttRefusal::Unmarked => "remove --tos and --dscp, or start it without --no-dscp",
+        IrttRefusal::Version(_) | IrttRefusal::Closed | IrttRefusal::Garbled => {
+            "check which program listens there (`irtt version`: protocol version 1 is known here), and what it logs"
+        }
+    };
+    text.to_owned()
 }
 
 fn stamp(hint: &Hint) -> String {

@@ -127,6 +127,8 @@ pub struct Server {
     pub max_duration_s: Option<u32>,
     /// Whom it lets in.
     pub login: Option<ServerLogin>,
+    /// `-m`: takes connections over several paths too.
+    pub mptcp: bool,
 }
 
 /// Whom a server lets in.

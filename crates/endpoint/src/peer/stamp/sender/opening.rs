@@ -3,9 +3,10 @@
 
 use measure::unit::Nanos;
 use protocol::link::{Fault, Link};
-use protocol::stamp::sender::{Answer, Session, Wrong};
+use protocol::stamp::sender::Wrong;
 
 use super::link::StampLink;
+use super::packets::{Answer, Packets};
 use crate::clock::{Monotonic, wall};
 use crate::error::Cause;
 use crate::stop::Stop;
@@ -48,7 +49,7 @@ pub struct Unopened {
 
 /// Asks twice, and leaves one number out in between, as if that packet had been lost: who numbers his answers by himself
 /// does not see the gap, who repeats our numbers does.
-pub fn open(link: &mut StampLink, session: &Session, length: usize, stop: &Stop) -> Result<Opening, Unopened> {
+pub fn open(link: &mut StampLink, session: &Packets, length: usize, stop: &Stop) -> Result<Opening, Unopened> {
     let mut exchanged = (0, 0);
     let (first, next, _) = ask(link, session, length, 0, &mut exchanged, stop)?;
     let (second, next, _) = ask(link, session, length, next.wrapping_add(1), &mut exchanged, stop)?;
@@ -58,8 +59,14 @@ pub fn open(link: &mut StampLink, session: &Session, length: usize, stop: &Stop)
 }
 
 /// Asks once more: the far side's number then, and how many packets before it had no answer of those sent for this.
-pub fn close(link: &mut StampLink, session: &Session, next: u32, stop: &Stop) -> Option<(Anchor, u32)> {
-    let (anchor, _, unanswered) = ask(link, session, session.length(), next, &mut (0, 0), stop).ok()?;
+pub fn close(
+    link: &mut StampLink,
+    session: &Packets,
+    length: usize,
+    next: u32,
+    stop: &Stop,
+) -> Option<(Anchor, u32)> {
+    let (anchor, _, unanswered) = ask(link, session, length, next, &mut (0, 0), stop).ok()?;
     Some((anchor, unanswered))
 }
 
@@ -67,7 +74,7 @@ pub fn close(link: &mut StampLink, session: &Session, next: u32, stop: &Stop) ->
 /// came is added to `exchanged`.
 fn ask(
     link: &mut StampLink,
-    session: &Session,
+    session: &Packets,
     length: usize,
     number: u32,
     exchanged: &mut (u64, u64),
@@ -108,7 +115,7 @@ fn ask(
 /// The answer to `number`, or one that is broken; `None`: neither came in time.
 fn await_answer(
     link: &mut StampLink,
-    session: &Session,
+    session: &Packets,
     reply: &mut [u8],
     number: u32,
     came: &mut u64,
