@@ -30,7 +30,7 @@ const SEALED_FLAG: u8 = 8;
 
 /// The flags of a datagram, and where its fields begin; `None`: it is none of irtt's, or its seal is not as expected.
 fn head(datagram: &[u8], key: Option<&key::Key>) -> Option<(u8, usize)> {
-    let (magic, rest) = datagram.split_first_chunk()?;
+    let (magic, rest) = datagram.split_first_chunk::<3>()?;
     let (flags, _) = rest.split_first()?;
     if *magic != MAGIC || *flags > OPEN | REPLY | CLOSE | SEALED_FLAG {
         return None;

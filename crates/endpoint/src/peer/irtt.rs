@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use measure::unit::Nanos;
-use protocol::irtt::opening::{Granted, Opening};
+use protocol::irtt::opening::{Granted, Opening, Refusal};
 use protocol::irtt::session::Session;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
@@ -38,7 +38,9 @@ pub fn open(socket: &Socket, server: SocketAddr, opening: &Opening, stop: &Stop)
             match recv(socket, &mut reply[..], RecvFlags::DONTWAIT) {
                 Ok((length, _)) => {
                     if let Some(read) = opening.read(&reply[..length]) {
-                        let hinted = |refusal| failed(Cause::Peer(format!("{refusal}"))).with_hint(Hint::IrttRefusal(refusal));
+                        let hinted = |refusal: Refusal| {
+                            failed(Cause::Peer(refusal.to_string())).with_hint(Hint::IrttRefusal(refusal))
+                        };
                         return read.map_err(hinted);
                     }
                 }

@@ -128,11 +128,11 @@ fn known(hint: &Hint) -> Option<String> {
 fn irtt(refusal: IrttRefusal) -> String {
     let text = match refusal {
         IrttRefusal::TooOften { floor } | IrttRefusal::Uneven { floor } => {
-            return format!("use --every {}, or start it with -i 0", measure::unit::Nanos(floor));
+            return format!("use --every {}, or start it with -i 0", typed(floor.div_ceil(1_000)));
         }
         IrttRefusal::TooRare => "use a shorter --every",
         IrttRefusal::TooLong { longest } => {
-            return format!("use -t {}, or start it with a longer -d", measure::unit::Nanos(longest));
+            return format!("use -t {}, or start it with a longer -d", typed(longest / 1_000));
         }
         IrttRefusal::TooLarge { longest } => return format!("use --size {longest}, or start it with a longer -l"),
         IrttRefusal::Unmarked => "remove --tos and --dscp, or start it without --no-dscp",
@@ -141,6 +141,16 @@ fn irtt(refusal: IrttRefusal) -> String {
         }
     };
     text.to_owned()
+}
+
+/// A time in microseconds, as an option takes it.
+fn typed(micros: u64) -> String {
+    match micros {
+        0 => "1us".to_owned(),
+        whole if whole.is_multiple_of(1_000_000) => format!("{}s", whole / 1_000_000),
+        whole if whole.is_multiple_of(1_000) => format!("{}ms", whole / 1_000),
+        micros => format!("{micros}us"),
+    }
 }
 
 fn stamp(hint: &Hint) -> String {

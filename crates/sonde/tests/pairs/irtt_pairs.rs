@@ -84,7 +84,7 @@ fn what_the_server_does_not_grant_is_told(theirs: &[&str], ours: &[&str], what: 
 fn a_session_that_the_server_ends_is_a_lost_peer() {
     let Some(server) = server("127.0.0.1", &["-i", "0", "-d", "1s"]) else { return };
     // Nobody knows how long so many take.
-    let ended = sonde("127.0.0.1", &server, &["--every", "0", "-c", "1g"]);
+    let ended = sonde("127.0.0.1", &server, &["--every", "0", "-c", "1000000000"]);
     assert!(ended.code != Some(0) && !ended.overdue, "{}", ended.told());
     assert!(ended.said("ended the session"), "{}", ended.told());
 }
