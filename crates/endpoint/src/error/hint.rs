@@ -4,8 +4,8 @@ use std::net::{IpAddr, SocketAddr};
 
 use measure::method::SourcePorts;
 use measure::unit::Nanos;
-use protocol::native::error::SessionError;
 use protocol::irtt::opening::Refusal as IrttRefusal;
+use protocol::native::error::SessionError;
 use protocol::twamp::Refusal;
 use protocol::{iperf3, netperf};
 

@@ -277,8 +277,7 @@ impl Sender<'_> {
                 let opening = self.irtt_opening(key);
                 let granted = irtt_server::open(socket, self.peer, &opening, self.stop)?;
                 let irtt::opening::Granted { token, floor, has_times } = granted;
-                let session =
-                    irtt::session::Session { key: key.cloned(), token, length: opening.length, has_times };
+                let session = irtt::session::Session { key: key.cloned(), token, length: opening.length, has_times };
                 let farewell = socket.try_clone().ok().map(|socket| Farewell::new(socket, &session));
                 return Ok((Packets::Irtt(session), floor.map(Nanos), farewell));
             }

@@ -38,7 +38,7 @@ impl Key {
         Self { octets: octets.to_vec(), inner: padded(0x36), outer: padded(0x5c) }
     }
 
-    /// Reads the text of a key file: one line as `irtt --hmac` takes it, any text, or hexadecimal digits behind `0x`. Empty lines and
+    /// Reads the text of a key file: one line as irtt takes it, any text, or hexadecimal digits behind `0x`. Empty lines and
     /// lines that start with `#` are passed over.
     ///
     /// # Errors

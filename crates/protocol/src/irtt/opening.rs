@@ -268,8 +268,14 @@ mod tests {
 
     use super::*;
 
-    const OPENING: Opening =
-        Opening { key: None, length: 52, class: 0, duration: Some(5_000_000_000), gap: Some(20_000_000), is_even: true };
+    const OPENING: Opening = Opening {
+        key: None,
+        length: 52,
+        class: 0,
+        duration: Some(5_000_000_000),
+        gap: Some(20_000_000),
+        is_even: true,
+    };
     const ASKED: Parameters = Parameters {
         version: 1,
         duration: 5_000_000_000,

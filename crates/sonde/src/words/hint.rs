@@ -5,9 +5,9 @@ use std::io;
 use endpoint::error::hint::Hint;
 use endpoint::error::{Cause, EndpointError, Step};
 use endpoint::syn::Kind;
+use protocol::irtt::opening::Refusal as IrttRefusal;
 use protocol::link::Fault;
 use protocol::stamp::PORT as STAMP;
-use protocol::irtt::opening::Refusal as IrttRefusal;
 use protocol::twamp::Refusal;
 
 use super::iperf3::iperf3;

@@ -35,7 +35,7 @@ fn document(ended: &Ended) -> Value {
 #[test_case("[::1]", &["-i", "0"], &["--every", "0"]; "back to back, over v6")]
 #[test_case("127.0.0.1", &["-i", "0"], &["--poisson", "2k", "--size", "1200"]; "at a rate by chance, padded")]
 #[test_case("127.0.0.1", &["-i", "0"], &["--every", "1ms", "--connections", "3"]; "three sessions")]
-#[test_case("127.0.0.1", &["--hmac", "0x736563726574"], &["--irtt-key", "KEY"]; "sealed")]
+#[test_case("127.0.0.1", &["--hmac=0x736563726574"], &["--irtt-key", "KEY"]; "sealed")]
 fn the_server_is_measured_with_and_told_of_the_end(host: &'static str, theirs: &[&str], ours: &[&str]) {
     let Some(server) = server(host, theirs) else { return };
     let key = server.folder.path().join("key");
@@ -59,7 +59,12 @@ fn the_server_is_measured_with_and_told_of_the_end(host: &'static str, theirs: &
         let (offset, bound) = (window["offset_ns"].as_i64().unwrap(), window["bound_ns"].as_u64().unwrap());
         assert!(offset.unsigned_abs() <= bound, "{clock}");
     }
-    assert_eq!((&outcome["loss"]["forward"], &outcome["loss"]["reverse"]), (&0.into(), &0.into()), "{}", outcome["loss"]);
+    assert_eq!(
+        (&outcome["loss"]["forward"], &outcome["loss"]["reverse"]),
+        (&0.into(), &0.into()),
+        "{}",
+        outcome["loss"]
+    );
     let sessions = if ours.contains(&"--connections") { 3 } else { 1 };
     server.running.until("the end of each session", |told| told.matches("[CloseConn]").count() == sessions);
     let told = server.running.stdout();
@@ -72,7 +77,7 @@ fn the_server_is_measured_with_and_told_of_the_end(host: &'static str, theirs: &
 #[test_case(&["-d", "1s"], &["-t", "5"], "for 1 s", "-t 1s"; "for longer than it serves")]
 #[test_case(&["-l", "100"], &["--size", "200"], "100 bytes", "--size 100"; "longer than it takes")]
 #[test_case(&["--no-dscp"], &["--dscp", "ef"], "does not mark", "--dscp"; "marked")]
-#[test_case(&["--hmac", "secret"], &[], "7 s", "--irtt-key"; "without its key")]
+#[test_case(&["--hmac=secret"], &[], "7 s", "--irtt-key"; "without its key")]
 fn what_the_server_does_not_grant_is_told(theirs: &[&str], ours: &[&str], what: &str, hint: &str) {
     let Some(server) = server("127.0.0.1", theirs) else { return };
     let ended = sonde("127.0.0.1", &server, ours);

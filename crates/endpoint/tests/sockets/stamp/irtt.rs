@@ -115,7 +115,10 @@ fn losses_have_their_way(there: &'static [u32], back: &'static [u32]) {
     let held = both.held.expect("the server's own time");
     assert_eq!((held.min_ns, held.max_ns), (1_000, 1_000), "by its monotonic clock");
     let clock = both.clock.expect("clocks compared");
-    assert!(clock.windows.iter().all(|window| window.offset_ns.unsigned_abs() <= window.bound_ns.0), "one clock: {clock:?}");
+    assert!(
+        clock.windows.iter().all(|window| window.offset_ns.unsigned_abs() <= window.bound_ns.0),
+        "one clock: {clock:?}"
+    );
     assert_eq!((both.theirs.synchronised, both.time_to_live), (None, None), "nothing is said of either");
 }
 

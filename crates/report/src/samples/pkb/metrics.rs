@@ -193,8 +193,7 @@ fn answered_per_s(outcome: &Outcome, connections: u32) -> Option<Vec<f64>> {
     let each = &outcome.flows.as_ref()?.each;
     let answered: u64 = each.iter().map(|flow| flow.answered).sum();
     let all_per_s = outcome.answered_per_s.filter(|_| answered > 0 && each.len() == connections as usize)?;
-    let mut rates: Vec<f64> =
-        each.iter().map(|flow| flow.answered as f64 / answered as f64 * all_per_s).collect();
+    let mut rates: Vec<f64> = each.iter().map(|flow| flow.answered as f64 / answered as f64 * all_per_s).collect();
     rates.sort_unstable_by(f64::total_cmp);
     Some(rates)
 }

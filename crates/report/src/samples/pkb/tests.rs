@@ -176,9 +176,12 @@ fn several_connections_have_the_spread_of_their_rates() {
     outcome.flows = Some(flows(vec![of(20_000), of(5_000), of(15_000)]));
     let rows_of_three = rows(&record, None);
     let real = real();
-    assert!(rows_of_three.iter().filter(|row| row["metric"].as_str().unwrap().contains("_Throughput_")).all(|row| {
-        as_the_real_one(&real, row).is_ok()
-    }));
+    assert!(
+        rows_of_three
+            .iter()
+            .filter(|row| row["metric"].as_str().unwrap().contains("_Throughput_"))
+            .all(|row| { as_the_real_one(&real, row).is_ok() })
+    );
     let told = |name: &str| value(&rows_of_three, &format!("TCP_RR_Throughput_{name}"));
     // 40,000 exchanges in 2 s.
     let expected = [2_500.0, 7_500.0, 10_000.0, 20_000.0 / 3.0, 20_000.0];
@@ -278,7 +281,11 @@ fn repeats_of_a_run_say_how_sure_their_mean_is() {
     let cell = run.cells.remove(0);
     run.cells = (0..)
         .zip(&records)
-        .map(|(repeat, (id, _))| Cell { place: Place { repeat, ..cell.place.clone() }, record: Some(*id), ..cell.clone() })
+        .map(|(repeat, (id, _))| Cell {
+            place: Place { repeat, ..cell.place.clone() },
+            record: Some(*id),
+            ..cell.clone()
+        })
         .collect();
     let find = |id: Uuid| {
         let mut record = fixture::named(id, fixture::closed());
@@ -301,7 +308,11 @@ fn repeats_of_a_run_say_how_sure_their_mean_is() {
     // Of 10, 20 and 30 it is 573.02 %, worked by hand where it is computed; rates a hundred times as high have the same.
     assert_eq!(of("0", "confidence_iter"), [Some("3".to_owned())]);
     assert_eq!(of("0", "confidence_width_percent"), [Some("573.020".to_owned())]);
-    assert_eq!((of("1", "confidence_iter"), of("1", "confidence_width_percent")), (vec![None], vec![None]), "one alone");
+    assert_eq!(
+        (of("1", "confidence_iter"), of("1", "confidence_width_percent")),
+        (vec![None], vec![None]),
+        "one alone"
+    );
 }
 
 #[test]

@@ -166,10 +166,10 @@ pub fn refuse_unknown_lengths(protocol: &Protocol) -> Result<(), Failure> {
             Err(Failure::usage("--verify watches one port, and a server of TWAMP names another for each session")
                 .hint("capture beside it (tcpdump)"))
         }
-        Protocol::Irtt { .. } => {
-            Err(Failure::usage("--verify finds requests on the wire by their length, and irtt's sessions begin and end with others")
-                .hint("capture beside it (tcpdump)"))
-        }
+        Protocol::Irtt { .. } => Err(Failure::usage(
+            "--verify finds requests on the wire by their length, and irtt's sessions begin and end with others",
+        )
+        .hint("capture beside it (tcpdump)")),
         Protocol::Application(application) if application.mix.is_some() => {
             Err(Failure::usage("--verify finds requests on the wire by their length, and those of a mix differ")
                 .hint("remove --verify, or --mix"))

@@ -59,13 +59,7 @@ pub fn open(link: &mut StampLink, session: &Packets, length: usize, stop: &Stop)
 }
 
 /// Asks once more: the far side's number then, and how many packets before it had no answer of those sent for this.
-pub fn close(
-    link: &mut StampLink,
-    session: &Packets,
-    length: usize,
-    next: u32,
-    stop: &Stop,
-) -> Option<(Anchor, u32)> {
+pub fn close(link: &mut StampLink, session: &Packets, length: usize, next: u32, stop: &Stop) -> Option<(Anchor, u32)> {
     let (anchor, _, unanswered) = ask(link, session, length, next, &mut (0, 0), stop).ok()?;
     Some((anchor, unanswered))
 }
