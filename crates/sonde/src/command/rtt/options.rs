@@ -296,7 +296,7 @@ pub struct PathOptions {
     /// port of each.
     ///
     /// irtt: each reply has the server's timestamps and its count of packets. It uses UDP with 52 bytes, or 68 with --irtt-key, one packet
-    /// every 20 ms unless you say otherwise: a server answers one every 10 ms on average, unless it is started with -i.
+    /// every 50 ms unless you say otherwise: a server answers one every 10 ms on average, unless it is started with -i.
     #[arg(long, value_name = "PROTOCOL", requires = "host", hide_possible_values = true)]
     pub peer: Option<PeerWord>,
     /// Passphrase of the netserver, sent unencrypted

@@ -253,8 +253,9 @@ fn parts(asked: &[StampAsk]) -> Vec<Part> {
     Part::ALL.into_iter().filter(|part| asked.contains(&of(part))).collect()
 }
 
-/// A server of irtt answers one packet every 10 ms, and five at once, unless it is told otherwise: half as many leave room for a stall.
-const IRTT_INTERVAL: Nanos = Nanos::millis(20);
+/// A server of irtt answers one packet every 10 ms, and five at once, unless it is told otherwise. What this host sends late leaves together, and five
+/// of these intervals are longer than a busy one usually stalls.
+const IRTT_INTERVAL: Nanos = Nanos::millis(50);
 
 /// The defaults for a peer of this protocol: packets of STAMP and irtt go over UDP and have a size.
 fn towards(protocol: &Protocol, sealed: bool, mut asked: Asked) -> Asked {

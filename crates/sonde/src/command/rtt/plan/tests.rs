@@ -176,7 +176,7 @@ fn a_server_of_twamp_is_asked_for_sessions(line: &str, port: u16, clocks_agree: 
     );
 }
 
-#[test_case("db1 --peer irtt", 2_112, Nanos::millis(20), 52; "its port, its packets, and as often as it answers")]
+#[test_case("db1 --peer irtt", 2_112, Nanos::millis(50), 52; "its port, its packets, and as often as it answers")]
 #[test_case("db1:7 --peer irtt --irtt-key k --every 1s", 7, Nanos::secs(1), 68; "sealed, of an interval")]
 fn a_server_of_irtt_is_asked_as_often_as_it_answers(line: &str, port: u16, interval_ns: Nanos, octets: u64) {
     let plan = plan(line);
