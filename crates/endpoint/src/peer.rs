@@ -2,6 +2,7 @@
 
 pub mod iperf;
 pub mod iperf3;
+pub mod irtt;
 pub mod netperf;
 pub mod ping;
 pub mod sockperf;

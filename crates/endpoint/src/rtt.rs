@@ -22,6 +22,7 @@ use measure::statistics::loss::PeerCounts;
 use measure::trace::Trace;
 use measure::unit::{Bytes, Nanos};
 use protocol::application::Application;
+use protocol::irtt::key::Key as IrttKey;
 use protocol::link::Fault;
 use protocol::native::message::Report;
 use protocol::netperf::passphrase::Passphrase;
@@ -93,6 +94,13 @@ pub enum Protocol {
     /// TWAMP's (RFC 5357): a server grants sessions by a control connection, whose packets are STAMP's.
     Twamp {
         /// Largest difference of both ends' clocks, as the user states it; absent: not stated.
+        clocks_agree: Option<Nanos>,
+    },
+    /// irtt's: a server grants sessions by datagrams, and its replies have its own times.
+    Irtt {
+        /// The key of sealed packets; without one they are not.
+        key: Option<IrttKey>,
+        /// Within what the clocks of both ends are said to agree.
         clocks_agree: Option<Nanos>,
     },
     /// That of an echo service (RFC 862), which sends back what it gets: nothing is agreed on.
@@ -198,11 +206,16 @@ fn against(
             return netserver::against(task, method, peer, passphrase.as_ref(), stop, on_event);
         }
         Protocol::Stamp { key, clocks_agree, parts } => {
-            let said = stamp::Said { key: key.as_ref(), clocks_agree: *clocks_agree, parts, controlled: false };
+            let spoken = stamp::Spoken::Stamp { key: key.as_ref(), parts };
+            let said = stamp::Said { spoken, clocks_agree: *clocks_agree };
             return stamp::against(task, &method, peer, said, stop, on_event);
         }
         Protocol::Twamp { clocks_agree } => {
-            let said = stamp::Said { key: None, clocks_agree: *clocks_agree, parts: &[], controlled: true };
+            let said = stamp::Said { spoken: stamp::Spoken::Twamp, clocks_agree: *clocks_agree };
+            return stamp::against(task, &method, peer, said, stop, on_event);
+        }
+        Protocol::Irtt { key, clocks_agree } => {
+            let said = stamp::Said { spoken: stamp::Spoken::Irtt { key: key.as_ref() }, clocks_agree: *clocks_agree };
             return stamp::against(task, &method, peer, said, stop, on_event);
         }
         Protocol::Echo => return echoing::against(task, &method, peer, stop, on_event),

@@ -25,6 +25,7 @@ pub mod split;
 pub mod steady;
 pub mod strata;
 pub mod summary;
+pub mod width;
 
 #[cfg(test)]
 pub(crate) mod simulated;

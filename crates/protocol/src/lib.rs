@@ -17,6 +17,7 @@ pub mod icmp;
 pub mod inquiry;
 pub mod iperf;
 pub mod iperf3;
+pub mod irtt;
 pub mod link;
 pub mod native;
 pub mod netperf;

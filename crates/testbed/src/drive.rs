@@ -34,6 +34,7 @@ mod application;
 mod inquiry;
 mod iperf;
 mod iperf3;
+mod irtt;
 mod netperf;
 mod schedules;
 mod sockperf;
@@ -44,6 +45,7 @@ pub use self::application::application;
 pub use self::inquiry::inquiry;
 pub use self::iperf::{iperf_bounce, iperf_bursts, iperf_datagram, iperf_first};
 pub use self::iperf3::{iperf3_client, iperf3_login, iperf3_parameters, iperf3_results, iperf3_server};
+pub use self::irtt::irtt;
 pub use self::netperf::{netperf_client, netperf_server};
 pub use self::schedules::{capture, trace_text};
 pub use self::sockperf::{sockperf_client, sockperf_datagram, sockperf_feed, sockperf_playback, sockperf_stream};
@@ -54,7 +56,7 @@ pub use self::syn::syn_probe;
 pub type Drive = fn(&[u8]);
 
 /// All of them.
-pub const ALL: [(&str, Drive); 29] = [
+pub const ALL: [(&str, Drive); 30] = [
     ("application", application),
     ("native_header", native_header),
     ("native_preamble", native_preamble),
@@ -82,6 +84,7 @@ pub const ALL: [(&str, Drive); 29] = [
     ("iperf3_parameters", iperf3_parameters),
     ("iperf3_results", iperf3_results),
     ("iperf3_server", iperf3_server),
+    ("irtt", irtt),
     ("stamp", stamp),
     ("syn_probe", syn_probe),
 ];

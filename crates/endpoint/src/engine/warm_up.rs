@@ -10,7 +10,7 @@ const LEAST: u32 = 32;
 /// Multiple of the warm-up time after which a slow path is warm, however few exchanges that was.
 const PATIENCE: u64 = 4;
 /// Gap of warm-up exchanges at the most: a schedule of one a second is warmed up faster than it runs.
-const GAP: Nanos = Nanos(12_500_000);
+pub const GAP: Nanos = Nanos(12_500_000);
 
 /// One unrecorded exchange after the other, until warm.
 #[derive(Clone, Copy, Debug)]

@@ -4,6 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use measure::method::SourcePorts;
 use measure::unit::Nanos;
+use protocol::irtt::opening::Refusal as IrttRefusal;
 use protocol::native::error::SessionError;
 use protocol::twamp::Refusal;
 use protocol::{iperf3, netperf};
@@ -103,6 +104,15 @@ pub enum Hint {
     TwampRefusal(Refusal),
     /// None listens there, or speaks.
     NoTwampServer,
+    /// A server of irtt does not grant a session as it is wanted.
+    IrttRefusal(IrttRefusal),
+    /// No server of irtt is at that port.
+    NoIrttServer,
+    /// No server of irtt answers.
+    IrttSilent {
+        /// True where it was asked with a key.
+        keyed: bool,
+    },
     /// A raw socket for such probes takes a capability.
     RawForbidden(Kind),
     /// Neither a ping socket nor a raw one may be opened.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use measure::clock_offset;
 use measure::event::Event;
-use measure::method::{Carrier, Exchange, Method, Traffic};
+use measure::method::{Carrier, Exchange, Method, Schedule, Traffic};
 use measure::outcome::one_way::OneWay;
 use measure::recorder::Recording;
 use measure::statistics::loss::PeerCounts;
@@ -15,20 +15,22 @@ use protocol::stamp::key::Key;
 use protocol::stamp::part::Part;
 use protocol::stamp::sender::Session;
 use protocol::stamp::time::{ErrorEstimate, Format};
-use protocol::twamp;
+use protocol::{irtt, twamp};
 use socket2::Socket;
 
 use super::{Ending, Finding, PeerFacts, Task, clock_tolerance, conclude, timed, watch};
 use crate::clock::wall_offset;
-use crate::engine::Flow;
+use crate::engine::{Flow, warm_up};
 use crate::environment::clock_state;
 use crate::error::hint::Hint;
 use crate::error::{Cause, EndpointError, Side, Step};
 use crate::facts::socket::socket_facts;
+use crate::peer::irtt::{self as irtt_server, Farewell};
 use crate::peer::stamp::control::Control;
 use crate::peer::stamp::sender::gather::{Gather, Numbers};
 use crate::peer::stamp::sender::link::StampLink;
 use crate::peer::stamp::sender::opening::{self, Anchor, Opening, Unopened};
+use crate::peer::stamp::sender::packets::Packets;
 use crate::peer::stamp::sender::wire::StampWire;
 use crate::session::connections::{self, Connection, Opened};
 use crate::session::scene::Scene;
@@ -39,14 +41,44 @@ use crate::{random, socket};
 /// The user's statements about the peer.
 #[derive(Clone, Copy)]
 pub(super) struct Said<'a> {
-    /// The key of authenticated packets.
-    pub key: Option<&'a Key>,
-    /// Largest difference of both ends' clocks, as the user states it; absent: not stated.
+    /// Its protocol.
+    pub spoken: Spoken<'a>,
+    /// Within what the clocks of both ends agree.
     pub clocks_agree: Option<Nanos>,
-    /// The parts by which packets ask.
-    pub parts: &'a [Part],
-    /// True where sessions are asked for by a control connection of TWAMP.
-    pub controlled: bool,
+}
+
+/// The protocol of the far side.
+#[derive(Clone, Copy)]
+pub(super) enum Spoken<'a> {
+    /// STAMP's.
+    Stamp {
+        /// The key of authenticated packets.
+        key: Option<&'a Key>,
+        /// The parts by which packets ask.
+        parts: &'a [Part],
+    },
+    /// TWAMP's: sessions are asked for by a control connection.
+    Twamp,
+    /// irtt's: sessions are asked for by datagrams.
+    Irtt {
+        /// The key of sealed packets.
+        key: Option<&'a irtt::key::Key>,
+    },
+}
+
+impl Spoken<'_> {
+    /// Octets of the shortest packet, and its name.
+    fn shortest(&self) -> (u64, &'static str) {
+        let (length, name) = match self {
+            Self::Irtt { key } => (irtt::session::Session::shortest(*key), "a packet of irtt"),
+            Self::Stamp { key: Some(key), .. } => {
+                (session(Some(key), &[], 0, 0).length(), "an authenticated packet of STAMP")
+            }
+            Self::Stamp { key: None, parts } => (session(None, parts, 0, 0).length(), "a packet of STAMP"),
+            Self::Twamp => (session(None, &[], 0, 0).length(), "a packet of STAMP"),
+        };
+        (length as u64, name)
+    }
 }
 
 pub(super) fn against(
@@ -57,8 +89,8 @@ pub(super) fn against(
     stop: &Stop,
     on_event: &mut dyn FnMut(Event),
 ) -> Result<Finding, EndpointError> {
-    let Said { key, clocks_agree, parts, controlled } = said;
-    check(method, peer, &said)?;
+    let Said { spoken, clocks_agree } = said;
+    check(method, peer, spoken)?;
     let wire = task.verify.map(|wish| wire::Watch::start_foreign(method, peer, wish)).transpose()?;
     let stamps = method.traffic.stamps().is_some();
     // The engine has no parts to ask for: the kernel stamps each exchange throughout.
@@ -66,18 +98,24 @@ pub(super) fn against(
     if let Traffic::Exchange(exchange) = &mut method.traffic {
         exchange.stamps = None;
     }
-    let method = &method;
     let halt = Stop::default();
-    let sender = Sender { method, peer, key, parts, stamps, stop, halt: &halt };
+    let sender = Sender { method: &method, peer, spoken, stamps, stop, halt: &halt };
     let mut gather = Gather::default();
     let mut ways: Vec<Way> = Vec::new();
-    let (sockets, control) = if controlled { sender.granted()? } else { (sender.sockets()?, None) };
+    let (sockets, control) = match spoken {
+        Spoken::Twamp => sender.granted()?,
+        Spoken::Stamp { .. } | Spoken::Irtt { .. } => (sender.sockets()?, None),
+    };
     // A server of TWAMP names the port of each session; the first stands for all.
     let target = sockets.first().and_then(|socket| socket.peer_addr().ok()?.as_socket()).unwrap_or(peer);
     let opened: Opened<_, _> = (0..)
         .zip(sockets)
         .map(|(index, socket)| sender.open(index, socket, &mut gather, &mut ways))
         .collect::<Result<_, _>>()?;
+    // A warm-up comes faster than some servers answer, and those would drop it.
+    let slow = ways.iter().any(|way| way.floor.is_some_and(|floor| floor > warm_up::GAP));
+    let warm_up_ns = if slow { Nanos::ZERO } else { method.warm_up_ns };
+    let method = &Method { warm_up_ns, ..method.clone() };
     let mut watch = watch(task, method, peer);
     let offset_before = wall_offset();
     let (samples, interval, trace) = (task.samples, task.interval, task.trace.as_deref());
@@ -95,7 +133,11 @@ pub(super) fn against(
     let deserted = control.is_some_and(|control| !control.end());
     let facts = PeerFacts::default();
     let finding = conclude(gathered, Ok(None), environment, facts, target, false, clock_stepped);
-    let one_way = OneWay { extensions: gather.parts.found(parts), ..one_way(gather, &losses, clocks_agree) };
+    let extensions = match spoken {
+        Spoken::Stamp { parts, .. } => gather.parts.found(parts),
+        Spoken::Twamp | Spoken::Irtt { .. } => None,
+    };
+    let one_way = OneWay { extensions, ..one_way(gather, &losses, clocks_agree) };
     let ended = match finding.ended {
         Ending::Complete if deserted => {
             Ending::PeerLost { reason: "the server closed the control connection before the end".to_owned() }
@@ -105,13 +147,14 @@ pub(super) fn against(
     Ok(Finding { peer_counts: losses.counts(), one_way: Some(one_way), wire, ended, ..finding })
 }
 
-/// Refuses methods that a STAMP session-reflector cannot serve.
-fn check(method: &Method, peer: SocketAddr, said: &Said<'_>) -> Result<(), EndpointError> {
+/// Refuses a method that such a far side has not.
+fn check(method: &Method, peer: SocketAddr, spoken: Spoken<'_>) -> Result<(), EndpointError> {
     let refuse = |what: &str, hint| {
         Err(EndpointError::new(Step::Agree, peer, Cause::Peer(what.to_owned())).on(Side::Ours).with_hint(hint))
     };
+    let name = if matches!(spoken, Spoken::Irtt { .. }) { "irtt" } else { "STAMP" };
     if !matches!(method.traffic, Traffic::Exchange(Exchange { carrier: Carrier::Udp, .. })) {
-        return refuse("STAMP's packets are exchanged over UDP alone", Hint::StampIsUdp);
+        return refuse(&format!("{name}'s packets are exchanged over UDP alone"), Hint::StampIsUdp);
     }
     let is_one_host = match peer.ip().to_canonical() {
         IpAddr::V4(address) => !address.is_multicast() && !address.is_broadcast(),
@@ -120,11 +163,10 @@ fn check(method: &Method, peer: SocketAddr, said: &Said<'_>) -> Result<(), Endpo
     if !is_one_host {
         return refuse("no session-reflector answers what is sent to many", Hint::StampIsOneHost);
     }
-    let shortest = session(said.key, said.parts, 0, 0).length() as u64;
+    let (shortest, packet) = spoken.shortest();
     if method.traffic.request_bytes().0 < shortest || method.traffic.response_bytes() != method.traffic.request_bytes()
     {
-        let mode = if said.key.is_some() { "an authenticated packet of STAMP" } else { "a packet of STAMP" };
-        let what = format!("{mode} has {shortest} bytes at least, and its answer as many");
+        let what = format!("{packet} has {shortest} bytes at least, and its answer as many");
         return refuse(&what, Hint::StampSize { shortest });
     }
     Ok(())
@@ -146,8 +188,7 @@ fn session(key: Option<&Key>, parts: &[Part], class: u8, name: u16) -> Session {
 struct Sender<'a> {
     method: &'a Method,
     peer: SocketAddr,
-    key: Option<&'a Key>,
-    parts: &'a [Part],
+    spoken: Spoken<'a>,
     stamps: bool,
     /// Set once the user requests the end.
     stop: &'a Stop,
@@ -158,9 +199,13 @@ struct Sender<'a> {
 /// A session's socket, kept beside its link, to ask once more at the end.
 struct Way {
     socket: Option<Socket>,
-    session: Arc<Session>,
+    session: Arc<Packets>,
     counts: bool,
-    /// Packets to the peer and from it before the measurement.
+    /// Shortest time between packets that the far side answers, where it says so.
+    floor: Option<Nanos>,
+    /// The end of the session, where the far side is told.
+    _farewell: Option<Farewell>,
+    /// Packets to the far side and from it before the measurement.
     before: (u64, u64),
 }
 
@@ -202,11 +247,8 @@ impl Sender<'_> {
         let fail = |cause: std::io::Error| EndpointError::new(Step::OpenSocket("UDP"), self.peer, cause);
         socket::set_waiting(&socket, self.peer, self.method.waiting)?;
         socket::set_glance(&socket).map_err(fail)?;
-        // Any name but 0, which is none.
-        let name = u16::from_be_bytes(random::bytes().map_err(fail)?).max(1);
-        // Answers are to be marked as the packets are.
-        let class = self.method.socket.tos.unwrap_or(0) >> 2;
-        let session = Arc::new(session(self.key, self.parts, class, name));
+        let (packets, floor, farewell) = self.packets(&socket)?;
+        let session = Arc::new(packets);
         let facts = socket_facts(&socket);
         let beside = socket.try_clone().ok();
         let length = self.method.traffic.request_bytes().0 as usize;
@@ -215,7 +257,8 @@ impl Sender<'_> {
         let opening = opening::open(&mut link, &session, length, self.stop).map_err(|why| self.unopened(why))?;
         let producer = gather.add(&opening);
         let Opening { next, counts, exchanged, .. } = opening;
-        ways.push(Way { socket: beside, session: Arc::clone(&session), counts, before: exchanged });
+        let (session_beside, before) = (Arc::clone(&session), exchanged);
+        ways.push(Way { socket: beside, session: session_beside, counts, floor, _farewell: farewell, before });
         let refused = link.refused.clone();
         let wire = StampWire::new(session, next, link.glimpse(), producer);
         // One byte more, so that an answer that is too long is seen as it is.
@@ -224,12 +267,55 @@ impl Sender<'_> {
         Ok(Connection { flow, facts, refused, handed: None })
     }
 
+    /// The packets of the session over `socket`; of irtt's, the shortest time between two, and the end.
+    fn packets(&self, socket: &Socket) -> Result<(Packets, Option<Nanos>, Option<Farewell>), EndpointError> {
+        let fail = |cause: std::io::Error| EndpointError::new(Step::OpenSocket("UDP"), self.peer, cause);
+        let (key, parts) = match self.spoken {
+            Spoken::Stamp { key, parts } => (key, parts),
+            Spoken::Twamp => (None, &[][..]),
+            Spoken::Irtt { key } => {
+                let opening = self.irtt_opening(key);
+                let granted = irtt_server::open(socket, self.peer, &opening, self.stop)?;
+                let irtt::opening::Granted { token, floor, has_times } = granted;
+                let session = irtt::session::Session { key: key.cloned(), token, length: opening.length, has_times };
+                let farewell = socket.try_clone().ok().map(|socket| Farewell::new(socket, &session));
+                return Ok((Packets::Irtt(session), floor.map(Nanos), farewell));
+            }
+        };
+        // Any name but 0, which is none.
+        let name = u16::from_be_bytes(random::bytes().map_err(fail)?).max(1);
+        // Answers are to be marked as the packets are.
+        let class = self.method.socket.tos.unwrap_or(0) >> 2;
+        Ok((Packets::Stamp(session(key, parts, class, name)), None, None))
+    }
+
+    /// The session of irtt that the method needs.
+    fn irtt_opening(&self, key: Option<&irtt::key::Key>) -> irtt::opening::Opening {
+        let Method { traffic, schedule, stop, socket, .. } = self.method;
+        let gap = schedule.mean_gap().map(|gap| gap.0);
+        let for_count = stop.count.zip(gap).map(|(count, gap)| count.saturating_mul(gap));
+        let is_even = matches!(
+            schedule,
+            Schedule::BackToBack | Schedule::AtLatest { .. } | Schedule::Every { .. } | Schedule::Rate { .. }
+        );
+        irtt::opening::Opening {
+            key: key.cloned(),
+            length: traffic.request_bytes().0 as usize,
+            class: socket.tos.unwrap_or(0),
+            duration: stop.after_ns.map(|time| time.0).into_iter().chain(for_count).min(),
+            gap,
+            is_even,
+        }
+    }
+
     fn unopened(&self, Unopened { cause, corrupt }: Unopened) -> EndpointError {
-        let hint = match (&cause, corrupt, self.key) {
-            (_, true, _) => Hint::StampSeal,
+        let hint = match (&cause, corrupt, self.spoken) {
             (Cause::Stopped, ..) => return EndpointError::new(Step::FirstExchange, self.peer, cause),
+            (Cause::Link(_), _, Spoken::Irtt { .. }) => Hint::NoIrttServer,
+            (_, _, Spoken::Irtt { key }) => Hint::IrttSilent { keyed: key.is_some() },
+            (_, true, _) => Hint::StampSeal,
             (Cause::Link(_), ..) => Hint::NoStampReflector,
-            (_, false, key) => Hint::StampSilent { keyed: key.is_some() },
+            (_, false, spoken) => Hint::StampSilent { keyed: matches!(spoken, Spoken::Stamp { key: Some(_), .. }) },
         };
         EndpointError::new(Step::FirstExchange, self.peer, cause).with_hint(hint)
     }
@@ -251,7 +337,8 @@ impl Sender<'_> {
         let socket = way.socket.as_ref()?.try_clone().ok()?;
         let (session, stop) = (Arc::clone(&way.session), self.stop.clone());
         let mut link = StampLink::new(socket, session, self.method.waiting, false, stop);
-        opening::close(&mut link, &way.session, next, self.stop)
+        let length = self.method.traffic.request_bytes().0 as usize;
+        opening::close(&mut link, &way.session, length, next, self.stop)
     }
 }
 

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use super::gate::Gate;
+use crate::error::hint::Hint;
 use crate::error::{EndpointError, Step};
 
 /// Most connections that wait to be accepted, where the system allows this number.
@@ -14,11 +15,16 @@ pub const BACKLOG: i32 = 4_096;
 /// A socket for `address` that is not bound yet, for those that `gate` lets through. The wildcard of IPv6 serves IPv4 too.
 pub fn unbound(address: SocketAddr, kind: Type, gate: &Gate) -> io::Result<Socket> {
     let protocol = if kind == Type::STREAM { Protocol::TCP } else { Protocol::UDP };
+    let socket = of_protocol(address, kind, protocol)?;
+    gate.guard(&socket)?;
+    Ok(socket)
+}
+
+fn of_protocol(address: SocketAddr, kind: Type, protocol: Protocol) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(address), kind, Some(protocol))?;
     if address.is_ipv6() {
         socket.set_only_v6(!address.ip().is_unspecified())?;
     }
-    gate.guard(&socket)?;
     Ok(socket)
 }
 
@@ -39,7 +45,21 @@ pub fn listener(address: SocketAddr, gate: &Gate) -> Result<Socket, EndpointErro
     listening.map_err(|cause| EndpointError::new(Step::Listen, address, cause))
 }
 
-/// Returns the addresses of bound sockets, ports filled in.
+/// The same for connections over several paths (MPTCP, RFC 8684), and for those of plain TCP, of whomever: the kernel applies no filter of
+/// addresses to the former.
+///
+/// # Errors
+/// A kernel without MPTCP, and an address that cannot be had.
+pub fn multipath_listener(address: SocketAddr) -> Result<Socket, EndpointError> {
+    let listening = of_protocol(address, Type::STREAM, Protocol::from(libc::IPPROTO_MPTCP)).map_err(|cause| {
+        let is_missing = matches!(cause.raw_os_error(), Some(libc::EPROTONOSUPPORT | libc::ENOPROTOOPT | libc::EINVAL));
+        let error = EndpointError::new(Step::Listen, address, cause);
+        if is_missing { error.with_hint(Hint::NoProtocol("MPTCP")) } else { error }
+    })?;
+    listen(listening, address).map_err(|cause| EndpointError::new(Step::Listen, address, cause))
+}
+
+/// Where sockets are bound, ports filled in.
 pub fn addresses<'a>(sockets: impl IntoIterator<Item = &'a Socket>) -> Vec<SocketAddr> {
     sockets.into_iter().filter_map(|socket| socket.local_addr().ok()?.as_socket()).collect()
 }

@@ -3,6 +3,7 @@
 mod bad;
 mod clocks;
 mod controlled;
+mod irtt;
 mod losses;
 mod parts;
 mod relay;

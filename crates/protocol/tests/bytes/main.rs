@@ -4,6 +4,7 @@ mod capture;
 mod document;
 mod iperf;
 mod iperf3;
+mod irtt;
 mod netperf;
 mod session;
 mod sockperf;

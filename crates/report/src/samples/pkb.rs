@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use logbook::record::Record;
-use logbook::run::{Cell, RunDocument};
+use logbook::run::{Cell, Place, RunDocument};
 use uuid::Uuid;
 
 use bidirectional::InStar;
@@ -127,6 +127,31 @@ pub fn write(
     Ok(told)
 }
 
+/// The place of the run that a cell is a repeat of: its repeat is the number of that run.
+fn run_of(cell: &Cell, telling: &Telling) -> Place {
+    Place { repeat: cell.place.repeat / telling.repeats_of_a_run.max(1), ..cell.place.clone() }
+}
+
+/// The rates of the repeats of each run of `netperf` that has several.
+fn sure(
+    cells: &[&Cell],
+    tellings: &BTreeMap<String, Telling>,
+    records: &dyn Fn(Uuid) -> Option<Record>,
+) -> BTreeMap<Place, Vec<f64>> {
+    let mut runs: BTreeMap<Place, Vec<f64>> = BTreeMap::new();
+    for cell in cells {
+        let telling = tellings.get(&cell.place.method);
+        let Some(telling) = telling.filter(|told| told.benchmark == Benchmark::Netperf && told.repeats_of_a_run > 1)
+        else {
+            continue;
+        };
+        if let Some(rate) = cell.record.and_then(records).and_then(|record| metrics::result(&record)) {
+            runs.entry(run_of(cell, telling)).or_default().push(rate);
+        }
+    }
+    runs
+}
+
 /// Hands the samples of each cell over, and at last those of whole meshes.
 fn each(
     run: &RunDocument,
@@ -138,6 +163,7 @@ fn each(
     let mut meshes: BTreeMap<(&str, u32), Vec<InMesh<'_>>> = BTreeMap::new();
     let mut cells: Vec<&Cell> = run.last_cells().into_values().collect();
     cells.sort_by_key(|cell| cell.started.timestamp());
+    let sure = sure(&cells, tellings, records);
     for cell in cells {
         let Some(record) = cell.record.and_then(records) else { continue };
         let usual = || {
@@ -145,7 +171,8 @@ fn each(
             Telling::from(if is_ping { Benchmark::Ping } else { Benchmark::Netperf })
         };
         let telling = tellings.get(&cell.place.method).cloned().unwrap_or_else(usual);
-        tell(metrics::of(run, cell, &record, &telling))?;
+        let width = sure.get(&run_of(cell, &telling)).and_then(|rates| metrics::width_of(rates));
+        tell(metrics::of(run, cell, &record, &telling, width))?;
         if telling.benchmark == Benchmark::MeshNetwork {
             let mesh = meshes.entry((&cell.place.method, cell.place.repeat)).or_default();
             mesh.push(InMesh::of(cell, &record));

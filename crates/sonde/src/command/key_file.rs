@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use endpoint::control::Credential;
+use protocol::irtt::key::Key as IrttKey;
 use protocol::native::identity::{Identity, PUBLIC_PREFIX, Public};
 use protocol::native::key::{Key, KeyError, Proof};
 use protocol::stamp::key::Key as StampKey;
@@ -148,6 +149,17 @@ impl KeyFile {
         let text = self.text(HINT)?;
         let name = self.name();
         StampKey::parse(&text).map_err(|fault| Failure::usage(format!("{name}: {fault}")).hint(HINT).about(&name))
+    }
+
+    /// The key of irtt's sealed packets in it, likewise.
+    ///
+    /// # Errors
+    /// As [`KeyFile::identity`].
+    pub fn read_irtt(&self) -> Result<IrttKey, Failure> {
+        const HINT: &str = "write the server's --hmac into it, on one line: `(umask 077; printf %s KEY > FILE)`";
+        let text = self.text(HINT)?;
+        let name = self.name();
+        IrttKey::parse(&text).map_err(|fault| Failure::usage(format!("{name}: {fault}")).hint(HINT).about(&name))
     }
 
     /// True where the service manager handed it over: in a folder that this service alone can enter, where the mode of a file may show

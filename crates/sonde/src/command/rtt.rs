@@ -211,6 +211,10 @@ fn spoken(plan: &Plan) -> Result<Protocol, Failure> {
             let key = plan.stamp_key.as_ref().map(KeyFile::read_stamp).transpose()?;
             Ok(Protocol::Stamp { key, clocks_agree: *clocks_agree, parts: parts.clone() })
         }
+        Protocol::Irtt { clocks_agree, .. } => {
+            let key = plan.irtt_key.as_ref().map(KeyFile::read_irtt).transpose()?;
+            Ok(Protocol::Irtt { key, clocks_agree: *clocks_agree })
+        }
         protocol => Ok(protocol.clone()),
     }
 }

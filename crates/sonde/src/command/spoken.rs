@@ -32,6 +32,7 @@ impl From<&Protocol> for Spoken {
             Protocol::Netperf { .. } => Self::foreign("netperf"),
             Protocol::Stamp { .. } => Self::Foreign { name: "stamp", marks: true },
             Protocol::Twamp { .. } => Self::Foreign { name: "twamp", marks: true },
+            Protocol::Irtt { .. } => Self::Foreign { name: "irtt", marks: true },
             Protocol::Echo => Self::foreign("echo"),
             Protocol::Application(application) => Self::foreign(application.protocol.name()),
         }

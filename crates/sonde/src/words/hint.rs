@@ -5,6 +5,7 @@ use std::io;
 use endpoint::error::hint::Hint;
 use endpoint::error::{Cause, EndpointError, Step};
 use endpoint::syn::Kind;
+use protocol::irtt::opening::Refusal as IrttRefusal;
 use protocol::link::Fault;
 use protocol::stamp::PORT as STAMP;
 use protocol::twamp::Refusal;
@@ -81,6 +82,14 @@ fn known(hint: &Hint) -> Option<String> {
         | Hint::StampPort
         | Hint::TwampRefusal(_)
         | Hint::NoTwampServer => return Some(stamp(hint)),
+        Hint::IrttRefusal(refusal) => return Some(irtt(*refusal)),
+        Hint::NoIrttServer => "start `irtt server` there, or correct the port (UDP 2112 unless named)",
+        Hint::IrttSilent { keyed: true } => {
+            "check that `irtt server` runs there with this key (--hmac), and that the firewall allows UDP: with another key it does not answer"
+        }
+        Hint::IrttSilent { keyed: false } => {
+            "check that `irtt server` runs there and that the firewall allows UDP; if it has a key (--hmac), name the file of it: --irtt-key"
+        }
         Hint::RawForbidden(kind) => return Some(raw(*kind)),
         Hint::PingForbidden { unprivileged } => {
             return Some(format!(
@@ -114,6 +123,34 @@ fn known(hint: &Hint) -> Option<String> {
         }
     };
     Some(text.to_owned())
+}
+
+fn irtt(refusal: IrttRefusal) -> String {
+    let text = match refusal {
+        IrttRefusal::TooOften { floor } | IrttRefusal::Uneven { floor } => {
+            return format!("use --every {}, or start it with -i 0", typed(floor.div_ceil(1_000)));
+        }
+        IrttRefusal::TooRare => "use a shorter --every",
+        IrttRefusal::TooLong { longest } => {
+            return format!("use -t {}, or start it with a longer -d", typed(longest / 1_000));
+        }
+        IrttRefusal::TooLarge { longest } => return format!("use --size {longest}, or start it with a longer -l"),
+        IrttRefusal::Unmarked => "remove --tos and --dscp, or start it without --no-dscp",
+        IrttRefusal::Version(_) | IrttRefusal::Closed | IrttRefusal::Garbled => {
+            "check which program listens there (`irtt version`: protocol version 1 is known here), and what it logs"
+        }
+    };
+    text.to_owned()
+}
+
+/// A time in microseconds, as an option takes it.
+fn typed(micros: u64) -> String {
+    match micros {
+        0 => "1us".to_owned(),
+        whole if whole.is_multiple_of(1_000_000) => format!("{}s", whole / 1_000_000),
+        whole if whole.is_multiple_of(1_000) => format!("{}ms", whole / 1_000),
+        micros => format!("{micros}us"),
+    }
 }
 
 fn stamp(hint: &Hint) -> String {

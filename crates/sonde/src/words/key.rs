@@ -13,6 +13,7 @@ pub fn unused_key(has_peer: bool, protocol: &Protocol, method: &Method) -> Strin
         Protocol::Netperf { .. } => "a netserver knows no keys".to_owned(),
         Protocol::Stamp { .. } => "a STAMP reflector has keys of its own (--stamp-key)".to_owned(),
         Protocol::Twamp { .. } => "sessions of TWAMP are opened without a key here".to_owned(),
+        Protocol::Irtt { .. } => "a server of irtt has keys of its own (--irtt-key)".to_owned(),
         Protocol::Echo => "an echo service knows no keys".to_owned(),
         Protocol::Application(application) => {
             format!("a program that speaks {} knows none of ours", application.protocol.name())

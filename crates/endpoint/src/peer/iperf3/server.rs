@@ -28,7 +28,6 @@ use self::settings::Settings;
 use crate::clock::Monotonic;
 use crate::error::{Cause, EndpointError, Step};
 use crate::link::bulk::make_spare;
-use crate::serve::gate::Gate;
 use crate::serve::places::Places;
 use crate::serve::visits::{Visit, Visits};
 use crate::serve::{Hall, listen};
@@ -116,7 +115,7 @@ pub fn bind(settings: Settings, observer: Arc<dyn Observer>) -> Result<Server, E
     make_spare();
     let (mut listeners, mut datagrams) = (Vec::new(), Vec::new());
     for address in &settings.listen {
-        let (listener, flows) = open(*address, &settings.door.gate)?;
+        let (listener, flows) = open(*address, &settings)?;
         datagrams.push(flows);
         listeners.push(listener);
     }
@@ -139,11 +138,11 @@ pub fn bind(settings: Settings, observer: Arc<dyn Observer>) -> Result<Server, E
 
 /// The sockets of an address, of connections and of datagrams. A free port of TCP's may be taken in UDP: where the system chooses, another is
 /// tried.
-fn open(address: SocketAddr, gate: &Gate) -> Result<(Socket, Socket), EndpointError> {
+fn open(address: SocketAddr, settings: &Settings) -> Result<(Socket, Socket), EndpointError> {
     let mut tries = if address.port() == 0 { 32 } else { 1 };
     loop {
         tries -= 1;
-        match open_once(address, gate) {
+        match open_once(address, settings) {
             Err(EndpointError { cause: Cause::System(cause), .. })
                 if tries > 0 && cause.kind() == ErrorKind::AddrInUse => {}
             ended => return ended,
@@ -151,8 +150,13 @@ fn open(address: SocketAddr, gate: &Gate) -> Result<(Socket, Socket), EndpointEr
     }
 }
 
-fn open_once(address: SocketAddr, gate: &Gate) -> Result<(Socket, Socket), EndpointError> {
-    let listener = listen::listener(address, gate)?;
+fn open_once(address: SocketAddr, settings: &Settings) -> Result<(Socket, Socket), EndpointError> {
+    let gate = &settings.door.gate;
+    // Whoever is not let in by address is not let in over several paths either.
+    let listener = match settings.multipath && gate.0.is_empty() {
+        true => listen::multipath_listener(address)?,
+        false => listen::listener(address, gate)?,
+    };
     let bound = listener.local_addr().map_err(|cause| EndpointError::new(Step::Listen, address, cause))?;
     let flows = flows::bind(bound.as_socket().unwrap_or(address), gate)?;
     Ok((listener, flows))

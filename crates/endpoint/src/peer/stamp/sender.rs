@@ -7,6 +7,7 @@ pub mod gather;
 pub mod heard;
 pub mod link;
 pub mod opening;
+pub mod packets;
 pub mod wire;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -64,6 +65,8 @@ pub enum Fact {
     Ended(u32),
     /// An answer came.
     Answered(Exchanged),
+    /// The far side has ended the session.
+    Closed,
 }
 
 /// An answer with all its facts.
@@ -79,12 +82,12 @@ pub struct Exchanged {
     pub left_by_kernel: bool,
     /// … and the arrival of the answer.
     pub came_by_kernel: bool,
-    /// Peer's own estimate of its clock's error.
-    pub error: ErrorEstimate,
-    /// Packet's time to live on arrival at the peer; absent: not reported.
+    /// How good the far side says that its clock is; absent where it does not say.
+    pub error: Option<ErrorEstimate>,
+    /// What was left of the packet's time to live.
     pub time_to_live: Option<u8>,
-    /// Departure of the answer, by the peer's own stamp.
-    pub left: u64,
+    /// When it left, as it says.
+    pub left: Option<u64>,
     /// Its answers to the parts by which it was asked.
     pub told: Told,
 }

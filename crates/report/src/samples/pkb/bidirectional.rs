@@ -17,7 +17,7 @@ pub(super) fn of(told: &mut Told, run: &RunDocument, cell: &Cell, record: &Recor
     let outbound = run.plan.hosts.first().is_some_and(|first| first.name == cell.place.from);
     let test = format!("{place}_{}", if outbound { "TCP_STREAM" } else { "TCP_MAERTS" });
     if let Some(each) = rates(stream) {
-        of_several(told, &test, &each);
+        of_several(told, &test, &each, UNIT);
         told.put(format!("{test}_Throughput_total"), Some(each.iter().sum()), UNIT);
     }
 }

@@ -8,6 +8,7 @@ use logbook::run::{Cell, RunDocument};
 use measure::method::{Carrier, Method, Traffic};
 use measure::outcome::Outcome;
 use measure::statistics::payload;
+use measure::statistics::width::width_percent;
 use measure::study::figure::Figure;
 use measure::throughput::Throughput;
 use measure::unit::Nanos;
@@ -49,12 +50,22 @@ impl Told {
 }
 
 /// The samples of one cell.
-pub(super) fn of(run: &RunDocument, cell: &Cell, record: &Record, telling: &Telling) -> Vec<Sample> {
+///
+/// `width`: repeats of its run, and the width of the interval of their mean, percent.
+pub(super) fn of(
+    run: &RunDocument,
+    cell: &Cell,
+    record: &Record,
+    telling: &Telling,
+    width: Option<(usize, f64)>,
+) -> Vec<Sample> {
     let mut metadata = telling.metadata.clone();
     metadata.extend(hosts::pair(run, cell, telling.benchmark));
     metadata.extend(hosts::each(run, cell, telling.benchmark));
     let mut told = Told::new(telling.benchmark, metadata, seconds(record.head.started));
     number(&mut told, cell, telling);
+    told.note("confidence_iter", width.map(|(repeats, _)| repeats));
+    told.note("confidence_width_percent", width.map(|(_, width)| format!("{width:.3}")));
     match telling.benchmark {
         Benchmark::Ping => ping(&mut told, record),
         Benchmark::Iperf => iperf::of(&mut told, record, telling.series),
@@ -67,7 +78,18 @@ pub(super) fn of(run: &RunDocument, cell: &Cell, record: &Record, telling: &Tell
     told.samples
 }
 
-/// Notes the number of the run, and that of the repeat in it where there are several.
+/// The main result of a test: exchanges or bytes a second.
+pub(super) fn result(record: &Record) -> Option<f64> {
+    let exchanges = record.outcome.as_ref().and_then(|outcome| outcome.answered_per_s);
+    exchanges.or_else(|| Figure::Throughput.of(None, record.stream.as_ref()))
+}
+
+/// Repeats, and the full width of the 99 % interval of their mean in percent of it; `None` of one alone.
+pub(super) fn width_of(rates: &[f64]) -> Option<(usize, f64)> {
+    (rates.len() > 1).then(|| (rates.len(), width_percent(rates, 99)))
+}
+
+/// Which run it is, and which repeat of it where there are several.
 pub(super) fn number(told: &mut Told, cell: &Cell, telling: &Telling) {
     let each = telling.repeats_of_a_run.max(1);
     told.note("run_number", Some(cell.place.repeat / each));
@@ -145,6 +167,9 @@ fn exchanges(told: &mut Told, test: &str, outcome: &Outcome, connections: u32, a
     if connections == 1 {
         told.put(format!("{test}_Transaction_Rate"), outcome.answered_per_s, UNIT);
     } else {
+        if let Some(each) = answered_per_s(outcome, connections) {
+            of_several(told, test, &each, UNIT);
+        }
         told.put(format!("{test}_Throughput_total"), outcome.answered_per_s, UNIT);
     }
     let times = &outcome.response;
@@ -166,6 +191,16 @@ fn exchanges(told: &mut Told, test: &str, outcome: &Outcome, connections: u32, a
     told.put(format!("{test}_Latency_min"), times.min_ns.map(|ns| micros(ns.0 as f64)), "us");
     told.put(format!("{test}_Latency_max"), times.max_ns.map(|ns| micros(ns.0 as f64)), "us");
     told.put(format!("{test}_Latency_stddev"), times.stddev_ns.map(micros), "us");
+}
+
+/// Exchanges a second of each connection, sorted; `None` where one of them is not known apart.
+fn answered_per_s(outcome: &Outcome, connections: u32) -> Option<Vec<f64>> {
+    let each = &outcome.flows.as_ref()?.each;
+    let answered: u64 = each.iter().map(|flow| flow.answered).sum();
+    let all_per_s = outcome.answered_per_s.filter(|_| answered > 0 && each.len() == connections as usize)?;
+    let mut rates: Vec<f64> = each.iter().map(|flow| flow.answered as f64 / answered as f64 * all_per_s).collect();
+    rates.sort_unstable_by(f64::total_cmp);
+    Some(rates)
 }
 
 /// The histogram itself, whose sample has the value 0 and the numbers in its metadata: the lower edge of each bucket in microseconds,
@@ -213,7 +248,7 @@ fn throughput(told: &mut Told, test: &str, stream: &Throughput) {
             stream.streams.iter().filter_map(|stream| rate(stream.carried.bytes.0, stream.elapsed_ns)).collect();
         each.sort_unstable_by(f64::total_cmp);
         if each.len() == count {
-            of_several(told, test, &each);
+            of_several(told, test, &each, UNIT);
         }
         told.put(format!("{test}_Throughput_total"), all, UNIT);
     }
@@ -227,9 +262,8 @@ pub(super) fn rate(bytes: u64, elapsed: Nanos) -> Option<f64> {
     (elapsed.0 > 0).then(|| megabits(bytes as f64 * 1e9 / elapsed.0 as f64))
 }
 
-/// The values of several streams, sorted.
-pub(super) fn of_several(told: &mut Told, test: &str, each: &[f64]) {
-    const UNIT: &str = "Mbits/sec";
+/// The values of several streams or connections, sorted.
+pub(super) fn of_several(told: &mut Told, test: &str, each: &[f64], unit: &'static str) {
     let count = each.len() as f64;
     let mean = each.iter().sum::<f64>() / count;
     let squares = each.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>();
@@ -249,7 +283,7 @@ pub(super) fn of_several(told: &mut Told, test: &str, each: &[f64]) {
         ("max", each.last().copied()),
     ];
     for (name, value) in values {
-        told.put(format!("{test}_Throughput_{name}"), value, UNIT);
+        told.put(format!("{test}_Throughput_{name}"), value, unit);
     }
 }
 

@@ -45,6 +45,7 @@ pub fn of(options: LoadOptions) -> Result<Plan, Failure> {
         protocol,
         key,
         stamp_key: None,
+        irtt_key: None,
         strict,
         samples,
         histograms,

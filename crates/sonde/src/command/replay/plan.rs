@@ -28,6 +28,7 @@ pub fn of(options: ReplayOptions, trace: Trace) -> Result<Plan, Failure> {
         protocol: Protocol::Native,
         key: options.reach.key.file(),
         stamp_key: None,
+        irtt_key: None,
         strict,
         samples,
         histograms,

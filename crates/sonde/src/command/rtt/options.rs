@@ -275,6 +275,8 @@ pub enum PeerWord {
     Stamp,
     /// TWAMP's.
     Twamp,
+    /// irtt's.
+    Irtt,
 }
 
 /// The way to the peer, and whose protocol it speaks.
@@ -282,7 +284,7 @@ pub enum PeerWord {
 #[command(next_help_heading = "Peer and network")]
 pub struct PathOptions {
     /// Program on the peer for TCP and UDP: sonde (`sonde serve`), netperf (netserver, port 12865), stamp (session-reflector of RFC
-    /// 8762, port 862) or twamp (server of RFC 5357, TCP port 862) [default: sonde]
+    /// 8762, port 862), twamp (server of RFC 5357, TCP port 862) or irtt (`irtt server`, port 2112) [default: sonde]
     ///
     /// netperf: one control connection and one process per connection; --peer-cpu pins the processes. It has no timestamps and no wait
     /// mode, and counts the warm-up. Its datagrams have no sequence numbers: a late reply counts as the next one.
@@ -292,6 +294,9 @@ pub struct PathOptions {
     ///
     /// twamp: the same, but the server is asked for sessions by a control connection first, without authentication; it names the UDP
     /// port of each.
+    ///
+    /// irtt: each reply has the server's timestamps and its count of packets. It uses UDP with 52 bytes, or 68 with --irtt-key, one packet
+    /// every 50 ms unless you say otherwise: a server answers one every 10 ms on average, unless it is started with -i.
     #[arg(long, value_name = "PROTOCOL", requires = "host", hide_possible_values = true)]
     pub peer: Option<PeerWord>,
     /// Passphrase of the netserver, sent unencrypted
@@ -300,6 +305,9 @@ pub struct PathOptions {
     /// Key for authenticated packets (--peer stamp): a file of hexadecimal digits, or one made by `sonde key`
     #[arg(long, value_name = "FILE", requires = "peer")]
     pub stamp_key: Option<PathBuf>,
+    /// Key for sealed packets (--peer irtt): a file with the text that the server has as --hmac
+    #[arg(long, value_name = "FILE", requires = "peer")]
+    pub irtt_key: Option<PathBuf>,
     /// Also ask the reflector by optional parts of the packet: class, location, counts, follow-up (--peer stamp)
     ///
     /// RFC 8972: how the packet was marked where it arrived (class of service), from and to which address and port it went there
@@ -314,7 +322,7 @@ pub struct PathOptions {
         hide_possible_values = true
     )]
     pub stamp_ask: Vec<StampAsk>,
-    /// The clocks of both hosts agree within TIME (PTP, or one host): one-way delays within it (--peer stamp)
+    /// The clocks of both hosts agree within TIME (PTP, or one host): one-way delays within it (--peer stamp, twamp, irtt)
     ///
     /// Without it the difference of the clocks is estimated from the packets, and each direction is known within half of the shortest
     /// round trip. If the packets contradict it, that is reported, and the estimate is used.

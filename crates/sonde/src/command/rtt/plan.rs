@@ -14,7 +14,7 @@ use measure::unit::{Bytes, Nanos};
 use protocol::netperf::passphrase::Passphrase;
 use protocol::stamp::part::Part;
 use protocol::stamp::{layout, tlv};
-use protocol::{netperf, stamp, twamp};
+use protocol::{irtt, netperf, stamp, twamp};
 
 use crate::command::application;
 use crate::command::key_file::KeyFile;
@@ -43,6 +43,8 @@ pub struct Plan {
     pub key: Option<KeyFile>,
     /// The key file of authenticated packets of STAMP.
     pub stamp_key: Option<KeyFile>,
+    /// The key file of sealed packets of irtt.
+    pub irtt_key: Option<KeyFile>,
     /// True where a missed rate or a loss is a failure.
     pub strict: bool,
     /// The file of every exchange.
@@ -82,7 +84,8 @@ impl Plan {
             (Protocol::Application(Box::new(application)), asked)
         } else {
             let protocol = protocol(&options)?;
-            let asked = towards(&protocol, options.path.stamp_key.is_some(), asked(&options));
+            let sealed = options.path.stamp_key.is_some() || options.path.irtt_key.is_some();
+            let asked = towards(&protocol, sealed, asked(&options));
             (protocol, asked)
         };
         let write_out =
@@ -90,6 +93,7 @@ impl Plan {
         let target = options.host.map(|whom| target(whom.far, &options.path.reach, &protocol)).transpose()?;
         let key = options.path.reach.key.file();
         let stamp_key = options.path.reach.key.another(options.path.stamp_key.as_ref());
+        let irtt_key = options.path.reach.key.another(options.path.irtt_key.as_ref());
         let KeptOptions { strict, samples, histograms, .. } = options.recording.kept;
         let verify = Verify::of(options.verify)?;
         if verify.is_some() {
@@ -103,6 +107,7 @@ impl Plan {
             protocol,
             key,
             stamp_key,
+            irtt_key,
             strict,
             samples,
             histograms,
@@ -161,6 +166,10 @@ pub fn refuse_unknown_lengths(protocol: &Protocol) -> Result<(), Failure> {
             Err(Failure::usage("--verify watches one port, and a server of TWAMP names another for each session")
                 .hint("capture beside it (tcpdump)"))
         }
+        Protocol::Irtt { .. } => Err(Failure::usage(
+            "--verify finds requests on the wire by their length, and irtt's sessions begin and end with others",
+        )
+        .hint("capture beside it (tcpdump)")),
         Protocol::Application(application) if application.mix.is_some() => {
             Err(Failure::usage("--verify finds requests on the wire by their length, and those of a mix differ")
                 .hint("remove --verify, or --mix"))
@@ -182,6 +191,7 @@ fn refuse_peer(options: &PathOptions) -> Result<(), Failure> {
         ("--peer", options.peer.is_some()),
         ("--passphrase", options.passphrase.is_some()),
         ("--stamp-key", options.stamp_key.is_some()),
+        ("--irtt-key", options.irtt_key.is_some()),
         ("--clocks-agree", options.clocks_agree.is_some()),
     ];
     match given.into_iter().find(|(_, given)| *given) {
@@ -194,7 +204,7 @@ fn refuse_peer(options: &PathOptions) -> Result<(), Failure> {
 }
 
 fn protocol(options: &RttOptions) -> Result<Protocol, Failure> {
-    let PathOptions { peer, passphrase, stamp_key, stamp_ask, clocks_agree, .. } = &options.path;
+    let PathOptions { peer, passphrase, stamp_key, irtt_key, stamp_ask, clocks_agree, .. } = &options.path;
     if *peer != Some(PeerWord::Stamp) && !stamp_ask.is_empty() {
         return Err(Failure::usage("--stamp-ask is for packets of STAMP").hint("add --peer stamp"));
     }
@@ -205,8 +215,11 @@ fn protocol(options: &RttOptions) -> Result<Protocol, Failure> {
     if *peer != Some(PeerWord::Stamp) && stamp_key.is_some() {
         return Err(Failure::usage("--stamp-key is for packets of STAMP").hint("add --peer stamp"));
     }
-    if !matches!(peer, Some(PeerWord::Stamp | PeerWord::Twamp)) && clocks_agree.is_some() {
-        return Err(Failure::usage("--clocks-agree is for one-way delays of STAMP").hint("add --peer stamp"));
+    if *peer != Some(PeerWord::Irtt) && irtt_key.is_some() {
+        return Err(Failure::usage("--irtt-key is for packets of irtt").hint("add --peer irtt"));
+    }
+    if !matches!(peer, Some(PeerWord::Stamp | PeerWord::Twamp | PeerWord::Irtt)) && clocks_agree.is_some() {
+        return Err(Failure::usage("--clocks-agree is for one-way delays of STAMP and irtt").hint("add --peer stamp"));
     }
     if *peer != Some(PeerWord::Netperf) {
         return match passphrase {
@@ -216,6 +229,7 @@ fn protocol(options: &RttOptions) -> Result<Protocol, Failure> {
                 Ok(Protocol::Stamp { key: None, clocks_agree: *clocks_agree, parts: parts(stamp_ask) })
             }
             None if *peer == Some(PeerWord::Twamp) => Ok(Protocol::Twamp { clocks_agree: *clocks_agree }),
+            None if *peer == Some(PeerWord::Irtt) => Ok(Protocol::Irtt { key: None, clocks_agree: *clocks_agree }),
             None => Ok(Protocol::Native),
         };
     }
@@ -239,16 +253,24 @@ fn parts(asked: &[StampAsk]) -> Vec<Part> {
     Part::ALL.into_iter().filter(|part| asked.contains(&of(part))).collect()
 }
 
-/// The defaults for a peer of this protocol: packets of STAMP go over UDP and have a size.
-fn towards(protocol: &Protocol, sealed: bool, asked: Asked) -> Asked {
-    let parts = match protocol {
-        Protocol::Stamp { parts, .. } => &parts[..],
-        Protocol::Twamp { .. } => &[],
+/// A server of irtt answers one packet every 10 ms, and five at once, unless it is told otherwise. What this host sends late leaves together, and five
+/// of these intervals are longer than a busy one usually stalls.
+const IRTT_INTERVAL: Nanos = Nanos::millis(50);
+
+/// The defaults for a peer of this protocol: packets of STAMP and irtt go over UDP and have a size.
+fn towards(protocol: &Protocol, sealed: bool, mut asked: Asked) -> Asked {
+    let base = if sealed { layout::SEALED } else { layout::BARE };
+    let shortest = match protocol {
+        Protocol::Stamp { parts, .. } => base + tlv::length(parts),
+        Protocol::Twamp { .. } => base,
+        Protocol::Irtt { .. } => {
+            asked.schedule.get_or_insert(Schedule::Every { interval_ns: IRTT_INTERVAL });
+            if sealed { irtt::SEALED } else { irtt::BARE }
+        }
         _ => return asked,
     };
     let carrier = asked.carrier.or((asked.pattern.is_none()).then_some(Carrier::Udp));
-    let base = if sealed { layout::SEALED } else { layout::BARE };
-    let shortest = Bytes((base + tlv::length(parts)) as u64);
+    let shortest = Bytes(shortest as u64);
     let request_bytes = asked.request_bytes.or(asked.response_bytes).or(Some(shortest));
     let response_bytes = asked.response_bytes.or(request_bytes);
     Asked { carrier, request_bytes, response_bytes, ..asked }
@@ -263,6 +285,7 @@ pub fn target(far: Far, path: &ReachOptions, protocol: &Protocol) -> Result<Targ
         Protocol::Native => PORT,
         Protocol::Stamp { .. } => stamp::PORT,
         Protocol::Twamp { .. } => twamp::PORT,
+        Protocol::Irtt { .. } => irtt::PORT,
         protocol => application::usual_port(protocol).unwrap_or(netperf::PORT),
     };
     let port = match (far.port, path.port) {

@@ -56,6 +56,7 @@ impl Plan {
             protocol: Protocol::Native,
             key: None,
             stamp_key: None,
+            irtt_key: None,
             strict,
             samples,
             histograms,

@@ -51,6 +51,7 @@ pub fn of(options: ThroughputOptions, cpus_here: u32) -> Result<Plan, Failure> {
         protocol: Protocol::Native,
         key,
         stamp_key: None,
+        irtt_key: None,
         strict: false,
         samples: None,
         histograms: false,

@@ -127,6 +127,8 @@ pub struct Server {
     pub max_duration_s: Option<u32>,
     /// Users that it lets in.
     pub login: Option<ServerLogin>,
+    /// `-m`: takes connections over several paths too.
+    pub mptcp: bool,
 }
 
 /// Users that a server lets in.

@@ -1,6 +1,7 @@
 //! Rates, means over iterations, service demand and confidence: the arithmetic between facts and text.
 
-use crate::persona::netperf::confidence;
+use measure::statistics::width::width_percent;
+
 use crate::persona::netperf::facts::{Cpu, End, Iteration};
 use crate::persona::netperf::options::Options;
 use crate::persona::netperf::options::pair::Pair;
@@ -118,7 +119,7 @@ fn round_trip_us(options: &Options, last: &Iteration) -> Option<f64> {
 }
 
 fn widths(options: &Options, iterations: &[Iteration], level: u8) -> Widths {
-    let width = |values: Vec<f64>| confidence::width_percent(&values, level);
+    let width = |values: Vec<f64>| width_percent(&values, level);
     let cpu =
         |end: fn(&Iteration) -> &End| iterations.iter().filter_map(|it| Some(end(it).cpu?.busy_percent)).collect();
     Widths {

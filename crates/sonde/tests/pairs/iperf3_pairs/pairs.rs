@@ -96,6 +96,27 @@ fn a_server_s_output_comes_along(server: End) {
     drop(listening.end());
 }
 
+#[test_case("-m", true; "which takes them")]
+#[test_case("", false; "which does not")]
+fn several_paths_are_taken_by_a_server_that_is_asked_to(words: &str, taken: bool) {
+    if std::fs::read_to_string("/proc/sys/net/mptcp/enabled").map_or(true, |enabled| enabled.trim() != "1") {
+        return testbed::skip::aloud("a server of several paths: this kernel has no MPTCP");
+    }
+    let listening = Server::start(End::Ours, words);
+    for direction in ["", "-R", "--bidir"] {
+        let ended = End::Ours.client(listening.port, &format!("-t 1 -b 20M -m -P 2 {direction}"));
+        assert_eq!(ended.code, Some(0), "{direction}: {}", ended.told());
+        assert_eq!(!ended.stderr.contains("-m: data went over plain TCP"), taken, "{direction}: {}", ended.told());
+    }
+    for client in [End::Ours, End::Real].into_iter().filter(|client| client.is_here("a plain client")) {
+        for line in ["-t 1 -b 20M -R", "-u -t 1 -b 20M"] {
+            let ended = client.client(listening.port, line);
+            assert_eq!(ended.code, Some(0), "{client} {line}: {}", ended.told());
+        }
+    }
+    drop(listening.end());
+}
+
 /// Parameters of later versions: a server of 3.12 passes over them, and counts the same.
 #[test_case("-u -n 640K -l 1000 -b 50M --gsro -J", "gso"; "datagrams that the kernel cuts")]
 #[test_case("-u -t 1 -l 1000 -b 20M --gsro -R -J", "gso"; "the same the other way")]

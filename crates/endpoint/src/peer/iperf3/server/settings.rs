@@ -32,6 +32,8 @@ pub struct Settings {
     pub cpu: Option<u32>,
     /// File whose content is sent over TCP; absent: octets of ours.
     pub file: Option<PathBuf>,
+    /// True where connections over several paths (MPTCP) are taken too, unless the door lets in certain addresses alone.
+    pub multipath: bool,
 }
 
 impl Settings {
@@ -48,6 +50,7 @@ impl Settings {
             receive_timeout: Nanos::secs(120),
             cpu: None,
             file: None,
+            multipath: false,
         }
     }
 }

@@ -13,7 +13,7 @@ use super::heard::Heard;
 use super::opening::{Anchor, Opening};
 use super::{Exchanged, Fact};
 use crate::clock::Monotonic;
-use crate::error::EndpointError;
+use crate::error::{Cause, EndpointError, Step};
 use crate::session::scene::FarEnd;
 use crate::stop::Stop;
 
@@ -35,6 +35,8 @@ pub struct Gather {
     pub time_to_live: Option<u8>,
     /// The parts of answers, added up.
     pub parts: Heard,
+    /// True where the far side has ended a session.
+    closed: bool,
 }
 
 #[derive(Debug)]
@@ -88,6 +90,7 @@ impl Gather {
                 match fact {
                     Fact::Began(number) => self.sessions[index].began = Some(number),
                     Fact::Ended(number) => self.sessions[index].end = Some(number.wrapping_add(1)),
+                    Fact::Closed => self.closed = true,
                     Fact::Answered(exchanged) => {
                         self.sessions[index].heard(&exchanged);
                         self.note(&exchanged);
@@ -107,7 +110,7 @@ impl Gather {
             self.left_by_kernel += u64::from(exchanged.left_by_kernel);
             self.came_by_kernel += u64::from(exchanged.came_by_kernel);
         }
-        self.error = Some(exchanged.error);
+        self.error = exchanged.error.or(self.error);
         self.time_to_live = exchanged.time_to_live.or(self.time_to_live);
     }
 
@@ -177,6 +180,10 @@ impl FarEnd for Gather {
     fn watch(&mut self, patience: Nanos, done: &Stop) -> Result<(), EndpointError> {
         done.wait(Monotonic::now().after(patience));
         self.empty();
+        if self.closed {
+            let cause = Cause::Peer("the server ended the session".to_owned());
+            return Err(EndpointError::new(Step::Agree, "the server", cause));
+        }
         Ok(())
     }
 }
@@ -196,9 +203,9 @@ mod tests {
             times: None,
             left_by_kernel: false,
             came_by_kernel: false,
-            error: ErrorEstimate::new(true, Format::Ntp, Some(1_000)),
+            error: Some(ErrorEstimate::new(true, Format::Ntp, Some(1_000))),
             time_to_live: Some(64),
-            left: 0,
+            left: None,
             told: Told::default(),
         })
     }

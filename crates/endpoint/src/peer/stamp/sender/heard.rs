@@ -34,7 +34,7 @@ impl Heard {
             let later = i64::try_from(i128::from(at) - i128::from(left)).unwrap_or(i64::MAX);
             self.follow_ups.take(later);
         }
-        self.before = Some((exchanged.own_number, exchanged.left));
+        self.before = exchanged.left.map(|left| (exchanged.own_number, left));
     }
 
     /// The part of it that a record keeps; absent where nothing was asked by `parts`, or nothing came.

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use measure::method::Waiting;
 use measure::unit::Instant;
 use protocol::link::{Fault, Link};
-use protocol::stamp::sender::Session;
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 use socket2::Socket;
 
+use super::packets::Packets;
 use super::{Glimpse, Seen};
 use crate::clock::{Monotonic, wall};
 use crate::link::clockwork::{fault_of, poll_one, poll_until};
@@ -103,7 +103,7 @@ pub struct StampLink {
     stamps: bool,
     /// Reason for which there are no kernel stamps although they were wanted; absent: there are.
     pub refused: Option<String>,
-    session: Arc<Session>,
+    session: Arc<Packets>,
     departures: Departures,
     glimpse: Arc<Glimpse>,
     stop: Stop,
@@ -111,7 +111,7 @@ pub struct StampLink {
 
 impl StampLink {
     /// A link over `socket`, which is connected and set to return from blocking calls every now and then.
-    pub fn new(socket: Socket, session: Arc<Session>, waiting: Waiting, stamps: bool, stop: Stop) -> Self {
+    pub fn new(socket: Socket, session: Arc<Packets>, waiting: Waiting, stamps: bool, stop: Stop) -> Self {
         let set = if stamps { option::set_timestamping(socket.as_fd(), NUMBERED) } else { Ok(()) };
         let refused = set.as_ref().err().map(|cause| format!("SO_TIMESTAMPING: {cause}"));
         let flags = if waiting == Waiting::Spin { libc::MSG_DONTWAIT } else { 0 };

@@ -3,9 +3,10 @@
 
 use measure::unit::Nanos;
 use protocol::link::{Fault, Link};
-use protocol::stamp::sender::{Answer, Session, Wrong};
+use protocol::stamp::sender::Wrong;
 
 use super::link::StampLink;
+use super::packets::{Answer, Packets};
 use crate::clock::{Monotonic, wall};
 use crate::error::Cause;
 use crate::stop::Stop;
@@ -46,9 +47,9 @@ pub struct Unopened {
     pub corrupt: bool,
 }
 
-/// Sends two packets, and skips one number in between, as if that packet had been lost: a peer that numbers its answers
-/// by itself does not see the gap, one that repeats our numbers does.
-pub fn open(link: &mut StampLink, session: &Session, length: usize, stop: &Stop) -> Result<Opening, Unopened> {
+/// Asks twice, and leaves one number out in between, as if that packet had been lost: who numbers his answers by himself
+/// does not see the gap, who repeats our numbers does.
+pub fn open(link: &mut StampLink, session: &Packets, length: usize, stop: &Stop) -> Result<Opening, Unopened> {
     let mut exchanged = (0, 0);
     let (first, next, _) = ask(link, session, length, 0, &mut exchanged, stop)?;
     let (second, next, _) = ask(link, session, length, next.wrapping_add(1), &mut exchanged, stop)?;
@@ -57,9 +58,9 @@ pub fn open(link: &mut StampLink, session: &Session, length: usize, stop: &Stop)
     Ok(Opening { anchor: second, next, counts, exchanged })
 }
 
-/// Sends one more packet: returns the peer's number then, and the packets sent for this before it that had no answer.
-pub fn close(link: &mut StampLink, session: &Session, next: u32, stop: &Stop) -> Option<(Anchor, u32)> {
-    let (anchor, _, unanswered) = ask(link, session, session.length(), next, &mut (0, 0), stop).ok()?;
+/// Asks once more: the far side's number then, and how many packets before it had no answer of those sent for this.
+pub fn close(link: &mut StampLink, session: &Packets, length: usize, next: u32, stop: &Stop) -> Option<(Anchor, u32)> {
+    let (anchor, _, unanswered) = ask(link, session, length, next, &mut (0, 0), stop).ok()?;
     Some((anchor, unanswered))
 }
 
@@ -67,7 +68,7 @@ pub fn close(link: &mut StampLink, session: &Session, next: u32, stop: &Stop) ->
 /// without an answer. Adds departures and arrivals to `exchanged`.
 fn ask(
     link: &mut StampLink,
-    session: &Session,
+    session: &Packets,
     length: usize,
     number: u32,
     exchanged: &mut (u64, u64),
@@ -108,7 +109,7 @@ fn ask(
 /// The answer to `number`, or one that is broken; `None`: neither came in time.
 fn await_answer(
     link: &mut StampLink,
-    session: &Session,
+    session: &Packets,
     reply: &mut [u8],
     number: u32,
     came: &mut u64,

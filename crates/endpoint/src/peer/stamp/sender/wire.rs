@@ -4,17 +4,18 @@ use std::sync::Arc;
 
 use measure::clock_offset::FourTimes;
 use protocol::native::header::Flags;
-use protocol::stamp::sender::{Session, Wrong};
+use protocol::stamp::sender::Wrong;
 use protocol::wire::{Reading, Wire};
 use rtrb::Producer;
 
+use super::packets::Packets;
 use super::{Exchanged, Fact, Glimpse};
 use crate::clock::wall;
 
 /// The packets of one session.
 #[derive(Debug)]
 pub struct StampWire {
-    session: Arc<Session>,
+    session: Arc<Packets>,
     /// The number of the engine's first request.
     first: u32,
     /// The engine's latest request.
@@ -26,7 +27,7 @@ pub struct StampWire {
 
 impl StampWire {
     /// A wire whose first request has the number `first`.
-    pub fn new(session: Arc<Session>, first: u32, glimpse: Arc<Glimpse>, facts: Producer<Fact>) -> Self {
+    pub fn new(session: Arc<Packets>, first: u32, glimpse: Arc<Glimpse>, facts: Producer<Fact>) -> Self {
         Self { session, first, latest: 0, recording: false, glimpse, facts }
     }
 
@@ -73,19 +74,21 @@ impl Wire for StampWire {
             Err(Wrong::Corrupt) => Reading::Corrupt(claimed),
             Ok(answer) => {
                 let Some(seq) = claimed else { return Reading::Stray };
-                let (received, left) = (answer.received, answer.left);
-                let times = FourTimes { sent: seen.sent, received, left, came: seen.came };
+                let four = |(received, left)| FourTimes { sent: seen.sent, received, left, came: seen.came };
                 self.tell(Fact::Answered(Exchanged {
                     number: answer.number,
                     own_number: answer.own_number,
-                    times: Some(times).filter(|times| times.sent > 0),
+                    times: answer.times.map(four).filter(|times| times.sent > 0),
                     left_by_kernel: seen.left_by_kernel,
                     came_by_kernel: seen.came_by_kernel,
                     error: answer.error,
                     time_to_live: answer.time_to_live,
-                    left,
+                    left: answer.times.map(|(_, left)| left),
                     told: self.session.told(reply, seen.came),
                 }));
+                if answer.is_last {
+                    self.tell(Fact::Closed);
+                }
                 Reading::Reply(seq)
             }
         }
@@ -94,6 +97,7 @@ impl Wire for StampWire {
 
 #[cfg(test)]
 mod tests {
+    use protocol::stamp::sender::Session;
     use protocol::stamp::time::{ErrorEstimate, Format};
     use rtrb::RingBuffer;
 
@@ -104,7 +108,7 @@ mod tests {
         let error = ErrorEstimate::new(false, Format::Ntp, None);
         let session = Session { key: None, session: 5, error, parts: Vec::new(), class: 0 };
         let (producer, mut consumer) = RingBuffer::new(8);
-        let mut wire = StampWire::new(Arc::new(session), u32::MAX - 1, Arc::default(), producer);
+        let mut wire = StampWire::new(Arc::new(Packets::Stamp(session)), u32::MAX - 1, Arc::default(), producer);
         let mut packet = [0; 44];
         wire.open(&mut packet);
         wire.prepare(&mut packet, 0, Flags::WARM_UP);

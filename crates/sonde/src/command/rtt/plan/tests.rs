@@ -176,6 +176,22 @@ fn a_server_of_twamp_is_asked_for_sessions(line: &str, port: u16, clocks_agree: 
     );
 }
 
+#[test_case("db1 --peer irtt", 2_112, Nanos::millis(50), 52; "its port, its packets, and as often as it answers")]
+#[test_case("db1:7 --peer irtt --irtt-key k --every 1s", 7, Nanos::secs(1), 68; "sealed, of an interval")]
+fn a_server_of_irtt_is_asked_as_often_as_it_answers(line: &str, port: u16, interval_ns: Nanos, octets: u64) {
+    let plan = plan(line);
+    assert_eq!(plan.target.as_ref().map(|target| target.port), Some(port));
+    assert_eq!((plan.far(), &plan.protocol), (Peer::Foreign, &Protocol::Irtt { key: None, clocks_agree: None }));
+    assert_eq!(plan.irtt_key.is_some(), line.contains("--irtt-key"));
+    let method = plan.asked.resolve_towards(Peer::Foreign).unwrap();
+    assert_eq!((method.schedule, method.traffic.carrier()), (Schedule::Every { interval_ns }, Carrier::Udp));
+    let (request, response) = (method.traffic.request_bytes(), method.traffic.response_bytes());
+    assert_eq!((request, response), (Bytes(octets), Bytes(octets)));
+}
+
+#[test_case("db1 --peer irtt --stamp-key k", "STAMP"; "a key of stamp for a server of irtt")]
+#[test_case("db1 --peer stamp --irtt-key k", "irtt"; "a key of irtt for a session-reflector")]
+#[test_case("db1 --peer irtt --verify", "irtt"; "packets of other lengths on the wire")]
 #[test_case("db1 --peer twamp --stamp-key k", "STAMP"; "a key for a server that is asked without one")]
 #[test_case("db1 --peer twamp --stamp-ask class", "STAMP"; "parts for a server that knows none")]
 #[test_case("db1 --peer twamp --verify", "TWAMP"; "ports that nobody knows beforehand")]

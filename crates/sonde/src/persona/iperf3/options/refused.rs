@@ -49,7 +49,6 @@ pub fn notes(given: &Given) -> Vec<String> {
             "the number before the slash is ours; the server's stands behind a comma, as in 0,1",
         ),
         (given.has(Key::Debug), "-d", "has no effect: there is no debugging output"),
-        (given.has(Key::Mptcp) && server, "-m", "has no effect: a server of ours listens for plain TCP"),
         (given.has(Key::Mptcp) && udp, "-m", of_tcp),
         (given.has(Key::NoDelay) && udp, "-N", of_tcp),
         (given.has(Key::SegmentSize) && udp, "-M", of_tcp),

@@ -24,6 +24,7 @@ pub(super) fn read(reading: &Reading) -> Result<Server, Answer> {
         idle_timeout_s: reading.whole(Key::IdleTimeout, 1..=LONGEST, Code(30))?,
         max_duration_s: reading.whole(Key::MaxDuration, 1..=LONGEST, Code::DURATION)?,
         login: login(reading)?,
+        mptcp: reading.has(Key::Mptcp),
     })
 }
 

@@ -63,12 +63,13 @@ fn every_option_of_a_client_arrives() {
 
 #[test]
 fn every_option_of_a_server_arrives() {
-    let line = "-s -D -1 --server-bitrate-limit 1G/10 --idle-timeout 60 --server-max-duration 30 \
+    let line = "-s -D -1 -m --server-bitrate-limit 1G/10 --idle-timeout 60 --server-max-duration 30 \
                 --rsa-private-key-path key.pem --authorized-users-path users.csv --time-skew-threshold 3";
     let login = ServerLogin { key: "key.pem".into(), users: "users.csv".into(), skew_s: 3 };
     let expected = Server {
         daemon: true,
         one_off: true,
+        mptcp: true,
         rate_limit: Some(1_000_000_000),
         rate_over_s: 10,
         idle_timeout_s: Some(60),
@@ -178,7 +179,6 @@ fn what_is_not_done_is_refused_with_a_sentence(line: &str, option: &str) {
 #[test_case("-c db1 foo", "foo: belongs to no option"; "a stray word")]
 #[test_case("-c db1 -u -N", "-N: has no effect"; "tcp's over udp")]
 #[test_case("-c db1 -u -m", "-m: has no effect"; "several paths of datagrams")]
-#[test_case("-s -m", "-m: has no effect"; "several paths of a server")]
 #[test_case("-c db1 --gsro", "--gsro: has no effect"; "segmentation over tcp")]
 #[test_case("-c db1 --dont-fragment", "--dont-fragment: has no effect"; "udp's over tcp")]
 fn what_has_no_effect_is_named(line: &str, start: &str) {

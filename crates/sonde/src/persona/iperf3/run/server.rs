@@ -134,6 +134,7 @@ fn settings(common: &Common, server: &Server) -> Result<(Settings, Option<Socket
         receive_timeout: Nanos::millis(common.receive_timeout_ms.into()),
         cpu: common.cpu,
         file: common.file.clone(),
+        multipath: server.mptcp,
         ..Settings::at(listen)
     };
     Ok((settings, without_ipv6))

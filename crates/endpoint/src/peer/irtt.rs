@@ -1,0 +1,79 @@
+//! Sessions of irtt's servers: datagrams open them and end them. Their packets are exchanged as those of STAMP are ([`super::stamp::sender`]).
+
+use std::net::SocketAddr;
+
+use measure::unit::Nanos;
+use protocol::irtt::opening::{Granted, Opening, Refusal};
+use protocol::irtt::session::Session;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+use socket2::Socket;
+
+use crate::clock::Monotonic;
+use crate::error::hint::Hint;
+use crate::error::{Cause, EndpointError, Step};
+use crate::stop::Stop;
+
+/// Times for which the reply to each request for a session is waited for: one may be lost.
+const WAITS: [Nanos; 3] = [Nanos::secs(1), Nanos::secs(2), Nanos::secs(4)];
+/// Octets of the longest reply that is read; parameters have far fewer.
+const LONGEST: usize = 1_500;
+
+/// Asks the server, to which `socket` is connected, for a session.
+///
+/// # Errors
+/// Nobody at that port, silence, a session that cannot be had as it is wanted, or `stop`.
+pub fn open(socket: &Socket, server: SocketAddr, opening: &Opening, stop: &Stop) -> Result<Granted, EndpointError> {
+    let failed = |cause: Cause| EndpointError::new(Step::Agree, server, cause);
+    let broken = |errno: Errno| {
+        let error = failed(std::io::Error::from(errno).into());
+        if errno == Errno::CONNREFUSED { error.with_hint(Hint::NoIrttServer) } else { error }
+    };
+    let request = opening.request();
+    let mut reply = [0; LONGEST];
+    for wait in WAITS {
+        send(socket, &request, SendFlags::NOSIGNAL).map_err(broken)?;
+        let until = Monotonic::now().after(wait);
+        while Monotonic::now() < until {
+            match recv(socket, &mut reply[..], RecvFlags::DONTWAIT) {
+                Ok((length, _)) => {
+                    if let Some(read) = opening.read(&reply[..length]) {
+                        let hinted = |refusal: Refusal| {
+                            failed(Cause::Peer(refusal.to_string())).with_hint(Hint::IrttRefusal(refusal))
+                        };
+                        return read.map_err(hinted);
+                    }
+                }
+                Err(Errno::AGAIN | Errno::INTR) => {
+                    stop.wait_or_input(socket, until);
+                }
+                Err(errno) => return Err(broken(errno)),
+            }
+            if stop.requested() {
+                return Err(failed(Cause::Stopped));
+            }
+        }
+    }
+    let patience = Nanos(WAITS.iter().map(|wait| wait.0).sum());
+    Err(failed(Cause::Silence(patience)).with_hint(Hint::IrttSilent { keyed: opening.key.is_some() }))
+}
+
+/// The end of a session, which the server is told when this is dropped: best effort, for nothing answers, and it forgets silent ones.
+#[derive(Debug)]
+pub struct Farewell {
+    socket: Socket,
+    datagram: Vec<u8>,
+}
+
+impl Farewell {
+    /// The end of `session`, said over `socket`.
+    pub fn new(socket: Socket, session: &Session) -> Self {
+        Self { socket, datagram: session.close() }
+    }
+}
+
+impl Drop for Farewell {
+    fn drop(&mut self) {
+        let _unheard = send(&self.socket, &self.datagram, SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
+    }
+}
