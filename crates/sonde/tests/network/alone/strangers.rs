@@ -77,7 +77,7 @@ fn scene(what: &str, sources: Sources) -> Option<Scene> {
         testbed::skip::aloud(&format!("{what}: only root can enter a namespace by its name"));
         return None;
     }
-    let scene = Scene::undisturbed(what)?;
+    let scene = Scene::crowded(what)?;
     sources.add(scene.near(), scene.far());
     Some(scene)
 }
