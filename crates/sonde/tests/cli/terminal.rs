@@ -48,8 +48,8 @@ fn exited(status: WaitStatus) -> i32 {
 
 #[test]
 fn progress_is_shown_and_wiped() {
-    let (text, status) = rest(on_terminal(&["rtt", "-t", "1.2", "--warm-up", "0"]));
-    assert!(text.contains("[1 s of 1.20 s]  ") && text.contains(" replies, "), "{text}");
+    let (text, status) = rest(on_terminal(&["rtt", "-t", "2.5", "--warm-up", "0"]));
+    assert!(text.contains(" s of 2.50 s]  ") && text.contains(" replies, "), "{text}");
     assert!(text.contains("\r\u{1b}[2K"), "{text}");
     assert_eq!(exited(status), 0);
 }

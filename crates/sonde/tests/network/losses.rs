@@ -179,7 +179,7 @@ fn what_our_own_socket_has_no_room_for_is_lost_as_the_kernel_counts_it() {
 }
 
 /// Datagrams for which a socket in `namespace` had no room, by the kernel's count.
-fn without_room(namespace: &Namespace) -> u64 {
+pub fn without_room(namespace: &Namespace) -> u64 {
     let text = run(namespace, &["cat", "/proc/net/snmp"]);
     let mut lines = text.lines().filter_map(|line| line.strip_prefix("Udp: "));
     let (names, counts) = (lines.next().expect("names"), lines.next().expect("counts"));

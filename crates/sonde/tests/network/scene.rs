@@ -32,6 +32,8 @@ pub enum Kind {
     Alone,
     /// Those whose programs mostly sleep.
     Quiet,
+    /// Those of many who come at once, where counts are judged and no times.
+    Crowd,
     /// All that ask for nothing.
     Beside,
 }

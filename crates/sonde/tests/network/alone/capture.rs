@@ -45,7 +45,7 @@ fn icmp_agrees_packet_by_packet() {
             "routers may choose a path by type, code, checksum and identifier: {:?}",
             seen.looks
         );
-        // An echo does not say whether it was stamped: one of eight was, anywhere in the run.
+        // An echo does not say whether it was stamped: some were, anywhere in the run.
         seen.agrees(&seen.passed.iter().map(Passed::took).collect::<Vec<_>>());
     }
 }
@@ -102,10 +102,15 @@ impl Seen {
         tell(&format!("{}: {} matched, 0 unmatched, {host} ns of a round trip in this host", self.what, matched.len()));
     }
 
-    /// The time outside this host by the kernel's time stamps is that of the capture.
+    /// The time outside this host by the kernel's time stamps is that of the capture. Where some of these exchanges have stamps alone, it is as
+    /// near as the median of so few is to that of all: once in a thousand runs further (order statistics of the capture, 3.3 deviations).
     fn agrees(&self, took: &[u64]) {
         let apart = self.report(took);
-        let allowed = APART.max(median(took.iter().copied()) / PARTS);
+        let (all, stamped) = (took.len() as f64, number(&self.record, "/outcome/split/samples") as f64);
+        let ranks = 3.3 * 0.5 * ((all - stamped).max(0.0) / all / stamped).sqrt();
+        let of_all = Ranked::exact(took.to_vec());
+        let [low, high] = [0.5 - ranks, 0.5 + ranks].map(|q| of_all.quantile(q).expect("values"));
+        let allowed = APART.max(median(took.iter().copied()) / PARTS) + (high - low);
         assert!(apart <= allowed, "{apart} ns apart, {allowed} allowed");
     }
 
@@ -148,8 +153,9 @@ fn watched_as(what: &str, words: &[&str], six: bool, may_ping: bool) -> Option<S
     let file = folder.path().join("samples.csv");
     let capture = Capture::start(scene.near());
     let count = EXCHANGES.to_string();
-    let method = ["--window", "1", "--every", "250us", "-c", &count, "--warm-up", "200ms", "--stamps", "--samples"];
-    let record = scene.record(&[&[target.as_str()], words, &method, &[file.to_str().expect("a path")]].concat());
+    let pace = ["--window", "1", "--every", "250us", "-c", &count, "--warm-up", "200ms", "--timeout", "60s"];
+    let method = [&pace[..], &["--stamps", "--samples"]].concat();
+    let record = scene.record(&[&[target.as_str()], words, &method[..], &[file.to_str().expect("a path")]].concat());
     assert_eq!(counts(&record).answered, EXCHANGES);
     let mark = scene.rtt(&[&target, "--port", "9", "--connect", "-c", "1", "--warm-up", "0"]);
     assert_eq!(counts(&document(&mark)).refused, 1);

@@ -164,8 +164,13 @@ fn where_the_path_takes_long_the_interval_is_no_cause() {
     let _reflector = scene.reflector(&[]);
     for _ in 0..runs() {
         let look = look(&scene, &[FORWARDED]);
-        assert!(!look["bursts"].as_array().expect("bursts").is_empty(), "{}", look["no_bursts"]);
         assert!(!anywhere(&look, "interval"), "{:#}", look["judgement"]);
+        // Where this machine makes round trips longer than a quarter of the interval nothing is asked without a pause, which is said.
+        let made = !look["bursts"].as_array().expect("bursts").is_empty();
+        if let Some(why) = look["no_bursts"].as_str().filter(|why| !made && why.contains("is too long for one")) {
+            return testbed::skip::aloud(&format!("the interval where the path takes long: {why}"));
+        }
+        assert!(made, "{}", look["no_bursts"]);
     }
 }
 

@@ -67,21 +67,24 @@ fn rate(cause: &str, named: usize, runs: usize) {
     assert!(runs - named <= runs.div_ceil(20), "{cause} was named in {named} of {runs} only");
 }
 
-fn worth(found: &Value, name: &str) -> f64 {
+/// The time that a cause takes, or an end of its interval, nanoseconds; absent where it was not measured.
+fn takes(found: &Value, name: &str, of: &str) -> Option<f64> {
     let causes = found["causes"].as_array().expect("causes");
-    let cause = causes.iter().find(|cause| cause["cause"] == name).expect("that cause");
-    cause["takes"]["value"].as_f64().expect("a worth")
+    causes.iter().find(|cause| cause["cause"] == name)?["takes"][of].as_f64()
 }
 
 /// Asserts that the measured difference is the sum of the named parts and the rest, as far as medians of blocks and centres
 /// of differences agree: where blocks lie far apart, no closer than their intervals.
 fn adds_up(found: &Value) {
-    let value = |of: &Value| of["value"].as_f64().expect("a value");
-    let width = |of: &Value| of["high"].as_f64().expect("an end") - of["low"].as_f64().expect("an end");
+    let width = |of: &Value| Some(of["high"].as_f64()? - of["low"].as_f64()?);
     let adding = named(found).into_iter().filter(|name| *name != "peer-cpu-busy");
-    let explained: f64 = adding.map(|name| worth(found, name)).sum();
+    let explained: f64 = adding.map(|name| takes(found, name, "value").expect("a time of what is named")).sum();
+    let (Some(of_rest), Some(of_measured)) = (width(&found["unexplained"]), width(&found["measured"])) else {
+        return tell(&format!("too few blocks to add up: {found:#}"));
+    };
+    let value = |of: &Value| of["value"].as_f64().expect("a value");
     let (measured, rest) = (value(&found["measured"]), value(&found["unexplained"]));
-    let room = width(&found["unexplained"]).max(width(&found["measured"])).max(measured * 0.1);
+    let room = of_rest.max(of_measured).max(measured * 0.1);
     assert!((measured - explained - rest).abs() <= room, "{measured} = {explained} + {rest}? {found:#}");
 }
 
@@ -97,9 +100,9 @@ fn a_peer_that_holds_its_replies_is_named() {
         assert!(!names.contains(&"peer-cpu-busy"), "nobody else is there: {found:#}");
         if names.contains(&"peer-holds") {
             shown += 1;
-            let held = worth(&found, "peer-holds");
             // A hold is never shorter; a host that takes the CPU away makes it longer.
-            assert!((180_000.0..1_000_000.0).contains(&held), "{held} ns of 200 us: {found:#}");
+            let [low, high] = ["low", "high"].map(|end| takes(&found, "peer-holds", end).expect("an end"));
+            assert!(low < 1_000_000.0 && high > 180_000.0, "{low} to {high} ns of 200 us: {found:#}");
         }
         adds_up(&found);
     }
@@ -153,7 +156,8 @@ fn others_on_the_peers_cpu_are_named() {
         let names = named(&found);
         shown += usize::from(names.contains(&"peer-cpu-busy"));
         assert!(!names.contains(&"peer-holds"), "{found:#}");
-        tell(&format!("a busy CPU at the peer cost {:.0} us: {names:?}", worth(&found, "peer-cpu-busy") / 1e3));
+        let cost = takes(&found, "peer-cpu-busy", "value").map(|nanos| (nanos / 1e3).round());
+        tell(&format!("a busy CPU at the peer cost {cost:?} us: {names:?}"));
     }
     rate("a busy CPU at the peer", shown, runs);
 }
@@ -175,9 +179,9 @@ fn what_sleeping_until_a_request_is_due_costs_is_named() {
         let found = why(&scene, &format!("{APART} --peer netperf --window 0"));
         let names = named(&found);
         shown += usize::from(names.contains(&"sleep-pacing"));
-        let (worth, measured) = (worth(&found, "sleep-pacing"), found["measured"]["value"].as_f64().expect("a time"));
-        let told = format!("cost {:.0} of {:.0} us", worth / 1e3, measured / 1e3);
-        tell(&format!("sleeping on a CPU that others take {told}: {names:?}"));
+        let cost = [takes(&found, "sleep-pacing", "value"), found["measured"]["value"].as_f64()];
+        let cost = cost.map(|nanos| nanos.map(|nanos| (nanos / 1e3).round()));
+        tell(&format!("sleeping on a CPU that others take cost {:?} of {:?} us: {names:?}", cost[0], cost[1]));
         if !names.contains(&"sleep-pacing") {
             tell(&format!("not named: {:#}", found["causes"]));
         }

@@ -19,6 +19,8 @@ use crate::scene::{run, tell};
 
 /// From one stranger to the next.
 pub const EVERY: Nanos = Nanos::millis(1);
+/// So much lateness is caught up with, and no more: where a machine stood still for long, hundreds at once would fill any socket.
+const CAUGHT_UP: Nanos = Nanos::millis(50);
 /// Threads that take turns: one that has to wait for a connection holds the others up no more.
 const THREADS: u64 = 4;
 
@@ -110,8 +112,12 @@ impl Attack {
             let (come, word) = (Arc::clone(&come), word.clone());
             thread::spawn(move || {
                 let mut here = Vec::new();
+                let mut due = began.after(Nanos(thread * EVERY.0));
                 for number in (thread..most).step_by(THREADS as usize) {
-                    pace::sleep_until(began.after(Nanos(number * EVERY.0)));
+                    pace::sleep_until(due);
+                    let now = Monotonic::now();
+                    let stood_still = now.since(due).is_some_and(|late| late > CAUGHT_UP);
+                    due = if stood_still { now } else { due }.after(Nanos(THREADS * EVERY.0));
                     let from = SocketAddr::new(sources.of(number), 0);
                     if let Some(every) = speaks {
                         let word = if number.is_multiple_of(every) { &word[..] } else { &[] };
