@@ -9,11 +9,10 @@ use measure::method::Carrier;
 use protocol::native::header::Flags;
 use protocol::native::message::Open;
 use protocol::native::preamble::{Control, Versions};
-use test_case::test_case;
 use testbed::client::{self, Session};
 use testbed::wait;
 
-use crate::{Ended, Serve, count, rtt, sonde};
+use crate::{Serve, count, rtt};
 
 fn is_closed(mut stream: &TcpStream) -> bool {
     stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
@@ -54,23 +53,6 @@ fn a_thousand_silent_connections_hold_up_nobody_and_are_closed() {
     assert!(serve.memory_kib("VmHWM") < 128 << 10, "{} KiB", serve.memory_kib("VmHWM"));
     assert!(crowd.iter().all(is_closed), "each is given up in time");
     wait::until("nothing is left of them", || (serve.session_threads(), serve.descriptors()) == (0, before));
-}
-
-/// A reflector that has as many sessions as it may have says so, and every client reads it so.
-#[test_case("rtt")]
-#[test_case("load")]
-#[test_case("throughput")]
-fn who_is_turned_away_is_told_that_it_is_full(command: &str) {
-    let serve = Serve::start(&["--max-sessions", "1"]);
-    let held = Session::open(serve.address.parse().unwrap(), client::open(Carrier::Tcp)).unwrap();
-    let rate: &[&str] = if command == "load" { &["--rate", "100"] } else { &[] };
-    let words = [&[command, &serve.address, "-t", "1", "--json"], rate].concat();
-    let ended = Ended::of(&mut sonde(&words));
-    let error = &ended.document()["error"];
-    assert_eq!((ended.code, error["side"].as_str()), (Some(1), Some("theirs")), "{error:#}");
-    assert!(ended.stderr.contains("sessions: one more was asked for, 1 at once is the limit"), "{}", ended.stderr);
-    held.close();
-    wait::until("its place is free", || Ended::of(&mut sonde(&words)).code == Some(0));
 }
 
 /// A whole session by hand: open, one exchange over TCP or UDP, close.

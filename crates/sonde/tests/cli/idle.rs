@@ -318,39 +318,6 @@ fn many_clients_in_a_pause_have_no_thread_and_little_memory(count: usize, carrie
     }
 }
 
-/// Wake-ups of all threads of the server that an exchange may cost where each client asks once a second.
-const WAKE_UPS: u64 = 2;
-
-#[test]
-fn five_hundred_clients_that_ask_once_a_second_cost_few_wake_ups() {
-    const CLIENTS: u64 = 500;
-    const ROUNDS: u64 = 3;
-    let folder = tempfile::tempdir().unwrap();
-    let reflector = Reflector::start(folder.path(), &["--max-sessions", "3000", "--idle-timeout", "600s"]);
-    let address = reflector.address().parse().unwrap();
-    let opened = |_| {
-        let session = Session::open(address, Open { idle_ns: Nanos::secs(600), ..open(Carrier::Tcp) }).unwrap();
-        let stream = session.data(0).unwrap();
-        (session, stream)
-    };
-    let mut clients: Vec<(Session, TcpStream)> = (0..CLIENTS).map(opened).collect();
-    await_rest(reflector.id());
-    let (before, begun) = (switches(reflector.id()), Monotonic::now());
-    let turns = Nanos::secs(1).0 / CLIENTS;
-    for round in 0..ROUNDS {
-        for (place, (session, stream)) in clients.iter_mut().enumerate() {
-            pace::sleep_until(begun.after(Nanos((round * CLIENTS + place as u64) * turns)));
-            stream.write_all(&session.request(round, Flags::NONE, 64, 64)).unwrap();
-            stream.read_exact(&mut [0; 64]).unwrap();
-        }
-    }
-    let woken = switches(reflector.id()).abs_diff(before);
-    assert!(woken > 0 && woken <= WAKE_UPS * ROUNDS * CLIENTS, "{woken} wake-ups for {} exchanges", ROUNDS * CLIENTS);
-    let (session, stream) = clients.pop().unwrap();
-    drop(stream);
-    assert_eq!(session.close().received, [ROUNDS]);
-}
-
 /// One request over a flow, and its reply.
 fn exchange(session: &Session, carrier: Carrier, flow: u16) -> OwnedFd {
     let mut request = session.request(0, Flags::NONE, 64, 64);

@@ -248,20 +248,3 @@ fn what_is_asked_for_keeps_its_capability() {
     reflector.signal(Signal::HUP);
     reflector.line_that("sonde serve: a.key: 1 key read again");
 }
-
-/// The exposure that `systemd-analyze security` gives a unit, in tenths, at the most.
-#[test_case("sonde.service", 12)]
-#[test_case("sonde-agent.service", 18)]
-#[test_case("sonde-monitor.service", 28)]
-fn a_unit_exposes_no_more_than_is_said(unit: &str, most: u32) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging").join(unit);
-    let exposed = |threshold: u32| {
-        let mut command = Command::new("systemd-analyze");
-        command.args(["security", "--no-pager", "--offline=true", &format!("--threshold={threshold}")]).arg(&file);
-        command.output().map(|output| !output.status.success())
-    };
-    match exposed(most) {
-        Err(_) => skip::aloud(&format!("the exposure of {unit}: no systemd-analyze (systemd)")),
-        Ok(beyond) => assert_eq!((beyond, exposed(most - 1).unwrap()), (false, true), "{unit}"),
-    }
-}

@@ -52,31 +52,6 @@ fn by_ssh_the_program_is_put_there_once_and_run() {
 }
 
 #[test]
-fn a_program_that_is_given_goes_in_place_of_this_one_and_what_is_none_is_refused() {
-    let lab = Lab::new();
-    let way = ssh(&lab, "ssh", "");
-    let hosts: String = (1..=2).map(|number| host(number, &way)).collect();
-    let methods = methods_of(&[("udp_rr", "rtt --udp -c 20 --warm-up 0")]);
-    let plan = lab.write("plan.toml", &format!("port = {}\n{methods}{hosts}", lab.port()));
-    let output = lab.command(&["run", &plan, "--program", &plan]).output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("is no program of Linux for x86_64, aarch64 or riscv64"), "{said}");
-    let cache = lab.path(".cache/sonde");
-    assert!(!cache.exists());
-    // An octet that nobody reads is another one, so that this program has another checksum.
-    let mut other = std::fs::read(assert_cmd::cargo::cargo_bin!("sonde")).unwrap();
-    other[15] = 1;
-    let file = lab.path("other");
-    std::fs::write(&file, &other).unwrap();
-    let (code, run, said) = lab.run(&[&plan, "--program", file.to_str().unwrap()]);
-    assert_eq!((code, cells(&run).len()), (Some(0), 2), "{said}");
-    let sum = protocol::checksum::sha256(&lab::transport::program::stripped(&other));
-    let put: Vec<_> = std::fs::read_dir(&cache).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(put, [&sum[..16]]);
-}
-
-#[test]
 fn hosts_that_hang_cost_their_own_cells_and_a_bounded_time() {
     let lab = Lab::new();
     let hangs = ssh(&lab, "hangs", "exec sleep 600");
