@@ -82,11 +82,11 @@ pub struct Exchanged {
     pub left_by_kernel: bool,
     /// … and the arrival of the answer.
     pub came_by_kernel: bool,
-    /// How good the far side says that its clock is; absent where it does not say.
+    /// Error that the far side admits of its clock; absent where it does not say.
     pub error: Option<ErrorEstimate>,
     /// What was left of the packet's time to live.
     pub time_to_live: Option<u8>,
-    /// When it left, as it says.
+    /// Departure of the reply by the far clock, nanoseconds since 1970; absent where the far side does not say.
     pub left: Option<u64>,
     /// Its answers to the parts by which it was asked.
     pub told: Told,

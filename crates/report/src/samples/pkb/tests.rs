@@ -305,7 +305,7 @@ fn repeats_of_a_run_say_how_sure_their_mean_is() {
         values.dedup();
         values
     };
-    // Of 10, 20 and 30 it is 573.02 %, worked by hand where it is computed; rates a hundred times as high have the same.
+    // For 10, 20 and 30 it is 573.02 %, worked by hand where it is computed; rates a hundred times as high have the same.
     assert_eq!(of("0", "confidence_iter"), [Some("3".to_owned())]);
     assert_eq!(of("0", "confidence_width_percent"), [Some("573.020".to_owned())]);
     assert_eq!(

@@ -40,7 +40,7 @@ fn ping_and_a_request_without_a_pause_disagree_by_interval_and_by_who_answers() 
         let [low, value, high] = ["low", "value", "high"].map(|end| float(axis, &format!("/worth/closes/{end}")));
         assert!(low <= value && value <= high, "{axis}");
     }
-    // Who answers: a program has to be woken, so moving to it makes no round trip shorter, whatever the interval.
+    // A program that answers has to be woken, so moving to it makes no round trip shorter, whatever the interval.
     assert!(float(&axes[1], "/worth/closes/high") > 0.0, "{}", axes[1]);
     // The interval: a host that idled between two requests answers no earlier.
     assert!(float(&axes[0], "/worth/closes/low") < 0.0, "{}", axes[0]);

@@ -32,7 +32,7 @@ fn groups(record: &Value) -> (Vec<Vec<usize>>, Vec<String>) {
 fn hold(what: &str, record: &Value, detour_ns: u64) {
     let (groups, hops) = groups(record);
     let is_by_detour = |flow: &usize| hops[*flow].starts_with(FORWARDED);
-    // What differs besides the path may part a side further.
+    // Differences besides the path may part a side further.
     for group in &groups {
         let by_detour = group.iter().filter(|flow| is_by_detour(flow)).count();
         assert!(by_detour == 0 || by_detour == group.len(), "{what}: {groups:?} {hops:?}");
