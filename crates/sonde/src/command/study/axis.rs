@@ -50,7 +50,12 @@ pub const AXES: [Axis; 28] = [
         Some("--protocol"),
         Values::Words,
     ),
-    axis("peer", &["--peer", "--passphrase", "--stamp-key", "--stamp-ask"], Some("--peer"), Values::Words),
+    axis(
+        "peer",
+        &["--peer", "--passphrase", "--stamp-key", "--irtt-key", "--stamp-ask"],
+        Some("--peer"),
+        Values::Words,
+    ),
     axis("pacing", &["--pace"], Some("--pace"), Values::Words),
     axis("wait", &["--wait"], Some("--wait"), Values::Words),
     axis("peer-wait", &["--peer-wait"], Some("--peer-wait"), Values::Words),

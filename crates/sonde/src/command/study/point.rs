@@ -10,7 +10,7 @@ use crate::command::value;
 use crate::failure::Failure;
 
 /// Options of an axis that a value of it does not replace: how long is measured, how many at once, and by which secret.
-const STAYS: [&str; 5] = ["--time", "--count", "--burst", "--passphrase", "--stamp-key"];
+const STAYS: [&str; 6] = ["--time", "--count", "--burst", "--passphrase", "--stamp-key", "--irtt-key"];
 /// The interval's value that is none.
 const BACK_TO_BACK: &str = "0";
 

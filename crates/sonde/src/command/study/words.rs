@@ -376,8 +376,8 @@ mod tests {
     }
 
     /// Options that take a file of which the peer hears nothing: keys and certificates are what something is proved by.
-    const UNSENT: [&str; 7] =
-        ["--key", "--peer-identity", "--stamp-key", "--ca", "--samples", "--output", "--verify-pcap"];
+    const UNSENT: [&str; 8] =
+        ["--key", "--peer-identity", "--stamp-key", "--irtt-key", "--ca", "--samples", "--output", "--verify-pcap"];
 
     #[test]
     fn every_option_with_a_file_is_one_that_is_sent_or_not() {
