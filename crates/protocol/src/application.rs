@@ -28,6 +28,7 @@ pub mod quic;
 pub mod redis;
 pub mod sip;
 pub mod speech;
+pub mod ssh;
 pub mod talk;
 pub mod tally;
 pub mod websocket;
@@ -157,6 +158,7 @@ pub static ALL: &[Protocol] = &[
     kafka::PROTOCOL,
     websocket::PROTOCOL,
     websocket::SECURE,
+    ssh::PROTOCOL,
     sip::PROTOCOL,
     quic::PROTOCOL,
     h3::PROTOCOL,

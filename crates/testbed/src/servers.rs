@@ -171,6 +171,26 @@ impl<'a> Place<'a> {
         })
     }
 
+    /// An sshd that lets in whoever comes, as far as a login; `None`, said aloud, also where root lacks the folder that it wants.
+    pub fn sshd(&self) -> Option<Server> {
+        if rustix::process::geteuid().is_root() && !Path::new("/run/sshd").exists() {
+            skip::aloud("sshd wants /run/sshd: nothing of sonde was tried against it");
+            return None;
+        }
+        self.started("sshd", Carrier::Tcp, |folder, port| {
+            let (at, bind) = (folder.display(), self.bind);
+            let made = process::ended(
+                self.program("ssh-keygen", &["-q", "-t", "ed25519", "-N", "", "-f"]).arg(folder.join("key")),
+                process::LIMIT,
+            );
+            assert_eq!(made.code, Some(0), "{}", made.told());
+            let text = format!(
+                "Port {port}\nListenAddress {bind}\nHostKey {at}/key\nUsePAM no\nStrictModes no\nPidFile none\nMaxStartups 1000\n"
+            );
+            self.of_file("/usr/sbin/sshd", &["-D", "-e", "-f"], folder, &text)
+        })
+    }
+
     /// A chrony that tells the time; `None`, said aloud, also where we are not root.
     pub fn chrony(&self) -> Option<Server> {
         if !rustix::process::geteuid().is_root() {
@@ -186,11 +206,12 @@ impl<'a> Place<'a> {
         })
     }
 
-    /// A caddy that speaks QUIC.
-    pub fn caddy_of_quic(&self) -> Option<Server> {
+    /// A caddy that speaks QUIC, with these lines of its site. Who names nobody is shown the certificate of `name`.
+    pub fn caddy(&self, name: &str, lines: &str) -> Option<Server> {
         self.started("caddy", Carrier::Udp, |folder, port| {
             let text = format!(
-                "{{\n auto_https off\n admin off\n skip_install_trust\n}}\nhttps://127.0.0.1:{port} {{\n bind {}\n tls internal\n}}\n",
+                "{{\n auto_https off\n admin off\n skip_install_trust\n default_sni {name}\n grace_period 1s\n}}\n\
+                 https://:{port} {{\n bind {}\n{lines}}}\n",
                 self.bind
             );
             let mut command = self.of_file("caddy", &["run", "--adapter", "caddyfile", "--config"], folder, &text);

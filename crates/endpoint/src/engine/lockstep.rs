@@ -480,6 +480,9 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
     fn exchange_stamped(&mut self, seq: u64, flags: Flags) -> (Instant, Option<Instant>, Answer) {
         self.flow.link.departure();
         self.flow.wire.prepare(&mut self.flow.request, seq, flags);
+        if let Err(fault) = self.flow.link.ready() {
+            return (self.flow.link.now(), None, Answer::Fault(fault));
+        }
         let sent = self.flow.link.now();
         let at = match self.flow.link.send_stamped(self.flow.wire.prepared(&self.flow.request)) {
             Ok(at) => at,

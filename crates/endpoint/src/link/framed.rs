@@ -21,7 +21,7 @@ use measure::unit::{Instant, Nanos};
 use protocol::application::talk::Digest;
 use protocol::application::tally::Tally;
 use protocol::application::{Speech, Words};
-use protocol::link::{Fault, Link};
+use protocol::link::{Departure, Fault, Link, Stamped};
 use protocol::tls::{Facts, Terms, TlsError};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, send};
@@ -34,10 +34,12 @@ use self::reading::Look;
 pub(super) use self::secured::told as told_of_tls;
 use self::secured::{Hello, Secured};
 use super::clockwork::{poll_one, poll_until};
-use crate::clock::Monotonic;
+use super::stamping::{self, Stamping, Taker};
+use crate::clock::{Monotonic, wall};
 use crate::error::hint::Hint;
 use crate::error::{Cause, EndpointError, Step};
 use crate::pace;
+use crate::socket::queue;
 use crate::stop::{GLANCE, Stop};
 
 /// Room for what has come and is not read yet: more than any head or line that a protocol believes.
@@ -76,6 +78,8 @@ pub struct Door {
     pub anew: Option<Arc<Book>>,
     /// True where requests have instants at which they are due: then one that finds no connection is refused at once. Otherwise it waits.
     pub scheduled: bool,
+    /// True where the kernel is asked for timestamps of some of them.
+    pub stamps: bool,
     /// The end of every wait.
     pub stop: Stop,
 }
@@ -133,6 +137,9 @@ pub struct Framed<S: Speech> {
     door: Door,
     socket: Socket,
     secured: Option<Secured>,
+    /// Kernel timestamps, where they were asked for.
+    stamping: Stamping,
+    taker: Taker,
     speech: S,
     tally: Arc<Tally>,
     spinning: bool,
@@ -199,6 +206,8 @@ impl<S: Speech> Framed<S> {
             door,
             socket,
             secured: None,
+            stamping: Stamping::default(),
+            taker: Taker::default(),
             speech,
             tally,
             spinning,
@@ -239,6 +248,11 @@ impl<S: Speech> Framed<S> {
         &self.socket
     }
 
+    /// The reason why it has no kernel timestamps, where it was asked for them.
+    pub fn unstamped(&self) -> Option<String> {
+        self.stamping.refused.clone()
+    }
+
     /// Times of the steps before its first request.
     pub fn opened(&self) -> Opened {
         self.opened.clone()
@@ -266,6 +280,17 @@ impl<S: Speech> Framed<S> {
     fn is_other(&self, number: u64, low: Option<u32>) -> bool {
         let mask = u32::MAX >> (u32::BITS - self.speech.mark_bits().min(u32::BITS));
         low.is_some_and(|low| (number as u32 ^ low) & mask != 0)
+    }
+
+    /// Receives with the timestamps of what completes a message.
+    fn taken_stamped(
+        &mut self,
+        receive: impl FnOnce(&mut Self) -> Result<Option<usize>, Fault>,
+    ) -> Result<Option<Stamped>, Fault> {
+        self.taker.wanted = true;
+        let received = receive(self);
+        self.taker.wanted = false;
+        Ok(received?.map(|length| self.taker.stamped(length)))
     }
 
     /// Nothing more is asked on this connection: what is out on it has no reply any more.
@@ -379,10 +404,20 @@ impl<S: Speech> Framed<S> {
     /// Sends a request on the connection that there is.
     #[inline]
     fn put(&mut self, message: &[u8]) -> Result<(), Fault> {
+        self.put_by(message, |socket, octets, flags| send(socket, octets, flags))
+    }
+
+    /// Sends a request on the connection that there is, by this call.
+    #[inline]
+    fn put_by(
+        &mut self,
+        message: &[u8],
+        hand: impl FnOnce(&Socket, &[u8], SendFlags) -> Result<usize, Errno>,
+    ) -> Result<(), Fault> {
         let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
         let request = message;
         let message = self.secured.as_mut().map_or(message, |secured| secured.seal(message));
-        let result = if self.unsent.is_empty() { send(&self.socket, message, flags) } else { Ok(0) };
+        let result = if self.unsent.is_empty() { hand(&self.socket, message, flags) } else { Ok(0) };
         self.outstanding.push_back(self.numbered.wrapping_sub(1));
         self.speech.asked(request);
         match result {
@@ -425,8 +460,6 @@ impl<S: Speech> Framed<S> {
         }
     }
 }
-
-impl<S: Speech> Framed<S> {}
 
 impl<S: Speech> Drop for Framed<S> {
     fn drop(&mut self) {
@@ -590,5 +623,36 @@ impl<S: Speech> Link for Framed<S> {
     #[inline]
     fn spin(&self, _until: Instant) {
         std::hint::spin_loop();
+    }
+
+    fn stamp_arrivals(&mut self, on: bool) {
+        self.stamping.switch(self.socket.as_fd(), on);
+    }
+
+    fn send_stamped(&mut self, message: &[u8]) -> Result<Option<u64>, Fault> {
+        if !self.stamping.possible() {
+            return self.send(message).map(|()| None);
+        }
+        let mut at = None;
+        self.put_by(message, |socket, octets, flags| {
+            let before = wall();
+            let sent = queue::send_stamped(socket.as_fd(), octets, stamping::MESSAGE_FLAGS, flags)?;
+            // Of a part the kernel would tell when that left.
+            at = (sent == octets.len()).then_some(before);
+            Ok(sent)
+        })?;
+        Ok(at)
+    }
+
+    fn receive_stamped(&mut self, buffer: &mut [u8], until: Instant) -> Result<Option<Stamped>, Fault> {
+        self.taken_stamped(|link| link.receive(buffer, until))
+    }
+
+    fn try_receive_stamped(&mut self, buffer: &mut [u8]) -> Result<Option<Stamped>, Fault> {
+        self.taken_stamped(|link| link.try_receive(buffer))
+    }
+
+    fn departure(&mut self) -> Departure {
+        stamping::departure(self.socket.as_fd())
     }
 }

@@ -1,9 +1,13 @@
 //! Kernel timestamps on a socket: of departures for single messages, of arrivals while a spell of them lasts.
 
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
-use protocol::link::Departure;
+use protocol::link::{Departure, Stamped};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
+use socket2::Socket;
 
+use crate::clock::wall;
 use crate::socket::option;
 use crate::socket::queue::{self, Notice, Point};
 
@@ -48,6 +52,40 @@ impl Stamping {
         if option::set_timestamping(socket, THROUGHOUT | arrivals).is_ok() {
             self.arrivals = on;
         }
+    }
+}
+
+/// Takes octets off a stream, with the timestamps of the last of them where they are wanted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Taker {
+    /// True while they are.
+    pub wanted: bool,
+    kernel: Option<u64>,
+    application: Option<u64>,
+}
+
+impl Taker {
+    /// Octets put into `room`; 0 at the end of the stream.
+    #[inline]
+    pub fn take(&mut self, socket: &Socket, room: &mut [u8], flags: RecvFlags) -> Result<usize, Errno> {
+        if self.wanted {
+            self.take_stamped(socket, room, flags)
+        } else {
+            recv(socket, room, flags).map(|(_, count)| count)
+        }
+    }
+
+    #[cold]
+    fn take_stamped(&mut self, socket: &Socket, room: &mut [u8], flags: RecvFlags) -> Result<usize, Errno> {
+        let arrival = queue::receive(socket.as_fd(), room, flags.bits().cast_signed());
+        let arrival = arrival.map_err(Errno::from_raw_os_error)?;
+        (self.kernel, self.application) = (arrival.stamp, Some(wall()));
+        Ok(arrival.length)
+    }
+
+    /// A message of this length with what was taken since the last one: its last octets came then.
+    pub fn stamped(&mut self, length: usize) -> Stamped {
+        Stamped { length, kernel: self.kernel.take(), application: self.application.take() }
     }
 }
 

@@ -9,6 +9,7 @@ use measure::method::default::SIZE;
 use measure::method::{Asked as Wanted, Carrier, Pattern, SocketOptions, Waiting};
 use measure::unit::{Instant, Nanos};
 use protocol::application::Asked;
+use protocol::application::talk::Talk;
 use protocol::icmp::echo::Echo;
 use protocol::native::header::{Authenticated, Flags, Native};
 use protocol::native::message::Open;
@@ -122,7 +123,7 @@ pub fn open(
 /// else is reported as such.
 fn program_at_work(peer: SocketAddr, said: &Said, was_well: bool, stop: &Stop) -> Result<Way, EndpointError> {
     let fail = |cause| EndpointError::new(Step::Reach, peer, cause);
-    if matches!(said.application.asked, Asked::H3(_)) {
+    if matches!(said.application.asked, Asked::H3(_) | Asked::Talk(Talk::Ssh(_))) {
         let told = format!("{} is not asked without end", said.application.protocol.name());
         return Err(EndpointError::new(Step::Agree, peer, Cause::Peer(told)).on(crate::error::Side::Ours));
     }
@@ -142,6 +143,7 @@ fn program_at_work(peer: SocketAddr, said: &Said, was_well: bool, stop: &Stop) -
             patient: true,
             anew: None,
             scheduled: true,
+            stamps: false,
             stop: stop.clone(),
         };
         Ok((Framed::open(door, talk.clone(), Arc::clone(&said.tally))?, talk))

@@ -198,12 +198,12 @@ fn stream(
         // A peer that speaks something else is reported as such, and not as a thousand replies that cannot be read.
         link.try_once(TRIAL)?;
     }
-    let facts = socket_facts(link.socket());
+    let (facts, refused) = (socket_facts(link.socket()), link.unstamped());
     let request = talk.request();
     let wire = Asking::new(talk, Arc::clone(tally));
     let flow =
         Flow { link, wire, index: flow, request, reply: vec![0; Digest::LENGTH], expected: Some(Digest::LENGTH) };
-    Ok((Connection { flow, facts, refused: None, handed: None }, steps))
+    Ok((Connection { flow, facts, refused, handed: None }, steps))
 }
 
 fn door(flow: u32, tls: Option<&Terms>, anew: Option<&Arc<Book>>, scene: &Scene<'_>) -> Door {
@@ -217,6 +217,7 @@ fn door(flow: u32, tls: Option<&Terms>, anew: Option<&Arc<Book>>, scene: &Scene<
         patient: !exchanges::one_at_a_time(method),
         anew: anew.cloned(),
         scheduled: method.schedule.has_instants(),
+        stamps: method.traffic.stamps().is_some(),
         stop: halt.clone(),
     }
 }

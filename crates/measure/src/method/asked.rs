@@ -185,7 +185,7 @@ impl Asked {
             request_bytes,
             sizes: self.sizes.clone(),
             response_bytes,
-            stamps: self.resolve_stamps(carrier, pattern)?,
+            stamps: self.resolve_stamps(carrier, pattern),
             application: self.application.clone(),
         })?;
         let stop = self.resolve_stop(schedule)?;
@@ -283,20 +283,17 @@ impl Asked {
         Ok(stop)
     }
 
-    fn resolve_stamps(&self, carrier: Carrier, pattern: Pattern) -> Result<Option<Stamps>, NotOf> {
-        // A reply of unknown length has no one segment whose stamp would be its own.
+    fn resolve_stamps(&self, carrier: Carrier, pattern: Pattern) -> Option<Stamps> {
+        // On request only: of a stream the timestamps are those of a reply's last segment, whose octets may be another's too.
         let framed = self.application.is_some() && carrier == Carrier::Tcp;
-        if framed && self.stamps == Some(true) {
-            return Err(NotOf { what: Part::Stamps, carrier, pattern });
-        }
         let possible = pattern == Pattern::Exchange && carrier != Carrier::TcpConnect && !framed;
         // To switch receive stamps on the kernel needs a CPU for a moment, which a spinning thread of real-time priority
         // does not give it. There they are taken on request only.
         let spinning = self.waiting == Some(Waiting::Spin);
-        Ok(match self.stamps {
+        match self.stamps {
             Some(asked) => asked.then_some(default::STAMPS_ASKED),
             None => (possible && !spinning).then_some(default::STAMPS),
-        })
+        }
     }
 
     fn resolve_window(&self, carrier: Carrier, pattern: Pattern, schedule: Schedule) -> Result<Window, Refusal> {

@@ -38,7 +38,7 @@ const HEADER: usize = 12;
 /// Longest name, octets on the wire (RFC 1035 section 2.3.4).
 const LONGEST_NAME: usize = 255;
 const LONGEST_LABEL: usize = 63;
-/// Octets of a question by which [`Question::answer_begun`] knows it: the shortest has one more.
+/// Octets of a question by which [`Questions::answer_begun`] knows it: the shortest has one more.
 const BEGINS: usize = 4;
 /// A datagram that is longer than this is none that we asked for: no larger one was allowed (RFC 1035 section 4.2.1).
 pub const LONGEST_DATAGRAM: usize = 512;
@@ -152,12 +152,6 @@ impl Question {
         &self.message
     }
 
-    /// The reply that begins with `message`, where that answers this question without a number.
-    pub(super) fn answer_begun(&self, message: &[u8]) -> Option<Reply> {
-        let (number, reply) = self.read_as(message, self.message.get(HEADER..HEADER + BEGINS)?)?;
-        (number == 0).then_some(reply)
-    }
-
     /// Number and reply in `message`, where it is the answer to this question.
     #[inline]
     pub fn read(&self, message: &[u8]) -> Option<(u16, Reply)> {
@@ -198,6 +192,39 @@ fn is_question(rest: &[u8], asked: &[u8]) -> bool {
 /// The order of names: they are the same in capitals.
 fn in_order(one: &[u8], other: &[u8]) -> Ordering {
     one.iter().map(u8::to_ascii_lowercase).cmp(other.iter().map(u8::to_ascii_lowercase))
+}
+
+/// Questions without numbers: that of all, or those of a mix by their beginnings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Questions {
+    first: Question,
+    /// The beginnings where they differ, in their order.
+    several: Arc<[[u8; BEGINS]]>,
+}
+
+impl Questions {
+    /// One that is asked over and over.
+    pub fn one(first: Question) -> Self {
+        Self { first, several: Arc::default() }
+    }
+
+    /// The same of questions that differ, by their messages.
+    pub fn mixed<'a>(self, messages: impl Iterator<Item = &'a [u8]>) -> Self {
+        let begins = messages.filter_map(|message| message.get(HEADER..)?.first_chunk().copied());
+        let mut several: Vec<[u8; BEGINS]> = begins.collect();
+        several.sort_unstable_by(|one, other| in_order(one, other));
+        Self { several: several.into(), ..self }
+    }
+
+    /// The reply that begins with `message`, where that answers one of them.
+    pub fn answer_begun(&self, message: &[u8]) -> Option<Reply> {
+        let first = self.first.message.get(HEADER..HEADER + BEGINS)?;
+        let given = message.get(HEADER..HEADER + BEGINS);
+        let place = given.and_then(|given| self.several.binary_search_by(|asked| in_order(asked, given)).ok());
+        let asked = place.and_then(|place| self.several.get(place)).map_or(first, |asked| asked);
+        let (number, reply) = self.first.read_as(message, asked)?;
+        (number == 0).then_some(reply)
+    }
 }
 
 /// A question over TCP.

@@ -35,8 +35,9 @@ use measure::reach::Transport;
 
 use self::frame::Frame;
 use self::kind::{ERRORS, GRPC, RESET, SERVING, STATUSES};
-use super::dns::Question;
+use super::dns::{Question, Questions};
 use super::http::{Expected, Request, RequestError};
+use super::mix::Item;
 use super::speech::{Came, Kind, Protocol, Reply, Speech, Taken};
 
 /// The row of HTTP/2 in clear.
@@ -134,7 +135,7 @@ fn number_of(stream: u32) -> u32 {
 enum Asked {
     Http(Expected),
     Health,
-    Dns(Question),
+    Dns(Questions),
     Ping,
 }
 
@@ -185,8 +186,8 @@ impl Stream {
     }
 
     /// The answer of DNS in its body.
-    fn answer(&self, question: &Question) -> Option<Reply> {
-        question.answer_begun(self.begun.get(..self.kept)?).filter(|_| self.status == 200)
+    fn answer(&self, questions: &Questions) -> Option<Reply> {
+        questions.answer_begun(self.begun.get(..self.kept)?).filter(|_| self.status == 200)
     }
 
     /// The status in its body, a message of gRPC that is not compressed: a field 1 with a number, or no field, which is number 0.
@@ -231,7 +232,7 @@ impl H2 {
         let request = request::dns(question.unnumbered(), host, agent);
         request.check()?;
         let (block, words) = (request::fields(&request, true)?, question.words().to_owned());
-        Ok(Self::asking(Asked::Dns(question), words, &block, &request.body))
+        Ok(Self::asking(Asked::Dns(Questions::one(question)), words, &block, &request.body))
     }
 
     /// A client that pings.
@@ -262,8 +263,14 @@ impl H2 {
 
     /// The same of requests that differ, of whose bodies the longest has so many octets.
     #[must_use]
-    pub fn mixed(self, longest_body: usize) -> Self {
-        Self { body: longest_body, ..self }
+    pub fn mixed(self, longest_body: usize, items: &[Item]) -> Self {
+        let asked = match self.asked {
+            Asked::Dns(questions) => {
+                Asked::Dns(questions.mixed(items.iter().filter_map(|item| frame::body(&item.octets))))
+            }
+            other => other,
+        };
+        Self { asked, body: longest_body, ..self }
     }
 
     /// Its request in words: `GET /health`.
@@ -401,8 +408,8 @@ impl H2 {
         let http = |expected: &Expected| (stream.status, expected.has(stream.status));
         let (kind, sound) = match (&self.asked, grpc_status) {
             (Asked::Http(expected), _) => http(expected),
-            (Asked::Dns(question), _) => {
-                stream.answer(question).map_or((stream.status, false), |reply| (kind::DNS + reply.kind.0, reply.sound))
+            (Asked::Dns(questions), _) => {
+                stream.answer(questions).map_or((stream.status, false), |reply| (kind::DNS + reply.kind.0, reply.sound))
             }
             (_, None) => http(&Expected::Any),
             (_, Some(0)) => (stream.health().map_or(GRPC, |health| SERVING + health), true),

@@ -16,6 +16,7 @@ use super::number::nearest;
 use super::postgres::Postgres;
 use super::redis::{Commands as RedisCommands, Redis};
 use super::speech::{Kind, Reply, Speech, Taken};
+use super::ssh::{self, Ssh};
 use super::tally::Tally;
 use super::websocket::WebSocket;
 use crate::native::header::Flags;
@@ -50,6 +51,8 @@ pub enum Talk {
     Kafka(Kafka),
     /// WebSocket.
     WebSocket(Box<WebSocket>),
+    /// SSH.
+    Ssh(Ssh),
 }
 
 macro_rules! each {
@@ -68,6 +71,7 @@ macro_rules! each {
             Talk::Mysql($speech) => $call,
             Talk::Kafka($speech) => $call,
             Talk::WebSocket($speech) => $call,
+            Talk::Ssh($speech) => $call,
         }
     };
 }
@@ -174,6 +178,7 @@ impl Talk {
             Self::Mysql(mysql) => mysql.words().to_owned(),
             Self::Kafka(_) => "ApiVersions".to_owned(),
             Self::WebSocket(socket) => socket.words().to_owned(),
+            Self::Ssh(_) => ssh::WORDS.to_owned(),
         }
     }
 
@@ -233,6 +238,7 @@ impl Talk {
             Self::Kafka(Kafka),
             Self::WebSocket(Box::new(client())),
             Self::WebSocket(Box::new(opened())),
+            Self::Ssh(Ssh::default()),
         ]
     }
 }

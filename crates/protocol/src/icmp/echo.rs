@@ -7,8 +7,8 @@
 //! | 2-3 | checksum; a ping socket, and every socket over IPv6, has its kernel fill it |
 //! | 4-5 | identifier; a ping socket has its kernel fill it |
 //! | 6-7 | sequence number, its lower 16 bits |
-//! | 8-15 | sequence number, 64 bits: requests far apart are never taken for each other. In requests that [keep one
-//! checksum](Echo::keeping_checksum) the first 16 bits are the complement of the others and of the header's |
+//! | 8-15 | sequence number, 64 bits: requests far apart are never taken for each other. In requests that
+//! [keep one checksum](Echo::keeping_checksum) the first 16 bits are the complement of the others and of the header's |
 //! | 16-19 | random number of this run, where the payload has 12 octets or more |
 //!
 //! A payload of n octets makes a message of n + 8. Octets behind these fields stay as the caller filled them.

@@ -26,6 +26,7 @@ use protocol::application::postgres::Postgres;
 use protocol::application::quic;
 use protocol::application::redis::Redis;
 use protocol::application::sip::Options;
+use protocol::application::ssh::Ssh;
 use protocol::application::talk::Talk;
 use protocol::application::websocket::{Upgrade, WebSocket};
 use protocol::application::{self, ALL, Application, Protocol};
@@ -39,6 +40,8 @@ use crate::system::variable;
 
 /// The usual interval of requests to a program at work: a hundred a second, one after the other.
 pub const INTERVAL: Nanos = Nanos::millis(10);
+/// The same of SSH, whose servers bear few clients that do not log in.
+const INTERVAL_OF_SSH: Nanos = Nanos::secs(1);
 /// The highest rate without a word of the user's, requests per 1,000 seconds.
 const MOST_UNFORCED: u64 = 100_000;
 /// Longest file of fields or of a body, bytes.
@@ -105,7 +108,7 @@ fn schemes() -> Vec<String> {
 pub struct ApplicationOptions {
     /// Ask the program at HOST in this protocol: redis, rediss, memcached, http, https, h2c, h2,
     /// h2ping, h2pings, h3, grpc, grpcs, ws, wss, dns, dns+tcp, dns+tls, dns+https, ntp, nats,
-    /// mqtt, mqtts, postgres, postgres+tls, mysql, mysql+tls, kafka, sip, quic
+    /// mqtt, mqtts, postgres, postgres+tls, mysql, mysql+tls, kafka, ssh, sip, quic
     ///
     /// The same as a URL: `sonde rtt redis://db1`. A program at work is asked 100 times a second unless a schedule is given.
     #[arg(long, value_name = "PROTOCOL", requires = "host", hide_possible_values = true, value_parser = protocols())]
@@ -345,6 +348,7 @@ impl ApplicationOptions {
                 });
             }
             "kafka" => Talk::Kafka(Kafka),
+            "ssh" => Talk::Ssh(Ssh::default()),
             "h2ping" | "h2pings" => Talk::H2(Box::new(H2::ping())),
             "memcached" => Talk::Memcached(Memcached::NoOperation),
             "nats" => Talk::Nats(Nats::default()),
@@ -495,6 +499,9 @@ pub fn towards(application: &Application, options: &ApplicationOptions, asked: A
         return Err(Failure::usage("--resume is for a connection each: those that are kept make one handshake")
             .hint("add --crr"));
     }
+    if name == "ssh" && !anew {
+        return Err(Failure::usage("SSH says its version once on a connection").hint("add --crr"));
+    }
     if over_quic && asked.stamps == Some(true) {
         return Err(Failure::usage("a reply over QUIC has no one datagram whose timestamps would be its own")
             .hint("remove --stamps"));
@@ -509,7 +516,8 @@ pub fn towards(application: &Application, options: &ApplicationOptions, asked: A
     // One after the other, a hundred a second, unless somebody says otherwise.
     let unsaid = asked.schedule.is_none() && asked.window.is_none() && !options.force;
     let (schedule, window) = if unsaid {
-        (Some(Schedule::Every { interval_ns: INTERVAL }), Some(1))
+        let interval_ns = if name == "ssh" { INTERVAL_OF_SSH } else { INTERVAL };
+        (Some(Schedule::Every { interval_ns }), Some(1))
     } else {
         (asked.schedule, if alone { Some(1) } else { asked.window })
     };
@@ -635,6 +643,7 @@ mod tests {
     #[test_case("dns+tls://[::1]/example.org", "dns+tls A example.org")]
     #[test_case("dns+https://db1/example.org?type=AAAA", "dns+https AAAA example.org")]
     #[test_case("mqtts://db1:8884", "mqtts PINGREQ")]
+    #[test_case("ssh://db1", "ssh version")]
     fn a_url_says_what_is_asked(url: &str, expected: &str) {
         let found = application(url).unwrap();
         assert_eq!(format!("{} {}", found.protocol.name(), found.words), expected);
@@ -677,6 +686,12 @@ mod tests {
             |options: &ApplicationOptions, asked| towards(&redis, options, asked).map_err(|failure| failure.told.what);
         let usual = asked_by(&ApplicationOptions::default(), Asked::default()).unwrap();
         assert_eq!((usual.schedule, usual.window), (Some(Schedule::Every { interval_ns: INTERVAL }), Some(1)));
+        let ssh = application("ssh://db1").unwrap();
+        let told = towards(&ssh, &ApplicationOptions::default(), Asked::default()).unwrap_err().told.hint;
+        assert_eq!(told.as_deref(), Some("add --crr"));
+        let anew = Asked { pattern: Some(Pattern::ConnectExchange), ..Asked::default() };
+        let asked = towards(&ssh, &ApplicationOptions::default(), anew).unwrap();
+        assert_eq!(asked.schedule, Some(Schedule::Every { interval_ns: INTERVAL_OF_SSH }));
         let often = Asked { schedule: Some(Schedule::Every { interval_ns: Nanos(1_000_000) }), ..Asked::default() };
         assert!(asked_by(&ApplicationOptions::default(), often.clone()).is_err());
         assert!(asked_by(&ApplicationOptions::default(), Asked { window: Some(4), ..Asked::default() }).is_err());

@@ -118,26 +118,27 @@ fn rtt_prints_the_table_that_the_tutorial_shows() {
 /// Screens of the tutorial on Redis, of a Redis on loopback.
 #[test]
 fn redis_is_told_as_its_tutorial_shows() {
-    const PAGE: &str = "docs/tutorial-redis.md";
+    const PAGES: [&str; 2] = ["docs/tutorial-redis.md", "docs/ja/tutorial-redis.md"];
+    let shown = |name: &str, seen: &str| PAGES.iter().for_each(|page| assert_headings(page, name, seen));
     let Some(redis) = testbed::servers::Place::here().redis(&["--enable-debug-command", "yes"]) else { return };
     let url = format!("redis://127.0.0.1:{}", redis.port);
     let seen = |words: &[&str]| printed(sonde(words).env("COLUMNS", "80"));
     let often = ["-c", "400", "--every", "2ms", "--window", "1", "--force"];
-    assert_headings(PAGE, "near", &seen(&[&["rtt", &url][..], &often].concat()));
-    assert_headings(PAGE, "phases", &seen(&[&["rtt", &url, "--crr"][..], &often].concat()));
+    shown("near", &seen(&[&["rtt", &url][..], &often].concat()));
+    shown("phases", &seen(&[&["rtt", &url, "--crr"][..], &often].concat()));
     let port = redis.port.to_string();
     let named = format!("{port}=redis");
-    assert_headings(PAGE, "look", &seen(&["127.0.0.1", "-t", "1", "--port", &named]));
+    shown("look", &seen(&["127.0.0.1", "-t", "1", "--port", &named]));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mix.toml");
     // The list as the page has it.
-    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(PAGE)).unwrap();
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(PAGES[0])).unwrap();
     let list = text.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     fs::write(&path, list.replace("DEBUG SLEEP 0.05", "DEBUG SLEEP 0.001")).unwrap();
     let mix = path.to_str().unwrap();
     let words = ["load", &url, "--mix", mix, "--poisson", "1k/s", "--connections", "4", "-c", "2000", "--force"];
     let seen = seen(&words);
-    assert_headings(PAGE, "mix", &seen);
+    shown("mix", &seen);
     assert!(plain(&seen).contains("redis mix of 2 requests (reply nil, OK)"), "{seen}");
 }
 

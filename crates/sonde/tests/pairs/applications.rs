@@ -7,6 +7,7 @@ mod loaded;
 mod looked;
 mod mixed;
 mod over_quic;
+mod oversized;
 mod played;
 mod real;
 mod redis_cli;

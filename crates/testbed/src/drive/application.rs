@@ -19,6 +19,7 @@ use protocol::application::postgres::Postgres;
 use protocol::application::quic::Quic;
 use protocol::application::redis::{Commands as RedisCommands, Redis};
 use protocol::application::sip::{Options, Sip};
+use protocol::application::ssh::Ssh;
 use protocol::application::talk::{Asking, Digest, Talk};
 use protocol::application::tally::Tally;
 use protocol::application::websocket::{Upgrade, WebSocket};
@@ -147,7 +148,8 @@ fn of_lists() -> Vec<Talk> {
         let items = [Item { octets, weight: 1, class: 0, expected: None }];
         Talk::Dns(Box::new(OverTcp::new(question, DRAW).mixed(&items)))
     });
-    [redis, memcached, http, dns, asking()].into_iter().flatten().collect()
+    let ssh = Some(Talk::Ssh(Ssh::default()));
+    [redis, memcached, http, dns, asking(), ssh].into_iter().flatten().collect()
 }
 
 /// A session of MySQL that was let in, and asks a statement.

@@ -1,6 +1,7 @@
 //! Connections of an application's protocol: how one is made and opened for requests, made anew, and ended in order.
 
 use std::net::Shutdown;
+use std::os::fd::AsFd;
 
 use measure::event::Details;
 use measure::unit::{Instant, Nanos};
@@ -15,12 +16,16 @@ use super::secured::Hello;
 use super::{Door, Framed, MOST_DOUBLINGS, MOST_FRUITLESS, PATIENCE, PAUSE, Trouble};
 use crate::clock::Monotonic;
 use crate::error::{Cause, EndpointError, Step};
+use crate::link::stamping::Stamping;
 use crate::socket;
 
 impl<S: Speech> Framed<S> {
     /// Goes through all that comes before requests on a connection that was just made; true where the protocol has words for it.
     pub(super) fn admit(&mut self) -> Result<bool, EndpointError> {
         (self.secured, self.handshake, self.starved) = (None, None, true);
+        if self.door.stamps {
+            self.stamping = Stamping::prepare(self.socket.as_fd());
+        }
         self.speech.begin();
         let peer = self.door.peer;
         if !self.speech.asks_for_tls() {

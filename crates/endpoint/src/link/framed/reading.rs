@@ -5,7 +5,7 @@ use measure::unit::Bytes;
 use protocol::application::talk::Digest;
 use protocol::application::{Came, Reply, Speech};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, recv};
+use rustix::net::RecvFlags;
 
 use super::phases::Parts;
 use super::secured::Fetched;
@@ -55,15 +55,16 @@ impl<S: Speech> Framed<S> {
     pub(super) fn fetch(&mut self, flags: RecvFlags) -> Result<Fetched, Trouble> {
         let room = &mut self.incoming[self.end..];
         let Some(secured) = &mut self.secured else {
-            return match recv(&self.socket, room, flags) {
-                Ok((0, _)) => Ok(Fetched::End),
-                Ok((_, count)) => Ok(Fetched::Octets(count)),
+            return match self.taker.take(&self.socket, room, flags) {
+                Ok(0) => Ok(Fetched::End),
+                Ok(count) => Ok(Fetched::Octets(count)),
                 Err(Errno::AGAIN | Errno::INTR) => Ok(Fetched::Nothing),
                 Err(errno) => Err(Trouble::System(errno)),
             };
         };
         let before = self.unsent.len();
-        let fetched = secured.fetch(&self.socket, room, &mut self.unsent, flags)?;
+        let taker = &mut self.taker;
+        let fetched = secured.fetch(room, &mut self.unsent, |room| taker.take(&self.socket, room, flags))?;
         if self.unsent.len() > before {
             self.flush_now()?;
         }

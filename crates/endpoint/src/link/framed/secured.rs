@@ -135,14 +135,13 @@ impl Secured {
         !self.data.is_empty() || Session::is_whole(&self.incoming[self.begin..self.end])
     }
 
-    /// Puts what is there into `room`; what has to be said for the session itself is added to `out`.
+    /// Puts what is there into `room`, of what `take` takes off the socket; what has to be said for the session itself is added to `out`.
     #[inline]
     pub fn fetch(
         &mut self,
-        socket: &Socket,
         room: &mut [u8],
         out: &mut Vec<u8>,
-        flags: RecvFlags,
+        mut take: impl FnMut(&mut [u8]) -> Result<usize, Errno>,
     ) -> Result<Fetched, Trouble> {
         loop {
             if !self.data.is_empty() {
@@ -171,9 +170,9 @@ impl Secured {
                     self.incoming.copy_within(self.begin..self.end, 0);
                     (self.begin, self.end) = (0, self.end - self.begin);
                     // It has room for more than a record.
-                    match recv(socket, &mut self.incoming[self.end..], flags) {
-                        Ok((0, _)) => return Ok(Fetched::End),
-                        Ok((_, count)) => self.end += count,
+                    match take(&mut self.incoming[self.end..]) {
+                        Ok(0) => return Ok(Fetched::End),
+                        Ok(count) => self.end += count,
                         Err(Errno::AGAIN | Errno::INTR) => return Ok(Fetched::Nothing),
                         Err(errno) => return Err(Trouble::System(errno)),
                     }

@@ -191,6 +191,12 @@ pub fn write_request(out: &mut Vec<u8>, block: &[u8], body: &[u8]) {
     }
 }
 
+/// The body of a request whose header block and whose body are a frame each.
+pub fn body(request: &[u8]) -> Option<&[u8]> {
+    let [a, b, c, ..] = *request else { return None };
+    request.get(2 * HEADER + u32::from_be_bytes([0, a, b, c]) as usize..)
+}
+
 /// Writes the stream of each frame of a request.
 #[inline]
 pub fn set_stream(request: &mut [u8], stream: u32) {

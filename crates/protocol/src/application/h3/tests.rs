@@ -129,8 +129,10 @@ proptest! {
 struct Played {
     endpoint: Endpoint,
     connection: Option<(ConnectionHandle, Connection)>,
-    /// The datagram that turns a client away.
+    /// The datagram that turns a client away, or sends it back with a token.
     refusal: Option<Vec<u8>>,
+    /// True where a client has to prove its address by a token.
+    retries: bool,
     answers: VecDeque<Answer>,
     /// The octets that have come of each request.
     requests: HashMap<quinn_proto::StreamId, Vec<u8>>,
@@ -162,6 +164,17 @@ struct World {
 impl World {
     /// A server for `name` that speaks `inside`, asked by a client who believes it or not.
     fn new(name: &str, inside: &str, believed: bool, answers: &[Answer]) -> Self {
+        Self::of(EndpointConfig::default(), false, (name, inside), believed, answers)
+    }
+
+    /// The same of a server by `config`, which sends clients back with a token or takes them as they come.
+    fn of(
+        config: EndpointConfig,
+        retries: bool,
+        (name, inside): (&str, &str),
+        believed: bool,
+        answers: &[Answer],
+    ) -> Self {
         let key = KeyPair::generate().unwrap();
         let certificate = CertificateParams::new([name.to_owned()]).unwrap().self_signed(&key).unwrap();
         let mut other = CertificateParams::new([]).unwrap();
@@ -177,8 +190,8 @@ impl World {
             .unwrap();
         tls.alpn_protocols = vec![inside.as_bytes().to_vec()];
         let tls = QuicServerConfig::try_from(tls).unwrap();
-        let config = quinn_proto::ServerConfig::with_crypto(Arc::new(tls));
-        let endpoint = Endpoint::new(Arc::new(EndpointConfig::default()), Some(Arc::new(config)), false, None);
+        let serving = quinn_proto::ServerConfig::with_crypto(Arc::new(tls));
+        let endpoint = Endpoint::new(Arc::new(config), Some(Arc::new(serving)), false, None);
         #[expect(clippy::disallowed_methods, reason = "an instant that virtual time begins at")]
         let anchor = Anchor::new(TheirInstant::now(), Instant(0));
         let dial = Dial::new(&terms, anchor).unwrap();
@@ -187,6 +200,7 @@ impl World {
             endpoint,
             connection: None,
             refusal: None,
+            retries,
             answers: answers.to_vec().into(),
             requests: HashMap::new(),
         };
@@ -234,6 +248,11 @@ impl Played {
     fn take(&mut self, now: TheirInstant, datagram: &[u8]) {
         let mut answer = Vec::new();
         match self.endpoint.handle(now, SocketAddr::from(HERE), None, None, datagram.into(), &mut answer) {
+            Some(DatagramEvent::NewConnection(incoming)) if self.retries && incoming.may_retry() => {
+                let sent_back = self.endpoint.retry(incoming, &mut answer).unwrap();
+                self.refusal = Some(answer[..sent_back.size].to_vec());
+            }
+            Some(DatagramEvent::Response(response)) => self.refusal = Some(answer[..response.size].to_vec()),
             Some(DatagramEvent::NewConnection(incoming)) => {
                 match self.endpoint.accept(incoming, now, &mut answer, None) {
                     Ok(connection) => self.connection = Some(connection),
@@ -371,6 +390,24 @@ fn who_is_not_believed_is_not_asked() {
     assert_eq!(misnamed.client.ended(), Some(&QuicError::Tls(expected)));
     let foreign = World::new("db1", "hq-29", true, &[]);
     assert_eq!(foreign.client.ended(), Some(&QuicError::Tls(TlsError::Alert("NoApplicationProtocol".into()))));
+}
+
+/// The client comes again with the token, a round trip later, and is asked no more of.
+#[test]
+fn a_server_that_wants_an_address_proved_has_its_token() {
+    let of = |retries| World::of(EndpointConfig::default(), retries, ("db1", "h3"), true, &[octets(&[OK])]);
+    let (plain, mut proved) = (of(false), of(true));
+    assert!(proved.client.is_open(), "{:?}", proved.client.ended());
+    assert_eq!(proved.now.since(plain.now), Some(Nanos::millis(2)));
+    assert!(reply(0, Reply::answered(Kind(200)), 5)(proved.ask(0)));
+}
+
+#[test]
+fn a_server_of_other_versions_is_told_as_that() {
+    let mut config = EndpointConfig::default();
+    config.supported_versions(vec![0xFF00_001D]);
+    let world = World::of(config, false, ("db1", "h3"), true, &[]);
+    assert_eq!(world.client.ended(), Some(&QuicError::Version));
 }
 
 #[test]

@@ -18,7 +18,7 @@ use protocol::application::{self, Application, Protocol, Speech};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{ApplicationOptions, MYSQL, POSTGRES, Whom, expected, host_field, read};
+use super::{ApplicationOptions, MYSQL, POSTGRES, Whom, agent, expected, host_field, read};
 use crate::failure::Failure;
 
 /// The option that names the file.
@@ -79,7 +79,7 @@ impl Kind {
             "postgres" | "postgres+tls" => Self::Postgres,
             "mysql" | "mysql+tls" => Self::Mysql,
             "grpc" | "grpcs" => Self::Grpc,
-            "dns" | "dns+tcp" | "dns+tls" => Self::Dns,
+            "dns" | "dns+tcp" | "dns+tls" | "dns+https" => Self::Dns,
             _ => return None,
         })
     }
@@ -177,7 +177,7 @@ impl Asker<'_> {
         let kind = Kind::of(self.protocol).ok_or_else(|| {
             Failure::usage(format!("{} is asked one thing over and over", self.protocol.name())).hint(
                 "--mix is for http, https, h2c, h2, h3, grpc, grpcs, redis, rediss, memcached, postgres, \
-                       postgres+tls, mysql, mysql+tls, dns, dns+tcp and dns+tls",
+                       postgres+tls, mysql, mysql+tls, dns, dns+tcp, dns+tls and dns+https",
             )
         })?;
         let given = [("--request", self.options.request.is_some()), ("--body", self.options.body.is_some())];
@@ -226,7 +226,7 @@ impl Asker<'_> {
         let asked = match first {
             Some(Asks::Talk(talk)) => application::Asked::Talk(match *talk {
                 Talk::Http(http) => Talk::Http(Box::new(http.mixed())),
-                Talk::H2(h2) => Talk::H2(Box::new(h2.mixed(longest_body))),
+                Talk::H2(h2) => Talk::H2(Box::new(h2.mixed(longest_body, mix.items()))),
                 Talk::Dns(dns) => Talk::Dns(Box::new(dns.mixed(mix.items()))),
                 other => other,
             }),
@@ -340,10 +340,15 @@ impl Asker<'_> {
                 };
                 let question = Question::new(name, kind.unwrap_or("A")).map_err(|error| error.to_string())?;
                 let name = question.words().to_owned();
-                if self.protocol.name() == "dns" {
-                    return Ok(Written { talk: Asks::Packet(question), name, body: 0 });
+                match self.protocol.name() {
+                    "dns" => Written { talk: Asks::Packet(question), name, body: 0 },
+                    "dns+https" => {
+                        let (host, body) = (host_field(&self.whom.far, self.protocol.port), question.length());
+                        let h2 = H2::dns(question, &host, &agent()).map_err(|error| error.to_string())?;
+                        Written { talk: Asks::Talk(Box::new(Talk::H2(Box::new(h2)))), name, body }
+                    }
+                    _ => said(Talk::Dns(Box::new(OverTcp::new(question, [0; 16]))), name),
                 }
-                said(Talk::Dns(Box::new(OverTcp::new(question, [0; 16]))), name)
             }
         })
     }

@@ -51,7 +51,8 @@ pub const MYSQL: Peer = unmeasured(Service::Mysql, "it answers only in a session
 pub const NTP: Peer =
     unmeasured(Service::Ntp, "time servers shut out hosts that ask often → sonde rtt ntp://HOST --every 64s");
 /// SSH answers nothing before a key exchange.
-pub const SSH: Peer = unmeasured(Service::Ssh, "it answers only in a session, which sonde does not open");
+pub const SSH: Peer =
+    unmeasured(Service::Ssh, "it answers only in a session; its version alone → sonde rtt ssh://HOST --crr -c 10");
 /// Kafka: a listener that wants a login answers once on a connection.
 pub const KAFKA: Peer =
     unmeasured(Service::Kafka, "it may answer only once on a connection → sonde rtt kafka://HOST --crr");

@@ -106,7 +106,7 @@ impl Settings {
             let mut words = point::put(&axis, base, text)?;
             let mut stamped = words.clone();
             stamped.say("--stamps", None);
-            // A program that is asked in its own protocol has no word for it.
+            // A program that is asked over QUIC has no word for it.
             if stamps && stamped.method().is_ok() {
                 words = stamped;
             }
@@ -180,14 +180,17 @@ mod tests {
         Settings::of(&base, &intervals(None, &base).unwrap(), true, cpus).unwrap()
     }
 
-    /// It has no time breakdown, and every setting is a method all the same.
+    /// Every setting is a method, also where there is no time breakdown.
     #[test]
     fn a_program_is_asked_in_its_own_protocol() {
-        let base = base(Some(&"redis://127.0.0.1".to_owned()), &["--force".to_owned()]).unwrap();
-        let settings = Settings::of(&base, &intervals(None, &base).unwrap(), true, 0).unwrap();
-        let is_sound =
-            |words: &Words| words.method().is_ok() && words.options.iter().all(|said| said.name != "--stamps");
-        assert!(settings.words.len() > 8 && settings.words.iter().all(is_sound));
+        for (url, has_parts) in [("redis://127.0.0.1", true), ("h3://127.0.0.1", false)] {
+            let options = ["--force", "--insecure"].map(str::to_owned);
+            let base = base(Some(&url.to_owned()), &options[..if has_parts { 1 } else { 2 }]).unwrap();
+            let settings = Settings::of(&base, &intervals(None, &base).unwrap(), true, 0).unwrap();
+            let stamped = |words: &Words| words.options.iter().any(|said| said.name == "--stamps");
+            assert!(settings.words.len() > 8 && settings.words.iter().all(|words| words.method().is_ok()), "{url}");
+            assert_eq!(settings.words.iter().any(stamped), has_parts, "{url}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! not judged: other work on this machine is in it, and what a build for tests adds.
 
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::Mutex;
 
@@ -12,12 +13,16 @@ use serde_json::Value;
 use super::Asked;
 use crate::capture::Capture;
 use crate::pcap::{Packet, segment};
-use crate::scene::{Sample, Scene, counts, document, samples, tell};
+use crate::scene::{Sample, Scene, counts, document, number, samples, tell};
 
 /// Exchanges that are held against the capture, two in a millisecond so that the path is warm.
 const EXCHANGES: u64 = 500;
 /// The port of our own reflector.
 const OURS: u16 = 7_663;
+/// So far apart may medians lie, nanoseconds: the capture's stamp is taken before the driver's.
+const APART: u64 = 2_000;
+/// Standard errors within which the median of those that the kernel stamps is one of the median of all: of 60,000 one is further away.
+const ERRORS: f64 = 4.3;
 
 /// The capture beside, of one measurement after the other: each ends by a mark of its own.
 pub struct Beside(Mutex<()>);
@@ -33,18 +38,27 @@ impl Beside {
     /// Complaints about the times that are told of a program.
     pub fn complaints(&self, asked: &Asked<'_>) -> Option<String> {
         let _turn = self.0.lock().expect("sound");
+        let name = asked.row.name;
+        if !asked.row.shows {
+            return None;
+        }
         let words = asked.words(&asked.scene.target(false));
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let seen = seen(asked.scene, &words, asked.port());
-        seen.tell(asked.row.name);
-        (seen.shorter > 0)
-            .then(|| format!("{}: {} exchanges are shorter than on the wire", asked.row.name, seen.shorter))
+        seen.tell(name);
+        if seen.shorter > 0 {
+            return Some(format!("{name}: {} exchanges are shorter than on the wire", seen.shorter));
+        }
+        let (outside, around) = (seen.outside(), seen.expected());
+        (!around.contains(&outside)).then(|| format!("{name}: outside {outside} ns, on the wire {around:?}"))
     }
 }
 
 /// A measurement beside its capture.
 struct Seen {
     record: Value,
+    /// Times on the wire, in their order.
+    wires: Ranked,
     /// Medians, nanoseconds: on the wire, and of the rest in this host.
     wire: u64,
     host: u64,
@@ -57,13 +71,23 @@ struct Seen {
 impl Seen {
     fn tell(&self, name: &str) {
         let Self { wire, host, matched, .. } = self;
-        let outside = self.outside().map(|outside| format!(", by kernel timestamps {outside} ns")).unwrap_or_default();
-        tell(&format!("{name}: {matched} exchanges, on the wire {wire} ns{outside}, in this host {host} ns"));
+        let (outside, around) = (self.outside(), self.expected());
+        tell(&format!(
+            "{name}: {matched} exchanges, on the wire {wire} ns ({around:?}), by kernel timestamps {outside} ns, in this host {host} ns"
+        ));
     }
 
     /// The time outside of this host by kernel timestamps.
-    fn outside(&self) -> Option<u64> {
-        self.record.pointer("/outcome/split/outside_ns").and_then(Value::as_u64)
+    fn outside(&self) -> u64 {
+        number(&self.record, "/outcome/split/outside_ns")
+    }
+
+    /// The medians on the wire that those may have which the kernel stamped, of all the same, and as far around them as its stamps may lie.
+    fn expected(&self) -> RangeInclusive<u64> {
+        let stamped = number(&self.record, "/outcome/split/samples") as f64;
+        let apart = (ERRORS / 2.0 / stamped.sqrt()).min(0.45);
+        let at = |share| self.wires.quantile(share).expect("values");
+        at(0.5 - apart).saturating_sub(APART)..=at(0.5 + apart) + APART
     }
 }
 
@@ -75,7 +99,7 @@ fn seen(scene: &Scene, words: &[&str], port: u16) -> Seen {
     let count = EXCHANGES.to_string();
     // Nothing is late, however busy this machine is.
     let ending = ["-c", &count, "--warm-up", "100ms", "--timeout", "60s"];
-    let method = [&["--window", "1", "--every", "500us"][..], &ending, &["--samples"]].concat();
+    let method = [&["--window", "1", "--every", "500us", "--stamps"][..], &ending, &["--samples"]].concat();
     let record = scene.record(&[words, &method[..], &[file.to_str().expect("a path")]].concat());
     assert_eq!(counts(&record).answered, EXCHANGES, "{words:?}");
     let mark = scene.rtt(&[&scene.target(false), "--port", "9", "--connect", "-c", "1", "--warm-up", "0"]);
@@ -93,7 +117,9 @@ fn compared(record: Value, passed: &[u64], file: &Path) -> Seen {
     let both = || samples.iter().map(|sample| sample.service_ns).zip(passed[begin..].iter().copied());
     let shorter = both().filter(|(told, wire)| told <= wire).count();
     let host = median(both().map(|(told, wire)| told.saturating_sub(wire)));
-    Seen { record, wire: median(both().map(|(_, wire)| wire)), host, shorter, matched: samples.len() }
+    let wires = Ranked::exact(passed[begin..].to_vec());
+    let wire = wires.quantile(0.5).expect("values");
+    Seen { record, wires, wire, host, shorter, matched: samples.len() }
 }
 
 /// Times from each request until the last of its reply, nanoseconds. Requests are the messages of the commonest length on the busiest

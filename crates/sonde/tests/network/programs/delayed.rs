@@ -54,15 +54,15 @@ pub fn complaints(asked: &Asked<'_>, runs: usize) -> Vec<String> {
 
 /// The shortest of what was measured, nanoseconds.
 struct Times {
-    /// On connections that are kept.
-    kept: u64,
+    /// On connections that are kept; absent where none are.
+    kept: Option<u64>,
     /// The parts of requests with a connection each; absent over UDP.
     parts: Option<[Option<u64>; 5]>,
 }
 
 impl Asked<'_> {
     fn times(&self, host: &str) -> Times {
-        let kept = number(&self.record(host, &[]), "/outcome/response/min_ns");
+        let kept = self.row.keeps.then(|| number(&self.record(host, &[]), "/outcome/response/min_ns"));
         let parts = self.row.trips.map(|_| {
             let record = self.record(host, &["--crr"]);
             let phases = &record["outcome"]["replies"]["phases"];
@@ -99,7 +99,9 @@ impl<'a> Series<'a> {
     fn add(&mut self, plain: &Times, delayed: &Times, expected: [Option<u32>; 5]) {
         self.runs += 1;
         let longer = |before: u64, after: u64| (after as f64 - before as f64) / HELD_NS as f64;
-        let mut found = vec![("kept", longer(plain.kept, delayed.kept), Some(1))];
+        let kept = plain.kept.zip(delayed.kept);
+        let mut found: Vec<_> =
+            kept.map(|(before, after)| ("kept", longer(before, after), Some(1))).into_iter().collect();
         if let Some((before, after)) = plain.parts.zip(delayed.parts) {
             let parts = PHASES.iter().zip(before.into_iter().zip(after)).zip(expected);
             found.extend(parts.map(|((name, (before, after)), expected)| {

@@ -4,6 +4,8 @@ use measure::method::Carrier;
 use testbed::certificate::Signed;
 use testbed::servers::{Place, Server};
 
+use crate::plant::FORWARDED;
+
 /// The parts of a request with a connection of its own, as a record names them.
 pub const PHASES: [&str; 5] = ["connect", "tls", "greeting", "wait", "receive"];
 
@@ -23,6 +25,10 @@ pub struct Row {
     pub trips: Option<[Option<u32>; 5]>,
     /// The answers of the slowed program that each part waits for; absent where a tracer tells nothing of it.
     pub answers: [Option<u32>; 5],
+    /// True where connections are kept, and not each request has its own.
+    pub keeps: bool,
+    /// True where a capture shows which packets are requests.
+    pub shows: bool,
 }
 
 const TCP: Row = Row {
@@ -33,6 +39,8 @@ const TCP: Row = Row {
     calls: None,
     trips: Some(each([1, 0, 0, 1, 0])),
     answers: [Some(0), Some(0), Some(0), Some(1), Some(0)],
+    keeps: true,
+    shows: true,
 };
 const UDP: Row = Row { trips: None, ..TCP };
 
@@ -108,6 +116,15 @@ pub const ROWS: &[Row] = &[
         ..TCP
     },
     Row {
+        name: "h2ping, nginx",
+        start: |place, _| one(place.nginx(" http2", LONG)),
+        url: "h2ping://HOST",
+        calls: Some("writev"),
+        trips: Some(each([1, 0, 1, 1, 0])),
+        answers: [Some(0), Some(0), None, Some(1), Some(0)],
+        ..TCP
+    },
+    Row {
         name: "rediss, Redis",
         start: |place, signed| {
             let (certificate, key) = (signed.text("server.pem"), signed.text("server.key"));
@@ -117,6 +134,23 @@ pub const ROWS: &[Row] = &[
         },
         url: "rediss://HOST",
         words: &["--ca", "CA"],
+        trips: Some(each([1, 1, 0, 1, 0])),
+        ..TCP
+    },
+    Row {
+        name: "rediss, haproxy before Redis",
+        start: |place, signed| {
+            let (behind, port) = (place.redis(&[])?, testbed::port::free());
+            let lines = format!(
+                " mode tcp\n bind 0.0.0.0:{port} ssl crt {}\n default_backend b\nbackend b\n mode tcp\n server s 127.0.0.1:{}\n",
+                both_files(signed),
+                behind.port
+            );
+            Some(vec![behind, place.haproxy(&lines)?.at(port)])
+        },
+        url: "rediss://HOST",
+        words: &["--ca", "CA"],
+        calls: Some("write"),
         trips: Some(each([1, 1, 0, 1, 0])),
         ..TCP
     },
@@ -145,6 +179,7 @@ pub const ROWS: &[Row] = &[
         // handshake, as on a busy machine, Linux acknowledges at once: so the wait is not held to a number.
         trips: Some([Some(1), Some(1), Some(0), None, Some(0)]),
         answers: [Some(0), Some(0), Some(0), None, Some(0)],
+        ..TCP
     },
     Row {
         name: "dns+https, unbound before unbound",
@@ -164,10 +199,34 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         name: "quic, caddy",
-        start: |place, _| one(place.caddy_of_quic()),
+        start: |place, _| one(place.caddy(FORWARDED, " tls internal\n")),
         url: "quic://HOST",
         calls: Some("sendto,sendmsg"),
         ..UDP
+    },
+    Row {
+        name: "h3, caddy before nginx",
+        start: |place, signed| {
+            let behind = place.nginx("", LONG)?;
+            let (certificate, key) = (signed.text("server.pem"), signed.text("server.key"));
+            let lines = format!(" tls {certificate} {key}\n reverse_proxy 127.0.0.1:{}\n", behind.port);
+            Some(vec![behind, place.caddy(FORWARDED, &lines)?])
+        },
+        url: "h3://HOST/health",
+        words: &["--ca", "CA"],
+        calls: Some("writev"),
+        // Its datagrams have whatever stands to be acknowledged in them.
+        shows: false,
+        ..TCP
+    },
+    Row {
+        name: "ssh, sshd",
+        start: |place, _| one(place.sshd()),
+        url: "ssh://HOST",
+        // Each connection has a process of its own, which is handed its settings before it says anything: a tracer slows all of that.
+        keeps: false,
+        shows: false,
+        ..TCP
     },
     Row {
         name: "nats, nats-server",
@@ -206,6 +265,7 @@ pub const ROWS: &[Row] = &[
         // The greeting comes by itself, and the login is answered.
         trips: Some(each([1, 0, 2, 1, 0])),
         answers: [Some(0), Some(0), Some(2), Some(1), Some(0)],
+        ..TCP
     },
 ];
 
@@ -219,6 +279,14 @@ const fn each([connect, tls, greeting, wait, receive]: [u32; 5]) -> [Option<u32>
 
 fn one(server: Option<Server>) -> Option<Vec<Server>> {
     server.map(|server| vec![server])
+}
+
+/// A file with certificate and key.
+fn both_files(signed: &Signed) -> String {
+    let both = signed.path("both.pem");
+    let read = |name: &str| std::fs::read_to_string(signed.path(name)).expect("written before");
+    std::fs::write(&both, read("server.pem") + &read("server.key")).expect("written");
+    both.display().to_string()
 }
 
 /// An nginx that listens so, and asks another for what is `/behind`.

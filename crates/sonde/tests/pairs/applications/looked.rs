@@ -1,17 +1,16 @@
 //! First looks at ports of programs at work: each is named by one look, and writes no complaint.
 
 use std::fs;
-use std::io::Write;
-use std::path::Path;
+use std::io::{Read, Write};
 use std::process::Command;
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use measure::method::Carrier;
 use serde_json::Value;
 use testbed::process;
 use testbed::servers::{Place, Server};
-use testbed::skip;
 
 use super::{played, real, secured};
 
@@ -75,26 +74,6 @@ fn caddy() -> Option<Server> {
     })
 }
 
-fn sshd() -> Option<Server> {
-    if rustix::process::geteuid().is_root() && !Path::new("/run/sshd").exists() {
-        skip::aloud("sshd wants /run/sshd: `sonde look` was not tried against it");
-        return None;
-    }
-    Place::here().started("sshd", Carrier::Tcp, |folder, port| {
-        let at = folder.display();
-        let mut made = Place::here().program("ssh-keygen", &["-q", "-t", "ed25519", "-N", "", "-f"]);
-        let made = process::ended(made.arg(folder.join("key")), process::LIMIT);
-        assert_eq!(made.code, Some(0), "{}", made.told());
-        let text = format!(
-            "Port {port}\nListenAddress 127.0.0.1\nHostKey {at}/key\nUsePAM no\nStrictModes no\nPidFile none\n"
-        );
-        fs::write(folder.join("conf"), text).unwrap();
-        let mut command = Place::here().program("/usr/sbin/sshd", &["-D", "-e", "-f"]);
-        command.arg(folder.join("conf"));
-        command
-    })
-}
-
 /// Connections to a MariaDB that were dropped before a login.
 fn dropped(server: &Server) -> u64 {
     let socket = format!("--socket={}", server.folder.path().join("s").display());
@@ -133,6 +112,47 @@ fn a_long_head_is_one_of_http() {
     is_measured(&looked(&format!("{port}=http")), "http", port);
 }
 
+/// Who greets is told by that where somebody expected another, and is met no second time where strangers are counted.
+#[test]
+fn a_greeting_is_believed_more_than_the_user() {
+    let mariadb = real::mariadb(&[]).map(|(server, _)| server);
+    let servers =
+        [("ssh", "only in a session", Place::here().sshd()), ("mysql", "sonde rtt mysql://USER@127.0.0.1:", mariadb)];
+    thread::scope(|scope| {
+        for (service, words, server) in &servers {
+            let Some(server) = server else { continue };
+            for told in ["redis", "http", "dns"] {
+                scope.spawn(move || {
+                    let found = looked(&format!("{}={told}", server.port));
+                    is_named(&found, service, words);
+                    assert_eq!(handshakes(&found), 0, "{service} where {told} is expected");
+                });
+            }
+        }
+    });
+}
+
+/// A mail server at a port where nobody expects it speaks first: it is told as another program, and hears nothing of us.
+#[test]
+fn a_mail_server_hears_nothing() {
+    let heard = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&heard);
+    let (url, had) = played::server("smtp", move |mut stream| {
+        stream.write_all(b"220 mail.example.org ESMTP\r\n")?;
+        let mut room = [0; 512];
+        loop {
+            match stream.read(&mut room)? {
+                0 => return Ok(()),
+                count => counted.fetch_add(count, Ordering::SeqCst),
+            };
+        }
+    });
+    let found = looked(url.rsplit(':').next().unwrap());
+    let named = |leg: &&Value| leg["who"]["service"].is_string();
+    assert_eq!(found["look"]["legs"].as_array().unwrap().iter().find(named), None, "{}", found["look"]["legs"]);
+    assert!(had.load(Ordering::SeqCst) > 0 && heard.load(Ordering::SeqCst) == 0, "it heard octets");
+}
+
 /// One OPTIONS, and no series of them.
 #[test]
 fn a_telephone_is_asked_once() {
@@ -161,7 +181,7 @@ fn a_look_at_its_port_names_each_program() {
     ];
     let named = [
         ("tls", "", "sonde rtt https://127.0.0.1:", real::nginx(&signed.of_nginx(""))),
-        ("ssh", "", "only in a session", sshd()),
+        ("ssh", "", "only in a session", Place::here().sshd()),
         ("mysql", "", "sonde rtt mysql://USER@127.0.0.1:", mariadb),
         ("postgres", "=postgres", "sonde rtt postgres://USER@127.0.0.1:", postgres),
     ];

@@ -11,6 +11,7 @@ use serde_json::Value;
 use testbed::servers::Place;
 
 use super::played::server;
+use super::secured::good;
 use super::{brief, count, kind, measured, measured_by, real, refused};
 
 /// A file with this list, and its path.
@@ -148,12 +149,24 @@ fn nginx_answers_a_list_in_order() {
 #[test]
 fn unbound_is_asked_several_names() {
     let text = "[[request]]\nweight = 3\nquestion = \"a.test\"\n[[request]]\nquestion = \"another.name.test AAAA\"\n";
-    for scheme in ["dns", "dns+tcp"] {
-        let Some(server) = real::unbound(Carrier::Udp, "") else { return };
+    let signed = good();
+    let (certificate, key, ca) = (signed.text("server.pem"), signed.text("server.key"), signed.text("ca.pem"));
+    let trust = ["--ca", &ca];
+    for (scheme, port) in [("dns", None), ("dns+tcp", None), ("dns+https", Some(testbed::port::free()))] {
+        let within_tls = port.map(|port| {
+            format!(
+                " interface: 127.0.0.1@{port}\n https-port: {port}\n tls-service-pem: \"{certificate}\"\n tls-service-key: \"{key}\"\n"
+            )
+        });
+        let Some(server) = real::unbound(Carrier::Udp, within_tls.as_deref().unwrap_or_default()) else { return };
+        let (server, words) = match port {
+            Some(port) => (server.at(port), &trust[..]),
+            None => (server, &[][..]),
+        };
         let (_folder, mix) = list(text);
         let url = format!("{scheme}://127.0.0.1:{}", server.port);
-        let (record, code) =
-            measured(&[&url, "-c", "400", "--window", "4", "--force", "--warm-up", "0", "--mix", &mix]);
+        let usual = [&url, "-c", "400", "--window", "4", "--force", "--warm-up", "0", "--mix", &mix];
+        let (record, code) = measured(&[&usual, words].concat());
         assert_eq!((count(&record, "answered"), code), (400, Some(0)), "{}", brief(&record));
         assert_whole(&record);
         let asked = each(&record, "answered");

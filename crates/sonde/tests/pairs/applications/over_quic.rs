@@ -3,7 +3,6 @@
 use std::fs;
 use std::net::UdpSocket;
 
-use measure::method::Carrier;
 use serde_json::Value;
 use testbed::certificate::Signed;
 use testbed::servers::{Place, Server};
@@ -15,21 +14,8 @@ use super::{brief, count, kind, measured, refused};
 
 /// A caddy that shows this certificate, also where a client names nobody.
 fn caddy(signed: &Signed, name: &str) -> Option<Server> {
-    let here = Place::here();
-    here.started("caddy", Carrier::Udp, |folder, port| {
-        let text = format!(
-            "{{\n auto_https off\n admin off\n skip_install_trust\n default_sni {name}\n grace_period 1s\n}}\nhttps://127.0.0.1:{port} {{\n bind 127.0.0.1\n tls {} {}\n respond /busy 503\n respond ok 200\n}}\n",
-            signed.text("server.pem"),
-            signed.text("server.key")
-        );
-        fs::write(folder.join("conf"), text).unwrap();
-        let mut command = here.program("caddy", &["run", "--adapter", "caddyfile", "--config"]);
-        command.arg(folder.join("conf"));
-        for home in ["HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"] {
-            command.env(home, folder);
-        }
-        command
-    })
+    let (certificate, key) = (signed.text("server.pem"), signed.text("server.key"));
+    Place::here().caddy(name, &format!(" tls {certificate} {key}\n respond /busy 503\n respond ok 200\n"))
 }
 
 fn phases(record: &Value) -> &Value {

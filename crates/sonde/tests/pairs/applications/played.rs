@@ -433,6 +433,25 @@ fn each_request_of_a_connection_each_that_is_refused_is_told() {
     assert_eq!(record["outcome"]["replies"]["phases"]["wait"]["count"], 2, "{}", brief(&record));
 }
 
+/// A server of SSH that lets nobody in any more, in the middle.
+#[test]
+fn a_server_of_ssh_that_is_full_refuses() {
+    let had = AtomicU64::new(0);
+    let (url, _) = server("ssh", move |mut stream| {
+        let full = had.fetch_add(1, Ordering::SeqCst) > 10;
+        stream.write_all(if full { b"Exceeded MaxStartups\r\n" } else { b"SSH-2.0-played\r\n" })?;
+        stream.read(&mut [0; 64]).map(|_| ())
+    });
+    let (record, _) = measured(&[&url, "--crr", "-c", "30", "--every", "10ms", "--warm-up", "0"]);
+    let kinds = ["SSH-2.0", "MaxStartups"].map(|name| kind(&record, name));
+    assert_eq!(
+        (count(&record, "answered"), count(&record, "refused"), kinds),
+        (10, 20, [10, 20]),
+        "{}",
+        brief(&record)
+    );
+}
+
 #[test]
 fn kafka_gives_correlation_ids_back() {
     let (url, _) = server("kafka", |mut stream| {

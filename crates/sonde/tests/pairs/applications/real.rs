@@ -116,11 +116,26 @@ pub(super) fn nats() -> Option<Server> {
 
 #[test]
 fn caddy_tells_its_versions_of_quic() {
-    let Some(server) = Place::here().caddy_of_quic() else { return };
+    let Some(server) = Place::here().caddy("127.0.0.1", " tls internal\n") else { return };
     let url = format!("quic://127.0.0.1:{}", server.port);
     all_answered(&url, &[], "quic", "Version Negotiation", "v1+drafts+others", Some(39));
     all_answered(&url, &["--window", "16"], "quic", "Version Negotiation", "v1+drafts+others", Some(39));
     all_answered(&url, &["--connections", "4"], "quic", "Version Negotiation", "v1+drafts+others", Some(39));
+}
+
+/// One version a connection: `greeting` and TLS are no parts of it.
+#[test]
+fn sshd_says_its_version() {
+    let Some(server) = Place::here().sshd() else { return };
+    let url = format!("ssh://127.0.0.1:{}", server.port);
+    let (record, code) = measured(&[&url, "--crr", "-c", "20", "--every", "20ms", "--warm-up", "0"]);
+    assert_eq!((count(&record, "answered"), kind(&record, "SSH-2.0"), code), (20, 20, Some(0)), "{}", brief(&record));
+    let phases = &record["outcome"]["replies"]["phases"];
+    assert_eq!((&phases["connect"]["count"], &phases["wait"]["count"]), (&20.into(), &20.into()), "{phases}");
+    assert!(phases["greeting"].is_null() && phases["tls"].is_null(), "{phases}");
+    assert!(!server.running.stderr().contains("error:"), "{}", server.running.stderr());
+    let told = refused(&[&url]);
+    assert!(told.contains("--crr"), "{told}");
 }
 
 #[test]

@@ -17,6 +17,25 @@ fn a_question_of_dns_is_posted() {
     assert_eq!(H2::dns(Question::new("a", "A").unwrap(), "a b", "sonde/1"), Err(RequestError::Target));
 }
 
+/// Of a list each answer is to one of its questions, in whatever capitals.
+#[test]
+fn an_answer_is_to_a_question_of_the_list() {
+    let asks = |name: &str| H2::dns(Question::new(name, "A").unwrap(), "db1", "sonde/1").unwrap();
+    let item = |name: &str| Item { octets: asks(name).request(), weight: 1, class: 0, expected: None };
+    let several = resolver().mixed(24, &[item("a.test"), item("cd.test")]);
+    let answer = |question: &str| {
+        let body = octets(&["00008580000100010000", "0000", question, "00010001"]);
+        [frame(frame::HEADERS, 4, 3, &[0x88]), frame(frame::DATA, 1, 3, &body)].concat()
+    };
+    for (question, expected) in [
+        ("0161047465737400", answered(kind::DNS, 0)),
+        ("024344047465737400", answered(kind::DNS, 0)),
+        ("026264047465737400", refused(200, 0)),
+    ] {
+        assert_eq!(alike(&opened(several.clone()), &answer(question)), [expected], "{question}");
+    }
+}
+
 #[test]
 fn a_response_with_a_message_is_an_answer_of_dns() {
     let answer = |flags: &str, question: &str| {
