@@ -69,7 +69,9 @@ pub fn render(found: &LookDocument, style: &Style) -> String {
     if style.verbose {
         picture::draw(&mut page, look);
     }
-    warnings(look).iter().for_each(|text| page.warning(text));
+    for text in warnings(look) {
+        page.warning(&text);
+    }
     if style.verbose || look.judgement.believed.is_none() {
         page.gap();
         tried(&mut page, look);

@@ -175,12 +175,14 @@ fn parts(page: &mut Page, split: &Split) {
 
 /// The warnings with their advice, the most important first. The answer has said already that the run was interrupted.
 fn warnings(page: &mut Page, record: &Record) {
-    let texts = if page.style().verbose {
+    let texts: Vec<String> = if page.style().verbose {
         record.warnings.iter().filter_map(|one| whole(one, record)).collect()
     } else {
         brief(record)
     };
-    texts.iter().for_each(|text| page.warning(text));
+    for text in texts {
+        page.warning(&text);
+    }
 }
 
 /// A warning with its advice; `None` where the answer says the same.

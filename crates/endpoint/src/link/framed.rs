@@ -637,7 +637,7 @@ impl<S: Speech> Link for Framed<S> {
         self.put_by(message, |socket, octets, flags| {
             let before = wall();
             let sent = queue::send_stamped(socket.as_fd(), octets, stamping::MESSAGE_FLAGS, flags)?;
-            // Of a part the kernel would tell when that left.
+            // For a part of it the kernel would tell when that part left.
             at = (sent == octets.len()).then_some(before);
             Ok(sent)
         })?;

@@ -153,9 +153,10 @@ fn open(address: SocketAddr, settings: &Settings) -> Result<(Socket, Socket), En
 fn open_once(address: SocketAddr, settings: &Settings) -> Result<(Socket, Socket), EndpointError> {
     let gate = &settings.door.gate;
     // Whoever is not let in by address is not let in over several paths either.
-    let listener = match settings.multipath && gate.0.is_empty() {
-        true => listen::multipath_listener(address)?,
-        false => listen::listener(address, gate)?,
+    let listener = if settings.multipath && gate.0.is_empty() {
+        listen::multipath_listener(address)?
+    } else {
+        listen::listener(address, gate)?
     };
     let bound = listener.local_addr().map_err(|cause| EndpointError::new(Step::Listen, address, cause))?;
     let flows = flows::bind(bound.as_socket().unwrap_or(address), gate)?;

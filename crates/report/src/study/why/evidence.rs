@@ -41,7 +41,7 @@ pub fn intervals(page: &mut Page, study: &StudyDocument) {
         return;
     }
     page.line(0, &[Piece::new("time breakdown by interval", Tone::Strong)]);
-    // Of a peer without timestamps the path and its own time are one number.
+    // Where the peer has no timestamps, the path and its own time are one number.
     let path = |record: &logbook::record::Record| Some(record.outcome.as_ref()?.split.as_ref()?.path_ns?.0 as f64);
     let knows_path = points.iter().any(|(setting, _)| study.numbers_of(*setting, &path).iter().any(Option::is_some));
     let names = PARTS.map(|(name, _)| if name == "path" && !knows_path { "path and peer" } else { name });

@@ -112,7 +112,7 @@ fn a_long_head_is_one_of_http() {
     is_measured(&looked(&format!("{port}=http")), "http", port);
 }
 
-/// Who greets is told by that where somebody expected another, and is met no second time where strangers are counted.
+/// A program that greets is told by its greeting where another was expected, and is met no second time where strangers are counted.
 #[test]
 fn a_greeting_is_believed_more_than_the_user() {
     let mariadb = real::mariadb(&[]).map(|(server, _)| server);

@@ -17,7 +17,7 @@ fn a_question_of_dns_is_posted() {
     assert_eq!(H2::dns(Question::new("a", "A").unwrap(), "a b", "sonde/1"), Err(RequestError::Target));
 }
 
-/// Of a list each answer is to one of its questions, in whatever capitals.
+/// Each answer of a list is to one of its questions, in whatever capitals.
 #[test]
 fn an_answer_is_to_a_question_of_the_list() {
     let asks = |name: &str| H2::dns(Question::new(name, "A").unwrap(), "db1", "sonde/1").unwrap();
