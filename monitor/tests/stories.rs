@@ -34,7 +34,7 @@ const LEARNING: Duration = Duration::from_mins(4);
 /// Time in which nothing happens, and nothing may be told.
 const QUIET: Duration = Duration::from_mins(1);
 /// Likewise, where nothing happens at all.
-const HOUR: Duration = Duration::from_mins(60);
+const HOUR: Duration = Duration::from_hours(1);
 /// Time for which something is made wrong: long enough to be noticed by the promised limit.
 const WRONG: Duration = Duration::from_secs(80);
 /// Longest time that it may go on to be told after it is right again: a loss ends after three quiet minutes in which it
