@@ -443,6 +443,7 @@ mod tests {
             "ApiVersions",
             "Ping /mqtt",
             "Ping /mqtt",
+            "version",
         ];
         assert_eq!(words, expected);
         for talk in Talk::samples() {
