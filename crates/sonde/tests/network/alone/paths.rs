@@ -53,7 +53,9 @@ fn hold(what: &str, record: &Value, detour_ns: u64) {
             assert!(groups.len() > 1, "{what}: {:#}", record["outcome"]["flows"]["groups"]);
         }
         Some(_) => {
-            testbed::skip::aloud(&format!("{what}: this machine stood still too often for medians to tell paths apart"))
+            testbed::skip::aloud(&format!(
+                "{what}: this machine stood still too often for medians to tell paths apart"
+            ));
         }
         // All may have drawn one path.
         None => {}
