@@ -146,7 +146,7 @@ pub enum Doubt {
     NotShown,
     /// It is worth less than the least share.
     Small,
-    /// It is no more than any program takes.
+    /// It is no more than any program takes, or requests without a pause are answered sooner than it would allow.
     AsAnyProgram,
     /// The peer's threads hardly waited for their CPU.
     NotBusy,
@@ -181,7 +181,7 @@ pub fn explain(observed: &Observed) -> Explanation {
         .into_iter()
         .zip(probabilities)
         .map(|(part, p)| {
-            let found = judge(&part, &base, p.and_then(|_| adjusted.next()), asked.len());
+            let found = judge(&part, (&base, &observed.floor), p.and_then(|_| adjusted.next()), asked.len());
             (part, found)
         })
         .collect();
@@ -231,8 +231,9 @@ fn cold(observed: &Observed) -> Blocks {
     awake.zip(&observed.floor).map(|(awake, floor)| Some(awake? - (*floor)?)).collect()
 }
 
-/// Judges a part by `p`, which considers the other causes; `causes` is their number with this one.
-fn judge(part: &Part, base: &Blocks, p: Option<f64>, causes: usize) -> Examined {
+/// Judges a cause by `base` and `floor`: what was measured, and the same without a pause. `p` is its probability with those of the others
+/// considered, of which there are `causes` with itself.
+fn judge(part: &Part, (base, floor): (&Blocks, &Blocks), p: Option<f64>, causes: usize) -> Examined {
     let takes = centre(&part.worth);
     let measured = median(base).filter(|measured| *measured > 0.0);
     let share = takes.zip(measured).map(|(takes, measured)| Interval {
@@ -248,10 +249,18 @@ fn judge(part: &Part, base: &Blocks, p: Option<f64>, causes: usize) -> Examined 
         Some(_) if few => Some(Doubt::TooFewBlocks),
         Some(takes) if takes.value <= 0.0 || takes.low <= Some(0.0) => Some(Doubt::NotShown),
         Some(_) if p.is_some_and(|p| p > ALARMS) => Some(Doubt::NotShown),
-        Some(takes) if part.cause == Cause::PeerHolds && takes.low < Some(PROMPT_NS) => Some(Doubt::AsAnyProgram),
+        Some(takes) if part.cause == Cause::PeerHolds && is_of_any_program(takes, median(floor)) => {
+            Some(Doubt::AsAnyProgram)
+        }
         Some(_) => share.is_none_or(|share| share.value < SHARE).then_some(Doubt::Small),
     };
     Examined { cause: part.cause, takes, share, p, doubt, cpu: part.cpu, waited: part.waited }
+}
+
+/// True of a reply kept so shortly that any program does, and where requests without a pause are answered sooner than that: who holds replies
+/// holds those too, but a program that has idled is slower, which is the cold path's.
+fn is_of_any_program(takes: Interval, floor: Option<f64>) -> bool {
+    takes.low < Some(PROMPT_NS) || floor.is_some_and(|floor| takes.low > Some(floor))
 }
 
 fn no_ends(interval: Interval) -> bool {

@@ -186,6 +186,16 @@ fn what_is_not_named_says_why() {
     assert_eq!(doubt(&small.observed(BLOCKS, 1), Cause::ColdPath), Some(Doubt::Small));
 }
 
+/// A program that is slow where it has idled, as in an unoptimised build on a busy machine: without a pause it answers sooner than it kept replies.
+#[test]
+fn a_peer_that_answers_sooner_without_a_pause_holds_nothing() {
+    let mut cold = Planted { cold: 80_000.0, ..QUIET }.observed(BLOCKS, 1);
+    cold.holds = vec![Some(30_000.0); BLOCKS];
+    assert_eq!(doubt(&cold, Cause::PeerHolds), Some(Doubt::AsAnyProgram));
+    let held = Planted { cold: 80_000.0, hold: 50_000.0, ..QUIET };
+    assert_eq!(doubt(&held.observed(BLOCKS, 1), Cause::PeerHolds), None);
+}
+
 #[test]
 fn what_was_not_measured_does_no_harm() {
     let empty = explain(&Observed::default());

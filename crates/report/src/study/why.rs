@@ -164,7 +164,8 @@ fn verdict(cause: &Examined) -> String {
             _ => "not established".to_owned(),
         },
         Some(Doubt::Small) => format!("below {}", number::percent(SHARE)),
-        Some(Doubt::AsAnyProgram) => format!("normal (≤ {})", prompt()),
+        Some(Doubt::AsAnyProgram) if is_prompt(cause) => format!("normal (≤ {})", prompt()),
+        Some(Doubt::AsAnyProgram) => "not established".to_owned(),
         Some(Doubt::NotBusy) => "CPU not busy".to_owned(),
         Some(Doubt::NoOtherCpu) => "no better CPU".to_owned(),
     }
@@ -178,6 +179,11 @@ fn percent(share: f64) -> String {
 
 fn time(ns: f64) -> String {
     number::time(ns).unwrap_or_else(absent)
+}
+
+/// Returns true where the time is one that any program needs.
+fn is_prompt(cause: &Examined) -> bool {
+    cause.takes.and_then(|takes| takes.low).is_none_or(|low| low < PROMPT_NS)
 }
 
 /// The time that any program may take: a set value, in its short form.
@@ -266,7 +272,8 @@ fn doubt(cause: &Examined) -> String {
             _ => format!("{switch}: no significant saving"),
         },
         Some(Doubt::Small) => format!("{switch}: the saving is below {} of what was measured", number::percent(SHARE)),
-        Some(Doubt::AsAnyProgram) => format!("any program needs up to {}", prompt()),
+        Some(Doubt::AsAnyProgram) if is_prompt(cause) => format!("any program needs up to {}", prompt()),
+        Some(Doubt::AsAnyProgram) => "requests without a pause are answered sooner than that".to_owned(),
         Some(Doubt::NotBusy) => {
             format!("the peer's threads waited for a CPU {} of the time, below {}", waited(), number::percent(BUSY))
         }

@@ -27,7 +27,7 @@ pub struct Row {
     pub answers: [Option<u32>; 5],
     /// True where connections are kept, and not each request has its own.
     pub keeps: bool,
-    /// True where a capture shows which packets are requests.
+    /// True where a capture shows which packets are requests, and which are their replies.
     pub shows: bool,
 }
 
@@ -188,6 +188,8 @@ pub const ROWS: &[Row] = &[
         words: &["--ca", "CA"],
         calls: Some("sendto"),
         trips: Some(each([1, 1, 1, 1, 0])),
+        // Within TLS a capture cannot tell the end of a reply from what the server says behind it.
+        shows: false,
         ..TCP
     },
     Row {
