@@ -99,7 +99,7 @@ pub enum Protocol {
     /// irtt's: a server grants sessions by datagrams, and its replies have its own times.
     Irtt {
         /// The key of sealed packets; without one they are not.
-        key: Option<IrttKey>,
+        key: Option<Box<IrttKey>>,
         /// Within what the clocks of both ends are said to agree.
         clocks_agree: Option<Nanos>,
     },
@@ -215,7 +215,7 @@ fn against(
             return stamp::against(task, &method, peer, said, stop, on_event);
         }
         Protocol::Irtt { key, clocks_agree } => {
-            let said = stamp::Said { spoken: stamp::Spoken::Irtt { key: key.as_ref() }, clocks_agree: *clocks_agree };
+            let said = stamp::Said { spoken: stamp::Spoken::Irtt { key: key.as_deref() }, clocks_agree: *clocks_agree };
             return stamp::against(task, &method, peer, said, stop, on_event);
         }
         Protocol::Echo => return echoing::against(task, &method, peer, stop, on_event),

@@ -212,7 +212,7 @@ fn spoken(plan: &Plan) -> Result<Protocol, Failure> {
             Ok(Protocol::Stamp { key, clocks_agree: *clocks_agree, parts: parts.clone() })
         }
         Protocol::Irtt { clocks_agree, .. } => {
-            let key = plan.irtt_key.as_ref().map(KeyFile::read_irtt).transpose()?;
+            let key = plan.irtt_key.as_ref().map(KeyFile::read_irtt).transpose()?.map(Box::new);
             Ok(Protocol::Irtt { key, clocks_agree: *clocks_agree })
         }
         protocol => Ok(protocol.clone()),
