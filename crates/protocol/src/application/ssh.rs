@@ -16,7 +16,7 @@ pub const PROTOCOL: Protocol = Protocol {
     over: Transport::Tcp,
     port: 22,
     tls: None,
-    asks: "version of SSH, one on a connection (--crr)",
+    asks: "version of SSH, one on a connection",
 };
 
 /// One request in words.
