@@ -82,7 +82,7 @@ fn serve(socket: &UdpSocket, play: Play) -> u32 {
 /// Measures with a server; also the number of packets that came to it, where it was told of the end.
 fn run(asked: &Asked, play: Play) -> (Result<Finding, EndpointError>, u32) {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-    socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    socket.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
     let address: SocketAddr = socket.local_addr().unwrap();
     thread::scope(|scope| {
         let server = scope.spawn(|| serve(&socket, play));
