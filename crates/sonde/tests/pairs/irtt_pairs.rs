@@ -8,6 +8,7 @@ use serde_json::Value;
 use test_case::test_case;
 use testbed::process::{Ended, LIMIT, ended};
 use testbed::servers::{Place, Server};
+use testbed::skip;
 
 /// A server with more words; `None`, said aloud, where there is none.
 fn server(host: &str, more: &[&str]) -> Option<Server> {
@@ -35,7 +36,7 @@ fn document(ended: &Ended) -> Value {
 #[test_case("[::1]", &["-i", "0"], &["--every", "0"]; "back to back, over v6")]
 #[test_case("127.0.0.1", &["-i", "0"], &["--poisson", "2k", "--size", "1200"]; "at a rate by chance, padded")]
 #[test_case("127.0.0.1", &["-i", "0"], &["--every", "1ms", "--connections", "3"]; "three sessions")]
-#[test_case("127.0.0.1", &["--hmac=0x736563726574"], &["--irtt-key", "KEY"]; "sealed")]
+#[test_case("127.0.0.1", &["-i", "0", "--hmac=0x736563726574"], &["--irtt-key", "KEY"]; "sealed")]
 fn the_server_is_measured_with_and_told_of_the_end(host: &'static str, theirs: &[&str], ours: &[&str]) {
     let Some(server) = server(host, theirs) else { return };
     let key = server.folder.path().join("key");
@@ -46,6 +47,13 @@ fn the_server_is_measured_with_and_told_of_the_end(host: &'static str, theirs: &
     let ended = sonde(host.trim_matches(['[', ']']), &server, &[&ours[..], &["-c", "100"]].concat());
     assert_eq!(ended.code, Some(0), "{}", ended.told());
     let document = document(&ended);
+    let sessions = if ours.contains(&"--connections") { 3 } else { 1 };
+    server.running.until("the end of each session", |told| told.matches("[CloseConn]").count() == sessions);
+    let told = server.running.stdout();
+    if told.contains("[ShortInterval]") {
+        // Packets that were due while this machine stood still leave together, and such a server drops them.
+        return skip::aloud("an irtt server with a shortest interval: this machine sent several packets at once");
+    }
     let outcome = &document["outcome"];
     assert_eq!((&outcome["counts"]["answered"], &outcome["counts"]["lost"]), (&100.into(), &0.into()));
     assert_eq!((&document["peer"]["kind"], &document["peer"]["protocol"]), (&"foreign".into(), &"irtt".into()));
@@ -65,9 +73,6 @@ fn the_server_is_measured_with_and_told_of_the_end(host: &'static str, theirs: &
         "{}",
         outcome["loss"]
     );
-    let sessions = if ours.contains(&"--connections") { 3 } else { 1 };
-    server.running.until("the end of each session", |told| told.matches("[CloseConn]").count() == sessions);
-    let told = server.running.stdout();
     let count = |words: &str| told.matches(words).count();
     assert_eq!((count("[NewConn]"), count("[Drop]")), (sessions, 0), "{told}");
 }
