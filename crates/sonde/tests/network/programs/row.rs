@@ -188,7 +188,7 @@ pub const ROWS: &[Row] = &[
         words: &["--ca", "CA"],
         calls: Some("sendto"),
         trips: Some(each([1, 1, 1, 1, 0])),
-        // Of 500 exchanges 2 were shorter than on the wire, once: perhaps segments sent again, which are passed over now; not seen since.
+        // Once 2 of 500 exchanges were shorter than on the wire, for a reason that is not established.
         shows: false,
         ..TCP
     },
