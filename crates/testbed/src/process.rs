@@ -206,15 +206,20 @@ impl Running {
     ///
     /// # Panics
     /// Where it ends before, or does not come to that within [`LIMIT`]; with all that it said.
-    pub fn until(&self, what: &str, mut holds: impl FnMut(&str) -> bool) {
+    pub fn until(&self, what: &str, holds: impl FnMut(&str) -> bool) {
+        assert!(self.comes_to(LIMIT, holds), "{}: not come to: {what}\n{}", self.what, self.told());
+    }
+
+    /// Waits until `holds` of its standard output so far; false where it ends before, or does not come to that within `limit`.
+    pub fn comes_to(&self, limit: Duration, mut holds: impl FnMut(&str) -> bool) -> bool {
         let mut held = false;
-        self.watched.until(LIMIT, |seen| {
+        self.watched.until(limit, |seen| {
             // Its end is looked at before its output: the last that it printed is not missed.
             let gone = seen.gone.is_some() && seen.open == 0;
             held = holds(&text(&seen.stdout));
             held || gone
         });
-        assert!(held, "{}: not come to: {what}\n{}", self.what, self.told());
+        held
     }
 
     /// Waits until it listens for connections at `port`, or takes datagrams there, by the kernel's table.

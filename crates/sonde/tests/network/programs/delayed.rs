@@ -1,7 +1,8 @@
 //! A delay that is planted in a program comes out where the program is waited for, and one of the path in each round trip.
 //!
 //! Each is planted once, or as often as `SONDE_PLANTED` says. A delay in a wrong part may not happen at all. The shortest of some requests is held
-//! against the shortest of as many: other work on this machine makes some longer, and, where the row does not say otherwise, none shorter.
+//! against the shortest of as many: other work on this machine makes some longer, and, where the row does not say otherwise, none shorter. So
+//! a part that carries the delay may be longer than by that, which one run does not hold against sonde, unless it is by another delay.
 
 use serde_json::Value;
 
@@ -13,7 +14,7 @@ use crate::scene::{Scene, counts, number, tell};
 
 /// The delay of the path each way: together as long as a program's answer is held.
 const EACH_WAY: &str = "10ms";
-/// Words of each measurement: fifteen requests, of which none is late however busy this machine is.
+/// Words of each measurement: fifteen requests, of which none is given up however busy this machine is.
 const WORDS: [&str; 6] = ["-c", REQUESTS, "--warm-up", "0", "--timeout", "60s"];
 const REQUESTS: &str = "15";
 
@@ -80,6 +81,29 @@ impl Asked<'_> {
     }
 }
 
+/// A part that was found to be longer by some delays, of which some number was expected.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Judged {
+    Right,
+    Unclear,
+    Wrong,
+}
+
+impl Judged {
+    fn of(found: f64, expected: u32) -> Self {
+        let more = found - f64::from(expected);
+        // Another one where none belongs is told by half of it.
+        let another = if expected == 0 { 0.5 } else { 1.0 };
+        match more {
+            -0.25..=0.25 => Self::Right,
+            -0.5..0.0 => Self::Unclear,
+            _ if more > 0.0 && more < another => Self::Unclear,
+            // Too short, another delay, or a part that only one of both has.
+            _ => Self::Wrong,
+        }
+    }
+}
+
 /// Runs of one delay.
 struct Series<'a> {
     row: &'a Row,
@@ -109,19 +133,15 @@ impl<'a> Series<'a> {
                 (*name, both.unwrap_or(if before == after { 0.0 } else { f64::NAN }), expected)
             }));
         }
-        let off = |(_, found, expected): &(&str, f64, Option<u32>)| {
-            expected.map_or(0.0, |expected| (found - f64::from(expected)).abs())
+        let judged = |(_, found, expected): &(&str, f64, Option<u32>)| {
+            expected.map_or(Judged::Right, |expected| Judged::of(*found, expected))
         };
-        let farthest = found.iter().map(off).fold(0.0, f64::max);
-        if farthest <= 0.25 && !found.iter().any(|(_, found, _)| found.is_nan()) {
-            self.right += 1;
-        } else {
-            let told = format!("{}, delay of the {}: {found:.3?}", self.row.name, self.of);
-            if farthest > 0.5 || found.iter().any(|(_, found, _)| found.is_nan()) {
-                self.wrong.push(told);
-            } else {
-                self.unclear.push(told);
-            }
+        let worst = found.iter().map(judged).max().unwrap_or(Judged::Right);
+        let told = || format!("{}, delay of the {}: {found:.3?}", self.row.name, self.of);
+        match worst {
+            Judged::Right => self.right += 1,
+            Judged::Unclear => self.unclear.push(told()),
+            Judged::Wrong => self.wrong.push(told()),
         }
     }
 
