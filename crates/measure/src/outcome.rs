@@ -335,17 +335,36 @@ pub struct Split {
     pub clock_stepped: bool,
 }
 
+/// Use of the parts of stamped round trips for what is known of all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bearing {
+    /// They are those of all.
+    Same,
+    /// Stamping made the round trips longer: a part of all is at most what it is of them.
+    AtMost,
+    /// There are too few, or stamping made them longer by too much.
+    Unknown,
+}
+
 impl Split {
-    /// Returns true where stamping made its round trips longer than all of them by so much ([`DEARER`]) that its parts
-    /// are not those of the others.
-    pub fn is_dearer(&self) -> bool {
-        let (Some(stamped), Some(all)) = (self.round_trip_ns, self.round_trip_unstamped_ns) else { return false };
-        stamped.0 as f64 > all.0 as f64 * DEARER
+    /// Use of its parts for all round trips, by [`LEAST_STAMPED`], [`DEARER`] and [`FAR_DEARER`].
+    pub fn bearing(&self) -> Bearing {
+        let ratio = |(stamped, all): (Nanos, Nanos)| stamped.0 as f64 / all.0.max(1) as f64;
+        let ratio = self.round_trip_ns.zip(self.round_trip_unstamped_ns).map_or(1.0, ratio);
+        match ratio {
+            _ if self.samples < LEAST_STAMPED || ratio > FAR_DEARER => Bearing::Unknown,
+            _ if ratio > DEARER => Bearing::AtMost,
+            _ => Bearing::Same,
+        }
     }
 }
 
-/// Highest ratio of the median of the stamped round trips to that of all, up to which their parts are reported.
+/// Fewest stamped round trips whose medians are reported: of fewer the median moves by more than [`DEARER`] on a busy host.
+pub const LEAST_STAMPED: u64 = 10;
+/// Highest ratio of the median of the stamped round trips to that of all, up to which their parts are those of all.
 pub const DEARER: f64 = 1.1;
+/// The same, up to which they are reported at all.
+pub const FAR_DEARER: f64 = 1.5;
 
 /// Settings and counts of a socket, read back from the kernel after it was connected.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -167,10 +167,7 @@ fn parts(page: &mut Page, split: &Split) {
         return;
     }
     page.items(INDENT, &Piece::new("parts", Tone::Faint), LABEL, &parts);
-    // Stamping costs time itself: the parts explain the stamped round trip, not the one above.
-    let whole = split.round_trip_ns.map_or_else(String::new, |whole| format!(", whose p50 is {whole}"));
-    let trips = number::count(split.samples, "timestamped round trip", "timestamped round trips");
-    page.paragraph(INDENT, &Piece::default(), LABEL, &format!("(medians of {trips}{whole})"));
+    page.paragraph(INDENT, &Piece::default(), LABEL, &words::split::source(split));
 }
 
 /// The warnings with their advice, the most important first. The answer has said already that the run was interrupted.
@@ -276,13 +273,23 @@ mod tests {
 
     #[test]
     fn parts_of_dearer_round_trips_are_not_told() {
-        let mut record = fixture::closed();
-        assert!(quiet(&record).contains("wake-up 6.01 µs"));
-        let split = record.outcome.as_mut().and_then(|outcome| outcome.split.as_mut()).expect("a split");
-        (split.round_trip_ns, split.round_trip_unstamped_ns) = (Some(Nanos::micros(46)), Some(Nanos::micros(31)));
-        let text = quiet(&record);
-        assert!(!text.contains("wake-up"), "{text}");
-        assert!(text.contains("not shown: round trips with timestamps took 46 µs (p50)"), "{text}");
+        let said = |samples: u64, stamped: Nanos| {
+            let mut record = fixture::closed();
+            let split = record.outcome.as_mut().and_then(|outcome| outcome.split.as_mut()).expect("a split");
+            split.samples = samples;
+            (split.round_trip_ns, split.round_trip_unstamped_ns) = (Some(stamped), Some(Nanos::micros(30)));
+            quiet(&record)
+        };
+        let (same, longer) = (said(10, Nanos::micros(33)), said(10, Nanos::micros(34)));
+        assert!(same.contains("wake-up 6.01 µs") && same.contains("(medians of 10 timestamped"), "{same}");
+        assert!(
+            longer.contains("wake-up 6.01 µs") && longer.contains("At most: medians of 10 timestamped"),
+            "{longer}"
+        );
+        let (far, few) = (said(10, Nanos::micros(46)), said(9, Nanos::micros(30)));
+        assert!(far.contains("not shown: round trips with timestamps took 46 µs (p50)"), "{far}");
+        assert!(few.contains("not shown: 9 round trips have timestamps"), "{few}");
+        assert!(!far.contains("wake-up") && !few.contains("wake-up"), "{far}{few}");
     }
 
     #[test]

@@ -74,6 +74,8 @@ pub struct Answerer<L> {
     rests: bool,
     announced: bool,
     previous_sent: Option<u64>,
+    /// Stamps of that reply's departure that the kernel has told of.
+    departed: Departure,
     /// In it whether each message is a datagram of its own length, with a token to check.
     agreed: Agreed,
     /// The masked terms of a request that is answered as agreed on.
@@ -140,6 +142,7 @@ impl<L: Link> Answerer<L> {
             rests: false,
             announced: false,
             previous_sent: None,
+            departed: Departure::default(),
             usual,
             plain: always_alike.then_some(usual.to_be_bytes()),
             silent: silent_terms(agreed, flow).to_be_bytes(),
@@ -220,6 +223,7 @@ impl<L: Link> Answerer<L> {
         for _ in 0..AT_ONCE {
             let end = self.request_head + usize::from(self.agreed.datagrams);
             let taken = if self.announced {
+                self.link.stamp_arrivals(true);
                 self.link.try_receive_stamped(&mut self.buffer[..end]).map(|arrival| arrival.map(Taken::Stamped))
             } else {
                 self.link.try_receive(&mut self.buffer[..end]).map(|length| length.map(Taken::Plain))
@@ -310,6 +314,8 @@ impl<L: Link> Answerer<L> {
     #[cold]
     fn take_stamped(&mut self) -> Result<Option<usize>, Fault> {
         while self.announced {
+            // The reply to the request that announced it is out: none waits for this.
+            self.link.stamp_arrivals(true);
             let end = self.request_head + usize::from(self.agreed.datagrams);
             let began = Monotonic::now();
             let Some(arrival) = self.link.receive_stamped(&mut self.buffer[..end], ONE_GLANCE)? else {
@@ -411,9 +417,6 @@ impl<L: Link> Answerer<L> {
         }
         let flags = Flags(self.buffer[FLAGS]);
         self.announced = self.session.got.stamps && flags.has(Flags::ANNOUNCE);
-        if self.announced {
-            self.link.stamp_arrivals(true);
-        }
         self.again = false;
         if flags.has(Flags::WARM_UP) {
             self.counts.warm_up.fetch_add(1, Ordering::Relaxed);
@@ -517,7 +520,13 @@ impl<L: Link> Answerer<L> {
 
     #[cold]
     fn send_with_stamps(&mut self, reply: usize, arrival: Stamped) -> Result<(), Fault> {
-        let Departure { sched, driver } = self.link.departure();
+        let mut before = self.departed;
+        // Of most the kernel had told when they had left. What is asked only now is in the round trip.
+        if before.driver.is_none() {
+            let news = self.link.departure();
+            before = Departure { sched: before.sched.or(news.sched), driver: news.driver };
+        }
+        let Departure { sched, driver } = before;
         let span =
             |from: Option<u64>, to: Option<u64>| to?.checked_sub(from?).and_then(|span| u32::try_from(span).ok());
         let now = wall();
@@ -531,6 +540,7 @@ impl<L: Link> Answerer<L> {
         stamps.write(&mut self.buffer[..reply]);
         self.seal(reply);
         self.previous_sent = self.link.send_stamped(&self.buffer[..reply])?;
+        self.departed = self.link.departure();
         Ok(())
     }
 

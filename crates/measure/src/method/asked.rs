@@ -40,6 +40,13 @@ pub mod default {
     pub const IN_TURN: u32 = 8;
     /// Stamps nobody asked for: the kernel stamps for a hundredth of the time, and the rest is as it is without.
     pub const STAMPS: Stamps = Stamps { spacing_ns: Nanos::millis(300), in_a_row: 16, rest: 99 };
+    /// Stamps nobody asked for where requests are at least [`SLOW`] apart: of one request in four. A spell of
+    /// several would last for most of the run there, and what the kernel adds to each packet is nothing beside such a gap.
+    pub fn stamps_of_slow(gap: Nanos) -> Stamps {
+        Stamps { spacing_ns: Nanos(gap.0.saturating_mul(4)), in_a_row: 1, rest: 0 }
+    }
+    /// Least mean gap between requests at which the kernel may stamp throughout.
+    pub const SLOW: Nanos = Nanos::millis(1);
     /// Stamps asked for: five hundred a second, and the kernel stamps every packet of the host throughout, which takes
     /// a few percent of a short round trip.
     pub const STAMPS_ASKED: Stamps = Stamps { spacing_ns: Nanos::millis(2), in_a_row: 1, rest: 0 };
@@ -185,7 +192,7 @@ impl Asked {
             request_bytes,
             sizes: self.sizes.clone(),
             response_bytes,
-            stamps: self.resolve_stamps(carrier, pattern),
+            stamps: self.resolve_stamps(carrier, pattern, schedule),
             application: self.application.clone(),
         })?;
         let stop = self.resolve_stop(schedule)?;
@@ -283,7 +290,7 @@ impl Asked {
         Ok(stop)
     }
 
-    fn resolve_stamps(&self, carrier: Carrier, pattern: Pattern) -> Option<Stamps> {
+    fn resolve_stamps(&self, carrier: Carrier, pattern: Pattern, schedule: Schedule) -> Option<Stamps> {
         // On request only: of a stream the timestamps are those of a reply's last segment, whose octets may be another's too.
         let framed = self.application.is_some() && carrier == Carrier::Tcp;
         let possible = pattern == Pattern::Exchange && carrier != Carrier::TcpConnect && !framed;
@@ -292,7 +299,11 @@ impl Asked {
         let spinning = self.waiting == Some(Waiting::Spin);
         match self.stamps {
             Some(asked) => asked.then_some(default::STAMPS_ASKED),
-            None => (possible && !spinning).then_some(default::STAMPS),
+            None if !possible || spinning => None,
+            None => {
+                let slow = schedule.mean_gap().filter(|gap| *gap >= default::SLOW);
+                Some(slow.map_or(default::STAMPS, default::stamps_of_slow))
+            }
         }
     }
 

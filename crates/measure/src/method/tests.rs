@@ -69,6 +69,16 @@ fn a_schedule_alone_is_an_open_loop_and_a_window_closes_it() {
 }
 
 #[test]
+fn requests_a_millisecond_apart_are_stamped_throughout_one_in_four() {
+    let stamps = |interval_ns: Nanos| {
+        let asked = Asked { schedule: Some(Schedule::Every { interval_ns }), window: Some(1), ..Asked::default() };
+        asked.resolve().unwrap().traffic.stamps().unwrap()
+    };
+    assert_eq!(stamps(Nanos::micros(999)), default::STAMPS);
+    assert_eq!(stamps(Nanos::millis(1)), Stamps { spacing_ns: Nanos::millis(4), in_a_row: 1, rest: 0 });
+}
+
+#[test]
 fn a_count_alone_has_no_time_limit() {
     let stop = Stop { count: Some(100), ..Stop::default() };
     assert_eq!(Asked { stop, ..Asked::default() }.resolve().unwrap().stop.after_ns, None);

@@ -1,7 +1,7 @@
 //! One record of a page: its figures, warnings, charts, method, ends and command.
 
 use logbook::record::{Ended, Record};
-use measure::outcome::{Distribution, Outcome, Split};
+use measure::outcome::{Bearing, Distribution, Outcome, Split};
 use measure::unit::quantile_name;
 use measure::unit::{Nanos, grouped};
 
@@ -250,8 +250,8 @@ fn parts(page: &mut Builder, split: &Split) {
         let time = (*time)?;
         Some([Cell::from(*name), Cell::number(Some(time.to_string()), time.0 as f64)].into_iter().collect::<Row>())
     };
-    // Parts of dearer round trips are not those of the others.
-    let told = |(name, _): &&(&str, Option<Nanos>)| !split.is_dearer() || name.starts_with("round trip");
+    let told =
+        |(name, _): &&(&str, Option<Nanos>)| words::split::not_shown(split).is_none() || name.starts_with("round trip");
     let rows: Vec<Row> = parts.iter().filter(told).filter_map(row).collect();
     if rows.is_empty() {
         return;
@@ -262,6 +262,8 @@ fn parts(page: &mut Builder, split: &Split) {
     Table { caption, head, rows, class: "numbers" }.tell(&mut page.html);
     if let Some(why) = words::split::not_shown(split) {
         page.html.element("p", "", &format!("Parts are {why}."));
+    } else if split.bearing() == Bearing::AtMost {
+        page.html.element("p", "", &words::split::source(split));
     }
     page.html.raw("</div>\n");
 }
