@@ -92,8 +92,8 @@ fn words(way: &Way, is_stamped: bool, options: &Options) -> Vec<OsString> {
     } else {
         words.extend(["--protocol", way.protocol.word()].map(OsString::from));
     }
-    // By itself a slow measurement stamps one exchange in 20 seconds, which is too few for a live view.
-    words.extend(is_stamped.then(|| "--stamps".into()));
+    // By itself a measurement stamps one request in four or fewer, which is too few for each second of a live view.
+    words.push(if is_stamped { "--stamps" } else { "--no-stamps" }.into());
     if let Some(key) = options.key.as_ref().filter(|_| matches!(way.protocol, Protocol::Tcp | Protocol::Udp)) {
         words.extend(["--key".into(), key.clone().into_os_string()]);
     }

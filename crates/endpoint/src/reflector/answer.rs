@@ -223,7 +223,7 @@ impl<L: Link> Answerer<L> {
         for _ in 0..AT_ONCE {
             let end = self.request_head + usize::from(self.agreed.datagrams);
             let taken = if self.announced {
-                self.link.stamp_arrivals(true);
+                self.expect_stamped();
                 self.link.try_receive_stamped(&mut self.buffer[..end]).map(|arrival| arrival.map(Taken::Stamped))
             } else {
                 self.link.try_receive(&mut self.buffer[..end]).map(|length| length.map(Taken::Plain))
@@ -314,8 +314,7 @@ impl<L: Link> Answerer<L> {
     #[cold]
     fn take_stamped(&mut self) -> Result<Option<usize>, Fault> {
         while self.announced {
-            // The reply to the request that announced it is out: none waits for this.
-            self.link.stamp_arrivals(true);
+            self.expect_stamped();
             let end = self.request_head + usize::from(self.agreed.datagrams);
             let began = Monotonic::now();
             let Some(arrival) = self.link.receive_stamped(&mut self.buffer[..end], ONE_GLANCE)? else {
@@ -338,6 +337,16 @@ impl<L: Link> Answerer<L> {
             }
         }
         self.take_unstamped()
+    }
+
+    /// Makes ready for the request that was announced, once the reply to the one that announced it is out: here neither of them waits for
+    /// what the kernel is asked, on one CPU with the client neither.
+    fn expect_stamped(&mut self) {
+        self.link.stamp_arrivals(true);
+        if self.previous_sent.is_some() && self.departed.driver.is_none() {
+            let news = self.link.departure();
+            self.departed = Departure { sched: self.departed.sched.or(news.sched), driver: news.driver };
+        }
     }
 
     fn is_stamped(&self, length: usize) -> bool {
@@ -520,13 +529,7 @@ impl<L: Link> Answerer<L> {
 
     #[cold]
     fn send_with_stamps(&mut self, reply: usize, arrival: Stamped) -> Result<(), Fault> {
-        let mut before = self.departed;
-        // Of most the kernel had told when they had left. What is asked only now is in the round trip.
-        if before.driver.is_none() {
-            let news = self.link.departure();
-            before = Departure { sched: before.sched.or(news.sched), driver: news.driver };
-        }
-        let Departure { sched, driver } = before;
+        let Departure { sched, driver } = self.departed;
         let span =
             |from: Option<u64>, to: Option<u64>| to?.checked_sub(from?).and_then(|span| u32::try_from(span).ok());
         let now = wall();
@@ -540,7 +543,7 @@ impl<L: Link> Answerer<L> {
         stamps.write(&mut self.buffer[..reply]);
         self.seal(reply);
         self.previous_sent = self.link.send_stamped(&self.buffer[..reply])?;
-        self.departed = self.link.departure();
+        self.departed = Departure::default();
         Ok(())
     }
 

@@ -4,7 +4,7 @@
 //!
 //! - **it was asked, and asked again**: at least two requests of it got no reply in time, whether they were lost, refused or could not
 //!   be sent, and from the first of them to the last lies a quarter of the gap or more. One request, or one full window, that is lost and then waited for is a loss: in the
-//!   rest of its timeout nobody asked. A reply that took long is no gap either, for its time is in the distribution.
+//!   rest of its timeout nobody asked. A reply that took long is no gap either, for its time is in the distribution; but for what follows.
 //! - **chance does not explain it**: were the requests that this run got no answer to dealt out among all of them by chance, so many in a row
 //!   would come up less than once in two thousand runs: at any place, or at the very end, where a run that fell silent shows it. Three that are lost
 //!   there after two that were answered show nothing: a path that loses half of all does as much in one run of eight. Requests that were refused or could not be sent are not
@@ -14,12 +14,16 @@
 //!   that are lost by chance have others between them. So between the first and the last of them there are to be no fewer than were due.
 //!   Behind a gap that lasts to the end nothing was read, so that there it holds of itself.
 //!
+//! An open loop whose requests were all answered is dark too in a gap that stands alone: where TCP holds back what comes while a link is down,
+//! the replies come later and together, and quantiles say neither when nor for how long. Such a gap is long ([`HELD`]), is no longest one of
+//! many ([`ALONE`]), and this host sent its requests in it ([`SENT_IN_IT`]) when they were due.
+//!
 //! All of them together are told from one hundredth of the run's time on. So the rule follows the timeout, the schedule and the
 //! losses of the run itself; no length is dark by itself.
 
 use crate::method::LoopKind;
 use crate::outcome::dark::Dark;
-use crate::recorder::{Asked, Gap, Recording};
+use crate::recorder::{Asked, Gap, Recording, Values};
 use crate::unit::{Instant, Nanos};
 
 /// Requests of a gap leave over at least this share of it.
@@ -35,6 +39,12 @@ const FEW: u64 = 3;
 /// some that chance spares.
 const DENSE: f64 = 0.7;
 const SPARED: f64 = 2.0;
+/// Least share of the run that a gap takes whose requests were answered after it, …
+const HELD: f64 = 0.05;
+/// … the most that there may be of those, …
+const ALONE: usize = 2;
+/// … and the fewest requests that are due in it: at random instants so long a gap comes in less than one of a million runs.
+const SENT_IN_IT: f64 = 30.0;
 /// Less than this share of the time is told as loss alone.
 const NOTABLE: f64 = 0.01;
 
@@ -42,7 +52,7 @@ const NOTABLE: f64 = 0.01;
 pub fn dark(recording: &Recording) -> Option<Dark> {
     let counts = &recording.counts;
     let (gone, all) = (counts.missing() + counts.refused + counts.send_failed, counts.scheduled);
-    if counts.answered == 0 || gone < 2 {
+    if counts.answered == 0 {
         return None;
     }
     let gaps = common(&recording.gaps);
@@ -65,8 +75,18 @@ pub fn dark(recording: &Recording) -> Option<Dark> {
         let due = all as f64 * spread(gap).0 as f64 / length.0 as f64;
         recording.kind == LoopKind::Closed || gap.to == end || gap.asked.count as f64 >= DENSE * due - SPARED
     };
-    let is_dark = |gap: &&Gap| is_asked_again(gap) && (is_half(gap) || (is_dense(gap) && is_no_chance(gap)));
-    let spells: Vec<&Gap> = gaps.iter().filter(is_dark).collect();
+    let is_lost = |gap: &&Gap| is_asked_again(gap) && (is_half(gap) || (is_dense(gap) && is_no_chance(gap)));
+    let is_held = |gap: &&Gap| {
+        let share = gap.length().0 as f64 / length.0 as f64;
+        // What was sent late came late by this host's doing.
+        let late = recording.slip.as_ref().and_then(Values::max).is_some_and(|late| late.0 > gap.length().0 / 4);
+        share >= HELD && all as f64 * share >= SENT_IN_IT && gap.asked.count == 0 && gap.from > recording.began && !late
+    };
+    let mut spells: Vec<&Gap> = gaps.iter().filter(is_lost).collect();
+    if spells.is_empty() && recording.kind == LoopKind::Open {
+        spells = gaps.iter().filter(is_held).collect();
+        spells.truncate(if spells.len() > ALONE { 0 } else { ALONE });
+    }
     let longest = spells.iter().max_by_key(|gap| gap.length())?;
     let total = Nanos(spells.iter().map(|gap| gap.length().0).sum());
     let share = total.0 as f64 / length.0 as f64;
@@ -301,6 +321,50 @@ mod tests {
     #[test_case(&mut |_| None; "nothing answered at all")]
     fn what_is_loss_or_a_time_is_not_dark(path: &mut dyn FnMut(Instant) -> Option<Nanos>) {
         assert_eq!(dark(&closed(Nanos::secs(5), Nanos::ZERO, path)), None);
+    }
+
+    /// Replies that are held back in these tenths of a second come together at the end of the time.
+    fn held(tenths: &[u64]) -> impl FnMut(Instant) -> Option<Nanos> + '_ {
+        move |sent| {
+            let (mut tenth, since) = ((sent.0 - 1_000) / 100_000_000, (sent.0 - 1_000) % 100_000_000);
+            let first = tenth;
+            while tenths.contains(&tenth) {
+                tenth += 1;
+            }
+            Some(if tenth == first { TRIP } else { Nanos((tenth - first) * 100_000_000 - since + TRIP.0) })
+        }
+    }
+
+    #[test_case(&[20, 21, 22, 23, 24, 25], 10, Some((2.0, 2.6)); "a link that was down, over TCP")]
+    #[test_case(&[0, 1, 2, 3, 4, 5], 10, None; "a first reply that took long")]
+    #[test_case(&[20, 21, 22, 23, 24, 25], 50, None; "too few requests in it")]
+    #[test_case(&[20, 21], 5, None; "a short one")]
+    #[test_case(&[5, 6, 7, 15, 16, 17, 25, 26, 27], 5, None; "one of many")]
+    fn replies_that_come_late_and_together_are_dark_where_that_stands_alone(
+        tenths: &[u64],
+        gap_ms: u64,
+        expected: Option<(f64, f64)>,
+    ) {
+        let found = dark(&open(Nanos::secs(5), Nanos::millis(gap_ms), held(tenths)));
+        assert_eq!(found.is_some(), expected.is_some(), "{found:?}");
+        if let Some((found, (from, to))) = found.zip(expected) {
+            let near = |at: Nanos, wanted: f64| (at.0 as f64 / 1e9 - wanted).abs() < 0.02;
+            assert!(near(found.longest_from_ns, from) && near(found.longest_to_ns, to), "{found:?}");
+            assert_eq!((found.spells, found.unanswered, found.to_the_end), (1, 0, false));
+        }
+    }
+
+    /// The same by the doing of this host, which sent nothing in that time.
+    #[test]
+    fn what_was_sent_late_is_not_dark() {
+        let mut recorder = Recorder::new(LoopKind::Open, 1_000);
+        recorder.begin(Instant(0), None);
+        for n in 0..500_u64 {
+            let due = Instant(n * 10_000_000);
+            let sent = if (200..260).contains(&n) { Instant(2_600_000_000) } else { due };
+            recorder.answered_as_scheduled(due, sent, sent.after(TRIP));
+        }
+        assert_eq!(dark(&recorder.finish(Instant(5_000_000_000))), None);
     }
 
     /// Thirty requests, one each 100 ms, of which these are the last ones: too few for chance to be ruled out.

@@ -5,7 +5,7 @@
 use lab::namespace::Namespace;
 
 use crate::plant::{FORWARDED, Forward};
-use crate::scene::{Scene, number, run};
+use crate::scene::{Scene, before_others, number, run};
 
 /// The far host, behind both paths.
 pub const HOST: &str = "10.9.9.9";
@@ -43,6 +43,7 @@ impl<'a> TwoPaths<'a> {
 #[test]
 fn one_source_port_takes_one_path_each_time() {
     let Some(scene) = Scene::beside("one source port") else { return };
+    before_others();
     let ways = TwoPaths::lay(&scene);
     let _reflector = scene.reflector(&["--listen", HOST]);
     let _forward = Forward::start(&scene, &["--delay", "5ms", "--one-way"]);

@@ -18,7 +18,7 @@ use testbed::certificate::Signed;
 use testbed::servers::{Place, Server};
 
 use crate::plant::FORWARDED;
-use crate::scene::{Scene, installed};
+use crate::scene::{Scene, before_others, installed};
 use row::{ROWS, Row};
 
 /// So many rows are tried at once: they mostly wait.
@@ -34,13 +34,6 @@ fn scene(what: &str, make: fn(&str) -> Option<Scene>) -> Option<(Scene, Signed)>
     let names = [&*scene.target(false), FORWARDED];
     let signed = Signed::new(&names, 4_000);
     Some((scene, signed))
-}
-
-/// Lets this thread, and what it starts, run before other work of this machine: an answer passes up to six programs, tracer included, and on a
-/// busy machine each of them waits for its turn, longer than the delays that are planted.
-fn before_others() {
-    // Where root may not do that either, they wait with the others.
-    let _ = rustix::process::setpriority_process(None, -20);
 }
 
 /// The far host, as servers are started there.

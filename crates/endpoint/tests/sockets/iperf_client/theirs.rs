@@ -16,7 +16,7 @@ pub const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 pub const V6: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);
 
 /// Its line comes with the end of a test; a minute is what a busy machine may keep it away.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Returns true where it is installed; where not, says so aloud.
 fn is_here() -> bool {

@@ -65,7 +65,7 @@ pub fn raised_when(warning: &Warning) -> String {
 
 fn of_fates(warning: &Warning) -> String {
     match warning {
-        Warning::Dark { .. } => "Times without any reply make up at least 1 % of the run. In each of them two or more requests were lost, refused or not sent, over at least a quarter of that time. By chance such a series occurs in less than one of two thousand runs. The warning is also raised where the last half of the run, or more, was refused or not sent. A single lost request does not count.",
+        Warning::Dark { .. } => "Times without any reply make up at least 1 % of the run. In each of them two or more requests were lost, refused or not sent, over at least a quarter of that time. By chance such a series occurs in less than one of two thousand runs. The warning is also raised where the last half of the run, or more, was refused or not sent. A single lost request does not count. In an open loop it is also raised for one or two times of 5 % of the run or more in which 30 or more requests left when they were due, and all replies to them came later.",
         Warning::SendFailed { .. } => "The kernel of this host refused at least one message.",
         Warning::SizeUnanswered { .. } => {
             return format!(

@@ -82,15 +82,15 @@ impl Asked<'_> {
 }
 
 /// A part that was found to be longer by some delays, of which some number was expected.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Judged {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Judged {
     Right,
     Unclear,
     Wrong,
 }
 
 impl Judged {
-    fn of(found: f64, expected: u32) -> Self {
+    pub fn of(found: f64, expected: u32) -> Self {
         let more = found - f64::from(expected);
         // Another one where none belongs is told by half of it.
         let another = if expected == 0 { 0.5 } else { 1.0 };
