@@ -77,7 +77,9 @@ pub fn dark(recording: &Recording) -> Option<Dark> {
     };
     let is_lost = |gap: &&Gap| is_asked_again(gap) && (is_half(gap) || (is_dense(gap) && is_no_chance(gap)));
     let is_held = |gap: &&Gap| {
-        let share = gap.length().0 as f64 / length.0 as f64;
+        // Behind the last request nothing was due: its reply alone is waited for.
+        let until = gap.to.min(recording.sent_until.unwrap_or(recording.ended)).min(recording.ended);
+        let share = until.since(gap.from).unwrap_or(Nanos::ZERO).0 as f64 / length.0 as f64;
         // What was sent late came late by this host's doing.
         let late = recording.slip.as_ref().and_then(Values::max).is_some_and(|late| late.0 > gap.length().0 / 4);
         share >= HELD && all as f64 * share >= SENT_IN_IT && gap.asked.count == 0 && gap.from > recording.began && !late
