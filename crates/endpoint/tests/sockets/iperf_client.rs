@@ -5,7 +5,7 @@ mod bounces;
 mod ours;
 mod real;
 pub(crate) mod relay;
-mod theirs;
+pub(crate) mod theirs;
 
 use std::net::SocketAddr;
 

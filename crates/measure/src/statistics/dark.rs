@@ -15,8 +15,8 @@
 //!   Behind a gap that lasts to the end nothing was read, so that there it holds of itself.
 //!
 //! An open loop whose requests were all answered is dark too in a gap that stands alone: where TCP holds back what comes while a link is down,
-//! the replies come later and together, and quantiles say neither when nor for how long. Such a gap is long ([`HELD`]), is no longest one of
-//! many ([`ALONE`]), and this host sent its requests in it ([`SENT_IN_IT`]) when they were due.
+//! the replies come later and together, and quantiles say neither when nor for how long. Such a gap is long (`HELD`), is no longest one of
+//! many (`ALONE`), and this host sent its requests in it (`SENT_IN_IT`) when they were due.
 //!
 //! All of them together are told from one hundredth of the run's time on. So the rule follows the timeout, the schedule and the
 //! losses of the run itself; no length is dark by itself.

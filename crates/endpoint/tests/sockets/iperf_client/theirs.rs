@@ -16,7 +16,7 @@ pub const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 pub const V6: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);
 
 /// Its line comes with the end of a test; a minute is what a busy machine may keep it away.
-const PATIENCE: Duration = Duration::from_mins(1);
+pub const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Returns true where it is installed; where not, says so aloud.
 fn is_here() -> bool {
@@ -55,13 +55,11 @@ impl Theirs {
     /// Ends it once it has told of `lines` tests; the fields of each line. `None`: it never told, for a reason of its own, which was said aloud.
     pub fn end(self, lines: usize) -> Option<Vec<Vec<String>>> {
         let told = self.running.comes_to(PATIENCE, |said| said.matches('\n').count() >= lines);
-        let stuck = !told && self.is_stuck();
+        let stuck = !told && is_stuck(self.running.id());
         self.running.signal(Signal::KILL);
         let ended = self.running.end(LIMIT);
         if stuck {
-            testbed::skip::aloud(
-                "what a real iperf counted: its threads waited for each other for ever, as they do at times",
-            );
+            say_stuck();
             return None;
         }
         assert!(told, "not told within {PATIENCE:?}: {ended:?}");
@@ -72,19 +70,30 @@ impl Theirs {
     pub fn octets(self) -> Option<u64> {
         self.end(1).map(|lines| number(&lines[0], 7))
     }
+}
 
-    /// Returns true where its threads wait for each other while it still has a connection: no octet of ours is waited for, and none
-    /// would free it. It was seen of 2.1.8, under load, after a client that had ended.
-    fn is_stuck(&self) -> bool {
-        let process = PathBuf::from(format!("/proc/{}", self.running.id()));
-        let of =
-            |folder: &str| fs::read_dir(process.join(folder)).into_iter().flatten().flatten().map(|entry| entry.path());
-        let waits_for = |thread: PathBuf| fs::read_to_string(thread.join("wchan")).unwrap_or_default();
-        let sockets =
-            of("fd").filter(|file| fs::read_link(file).is_ok_and(|what| what.to_string_lossy().starts_with("socket:")));
-        sockets.count() > 1
-            && of("task").map(waits_for).all(|place| place.contains("futex") || place.contains("accept"))
-    }
+/// Returns true where the threads of an iperf wait for each other while it still has a connection: no octet of ours is waited for, and none
+/// would free it. It was seen of 2.1.8, under load, in tests of both directions: a server after its client had ended, and a client.
+pub fn is_stuck(process: u32) -> bool {
+    let sockets = entries(process, "fd")
+        .filter(|file| fs::read_link(file).is_ok_and(|what| what.to_string_lossy().starts_with("socket:")));
+    let waits = |place: &String| place.contains("futex") || place.contains("accept");
+    sockets.count() > 1 && places(process).iter().all(waits)
+}
+
+/// The places in the kernel at which its threads wait.
+pub fn places(process: u32) -> Vec<String> {
+    entries(process, "task").map(|thread| fs::read_to_string(thread.join("wchan")).unwrap_or_default()).collect()
+}
+
+fn entries(process: u32, folder: &str) -> impl Iterator<Item = PathBuf> + use<> {
+    let found = fs::read_dir(format!("/proc/{process}/{folder}"));
+    found.into_iter().flatten().flatten().map(|entry| entry.path())
+}
+
+/// Says aloud that a test could not be held to the end.
+pub fn say_stuck() {
+    testbed::skip::aloud("what a real iperf counted: its threads waited for each other for ever, as they do at times");
 }
 
 /// The number in a field of a line.

@@ -1,14 +1,16 @@
 //! The real iperf's client against our server: what it prints is what we counted, to the octet.
 
-use std::process::{Command, Output};
+use std::process::Command;
 use std::sync::OnceLock;
 
 use endpoint::peer::iperf::server::event::{Event, Kind, Transport};
 use protocol::iperf::wish::Way;
 use test_case::test_case;
 use testbed::port;
+use testbed::process::{self, Ended, LIMIT};
 
 use crate::iperf_client::relay::Relay;
+use crate::iperf_client::theirs;
 use crate::iperf_server::{Ours, until};
 
 /// Returns true where it is installed; where not, says so aloud.
@@ -24,26 +26,34 @@ fn is_here() -> bool {
     here
 }
 
-fn iperf(server: &Ours, words: &str) -> Output {
+/// A client's run with these words, to its end. `None`: its threads waited for each other for ever, which was said aloud.
+fn iperf(server: &Ours, words: &str) -> Option<Ended> {
     iperf_to(server.port(), words)
 }
 
-fn iperf_to(port: u16, words: &str) -> Output {
+fn iperf_to(port: u16, words: &str) -> Option<Ended> {
     let host = if words.split(' ').any(|word| word == "-V") { "::1" } else { "127.0.0.1" };
     let port = port.to_string();
-    let output = Command::new("iperf").args(["-c", host, "-p", &port]).args(words.split_whitespace()).output().unwrap();
-    assert!(output.status.success(), "iperf {words}: {output:?}");
-    output
+    let running =
+        process::started(Command::new("iperf").args(["-c", host, "-p", &port]).args(words.split_whitespace()));
+    running.comes_to(theirs::PATIENCE, |_| false);
+    if !running.has_ended() {
+        assert!(theirs::is_stuck(running.id()), "iperf {words}: {}", theirs::places(running.id()).join(", "));
+        theirs::say_stuck();
+        return None;
+    }
+    let ended = running.end(LIMIT);
+    assert_eq!((ended.code, ended.overdue), (Some(0), false), "iperf {words}: {ended:?}");
+    Some(ended)
 }
 
 /// The lines of `-y C`, field by field.
-fn records(output: &Output) -> Vec<Vec<String>> {
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    text.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect()
+fn records(output: &Ended) -> Vec<Vec<String>> {
+    output.stdout.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect()
 }
 
 /// Octets that the lines tell, which are final ones all.
-fn bytes(output: &Output) -> Vec<u64> {
+fn bytes(output: &Ended) -> Vec<u64> {
     records(output).iter().map(|fields| fields[7].parse().unwrap()).collect()
 }
 
@@ -60,7 +70,7 @@ fn octets_of_a_connection_are_the_same_at_both_ends(words: &str, way: Way, expec
         return;
     }
     let server = Ours::start(Transport::Tcp);
-    let output = iperf(&server, &format!("{words} -y C"));
+    let Some(output) = iperf(&server, &format!("{words} -y C")) else { return };
     let streams = if way == Way::Duplex { 2 } else { 1 };
     server.await_ended(streams);
     let theirs = bytes(&output);
@@ -87,7 +97,7 @@ fn a_connection_by_time_is_counted_to_the_octet() {
         return;
     }
     let server = Ours::start(Transport::Tcp);
-    let output = iperf(&server, "-t 0.5 -P 3 -y C");
+    let Some(output) = iperf(&server, "-t 0.5 -P 3 -y C") else { return };
     server.await_ended(3);
     let mut theirs = bytes(&output);
     // Three streams, and in some versions their sum.
@@ -104,7 +114,7 @@ fn a_client_without_a_header_is_served() {
         return;
     }
     let server = Ours::start(Transport::Tcp);
-    iperf(&server, "-n 300K -l 32K -C");
+    let Some(_) = iperf(&server, "-n 300K -l 32K -C") else { return };
     server.await_ended(1);
     assert_eq!(server.bytes(), (0, 307_200));
     assert!(server.events().iter().any(|event| matches!(event, Event::Began(began) if began.kind == Kind::Plain)));
@@ -117,7 +127,7 @@ fn we_connect_back(when: &str) {
         return;
     }
     let server = Ours::start(Transport::Tcp);
-    let output = iperf(&server, &format!("-n 300K -l 32K {when} -L {} -y C", port::free()));
+    let Some(output) = iperf(&server, &format!("-n 300K -l 32K {when} -L {} -y C", port::free())) else { return };
     server.await_ended(2);
     assert_eq!(server.bytes(), (307_200, 307_200), "{output:?}");
     let told = bytes(&output);
@@ -130,13 +140,13 @@ fn requests_are_answered() {
         return;
     }
     let server = Ours::start(Transport::Tcp);
-    let output = iperf(&server, "--bounceback=5 -t 1 -e");
+    let Some(output) = iperf(&server, "--bounceback=5 -t 1 -e") else { return };
     until("the end", || server.events().iter().any(|event| matches!(event, Event::Bounced { .. })));
     let replies = server.events().iter().find_map(|event| match event {
         Event::Bounced { replies, .. } => Some(*replies),
         _ => None,
     });
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let text = &output.stdout;
     let count =
         text.split("cnt(").nth(1).and_then(|rest| rest.split(')').next()).and_then(|text| text.parse::<u64>().ok());
     let (replies, count) = replies.zip(count).expect("both ends tell");
@@ -146,8 +156,8 @@ fn requests_are_answered() {
 }
 
 /// Lost and all datagrams as the client prints them of the server's report.
-fn reported(output: &Output) -> (u64, u64) {
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+fn reported(output: &Ended) -> (u64, u64) {
+    let text = &output.stdout;
     let line = text.split("Server Report:").nth(1).unwrap_or_else(|| panic!("no report: {text}"));
     let pair = line
         .split_whitespace()
@@ -166,14 +176,14 @@ fn a_flow_is_counted_and_reported(words: &str) {
         return;
     }
     let server = Ours::start(Transport::Udp);
-    let output = iperf(&server, words);
+    let Some(output) = iperf(&server, words) else { return };
     let ended = server.await_ended(1).remove(0);
     let told = ended.count.sight.datagrams.expect("datagrams");
     let (lost, all) = reported(&output);
     assert_eq!((told.lost.cast_unsigned(), told.expected), (lost, all), "{output:?}");
     assert_eq!(told.received, ended.count.carried.calls);
     // The end of a flow is a datagram of it, and the client says one more than it sent.
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let text = &output.stdout;
     let sent: u64 = text.split("Sent ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap().parse().unwrap();
     assert_eq!(sent, all + 1, "{text}");
     assert!(told.transit.is_some_and(|transit| transit.min_ns > 0), "one clock");
@@ -185,7 +195,7 @@ fn a_flow_without_a_header_is_served() {
         return;
     }
     let server = Ours::start(Transport::Udp);
-    let output = iperf(&server, "-u -b 4m -l 1000 -t 0.5 -C");
+    let Some(output) = iperf(&server, "-u -b 4m -l 1000 -t 0.5 -C") else { return };
     let ended = server.await_ended(1).remove(0);
     assert_eq!(reported(&output).1, ended.count.sight.datagrams.unwrap().expected);
     assert!(server.events().iter().any(|event| matches!(event, Event::Began(began) if began.kind == Kind::Plain)));
@@ -198,7 +208,7 @@ fn one_client_after_the_other_is_served_without_a_pause() {
     }
     let server = Ours::start(Transport::Udp);
     for _ in 0..4 {
-        let output = iperf(&server, "-u -b 400k -l 500 -t 0.2");
+        let Some(output) = iperf(&server, "-u -b 400k -l 500 -t 0.2") else { return };
         assert_eq!(reported(&output).0, 0, "{output:?}");
     }
     assert_eq!(server.await_ended(4).len(), 4);
@@ -210,7 +220,7 @@ fn several_flows_at_once_are_told_apart() {
         return;
     }
     let server = Ours::start(Transport::Udp);
-    iperf(&server, "-u -b 160k -l 500 -t 0.5 -P 4");
+    let Some(_) = iperf(&server, "-u -b 160k -l 500 -t 0.5 -P 4") else { return };
     let ended = server.await_ended(4);
     for one in &ended {
         let told = one.count.sight.datagrams.unwrap();
@@ -221,7 +231,7 @@ fn several_flows_at_once_are_told_apart() {
 // Where nothing may be lost, all datagrams of a flow fit a socket's buffer, whatever keeps its reader away.
 
 /// Octets, lost and all datagrams of a line of `-y C`.
-fn received(output: &Output) -> Option<(u64, u64, u64)> {
+fn received(output: &Ended) -> Option<(u64, u64, u64)> {
     let number = |fields: &[String], at: usize| fields.get(at).and_then(|text| text.parse().ok());
     records(output).iter().find_map(|fields| Some((number(fields, 7)?, number(fields, 10)?, number(fields, 11)?)))
 }
@@ -233,7 +243,7 @@ fn we_send_datagrams(words: &str) {
         return;
     }
     let server = Ours::start(Transport::Udp);
-    let output = iperf(&server, &format!("-u -b 400k -l 500 -t 0.5 {words} -y C"));
+    let Some(output) = iperf(&server, &format!("-u -b 400k -l 500 -t 0.5 {words} -y C")) else { return };
     let ended = server.await_ended(1).remove(0);
     assert!(ended.sends && ended.cut_short.is_none(), "{ended:?}");
     let (bytes, lost, all) = received(&output).unwrap_or_else(|| panic!("{output:?}"));
@@ -248,7 +258,7 @@ fn datagrams_go_both_ways() {
         return;
     }
     let server = Ours::start(Transport::Udp);
-    let output = iperf(&server, "-u -b 400k -l 500 -t 0.5 --full-duplex -y C");
+    let Some(output) = iperf(&server, "-u -b 400k -l 500 -t 0.5 --full-duplex -y C") else { return };
     let ended = server.await_ended(2);
     let theirs = ended.iter().find(|one| !one.sends).unwrap().count.sight.datagrams.unwrap();
     assert_eq!(theirs.lost, 0, "{output:?}");
@@ -262,7 +272,7 @@ fn a_flow_goes_back(when: &str) {
         return;
     }
     let server = Ours::start(Transport::Udp);
-    let output = iperf(&server, &format!("-u -b 400k -l 500 -t 0.5 {when} -L {}", port::free()));
+    let Some(output) = iperf(&server, &format!("-u -b 400k -l 500 -t 0.5 {when} -L {}", port::free())) else { return };
     let ended = server.await_ended(2);
     let sent = ended.iter().find(|one| one.sends).unwrap();
     let report = sent.report.unwrap_or_else(|| panic!("no report: {output:?}"));
@@ -276,7 +286,7 @@ fn loss_is_reported_to_the_datagram() {
     }
     let server = Ours::start(Transport::Udp);
     let relay = Relay::to(server.address());
-    let output = iperf_to(relay.address.port(), "-u -b 400k -l 500 -t 0.5");
+    let Some(output) = iperf_to(relay.address.port(), "-u -b 400k -l 500 -t 0.5") else { return };
     let told = server.await_ended(1).remove(0).count.sight.datagrams.unwrap();
     assert!(relay.lost() > 0);
     assert_eq!(reported(&output), (relay.lost(), told.expected), "{output:?}");

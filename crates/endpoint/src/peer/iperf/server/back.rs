@@ -1,19 +1,23 @@
 //! Connections and flows that a client asks to be opened back to it (`-d`, `-r`): to its own address alone.
 
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use measure::method::SocketOptions;
 use measure::served::RefusalReason;
 use measure::throughput::Carried;
+use measure::unit::Nanos;
 use protocol::iperf::wish::{Pace, Way, Wish};
 use socket2::Socket;
 
 use super::Shared;
 use super::connection::{self, Connection, PATIENCE};
 use super::event::{Began, Ended, Event, Kind, Transport};
+use crate::clock::Monotonic;
 use crate::engine::stream::{self, Halt, Plan, Streamed};
-use crate::error::EndpointError;
+use crate::error::{EndpointError, Step};
+use crate::pace;
 use crate::peer::iperf::course::{self, Idle};
 use crate::peer::iperf::datagram::{Aim, Flowing};
 use crate::peer::iperf::tcp::{self, Writer};
@@ -49,12 +53,38 @@ fn options(shared: &Shared) -> SocketOptions {
     SocketOptions { send_buffer_bytes: bytes, receive_buffer_bytes: bytes, ..SocketOptions::default() }
 }
 
-fn connect(shared: &Arc<Shared>, asked: u64, to: SocketAddr, wish: &Wish) -> Result<(), EndpointError> {
-    let fail = |cause: std::io::Error| EndpointError::new(crate::error::Step::ConnectData, to, cause);
-    let socket = socket::tcp(to, &options(shared))?;
-    if !socket::connect(&socket, to, PATIENCE, &shared.hall.stop).map_err(fail)? {
-        return Ok(());
+/// Pauses between tries to reach a client that refuses the connection it asked for: iperf asks before it listens (2.1.8 to itself fails by that
+/// in 1 of 150 tests on a busy machine, and waits for ever).
+const AGAIN: [Nanos; 7] = [
+    Nanos::millis(10),
+    Nanos::millis(20),
+    Nanos::millis(40),
+    Nanos::millis(80),
+    Nanos::millis(160),
+    Nanos::millis(320),
+    Nanos::millis(640),
+];
+
+/// A connection to the client; `None`: the server stops.
+fn reach(shared: &Shared, to: SocketAddr) -> Result<Option<Socket>, EndpointError> {
+    let mut pauses = AGAIN.into_iter();
+    loop {
+        let socket = socket::tcp(to, &options(shared))?;
+        let refused = match socket::connect(&socket, to, PATIENCE, &shared.hall.stop) {
+            Ok(connected) => return Ok(connected.then_some(socket)),
+            Err(cause) => cause,
+        };
+        let pause = pauses.next().filter(|_| refused.kind() == io::ErrorKind::ConnectionRefused);
+        let Some(pause) = pause.filter(|_| !shared.hall.stop.requested()) else {
+            return Err(EndpointError::new(Step::ConnectData, to, refused));
+        };
+        pace::sleep_until(Monotonic::now().after(pause));
     }
+}
+
+fn connect(shared: &Arc<Shared>, asked: u64, to: SocketAddr, wish: &Wish) -> Result<(), EndpointError> {
+    let fail = |cause: io::Error| EndpointError::new(Step::ConnectData, to, cause);
+    let Some(socket) = reach(shared, to)? else { return Ok(()) };
     socket::set_glance(&socket).map_err(fail)?;
     let test = shared.number();
     let session = begin(shared, to, false);
