@@ -399,7 +399,7 @@ pub struct SocketFacts {
     /// Messages that came for this socket, warm-up included, and were dropped by our own kernel: its receive buffer was
     /// full, or a checksum wrong. Datagrams only.
     pub dropped: Option<u64>,
-    /// Segments TCP sent again.
+    /// Segments TCP sent again; 0 where those were of its handshake alone.
     pub retransmitted: Option<u64>,
     /// Segments that the peer had already when they came again, as its kernel said (DSACK, RFC 2883); absent where the kernel does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]

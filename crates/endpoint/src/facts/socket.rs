@@ -48,10 +48,10 @@ fn add_tcp(facts: &mut SocketFacts, socket: impl AsFd, info: &TcpInfo) {
     let unconnected = matches!(info.state.as_deref(), Some("closed" | "syn-sent" | "listen"));
     let connected = !unconnected || info.smoothed_rtt_ns.is_some();
     facts.mss_bytes = info.snd_mss_bytes.filter(|_| connected);
-    // Of a handshake, which carries no octet, no reply has waited.
-    let octets = info.bytes_retrans != Some(Bytes(0));
-    facts.retransmitted =
-        info.total_retrans.filter(|_| connected).map(|segments| u64::from(segments) * u64::from(octets));
+    // No reply has waited for a handshake, whose segments carry no octet.
+    let of_handshake = info.bytes_retrans == Some(Bytes(0));
+    let again = info.total_retrans.map(|segments| if of_handshake { 0 } else { u64::from(segments) });
+    facts.retransmitted = again.filter(|_| connected);
     facts.had_already = info.dsack_dups.filter(|_| connected).map(u64::from);
     facts.kernel_smoothed_rtt_ns = info.smoothed_rtt_ns;
     facts.kernel_min_rtt_ns = info.min_rtt_ns;
