@@ -11,6 +11,9 @@ mod servers;
 
 use std::path::Path;
 
+use rustix::net::{AddressFamily, getpeername};
+use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
+use testbed::process::Running;
 use testbed::wait;
 
 use crate::netperf_pairs::ends::{End, Server};
@@ -31,6 +34,18 @@ fn entries(pid: u32, what: &str) -> usize {
 fn descriptors_at_start(server: &Server) -> usize {
     wait::until("its threads", || entries(server.id(), "task") > 1);
     entries(server.id(), "fd")
+}
+
+/// Sockets of IP of this process that have a peer. Each is asked by itself: the kernel's tables of all sockets take long to read once
+/// connections by the thousand have ended, and a connection of one exchange is gone meanwhile.
+fn connected(process: &Running) -> usize {
+    let pid = Pid::from_raw(process.id().cast_signed()).expect("a number");
+    let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else { return 0 };
+    let folder = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    let numbers = folder.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let descriptors = numbers.filter_map(|number| pidfd_getfd(&process, number, PidfdGetfdFlags::empty()).ok());
+    let peers = descriptors.filter_map(|descriptor| getpeername(descriptor).ok().flatten());
+    peers.filter(|peer| [AddressFamily::INET, AddressFamily::INET6].contains(&peer.address_family())).count()
 }
 
 /// The most memory it has had resident, KiB.
