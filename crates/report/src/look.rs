@@ -262,6 +262,7 @@ fn warnings(look: &Look) -> Vec<String> {
     // A program that is there and was not measured comes first: it was asked for.
     let mut texts = sentence::programs(look);
     texts.extend(sentence::reset(look));
+    texts.extend(sentence::handshakes(look));
     texts.extend(
         [sentence::busy(look), sentence::periodic(look), sentence::varies(look), sentence::no_program(look)]
             .into_iter()

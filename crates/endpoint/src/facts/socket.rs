@@ -48,16 +48,19 @@ fn add_tcp(facts: &mut SocketFacts, socket: impl AsFd, info: &TcpInfo) {
     let unconnected = matches!(info.state.as_deref(), Some("closed" | "syn-sent" | "listen"));
     let connected = !unconnected || info.smoothed_rtt_ns.is_some();
     facts.mss_bytes = info.snd_mss_bytes.filter(|_| connected);
-    // No reply has waited for a handshake, whose segments carry no octet.
-    let of_handshake = info.bytes_retrans == Some(Bytes(0));
-    let again = info.total_retrans.map(|segments| if of_handshake { 0 } else { u64::from(segments) });
-    facts.retransmitted = again.filter(|_| connected);
+    facts.retransmitted = retransmitted(info).filter(|_| connected);
     facts.had_already = info.dsack_dups.filter(|_| connected).map(u64::from);
     facts.kernel_smoothed_rtt_ns = info.smoothed_rtt_ns;
     facts.kernel_min_rtt_ns = info.min_rtt_ns;
     if facts.path_mtu_bytes.is_none() {
         facts.path_mtu_bytes = info.pmtu_bytes;
     }
+}
+
+/// Segments sent again that a reply may have waited for. None has waited for a handshake, whose segments carry no octet.
+fn retransmitted(info: &TcpInfo) -> Option<u64> {
+    let of_handshake = info.bytes_retrans == Some(Bytes(0));
+    info.total_retrans.map(|segments| if of_handshake { 0 } else { u64::from(segments) })
 }
 
 /// Path MTU of a connected socket (`IP_MTU`, `IPV6_MTU`); an IPv6 socket that speaks IPv4 answers to either.
@@ -87,6 +90,16 @@ mod tests {
     use measure::unit::Nanos;
     use std::io::{Read, Write};
     use std::net::{TcpListener, TcpStream, UdpSocket};
+
+    /// A kernel that does not count octets (before 4.19) does not tell the two apart.
+    #[test]
+    fn a_syn_that_was_sent_again_is_no_retransmission_of_a_reply() {
+        let seen = |octets: Option<u64>| {
+            retransmitted(&TcpInfo { total_retrans: Some(2), bytes_retrans: octets.map(Bytes), ..TcpInfo::default() })
+        };
+        assert_eq!([seen(Some(0)), seen(Some(128)), seen(None)], [Some(0), Some(2), Some(2)]);
+        assert_eq!(retransmitted(&TcpInfo::default()), None);
+    }
 
     #[test]
     fn a_tcp_socket_tells_what_was_set_on_it() {

@@ -6,6 +6,7 @@ mod timeline;
 
 use crate::method::{LoopKind, Method, Schedule};
 use crate::outcome::one_way::OneWay;
+use crate::outcome::periodic::Periodic;
 use crate::outcome::replies::Replies;
 use crate::outcome::{Distribution, Outcome, Slip, SocketFacts, Split, Steady};
 use crate::outcome::{Quantile, Rhythm};
@@ -83,7 +84,10 @@ pub fn summarise(recording: &Recording, method: &Method, extra: Extra) -> Outcom
         loss: loss::loss(&recording.counts, &recording.loss_periods, extra.peer),
         reorder_extents: extents(&recording.extents),
         steady: if dark.is_some() { Steady::NotFound } else { steady(&response.series, series.stride) },
-        periodic: timeline.as_ref().and_then(|timeline| timeline.periodic(&response.ranked)),
+        periodic: timeline
+            .as_ref()
+            .and_then(|timeline| timeline.periodic(&response.ranked))
+            .filter(|periodic| !(saturating && follows_losses(periodic, unanswered, method.timeout_ns))),
         change: timeline.as_ref().and_then(Timeline::change),
         rhythm: in_step(&response.series, method).filter(|_| series.stride == 1),
         seconds: merged_seconds(&recording.seconds),
@@ -95,6 +99,16 @@ pub fn summarise(recording: &Recording, method: &Method, extra: Extra) -> Outcom
         flows: flows(recording, method.seed),
         hops: None,
     }
+}
+
+/// The first exchanges after a pause take longer by less than this share of the pause: what slept is woken, and caches are cold.
+const AFTER_PAUSE: u64 = 10;
+
+/// True of long times that a closed loop brings about itself: it waits for each lost reply until its timeout, and the exchange after the pause
+/// takes a little longer. Losses at even distances, as of each hundredth packet, then have a period in time.
+fn follows_losses(periodic: &Periodic, unanswered: u64, timeout: Nanos) -> bool {
+    let (period, longer) = (periodic.period_ns.0, periodic.longer_ns.0);
+    unanswered >= periodic.count.div_ceil(2) && period >= timeout.0 && longer.saturating_mul(AFTER_PAUSE) < timeout.0
 }
 
 /// Finds a rhythm in step with an even schedule kept by one thread: with several, the order is not that of time.

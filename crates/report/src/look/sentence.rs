@@ -163,6 +163,38 @@ pub(super) fn reset(look: &Look) -> Option<String> {
     })
 }
 
+/// Handshakes without an answer from which on a few that chance lost are no longer meant.
+const SEVERAL: u64 = 3;
+/// Time after which a kernel sends a SYN again (RFC 6298 section 2.1: one second).
+const SENT_AGAIN: Nanos = Nanos::secs(1);
+
+/// Words for a port that accepted when it was first asked, and none of whose handshakes was answered in time afterwards. A first SYN that is always
+/// lost, and sent again a second later, shows in nothing else: whatever has a connection answers as ever.
+pub(super) fn handshakes(look: &Look) -> Option<String> {
+    let of = |leg: &Leg| {
+        let sums = &leg.sums;
+        let silent = sums.answered == 0 && sums.refused == 0 && sums.failed == 0 && sums.lost >= SEVERAL;
+        let port = leg.port.filter(|_| leg.carrier == Carrier::TcpConnect && silent && leg.dark.is_none())?;
+        let mut asked = look.addresses.get(leg.address as usize)?.ports.iter();
+        let first = asked.find(|asked| asked.transport == Transport::Tcp && asked.port == port)?;
+        let Seen::Answer { after_ns } = first.seen else { return None };
+        let (seen, why) = if after_ns >= SENT_AGAIN {
+            (
+                format!("took {after_ns}, as one whose SYN is sent again"),
+                "a box that drops first SYNs, or those with ECN (net.ipv4.tcp_ecn here)",
+            )
+        } else {
+            (format!("took {after_ns} when asked alone"), "a limit of new connections, or a full listen queue there")
+        };
+        let none = number::count(sums.lost, "handshake", "handshakes");
+        Some(format!(
+            "{}: no reply in time to {none}, and the first {seen}. Open connections answer → look for {why}",
+            name(leg)
+        ))
+    };
+    look.legs.iter().find_map(of)
+}
+
 /// True where anything accepted or answered when it was first asked; an end before the first round leaves it at that.
 fn has_answered(look: &Look) -> bool {
     look.addresses.iter().any(|asked| matches!(asked.echo, Seen::Answer { .. })) || has_port(look, Verdict::Open)

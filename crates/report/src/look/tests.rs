@@ -223,3 +223,27 @@ fn a_program_that_was_not_measured_is_named_with_what_to_do() {
     assert!(text.contains("TCP :9100 was not asked: a printer prints what it gets → name the program:"), "{text}");
     assert!(!text.contains("No program answered") && !text.contains("Only ICMP answered"), "{text}");
 }
+
+#[test]
+fn handshakes_that_fail_while_connections_stand_are_told_with_what_to_look_for() {
+    let told = |first: Nanos, lost: u64, answered: u64| {
+        let mut found = fixture::look();
+        let look = &mut found.look;
+        let asked = look.addresses[0].ports.iter_mut().find(|asked| asked.port == 7_663).unwrap();
+        asked.seen = Seen::Answer { after_ns: first };
+        let leg = look.legs.iter_mut().find(|leg| leg.carrier == Carrier::TcpConnect).unwrap();
+        leg.sums = Sums { due: lost + answered, lost, answered, ..Sums::default() };
+        leg.dark = None;
+        let text = quiet(&found).split_whitespace().collect::<Vec<_>>().join(" ");
+        let begin = text.find("TCP connect :7663: no reply in time to")?;
+        Some(text[begin..].to_owned())
+    };
+    let again = told(Nanos::millis(1_030), 6, 0).unwrap();
+    assert!(again.contains("no reply in time to 6 handshakes, and the first took 1.03 s, as one whose SYN is sent again. Open connections answer → look for a box"), "{again}");
+    let alone = told(Nanos::micros(130), 6, 0).unwrap();
+    assert!(
+        alone.contains("the first took 130 µs when asked alone. Open connections answer → look for a limit"),
+        "{alone}"
+    );
+    assert_eq!([told(Nanos::millis(1_030), 2, 0), told(Nanos::millis(1_030), 6, 1)], [None, None]);
+}

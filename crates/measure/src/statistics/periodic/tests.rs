@@ -3,9 +3,10 @@
 use fastrand::Rng;
 use test_case::test_case;
 
+use crate::event::Fate;
 use crate::method::{Asked, LoopKind, Method, Schedule, Stop};
 use crate::outcome::periodic::Periodic;
-use crate::recorder::Recorder;
+use crate::recorder::{Recorder, Sequence};
 use crate::statistics::simulated::normal;
 use crate::statistics::summary::{Extra, summarise};
 use crate::unit::{Instant, Nanos, Rate};
@@ -107,6 +108,34 @@ fn what_comes_back_at_even_distances_is_found(length: u64, period: u64, seconds:
         closed(seconds, every * 1_000, 1_000_000, &stops, |_| usual(rng))
     });
     assert!(right >= 38, "{right} of 40");
+}
+
+/// Each fiftieth reply is altered by a box that counts packets: the loop waits for it in vain, and what slept meanwhile is woken by the next.
+/// The waits are as even as the losses, and the loop's own; the same pauses without a loss would be somebody else's.
+#[test_case(true, false; "of its own")]
+#[test_case(false, true; "of others")]
+fn a_closed_loop_that_waits_for_what_is_lost_has_no_period(is_lost: bool, is_told: bool) {
+    let rng = &mut Rng::with_seed(3);
+    let mut recorder = Recorder::new(LoopKind::Closed, 1_000_000);
+    recorder.begin(Instant(0), None);
+    let (mut now, mut second, mut sequence) = (0, SECOND, Sequence::default());
+    for n in 0..2_000_u64 {
+        if n % 50 == 49 {
+            if is_lost {
+                recorder.ended(Fate::Lost, &mut sequence, n, None);
+            }
+            now += SECOND;
+        } else {
+            let until = now + usual(rng) + if n % 50 == 0 { 110_000 + rng.u64(0..10_000) } else { 0 };
+            recorder.answered(Instant(now), Instant(until));
+            now = until;
+        }
+        if now >= second {
+            recorder.second(Instant(now));
+            second = (now + 1).next_multiple_of(SECOND);
+        }
+    }
+    assert_eq!(found(recorder, now, &Asked::default()).is_some(), is_told);
 }
 
 #[test]
