@@ -162,6 +162,34 @@ pub(super) const WORLDS: &[World] = &[
         ..WORLD
     },
     World {
+        name: "a hole for ECN",
+        lay: &[
+            (Near, "sysctl -qw net.ipv4.tcp_ecn=1"),
+            (
+                Middle,
+                "nft 'table ip f { chain f { type filter hook forward priority 0; tcp flags & (syn | ecn) == (syn | ecn) drop; }; }'",
+            ),
+        ],
+        asks: &[
+            look(&["loses-alone"], ALWAYS),
+            ask("rtt 10.181.9.2 --connect --every 300ms -t 4", &["lost"], &["dark"]),
+            ask("rtt 10.181.9.2 -t 2", &[], &[]),
+        ],
+        ..WORLD
+    },
+    World {
+        name: "replies altered",
+        lay: &[(
+            Middle,
+            "nft 'table ip f { chain f { type filter hook forward priority 0; tcp sport 7663 meta length > 60 numgen inc mod 50 == 0 @th,400,8 set 0x55; }; }'",
+        )],
+        asks: &[
+            look(&["loses-alone"], ALWAYS),
+            counted(ask("rtt 10.181.9.2 -c 600", &["lost"], &[]), &[(LOSS, 0.015, 0.025)]),
+        ],
+        ..WORLD
+    },
+    World {
         name: "doubled and lost",
         beside: &["--loss", "3%", "--duplicate", "3%"],
         asks: &[
