@@ -27,8 +27,7 @@ fn exchange() -> Content {
     Content::Exchange { preamble: Vec::new(), accepted: None, reply_length: REPLY }
 }
 
-/// An address of this host from which nothing else connects: a test beside that takes ports in turn, as netperf's TCP_CRR does, leaves those of
-/// the usual address bound or in TIME_WAIT. IPv6 has but one.
+/// An address of this host from which nothing else connects: a port of it is taken by us, or by who has it at all addresses. IPv6 has but one.
 const OWN: Ipv4Addr = Ipv4Addr::new(127, 77, 0, 1);
 
 /// A link from ports in order, of which the first is free at the moment.
