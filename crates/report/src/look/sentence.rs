@@ -175,6 +175,12 @@ pub(super) fn handshakes(look: &Look) -> Option<String> {
         let sums = &leg.sums;
         let silent = sums.answered == 0 && sums.refused == 0 && sums.failed == 0 && sums.lost >= SEVERAL;
         let port = leg.port.filter(|_| leg.carrier == Carrier::TcpConnect && silent && leg.dark.is_none())?;
+        // Where connections that stand are not seen to answer either, it is no matter of handshakes.
+        let stands = |other: &Leg| {
+            let same = (other.carrier, other.port, other.address) == (Carrier::Tcp, leg.port, leg.address);
+            same && other.sums.answered > 0
+        };
+        look.legs.iter().find(|other| stands(other))?;
         let mut asked = look.addresses.get(leg.address as usize)?.ports.iter();
         let first = asked.find(|asked| asked.transport == Transport::Tcp && asked.port == port)?;
         let Seen::Answer { after_ns } = first.seen else { return None };
