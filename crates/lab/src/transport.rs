@@ -6,6 +6,7 @@
 
 pub mod local;
 pub mod namespace;
+mod packed;
 pub mod pod;
 pub mod program;
 pub mod remote;

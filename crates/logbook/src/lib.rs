@@ -11,7 +11,6 @@ pub mod event;
 pub mod failure;
 #[cfg(test)]
 mod fixture;
-pub mod gzip;
 pub mod host;
 pub mod look;
 pub mod machines;

@@ -7,9 +7,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use endpoint::clock::Monotonic;
-use logbook::gzip;
 use measure::unit::Nanos;
 use rustix::fs::{MemfdFlags, memfd_create};
+
+use super::packed::{self, Form};
 
 /// The program that is put onto hosts.
 #[derive(Clone)]
@@ -21,7 +22,10 @@ pub struct Program {
     /// The machines that it runs on, as `uname -sm` says it.
     machine: String,
     octets: Arc<[u8]>,
-    packed: Arc<OnceLock<Packed>>,
+    gzip: Arc<OnceLock<Packed>>,
+    xz: Arc<OnceLock<Packed>>,
+    /// Folder in which it is kept as it is sent; absent: it is kept nowhere.
+    kept: Option<PathBuf>,
     /// The same program for other machines.
     others: Arc<[Program]>,
 }
@@ -40,7 +44,9 @@ impl Program {
             sha256: sha256.into(),
             machine: ours(),
             octets: octets.into(),
-            packed: Arc::default(),
+            gzip: Arc::default(),
+            xz: Arc::default(),
+            kept: None,
             others: Arc::default(),
         }
     }
@@ -48,6 +54,11 @@ impl Program {
     /// The same program for machines that call themselves `machine`, as [`machine_of`] tells it.
     pub fn on(self, machine: impl Into<String>) -> Self {
         Self { machine: machine.into(), ..self }
+    }
+
+    /// The same, kept in `folder` as it is sent, for others who send it.
+    pub fn kept(self, folder: Option<PathBuf>) -> Self {
+        Self { kept: folder, ..self }
     }
 
     /// This program, and for other machines `others`.
@@ -65,29 +76,42 @@ impl Program {
         &self.machine
     }
 
-    /// Octets that are sent, as the input of a command: compressed by gzip where the host can unpack that.
-    pub(super) fn input(&self, is_packed: bool) -> io::Result<File> {
+    /// Octets that are sent, as the input of a command.
+    pub(super) fn input(&self, form: Form) -> io::Result<File> {
         let mut file = File::from(memfd_create("sonde", MemfdFlags::CLOEXEC)?);
-        file.write_all(if is_packed { self.packed() } else { &self.octets })?;
+        file.write_all(match form {
+            Form::Plain => &self.octets,
+            Form::Gzip => once(&self.gzip, || packed::gzip(&self.octets)),
+            Form::Xz => once(&self.xz, || self.by_xz()),
+        })?;
         file.rewind()?;
         Ok(file)
     }
 
-    /// All of it, compressed by the first host that wants it.
-    fn packed(&self) -> &[u8] {
-        let packed = self.packed.get_or_init(|| {
-            let begun = Monotonic::now();
-            let octets = gzip::pack(&self.octets);
-            Packed { octets, took: Monotonic::now().since(begun).unwrap_or_default() }
-        });
-        &packed.octets
+    fn by_xz(&self) -> Vec<u8> {
+        let pack = || packed::xz(&self.octets, machine_of(&self.octets) == Some(X86));
+        let Some(folder) = &self.kept else { return pack() };
+        // One of each kind of machine, so that what versions leave does not pile up.
+        let name = format!("program-{}.xz", self.machine.rsplit(' ').next().unwrap_or_default());
+        packed::kept(&folder.join(name), &self.sha256, pack)
     }
 
     /// Time that its compression took, which no host is to be blamed for; zero where it was not compressed.
     pub(crate) fn packing(&self) -> Nanos {
-        let each = std::iter::once(self).chain(&*self.others).filter_map(|program| program.packed.get());
-        each.map(|packed| packed.took).max().unwrap_or(Nanos::ZERO)
+        let each = std::iter::once(self).chain(&*self.others);
+        let packed = each.flat_map(|program| [program.gzip.get(), program.xz.get()]).flatten();
+        packed.map(|packed| packed.took).max().unwrap_or(Nanos::ZERO)
     }
+}
+
+/// What comes of `pack`, which the first who wants it does for all.
+fn once(packed: &OnceLock<Packed>, pack: impl FnOnce() -> Vec<u8>) -> &[u8] {
+    let packed = packed.get_or_init(|| {
+        let begun = Monotonic::now();
+        let octets = pack();
+        Packed { octets, took: Monotonic::now().since(begun).unwrap_or_default() }
+    });
+    &packed.octets
 }
 
 impl fmt::Debug for Program {
@@ -116,12 +140,15 @@ pub fn stripped(program: &[u8]) -> Vec<u8> {
 pub fn machine_of(program: &[u8]) -> Option<&'static str> {
     loaded(program)?;
     match program.get(MACHINE..MACHINE + 2)? {
-        [62, 0] => Some("Linux x86_64"),
+        [62, 0] => Some(X86),
         [183, 0] => Some("Linux aarch64"),
         [243, 0] => Some("Linux riscv64"),
         _ => None,
     }
 }
+
+/// As the machines of most hosts call themselves.
+const X86: &str = "Linux x86_64";
 
 /// The machine that this program is for, as `uname -sm` would say it.
 pub fn ours() -> String {
@@ -208,17 +235,18 @@ mod tests {
     #[test]
     fn each_host_has_all_of_it_from_its_start() {
         let octets: Vec<u8> = (0..100_000u32).map(|n| (n / 1_000) as u8).collect();
-        let program = Program::new("/nowhere", &octets, "");
-        let read = |is_packed: bool| {
+        let folder = tempfile::tempdir().unwrap();
+        let program = Program::new("/nowhere", &octets, "").kept(Some(folder.path().to_owned()));
+        let read = |form: Form| {
             let mut sent = Vec::new();
-            program.input(is_packed).unwrap().read_to_end(&mut sent).unwrap();
+            program.input(form).unwrap().read_to_end(&mut sent).unwrap();
             sent
         };
-        assert_eq!(read(false), octets);
         for _ in 0..2 {
-            let packed = read(true);
-            assert!(packed.len() < octets.len() / 10);
-            assert_eq!(packed, gzip::pack(&octets));
+            assert_eq!(read(Form::Plain), octets);
+            assert_eq!(read(Form::Gzip), packed::gzip(&octets));
+            assert_eq!(read(Form::Xz), packed::xz(&octets, false));
         }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 }

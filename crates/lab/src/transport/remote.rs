@@ -15,6 +15,7 @@ use logbook::failure::{Failure, Side};
 use measure::unit::Nanos;
 
 use crate::child::{self, Finished, Patience, Unfinished};
+use crate::transport::packed::Form;
 use crate::transport::{Pause, Program, pod};
 
 /// Digits of the checksum that the folder in the cache is named by.
@@ -124,11 +125,11 @@ fn try_to_put(way: &dyn Remote, program: &Program, patience: Nanos, stop: &Stop)
     if seen.sum.as_deref() == Some(&*program.sha256) {
         return seen.runs(&finished).map_or(Ok(put), |fault| Err((RUN, fault)));
     }
-    let input = program.input(seen.gzip).map_err(|error| {
+    let input = program.input(seen.form).map_err(|error| {
         let what = format!("no memory for what is sent: {error}");
         (UPLOAD, Fault::new(what, Side::Ours, "end what takes the memory of this machine"))
     })?;
-    let arguments = [short, &program.sha256, if seen.gzip { "gzip" } else { "plain" }];
+    let arguments = [short, &program.sha256, seen.form.word()];
     let finished =
         ask(way, &script::put(), &arguments, Some(input), patience, stop).map_err(|fault| (UPLOAD, fault))?;
     let seen = Seen::of(&finished.printed);
@@ -195,8 +196,8 @@ struct Seen {
     ran: Option<i32>,
     failed: Option<String>,
     put: bool,
-    /// True where the octets may be compressed.
-    gzip: bool,
+    /// The form in which the octets may be sent.
+    form: Form,
     /// It lies there no more: another run took it away.
     vanished: bool,
 }
@@ -216,7 +217,8 @@ impl Seen {
                 "ran" => seen.ran = value.parse().ok(),
                 "failed" => seen.failed = text(),
                 "put" => seen.put = true,
-                "gzip" => seen.gzip = true,
+                "gzip" => seen.form = Form::Gzip,
+                "xz" => seen.form = Form::Xz,
                 "vanished" => seen.vanished = true,
                 _ => {}
             }

@@ -88,8 +88,10 @@ const OTHERS: [(&str, &[&str]); 11] = [
         "lab",
         &[
             "csv",
+            "flate2",
             "hyper",
             "hyper-util",
+            "lzma-rust2",
             "rustix",
             "saphyr-parser",
             "serde",

@@ -13,16 +13,16 @@ const WORDS: &str = r#"say() { echo "sonde-put $*"; }; has() { command -v "$1" >
 /// Runs what is there, to see whether it can be run.
 const RUN: &str = r#""$f" --version >/dev/null </dev/null; say ran $?; [ -f "$f" ] || say vanished; "#;
 
-/// Tells what is there.
+/// Tells what is there, and the best of what can unpack last.
 pub(super) fn look() -> String {
-    let ask = r#"say machine "$(uname -sm)"; say file "$f"; say check "$(sum </dev/null)"; if has gzip; then say gzip; fi; if [ -f "$f" ]; then s=$(sum <"$f"); say sum "$s"; if [ "${s%% *}" = "$2" ]; then "#;
+    let ask = r#"say machine "$(uname -sm)"; say file "$f"; say check "$(sum </dev/null)"; for t in gzip xz; do if has $t; then say $t; fi; done; if [ -f "$f" ]; then s=$(sum <"$f"); say sum "$s"; if [ "${s%% *}" = "$2" ]; then "#;
     format!("{PLACE}{WORDS}{ask}{RUN}fi; fi; exit 0")
 }
 
 /// Puts its input there, unpacked where `$3` says how: beside first, and in its place when it is known to be whole. The rest
 /// of an upload that was cut off long ago is removed.
 pub(super) fn put() -> String {
-    let put = r#"fail() { say failed "$1"; exit 1; }; umask 077; mkdir -p "$d" || fail folder; find "$d" -name "part.*" -mmin +60 -exec rm -f {} + 2>/dev/null; p="$d/part.$$"; trap "exit 1" HUP INT TERM PIPE; trap 'rm -f "$p"' EXIT; if [ "$3" = gzip ]; then gzip -dc >"$p"; else cat >"$p"; fi || fail write; s=$(sum <"$p"); [ "${s%% *}" = "$2" ] || fail sum; chmod 700 "$p" || fail mode; if [ -d "$f" ]; then rm -rf "$f"; fi; mv -f "$p" "$f" || fail move; say put; "#;
+    let put = r#"fail() { say failed "$1"; exit 1; }; umask 077; mkdir -p "$d" || fail folder; find "$d" -name "part.*" -mmin +60 -exec rm -f {} + 2>/dev/null; p="$d/part.$$"; trap "exit 1" HUP INT TERM PIPE; trap 'rm -f "$p"' EXIT; if [ "$3" = plain ]; then cat >"$p"; else "$3" -dc >"$p"; fi || fail write; s=$(sum <"$p"); [ "${s%% *}" = "$2" ] || fail sum; chmod 700 "$p" || fail mode; if [ -d "$f" ]; then rm -rf "$f"; fi; mv -f "$p" "$f" || fail move; say put; "#;
     format!("{PLACE}{WORDS}{put}{RUN}exit 0")
 }
 

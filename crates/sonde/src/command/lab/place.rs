@@ -32,9 +32,18 @@ pub fn labs() -> Option<PathBuf> {
 /// Folder of this program's notes on its work: `$XDG_STATE_HOME/sonde`, or below `~/.local/state`; `None`: an environment
 /// without a home.
 pub fn state() -> Option<PathBuf> {
-    let state = absolute(std::env::var_os("XDG_STATE_HOME"));
-    let state = state.or_else(|| absolute(std::env::var_os("HOME")).map(|home| home.join(".local/state")));
-    state.map(|state| state.join("sonde"))
+    below("XDG_STATE_HOME", ".local/state")
+}
+
+/// Folder of what can be made again: `$XDG_CACHE_HOME/sonde`, or below `~/.cache`; `None`: an environment without a home.
+pub fn cache() -> Option<PathBuf> {
+    below("XDG_CACHE_HOME", ".cache")
+}
+
+fn below(variable: &str, usual: &str) -> Option<PathBuf> {
+    let folder = absolute(std::env::var_os(variable));
+    let folder = folder.or_else(|| absolute(std::env::var_os("HOME")).map(|home| home.join(usual)));
+    folder.map(|folder| folder.join("sonde"))
 }
 
 /// Folder for sockets: `$XDG_RUNTIME_DIR`, or `/tmp`.

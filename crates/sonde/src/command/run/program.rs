@@ -7,6 +7,7 @@ use lab::transport::Program;
 use lab::transport::program::{machine_of, ours, stripped};
 use logbook::whole;
 
+use crate::command::lab::place;
 use crate::failure::Failure;
 
 /// Its file, and where it `is_sent` to other machines what of it they need, with the checksum of that. Hosts of the machines of `others` are given
@@ -40,7 +41,7 @@ pub fn own(is_sent: bool, others: &[PathBuf]) -> Result<Program, Failure> {
 fn program(path: &Path, octets: &[u8]) -> Program {
     let octets = stripped(octets);
     let sha256 = protocol::checksum::sha256(&octets);
-    Program::new(path, &octets, sha256)
+    Program::new(path, &octets, sha256).kept(place::cache())
 }
 
 /// The program in `file`, and the machine that it is for.
