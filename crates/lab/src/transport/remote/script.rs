@@ -13,9 +13,9 @@ const WORDS: &str = r#"say() { echo "sonde-put $*"; }; has() { command -v "$1" >
 /// Runs what is there, to see whether it can be run.
 const RUN: &str = r#""$f" --version >/dev/null </dev/null; say ran $?; [ -f "$f" ] || say vanished; "#;
 
-/// Tells what is there, and the best of what can unpack last.
+/// Tells what is there, and the best of what can unpack last. Busybox has an xz that knows no filters for programs, and no versions.
 pub(super) fn look() -> String {
-    let ask = r#"say machine "$(uname -sm)"; say file "$f"; say check "$(sum </dev/null)"; for t in gzip xz; do if has $t; then say $t; fi; done; if [ -f "$f" ]; then s=$(sum <"$f"); say sum "$s"; if [ "${s%% *}" = "$2" ]; then "#;
+    let ask = r#"say machine "$(uname -sm)"; say file "$f"; say check "$(sum </dev/null)"; if has gzip; then say gzip; fi; if xz --version >/dev/null 2>&1 </dev/null; then say xz; fi; if [ -f "$f" ]; then s=$(sum <"$f"); say sum "$s"; if [ "${s%% *}" = "$2" ]; then "#;
     format!("{PLACE}{WORDS}{ask}{RUN}fi; fi; exit 0")
 }
 
