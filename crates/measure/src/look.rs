@@ -11,7 +11,7 @@ pub mod blocks;
 pub mod course;
 pub mod further;
 pub mod judge;
-mod losses;
+pub mod losses;
 pub mod together;
 
 use std::fmt;
@@ -329,6 +329,11 @@ pub enum Cause {
     NearerHandshake,
     /// It loses, while nothing else on that host does: not the path alone, but a limit, a filter or a program.
     LosesAlone,
+    /// No handshake is answered in time, and one that was waited for took as long as one whose SYN is sent again. Connections that stand answer: a box
+    /// drops first SYNs, or those with ECN.
+    FirstSyn,
+    /// No handshake is answered in time, and connections that stand answer: a limit of new ones, or a full listen queue.
+    NewConnections,
     /// It is filtered: by a firewall, or by the host itself.
     Filtered,
     /// The interval: hardware and programs at rest for a while take longer.

@@ -14,7 +14,7 @@
 pub(super) mod tests;
 
 use super::blocks::Blocks;
-use super::losses::loses_alone;
+use super::losses::{handshakes, loses_alone};
 use super::{Asked, Believed, Burst, Cause, Finding, Judgement, Leg, Reset, Shift, Stands, Subject, Timed, Who};
 use crate::comparison::{Compared, Design, Interval, Runs, Word, compare};
 use crate::method::Carrier;
@@ -76,12 +76,11 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
         findings.extend(Bench::new(evidence, believed).findings());
     }
     findings.extend((0_u32..).zip(evidence.addresses).filter_map(|(place, asked)| filtered(evidence, place, asked)));
-    findings.extend((0_u32..).zip(evidence.legs).filter(|(_, leg)| loses_alone(evidence.legs, leg)).map(
-        |(place, _)| {
-            let of = Subject::Losses { leg: place };
-            Finding { of, shift: None, word: None, cause: Some(Cause::LosesAlone) }
-        },
-    ));
+    findings.extend((0_u32..).zip(evidence.legs).filter_map(|(leg, of)| {
+        let alone = || loses_alone(evidence.legs, of).then_some(Cause::LosesAlone);
+        let cause = handshakes(evidence.addresses, evidence.legs, of).or_else(alone)?;
+        Some(Finding { of: Subject::Losses { leg }, shift: None, word: None, cause: Some(cause) })
+    }));
     // Where something nearer accepts connections, the nearer box is the one that differs from the host.
     let nearer = findings.iter().any(|finding| finding.cause == Some(Cause::NearerHandshake));
     let foreign = evidence.resets.iter().filter(|reset| !nearer && reset.origin.verdict == origin::Verdict::AnotherHop);

@@ -1,10 +1,12 @@
-//! Losses of one leg alone: enough of them to be no chance, or too few to tell.
+//! Losses of one leg alone: enough of them to be no chance, or too few to tell; and handshakes that fail while connections stand.
 
 use statrs::function::factorial::ln_binomial;
 
-use super::Leg;
 use super::further::JUDGED;
+use super::{Asked, Cause, Leg};
 use crate::method::Carrier;
+use crate::reach::{Seen, Transport};
+use crate::unit::Nanos;
 
 /// Looks in which chance names a leg that loses alone, at the most, a share: of all that one is judged by together.
 const CHANCE: f64 = 0.000_5;
@@ -33,4 +35,36 @@ pub fn loses_alone(legs: &[Leg], leg: &Leg) -> bool {
 pub fn undecided(legs: &[Leg]) -> Option<u32> {
     let is = |leg: &Leg| chance(legs, leg).is_some() && !loses_alone(legs, leg);
     (0..).zip(legs).find_map(|(place, leg)| is(leg).then_some(place))
+}
+
+/// Handshakes of which none was answered, from which that is no chance loss.
+const SEVERAL: u64 = 3;
+/// First wait of a TCP sender before it sends a SYN again (RFC 6298, section 2).
+const SENT_AGAIN: Nanos = Nanos::secs(1);
+
+/// Why none of the handshakes of `leg` was answered in time, at a port that accepted when it was first asked and whose connections answer; `None`
+/// where that is not so. A first SYN that is always lost, and sent again a second later, shows in nothing else.
+pub fn handshakes(addresses: &[Asked], legs: &[Leg], leg: &Leg) -> Option<Cause> {
+    let sums = &leg.sums;
+    let silent = sums.answered == 0 && sums.refused == 0 && sums.failed == 0 && sums.lost >= SEVERAL;
+    let port = leg.port.filter(|_| leg.carrier == Carrier::TcpConnect && silent && leg.dark.is_none())?;
+    // Where connections that stand are not seen to answer either, it is no matter of handshakes.
+    let place = (Carrier::Tcp, leg.port, leg.address);
+    let stands = |other: &Leg| (other.carrier, other.port, other.address) == place && other.answers();
+    if !legs.iter().any(stands) {
+        return None;
+    }
+    match first(addresses, leg.address, port)? {
+        after if after >= SENT_AGAIN => Some(Cause::FirstSyn),
+        _ => Some(Cause::NewConnections),
+    }
+}
+
+/// Time after which TCP port `port` of an address accepted when it was first asked; `None`: it did not.
+pub fn first(addresses: &[Asked], address: u32, port: u16) -> Option<Nanos> {
+    let mut ports = addresses.get(address as usize)?.ports.iter();
+    match ports.find(|asked| (asked.transport, asked.port) == (Transport::Tcp, port))?.seen {
+        Seen::Answer { after_ns } => Some(after_ns),
+        _ => None,
+    }
 }

@@ -4,6 +4,7 @@ use logbook::look::LookDocument;
 use logbook::record::Ended;
 use measure::comparison::Word;
 use measure::look::further::{Further, Reason};
+use measure::look::losses;
 use measure::look::{Believed, Cause, Finding, Leg, Look, Shift, Stands, Subject, Sums, Who};
 use measure::method::Carrier;
 use measure::reach::{PortFinding, Seen, Service, ServiceFinding, Transport, Verdict};
@@ -163,42 +164,32 @@ pub(super) fn reset(look: &Look) -> Option<String> {
     })
 }
 
-/// Handshakes without an answer from which on a few that chance lost are no longer meant.
-const SEVERAL: u64 = 3;
-/// Time after which a kernel sends a SYN again (RFC 6298 section 2.1: one second).
-const SENT_AGAIN: Nanos = Nanos::secs(1);
-
-/// Words for a port that accepted when it was first asked, and none of whose handshakes was answered in time afterwards. A first SYN that is always
-/// lost, and sent again a second later, shows in nothing else: whatever has a connection answers as ever.
+/// Words for handshakes that fail while connections stand, with the time of the one that was waited for.
 pub(super) fn handshakes(look: &Look) -> Option<String> {
-    let of = |leg: &Leg| {
-        let sums = &leg.sums;
-        let silent = sums.answered == 0 && sums.refused == 0 && sums.failed == 0 && sums.lost >= SEVERAL;
-        let port = leg.port.filter(|_| leg.carrier == Carrier::TcpConnect && silent && leg.dark.is_none())?;
-        // Where connections that stand are not seen to answer either, it is no matter of handshakes.
-        let stands = |other: &Leg| {
-            let same = (other.carrier, other.port, other.address) == (Carrier::Tcp, leg.port, leg.address);
-            same && other.sums.answered > 0
-        };
-        look.legs.iter().find(|other| stands(other))?;
-        let mut asked = look.addresses.get(leg.address as usize)?.ports.iter();
-        let first = asked.find(|asked| asked.transport == Transport::Tcp && asked.port == port)?;
-        let Seen::Answer { after_ns } = first.seen else { return None };
-        let (seen, why) = if after_ns >= SENT_AGAIN {
+    let of = |finding: &Finding| {
+        let (Subject::Losses { leg }, true) = (finding.of, is_of_handshakes(finding)) else { return None };
+        let leg = look.legs.get(leg as usize)?;
+        let after = losses::first(&look.addresses, leg.address, leg.port?)?;
+        let (seen, why) = if finding.cause == Some(Cause::FirstSyn) {
             (
-                format!("took {after_ns}, as one whose SYN is sent again"),
+                format!("took {after}, as one whose SYN is sent again"),
                 "a box that drops first SYNs, or those with ECN (net.ipv4.tcp_ecn here)",
             )
         } else {
-            (format!("took {after_ns} when asked alone"), "a limit of new connections, or a full listen queue there")
+            (format!("took {after} when asked alone"), "a limit of new connections, or a full listen queue there")
         };
-        let none = number::count(sums.lost, "handshake", "handshakes");
+        let none = number::count(leg.sums.lost, "handshake", "handshakes");
         Some(format!(
             "{}: no reply in time to {none}, and the first {seen}. Open connections answer → look for {why}",
             name(leg)
         ))
     };
-    look.legs.iter().find_map(of)
+    look.judgement.findings.iter().find_map(of)
+}
+
+/// True where a warning tells of it.
+fn is_of_handshakes(finding: &Finding) -> bool {
+    matches!(finding.cause, Some(Cause::FirstSyn | Cause::NewConnections))
 }
 
 /// True where anything accepted or answered when it was first asked; an end before the first round leaves it at that.
@@ -298,6 +289,8 @@ pub(super) fn short(finding: &Finding) -> &'static str {
         (_, Some(Cause::AnotherHop)) => "another hop",
         (_, Some(Cause::NearerHandshake)) => "nearer handshake",
         (_, Some(Cause::LosesAlone)) => "loses alone",
+        (_, Some(Cause::FirstSyn)) => "first SYN lost",
+        (_, Some(Cause::NewConnections)) => "new connections",
         (_, Some(Cause::Filtered)) => "filtered",
         (_, Some(Cause::Interval)) => "shorter interval",
         (_, Some(Cause::Address)) => "other route",
@@ -335,7 +328,8 @@ pub(super) fn reasons(look: &Look) -> Vec<String> {
         (Cause::Address, "other route: shift against the same row of the first address"),
     ];
     texts.extend(told.into_iter().filter(|(cause, _)| has(*cause)).map(|(_, text)| text.to_owned()));
-    texts.extend(findings.iter().filter(|finding| !has_row(finding)).map(|finding| without_row(look, finding)));
+    let others = findings.iter().filter(|finding| !has_row(finding) && !is_of_handshakes(finding));
+    texts.extend(others.map(|finding| without_row(look, finding)));
     texts.extend(further(look));
     texts
 }
@@ -434,7 +428,10 @@ fn without_row(look: &Look, finding: &Finding) -> String {
         }
         Some(Cause::Interval) => "only the interval differs, and what has not run for a while takes longer".to_owned(),
         Some(Cause::Address) => "another route leads to that address".to_owned(),
-        Some(Cause::NotEstablished) | None => "reason not established".to_owned(),
+        // Handshakes have a sentence of their own.
+        Some(Cause::NotEstablished | Cause::FirstSyn | Cause::NewConnections) | None => {
+            "reason not established".to_owned()
+        }
     };
     format!("{subject}: {cause}{evidence}")
 }

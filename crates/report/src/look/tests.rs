@@ -1,6 +1,8 @@
 //! Screens of first looks: with a program, with a slow echo, with no answer; none too wide.
 
 use insta::assert_snapshot;
+use measure::look::{Cause, Finding, Subject};
+use test_case::test_case;
 use unicode_width::UnicodeWidthStr;
 
 use super::*;
@@ -224,30 +226,25 @@ fn a_program_that_was_not_measured_is_named_with_what_to_do() {
     assert!(!text.contains("No program answered") && !text.contains("Only ICMP answered"), "{text}");
 }
 
-#[test]
-fn handshakes_that_fail_while_connections_stand_are_told_with_what_to_look_for() {
-    let told = |first: Nanos, lost: u64, answered: u64, by_connection: u64| {
-        let mut found = fixture::look();
-        let look = &mut found.look;
-        let asked = look.addresses[0].ports.iter_mut().find(|asked| asked.port == 7_663).unwrap();
-        asked.seen = Seen::Answer { after_ns: first };
-        let leg = look.legs.iter_mut().find(|leg| leg.carrier == Carrier::TcpConnect).unwrap();
-        leg.sums = Sums { due: lost + answered, lost, answered, ..Sums::default() };
-        leg.dark = None;
-        let exchanges =
-            look.legs.iter_mut().find(|leg| leg.carrier == Carrier::Tcp && leg.port == Some(7_663)).unwrap();
-        exchanges.sums.answered = by_connection;
-        let text = quiet(&found).split_whitespace().collect::<Vec<_>>().join(" ");
-        let begin = text.find("TCP connect :7663: no reply in time to")?;
-        Some(text[begin..].to_owned())
-    };
-    let again = told(Nanos::millis(1_030), 6, 0, 50).unwrap();
-    assert!(again.contains("no reply in time to 6 handshakes, and the first took 1.03 s, as one whose SYN is sent again. Open connections answer → look for a box"), "{again}");
-    let alone = told(Nanos::micros(130), 6, 0, 50).unwrap();
+#[test_case(Cause::FirstSyn, Nanos::millis(1_030), "took 1.03 s, as one whose SYN is sent again. Open connections answer → look for a box"; "a first SYN")]
+#[test_case(Cause::NewConnections, Nanos::micros(130), "took 130 µs when asked alone. Open connections answer → look for a limit"; "any")]
+fn handshakes_that_fail_while_connections_stand_are_told_with_what_to_look_for(cause: Cause, first: Nanos, said: &str) {
+    let mut found = fixture::look();
+    let look = &mut found.look;
+    look.addresses[0].ports.iter_mut().find(|asked| asked.port == 7_663).unwrap().seen =
+        Seen::Answer { after_ns: first };
+    let place = look.legs.iter().position(|leg| leg.carrier == Carrier::TcpConnect).unwrap();
+    look.legs[place].sums = Sums { due: 6, lost: 6, ..Sums::default() };
+    look.judgement.findings.push(Finding {
+        of: Subject::Losses { leg: place as u32 },
+        shift: None,
+        word: None,
+        cause: Some(cause),
+    });
+    let text = quiet(&found).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        alone.contains("the first took 130 µs when asked alone. Open connections answer → look for a limit"),
-        "{alone}"
+        text.contains(&format!("TCP connect :7663: no reply in time to 6 handshakes, and the first {said}")),
+        "{text}"
     );
-    let others = [(2, 0, 50), (6, 1, 50), (6, 0, 0)];
-    assert!(others.iter().all(|&(lost, answered, open)| told(Nanos::millis(1_030), lost, answered, open).is_none()));
+    assert!(!text.contains("loses alone"), "{text}");
 }

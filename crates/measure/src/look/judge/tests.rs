@@ -499,3 +499,24 @@ fn what_loses_alone(echoes: usize, handshakes: usize, is_alone: bool) {
     assert_eq!(found, is_alone, "{judgement:#?}");
     assert!(judgement.findings.iter().all(|found| found.of != Subject::Losses { leg: 3 }));
 }
+
+#[test]
+fn handshakes_that_fail_while_connections_stand_are_a_cause_of_their_own() {
+    let named = |first: Seen, lost: usize, connected: usize| {
+        let (transport, verdict) = (Transport::Tcp, Verdict::Open);
+        let port = PortFinding { transport, port: 12_865, verdict, seen: first, service: None };
+        let addresses =
+            [Asked { address: "10.0.0.2".into(), echo: Seen::Answer { after_ns: Nanos(1) }, ports: vec![port] }];
+        let legs = [losing(Carrier::TcpConnect, lost), losing(Carrier::Tcp, 50 - connected)];
+        let evidence = Evidence { addresses: &addresses, legs: &legs, bursts: &[], burst_round: None, resets: &[] };
+        let found = judge(&evidence).findings.into_iter().find(|found| found.of == Subject::Losses { leg: 0 })?;
+        found.cause
+    };
+    let after = |after_ns: Nanos| Seen::Answer { after_ns };
+    assert_eq!(named(after(Nanos::millis(1_030)), 50, 50), Some(Cause::FirstSyn));
+    assert_eq!(named(after(Nanos::micros(130)), 50, 50), Some(Cause::NewConnections));
+    // Some are answered; connections are not; the port did not accept.
+    assert_eq!(named(after(Nanos::millis(1_030)), 49, 50), None);
+    assert_eq!(named(after(Nanos::millis(1_030)), 50, 0), None);
+    assert_eq!(named(Seen::Silence { waited_ns: Nanos::secs(2) }, 50, 50), None);
+}

@@ -171,7 +171,7 @@ pub(super) const WORLDS: &[World] = &[
             ),
         ],
         asks: &[
-            look(&["loses-alone"], ALWAYS),
+            look(&["first-syn"], ALWAYS),
             ask("rtt 10.181.9.2 --connect --every 300ms -t 4", &["lost"], &["dark"]),
             ask("rtt 10.181.9.2 -t 2", &[], &[]),
         ],
