@@ -255,6 +255,13 @@ pub enum Warning {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         waited_share: Option<f64>,
     },
+    /// About as many messages came that answer no request as requests were lost, none of which was answered late: replies may be altered on the way.
+    Altered {
+        /// Messages that answer no request, a count.
+        strays: u64,
+        /// Requests whose reply did not come, a count.
+        lost: u64,
+    },
     /// Messages of a load were lost on the way there.
     LostOnTheWay {
         /// Messages lost on the way there, a count.

@@ -43,6 +43,7 @@ impl Warning {
             Self::Dark { .. } => "dark",
             Self::SizeUnanswered { .. } => "size-unanswered",
             Self::Lost { .. } => "lost",
+            Self::Altered { .. } => "altered",
             Self::LostOnTheWay { .. } => "lost-on-the-way",
             Self::Retransmitted { .. } => "retransmitted",
             Self::Refused { .. } => "refused",

@@ -61,6 +61,7 @@ impl Warning {
             | Self::Refused { .. }
             | Self::SizeUnanswered { .. }
             | Self::Lost { .. }
+            | Self::Altered { .. }
             | Self::LostOnTheWay { .. } => Group::Fates,
             Self::TicksMissed { .. } | Self::RateNotAchieved { .. } | Self::BehindSchedule { .. } => Group::Schedule,
             Self::Throttled { .. }

@@ -278,15 +278,7 @@ fn losses(outcome: &Outcome, is_load: bool) -> Vec<String> {
     });
     // A load counts the directions of all messages, not of the requests among them.
     let ways = if is_load { None } else { ways(loss, counts).or_else(|| hidden(outcome)) };
-    [ratio, runs, ways, altered(counts)].into_iter().flatten().chain(directions).collect()
-}
-
-/// Nearly as many messages that answer no request as replies that are missing, none of them late: who counts them may hold them for replies.
-fn altered(counts: &Counts) -> Option<String> {
-    let (lost, strays) = (counts.lost, counts.strays);
-    let alike = counts.late == 0 && lost > 0 && strays >= lost.div_ceil(2) && strays / 2 <= lost;
-    let messages = || number::count(strays, "message answers no request", "messages answer no request");
-    alike.then(|| format!("{}: replies may be altered on the way, not lost", messages()))
+    [ratio, runs, ways].into_iter().flatten().chain(directions).collect()
 }
 
 /// Lost requests and lost replies, where the peer counted.

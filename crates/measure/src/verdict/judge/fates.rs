@@ -1,6 +1,7 @@
 //! Requests that were not answered: how many, and where they ended as far as this host's kernel can tell.
 
 use crate::environment::Environment;
+use crate::event::Counts;
 use crate::method::{Carrier, Method, Window};
 use crate::outcome::{Outcome, SocketFacts};
 use crate::statistics::loss::sent;
@@ -39,7 +40,14 @@ pub(super) fn fates(
     });
     let dark = outcome.dark.map(|dark| Warning::Dark { dark });
     let again = retransmitted(SentAgain::by(&outcome.sockets), counts.messages_sent());
-    [dark, failed, refused(outcome, method, ours), lost, again].into_iter().flatten()
+    [dark, failed, refused(outcome, method, ours), lost, altered(counts), again].into_iter().flatten()
+}
+
+/// Warns where nearly as many messages answer no request as replies are missing, none of them late: who counts losses may hold altered replies for them.
+fn altered(counts: &Counts) -> Option<Warning> {
+    let (lost, strays) = (counts.lost, counts.strays);
+    let alike = counts.late == 0 && lost > 0 && strays >= lost.div_ceil(2) && strays / 2 <= lost;
+    alike.then_some(Warning::Altered { strays, lost })
 }
 
 /// Returns the share of the time in which nothing was sent because a reply was awaited that did not come, with one
@@ -305,6 +313,19 @@ mod tests {
         let again = |requests| Warning::Retransmitted { segments: 2, had_already: None, requests };
         assert_eq!(told(&[Some(1), None, Some(1)], 2_000), [again(2_000)]);
         assert_eq!(settle(vec![again(9), dark()]), [dark()], "the dark explains them");
+    }
+
+    #[test]
+    fn messages_in_place_of_replies_are_told_beside_the_losses() {
+        let told = |lost: u64, strays: u64, late: u64| {
+            let counts = Counts { scheduled: 2_000, answered: 2_000 - lost, lost, strays, late, ..Counts::default() };
+            let (outcome, method) = run(counts, Carrier::Tcp);
+            fates(&outcome, &method, None).find(|warning| warning.kind() == "altered")
+        };
+        assert_eq!(told(40, 41, 0), Some(Warning::Altered { strays: 41, lost: 40 }));
+        for [lost, strays, late] in [[40, 0, 0], [40, 3, 0], [40, 41, 2], [0, 41, 0], [40, 90, 0]] {
+            assert_eq!(told(lost, strays, late), None, "{lost} lost, {strays} strays, {late} late");
+        }
     }
 
     fn dark() -> Warning {

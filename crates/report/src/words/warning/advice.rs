@@ -46,6 +46,7 @@ pub fn advice(warning: &Warning, command: Command) -> Option<String> {
         Warning::Lost { count, sent, dropped_by_us, leaves_by, .. } => {
             lost::advice(*count, *sent, *dropped_by_us, *leaves_by, command)
         }
+        Warning::Altered { .. } => "compare captures of both hosts; look for a box that rewrites payloads",
         Warning::LostOnTheWay { count, dropped_by_peer: Some(dropped), .. } if dropped.saturating_mul(2) >= *count => {
             read_faster(command)
         }

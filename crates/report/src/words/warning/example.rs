@@ -102,6 +102,7 @@ fn fates() -> Part {
         (Warning::Dark { dark: dark(1, Some(40_000)) }, &[Rtt]),
         (Warning::Dark { dark: dark(6, None) }, EXCHANGES),
         (Warning::SendFailed { count: 2 }, &Command::ALL),
+        (Warning::Altered { strays: 41, lost: 40 }, &[Rtt, Load, Replay]),
         (Warning::Retransmitted { segments: 15, had_already: Some(9), requests: 674 }, &[Rtt, Load, Replay]),
         (refused(100, Carrier::TcpConnect, RefusedBy::Reset), &[Rtt]),
         (refused(3, Carrier::TcpConnect, RefusedBy::Reset), &[Rtt]),

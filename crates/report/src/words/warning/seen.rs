@@ -50,6 +50,7 @@ impl fmt::Display for Line<'_> {
             Warning::Dark { .. }
             | Warning::SizeUnanswered { .. }
             | Warning::Lost { .. }
+            | Warning::Altered { .. }
             | Warning::LostOnTheWay { .. }
             | Warning::Retransmitted { .. }
             | Warning::Refused { .. }
@@ -136,6 +137,10 @@ fn status(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             dropped.map_or(Ok(()), |dropped| write!(f, ". This host's receive buffer had no room for {dropped}"))?;
             let there = dropped_by_peer.map(grouped);
             there.map_or(Ok(()), |dropped| write!(f, ". The peer's receive buffers had no room for {dropped}"))
+        }
+        Warning::Altered { strays, lost } => {
+            let messages = crate::number::count(*strays, "message answers no request", "messages answer no request");
+            write!(f, "{messages}, {} lost: replies may be altered on the way, not lost", several(*lost, "request"))
         }
         Warning::LostOnTheWay { count, sent, dropped_by_peer } => {
             let (lost, of) = (grouped(*count), grouped(*sent));

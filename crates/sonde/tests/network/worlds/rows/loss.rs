@@ -185,7 +185,7 @@ pub(super) const WORLDS: &[World] = &[
         )],
         asks: &[
             look(&["loses-alone"], ALWAYS),
-            counted(ask("rtt 10.181.9.2 -c 600", &["lost"], &[]), &[(LOSS, 0.015, 0.025)]),
+            counted(ask("rtt 10.181.9.2 -c 600", &["altered"], &["lost"]), &[(LOSS, 0.015, 0.025)]),
         ],
         ..WORLD
     },
