@@ -119,8 +119,12 @@ pub fn judge(
     let groups = outcome.flows.as_ref().and_then(|flows| flows.groups.as_ref()).is_some_and(|groups| groups.len() > 1);
     // Messages that leave late leave in the order of the connections, so that a limit on the way meets the last of them.
     let losing = outcome.flows.as_ref().is_some_and(|flows| !flows.losing.is_empty());
-    let found: Vec<&'static str> =
-        [("groups", groups), ("losing", losing)].into_iter().filter_map(|(name, is)| is.then_some(name)).collect();
+    // And other work that comes or goes changes their places among the others.
+    let moved = outcome.flows.as_ref().is_some_and(|flows| !flows.moved.is_empty());
+    let found: Vec<&'static str> = [("groups", groups), ("losing", losing), ("moved", moved)]
+        .into_iter()
+        .filter_map(|(name, is)| is.then_some(name))
+        .collect();
     spoil(&mut settled, &found);
     settled
 }

@@ -31,6 +31,8 @@ pub(super) fn tell(page: &mut Page, record: &Record) {
 fn groups(page: &mut Page, flows: &Flows, record: &Record) {
     let label = Piece::new("flows", Tone::Faint);
     page.items(INDENT, &label, LABEL, &[summary(flows, record)]);
+    let busy = record.warnings.iter().any(|warning| warning.busy_end().is_some());
+    let busy = if busy { words::BUSY_BY_CONNECTION } else { "" };
     if let Some(groups) = flows.groups.as_ref().filter(|groups| groups.len() > 1) {
         let rows: Vec<Vec<Piece>> =
             groups.iter().enumerate().map(|(place, group)| row(place, group).map(Piece::from).to_vec()).collect();
@@ -41,8 +43,6 @@ fn groups(page: &mut Page, flows: &Flows, record: &Record) {
         let one = |group: &FlowGroup| number::percent(group.flows.len() as f64 / flows.each.len() as f64);
         let shares: Vec<String> =
             groups.iter().enumerate().map(|(place, group)| format!("{} {}", name(place), one(group))).collect();
-        let busy = record.warnings.iter().any(|warning| warning.busy_end().is_some());
-        let busy = if busy { words::BUSY_BY_CONNECTION } else { "" };
         let end = if busy.is_empty() { "" } else { "." };
         let text = format!("a run over one connection measures one group ({} of these){end}{busy}", shares.join(", "));
         page.paragraph(INDENT, &Piece::new("so", Tone::Faint), LABEL, &text);
@@ -51,10 +51,9 @@ fn groups(page: &mut Page, flows: &Flows, record: &Record) {
         }
     }
     if !flows.moved.is_empty() {
+        let (count, of, end) = (flows.moved.len(), flows.each.len(), if busy.is_empty() { "" } else { "." });
         let text = format!(
-            "{} of {} connections took another time among the others in the second half, as where paths are chosen anew",
-            flows.moved.len(),
-            flows.each.len()
+            "{count} of {of} connections took another time among the others in the second half, as where paths are chosen anew{end}{busy}"
         );
         page.paragraph(INDENT, &Piece::new("moved", Tone::Alarm), LABEL, &text);
         members(page, "moved", &flows.moved, record);
@@ -245,6 +244,10 @@ mod tests {
             "{}",
             text(&record)
         );
+        record.outcome.as_mut().unwrap().flows.as_mut().unwrap().moved = vec![0, 1];
+        assert!(text(&record).contains("chosen anew. Hosts were busy: CPUs that other work takes may be"));
+        record.warnings.clear();
+        assert!(text(&record).contains("chosen anew moved"), "{}", text(&record));
     }
 
     #[test]

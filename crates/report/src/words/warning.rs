@@ -46,12 +46,16 @@ pub(crate) fn spoiled(spoils: &[String]) -> String {
         "stalled" => "the stalls",
         "mean-misleads" => "the long values",
         "retransmitted" => "the retransmissions",
-        "groups" | "flow" | "losing" => "differences between connections",
+        "groups" | "flow" | "losing" | "moved" => "differences between connections",
         "sender-cpu" | "receiver-cpu" => "the limit",
         _ => "other results",
     };
-    let mut names: Vec<&str> = spoils.iter().map(name).collect();
-    names.dedup();
+    let mut names: Vec<&str> = Vec::new();
+    for one in spoils.iter().map(name) {
+        if !names.contains(&one) {
+            names.push(one);
+        }
+    }
     let told = match names.split_last() {
         Some((last, [])) => (*last).to_owned(),
         Some((last, rest)) => format!("{} and {last}", rest.join(", ")),

@@ -75,6 +75,11 @@ const CASES: &[Pair] = &[
     ("size-unanswered", |case| unanswered(case, 509), |case| unanswered(case, 508)),
     ("lost", |case| case.outcome.counts.late = 1, |case| case.outcome.counts.duplicated = 1),
     (
+        "altered",
+        |case| (case.outcome.counts.lost, case.outcome.counts.strays) = (2, 1),
+        |case| (case.outcome.counts.lost, case.outcome.counts.strays) = (3, 1),
+    ),
+    (
         "lost-on-the-way",
         |case| (case.method.traffic, case.outcome.loss.forward) = (traffic(Carrier::Udp, Pattern::Load), Some(1)),
         |case| (case.method.traffic, case.outcome.loss.forward) = (traffic(Carrier::Udp, Pattern::Load), Some(-1)),

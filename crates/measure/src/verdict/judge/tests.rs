@@ -9,6 +9,7 @@ use crate::environment::Disturbance;
 use crate::method::{
     Asked, BatchBy, Direction, Exchange, LoopKind, Pattern, Schedule, Settled, Stop, Traffic, Waiting, Window,
 };
+use crate::outcome::flows::Flows;
 use crate::outcome::{Batched, SocketFacts, Split, Standing, Steady};
 use crate::recorder::{Recorder, Recording};
 use crate::statistics::simulated::{autoregressive, latencies};
@@ -348,6 +349,21 @@ fn what_a_group_keeps_from_running_is_no_disturbance_beside() {
         found[..2],
         [throttled, Warning::Disturbed { end: "our".into(), by: vec!["steal 2.0 %".into()], spoils: vec![] }]
     );
+}
+
+#[test]
+fn what_connections_show_on_a_busy_host_may_be_its_own() {
+    let disturbance = Disturbance { watched_ns: Nanos::secs(1), steal_share: Some(0.02), ..Disturbance::default() };
+    let machine = Environment { disturbance: Some(disturbance), ..environment() };
+    let (mut outcome, method) = quiet();
+    let mut spoils = |moved: Vec<u32>, losing: Vec<u32>| {
+        outcome.flows = Some(Flows { each: Vec::new(), groups: None, least_ns: 0.0, moved, losing });
+        let found = judge(&outcome, &method, Some(&machine), None, &Context::default());
+        let of = |warning: Warning| if let Warning::Disturbed { spoils, .. } = warning { Some(spoils) } else { None };
+        found.into_iter().find_map(of).unwrap()
+    };
+    assert_eq!(spoils(vec![], vec![]), [] as [String; 0]);
+    assert_eq!(spoils(vec![3], vec![1]), ["losing", "moved"]);
 }
 
 #[test]
