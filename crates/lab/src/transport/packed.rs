@@ -15,7 +15,7 @@ pub(super) enum Form {
     /// As they are.
     #[default]
     Plain,
-    /// What every system can unpack.
+    /// The form that every system can unpack.
     Gzip,
     /// Four fifths of that.
     Xz,
@@ -86,7 +86,7 @@ pub(super) fn kept(file: &Path, of: &str, pack: impl Fn() -> Vec<u8>) -> Vec<u8>
         }
     }
     let packed = pack();
-    // What is kept in part is known by its first line, and packed anew.
+    // A file that was kept in part is known by its first line, and packed anew.
     let _ = file.rewind().and_then(|()| file.set_len(0)).and_then(|()| {
         file.write_all(first_line(of, &packed).as_bytes())?;
         file.write_all(&packed)

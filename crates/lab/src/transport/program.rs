@@ -104,7 +104,7 @@ impl Program {
     }
 }
 
-/// What comes of `pack`, which the first who wants it does for all.
+/// The result of `pack`, which the first who wants it does for all.
 fn once(packed: &OnceLock<Packed>, pack: impl FnOnce() -> Vec<u8>) -> &[u8] {
     let packed = packed.get_or_init(|| {
         let begun = Monotonic::now();
