@@ -39,8 +39,8 @@ pub(super) fn gzip(octets: &[u8]) -> Vec<u8> {
     packed.expect("a vector takes everything")
 }
 
-/// Octets back to which a pattern is looked for: nearly all of a program, and what a small host has to unpack it.
-const WINDOW: u32 = 16 << 20;
+/// Octets back to which a pattern is looked for. Packing takes six times as much memory.
+const WINDOW: u32 = 4 << 20;
 
 /// All of `octets` by xz, fast; where `is_x86` the addresses in their instructions are made alike first, which saves a twentieth of a program.
 pub(super) fn xz(octets: &[u8], is_x86: bool) -> Vec<u8> {

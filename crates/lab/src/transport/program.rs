@@ -92,7 +92,7 @@ impl Program {
         let pack = || packed::xz(&self.octets, machine_of(&self.octets) == Some(X86));
         let Some(folder) = &self.kept else { return pack() };
         // One of each kind of machine, so that what versions leave does not pile up.
-        let name = format!("program-{}.xz", self.machine.rsplit(' ').next().unwrap_or_default());
+        let name = format!("program-{}.packed", self.machine.rsplit(' ').next().unwrap_or_default());
         packed::kept(&folder.join(name), &self.sha256, pack)
     }
 

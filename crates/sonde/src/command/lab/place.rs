@@ -32,18 +32,18 @@ pub fn labs() -> Option<PathBuf> {
 /// Folder of this program's notes on its work: `$XDG_STATE_HOME/sonde`, or below `~/.local/state`; `None`: an environment
 /// without a home.
 pub fn state() -> Option<PathBuf> {
-    below("XDG_STATE_HOME", ".local/state")
+    below("XDG_STATE_HOME", ".local/state").map(|state| state.join("sonde"))
 }
 
-/// Folder of what can be made again: `$XDG_CACHE_HOME/sonde`, or below `~/.cache`; `None`: an environment without a home.
-pub fn cache() -> Option<PathBuf> {
-    below("XDG_CACHE_HOME", ".cache")
+/// Folder of programs as they are sent: `$XDG_CACHE_HOME/sonde-sent`, or below `~/.cache`; `None`: an environment without a home. Another one than
+/// `sonde`, where this host, as a host of a plan, is sent the program.
+pub fn sent() -> Option<PathBuf> {
+    below("XDG_CACHE_HOME", ".cache").map(|cache| cache.join("sonde-sent"))
 }
 
 fn below(variable: &str, usual: &str) -> Option<PathBuf> {
     let folder = absolute(std::env::var_os(variable));
-    let folder = folder.or_else(|| absolute(std::env::var_os("HOME")).map(|home| home.join(usual)));
-    folder.map(|folder| folder.join("sonde"))
+    folder.or_else(|| absolute(std::env::var_os("HOME")).map(|home| home.join(usual)))
 }
 
 /// Folder for sockets: `$XDG_RUNTIME_DIR`, or `/tmp`.

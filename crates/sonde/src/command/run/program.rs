@@ -41,7 +41,7 @@ pub fn own(is_sent: bool, others: &[PathBuf]) -> Result<Program, Failure> {
 fn program(path: &Path, octets: &[u8]) -> Program {
     let octets = stripped(octets);
     let sha256 = protocol::checksum::sha256(&octets);
-    Program::new(path, &octets, sha256).kept(place::cache())
+    Program::new(path, &octets, sha256).kept(place::sent())
 }
 
 /// The program in `file`, and the machine that it is for.
