@@ -39,15 +39,12 @@ pub(super) fn gzip(octets: &[u8]) -> Vec<u8> {
     packed.expect("a vector takes everything")
 }
 
-/// Octets back to which a pattern is looked for. Packing takes eight times as much memory.
-const WINDOW: u32 = 4 << 20;
 /// Octets that are handed over at a time.
 const AT_A_TIME: usize = 64 << 10;
 
-/// All of `octets` by xz, fast; where `is_x86` the addresses in their instructions are made alike first, which saves a twentieth of a program.
+/// All of `octets` by xz, fast and with 8 MB of memory; where `is_x86` the addresses in their instructions are made alike first, which saves a twentieth of a program.
 pub(super) fn xz(octets: &[u8], is_x86: bool) -> Vec<u8> {
     let mut options = XzOptions::with_preset(1);
-    options.lzma_options.dict_size = WINDOW;
     if is_x86 {
         options.prepend_pre_filter(FilterType::BcjX86, 0);
     }

@@ -109,7 +109,10 @@ fn hosts_that_tell_too_much_together_cost_their_own_cells_and_bounded_memory() {
         child.try_wait().unwrap().is_some()
     });
     assert!(has_ended, "not within {LIMIT:?}, with {peak_kib} KiB");
-    assert!((200 << 10..384 << 10).contains(&peak_kib), "{peak_kib} KiB: 256 MiB are kept");
+    // 256 MiB are kept, beside the program as it is and as it is sent, and room for all else.
+    let program = std::fs::metadata(env!("CARGO_BIN_EXE_sonde")).unwrap().len() >> 10;
+    let most = (256 << 10) + program + (32 << 10);
+    assert!((200 << 10..most).contains(&peak_kib), "{peak_kib} of {most} KiB");
     let run: Value = serde_json::from_str(&std::fs::read_to_string(result).unwrap()).unwrap();
     let lost = lost(&run);
     assert_eq!(lost.iter().map(|(host, _)| host.as_str()).collect::<Vec<_>>(), ["h3", "h4", "h5", "h6"]);
