@@ -42,7 +42,8 @@ pub(super) fn gzip(octets: &[u8]) -> Vec<u8> {
 /// Octets that are handed over at a time.
 const AT_A_TIME: usize = 64 << 10;
 
-/// All of `octets` by xz, fast and with 8 MB of memory; where `is_x86` the addresses in their instructions are made alike first, which saves a twentieth of a program.
+/// All of `octets` by xz, fast and with 8 MB of memory. Where `is_x86` the addresses in their instructions are made alike first, which saves a
+/// twentieth of a program.
 pub(super) fn xz(octets: &[u8], is_x86: bool) -> Vec<u8> {
     let mut options = XzOptions::with_preset(1);
     if is_x86 {
@@ -65,14 +66,14 @@ fn first_line(of: &str, packed: &[u8]) -> String {
     format!("{of} {:08x} {}\n", crc.sum(), packed.len())
 }
 
-/// Comes of `pack`, or was kept in `file` when octets with the checksum `of` were packed. Several processes that want the same wait for the first.
-/// Where nothing can be kept it is packed anew.
+/// The result of `pack`, or what was kept in `file` when octets with the checksum `of` were packed. Where nothing can be kept, or another process
+/// is at the file, which may stand still, it is packed anew.
 pub(super) fn kept(file: &Path, of: &str, pack: impl Fn() -> Vec<u8>) -> Vec<u8> {
     let locked = || -> io::Result<File> {
         std::fs::create_dir_all(file.parent().unwrap_or(file))?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let file = File::from(open(file, flags, Mode::RUSR | Mode::WUSR)?);
-        flock(&file, FlockOperation::LockExclusive)?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive)?;
         Ok(file)
     };
     let Ok(mut file) = locked() else { return pack() };
@@ -160,9 +161,13 @@ mod tests {
         let (others, link) = (folder.path().join("others"), folder.path().join("link"));
         std::fs::write(&others, "theirs").unwrap();
         symlink(&others, &link).unwrap();
-        for file in [&link, &others.join("below a file"), folder.path()] {
+        let held = folder.path().join("held");
+        let holder = File::create(&held).unwrap();
+        flock(&holder, FlockOperation::LockExclusive).unwrap();
+        for file in [&link, &others.join("below a file"), folder.path(), &held] {
             assert_eq!(kept(file, "", || b"packed".to_vec()), b"packed");
         }
+        assert_eq!(holder.metadata().unwrap().len(), 0);
         assert_eq!(std::fs::read_to_string(others).unwrap(), "theirs");
     }
 }

@@ -42,8 +42,8 @@ const SEVERAL: u64 = 3;
 /// First wait of a TCP sender before it sends a SYN again (RFC 6298, section 2).
 const SENT_AGAIN: Nanos = Nanos::secs(1);
 
-/// The cause by which none of the handshakes of `leg` was answered in time, at a port that accepted when it was first asked and whose connections answer; `None`
-/// where that is not so. A first SYN that is always lost, and sent again a second later, shows in nothing else.
+/// The cause by which none of the handshakes of `leg` was answered in time, at a port that accepted when it was first asked and whose connections
+/// answer; `None` where that is not so. A first SYN that is always lost, and sent again a second later, shows in nothing else.
 pub fn handshakes(addresses: &[Asked], legs: &[Leg], leg: &Leg) -> Option<Cause> {
     let sums = &leg.sums;
     let silent = sums.answered == 0 && sums.refused == 0 && sums.failed == 0 && sums.lost >= SEVERAL;
