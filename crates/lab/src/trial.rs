@@ -26,8 +26,9 @@ use crate::transport::ssh::quoted;
 
 /// Time between two looks at a run while it goes on.
 const LOOK: Nanos = Nanos::millis(10);
-/// Longest wait for a run that was asked to end, before it is killed.
-const GRACE: Nanos = Nanos::secs(5);
+/// Longest wait for a run that was asked to end, before it is killed, and what it measured is lost. Where many more programs want to
+/// run than there are processors, its sums alone take seconds.
+pub(crate) const GRACE: Nanos = Nanos::secs(30);
 
 /// Program that makes the runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

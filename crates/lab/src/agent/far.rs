@@ -17,13 +17,13 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
 use super::{Ended, Hello, Order, Told, VERSION};
-use crate::own;
+use crate::{own, trial};
 
 /// The environment's word by which what an agent starts knows that it is to end with the agent.
 pub const CHILD: &str = "SONDE_AGENT";
 
-/// Longest wait for a job that was asked to end, before it is killed.
-const GRACE: Nanos = Nanos::secs(5);
+/// Longest wait for jobs whose results nobody awaits any more, before they are killed.
+const FAREWELL: Nanos = Nanos::secs(5);
 /// Time between two looks at a job that was asked to end.
 const LOOK: Nanos = Nanos::millis(10);
 /// The most that is kept of what is printed: one octet more than a record may have, so that the near end sees that it was too much.
@@ -167,7 +167,7 @@ fn end(jobs: &Jobs, job: u64) {
     signal(jobs, job, Signal::INT);
     let jobs = Arc::clone(jobs);
     thread::spawn(move || {
-        if !gone_within(&jobs, GRACE, |jobs| !jobs.contains_key(&job)) {
+        if !gone_within(&jobs, trial::GRACE, |jobs| !jobs.contains_key(&job)) {
             signal(&jobs, job, Signal::KILL);
         }
     });
@@ -181,9 +181,9 @@ fn end_all(jobs: &Jobs) {
         }
     };
     signal_all(Signal::INT);
-    if !gone_within(jobs, GRACE, BTreeMap::is_empty) {
+    if !gone_within(jobs, FAREWELL, BTreeMap::is_empty) {
         signal_all(Signal::KILL);
-        gone_within(jobs, GRACE, BTreeMap::is_empty);
+        gone_within(jobs, FAREWELL, BTreeMap::is_empty);
     }
 }
 

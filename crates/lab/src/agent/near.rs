@@ -24,7 +24,7 @@ use crate::transport::Transport;
 use crate::trial::{self, Run};
 use hearing::{GONE, Seen, State, keep_last, listen, lock};
 
-/// Longest time of an answer to an order on its way, beyond the time that the order was given.
+/// Longest time of an answer to an order on its way, beyond the time that carrying it out may take.
 const ON_THE_WAY: Nanos = Nanos::secs(15);
 /// Longest wait for the end of an agent, with all it runs, once its orders have ended: those that it asks to end have five
 /// seconds.
@@ -191,9 +191,20 @@ impl Agent {
         let words: Vec<String> = words.iter().cloned().chain(["--json".into(), "--quiet".into()]).collect();
         let ended = self.begin(&words, input, false).and_then(|job| job.wait(most, stop));
         match ended {
+            Ok(ended) if ended.status.is_none() && ended.printed.is_empty() => Run::Failed(self.killed()),
             Ok(ended) => trial::outcome(&ended.printed, &ended.said, None),
             Err(failure) => Run::Failed(failure),
         }
+    }
+
+    /// The failure of a measurement that a signal ended.
+    fn killed(&self) -> Failure {
+        let what = format!("{}: what measured there was killed before it told anything", self.host);
+        let hint = format!(
+            "its agent kills one that has not ended {} after it was asked to; else see the kernel's log there: memory may have run out",
+            trial::GRACE
+        );
+        Failure { hint: Some(hint), ..failure(&self.host, what) }
     }
 
     fn order(&self, order: &Order) -> Result<(), Failure> {
@@ -312,7 +323,7 @@ impl Job<'_> {
         } else {
             // It was too long, or is not wanted any more: what it has by now is asked for.
             self.agent.order(&Order::End { job: number })?;
-            let until = Monotonic::now().after(ON_THE_WAY);
+            let until = Monotonic::now().after(trial::GRACE).after(ON_THE_WAY);
             self.agent.wait_until(Some(until), &Stop::default(), "end a measurement", ended)?
         };
         match &ended.not_started {

@@ -133,6 +133,18 @@ fn a_stop_asks_for_what_there_is() {
 }
 
 #[test]
+fn a_measurement_that_was_killed_is_said_to_be() {
+    let agent = agent(
+        r#"read a; echo '{"told":"ended","job":1,"printed":"","said":"","status":null,"not_started":null}'; cat >/dev/null"#,
+    );
+    let Run::Failed(failure) = agent.measure(&words("rtt x"), None, Nanos::secs(600), &Stop::default()) else {
+        panic!("there was nothing to measure with")
+    };
+    assert_eq!(failure.what, "b: what measured there was killed before it told anything");
+    assert!(failure.hint.unwrap().contains("30 s after it was asked to"));
+}
+
+#[test]
 fn who_falls_silent_in_the_middle_is_given_up() {
     let script = format!("echo '{HELLO}'; exec sleep 600").leak();
     let agent = start(script, Nanos::millis(900)).unwrap();

@@ -162,7 +162,8 @@ fn ctrl_c_ends_it_in_order_and_keeps_what_there_is() {
     let output = lab.command(&["show", "last", "--json"]).output().unwrap();
     let run: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&run["ended"]["how"], &run["ended"]["signal"]), (&json!("interrupted"), &json!("SIGINT")));
-    assert_eq!(cells(&run), [("h1>h2 tcp_rr 0".to_owned(), true)], "what was measured until then is kept");
+    let measured = [("h1>h2 tcp_rr 0".to_owned(), true)];
+    assert_eq!(cells(&run), measured, "what was measured until then is kept: {:#}", run["cells"]);
 }
 
 #[test]
