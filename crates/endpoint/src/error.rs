@@ -167,6 +167,9 @@ pub enum Cause {
     /// Nothing came back in time.
     #[error("no answer within {0}")]
     Silence(measure::unit::Nanos),
+    /// The answers came from another address than the one that was asked.
+    #[error("{0} answers in its place")]
+    Elsewhere(std::net::SocketAddr),
     /// Only the beginning of an answer came back in time.
     #[error("its answer began and had no end within {0}")]
     Unfinished(measure::unit::Nanos),
@@ -208,7 +211,7 @@ fn side(step: &Step, cause: &Cause) -> Side {
         (_, Cause::System(error)) => of_network(error),
         (_, Cause::Peer(_) | Cause::Link(Fault::Refused(_))) => Side::Theirs,
         (_, Cause::Link(Fault::TooLong)) => Side::Path,
-        (_, Cause::Silence(_) | Cause::Unfinished(_) | Cause::Link(_)) => Side::Unknown,
+        (_, Cause::Silence(_) | Cause::Elsewhere(_) | Cause::Unfinished(_) | Cause::Link(_)) => Side::Unknown,
     }
 }
 

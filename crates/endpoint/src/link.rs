@@ -5,6 +5,7 @@ pub mod bulk;
 pub mod clockwork;
 pub mod datagram;
 pub mod echo;
+pub mod elsewhere;
 pub mod framed;
 pub mod handshake;
 pub mod http3;

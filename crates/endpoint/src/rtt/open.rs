@@ -25,6 +25,7 @@ use crate::error::hint::Hint;
 use crate::error::{Cause, EndpointError, Side, Step};
 use crate::facts::socket::socket_facts;
 use crate::link::datagram::Datagram;
+use crate::link::elsewhere;
 use crate::link::handshake::{Content, Course, Handshake};
 use crate::link::stream::Stream;
 use crate::session::connections::{self, Connection, Opened, echo_facts};
@@ -325,6 +326,11 @@ impl Opening<'_> {
             if self.stop.requested() {
                 return Err(EndpointError::new(Step::FirstExchange, self.peer, Cause::Stopped));
             }
+        }
+        flow.wire.prepare(&mut flow.request, u64::MAX - u64::from(HELLOS), Flags::WARM_UP);
+        let is_answer = |answer: &[u8]| matches!(flow.wire.identify(answer, 0), Reading::Reply(_));
+        if let Some(from) = elsewhere::answers_from(flow.link.socket(), self.peer, &flow.request, HELLO, is_answer) {
+            return Err(EndpointError::new(Step::FirstExchange, self.peer, Cause::Elsewhere(from)));
         }
         let waited = Nanos(HELLO.0 * u64::from(HELLOS));
         Err(EndpointError::new(Step::FirstExchange, self.peer, Cause::Silence(waited))

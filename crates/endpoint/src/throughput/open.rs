@@ -24,6 +24,7 @@ use crate::link::bulk::Receiver;
 use crate::link::bulk::any::Any;
 use crate::link::bulk::numbered::{NumberedReceiver, NumberedSender};
 use crate::link::clockwork::poll_one;
+use crate::link::elsewhere;
 use crate::link::ring::{Ring, Shape};
 use crate::reflector::stream::{content, sender};
 use crate::rtt::open::{Admission, connected};
@@ -210,6 +211,10 @@ impl Opening<'_> {
                 return Err(EndpointError::new(Step::FirstExchange, self.peer, Cause::Stopped));
             }
         }
+        let is_answer = |answer: &[u8]| drawn(answer, &self.admission, greeting.flow).is_some();
+        if let Some(from) = elsewhere::answers_from(socket, self.peer, &message, GREETING, is_answer) {
+            return Err(EndpointError::new(Step::FirstExchange, self.peer, Cause::Elsewhere(from)));
+        }
         let waited = Nanos(GREETING.0 * u64::from(GREETINGS));
         Err(EndpointError::new(Step::FirstExchange, self.peer, Cause::Silence(waited))
             .on(Side::Path)
@@ -224,11 +229,16 @@ fn answer(socket: &Socket, admission: &Admission, flow: u16) -> Option<u64> {
     while Monotonic::now() < until {
         poll_one(socket.as_fd(), false, until);
         let Ok((length, _)) = recv(socket, &mut buffer[..], RecvFlags::DONTWAIT) else { continue };
-        let Some(header) = Header::read(&buffer[..length]).filter(|header| header.flow == flow) else { continue };
-        let (token, mac) = (admission.token(), admission.mac());
-        if header.is_of(&token, mac.as_ref(), (&buffer[..length], length), MacDirection::Back) {
-            return Some(header.seq);
+        if let Some(drawn) = drawn(&buffer[..length], admission, flow) {
+            return Some(drawn);
         }
     }
     None
+}
+
+/// The number that the reflector drew for `flow`, where `message` is its reply to a greeting.
+fn drawn(message: &[u8], admission: &Admission, flow: u16) -> Option<u64> {
+    let header = Header::read(message).filter(|header| header.flow == flow)?;
+    let (token, mac) = (admission.token(), admission.mac());
+    header.is_of(&token, mac.as_ref(), (message, message.len()), MacDirection::Back).then_some(header.seq)
 }

@@ -278,6 +278,9 @@ fn there(step: &Step, cause: &Cause) -> Option<&'static str> {
             Some("use --connections 1: a firewall or the server may limit how many connections one host makes")
         }
         (_, Cause::System(error)) => network(error),
+        (_, Cause::Elsewhere(_)) => Some(
+            "measure at that address, or let the server listen at the one that is asked: programs take no answers from another",
+        ),
         (_, Cause::Silence(_)) => {
             Some("run `sonde check HOST`: a firewall may drop the packets, or no program listens there")
         }

@@ -231,7 +231,7 @@ pub(super) fn connect(door: &Door) -> Result<Socket, EndpointError> {
 pub(in crate::link) fn unmade(error: &EndpointError) -> Result<(), Fault> {
     const OURS: [Errno; 4] = [Errno::ADDRNOTAVAIL, Errno::MFILE, Errno::NFILE, Errno::NOBUFS];
     match &error.cause {
-        Cause::Silence(_) | Cause::Unfinished(_) | Cause::Stopped => Ok(()),
+        Cause::Silence(_) | Cause::Elsewhere(_) | Cause::Unfinished(_) | Cause::Stopped => Ok(()),
         Cause::System(error) if OURS.iter().any(|ours| error.raw_os_error() == Some(ours.raw_os_error())) => {
             Err(Fault::SendFailed(error.raw_os_error().unwrap_or_default()))
         }

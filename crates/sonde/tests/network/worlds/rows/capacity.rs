@@ -175,4 +175,36 @@ pub(super) const WORLDS: &[World] = &[
         asks: &[ask("throughput 10.181.9.2 -t 3", &["receive-window"], &["not-steady"])],
         ..WORLD
     },
+    World {
+        name: "acknowledgements limited",
+        lay: &[(Middle, "tc qdisc add dev middle root tbf rate 400kbit burst 4kb latency 400ms")],
+        asks: &[
+            ask("throughput 10.181.9.2 -t 4", &[], &["congestion", "not-steady"]),
+            look(&[], ALWAYS),
+            ask("rtt 10.181.9.2 --udp --every 20ms -t 3", &[], &[]),
+        ],
+        ..WORLD
+    },
+    World {
+        name: "a policer at 20 ms",
+        beside: &["--delay", "10ms"],
+        lay: &[(
+            Far,
+            "nft 'table ip f { chain i { type filter hook input priority 0; ip saddr 10.181.10.1 limit rate over 2500 kbytes/second burst 100 kbytes drop; }; }'",
+        )],
+        asks: &[ask("throughput 10.181.10.2 -t 6", &["policer"], &["not-steady"])],
+        ..WORLD
+    },
+    World {
+        name: "300 ms away",
+        beside: &["--delay", "150ms"],
+        asks: &[
+            Ask { words: "10.181.10.2", fair: ALWAYS, ..ASK },
+            ask("throughput 10.181.10.2 -t 6", &[], &["receive-window", "send-buffer", "not-steady"]),
+            counted(ask("rtt 10.181.10.2 --udp --every 20ms -t 4", &[], &[]), &[(P50, 3e8, 3.2e8), (LOSS, 0.0, 0.0)]),
+            ask("load 10.181.10.2 --rate 200 -t 3", &[], &[]),
+            ask("rtt 10.181.10.2 --connect --every 100ms -t 3", &[], &[]),
+        ],
+        ..WORLD
+    },
 ];

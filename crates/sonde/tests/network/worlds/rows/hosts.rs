@@ -122,4 +122,44 @@ pub(super) const WORLDS: &[World] = &[
         ],
         ..WORLD
     },
+    World {
+        name: "a server that starts anew",
+        goes_on: &[(Far, "timeout 4 \"$0\" serve --open --port 7700; sleep 1; exec \"$0\" serve --open --port 7700")],
+        asks: &[Ask {
+            before: READY,
+            ..ask(
+                "rtt 10.181.9.2:7700 --udp --every 5ms -t 6",
+                &["dark", "peer-lost"],
+                &["lost", "lost-on-the-way", "refused-by-peer"],
+            )
+        }],
+        ..WORLD
+    },
+    World {
+        name: "a busy client",
+        goes_on: &[(Near, "for i in 1 2 3; do sh -c 'while :; do :; done' & done; wait")],
+        asks: &[
+            look(&[], ALWAYS),
+            ask("rtt 10.181.9.2 --udp --every 5ms -t 3", &[], &[]),
+            ask("load 10.181.9.2 --rate 1k -t 3", &[], &[]),
+            ask("throughput 10.181.9.2 -t 3", &[], &["sender-cpu", "receiver-cpu", "not-steady"]),
+            ask("paths 10.181.9.2 --udp --flows 16 -t 5", &[], &[]),
+            ask("compare 'rtt 10.181.9.2 --udp --every 2ms' 'rtt 10.181.9.2 --udp --every 2ms' --budget 12s", &[], &[]),
+            ask(WHY, &[], ENDS),
+        ],
+        ..WORLD
+    },
+    World {
+        name: "a burst of work each 2 s",
+        goes_on: &[(
+            Far,
+            "while :; do sleep 1.7; for i in 1 2 3 4; do timeout 0.3 sh -c 'while :; do :; done' & done; wait; done",
+        )],
+        asks: &[
+            look(&[], &["interval", "nobody-woken", "periodic", "changed"]),
+            ask("rtt 10.181.9.2 --udp --every 5ms -t 8", &[], &["periodic", "not-steady", "changed"]),
+            ask(WHY, &[], ENDS),
+        ],
+        ..WORLD
+    },
 ];

@@ -234,4 +234,37 @@ while True:
         ],
         ..WORLD
     },
+    World {
+        name: "each fiftieth lost",
+        lay: &[(
+            Middle,
+            "nft 'table ip f { chain f { type filter hook forward priority 0; iifname middle-far udp sport 7663 numgen inc mod 50 == 0 drop; }; }'",
+        )],
+        asks: &[
+            counted(
+                ask("rtt 10.181.9.2 --udp --every 5ms -t 5", &["lost"], &["lost-on-the-way", "periodic"]),
+                &[(LOSS, 0.015, 0.025)],
+            ),
+            counted(
+                ask("load 10.181.9.2 --rate 500 -t 4", &["lost"], &["lost-on-the-way", "periodic"]),
+                &[("/outcome/loss/forward", 0.0, 0.0)],
+            ),
+            look(&[], &["interval", "nobody-woken", "loses-alone"]),
+        ],
+        ..WORLD
+    },
+    World {
+        name: "answers from another address",
+        lay: &[(
+            Far,
+            "nft 'table ip r { chain o { type filter hook output priority -300; udp sport 7663 notrack; }; \
+            chain p { type filter hook postrouting priority 0; udp sport 7663 ip saddr set 10.181.9.77; }; }'",
+        )],
+        asks: &[
+            look(&["udp-elsewhere"], ALWAYS),
+            ask("rtt 10.181.9.2 --udp --every 20ms -t 2", &[], &[]),
+            ask("throughput 10.181.9.2 --udp --rate 1m -t 2", &[], &[]),
+        ],
+        ..WORLD
+    },
 ];

@@ -184,4 +184,31 @@ while True: threading.Thread(target=serve, args=(door.accept()[0],), daemon=True
         ],
         ..WORLD
     },
+    World {
+        name: "a line that sends each 10 ms",
+        needs: &["python3"],
+        goes_on: &[(Middle, held!("    return [(-now % 0.010, p)]"))],
+        asks: &[
+            Ask { before: READY, words: "10.181.10.2", fair: ALWAYS, ..ASK },
+            counted(ask("rtt 10.181.10.2 --udp --every 7ms -t 5", &[], &["not-steady"]), &[(P50, 5e6, 25e6)]),
+            ask("throughput 10.181.10.2 -t 4", &[], &["receive-window", "send-buffer", "not-steady"]),
+            ask("paths 10.181.10.2 --udp --flows 8 -t 5", &[], &[]),
+            ask(
+                "compare 'rtt 10.181.10.2 --udp --every 7ms' 'rtt 10.181.10.2 --udp --every 7ms' --figures p50 --budget 12s",
+                &[],
+                &[],
+            ),
+        ],
+        ..WORLD
+    },
+    World {
+        name: "neighbours forgotten",
+        goes_on: &[(Middle, "while :; do sleep 0.7; ip neigh flush dev middle-far; done")],
+        asks: &[
+            look(&[], &["interval", "nobody-woken", "periodic"]),
+            ask("rtt 10.181.9.2 --udp --every 5ms -t 6", &[], &["periodic"]),
+            ask("load 10.181.9.2 --rate 500 -t 4", &[], &["periodic"]),
+        ],
+        ..WORLD
+    },
 ];

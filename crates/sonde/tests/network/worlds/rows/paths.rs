@@ -13,6 +13,9 @@ const TWO_WAYS: &[(Host, &str)] = &[
     (Far, "ip address add 10.99.9.9/32 dev lo; ip route add 10.99.8.8 via 10.181.9.254"),
 ];
 
+/// Looks for causes at that address.
+const WHY_BESIDE: &str = "why 10.99.9.9 --udp --intervals 0 --blocks 9 -t 160ms --warm-up 20ms --every 2ms";
+
 /// All of them.
 pub(super) const WORLDS: &[World] = &[
     World {
@@ -101,10 +104,7 @@ pub(super) const WORLDS: &[World] = &[
         lay: TWO_WAYS,
         goes_on: &[(Far, "exec \"$0\" serve --open --listen 10.99.9.9")],
         asks: &[
-            Ask {
-                before: READY,
-                ..ask("why 10.99.9.9 --udp --intervals 0 --blocks 9 -t 160ms --warm-up 20ms --every 2ms", &[], ENDS)
-            },
+            Ask { before: READY, ..ask(WHY_BESIDE, &[], ENDS) },
             Ask { words: "10.99.9.9", right: &["flow"], fair: ALWAYS, ..ASK },
             ask("rtt 10.99.9.9 --udp --every 2ms --flows 16 -t 4", &["groups"], &[]),
             ask(
@@ -161,6 +161,45 @@ pub(super) const WORLDS: &[World] = &[
             Ask { words: "10.99.9.9", ..ASK },
             ask("rtt 10.99.9.9 --connect --every 50ms -t 2", &["refused-by-hop-limit"], &["dark"]),
             ask("paths 10.99.9.9 --trace -t 2", &["circles"], &["refused-by-hop-limit", "dark", "peer-lost"]),
+        ],
+        ..WORLD
+    },
+    World {
+        name: "two ways back",
+        beside: &["--delay", "600us", "--one-way"],
+        lay: &[
+            (Near, "ip address add 10.99.8.8/32 dev lo; ip route add 10.99.9.9 via 10.181.8.254 src 10.99.8.8"),
+            (Middle, "ip route add 10.99.9.9 via 10.181.9.2; ip route add 10.99.8.8 via 10.181.8.1"),
+            (
+                Far,
+                "ip address add 10.99.9.9/32 dev lo; sysctl -qw net.ipv4.fib_multipath_hash_policy=1; \
+                ip route add 10.99.8.8 src 10.99.9.9 nexthop via 10.181.9.254 nexthop via 10.181.10.1",
+            ),
+        ],
+        goes_on: &[(Far, "exec \"$0\" serve --open --listen 10.99.9.9")],
+        asks: &[
+            Ask { before: READY, ..ask("rtt 10.99.9.9 --udp --every 2ms --flows 16 -t 4", &[], &["groups"]) },
+            Ask { words: "10.99.9.9", fair: &["interval", "nobody-woken", "flow"], ..ASK },
+            ask("paths 10.99.9.9 --udp --flows 16 -t 5", &[], &["groups"]),
+            ask(WHY_BESIDE, &[], ENDS),
+        ],
+        ..WORLD
+    },
+    World {
+        name: "echo by the gateway",
+        lay: &[
+            (Near, "ip route add 10.99.9.9 via 10.181.8.254"),
+            (
+                Middle,
+                "ip address add 10.99.9.9/32 dev lo; tc qdisc add dev middle-far root tbf rate 1mbit burst 1600 latency 400ms; \
+                nft 'table ip n { chain p { type nat hook prerouting priority -100; ip daddr 10.99.9.9 tcp dport 7663 dnat to 10.181.9.2; \
+                ip daddr 10.99.9.9 udp dport 7663 dnat to 10.181.9.2; }; }'",
+            ),
+        ],
+        asks: &[
+            Ask { words: "10.99.9.9", fair: &["interval", "nobody-woken", "another-hop"], ..ASK },
+            ask("rtt 10.99.9.9 --udp --every 20ms -t 3", &[], &[]),
+            ask("paths 10.99.9.9 --trace -t 3", &[], &[]),
         ],
         ..WORLD
     },
