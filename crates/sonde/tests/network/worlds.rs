@@ -7,6 +7,8 @@ mod place;
 mod rows;
 mod series;
 
+use std::net::Ipv4Addr;
+
 use crate::plant::{FORWARDED, Forward};
 use crate::scene::{Reflector, Scene, document, installed, run, sonde_in};
 
@@ -46,4 +48,22 @@ fn a_limit_for_echo_alone_is_no_loss_of_the_path() {
     let of = serde_json::json!({ "kind": "losses", "leg": echo });
     let found = findings.iter().find(|finding| finding["of"] == of);
     assert_eq!(found.map(|finding| &finding["cause"]), Some(&"loses-alone".into()), "{:#}", look["judgement"]);
+}
+
+#[test]
+fn answers_from_another_address_are_said_to_come_from_there() {
+    let what = "answers over UDP from another address";
+    let Some(scene) = installed("nft", "nftables", what).then(|| Scene::beside(what)).flatten() else { return };
+    let other = Ipv4Addr::from_bits(scene.far().v4().to_bits() ^ 4);
+    // Untracked, or the kernel would put the right address back.
+    let out = "chain o { type filter hook output priority -300; udp sport 7663 notrack; };";
+    let back = format!("chain p {{ type filter hook postrouting priority 0; udp sport 7663 ip saddr set {other}; }};");
+    run(scene.far(), &["nft", &format!("table ip t {{ {out} {back} }}")]);
+    let _reflector = scene.reflector(&[]);
+    let target = scene.target(false);
+    for command in ["rtt", "throughput"] {
+        let output = sonde_in(scene.near()).args([command, &target, "--udp", "-t", "1"]).output().expect("started");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains(&format!("{other}:7663 answers in its place")), "{said}");
+    }
 }
