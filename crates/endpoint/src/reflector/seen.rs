@@ -67,7 +67,10 @@ impl Seen {
 
     #[inline]
     fn look_back(&mut self, seq: u64) -> Sight {
-        if seq >= self.next {
+        // The usual one is the next of a word that has begun: nothing to clear, and room enough.
+        if seq == self.next && !seq.is_multiple_of(64) && seq < u64::MAX {
+            self.next += 1;
+        } else if seq >= self.next {
             self.pass(seq);
         } else if self.next - seq > WINDOW {
             return Sight::Old;
@@ -78,7 +81,7 @@ impl Seen {
         if again { Sight::Again } else { Sight::New }
     }
 
-    #[inline]
+    #[inline(never)]
     fn pass(&mut self, seq: u64) {
         // Words of which no number was passed yet.
         let (first, last) = (self.next.div_ceil(64), seq / 64);
