@@ -50,8 +50,14 @@ pub fn flows(recording: &Recording, seed: u64) -> Option<Flows> {
     let moved = several.map_or_else(Vec::new, |told| groups::moved(&rounds, told.least_ns));
     let told = told.filter(|_| MANY * moved.len() < counts.len());
     let told = if moved.is_empty() { told } else { told.map(|_| grouped(&without(rounds, &moved))) };
-    let groups = told.map(|told| told.groups.into_iter().map(|group| of_group(group, &counts)).collect());
-    Some(Flows { each, groups, least_ns, moved, losing: losing(&counts, recording.loss_periods.periods, seed) })
+    let groups: Option<Vec<FlowGroup>> =
+        told.map(|told| told.groups.into_iter().map(|group| of_group(group, &counts)).collect());
+    let periods = recording.loss_periods.periods;
+    let mut losing = losing(&counts, periods, seed);
+    if let (true, Some(groups)) = (losing.is_empty(), &groups) {
+        losing = of_losing_groups(groups, &counts, periods, seed);
+    }
+    Some(Flows { each, groups, least_ns, moved, losing })
 }
 
 /// The rounds without these connections.
@@ -148,25 +154,58 @@ fn of_group(group: groups::Group, counts: &[FlowCounts]) -> FlowGroup {
 /// it is longer: one that loses early has sent little. So turns with a loss are counted among turns, not requests among
 /// requests.
 fn losing(counts: &[FlowCounts], periods: u64, seed: u64) -> Vec<u32> {
+    let (lost, sent) = events(counts, periods);
+    if is_uneven(&lost, &sent, seed) { above_cut(&lost, &sent) } else { Vec::new() }
+}
+
+/// The connections of those groups that lose more than the others. Times alone tell the groups, so that losses that no connection shows by itself are
+/// shown by all of a group together. What loses all packets for a while meets the group more whose requests are longer on their way: that
+/// does not suffice.
+fn of_losing_groups(groups: &[FlowGroup], counts: &[FlowCounts], periods: u64, seed: u64) -> Vec<u32> {
+    let turns = |group: &FlowGroup| group.flows.iter().filter_map(|flow| Some(counts.get(*flow as usize)?.turns)).sum();
+    let pooled = |(flow, group): (u32, &FlowGroup)| FlowCounts {
+        flow,
+        scheduled: group.scheduled,
+        answered: group.answered,
+        turns: turns(group),
+    };
+    let (lost, sent) = events(&(0..).zip(groups).map(pooled).collect::<Vec<_>>(), periods);
+    let by_time = |(group, sent): (&FlowGroup, &u64)| Some((group.time?.value_ns * *sent as f64) as u64);
+    let Some(by_time) = groups.iter().zip(&sent).map(by_time).collect::<Option<Vec<_>>>() else { return Vec::new() };
+    if !is_uneven(&lost, &sent, seed) || !is_uneven(&lost, &by_time, seed) {
+        return Vec::new();
+    }
+    let above = above_cut(&lost, &sent);
+    let mut flows: Vec<u32> = above.iter().flat_map(|place| groups[*place as usize].flows.iter().copied()).collect();
+    flows.sort_unstable();
+    flows
+}
+
+/// Losses of each, as events, and what each sent, turns where they take turns.
+fn events(counts: &[FlowCounts], periods: u64) -> (Vec<u64>, Vec<u64>) {
     let gone: Vec<u64> = counts.iter().map(|counts| counts.scheduled.saturating_sub(counts.answered)).collect();
     let of_period = gone.iter().sum::<u64>() as f64 / periods.max(1) as f64;
     let take_turns = counts.iter().any(|counts| counts.turns > 0);
     let sent: Vec<u64> = counts.iter().map(|of| if take_turns { of.turns } else { of.scheduled }).collect();
     let lost = gone.iter().map(|gone| (*gone as f64 / of_period.max(1.0)).round() as u64);
-    let lost: Vec<u64> = lost.zip(&sent).map(|(lost, sent)| lost.min(*sent)).collect();
+    let lost = lost.zip(&sent).map(|(lost, sent)| lost.min(*sent)).collect();
+    (lost, sent)
+}
+
+/// True where losses are spread more unevenly over what was sent than by chance.
+fn is_uneven(lost: &[u64], sent: &[u64], seed: u64) -> bool {
     let (all_lost, all_sent) = (lost.iter().sum::<u64>(), sent.iter().sum::<u64>());
     if all_lost < 3 || all_lost == all_sent {
-        return Vec::new();
+        return false;
     }
     let uneven = |lost: &[u64]| -> f64 {
         let expected = |sent: u64| (all_lost as f64 * sent as f64 / all_sent as f64).max(f64::MIN_POSITIVE);
-        lost.iter().zip(&sent).map(|(lost, sent)| (*lost as f64 - expected(*sent)).powi(2) / expected(*sent)).sum()
+        lost.iter().zip(sent).map(|(lost, sent)| (*lost as f64 - expected(*sent)).powi(2) / expected(*sent)).sum()
     };
-    let found = uneven(&lost);
+    let found = uneven(lost);
     let degrees = sent.iter().filter(|sent| **sent > 0).count().saturating_sub(1);
     if all_lost >= ENOUGH * sent.len() as u64 {
-        let unlikely = ChiSquared::new(degrees as f64).is_ok_and(|chance| chance.sf(found) <= LEFT_OUT);
-        return if unlikely { above_cut(&lost, &sent) } else { Vec::new() };
+        return ChiSquared::new(degrees as f64).is_ok_and(|chance| chance.sf(found) <= LEFT_OUT);
     }
     let mut until = 0;
     let places: Vec<u64> = sent
@@ -189,11 +228,11 @@ fn losing(counts: &[FlowCounts], periods: u64, seed: u64) -> Vec<u32> {
     let mut as_uneven = 1;
     for _ in 0..DEALS {
         if as_uneven > allowed {
-            return Vec::new();
+            return false;
         }
         as_uneven += u32::from(deal());
     }
-    if as_uneven > allowed { Vec::new() } else { above_cut(&lost, &sent) }
+    as_uneven <= allowed
 }
 
 /// The places above the cut of loss rates that is likeliest (two binomial rates).
@@ -325,6 +364,38 @@ mod tests {
             losing(&counts, 12 / in_a_row, 1)
         };
         assert_eq!((lost(1), lost(12)), (vec![3], Vec::new()));
+    }
+
+    /// Two groups of 16 connections: the second takes `time_ns`, and some of its connections lost one request.
+    fn groups_of(time_ns: f64, losses: u32) -> (Vec<FlowGroup>, Vec<FlowCounts>) {
+        let counts: Vec<FlowCounts> = (0..32)
+            .map(|flow| FlowCounts {
+                flow,
+                scheduled: 45,
+                answered: 45 - u64::from(flow >= 16 && flow < 16 + losses),
+                turns: 0,
+            })
+            .collect();
+        let group = |flows: std::ops::Range<u32>, time: f64| {
+            let time = Estimate { value: time, low: None, high: None };
+            of_group(groups::Group { flows: flows.collect(), time: Some(time), shift: None }, &counts)
+        };
+        (vec![group(0..16, 50_000.0), group(16..32, time_ns)], counts)
+    }
+
+    #[test]
+    fn a_group_that_loses_is_found_where_no_connection_alone_shows_it() {
+        let (groups, counts) = groups_of(100_000.0, 14);
+        assert_eq!(losing(&counts, 14, 1), Vec::<u32>::new());
+        assert_eq!(of_losing_groups(&groups, &counts, 14, 1), (16..32).collect::<Vec<_>>());
+        let (groups, counts) = groups_of(100_000.0, 4);
+        assert_eq!(of_losing_groups(&groups, &counts, 4, 1), Vec::<u32>::new(), "so few are chance");
+    }
+
+    #[test]
+    fn what_loses_all_for_a_while_meets_whoever_is_long_on_its_way() {
+        let (groups, counts) = groups_of(10_000_000.0, 14);
+        assert_eq!(of_losing_groups(&groups, &counts, 14, 1), Vec::<u32>::new());
     }
 
     #[test]
