@@ -53,10 +53,8 @@ pub fn flows(recording: &Recording, seed: u64) -> Option<Flows> {
     let groups: Option<Vec<FlowGroup>> =
         told.map(|told| told.groups.into_iter().map(|group| of_group(group, &counts)).collect());
     let periods = recording.loss_periods.periods;
-    let mut losing = losing(&counts, periods, seed);
-    if let (true, Some(groups)) = (losing.is_empty(), &groups) {
-        losing = of_losing_groups(groups, &counts, periods, seed);
-    }
+    let by_group = groups.as_ref().map_or_else(Vec::new, |groups| of_losing_groups(groups, &counts, periods, seed));
+    let losing = if by_group.is_empty() { losing(&counts, periods, seed) } else { by_group };
     Some(Flows { each, groups, least_ns, moved, losing })
 }
 
@@ -160,7 +158,7 @@ fn losing(counts: &[FlowCounts], periods: u64, seed: u64) -> Vec<u32> {
 
 /// The connections of those groups that lose more than the others. Times alone tell the groups, so that losses that no connection shows by itself are
 /// shown by all of a group together. What loses all packets for a while meets the group more whose requests are longer on their way: that
-/// does not suffice.
+/// does not suffice. Nor are those groups meant where some of their connections lose more than the rest.
 fn of_losing_groups(groups: &[FlowGroup], counts: &[FlowCounts], periods: u64, seed: u64) -> Vec<u32> {
     let turns = |group: &FlowGroup| group.flows.iter().filter_map(|flow| Some(counts.get(*flow as usize)?.turns)).sum();
     let pooled = |(flow, group): (u32, &FlowGroup)| FlowCounts {
@@ -178,7 +176,9 @@ fn of_losing_groups(groups: &[FlowGroup], counts: &[FlowCounts], periods: u64, s
     let above = above_cut(&lost, &sent);
     let mut flows: Vec<u32> = above.iter().flat_map(|place| groups[*place as usize].flows.iter().copied()).collect();
     flows.sort_unstable();
-    flows
+    let within: Vec<FlowCounts> = flows.iter().filter_map(|flow| counts.get(*flow as usize).copied()).collect();
+    let (lost, sent) = events(&within, periods);
+    if is_uneven(&lost, &sent, seed) { Vec::new() } else { flows }
 }
 
 /// Losses of each, as events, and what each sent, turns where they take turns.
@@ -390,6 +390,15 @@ mod tests {
         assert_eq!(of_losing_groups(&groups, &counts, 14, 1), (16..32).collect::<Vec<_>>());
         let (groups, counts) = groups_of(100_000.0, 4);
         assert_eq!(of_losing_groups(&groups, &counts, 4, 1), Vec::<u32>::new(), "so few are chance");
+    }
+
+    #[test]
+    fn one_connection_that_loses_is_not_its_whole_group() {
+        let (mut groups, mut counts) = groups_of(100_000.0, 0);
+        counts[20].answered -= 14;
+        groups[1].answered -= 14;
+        assert_eq!(of_losing_groups(&groups, &counts, 14, 1), Vec::<u32>::new());
+        assert_eq!(losing(&counts, 14, 1), [20]);
     }
 
     #[test]
