@@ -1,9 +1,9 @@
 //! The loop that answers one flow: take a request, send its reply, nothing else.
 //!
-//! A plain request (whole, our version, this flow, the reply agreed on, no flags) is recognised by comparisons with
-//! constants and answered in a separate loop, `Answerer::take`; one that wants no reply and nothing else is recognised
-//! as cheaply, and counted. All others (flags, a shorter reply, one in n) leave that loop and are read closer, as
-//! `docs/protocol/native.md` has it.
+//! A plain request (whole, our version, this flow, the reply agreed on, no flags, of datagrams the next number) is
+//! recognised by comparisons with constants and answered in a separate loop, `Answerer::take`; one that wants no reply
+//! and nothing else is recognised as cheaply, and counted. All others (flags, a shorter reply, one in n, out of order)
+//! leave that loop and are read closer, as `docs/protocol/native.md` has it.
 
 mod segments;
 
@@ -18,7 +18,7 @@ use protocol::native::reply::Agreed;
 
 use super::Behaviour;
 use super::budget::Load;
-use super::seen::{Seen, Sight};
+use super::seen::{Seen, Sight, number};
 use super::session::{FlowCount, Session};
 use super::yard::Turn;
 use crate::clock::{Monotonic, wall};
@@ -279,7 +279,7 @@ impl<L: Link> Answerer<L> {
     #[inline(never)]
     fn answer_plain<const DATAGRAMS: bool>(&mut self, terms: [u8; 8]) -> Result<Option<usize>, Fault> {
         let Self { link, session, counts, seen, request_head, reply_head, silent, .. } = self;
-        let (token, request, over) = (session.token.0, *request_head, &session.over);
+        let (token, request, over, counts) = (session.token.0, *request_head, &session.over, &**counts);
         let end = request + usize::from(DATAGRAMS);
         let reply = if DATAGRAMS { request.min(*reply_head) } else { *reply_head };
         let buffer = self.buffer.as_mut_slice();
@@ -288,15 +288,15 @@ impl<L: Link> Answerer<L> {
         loop {
             let Some(length) = link.receive(&mut buffer[..end], ONE_GLANCE)? else { return Ok(None) };
             // On a stream the connection itself has shown the token.
-            let ours = !DATAGRAMS || buffer[..16] == token;
-            let received = if length == request && buffer[TERMS] == terms && ours {
+            let ours = |message: &[u8]| !DATAGRAMS || message[..16] == token;
+            let plain = length == request && buffer[TERMS] == terms && ours(buffer);
+            let received = if plain && (!DATAGRAMS || seen.continues(number(buffer))) {
                 let received = counts.another_received();
                 buffer[WORD].copy_from_slice(&(received as u32).to_be_bytes());
-                let again = DATAGRAMS && counts.noted(seen, buffer);
                 link.send(&buffer[..reply])?;
-                counts.another_replied(again);
+                counts.another_replied(false);
                 received
-            } else if (LENGTH..=request).contains(&length) && buffer[TERMS] == *silent && ours {
+            } else if (LENGTH..=request).contains(&length) && buffer[TERMS] == *silent && ours(buffer) {
                 if DATAGRAMS {
                     counts.noted(seen, buffer);
                 }

@@ -1,9 +1,8 @@
 //! Requests of a flow of datagrams that have come before: a path may double them, and a copy is no further request.
 //! Where datagrams are authenticated, a recorded copy is none either.
 
-/// So far behind the newest number a copy is still known as one.
-const WINDOW: u64 = 1 << 16;
-const WORDS: u64 = WINDOW / 64;
+/// Words of numbers behind the newest one's, its own among them, of which a copy is still known as one.
+const WORDS: u64 = 1 << 10;
 
 const SEQ: std::ops::Range<usize> = 16..24;
 
@@ -29,13 +28,17 @@ pub(super) fn number(message: &[u8]) -> u64 {
     u64::from_be_bytes(seq)
 }
 
-/// The numbers of one flow that came, those of the window below the newest.
+/// The numbers of one flow that came, those of the last [`WORDS`] words.
+///
+/// Those of a flow without a gap are an unbroken row, which its two ends describe: the usual request costs a comparison and takes no
+/// memory. A gap ends the row, which is written down as bits then.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
     /// One above the newest.
     next: u64,
-    /// A bit for each number, its place taken again a window later: cleared when the first number of its word is passed. As many
-    /// as numbers have needed: a flow that is hardly used takes little memory.
+    /// From this number on all came; bits tell of those below.
+    row: u64,
+    /// A bit for each number, its place taken again [`WORDS`] words later. As many as numbers have needed.
     bits: Vec<u64>,
     /// Bits of the numbers of greetings that arrived; the largest number has the lowest bit.
     hellos: u64,
@@ -43,60 +46,78 @@ pub(super) struct Seen {
 
 impl Seen {
     pub(super) fn new() -> Self {
-        Self { next: 0, bits: Vec::new(), hellos: 0 }
-    }
-
-    /// Notes that number `seq` arrived, and returns true where it had arrived before. A number older than the window
-    /// counts as new.
-    #[inline]
-    pub(super) fn again(&mut self, seq: u64) -> bool {
-        self.look_back(seq) == Sight::Again
+        Self { next: 0, row: 0, bits: Vec::new(), hellos: 0 }
     }
 
     /// Notes that number `seq` arrived, and returns whether it had before. It may be any number that a client sends:
     /// the greetings of a flow count down.
+    #[inline]
     pub(super) fn look(&mut self, seq: u64) -> Sight {
-        let hello = u64::MAX - seq;
-        if hello >= HELLOS {
-            return self.look_back(seq);
-        }
-        let again = self.hellos >> hello & 1 != 0;
-        self.hellos |= 1 << hello;
-        if again { Sight::Again } else { Sight::New }
+        if self.continues(seq) { Sight::New } else { self.look_closer(seq) }
     }
 
+    /// Notes that number `seq` arrived where it is the one after the newest; all others are left to [`Self::look`].
     #[inline]
-    fn look_back(&mut self, seq: u64) -> Sight {
-        // The usual one is the next of a word that has begun: nothing to clear, and room enough.
-        if seq == self.next && !seq.is_multiple_of(64) && seq < u64::MAX {
-            self.next += 1;
-        } else if seq >= self.next {
-            self.pass(seq);
-        } else if self.next - seq > WINDOW {
-            return Sight::Old;
+    pub(super) fn continues(&mut self, seq: u64) -> bool {
+        let next = seq == self.next;
+        if next {
+            self.next = seq.wrapping_add(1);
         }
-        let (word, bit) = (&mut self.bits[(seq / 64 % WORDS) as usize], 1 << (seq % 64));
+        next
+    }
+
+    #[inline(never)]
+    fn look_closer(&mut self, seq: u64) -> Sight {
+        let hello = u64::MAX - seq;
+        let (word, bit) = if hello < HELLOS {
+            (&mut self.hellos, 1 << hello)
+        } else if seq > self.next {
+            self.write_down();
+            self.pass(seq);
+            return Sight::New;
+        } else if (self.next - 1) / 64 - seq / 64 >= WORDS {
+            return Sight::Old;
+        } else if seq >= self.row {
+            return Sight::Again;
+        } else {
+            (&mut self.bits[(seq / 64 % WORDS) as usize], 1 << (seq % 64))
+        };
         let again = *word & bit != 0;
         *word |= bit;
         if again { Sight::Again } else { Sight::New }
     }
 
-    #[inline(never)]
+    /// Lays out the bits of the unbroken row.
+    fn write_down(&mut self) {
+        if self.row >= self.next {
+            return;
+        }
+        let (first, last) = (self.row / 64, (self.next - 1) / 64);
+        self.make_room(last);
+        for word in first.max(last.saturating_sub(WORDS - 1))..=last {
+            let from = if word == first { u64::MAX << (self.row % 64) } else { u64::MAX };
+            let till = if word == last { u64::MAX >> (63 - (self.next - 1) % 64) } else { u64::MAX };
+            let place = &mut self.bits[(word % WORDS) as usize];
+            *place = (*place & !from) | (from & till);
+        }
+    }
+
+    /// Notes that `seq`, above all others, arrived: it begins a row.
     fn pass(&mut self, seq: u64) {
         // Words of which no number was passed yet.
         let (first, last) = (self.next.div_ceil(64), seq / 64);
-        if self.bits.len() as u64 <= last.min(WORDS - 1) {
-            self.grow(last);
-        }
+        self.make_room(last);
         for word in first.max(last.saturating_sub(WORDS - 1))..=last {
             self.bits[(word % WORDS) as usize] = 0;
         }
-        self.next = seq.saturating_add(1);
+        (self.row, self.next) = (seq, seq + 1);
     }
 
-    #[cold]
-    fn grow(&mut self, word: u64) {
-        self.bits.resize(word.saturating_add(1).min(WORDS).next_power_of_two() as usize, 0);
+    fn make_room(&mut self, word: u64) {
+        let words = (word + 1).min(WORDS).next_power_of_two() as usize;
+        if self.bits.len() < words {
+            self.bits.resize(words, 0);
+        }
     }
 }
 
@@ -104,6 +125,8 @@ impl Seen {
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
+
+    const WINDOW: u64 = WORDS * 64;
 
     #[test]
     fn a_copy_within_the_window_is_known() {
@@ -113,7 +136,8 @@ mod tests {
             let (ahead, behind, leap) = ((draw >> 33) % 200, (draw >> 41) % 400, (draw >> 50).is_multiple_of(50));
             newest += if leap { ahead * 1_000 } else { ahead };
             for seq in [newest, newest.saturating_sub(behind)] {
-                assert_eq!(seen.again(seq), !truth.insert(seq), "{seq} below {newest}");
+                let sight = if truth.insert(seq) { Sight::New } else { Sight::Again };
+                assert_eq!(seen.look(seq), sight, "{seq} below {newest}");
             }
         }
     }
@@ -130,13 +154,31 @@ mod tests {
     }
 
     #[test]
-    fn what_is_older_than_the_window_counts_as_new() {
+    fn what_is_older_than_the_window_is_not_known_and_changes_nothing() {
         let mut seen = Seen::new();
-        assert!((0..3 * WINDOW).all(|seq| !seen.again(seq)));
-        assert_eq!(
-            (seen.again(3 * WINDOW - 1), seen.again(2 * WINDOW), seen.again(2 * WINDOW - 1)),
-            (true, true, false)
-        );
-        assert_eq!((seen.again(u64::MAX), seen.again(u64::MAX), seen.again(0)), (false, true, false));
+        assert_eq!([0, 2].map(|seq| seen.look(seq)), [Sight::New; 2]);
+        assert!((3..=WINDOW).all(|seq| seen.look(seq) == Sight::New));
+        // Its bit would stand where that of `WINDOW + 1` does.
+        assert_eq!([1, WINDOW + 1, 1, WINDOW].map(|seq| seen.look(seq)), [Sight::Old, Sight::New, Sight::Old, Sight::Again]);
+    }
+
+    #[test]
+    fn a_flow_in_order_takes_no_memory_and_one_with_a_gap_takes_little() {
+        let mut seen = Seen::new();
+        assert!((0..3 * WINDOW).all(|seq| seen.look(seq) == Sight::New));
+        assert_eq!(seen.bits.capacity(), 0);
+        assert_eq!([3 * WINDOW + 1, 3 * WINDOW].map(|seq| seen.look(seq)), [Sight::New; 2]);
+        assert!(seen.bits.len() as u64 <= WORDS, "{}", seen.bits.len());
+        let looked = [2 * WINDOW + 64, 2 * WINDOW + 63, 3 * WINDOW].map(|seq| seen.look(seq));
+        assert_eq!(looked, [Sight::Again, Sight::Old, Sight::Again]);
+    }
+
+    #[test]
+    fn numbers_that_end_wrap_round() {
+        let mut seen = Seen::new();
+        let last = u64::MAX - HELLOS;
+        assert_eq!([last, last, 0].map(|seq| seen.look(seq)), [Sight::New, Sight::Again, Sight::Old]);
+        assert!((last..u64::MAX).all(|seq| seen.look(seq + 1) == Sight::New));
+        assert_eq!([1, 0, 1].map(|seq| seen.look(seq)), [Sight::New, Sight::New, Sight::Again]);
     }
 }

@@ -160,14 +160,11 @@ impl FlowCount {
     /// Notes the number of a recorded request, a datagram with a header; whether it had come before. By the flow's thread alone.
     #[inline]
     pub(super) fn noted(&self, seen: &mut Seen, message: &[u8]) -> bool {
-        let again = seen.again(number(message));
-        if again {
-            self.again.fetch_add(1, Ordering::Relaxed);
-        }
-        again
+        self.sighted(seen, message, true) == Sight::Again
     }
 
-    /// As [`Self::noted`], of any authenticated message. By the flow's thread alone.
+    /// Notes the number of any datagram with a header, counted if it is a copy of a recorded request. By the flow's thread alone.
+    #[inline]
     pub(super) fn sighted(&self, seen: &mut Seen, message: &[u8], recorded: bool) -> Sight {
         let sight = seen.look(number(message));
         if sight == Sight::Again && recorded {
