@@ -6,7 +6,7 @@ use std::path::Path;
 
 use flate2::write::GzEncoder;
 use flate2::{Compression, Crc};
-use lzma_rust2::{FilterType, XzOptions, XzWriter};
+use lzma_rust2::{EncodeMode, FilterType, LzmaOptions, MfType, XzOptions, XzWriter};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 
 /// Forms in which octets are sent.
@@ -42,10 +42,28 @@ pub(super) fn gzip(octets: &[u8]) -> Vec<u8> {
 /// Octets that are handed over at a time.
 const AT_A_TIME: usize = 64 << 10;
 
-/// All of `octets` by xz, fast and with 8 MB of memory. Where `is_x86` the addresses in their instructions are made alike first, which saves a
-/// twentieth of a program.
+/// Farthest back that a repetition is looked for, octets.
+const DICTIONARY: u32 = 2 << 20;
+/// Longest repetition that is looked for, octets: the next is taken where it was found.
+const LONG_ENOUGH: u32 = 32;
+/// Places that may repeat what comes next, of which the best is taken.
+const DEPTH: i32 = 4;
+
+/// All of `octets` by xz, with 16 MB of memory. It takes twice the time of the fastest preset for a sixteenth less, and half that of preset 4,
+/// the first of xz's own that looks ahead. Where `is_x86` the addresses in their instructions are made alike first, which saves a twentieth of a
+/// program.
 pub(super) fn xz(octets: &[u8], is_x86: bool) -> Vec<u8> {
-    let mut options = XzOptions::with_preset(1);
+    let mut options = XzOptions {
+        lzma_options: LzmaOptions {
+            dict_size: DICTIONARY,
+            mode: EncodeMode::Normal,
+            nice_len: LONG_ENOUGH,
+            mf: MfType::Hc4,
+            depth_limit: DEPTH,
+            ..LzmaOptions::default()
+        },
+        ..XzOptions::default()
+    };
     if is_x86 {
         options.prepend_pre_filter(FilterType::BcjX86, 0);
     }
