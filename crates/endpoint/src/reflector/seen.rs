@@ -159,7 +159,10 @@ mod tests {
         assert_eq!([0, 2].map(|seq| seen.look(seq)), [Sight::New; 2]);
         assert!((3..=WINDOW).all(|seq| seen.look(seq) == Sight::New));
         // Its bit would stand where that of `WINDOW + 1` does.
-        assert_eq!([1, WINDOW + 1, 1, WINDOW].map(|seq| seen.look(seq)), [Sight::Old, Sight::New, Sight::Old, Sight::Again]);
+        assert_eq!(
+            [1, WINDOW + 1, 1, WINDOW].map(|seq| seen.look(seq)),
+            [Sight::Old, Sight::New, Sight::Old, Sight::Again]
+        );
     }
 
     #[test]
