@@ -10,21 +10,20 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 use endpoint::clock::Monotonic;
-use endpoint::pace;
 use endpoint::stop::Stop;
-use measure::unit::Nanos;
+use measure::unit::{Instant, Nanos};
 use rustix::io::{Errno, ioctl_fionbio};
-use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process_group, pidfd_open, waitid};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, pidfd_open, waitid,
+};
 
-/// Time between two looks at a program that is to end.
+/// Time between two looks at a program whose end is no event, where the system has no descriptor left.
 const LOOK: Nanos = Nanos::millis(5);
-/// Longest wait for a program that was told to end, before it is killed.
-const GRACE: Nanos = Nanos::millis(500);
+/// Longest wait for a program that was killed: one that waits for a disk may stay.
+const DEATH: Nanos = Nanos::millis(500);
 /// Longest time that a pipe may stay open behind the program: a process that inherited it, as the background half of a
 /// shared `ssh`, keeps it open.
 const TAIL: Nanos = Nanos::millis(250);
-/// Bytes that are kept of each pipe; what comes beyond is read and dropped, for the other end may never be quiet.
-const KEPT: usize = 1 << 20;
 /// Parts of a pipe that are read before anything else is looked at.
 const AT_A_TIME: usize = 64;
 
@@ -61,7 +60,56 @@ impl From<Nanos> for Patience {
     }
 }
 
-/// A program that has ended.
+/// Way in which a program is brought to its end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Manner {
+    /// Asks it to end.
+    pub(crate) ask: fn(&Ending),
+    /// Longest wait for one that was asked, before it is killed with its group.
+    pub(crate) grace: Nanos,
+    /// Octets that are kept of each pipe; what comes beyond is read and dropped, for the other end may never be quiet.
+    pub(crate) kept: usize,
+}
+
+impl Manner {
+    /// Of a program that nobody needs any longer: it and all of its group are asked.
+    const AT_ONCE: Self =
+        Self { ask: |ending| ending.signal_group(Signal::TERM), grace: Nanos::millis(500), kept: 1 << 20 };
+}
+
+/// What came of a program.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    /// Its exit status; `None` where it was killed and is there all the same.
+    status: Option<ExitStatus>,
+    /// Its standard output.
+    pub(crate) printed: String,
+    /// Its standard error.
+    pub(crate) said: String,
+    /// Reason for which it was asked to end.
+    cut: Option<Cut>,
+    /// True where it did not end when it was asked, and was killed.
+    pub(crate) killed: bool,
+}
+
+impl Ran {
+    /// Limit that it exceeded, where it was asked to end for that.
+    pub(crate) fn took(&self) -> Option<Took> {
+        match self.cut {
+            Some(Cut::TooLong(took)) => Some(took),
+            Some(Cut::Stopped) | None => None,
+        }
+    }
+}
+
+/// Reason for which a program is asked to end.
+#[derive(Clone, Copy, Debug)]
+enum Cut {
+    TooLong(Took),
+    Stopped,
+}
+
+/// A program that has ended by itself.
 #[derive(Debug)]
 pub(crate) struct Finished {
     /// Its exit status.
@@ -77,9 +125,9 @@ pub(crate) struct Finished {
 pub(crate) enum Unfinished {
     /// It could not be started.
     NotStarted(io::Error),
-    /// It took too long and was killed; what it had said, and how long it took.
+    /// It took too long and was ended; what it had said, and how long it took.
     TooLong(String, Took),
-    /// It was asked to stop and was killed.
+    /// It was asked to stop and was ended.
     Stopped,
 }
 
@@ -126,66 +174,153 @@ pub(crate) fn run(
     if stop.requested() {
         return Err(Unfinished::Stopped);
     }
-    // A group of its own: Ctrl-C at a terminal is ours to act on, and what it started ends with it.
-    let spawned = command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn();
-    let mut child = spawned.map_err(Unfinished::NotStarted)?;
-    let mut pipes = [Pipe::of(child.stdout.take()), Pipe::of(child.stderr.take())];
-    let ended = wait(&mut child, &mut pipes, &patience.into(), stop);
-    let [printed, said] = pipes.map(Pipe::text);
-    match ended {
-        Ok(status) => Ok(Finished { status, printed, said }),
-        Err(Waited::TooLong(took)) => Err(Unfinished::TooLong(said, took)),
-        Err(Waited::Stopped) => Err(Unfinished::Stopped),
-        Err(Waited::Unknown(error)) => Err(Unfinished::NotStarted(error)),
+    let ran = see_through(command, input, &patience.into(), Manner::AT_ONCE, stop).map_err(Unfinished::NotStarted)?;
+    match (ran.cut, ran.status) {
+        (None, Some(status)) => Ok(Finished { status, printed: ran.printed, said: ran.said }),
+        (Some(Cut::TooLong(took)), _) => Err(Unfinished::TooLong(ran.said, took)),
+        (Some(Cut::Stopped) | None, _) => Err(Unfinished::Stopped),
     }
 }
 
-/// Reason for which the waiting ended before the program.
-enum Waited {
-    TooLong(Took),
-    Stopped,
-    Unknown(io::Error),
+/// Runs `command` to its end, which it is brought to by `manner` after `patience`, or when `stop` asks.
+///
+/// # Errors
+/// It could not be started, or the system does not tell of it.
+pub(crate) fn see_through(
+    command: &mut Command,
+    input: impl Into<Stdio>,
+    patience: &Patience,
+    manner: Manner,
+    stop: &Stop,
+) -> io::Result<Ran> {
+    // A group of its own: Ctrl-C at a terminal is ours to act on, and what it started ends with it.
+    let mut child = command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn()?;
+    let mut pipes = [Pipe::of(child.stdout.take(), manner.kept), Pipe::of(child.stderr.take(), manner.kept)];
+    let (status, cut, killed) = wait(&mut child, &mut pipes, patience, manner, stop)?;
+    let [printed, said] = pipes.map(Pipe::text);
+    Ok(Ran { status, printed, said, cut, killed })
+}
+
+/// State of a program on its way to its end.
+#[derive(Clone, Copy)]
+enum Phase {
+    Running,
+    /// Asked to end, and killed at this time.
+    Asked(Instant),
+    /// Killed, and given up at this time.
+    Killed(Instant),
 }
 
 /// Waits for its end and reads what it tells, both by events: on a busy machine no other thread has to come first.
-fn wait(child: &mut Child, pipes: &mut [Pipe; 2], patience: &Patience, stop: &Stop) -> Result<ExitStatus, Waited> {
+fn wait(
+    child: &mut Child,
+    pipes: &mut [Pipe; 2],
+    patience: &Patience,
+    manner: Manner,
+    stop: &Stop,
+) -> io::Result<(Option<ExitStatus>, Option<Cut>, bool)> {
+    let (ending, never) = (Ending::of(child), Stop::default());
     let end_of_all = Monotonic::now().after(patience.whole);
     let (mut due, mut place) = (Monotonic::now().after(patience.silence), patience.place());
-    let number = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let ending = number.and_then(|number| pidfd_open(number, PidfdFlags::empty()).ok());
+    let (mut phase, mut cut, mut killed) = (Phase::Running, None, false);
     loop {
         if drain(pipes) {
             due = Monotonic::now().after(patience.silence);
         }
-        match child.try_wait() {
-            Ok(Some(status)) => {
-                last_words(pipes);
-                return Ok(status);
+        if ending.came() {
+            if cut.is_some() {
+                // Processes that it started may stay where they went.
+                ending.signal_group(Signal::KILL);
             }
-            Ok(None) => {}
-            Err(error) => return Err(Waited::Unknown(error)),
+            let status = child.wait()?;
+            last_words(pipes);
+            return Ok((Some(status), cut, killed));
         }
         let now = Monotonic::now();
-        let why = if stop.requested() {
-            Waited::Stopped
-        } else if now >= end_of_all {
-            Waited::TooLong(Took::Whole(patience.whole))
-        } else if now >= due && patience.place() == place {
-            Waited::TooLong(Took::Silent(patience.silence))
-        } else {
-            if now >= due {
-                (due, place) = (now.after(patience.silence), patience.place());
+        let until = match phase {
+            Phase::Running => {
+                let why = if stop.requested() {
+                    Some(Cut::Stopped)
+                } else if now >= end_of_all {
+                    Some(Cut::TooLong(Took::Whole(patience.whole)))
+                } else if now >= due && patience.place() == place {
+                    Some(Cut::TooLong(Took::Silent(patience.silence)))
+                } else {
+                    None
+                };
+                if why.is_some() {
+                    (manner.ask)(&ending);
+                    (cut, phase) = (why, Phase::Asked(now.after(manner.grace)));
+                    continue;
+                }
+                if now >= due {
+                    (due, place) = (now.after(patience.silence), patience.place());
+                }
+                due.min(end_of_all)
             }
-            let due = due.min(end_of_all);
-            // Where its end is no event it is looked after now and then.
-            let until = if ending.is_some() { due } else { due.min(now.after(LOOK)) };
-            let open = pipes.iter().filter_map(Pipe::open).chain(ending.as_ref().map(AsFd::as_fd));
-            stop.wait_or_inputs(&open.collect::<Vec<_>>(), until);
-            continue;
+            Phase::Asked(until) if now >= until => {
+                ending.signal_group(Signal::KILL);
+                (killed, phase) = (true, Phase::Killed(now.after(DEATH)));
+                continue;
+            }
+            Phase::Killed(until) if now >= until => return Ok((None, cut, killed)),
+            Phase::Asked(until) | Phase::Killed(until) => until,
         };
-        end(child);
-        drain(pipes);
-        return Err(why);
+        let open: Vec<BorrowedFd<'_>> = pipes.iter().filter_map(Pipe::open).collect();
+        ending.wait_or_inputs(&open, until, if cut.is_some() { &never } else { stop });
+    }
+}
+
+/// The end of a child, which is an event. It is not waited for by this, and keeps its number until it is, so that nobody else can be
+/// meant by that.
+#[derive(Debug)]
+pub(crate) struct Ending {
+    number: Option<Pid>,
+    event: Option<OwnedFd>,
+}
+
+impl Ending {
+    /// The end of `child`, which was not waited for yet.
+    pub(crate) fn of(child: &Child) -> Self {
+        let number = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        Self { number, event: number.and_then(|number| pidfd_open(number, PidfdFlags::empty()).ok()) }
+    }
+
+    /// Returns true where it has ended, or is no child of this process.
+    fn came(&self) -> bool {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        self.number.is_none_or(|number| !matches!(waitid(WaitId::Pid(number), options), Ok(None) | Err(Errno::INTR)))
+    }
+
+    /// Waits for it until `until`; returns true where it came.
+    pub(crate) fn by(&self, until: Instant) -> bool {
+        let never = Stop::default();
+        loop {
+            if self.came() {
+                return true;
+            }
+            if Monotonic::now() >= until {
+                return false;
+            }
+            self.wait_or_inputs(&[], until, &never);
+        }
+    }
+
+    /// Waits for it, for input in one of `pipes`, for `stop` and until `until`.
+    fn wait_or_inputs(&self, pipes: &[BorrowedFd<'_>], until: Instant, stop: &Stop) {
+        let until = if self.event.is_some() { until } else { until.min(Monotonic::now().after(LOOK)) };
+        let all: Vec<BorrowedFd<'_>> = pipes.iter().copied().chain(self.event.as_ref().map(AsFd::as_fd)).collect();
+        stop.wait_or_inputs(&all, until);
+    }
+
+    /// Sends `signal` to the child alone. It may have ended in this very moment; then there is nobody to hear it.
+    pub(crate) fn signal(&self, signal: Signal) {
+        let _ = self.number.map(|number| kill_process(number, signal));
+    }
+
+    /// Sends `signal` to the group that the child leads.
+    pub(crate) fn signal_group(&self, signal: Signal) {
+        let _ = self.number.map(|number| kill_process_group(number, signal));
     }
 }
 
@@ -207,35 +342,19 @@ fn last_words(pipes: &mut [Pipe; 2]) {
     }
 }
 
-/// Ends it and all of its group, first by asking.
-fn end(child: &mut Child) {
-    let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) else { return };
-    // A child that was not waited for keeps its number, so nobody else can be meant.
-    let _ = kill_process_group(group, Signal::TERM);
-    let asked = Monotonic::now();
-    let gone = || waitid(WaitId::Pid(group), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG);
-    while matches!(gone(), Ok(None)) && Monotonic::now().since(asked) < Some(GRACE) {
-        pace::sleep_until(Monotonic::now().after(LOOK));
-    }
-    // Processes that it started may stay where they went.
-    let _ = kill_process_group(group, Signal::KILL);
-    let killed = Monotonic::now();
-    while matches!(child.try_wait(), Ok(None)) && Monotonic::now().since(killed) < Some(GRACE) {
-        pace::sleep_until(Monotonic::now().after(LOOK));
-    }
-}
-
 /// A pipe that is read as far as there is something, and what came of it.
 struct Pipe {
     /// Absent once its other end is closed.
     from: Option<OwnedFd>,
     bytes: Vec<u8>,
+    /// As many are kept.
+    kept: usize,
 }
 
 impl Pipe {
-    fn of(pipe: Option<impl Into<OwnedFd>>) -> Self {
+    fn of(pipe: Option<impl Into<OwnedFd>>, kept: usize) -> Self {
         let from = pipe.map(Into::into).filter(|from| ioctl_fionbio(from, true).is_ok());
-        Self { from, bytes: Vec::new() }
+        Self { from, bytes: Vec::new(), kept }
     }
 
     fn open(&self) -> Option<BorrowedFd<'_>> {
@@ -250,7 +369,7 @@ impl Pipe {
             let Some(from) = &self.from else { break };
             match rustix::io::read(from, &mut part) {
                 Ok(length @ 1..) => {
-                    let room = KEPT.saturating_sub(self.bytes.len());
+                    let room = self.kept.saturating_sub(self.bytes.len());
                     heard |= room > 0;
                     self.bytes.extend_from_slice(&part[..length.min(room)]);
                 }
@@ -273,6 +392,7 @@ mod tests {
     use std::io::{Seek, Write};
     use std::thread;
 
+    use endpoint::pace;
     use test_case::test_case;
 
     use super::*;
@@ -341,6 +461,26 @@ mod tests {
         asker.join().unwrap();
     }
 
+    /// Asked once it is ready for that.
+    #[test_case("trap 'head -c 300000 /dev/zero; echo end; exit 0' TERM", (300_004, false); "it tells what it has")]
+    #[test_case("trap '' TERM", (0, true); "it goes on")]
+    fn one_that_is_asked_to_end_has_its_time(trap: &str, (printed, killed): (usize, bool)) {
+        let folder = tempfile::tempdir().unwrap();
+        let ready = folder.path().join("ready");
+        let script = format!("{trap}; touch {}; while :; do sleep 0.01; done", ready.display());
+        let grace = if killed { Nanos::millis(100) } else { Nanos::secs(300) };
+        let manner = Manner { ask: |ending| ending.signal(Signal::TERM), grace, kept: 1 << 20 };
+        let stop = Stop::default();
+        let asked = stop.clone();
+        let asker = thread::spawn(move || {
+            testbed::wait::until("it is ready", || ready.exists());
+            asked.request();
+        });
+        let ran = see_through(&mut shell(&script), Stdio::null(), &Nanos::secs(600).into(), manner, &stop).unwrap();
+        assert_eq!((ran.printed.len(), ran.killed, ran.took()), (printed, killed, None));
+        asker.join().unwrap();
+    }
+
     #[test]
     fn who_keeps_the_pipe_open_behind_it_does_not_hold_us_up() {
         let folder = tempfile::tempdir().unwrap();
@@ -349,14 +489,14 @@ mod tests {
         let finished = run(&mut shell(&script), Stdio::null(), Nanos::secs(300), &Stop::default()).unwrap();
         assert_eq!(finished.printed, "done\n");
         let pid: i32 = std::fs::read_to_string(file).unwrap().trim().parse().unwrap();
-        rustix::process::kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+        kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
     }
 
     #[test]
     fn what_never_ends_to_print_is_kept_in_part() {
         let finished =
             run(&mut shell("head -c 3000000 /dev/zero"), Stdio::null(), Nanos::secs(300), &Stop::default()).unwrap();
-        assert_eq!(finished.printed.len(), KEPT);
+        assert_eq!(finished.printed.len(), Manner::AT_ONCE.kept);
     }
 
     /// Far more than a pipe holds, from many at once, so that on a busy machine some of them are read late.

@@ -5,30 +5,28 @@
 //! prefix leads to another host.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Read};
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::thread;
+use std::process::{Command, Stdio};
 
-use endpoint::clock::Monotonic;
-use endpoint::pace;
 use endpoint::stop::Stop;
 use logbook::failure::{Failure, Side};
 use logbook::read::ReadError;
 use logbook::record::Record;
 use logbook::whole;
 use measure::unit::Nanos;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 
+use crate::child::{self, Manner};
 use crate::own;
 use crate::transport::ssh::quoted;
 
-/// Time between two looks at a run while it goes on.
-const LOOK: Nanos = Nanos::millis(10);
 /// Longest wait for a run that was asked to end, before it is killed, and what it measured is lost. Where many more programs want to
 /// run than there are processors, its sums alone take seconds.
 pub(crate) const GRACE: Nanos = Nanos::secs(30);
+/// A run that is asked to end tells what it measured until then. It alone is asked: what leads to it elsewhere passes that on, or
+/// ends by it. One octet more than a record may have is kept, so that too much is seen.
+const MANNER: Manner =
+    Manner { ask: |ending| ending.signal(Signal::INT), grace: GRACE, kept: whole::RECORD as usize + 1 };
 
 /// Program that makes the runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -69,13 +67,13 @@ impl Runner {
     /// Makes one run of `words` (a measuring command and its options) and waits for it, at most for `most`; `stop` has it end
     /// early, with what it measured until then.
     pub fn run(&self, words: &[String], most: Nanos, stop: &Stop) -> Run {
-        match self.spawn(words) {
-            Ok(child) => conclude(child, most, stop),
+        match child::see_through(&mut self.command(words), Stdio::null(), &most.into(), MANNER, stop) {
+            Ok(ran) => outcome(&ran.printed, &ran.said, ran.took().filter(|_| ran.killed).map(|_| most)),
             Err(error) => Run::Failed(failure(format!("cannot start a run: {error}"))),
         }
     }
 
-    fn spawn(&self, words: &[String]) -> io::Result<Child> {
+    fn command(&self, words: &[String]) -> Command {
         let mut command = self.prefix.split_first().map_or_else(own::command, |(program, prefix)| {
             let mut command = Command::new(program);
             command.args(prefix);
@@ -84,25 +82,9 @@ impl Runner {
         let words = words.iter().map(String::as_str).chain(["--json", "--quiet"]);
         let words: Vec<String> =
             if self.by_shell { words.map(quoted).collect() } else { words.map(str::to_owned).collect() };
+        command.args(words);
         command
-            .args(words)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            // Ctrl-C at a terminal goes to the whole group: whether a run ends by it is for the study to say.
-            .process_group(0)
-            .spawn()
     }
-}
-
-/// Waits for the end of a run and reads what it printed.
-fn conclude(mut child: Child, most: Nanos, stop: &Stop) -> Run {
-    let printed = child.stdout.take().map(read_apart);
-    let said = child.stderr.take().map(read_apart);
-    let overdue = wait(&mut child, most, stop);
-    let text =
-        |reader: Option<thread::JoinHandle<String>>| reader.and_then(|reader| reader.join().ok()).unwrap_or_default();
-    outcome(&text(printed), &text(said), overdue.then_some(most))
 }
 
 /// Result of a measuring command with this output and these errors; `overdue`, where it had to be killed after that time.
@@ -118,50 +100,6 @@ pub(crate) fn outcome(printed: &str, said: &str, overdue: Option<Nanos>) -> Run 
             let last = said.lines().rev().find(|line| !line.trim().is_empty()).map(str::to_owned);
             Run::Failed(failure(last.unwrap_or_else(|| format!("the run told nothing: {error}"))))
         }
-    }
-}
-
-/// All that comes of a pipe, by a thread of its own, so that neither pipe can fill while the other is read.
-fn read_apart(pipe: impl Read + Send + 'static) -> thread::JoinHandle<String> {
-    thread::spawn(move || {
-        let mut bytes = Vec::new();
-        // Octets read before an error are all there are; an endless stream is read to its end, and not kept.
-        let mut pipe = pipe;
-        let _ = pipe.by_ref().take(whole::RECORD + 1).read_to_end(&mut bytes);
-        let _ = io::copy(&mut pipe, &mut io::sink());
-        String::from_utf8_lossy(&bytes).into_owned()
-    })
-}
-
-/// Waits until the run has ended. `true`: it had to be killed, for it took too long.
-fn wait(child: &mut Child, most: Nanos, stop: &Stop) -> bool {
-    let started = Monotonic::now();
-    let mut asked_at = None;
-    loop {
-        match child.try_wait() {
-            Ok(None) => {}
-            Ok(Some(_)) | Err(_) => return false,
-        }
-        let now = Monotonic::now();
-        let overdue = now.since(started) > Some(most);
-        if (stop.requested() || overdue) && asked_at.is_none() {
-            signal(child, Signal::INT);
-            asked_at = Some(now);
-        }
-        if asked_at.is_some_and(|asked| now.since(asked) > Some(GRACE)) {
-            // It may have ended in this very moment; then there is nobody to kill.
-            let _ = child.kill();
-            let _ = child.wait();
-            return overdue;
-        }
-        pace::sleep_until(now.after(LOOK));
-    }
-}
-
-/// Sends it `signal`. A child that has not been waited for keeps its number, so that nobody else can be meant.
-fn signal(child: &Child, signal: Signal) {
-    if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        let _ = kill_process(pid, signal);
     }
 }
 

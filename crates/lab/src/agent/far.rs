@@ -5,12 +5,11 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use endpoint::clock::{self, Monotonic};
+use endpoint::clock;
 use endpoint::environment::Reader;
-use endpoint::pace;
 use logbook::whole;
 use measure::unit::Nanos;
 use rustix::io::Errno;
@@ -24,15 +23,21 @@ pub const CHILD: &str = "SONDE_AGENT";
 
 /// Longest wait for jobs whose results nobody awaits any more, before they are killed.
 const FAREWELL: Nanos = Nanos::secs(5);
-/// Time between two looks at a job that was asked to end.
-const LOOK: Nanos = Nanos::millis(10);
 /// The most that is kept of what is printed: one octet more than a record may have, so that the near end sees that it was too much.
 const MOST_PRINTED: u64 = whole::RECORD + 1;
 /// Bytes that are kept of the end of a standard error.
 const MOST_SAID: usize = 4 << 10;
 
-/// Processes that run, by the number of their job.
-type Jobs = Arc<Mutex<BTreeMap<u64, Pid>>>;
+/// Jobs that run.
+#[derive(Debug, Default)]
+struct Running {
+    /// Their processes, by their number.
+    by_number: Mutex<BTreeMap<u64, Pid>>,
+    /// Tells that one has ended.
+    ended: Condvar,
+}
+
+type Jobs = Arc<Running>;
 /// Output for lines, each written whole.
 type Out<W> = Arc<Mutex<W>>;
 
@@ -95,7 +100,7 @@ impl Start {
             }
         };
         if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-            lock(jobs).insert(job, pid);
+            lock(&jobs.by_number).insert(job, pid);
         }
         let (jobs, out) = (Arc::clone(jobs), Arc::clone(out));
         thread::spawn(move || self.see_through(child, &jobs, &out));
@@ -132,9 +137,10 @@ impl Start {
         // Its end is waited for without the list, and leaves it its number.
         let ended = |number| waitid(WaitId::Pid(number), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
         while number.map(ended).is_some_and(|ended| matches!(ended, Err(Errno::INTR))) {}
-        let mut jobs = lock(jobs);
+        let mut running = lock(&jobs.by_number);
         let status = child.wait();
-        jobs.remove(&self.job);
+        running.remove(&self.job);
+        jobs.ended.notify_all();
         status.ok().as_ref().and_then(ExitStatus::code)
     }
 
@@ -174,7 +180,7 @@ fn end(jobs: &Jobs, job: u64) {
 }
 
 fn end_all(jobs: &Jobs) {
-    let all: Vec<u64> = lock(jobs).keys().copied().collect();
+    let all: Vec<u64> = lock(&jobs.by_number).keys().copied().collect();
     let signal_all = |which: Signal| {
         for job in &all {
             signal(jobs, *job, which);
@@ -188,22 +194,13 @@ fn end_all(jobs: &Jobs) {
 }
 
 fn gone_within(jobs: &Jobs, time: Nanos, gone: impl Fn(&BTreeMap<u64, Pid>) -> bool) -> bool {
-    let until = Monotonic::now().after(time);
-    loop {
-        if gone(&lock(jobs)) {
-            return true;
-        }
-        let now = Monotonic::now();
-        if now >= until {
-            return false;
-        }
-        pace::sleep_until(now.after(LOOK));
-    }
+    let waited = jobs.ended.wait_timeout_while(lock(&jobs.by_number), time.into(), |running| !gone(running));
+    gone(&waited.unwrap_or_else(PoisonError::into_inner).0)
 }
 
 /// While it stands in the list it has not been waited for, so its number is its own.
 fn signal(jobs: &Jobs, job: u64, signal: Signal) {
-    if let Some(pid) = lock(jobs).get(&job) {
+    if let Some(pid) = lock(&jobs.by_number).get(&job) {
         let _ = kill_process(*pid, signal);
     }
 }

@@ -13,13 +13,13 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 
 use endpoint::clock::{self, Monotonic};
-use endpoint::pace;
 use endpoint::stop::Stop;
 use logbook::failure::{Failure, Side};
 use measure::unit::{Instant, Nanos};
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::Signal;
 
 use super::{Ended, Hello, Order, VERSION};
+use crate::child::Ending;
 use crate::transport::Transport;
 use crate::trial::{self, Run};
 use hearing::{GONE, Seen, State, keep_last, listen, lock};
@@ -31,8 +31,6 @@ const ON_THE_WAY: Nanos = Nanos::secs(15);
 const FAREWELL: Nanos = Nanos::secs(12);
 /// Part of the patience after which an agent that is silent is asked for a sign of life: one in so many.
 const SIGNS: u64 = 3;
-/// Time between two looks at a process that is to end.
-const LOOK: Nanos = Nanos::millis(10);
 /// Time between two looks of a thread that waits for an answer: at its limit, at `stop` and at the silence of the agent.
 const GLANCE: Nanos = Nanos::millis(100);
 
@@ -385,17 +383,11 @@ impl Drop for Agent {
         let mut leader = lock(&self.leader);
         // A process that never said hello is no agent, and has nothing to end in order.
         let patience = if self.hello.version == 0 { Nanos::ZERO } else { FAREWELL.min(self.patience) };
-        let until = Monotonic::now().after(patience);
-        while matches!(leader.try_wait(), Ok(None)) {
-            if Monotonic::now() >= until {
-                if let Some(group) = i32::try_from(leader.id()).ok().and_then(Pid::from_raw) {
-                    let _ = kill_process_group(group, Signal::KILL);
-                }
-                let _ = leader.wait();
-                return;
-            }
-            pace::sleep_until(Monotonic::now().after(LOOK));
+        let ending = Ending::of(&leader);
+        if !ending.by(Monotonic::now().after(patience)) {
+            ending.signal_group(Signal::KILL);
         }
+        let _ = leader.wait();
     }
 }
 
