@@ -1,6 +1,7 @@
 //! The machine and the revision that a table was made with. No name of a host enters.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use serde::Serialize;
@@ -22,13 +23,13 @@ pub struct Machine {
     pub clock_read_ns: Option<f64>,
     /// Tasks that were running or waiting to run over the last minute, when the bench began.
     pub load: Option<f64>,
-    /// Git revision of what was measured; `+` where files were changed since.
+    /// Git revision that the measured program was built from, `-dirty` where files were changed; a quick build does not know it.
     pub revision: Option<String>,
 }
 
 impl Machine {
-    /// This machine; `clock_read_ns` as measured.
-    pub fn here(clock_read_ns: Option<f64>) -> Self {
+    /// This machine and the sonde at `program`; `clock_read_ns` as measured.
+    pub fn here(program: &Path, clock_read_ns: Option<f64>) -> Self {
         let cpuinfo = fs::read_to_string("/proc/cpuinfo").ok();
         let field = |key: &str| {
             let text = cpuinfo.as_deref()?;
@@ -43,7 +44,7 @@ impl Machine {
             congestion: line_of("/proc/sys/net/ipv4/tcp_congestion_control"),
             clock_read_ns,
             load: line_of("/proc/loadavg").and_then(|line| line.split(' ').next()?.parse().ok()),
-            revision: revision(),
+            revision: revision_of(program),
         }
     }
 }
@@ -52,12 +53,31 @@ fn line_of(path: &str) -> Option<String> {
     fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
 }
 
-fn revision() -> Option<String> {
-    let git = |arguments: &[&str]| {
-        let output = Command::new("git").args(arguments).output().ok().filter(|output| output.status.success())?;
-        Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
-    };
-    let hash = git(&["rev-parse", "--short=12", "HEAD"])?;
-    let changed = !git(&["status", "--porcelain", "--untracked-files=no"])?.is_empty();
-    Some(if changed { format!("{hash}+") } else { hash })
+/// The first digits of the revision that `program` says it was built from: the checkout around it may be another's.
+fn revision_of(program: &Path) -> Option<String> {
+    let output = Command::new(program).args(["--version", "--verbose"]).output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let revision = text.lines().find_map(|line| line.strip_prefix("revision:"))?.trim();
+    let (hash, changed) = revision.split_once('-').map_or((revision, ""), |(hash, _)| (hash, "-dirty"));
+    Some(format!("{}{changed}", hash.get(..12).unwrap_or(hash)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use test_case::test_case;
+
+    use super::*;
+
+    #[test_case("echo sonde 1; echo revision: 0123456789abcdef", Some("0123456789ab"); "first digits")]
+    #[test_case("echo revision: 0123456789abcdef-dirty", Some("0123456789ab-dirty"); "changed files")]
+    #[test_case("echo sonde 1", None; "a quick build")]
+    fn the_revision_is_the_measured_programs(script: &str, revision: Option<&str>) {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("sonde");
+        fs::write(&program, format!("#!/bin/sh\n[ \"$*\" = '--version --verbose' ] && {{ {script}; }}\n")).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(revision_of(&program).as_deref(), revision);
+    }
 }

@@ -71,7 +71,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
     let bench = prepare(arguments)?;
     let mut report = Report {
         began: Timestamp::now(),
-        machine: Machine::here(bench.c.clock_read_ns().ok()),
+        machine: Machine::here(bench.sonde.program(), bench.c.clock_read_ns().ok()),
         priority: bench.priority,
         pairs: bench.pairs,
         seed: bench.seed,

@@ -56,7 +56,7 @@ mod tests {
         for (second, family) in (1..=5).flat_map(|second| [(second, None), (second, Some(Family::Sockperf))]) {
             let report = Report {
                 began: format!("2026-01-02T03:04:0{second}Z").parse().unwrap(),
-                machine: Machine::here(None),
+                machine: Machine::here(Path::new("/nowhere/sonde"), None),
                 priority: Priority::Normal,
                 pairs: 21,
                 seed: 1,
