@@ -72,12 +72,12 @@ pub(crate) struct Manner {
 }
 
 impl Manner {
-    /// Of a program that nobody needs any longer: it and all of its group are asked.
+    /// The manner for a program that nobody needs any longer: it and all of its group are asked.
     const AT_ONCE: Self =
         Self { ask: |ending| ending.signal_group(Signal::TERM), grace: Nanos::millis(500), kept: 1 << 20 };
 }
 
-/// What came of a program.
+/// Output and end of a program.
 #[derive(Debug)]
 pub(crate) struct Ran {
     /// Its exit status; `None` where it was killed and is there all the same.
