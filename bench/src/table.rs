@@ -186,7 +186,7 @@ mod tests {
             congestion: Some("bbr".to_owned()),
             clock_read_ns: Some(23.1),
             load: None,
-            revision: Some("0123456789ab+".to_owned()),
+            revision: Some("0123456789ab-dirty".to_owned()),
         };
         let seen = |row: crate::row::Row| {
             let pairs = vec![Pair { ours: 1_234.567, theirs: 1_200.25, ours_first: true }; pairs];

@@ -136,7 +136,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
                 return Err(Ended::Stopped);
             }
             pacer.keep(&mut self.flow.link, warm_up.due(), &edges);
-            let (sent, answer) = self.exchange(self.base, Flags::WARM_UP, self.patience);
+            let (sent, answer) = self.exchange(self.base, Flags::WARM_UP);
             let now = self.flow.link.received();
             let trial = match answer {
                 Answer::Sound => Trial::Answered(now.since(sent)),
@@ -164,8 +164,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
         let mut due = Due::new(self.told.method.schedule, start, 0, 1, self.told.method.seed);
         let mut pacer = Pacer::new(self.told.method.pacing);
         let last = self.told.share_of_count().map_or(u64::MAX, |count| self.base + count);
-        // The patience by value: the end of a wait is worked out where a reply did not come at once, and nowhere else.
-        let (scheduled, patience) = (self.scheduled, self.patience);
+        let scheduled = self.scheduled;
         let mut seq = self.base;
         while seq < last {
             let mut intended = None;
@@ -175,7 +174,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
                     Err(ended) => return (ended, self.flow.link.now()),
                 }
             }
-            let (sent, answer) = self.exchange(seq, Flags::NONE, patience);
+            let (sent, answer) = self.exchange(seq, Flags::NONE);
             let received = self.flow.link.received();
             // The usual case alone is kept short.
             if matches!(answer, Answer::Sound) && !edges.any_due(received) {
@@ -262,7 +261,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
         reason = "the measuring loop is one function: a call here is a fifth of its instructions"
     )]
     #[inline(always)]
-    fn exchange(&mut self, seq: u64, flags: Flags, patience: Patience) -> (Instant, Answer) {
+    fn exchange(&mut self, seq: u64, flags: Flags) -> (Instant, Answer) {
         self.flow.wire.prepare(&mut self.flow.request, seq, flags);
         if let Err(fault) = self.flow.link.ready() {
             return (self.flow.link.now(), Answer::Fault(fault));
@@ -271,7 +270,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
         if let Err(fault) = self.flow.link.send(self.flow.wire.prepared(&self.flow.request)) {
             return (sent, Answer::Fault(fault));
         }
-        (sent, self.await_answer(seq, patience.until(sent)))
+        (sent, self.await_answer(seq, self.patience.until(sent)))
     }
 
     /// The answer, late where it came after its timeout: a coarse wait may have ended after it. The first after one that did not come is noted.
@@ -475,7 +474,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
                 let (sent, received, answer) = self.exchange_stamped(*seq, Flags::STAMPED.with(ends));
                 (sent, received.unwrap_or_else(|| self.flow.link.now()), answer)
             } else {
-                let (sent, answer) = self.exchange(*seq, Flags::ANNOUNCE, self.patience);
+                let (sent, answer) = self.exchange(*seq, Flags::ANNOUNCE);
                 let received = self.flow.link.now();
                 (sent, received, self.in_time(answer, sent, received))
             };
