@@ -101,6 +101,19 @@ pub struct Interface {
     pub adaptive_rx: Option<bool>,
     /// Its queueing discipline.
     pub qdisc: Option<String>,
+    /// What lets no more than a rate out of it; empty where nothing does, and where it could not be read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shapers: Vec<Shaper>,
+}
+
+/// A queueing discipline, or a class of one, that lets no more than a rate out of an interface.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Shaper {
+    /// Kind of queueing discipline, as `tbf`.
+    pub qdisc: String,
+    /// The rate, bytes per second of whole frames.
+    pub bytes_per_s: u64,
 }
 
 /// Disturbance of an end while it measured. Shares are of the run's time, 0 to 1.

@@ -392,6 +392,9 @@ pub struct SocketFacts {
     pub congestion: Option<String>,
     /// TCP maximum segment size, bytes.
     pub mss_bytes: Option<Bytes>,
+    /// True where both ends agreed on window scaling (RFC 7323), without which a window ends at 65,535 bytes; absent without TCP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_scaling: Option<bool>,
     /// Path MTU known to the kernel, bytes.
     pub path_mtu_bytes: Option<Bytes>,
     /// Type-of-service octet.

@@ -15,6 +15,7 @@ use measure::outcome::{Distribution, Outcome};
 use measure::probes::Probes;
 use measure::throughput::Throughput;
 use measure::throughput::limit::Limiter;
+use measure::throughput::limit::reason::Reason;
 use measure::unit::{Nanos, grouped};
 use measure::verdict::Warning;
 use measure::verdict::refused::RefusedBy;
@@ -371,14 +372,9 @@ fn streams(record: &Record, stream: &Throughput) -> String {
             let limits = if limit(stream) == limit(back) {
                 limit(stream)
             } else {
-                format!("{first}: {} {second}: {}", limit(stream), limit(back))
+                format!("{}: {} {}: {}", capitalised(first), limit(stream), capitalised(second), limit(back))
             };
-            format!(
-                "{} {first}, {} {second}, {streams} each way{place}. {}",
-                rate(stream),
-                rate(back),
-                capitalised(&limits)
-            )
+            format!("{} {first}, {} {second}, {streams} each way{place}. {}", rate(stream), rate(back), limits)
         }
     }
 }
@@ -401,8 +397,15 @@ fn limit(stream: &Throughput) -> String {
         return "Small packets pass, for the session was agreed on: the path may drop full ones (MTU black hole, filter)."
             .to_owned();
     }
-    let limiter = stream.detail.as_ref().map_or(Limiter::NotDetermined, |found| found.limit.limiter);
+    let (limiter, evidence) = stream
+        .detail
+        .as_ref()
+        .map_or((Limiter::NotDetermined, None), |found| (found.limit.limiter, found.limit.evidence.first()));
     let sends = stream.direction != Direction::Receive;
+    if let (Limiter::SenderQueue, Some(Reason::Shaper { interface, qdisc, .. })) = (limiter, evidence) {
+        let host = if sends { "this host" } else { "the peer" };
+        return format!("Limited by a shaper of {host} itself ({qdisc} on {interface}).");
+    }
     let by = match limiter {
         Limiter::Rate => "the requested rate",
         Limiter::SenderCpu if sends => "this host's CPU",
@@ -410,6 +413,8 @@ fn limit(stream: &Throughput) -> String {
         Limiter::SenderCpu | Limiter::ReceiverCpu => "the peer's CPU",
         Limiter::ReceiveWindow => "the receiver's TCP window",
         Limiter::SendBuffer => "the send buffer",
+        Limiter::SenderQueue if sends => "this host's own queue or firewall",
+        Limiter::SenderQueue => "the peer's own queue or firewall",
         Limiter::Congestion => "a queue on the path, or the traffic that fills it",
         Limiter::Policer => "a policer, or a queue too short to see",
         Limiter::Loss => "losses on the path, at any rate",
@@ -423,6 +428,8 @@ mod tests {
     use measure::event::Counts;
 
     use measure::method::Carrier;
+    use measure::throughput::detail::{Detail, Processors};
+    use measure::throughput::limit::Limit;
 
     use super::*;
 
@@ -436,5 +443,36 @@ mod tests {
         assert!(of(&record).contains("a closed port, or a middlebox that resets"), "{}", of(&record));
         record.warnings = vec![refused(RefusedBy::Unknown)];
         assert!(of(&record).contains("the port is closed"), "{}", of(&record));
+    }
+
+    #[test]
+    fn a_sending_host_that_is_the_limit_itself_is_named_with_its_reason() {
+        let said = |direction, reason| {
+            let mut record = crate::fixture::stream();
+            let stream = record.stream.as_mut().unwrap();
+            stream.direction = direction;
+            let limit = Limit { limiter: Limiter::SenderQueue, because: Vec::new(), evidence: vec![reason] };
+            stream.detail = Some(Box::new(Detail {
+                limit,
+                theirs: Vec::new(),
+                sender: Processors::default(),
+                receiver: Processors::default(),
+                datagrams: None,
+                fairness: None,
+                steady_after_ns: None,
+                autotuning: None,
+                zero_copy: None,
+                undrained: 0,
+            }));
+            of(&record)
+        };
+        let shaper =
+            Reason::Shaper { interface: "eth0".to_owned(), qdisc: "tbf".to_owned(), bytes_per_s: 6.25e6, share: 0.97 };
+        let ours = said(Direction::Send, shaper.clone());
+        assert!(ours.contains("Limited by a shaper of this host itself (tbf on eth0)."), "{ours}");
+        let theirs = said(Direction::Receive, shaper);
+        assert!(theirs.contains("Limited by a shaper of the peer itself (tbf on eth0)."), "{theirs}");
+        let kept = said(Direction::Send, Reason::NotSent { share: 0.99 });
+        assert!(kept.contains("Limited by this host's own queue or firewall."), "{kept}");
     }
 }

@@ -104,7 +104,9 @@ fn ask_kernel(interface: &mut Interface, notes: &mut Notes) {
         keep.set("channels", format!("{rx} rx, {tx} tx, {combined} combined"));
     }
     let index = with_socket(|socket| rustix::net::netdevice::name_to_index(socket, &name));
-    interface.qdisc = keep.value("qdisc", index.and_then(netlink::qdisc)).flatten();
+    if let Some(queue) = keep.value("qdisc", index.and_then(netlink::queue)) {
+        (interface.qdisc, interface.shapers) = (queue.name, queue.shapers);
+    }
 }
 
 /// Keeps the facts that an interface's driver reports, or notes the reason for which it does not.

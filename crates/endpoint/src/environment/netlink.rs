@@ -9,6 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
+use measure::environment::Shaper;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::socket::option;
@@ -139,30 +140,83 @@ fn neighbour_state(state: u16) -> &'static str {
     }
 }
 
-/// The qdisc of an interface: that at its root, and behind a colon those below it, each kind once.
-pub(super) fn qdisc(interface: u32) -> io::Result<Option<String>> {
+/// What packets wait in before they leave an interface.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    /// The qdisc at its root, and behind a colon those below it, each kind once; absent where it has none.
+    pub name: Option<String>,
+    /// The rates that it lets through.
+    pub shapers: Vec<Shaper>,
+}
+
+/// The queueing disciplines of an interface, and the classes of `htb`.
+pub(super) fn queue(interface: u32) -> io::Result<Queue> {
     let mut request = vec![0; 4];
     request.extend(interface.to_ne_bytes());
     request.extend([0; 12]);
-    let (mut root, mut below) = (None, Vec::new());
+    let (mut root, mut below, mut shapers) = (None, Vec::new(), Vec::new());
     ask(libc::RTM_GETQDISC, libc::NLM_F_DUMP, &request, |kind, body| {
-        let index = body.get(4..8).and_then(number);
-        let parent = body.get(12..16).and_then(number);
-        let name = Attributes(body.get(20..).unwrap_or_default()).find(|(attribute, _)| *attribute == libc::TCA_KIND);
-        if kind != libc::RTM_NEWQDISC || index != Some(interface) {
+        let Some(found) = Found::of(body).filter(|found| kind == libc::RTM_NEWQDISC && found.interface == interface)
+        else {
             return;
-        }
-        let Some((_, name)) = name else { return };
-        let name = String::from_utf8_lossy(name).trim_end_matches('\0').to_owned();
-        match parent {
-            Some(TC_H_ROOT) => root = Some(name),
+        };
+        let name = found.name.clone();
+        match found.parent {
             // Ingress and clsact stand beside the sending side, not in it.
-            Some(TC_H_INGRESS) | None => {}
-            Some(_) if below.contains(&name) => {}
-            Some(_) => below.push(name),
+            TC_H_INGRESS => return,
+            TC_H_ROOT => root = Some(name),
+            _ if below.contains(&name) => {}
+            _ => below.push(name),
         }
+        shapers.extend(found.shaper());
     })?;
-    Ok(root.map(|root| if below.is_empty() { root } else { format!("{root}: {}", below.join(", ")) }))
+    if below.iter().chain(&root).any(|name| name == "htb") {
+        ask(libc::RTM_GETTCLASS, libc::NLM_F_DUMP, &request, |kind, body| {
+            let class = Found::of(body).filter(|found| kind == libc::RTM_NEWTCLASS && found.interface == interface);
+            shapers.extend(class.and_then(|class| class.shaper()));
+        })?;
+    }
+    let name = root.map(|root| if below.is_empty() { root } else { format!("{root}: {}", below.join(", ")) });
+    Ok(Queue { name, shapers })
+}
+
+/// A qdisc or a class, as the kernel tells of it.
+struct Found<'a> {
+    interface: u32,
+    parent: u32,
+    name: String,
+    options: &'a [u8],
+}
+
+impl<'a> Found<'a> {
+    fn of(body: &'a [u8]) -> Option<Self> {
+        let attributes = || Attributes(body.get(20..).unwrap_or_default());
+        let value = |wanted: u16| attributes().find(|(attribute, _)| *attribute == wanted).map(|(_, value)| value);
+        Some(Self {
+            interface: body.get(4..8).and_then(number)?,
+            parent: body.get(12..16).and_then(number)?,
+            name: String::from_utf8_lossy(value(libc::TCA_KIND)?).trim_end_matches('\0').to_owned(),
+            options: value(libc::TCA_OPTIONS).unwrap_or_default(),
+        })
+    }
+
+    /// The rate that it lets through: of a class of `htb` its ceiling, up to which it borrows, and its own rate where it has no parent to borrow
+    /// from. A rate of 32 bits that is full stands beside one of 64.
+    fn shaper(&self) -> Option<Shaper> {
+        let value =
+            |wanted: u16| Attributes(self.options).find(|(option, _)| *option == wanted).map(|(_, value)| value);
+        let (offset, long) = match self.name.as_str() {
+            "tbf" => (TC_RATESPEC_RATE, TCA_TBF_RATE64),
+            "htb" if self.parent == TC_H_ROOT => (TC_RATESPEC_RATE, TCA_HTB_RATE64),
+            "htb" => (TC_RATESPEC + TC_RATESPEC_RATE, TCA_HTB_CEIL64),
+            "cake" => (usize::MAX, TCA_CAKE_BASE_RATE64),
+            _ => return None,
+        };
+        let long = value(long).and_then(|value| Some(u64::from_ne_bytes(value.get(..8)?.try_into().ok()?)));
+        let short = || number(value(TCA_PARMS)?.get(offset..offset.checked_add(4)?)?).map(u64::from);
+        let bytes_per_s = long.or_else(short).filter(|rate| *rate > 0)?;
+        Some(Shaper { qdisc: self.name.clone(), bytes_per_s })
+    }
 }
 
 /// Values of the kernel's user interface that libc does not name: `rtnetlink.h` and `pkt_sched.h`.
@@ -173,6 +227,14 @@ const RTA_SPORT: u16 = 28;
 const RTA_DPORT: u16 = 29;
 /// The same for a flow label, since 6.14.
 const RTA_FLOWLABEL: u16 = 31;
+/// The parameters of `tbf` and of a class of `htb` begin with a `tc_ratespec`, in which the rate is last; `htb` has its ceiling next.
+const TCA_PARMS: u16 = 1;
+const TC_RATESPEC: usize = 12;
+const TC_RATESPEC_RATE: usize = 8;
+const TCA_TBF_RATE64: u16 = 4;
+const TCA_HTB_RATE64: u16 = 6;
+const TCA_HTB_CEIL64: u16 = 7;
+const TCA_CAKE_BASE_RATE64: u16 = 2;
 const TC_H_ROOT: u32 = 0xffff_ffff;
 const TC_H_INGRESS: u32 = 0xffff_fff1;
 const HEADER: usize = 16;
@@ -292,6 +354,40 @@ mod tests {
     }
 
     #[test]
+    fn a_shaper_is_read_from_its_options() {
+        let number_at = |offset: usize, rate: u32| [&vec![0; offset][..], &rate.to_ne_bytes()].concat();
+        let of = |parent: u32, name: &str, options: &[(u16, Vec<u8>)]| {
+            let mut inner = Vec::new();
+            for (kind, value) in options {
+                push_attribute(&mut inner, *kind, value);
+            }
+            let mut body = [[0; 4], 7_u32.to_ne_bytes(), [0; 4], parent.to_ne_bytes(), [0; 4]].concat();
+            push_attribute(&mut body, libc::TCA_KIND, format!("{name}\0").as_bytes());
+            push_attribute(&mut body, libc::TCA_OPTIONS, &inner);
+            let found = Found::of(&body).unwrap();
+            assert_eq!((found.interface, found.parent, found.name.as_str()), (7, parent, name));
+            // Whatever is cut off, nothing is read beyond it.
+            (0..body.len()).for_each(|cut| drop(Found::of(&body[..cut]).and_then(|found| found.shaper())));
+            found.shaper().map(|shaper| shaper.bytes_per_s)
+        };
+        let shaper = |name: &str, options: &[(u16, Vec<u8>)]| of(TC_H_ROOT, name, options);
+        let long = 5_000_000_000_u64.to_ne_bytes().to_vec();
+        assert_eq!(shaper("tbf", &[(TCA_PARMS, number_at(8, 6_250_000))]), Some(6_250_000));
+        assert_eq!(
+            shaper("tbf", &[(TCA_PARMS, number_at(8, u32::MAX)), (TCA_TBF_RATE64, long.clone())]),
+            Some(5_000_000_000)
+        );
+        let class = [(TCA_PARMS, [number_at(8, 1_250_000), number_at(8, 2_500_000)].concat())];
+        assert_eq!(of(0x1_0001, "htb", &class), Some(2_500_000));
+        assert_eq!(shaper("htb", &class), Some(1_250_000), "nobody to borrow from");
+        assert_eq!(shaper("cake", &[(TCA_CAKE_BASE_RATE64, long)]), Some(5_000_000_000));
+        // Unlimited, of another kind, or without a word of it.
+        assert_eq!(shaper("cake", &[(TCA_CAKE_BASE_RATE64, vec![0; 8])]), None);
+        assert_eq!(shaper("fq_codel", &[(TCA_PARMS, number_at(8, 9))]), None);
+        assert_eq!(shaper("htb", &[]), None);
+    }
+
+    #[test]
     fn bytes_that_are_cut_short_end_the_walk() {
         let mut bytes = Vec::new();
         push_attribute(&mut bytes, 7, b"whole");
@@ -313,7 +409,8 @@ mod tests {
         let route = route([127, 0, 0, 1].into()).unwrap();
         assert_eq!((route.interface, route.next_hop), (lo, None));
         assert_eq!(super::route("::1".parse().unwrap()).unwrap().interface, lo);
-        assert_eq!(qdisc(lo).unwrap().as_deref(), Some("noqueue"));
+        let queue = queue(lo).unwrap();
+        assert_eq!((queue.name.as_deref(), &queue.shapers[..]), (Some("noqueue"), &[][..]));
         assert_eq!(neighbour(lo, [127, 0, 0, 77].into()).unwrap(), None);
     }
 

@@ -1,7 +1,8 @@
 //! Limit of a stream's rate and its cause, as far as observations show them.
 //!
-//! Looked at in the order in which one cause hides the next: the rate that was asked for, a processor (an end that cannot
-//! keep up fills the other end's window and loses data that it cannot take), a window, and only then the path. A path is never
+//! Looked at in the order in which one cause hides the next: the rate that was asked for, a sending host that does not send what it is handed
+//! (which keeps a processor busy trying), a processor (an end that cannot keep up fills the other end's window and loses data that it cannot
+//! take), a window, a shaper of the sending host, and only then the path. A path is never
 //! named for an effect that the stream alone met, unless its round trips grew while nobody waited for a processor: it is told
 //! apart by moving the rate ([`moved`]). Where nothing shows a cause it is not determined, and that is said.
 
@@ -10,6 +11,7 @@ pub mod reason;
 
 use serde::{Deserialize, Serialize};
 
+use crate::environment::Shaper;
 use crate::throughput::limit::moved::Moved;
 use crate::throughput::limit::reason::{End, Reason, Untested, Untried};
 use crate::unit::{Bytes, Nanos};
@@ -29,6 +31,10 @@ pub struct Evidence {
     pub sender: EndSeen,
     /// The receiving end.
     pub receiver: EndSeen,
+    /// Share of what the sending program handed over that its own host did not send, 0 to 1.
+    pub not_sent: f64,
+    /// The shaper of the sending host whose rate is next to the stream's.
+    pub shaper: Option<ShaperSeen>,
     /// State of the senders' TCP, all streams together; absent for datagrams.
     pub tcp: Option<TcpSeen>,
     /// Share of the datagrams that were lost; absent of TCP.
@@ -52,6 +58,17 @@ pub struct EndSeen {
     pub dropped: Option<f64>,
 }
 
+/// A shaper of the sending host, and what the stream took of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShaperSeen {
+    /// Name of the interface that it is of.
+    pub interface: String,
+    /// What it is, and the rate that it lets through.
+    pub shaper: Shaper,
+    /// The stream's frames, as a share of that rate.
+    pub share: f64,
+}
+
 /// State of the senders' TCP, all streams together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TcpSeen {
@@ -63,6 +80,8 @@ pub struct TcpSeen {
     pub retransmitted: Option<f64>,
     /// Share of the segments that arrived with a congestion mark, 0 to 1.
     pub marked: Option<f64>,
+    /// True where the streams agreed on no window scaling: a window is 65,535 bytes at most.
+    pub unscaled: bool,
     /// The receivers' windows, of all streams together.
     pub window: Option<Bytes>,
     /// The receivers' socket buffers at the end, of all streams together.
@@ -93,6 +112,8 @@ pub enum Limiter {
     ReceiveWindow,
     /// The sender's buffer.
     SendBuffer,
+    /// The sending host itself: a shaper of its interface, a full queue, or a rule that forbids part of what is sent.
+    SenderQueue,
     /// A queue on the path that is full, or kept full.
     Congestion,
     /// A rate that the path lets through without a queue.
@@ -126,6 +147,13 @@ const SATURATED: f64 = 0.9;
 const CROWDED: f64 = 0.2;
 /// Share of its time kept from running from which a control group is the limit: less is bursts that it makes up for.
 const THROTTLED: f64 = 0.1;
+/// Share of what was handed over and not sent from which that is the limit.
+const KEPT_BACK: f64 = 0.1;
+/// Share of a shaper's rate that a stream which it limits takes: above 1 for what it saved up, and for frames that are counted otherwise.
+pub const SHAPED: std::ops::RangeInclusive<f64> = 0.9..=1.05;
+/// Share of the rate of an unscaled window (a window in the shortest round trip) from which it is full, so that a sender that paces
+/// itself by what came through waits for it only now and then.
+const FULL: f64 = 0.85;
 /// Share of the time that TCP itself says it was held back by something.
 const HELD: f64 = 0.5;
 /// Share of bytes sent again, or of datagrams lost, below which losses explain nothing.
@@ -165,7 +193,7 @@ impl Evidence {
     /// Returns true where something on the path may be the limit, so that only moving the rate tells: losses, longer
     /// round trips, or nothing at all where both ends had time to spare.
     pub fn wants_moving(&self) -> bool {
-        let explained = self.by_rate().or_else(|| self.by_processor()).or_else(|| self.by_window());
+        let explained = self.by_ends();
         let spare = |end: &EndSeen| end.busiest_thread.is_some() && end.taken() < SPARE;
         let short = self.elapsed.is_some_and(|elapsed| elapsed < SHORTEST);
         let idle = self.asked_bytes_per_s.is_none() && spare(&self.sender) && spare(&self.receiver);
@@ -177,8 +205,25 @@ impl Evidence {
         if let Some(elapsed_ns) = self.elapsed.filter(|elapsed| *elapsed < SHORTEST) {
             return found(Limiter::NotDetermined, vec![Reason::ShortStream { elapsed_ns }]);
         }
-        let found = self.by_rate().or_else(|| self.by_processor()).or_else(|| self.by_window());
-        found.unwrap_or_else(|| self.by_path())
+        self.by_ends().unwrap_or_else(|| self.by_path())
+    }
+
+    /// The limit that an end is itself.
+    fn by_ends(&self) -> Option<Limit> {
+        let by_processor = || self.by_rate().or_else(|| self.by_refusal()).or_else(|| self.by_processor());
+        by_processor().or_else(|| self.by_window()).or_else(|| self.by_shaper())
+    }
+
+    fn by_refusal(&self) -> Option<Limit> {
+        let share = self.not_sent;
+        (share >= KEPT_BACK).then(|| found(Limiter::SenderQueue, vec![Reason::NotSent { share }]))
+    }
+
+    fn by_shaper(&self) -> Option<Limit> {
+        let ShaperSeen { interface, shaper, share } =
+            self.shaper.clone().filter(|seen| SHAPED.contains(&seen.share))?;
+        let bytes_per_s = shaper.bytes_per_s as f64;
+        Some(found(Limiter::SenderQueue, vec![Reason::Shaper { interface, qdisc: shaper.qdisc, bytes_per_s, share }]))
     }
 
     fn by_rate(&self) -> Option<Limit> {
@@ -229,6 +274,13 @@ impl Evidence {
 
     fn by_window(&self) -> Option<Limit> {
         let tcp = self.tcp.as_ref()?;
+        let unscaled =
+            tcp.unscaled && self.fill(tcp, tcp.window).is_some_and(|fill| (FULL..=OVERFILLED).contains(&fill));
+        if let (true, Some(bytes), Some(rtt_ns)) = (unscaled, tcp.window, tcp.rtt) {
+            let waited = tcp.window_limited.map(|share| Reason::WaitedForWindow { share });
+            let because = [Reason::Unscaled, Reason::Window { bytes, rtt_ns }].into_iter().chain(waited).collect();
+            return Some(found(Limiter::ReceiveWindow, because));
+        }
         if let Some(share) = tcp.window_limited.filter(|share| *share >= SHUT) {
             let mut because = vec![Reason::WaitedForWindow { share }];
             if let Some(bytes) = self.small_buffer() {

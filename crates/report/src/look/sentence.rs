@@ -267,7 +267,7 @@ pub(super) fn no_program(look: &Look) -> Option<String> {
         Some(Stands::Application) => None,
         Some(_) if unmeasured(look).next().is_some() => None,
         Some(_) => {
-            let advice = "run `sonde serve` there, or name a port and its program (--port)";
+            let advice = "run `sonde serve` there (--key FILE or --open), or name a port and its program (--port)";
             Some(format!("No program answered ({tcp}, {udp} ports) → {advice}"))
         }
         None if has_answered(look) => None,

@@ -112,6 +112,7 @@ fn socket_facts(socket: &SocketFacts) -> Vec<String> {
         socket.nodelay.map(|set| if set { "nodelay".to_owned() } else { "Nagle's algorithm on".to_owned() }),
         socket.congestion.clone(),
         bytes("mss", socket.mss_bytes),
+        socket.window_scaling.filter(|agreed| !agreed).map(|_| "no window scaling".to_owned()),
         bytes("path mtu", socket.path_mtu_bytes),
         socket.tos.map(|tos| format!("tos {tos:#04x}")),
         socket

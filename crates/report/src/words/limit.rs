@@ -16,6 +16,9 @@ fn reason(reason: &Reason) -> String {
         Reason::WaitedForWindow { share } => {
             format!("TCP waited for the receiver's window {} of its busy time", percent(*share))
         }
+        Reason::Unscaled => "no window scaling was agreed on, as where a box on the path removes the option, or \
+                             net.ipv4.tcp_window_scaling is 0: a window ends at 65535 B"
+            .to_owned(),
         Reason::Window { bytes, rtt_ns } => format!("a window of {} for a round trip of {rtt_ns}", kilobytes(*bytes)),
         Reason::ReceiveBuffer { bytes } => {
             format!("the receiver's socket buffer has only {}", kilobytes(*bytes))
@@ -38,6 +41,22 @@ fn reason(reason: &Reason) -> String {
         Reason::HeldByWindow { share } => format!("held by the receiver's window {}", percent(*share)),
         Reason::HeldBySendBuffer { share } => format!("held by the send buffer {}", percent(*share)),
         Reason::FewRetransmitted { share } => format!("retransmitted {}", percent(*share)),
+        // What the sending host lets out.
+        Reason::NotSent { share } => {
+            format!(
+                "{} of the messages were not sent: its interface's queue was full, or its own rules forbid them",
+                percent(*share)
+            )
+        }
+        Reason::Shaper { interface, qdisc, bytes_per_s, share } => {
+            format!(
+                "the queue of its interface {} ({}) lets {} through, and the stream took {} of that",
+                interface,
+                qdisc,
+                rate(*bytes_per_s),
+                percent(*share)
+            )
+        }
         // CPUs of an end.
         Reason::SlowReader => "the window is large enough for the round trip: why the receiver does not read is not \
                                established"

@@ -284,7 +284,7 @@ fn there(step: &Step, cause: &Cause) -> Option<&'static str> {
         (_, Cause::Silence(_)) => {
             Some("run `sonde check HOST`: a firewall may drop the packets, or no program listens there")
         }
-        (_, Cause::Link(Fault::Refused(_))) => Some("start `sonde serve` there"),
+        (_, Cause::Link(Fault::Refused(_))) => Some("start `sonde serve` there, with --key FILE or --open"),
         (_, Cause::Link(Fault::TooLong)) => {
             Some("choose a smaller --size: this one does not fit the path or the socket")
         }
@@ -300,7 +300,8 @@ fn is_unanswered(error: &io::Error) -> bool {
 fn network(error: &io::Error) -> Option<&'static str> {
     use io::ErrorKind as Kind;
     Some(match error.kind() {
-        Kind::ConnectionRefused => "start `sonde serve` there, or correct the port",
+        // Without either it answers loopback alone, and refuses as if nobody were there.
+        Kind::ConnectionRefused => "start `sonde serve` there, with --key FILE or --open, or correct the port",
         // A reset bears the peer's name, whoever sends it.
         Kind::ConnectionReset | Kind::ConnectionAborted => {
             "read the messages of the program there: if it closed nothing, look for a firewall or proxy that resets connections"

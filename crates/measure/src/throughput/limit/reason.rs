@@ -53,6 +53,8 @@ pub enum Reason {
     SentOfRate { share: f64 },
     /// Share of its busy time in which TCP waited for the receiver's window.
     WaitedForWindow { share: f64 },
+    /// Both ends agreed on no window scaling, so that no window is larger than 65,535 bytes, whatever the buffers.
+    Unscaled,
     /// The receivers' window for a round trip.
     Window { bytes: Bytes, rtt_ns: Nanos },
     /// The receivers' socket buffers, which are small whatever the round trip.
@@ -77,6 +79,10 @@ pub enum Reason {
     RoundTrips { rtt_ns: Nanos, shortest_ns: Nanos, idle: bool },
     /// A question that was not tested, and the reason.
     NotTested { what: Untested, why: Untried },
+    /// Share of what the sending program handed over that its own host did not send: the interface's queue was full, or a rule forbids it.
+    NotSent { share: f64 },
+    /// A queue of the sending host's own interface that lets a rate of whole frames through, and the share of it that the stream took.
+    Shaper { interface: String, qdisc: String, bytes_per_s: f64, share: f64 },
     /// Share of the time in which an end's control group was stopped by its CPU quota.
     Throttled { share: f64 },
     /// Share of the time in which an end's busiest thread ran; the share in which it waited for a CPU, where that counts.

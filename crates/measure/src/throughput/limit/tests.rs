@@ -14,6 +14,7 @@ fn easy() -> Evidence {
         buffer_limited: Some(0.0),
         retransmitted: Some(0.0),
         marked: Some(0.0),
+        unscaled: false,
         window: Some(Bytes(3_000_000)),
         receive_buffer: Some(Bytes(6_000_000)),
         rtt: Some(Nanos::millis(11)),
@@ -24,6 +25,8 @@ fn easy() -> Evidence {
     Evidence {
         elapsed: Some(Nanos::secs(10)),
         asked_bytes_per_s: None,
+        not_sent: 0.0,
+        shaper: None,
         datagrams_lost: None,
         moved: Err(Untried::NotAsked),
         sent_bytes_per_s: Some(1e9),
@@ -100,6 +103,21 @@ fn confirmed(lost: &[f64], queue: Nanos) -> Moved {
     moved
 }
 
+/// 3.2 MB/s in round trips of 20 ms, through a window that nobody scales and a buffer that has grown all the same.
+fn unscaled(share: f64, rate: f64) -> Evidence {
+    let evidence = tcp(|tcp| {
+        (tcp.unscaled, tcp.window_limited, tcp.window) = (true, Some(share), Some(Bytes(65_535)));
+        (tcp.receive_buffer, tcp.min_rtt) = (Some(Bytes(378_099)), Some(Nanos::millis(20)));
+    });
+    Evidence { received_bytes_per_s: Some(rate), ..evidence }
+}
+
+/// A stream that takes this share of what a shaper of its own host lets through.
+fn behind_a_shaper(share: f64) -> Evidence {
+    let shaper = Shaper { qdisc: "tbf".to_owned(), bytes_per_s: 1_000_000_000 };
+    Evidence { shaper: Some(ShaperSeen { interface: "eth0".to_owned(), shaper, share }), ..easy() }
+}
+
 fn lossy(moved: Moved) -> Evidence {
     Evidence { moved: Ok(moved), ..tcp(|tcp| tcp.retransmitted = Some(0.02)) }
 }
@@ -122,6 +140,14 @@ fn slower(evidence: Evidence) -> Evidence {
 #[test_case(&window(0.05, 20_000_000), Limiter::NotDetermined; "a window that is full and hardly waited for")]
 #[test_case(&window(0.9, 200_000_000), Limiter::NotDetermined; "a window that is what a slow reader leaves of a great buffer")]
 #[test_case(&tcp(|tcp| (tcp.window_limited, tcp.min_rtt) = (Some(0.9), Some(Nanos::micros(30)))), Limiter::NotDetermined; "a window that is shut and not small")]
+#[test_case(&unscaled(0.31, 3.17e6), Limiter::ReceiveWindow; "a window that nobody scales")]
+#[test_case(&unscaled(0.0, 3.17e6), Limiter::ReceiveWindow; "a window that nobody scales and no sender waits for, for it paces itself")]
+#[test_case(&unscaled(0.0, 1e6), Limiter::NotDetermined; "a window that nobody scales and nobody fills")]
+#[test_case(&behind_a_shaper(0.97), Limiter::SenderQueue; "a shaper of its own host")]
+#[test_case(&behind_a_shaper(0.7), Limiter::NotDetermined; "a shaper that lets more through")]
+#[test_case(&behind_a_shaper(1.4), Limiter::NotDetermined; "a shaper of other traffic, which the stream exceeds")]
+#[test_case(&Evidence { tcp: None, not_sent: 0.99, ..end(false, |end| end.busiest_thread = Some(0.97)) }, Limiter::SenderQueue; "messages that are not sent keep a thread busy")]
+#[test_case(&Evidence { tcp: None, not_sent: 0.01, ..end(false, |end| end.busiest_thread = Some(0.97)) }, Limiter::SenderCpu; "few that are not sent explain nothing")]
 #[test_case(&tcp(|tcp| tcp.buffer_limited = Some(0.9)), Limiter::SendBuffer; "the send buffer")]
 #[test_case(&tcp(|tcp| (tcp.buffer_limited, tcp.send_buffer) = (Some(0.3), Some(Bytes(13_000_000)))), Limiter::SendBuffer; "a small send buffer")]
 #[test_case(&tcp(|tcp| tcp.buffer_limited = Some(0.49)), Limiter::NotDetermined; "a send buffer that is not small and waited for less than half of the time")]

@@ -23,6 +23,7 @@ pub fn name(limiter: Limiter) -> &'static str {
         Limiter::ReceiverCpu => "the receiving end's CPU",
         Limiter::ReceiveWindow => "the receiver's window",
         Limiter::SendBuffer => "the send buffer",
+        Limiter::SenderQueue => "the sending host's own queue or rules",
         Limiter::Congestion => "a queue on the path, or what fills it",
         Limiter::Policer => "a policer, or a queue too short to see",
         Limiter::Loss => "losses on the path, at any rate",

@@ -4,13 +4,13 @@ use endpoint::throughput::{Finding, HostCpu, Task, Told};
 use measure::environment::Environment;
 use measure::interval::arrivals::Datagrams;
 use measure::interval::glance::TcpGlance;
-use measure::method::Direction;
+use measure::method::{Carrier, Direction};
 use measure::outcome::SocketFacts;
 use measure::throughput::detail::{Detail, Processors, fairness, steady_after};
 use measure::throughput::limit::moved::Moved;
 use measure::throughput::limit::moved::leg::Leg;
 use measure::throughput::limit::reason::Untried;
-use measure::throughput::limit::{EndSeen, Evidence, Limit, TcpSeen};
+use measure::throughput::limit::{EndSeen, Evidence, Limit, ShaperSeen, TcpSeen};
 use measure::throughput::{Carried, Interval, Stream, Throughput};
 use measure::unit::{Bytes, Nanos};
 
@@ -31,6 +31,10 @@ pub struct Way {
     /// The receivers' socket buffers, and the senders'.
     receive_buffer: Option<Bytes>,
     send_buffer: Option<Bytes>,
+    /// True where the senders' sockets agreed on no window scaling.
+    unscaled: bool,
+    /// The shaper of the sending host whose rate is next to the stream's.
+    shaper: Option<ShaperSeen>,
 }
 
 impl Way {
@@ -46,6 +50,15 @@ impl Way {
         let receivers = if sends { &theirs } else { &throughput.streams };
         let datagrams = receivers.iter().filter_map(|stream| stream.datagrams).reduce(|one, other| one.and(&other));
         let (sender, receiver) = if sends { (near, far) } else { (far, near) };
+        let senders: Vec<&SocketFacts> = if sends {
+            throughput.sockets.iter().collect()
+        } else {
+            told.iter().filter_map(|told| told.socket.as_ref()).collect()
+        };
+        let leaves_by = if sends { Some(&found.ours) } else { found.theirs.as_ref() };
+        let shaper = leaves_by.zip(senders.first().copied()).and_then(|(environment, socket)| {
+            shaper(environment, throughput.received_bytes_per_s?, frame_ratio(task, socket)?)
+        });
         Some(Self {
             theirs,
             sender,
@@ -56,6 +69,8 @@ impl Way {
                 facts.receive_buffer_bytes
             }),
             send_buffer: buffer(&throughput.sockets, &found.peer_sent, !sends, |facts| facts.send_buffer_bytes),
+            unscaled: senders.iter().any(|socket| socket.window_scaling == Some(false)),
+            shaper,
             datagrams,
             throughput,
         })
@@ -73,7 +88,13 @@ impl Way {
     /// The evidence, with what datagrams met that were sent slower and faster, where any were.
     pub fn evidence(&self, moved: Result<Moved, Untried>) -> Evidence {
         let sender = if self.throughput.direction == Direction::Send { &self.throughput.streams } else { &self.theirs };
+        let (made, failed) = sender.iter().fold((0_u64, 0_u64), |(made, failed), stream| {
+            let (more, not) = (stream.carried.calls, stream.carried.failed_calls);
+            (made.saturating_add(more), failed.saturating_add(not))
+        });
         Evidence {
+            not_sent: if failed == 0 { 0.0 } else { failed as f64 / made.saturating_add(failed) as f64 },
+            shaper: self.shaper.clone(),
             elapsed: Some(self.throughput.elapsed_ns),
             asked_bytes_per_s: self.asked,
             sent_bytes_per_s: self.throughput.sent_bytes_per_s,
@@ -81,6 +102,7 @@ impl Way {
             sender: seen(&self.sender, None),
             receiver: seen(&self.receiver, self.dropped),
             tcp: tcp(sender).map(|tcp| TcpSeen {
+                unscaled: self.unscaled,
                 receive_buffer: self.receive_buffer,
                 send_buffer: self.send_buffer,
                 ..tcp
@@ -116,6 +138,30 @@ impl Way {
         };
         Throughput { detail: Some(Box::new(detail)), ..self.throughput }
     }
+}
+
+/// The shaper of a host's interface whose rate is next to that of a stream's frames.
+fn shaper(environment: &Environment, bytes_per_s: f64, frame_ratio: f64) -> Option<ShaperSeen> {
+    let interface = environment.interface.as_ref()?;
+    let seen = interface.shapers.iter().map(|shaper| ShaperSeen {
+        interface: interface.name.clone(),
+        shaper: shaper.clone(),
+        share: bytes_per_s * frame_ratio / shaper.bytes_per_s.max(1) as f64,
+    });
+    seen.min_by(|one, other| (one.share - 1.0).abs().total_cmp(&(other.share - 1.0).abs()))
+}
+
+/// The bytes of frames, as a shaper counts them (Ethernet with its header), for a byte of a stream's payload; `None` where the segments'
+/// size is not known.
+fn frame_ratio(task: &Task, socket: &SocketFacts) -> Option<f64> {
+    const ETHERNET: f64 = 14.0;
+    let address = if socket.local.starts_with('[') { 40.0 } else { 20.0 };
+    let (payload, own) = match task.method.traffic.carrier() {
+        // Twenty, and twelve of timestamps, which Linux sends unless told not to.
+        Carrier::Tcp => (socket.mss_bytes?.0 as f64, 32.0),
+        _ => (task.method.traffic.request_bytes().0 as f64, 8.0),
+    };
+    (payload > 0.0).then(|| (payload + own + address + ETHERNET) / payload)
 }
 
 fn seen(end: &Processors, dropped: Option<f64>) -> EndSeen {
@@ -237,6 +283,7 @@ fn tcp(senders: &[Stream]) -> Option<TcpSeen> {
             sum(|glance| glance.sent_bytes.map(|bytes| bytes.0)),
         ),
         marked: share(sum(|glance| glance.delivered_marked), sum(|glance| glance.delivered)),
+        unscaled: false,
         window: sum(|glance| glance.snd_wnd_bytes.map(|bytes| bytes.0)).map(Bytes),
         receive_buffer: None,
         send_buffer: None,

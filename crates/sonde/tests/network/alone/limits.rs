@@ -212,7 +212,8 @@ fn a_shaper_is_named(case: Case, own: bool, rate: &str, words: &[&str]) {
     }
     let _reflector = reflector(&scene, Standing::Ahead);
     let judge = Judge { scene: &scene, what: &what, client: Standing::Ahead, runs };
-    judge.names(Limiter::Congestion, &[&[&*scene.target(false), "-t", "1"], words].concat());
+    let shaped = if own { Limiter::SenderQueue } else { Limiter::Congestion };
+    judge.names(shaped, &[&[&*scene.target(false), "-t", "1"], words].concat());
 }
 
 #[test_case(First, &["--rate", "100M"]; "tcp")]

@@ -196,6 +196,50 @@ pub(super) const WORLDS: &[World] = &[
         ..WORLD
     },
     World {
+        name: "no window scaling",
+        beside: &["--delay", "10ms"],
+        lay: &[(
+            Far,
+            "nft 'table ip f { chain p { type filter hook prerouting priority -300; tcp flags & syn == syn tcp option window exists reset tcp option window; }; }'",
+        )],
+        asks: &[
+            ask("throughput 10.181.10.2 -t 4", &["receive-window"], &["not-steady"]),
+            ask("throughput 10.181.10.2 -t 4 --reverse", &["receive-window"], &["not-steady"]),
+        ],
+        ..WORLD
+    },
+    World {
+        name: "shapers of the ends",
+        lay: &[
+            (Near, "tc qdisc add dev near root tbf rate 50mbit burst 32kb latency 50ms"),
+            (
+                Far,
+                "tc qdisc add dev far root handle 1: htb default 2; tc class add dev far parent 1: classid 1:9 htb rate 30mbit; \
+                 tc class add dev far parent 1:9 classid 1:2 htb rate 10mbit ceil 30mbit",
+            ),
+        ],
+        asks: &[
+            ask("throughput 10.181.9.2 -t 4", &["sender-queue"], &["not-steady"]),
+            ask("throughput 10.181.9.2 -t 4 --udp", &["sender-queue"], &["not-steady"]),
+            ask("throughput 10.181.9.2 -t 4 --reverse", &["sender-queue"], &["not-steady"]),
+            // Slower than the shaper lets it go: the box in the middle is what holds it.
+            meanwhile(
+                ask("throughput 10.181.9.2 -t 4", &["congestion", "policer"], &["not-steady"]),
+                &[(Middle, "tc qdisc replace dev middle-far root tbf rate 20mbit burst 16kb latency 50ms")],
+            ),
+        ],
+        ..WORLD
+    },
+    World {
+        name: "a rule of its own",
+        lay: &[(
+            Near,
+            "nft 'table ip f { chain o { type filter hook output priority 0; ip daddr 10.181.9.2 udp dport 1024-65535 limit rate over 2000/second drop; }; }'",
+        )],
+        asks: &[ask("throughput 10.181.9.2 -t 4 --udp", &["sender-queue"], &["not-steady"])],
+        ..WORLD
+    },
+    World {
         name: "300 ms away",
         beside: &["--delay", "150ms"],
         asks: &[
