@@ -46,6 +46,8 @@ pub struct Evidence {
 /// One end's processors. Shares are of the stream's time, 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct EndSeen {
+    /// True where its threads spin while they wait: then neither share of theirs below shows anything, and both are absent.
+    pub spins: bool,
     /// Share in which the busiest of the stream's threads was on a processor.
     pub busiest_thread: Option<f64>,
     /// Share in which any of them was ready to run and waited for a processor.
@@ -194,7 +196,7 @@ impl Evidence {
     /// round trips, or nothing at all where both ends had time to spare.
     pub fn wants_moving(&self) -> bool {
         let explained = self.by_ends();
-        let spare = |end: &EndSeen| end.busiest_thread.is_some() && end.taken() < SPARE;
+        let spare = |end: &EndSeen| end.spins || end.busiest_thread.is_some() && end.taken() < SPARE;
         let short = self.elapsed.is_some_and(|elapsed| elapsed < SHORTEST);
         let idle = self.asked_bytes_per_s.is_none() && spare(&self.sender) && spare(&self.receiver);
         !short && explained.is_none() && (self.losses().is_some() || self.queue().is_some() || idle)
@@ -234,11 +236,14 @@ impl Evidence {
     }
 
     fn by_processor(&self) -> Option<Limit> {
-        // A sender that keeps the rate asked for could do more: it waits for its instants busily.
+        // A sender that keeps the rate asked for could do more: it waits for its instants busily. One whose datagrams are lost on the way
+        // has sent more than arrives, however busy it was with that.
         let paced =
             self.asked_bytes_per_s.zip(self.sent_bytes_per_s).is_some_and(|(asked, sent)| sent >= asked * REACHED);
-        let ends =
-            [Some((Limiter::ReceiverCpu, &self.receiver)), (!paced).then_some((Limiter::SenderCpu, &self.sender))];
+        let ends = [
+            Some((Limiter::ReceiverCpu, &self.receiver)),
+            (!paced && !self.sends_too_much()).then_some((Limiter::SenderCpu, &self.sender)),
+        ];
         let strained = |(limiter, end): (Limiter, &EndSeen)| {
             let why = end.strain();
             // Threads that hand a few segments over at a time, and wait for each other, are busy with that.
@@ -255,6 +260,12 @@ impl Evidence {
         }
         let (limiter, because) = strained.into_iter().next()?;
         Some(found(limiter, because))
+    }
+
+    /// True where datagrams were lost that the receiving host's kernel did not drop.
+    fn sends_too_much(&self) -> bool {
+        let dropped = self.receiver.dropped.unwrap_or(0.0);
+        self.tcp.is_none() && self.datagrams_lost.is_some_and(|lost| lost - dropped > 1.0 - REACHED)
     }
 
     /// The one end that its control group keeps from running.
@@ -451,6 +462,7 @@ impl Evidence {
     /// Returns the observations that show no limit.
     fn unremarkable(&self) -> Vec<Reason> {
         let ends = [(End::Sender, &self.sender), (End::Receiver, &self.receiver)];
+        let spinning = ends.map(|(end, seen)| seen.spins.then_some(Reason::Spins { end }));
         let unread = ends.map(|(end, seen)| seen.throttled.is_none().then_some(Reason::QuotaUnread { end }));
         let again = self.tcp.and_then(|tcp| tcp.retransmitted).filter(|_| self.losses().is_none());
         let tcp = [
@@ -458,7 +470,7 @@ impl Evidence {
             self.tcp.and_then(|tcp| tcp.buffer_limited).map(|share| Reason::HeldBySendBuffer { share }),
             again.map(|share| Reason::FewRetransmitted { share }),
         ];
-        self.of_threads().chain(unread.into_iter().chain(tcp).flatten()).collect()
+        self.of_threads().chain(spinning.into_iter().chain(unread).chain(tcp).flatten()).collect()
     }
 }
 

@@ -80,6 +80,9 @@ fn reason(reason: &Reason) -> String {
         }
         Reason::BusiestThread { end, share } => format!("{}'s busiest thread ran {}", name(*end), percent(*share)),
         Reason::LongestWait { end, share } => format!("{} waited for a CPU {}", name(*end), percent(*share)),
+        Reason::Spins { end } => {
+            format!("the {} spins while it waits, so that its CPU time shows nothing", name(*end))
+        }
         Reason::QuotaUnread { end } => format!("CPU quota of the {}: not readable", name(*end)),
         // Datagrams beside the stream.
         Reason::Datagrams { bytes_per_s, lost } => {

@@ -121,6 +121,8 @@ pub enum Reason {
     BusiestThread { end: End, share: f64 },
     /// Longest share of the time in which a thread of an end waited for a CPU, unremarkable.
     LongestWait { end: End, share: f64 },
+    /// The threads of an end spin while they wait, so that the time they ran shows nothing.
+    Spins { end: End },
     /// The CPU quota of an end cannot be read.
     QuotaUnread { end: End },
     /// Share of the busy time held by the receiver's window, unremarkable.

@@ -364,6 +364,31 @@ fn round_trips_that_grow_while_threads_wait_are_no_queue() {
 }
 
 #[test]
+fn a_sender_that_is_busy_with_datagrams_that_are_lost_is_no_limit() {
+    let mut flood = end(false, |end| end.busiest_thread = Some(0.99));
+    (flood.tcp, flood.datagrams_lost, flood.received_bytes_per_s) = (None, Some(0.93), Some(0.07e9));
+    assert_eq!(flood.limit().limiter, Limiter::NotDetermined);
+    assert!(flood.wants_moving(), "slower datagrams tell");
+    // As many as its kernel dropped were not lost on the way, and few that are lost leave the sender's rate as it is.
+    flood.receiver.dropped = Some(0.92);
+    assert_eq!(flood.limit().limiter, Limiter::ReceiverCpu);
+    (flood.receiver.dropped, flood.datagrams_lost) = (None, Some(0.02));
+    assert_eq!(flood.limit().limiter, Limiter::SenderCpu);
+}
+
+#[test]
+fn threads_that_spin_show_nothing_by_their_time() {
+    let spinning = end(false, |end| (end.spins, end.busiest_thread, end.waiting_thread) = (true, None, None));
+    let limit = spinning.limit();
+    assert_eq!(limit.limiter, Limiter::NotDetermined);
+    assert!(limit.evidence.contains(&Reason::Spins { end: End::Sender }), "{limit:?}");
+    assert!(spinning.wants_moving(), "the path may be it");
+    // What a kernel does for it still shows.
+    let soft = end(true, |end| (end.spins, end.busiest_thread, end.softirq) = (true, None, Some(0.95)));
+    assert_eq!(soft.limit().limiter, Limiter::ReceiverCpu);
+}
+
+#[test]
 fn datagrams_that_nobody_took_are_the_receivers() {
     let mut flood = Evidence { tcp: None, datagrams_lost: Some(0.3), ..easy() };
     assert!(flood.wants_moving());

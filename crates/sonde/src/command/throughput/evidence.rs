@@ -4,7 +4,7 @@ use endpoint::throughput::{Finding, HostCpu, Task, Told};
 use measure::environment::Environment;
 use measure::interval::arrivals::Datagrams;
 use measure::interval::glance::TcpGlance;
-use measure::method::{Carrier, Direction};
+use measure::method::{Carrier, Direction, Waiting};
 use measure::outcome::SocketFacts;
 use measure::throughput::detail::{Detail, Processors, fairness, steady_after};
 use measure::throughput::limit::moved::Moved;
@@ -35,6 +35,8 @@ pub struct Way {
     unscaled: bool,
     /// The shaper of the sending host whose rate is next to the stream's.
     shaper: Option<ShaperSeen>,
+    /// True for sender and receiver that spin while they wait.
+    spin: [bool; 2],
 }
 
 impl Way {
@@ -55,6 +57,8 @@ impl Way {
         } else {
             told.iter().filter_map(|told| told.socket.as_ref()).collect()
         };
+        let near_spins = task.method.waiting == Waiting::Spin;
+        let far_spins = found.peer.waiting.or(task.method.peer_waiting) == Some(Waiting::Spin);
         let leaves_by = if sends { Some(&found.ours) } else { found.theirs.as_ref() };
         let shaper = leaves_by.zip(senders.first().copied()).and_then(|(environment, socket)| {
             shaper(environment, throughput.received_bytes_per_s?, frame_ratio(task, socket)?)
@@ -71,6 +75,7 @@ impl Way {
             send_buffer: buffer(&throughput.sockets, &found.peer_sent, !sends, |facts| facts.send_buffer_bytes),
             unscaled: senders.iter().any(|socket| socket.window_scaling == Some(false)),
             shaper,
+            spin: if sends { [near_spins, far_spins] } else { [far_spins, near_spins] },
             datagrams,
             throughput,
         })
@@ -99,8 +104,8 @@ impl Way {
             asked_bytes_per_s: self.asked,
             sent_bytes_per_s: self.throughput.sent_bytes_per_s,
             received_bytes_per_s: self.throughput.received_bytes_per_s,
-            sender: seen(&self.sender, None),
-            receiver: seen(&self.receiver, self.dropped),
+            sender: seen(&self.sender, None, self.spin[0]),
+            receiver: seen(&self.receiver, self.dropped, self.spin[1]),
             tcp: tcp(sender).map(|tcp| TcpSeen {
                 unscaled: self.unscaled,
                 receive_buffer: self.receive_buffer,
@@ -164,10 +169,11 @@ fn frame_ratio(task: &Task, socket: &SocketFacts) -> Option<f64> {
     (payload > 0.0).then(|| (payload + own + address + ETHERNET) / payload)
 }
 
-fn seen(end: &Processors, dropped: Option<f64>) -> EndSeen {
+fn seen(end: &Processors, dropped: Option<f64>, spins: bool) -> EndSeen {
     EndSeen {
-        busiest_thread: end.busiest_thread_share,
-        waiting_thread: end.waiting_thread_share,
+        spins,
+        busiest_thread: end.busiest_thread_share.filter(|_| !spins),
+        waiting_thread: end.waiting_thread_share.filter(|_| !spins),
         throttled: end.throttled_share,
         // A processor of the end that does nothing else but soft interrupts: all of its time, and most of them.
         softirq: end.busiest_cpu_share.filter(|_| end.softirq_share.is_some_and(|share| share >= 0.5)),

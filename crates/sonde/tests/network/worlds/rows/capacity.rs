@@ -16,6 +16,8 @@ pub(super) const WORLDS: &[World] = &[
         )],
         asks: &[
             ask("throughput 10.181.9.2 -t 4", &["congestion"], &["not-steady"]),
+            ask("throughput 10.181.9.2 -t 4 --wait spin", &["congestion"], &["not-steady"]),
+            ask("throughput 10.181.9.2 -t 4 --udp", &["congestion", "policer"], &["not-steady", "lost"]),
             ask(
                 "load 10.181.9.2 --rate 500 --size 1000 -t 3",
                 &["lost"],
