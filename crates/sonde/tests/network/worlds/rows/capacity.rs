@@ -238,7 +238,7 @@ pub(super) const WORLDS: &[World] = &[
             Near,
             "nft 'table ip f { chain o { type filter hook output priority 0; ip daddr 10.181.9.2 udp dport 1024-65535 limit rate over 2000/second drop; }; }'",
         )],
-        asks: &[ask("throughput 10.181.9.2 -t 4 --udp", &["sender-queue"], &["not-steady"])],
+        asks: &[ask("throughput 10.181.9.2 -t 4 --udp", &["sender-queue"], &["not-steady", "send-failed"])],
         ..WORLD
     },
     World {
