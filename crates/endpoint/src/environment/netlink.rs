@@ -140,7 +140,7 @@ fn neighbour_state(state: u16) -> &'static str {
     }
 }
 
-/// What packets wait in before they leave an interface.
+/// Queueing disciplines in which packets wait before they leave an interface.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     /// The qdisc at its root, and behind a colon those below it, each kind once; absent where it has none.

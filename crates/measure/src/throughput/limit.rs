@@ -65,7 +65,7 @@ pub struct EndSeen {
 pub struct ShaperSeen {
     /// Name of the interface that it is of.
     pub interface: String,
-    /// What it is, and the rate that it lets through.
+    /// Its kind, and the rate that it lets through.
     pub shaper: Shaper,
     /// The stream's frames, as a share of that rate.
     pub share: f64,
@@ -152,7 +152,7 @@ const THROTTLED: f64 = 0.1;
 /// Share of what was handed over and not sent from which that is the limit.
 const KEPT_BACK: f64 = 0.1;
 /// Share of a shaper's rate that a stream which it limits takes: above 1 for what it saved up, and for frames that are counted otherwise.
-pub const SHAPED: std::ops::RangeInclusive<f64> = 0.9..=1.05;
+const SHAPED: std::ops::RangeInclusive<f64> = 0.9..=1.05;
 /// Share of the rate of an unscaled window (a window in the shortest round trip) from which it is full, so that a sender that paces
 /// itself by what came through waits for it only now and then.
 const FULL: f64 = 0.85;
