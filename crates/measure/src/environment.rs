@@ -101,7 +101,7 @@ pub struct Interface {
     pub adaptive_rx: Option<bool>,
     /// Its queueing discipline.
     pub qdisc: Option<String>,
-    /// Queueing disciplines, and classes of them, that let no more than a rate out of it; empty where there are none, and where they could not be read.
+    /// Queueing disciplines, and classes of them, that let no more than a rate out of it; empty where there are none, or they could not be read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shapers: Vec<Shaper>,
 }
