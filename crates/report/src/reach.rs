@@ -64,7 +64,7 @@ fn answer(address: &AddressReach) -> String {
     format!("{}: {found}", address.address)
 }
 
-/// `db1 · 2 addresses from the resolver · looked up in 1.3 ms · checked for 3.1 s`.
+/// `db1 · 2 addresses from the resolver · looked up in 1.3 ms · checked in 3.1 s`.
 fn headline(found: &Reach) -> Vec<Piece> {
     let count = number::count(found.lookup.addresses.len() as u64, "address", "addresses");
     let took = found.lookup.took_ns.map(|took| format!("looked up in {took}"));
@@ -73,7 +73,7 @@ fn headline(found: &Reach) -> Vec<Piece> {
         LookedUp::HostsFile => Some(format!("{count} from the hosts file")),
         LookedUp::Resolver => Some(format!("{count} from the resolver")),
     };
-    let how = if found.cut_short { "incomplete: stopped after" } else { "checked for" };
+    let how = if found.cut_short { "incomplete: stopped after" } else { "checked in" };
     let rest = [source, took, Some(format!("{how} {}", found.took_ns))];
     let host = Piece::new(&found.host, Tone::Strong);
     std::iter::once(host).chain(rest.into_iter().flatten().map(Piece::from)).collect()

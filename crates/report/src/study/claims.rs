@@ -116,8 +116,15 @@ pub(crate) fn found(claim: &StatedClaim) -> String {
         Some(_) => number::count(u64::from(found.runs.0), "run", "runs"),
         None => format!("{}+{} runs", found.runs.0, found.runs.1),
     };
-    let parts = [effect(figure, &found), against, Some(runs)];
+    let parts = [without(claim).or_else(|| effect(figure, &found)), against, Some(runs)];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// The measurement that has its figure in none of its runs, so that no number of them tells.
+fn without(claim: &StatedClaim) -> Option<String> {
+    let (left, right) = claim.finding?.runs;
+    let (term, _) = claim.claim.terms().zip([left, right]).find(|(_, runs)| *runs == 0)?;
+    Some(format!("no run of {} has a {}: too few replies in each → longer --budget", term.of, term.figure))
 }
 
 /// The ratio or difference with its interval.
@@ -207,6 +214,14 @@ pub(crate) mod tests {
     #[test]
     fn a_ratio_has_three_digits_and_no_exponent() {
         assert_eq!([8.9e-3, 0.5, 12.34, 4_321.0, 0.0].map(times), ["0.00890", "0.50", "12.3", "4321", "0"]);
+    }
+
+    #[test]
+    fn a_measurement_without_its_figure_is_named() {
+        let mut study = study();
+        study.claims[0].finding.as_mut().expect("judged").runs = (6, 0);
+        let told = found(&study.claims[0]);
+        assert!(told.starts_with("no run of one has a p50: too few replies in each → longer --budget, "), "{told}");
     }
 
     #[test]

@@ -4,7 +4,8 @@ use measure::outcome::change::Change;
 
 use crate::number;
 
-/// `p50 20.1 µs until 2.21 s, then 2.12 ms`, `p50 20.1 µs, but 2.12 ms between 1 s and 3 s of the run`.
+/// `p50 20.1 µs until 2.21 s, then 2.12 ms`, `p50 2.12 ms between 1 s and 3 s of the run, 20.1 µs before and after`: neither
+/// of the two levels is called the usual one, for either may have the larger part of the run.
 pub fn seen(change: &Change) -> String {
     let Change { from_ns, to_ns, before_ns, within_ns } = change;
     let [from, before, within] =
@@ -13,7 +14,7 @@ pub fn seen(change: &Change) -> String {
         None => format!("p50 {before} until {from}, then {within}"),
         Some(to) => {
             let to = number::time(to.0 as f64).unwrap_or_default();
-            format!("p50 {before}, but {within} between {from} and {to} of the run")
+            format!("p50 {within} between {from} and {to} of the run, {before} before and after")
         }
     }
 }

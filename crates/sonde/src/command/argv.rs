@@ -170,6 +170,9 @@ pub fn answer(error: &clap::Error, verbose: bool, output: &Output) -> Result<Exi
 /// The error for a command line that is none of ours.
 pub fn failure(error: &clap::Error) -> Failure {
     let mut failure = of_clap(&error.render().to_string());
+    if is_far_fetched(error) {
+        failure.told.hint = failure.usage.as_deref().and_then(listed_by);
+    }
     if let Some(hint) = what_was_meant(error) {
         failure.told.hint = Some(hint);
     }
@@ -189,6 +192,24 @@ fn of_clap(text: &str) -> Failure {
         }
     }
     failure
+}
+
+/// True where clap offers an option in place of an unknown one that nobody means by it, as `--quiet` for `--budget`.
+fn is_far_fetched(error: &clap::Error) -> bool {
+    let (Some(ContextValue::String(word)), Some(ContextValue::String(offered))) =
+        (error.get(ContextKind::InvalidArg), error.get(ContextKind::SuggestedArg))
+    else {
+        return false;
+    };
+    let is_near = offered.starts_with(word) || nearest(word, std::iter::once(offered.as_str())).is_some();
+    error.kind() == ErrorKind::UnknownArgument && !is_near
+}
+
+/// `sonde load --help lists its options`, of a usage that begins with `Usage: sonde load`.
+fn listed_by(usage: &str) -> Option<String> {
+    let words = usage.strip_prefix("Usage: ")?.split_whitespace();
+    let command: Vec<&str> = words.take_while(|word| !word.starts_with(['-', '<', '['])).collect();
+    Some(format!("{} --help lists its options", command.join(" ")))
 }
 
 fn what_was_meant(error: &clap::Error) -> Option<String> {
@@ -236,6 +257,16 @@ mod tests {
             Glance::at(&argv),
             Glance { json, json_lines, quiet: false, verbose: false, color: ColorChoice::Auto }
         );
+    }
+
+    #[test_case(&["--budgit", "3s"], Some("a similar argument exists: '--budget'"); "a typing error")]
+    #[test_case(&["--budg", "3s"], Some("a similar argument exists: '--budget'"); "a beginning")]
+    #[test_case(&["--quota", "3s"], Some("sonde load --help lists its options"); "another word")]
+    fn an_unknown_option_is_answered_with_one_that_resembles_it(words: &[&str], hint: Option<&str>) {
+        let load = clap::Command::new("load").args(["budget", "quiet"].map(|name| clap::Arg::new(name).long(name)));
+        let definition = clap::Command::new("sonde").subcommand(load);
+        let error = definition.try_get_matches_from(["sonde", "load"].iter().chain(words)).expect_err("unknown");
+        assert_eq!(failure(&error).told.hint.as_deref(), hint);
     }
 
     #[test_case(&["--color", "never"], ColorChoice::Never)]
