@@ -114,12 +114,14 @@ pub fn change(share: f64) -> String {
     format!("{percent:.decimals$}")
 }
 
-/// A share of 0 to 1 in percent, two digits: `61 %`, `0.0015 %`; from 10 % on to a tenth, from 100 % on whole numbers.
+/// A share of 0 to 1 in percent, two digits: `61 %`, `0.0015 %`; from 10 % on to a tenth, from 100 % on whole numbers. Less than all is
+/// never `100 %`: `99.98 %`.
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     let decimals = match percent.abs() {
         0.0 => 0,
-        size if size >= 99.95 => 0,
+        size if size >= 100.0 => 0,
+        size if size >= 99.95 => (-(100.0 - size).log10().floor()).clamp(2.0, 6.0) as usize,
         size if size >= 9.95 => 1,
         size => (1.0 - size.log10().floor()).clamp(1.0, 6.0) as usize,
     };
@@ -252,6 +254,9 @@ mod tests {
 
     #[test_case(0.612, "61.2 %")]
     #[test_case(1.0, "100 %")]
+    #[test_case(0.9998, "99.98 %"; "nearly all")]
+    #[test_case(0.999_991, "99.9991 %"; "all but a few")]
+    #[test_case(0.9995, "99.95 %"; "what was rounded up")]
     #[test_case(0.0, "0 %")]
     #[test_case(0.000_015, "0.0015 %")]
     #[test_case(0.004_21, "0.42 %")]

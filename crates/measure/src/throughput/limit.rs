@@ -230,7 +230,8 @@ impl Evidence {
 
     fn by_rate(&self) -> Option<Limit> {
         let (asked, sent) = (self.asked_bytes_per_s?, self.sent_bytes_per_s?);
-        let arrived = self.received_bytes_per_s.is_none_or(|received| received >= asked * REACHED);
+        // TCP's bytes arrive, or stop those that follow; datagrams of which no report came may all be lost.
+        let arrived = self.received_bytes_per_s.map_or(self.tcp.is_some(), |received| received >= asked * REACHED);
         (sent >= asked * REACHED && arrived)
             .then(|| found(Limiter::Rate, vec![Reason::SentOfRate { share: sent / asked }]))
     }
@@ -309,7 +310,9 @@ impl Evidence {
             }
         }
         let fills = self.fill(tcp, tcp.send_buffer).is_some_and(|fill| (FILLED[0]..=OVERFILLED).contains(&fill));
-        let share = tcp.buffer_limited.filter(|share| *share >= if fills { SHUT } else { HELD })?;
+        // Where much is sent again, the buffer is full of what waits for that.
+        let least = if fills { SHUT } else { HELD };
+        let share = tcp.buffer_limited.filter(|share| *share >= least && (fills || self.losses().is_none()))?;
         let mut because = vec![Reason::WaitedForSendBuffer { share }];
         if let (Some(buffer), Some(rtt), true) = (tcp.send_buffer, tcp.min_rtt, fills) {
             because.push(Reason::SendBuffer { bytes: buffer, rtt_ns: rtt });

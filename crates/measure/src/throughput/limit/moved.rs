@@ -45,6 +45,8 @@ const AGAIN: f64 = 4.0;
 /// Ratio of a queue's rate to that of a stream that it holds back, at most: a stream that meets losses at its start has
 /// no more of it.
 const RESEMBLES: f64 = 2.0;
+/// Ratio of a stream's rate to that of a bottleneck that limits it, at most: a bucket may have saved up a second's tokens for it.
+const SAVED: f64 = 2.5;
 /// Delay that never left the queue, from which there is one.
 const QUEUED: Nanos = Nanos::millis(1);
 
@@ -67,7 +69,8 @@ impl Moved {
         if let Some(place) = self.beyond() {
             return self.tells_beyond(place, arrived, tried);
         }
-        let even = self.evenly().filter(|share| lost.is_none_or(|lost| lost <= share * AGAIN));
+        // A stream that lost next to nothing was not limited by what takes datagrams.
+        let even = self.evenly().filter(|share| lost.is_some_and(|lost| lost <= share * AGAIN));
         tried.extend(even.map(|_| Reason::EvenLoss));
         (even.map(|_| Limiter::Loss), tried)
     }
@@ -82,7 +85,10 @@ impl Moved {
         tried.extend(leg.after_loss.map(|waited_ns| Reason::WaitedAfterLoss { waited_ns }));
         let Some((met, through)) = self.capped(place) else { return (None, tried) };
         tried.push(Reason::CappedRate { bytes_per_s: through });
-        let named = if met == Met::Queue { queue(through, arrived, &mut tried) } else { Some(Limiter::Policer) };
+        let named = match met {
+            Met::Queue => queue(through, arrived, &mut tried),
+            _ => is_reached(through, arrived, &mut tried).then_some(Limiter::Policer),
+        };
         (named, tried)
     }
 
@@ -178,7 +184,16 @@ fn queue(through: f64, arrived: Option<f64>, tried: &mut Vec<Reason>) -> Option<
     if !resembles {
         tried.push(Reason::FarMoreThanStream);
     }
-    resembles.then_some(Limiter::Congestion)
+    (resembles && is_reached(through, arrived, tried)).then_some(Limiter::Congestion)
+}
+
+/// Returns false where the stream had far more than a bottleneck lets through: what holds datagrams alone back limits no stream.
+fn is_reached(through: f64, arrived: Option<f64>, tried: &mut Vec<Reason>) -> bool {
+    let reached = arrived.is_none_or(|arrived| arrived <= through * SAVED);
+    if !reached {
+        tried.push(Reason::FarLessThanStream);
+    }
+    reached
 }
 
 /// Chance of at most `count` events where `expected` are, if they are independent (Poisson's, which is no less than

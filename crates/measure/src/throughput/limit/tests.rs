@@ -127,6 +127,11 @@ fn slower(evidence: Evidence) -> Evidence {
     Evidence { received_bytes_per_s: Some(0.3e9), ..evidence }
 }
 
+/// Four times what gets through to datagrams.
+fn faster(evidence: Evidence) -> Evidence {
+    Evidence { received_bytes_per_s: Some(4.0e9), ..evidence }
+}
+
 #[test_case(&easy(), Limiter::NotDetermined; "nothing")]
 #[test_case(&Evidence { asked_bytes_per_s: Some(1.01e9), ..easy() }, Limiter::Rate; "the rate")]
 #[test_case(&Evidence { asked_bytes_per_s: Some(2e9), ..easy() }, Limiter::NotDetermined; "a rate that was not reached")]
@@ -150,6 +155,11 @@ fn slower(evidence: Evidence) -> Evidence {
 #[test_case(&Evidence { tcp: None, not_sent: 0.01, ..end(false, |end| end.busiest_thread = Some(0.97)) }, Limiter::SenderCpu; "few that are not sent explain nothing")]
 #[test_case(&tcp(|tcp| tcp.buffer_limited = Some(0.9)), Limiter::SendBuffer; "the send buffer")]
 #[test_case(&tcp(|tcp| (tcp.buffer_limited, tcp.send_buffer) = (Some(0.3), Some(Bytes(13_000_000)))), Limiter::SendBuffer; "a small send buffer")]
+#[test_case(&tcp(|tcp| (tcp.buffer_limited, tcp.retransmitted) = (Some(0.9), Some(0.08))), Limiter::NotDetermined; "a send buffer full of what waits to be sent again")]
+#[test_case(&Evidence { tcp: None, asked_bytes_per_s: Some(1e9), received_bytes_per_s: None, ..easy() }, Limiter::NotDetermined; "a rate of datagrams that nobody saw arrive")]
+#[test_case(&Evidence { moved: Ok(legs(&[0.037, 0.037], Nanos::micros(200))), ..easy() }, Limiter::NotDetermined; "losses of datagrams beside a stream that lost nothing")]
+#[test_case(&faster(lossy(confirmed(&[0.0, 0.23], Nanos::micros(200)))), Limiter::NotDetermined; "a policer of datagrams far below the stream's rate")]
+#[test_case(&faster(lossy(confirmed(&[0.0, 0.23], Nanos::millis(40)))), Limiter::NotDetermined; "a queue of datagrams far below the stream's rate")]
 #[test_case(&tcp(|tcp| tcp.buffer_limited = Some(0.49)), Limiter::NotDetermined; "a send buffer that is not small and waited for less than half of the time")]
 #[test_case(&tcp(|tcp| tcp.rtt = Some(Nanos::millis(80))), Limiter::NotDetermined; "round trips that nobody compared with those without a stream")]
 #[test_case(&tcp(|tcp| tcp.retransmitted = Some(0.02)), Limiter::NotDetermined; "losses that nobody looked into")]
