@@ -267,20 +267,23 @@ pub fn content(size: usize) -> Ring {
 
 /// Interval at which the end of a stream of datagrams is sent again …
 const AGAIN: Nanos = Nanos::millis(20);
-/// … and how often, where the other end does not answer it.
+/// … and how often, where the other end does not answer it: a path may lose each of ten …
 const TIMES: u32 = 10;
+/// … or be down for a while: then so often more, each time after twice as long, in all for 1.4 s.
+const LATER: u32 = 5;
 
 /// Sends over a connected socket that `last` datagrams were all, until the other end confirms it, or for a time in
 /// which no path loses each of them by chance.
 pub fn say_last(socket: &Socket, numbers: Numbers, last: u64, over: impl Fn() -> bool) -> bool {
     let mut heard = [0_u8; 64];
-    for _ in 0..TIMES {
+    for time in 0..TIMES + LATER {
+        let again = Nanos(AGAIN.0 << (time + 1).saturating_sub(TIMES));
         let now = Monotonic::now();
         let datagram = numbers.last(last, Nanos(now.0));
         // A datagram that cannot be sent now may be sent the next time.
         let _said = send(socket, &datagram, SendFlags::NOSIGNAL);
-        while Monotonic::now() < now.after(AGAIN) {
-            poll_one(socket.as_fd(), false, now.after(AGAIN));
+        while Monotonic::now() < now.after(again) {
+            poll_one(socket.as_fd(), false, now.after(again));
             let Ok((length, _)) = recv(socket, &mut heard[..], RecvFlags::DONTWAIT) else { continue };
             if matches!(numbers.read(&heard[..length]), Some(Mark::Last { .. })) {
                 return true;

@@ -169,7 +169,7 @@ impl Opening<'_> {
             if let Some(mac) = self.admission.mac() {
                 mac.seal(&mut datagram, MacDirection::There);
             }
-            let way = NumberedReceiver::new(socket, numbers, method.waiting).stamped(task.even);
+            let way = NumberedReceiver::new(socket, numbers, method.waiting).stamped(task.even).once();
             return Ok((Any::ReceiveNumbered(way), Start::Datagram(datagram)));
         }
         let (segments, mut ring) = (task.segments() as usize, content(size));

@@ -118,6 +118,37 @@ fn numbered_datagrams_arrive_as_they_were_sent(segments: usize, waiting: Waiting
     assert!(transit.count == 300 && transit.min_ns >= 0 && transit.min_ns <= transit.max_ns, "{transit:?}");
 }
 
+/// Octets 40 of each datagram and of the end mark, which is data in this format, and 5 of a datagram of others.
+#[test_case(false, 5 * 40 + 5; "all that comes")]
+#[test_case(true, 4 * 40; "each once")]
+fn payload_that_the_path_doubled_counts_as_asked(once: bool, payload: usize) {
+    let (near, far) = datagrams();
+    let numbering = Plain(StampClock::Monotonic);
+    let mut receiver = NumberedReceiver::new(far, numbering, Waiting::Block);
+    if once {
+        receiver = receiver.once();
+    }
+    let mut datagram = [0; 40];
+    for number in [1, 2, 2, 3] {
+        numbering.write(&mut datagram, number, Nanos(1));
+        near.send(&datagram).unwrap();
+    }
+    near.send(b"other").unwrap();
+    numbering.write(&mut datagram, LAST | 3, Nanos(1));
+    near.send(&datagram).unwrap();
+    let mut moved = 0;
+    loop {
+        match receiver.call().unwrap() {
+            Call::Moved(bytes) | Call::MovedMany { bytes, .. } => moved += bytes,
+            Call::Nothing => {}
+            Call::End => break,
+            other => panic!("{other:?}"),
+        }
+    }
+    let counted = receiver.total().datagrams.unwrap();
+    assert_eq!((moved, counted.received, counted.duplicates, counted.foreign), (payload, 3, 1, 1));
+}
+
 #[test]
 fn what_is_missing_doubled_and_foreign_is_told_apart() {
     let (near, far) = datagrams();

@@ -110,16 +110,18 @@ impl Arrivals {
         }
     }
 
-    /// Datagram `number`, at least 1, has come; `transit` is when it came less when it was sent, in nanoseconds.
+    /// Datagram `number`, at least 1, has come; `transit` is when it came less when it was sent, in nanoseconds. `false`: it is a copy of
+    /// one that came before, or has no number.
     #[inline]
-    pub fn arrived(&mut self, number: u64, transit: i64) {
+    pub fn arrived(&mut self, number: u64, transit: i64) -> bool {
         if number == self.highest + 1 {
             self.advance(number);
         } else if !self.out_of_step(number, transit) {
-            return;
+            return false;
         }
         self.received += 1;
         self.took(transit);
+        true
     }
 
     /// A datagram came that is none of the stream's.
@@ -139,10 +141,11 @@ impl Arrivals {
         self.received < self.highest
     }
 
-    /// Returns the longest time on the way minus the shortest: a datagram sent last may come so long before one sent earlier.
-    pub fn spread(&self) -> Nanos {
-        let Transit { min_ns, max_ns, .. } = self.transits[1];
-        Nanos(max_ns.abs_diff(min_ns))
+    /// Returns the longest time by which a datagram may come after one that was sent later and took `transit`, as far as times on the way
+    /// show it: that one may be smaller, and take a faster way than all of the stream.
+    pub fn overtaken(&self, transit: i64) -> Nanos {
+        let Transit { count, min_ns, max_ns, .. } = self.transits[1];
+        if count == 0 { Nanos::ZERO } else { Nanos(max_ns.abs_diff(min_ns.min(transit))) }
     }
 
     /// Returns the counts so far. Each call begins a new interval of transit times, and returns those of the one that ends.

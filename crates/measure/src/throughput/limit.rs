@@ -417,6 +417,8 @@ impl Evidence {
             Ok(moved) => moved.tells(self.losses(), self.received_bytes_per_s),
             Err(untried) => (None, self.untried(*untried)),
         };
+        // A stream that fills a queue loses what that drops; what the path takes of datagrams beside it may be none of its own.
+        let moved = moved.filter(|limiter| *limiter != Limiter::Loss || self.queue().is_none());
         let idle = self.idle_queue();
         let made = idle.filter(|grew| self.is_of_the_stream(*grew));
         let limiter = moved.or(made.map(|_| Limiter::Congestion)).unwrap_or(Limiter::NotDetermined);

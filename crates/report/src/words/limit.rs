@@ -104,8 +104,8 @@ fn reason(reason: &Reason) -> String {
         }
         Reason::CappedRate { bytes_per_s } => format!("{} got through at either rate", rate(*bytes_per_s)),
         Reason::FarMoreThanStream => "far more than the stream had".to_owned(),
-        Reason::FarLessThanStream => {
-            "far less than the stream had: it holds these datagrams back, and not the stream".to_owned()
+        Reason::LessThanStream => {
+            "less than the stream had: it holds these datagrams back, and not the stream".to_owned()
         }
         Reason::NotTested { what, why } => {
             let what = match what {

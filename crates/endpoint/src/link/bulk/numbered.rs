@@ -26,7 +26,7 @@ use crate::socket::many;
 pub const LONGEST: usize = 65_507;
 /// Segments of one buffer at most, on every kernel that knows them (`UDP_MAX_SEGMENTS` was 64 before Linux 6.9).
 pub const SEGMENTS: usize = 64;
-/// Longest wait for datagrams that the sender's end mark overtook. The sender repeats the mark during it.
+/// Longest wait for datagrams that the sender's end mark overtook, which is smaller than they are. The sender repeats the mark during it.
 const OVERTAKEN: Nanos = Nanos::millis(100);
 /// Longest plausible wait of a datagram in a socket that is being read.
 const LONGEST_WAIT: Nanos = Nanos::secs(2);
@@ -138,6 +138,17 @@ impl<N: Numbering> Bulk for NumberedSender<N> {
     super::by_the_machines_clocks!();
 }
 
+/// Part that a datagram has in the stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Account {
+    /// Payload.
+    Payload,
+    /// A copy, or a datagram of others.
+    Other,
+    /// A word about the stream.
+    Word,
+}
+
 /// Receives numbered datagrams of one sender.
 #[derive(Debug)]
 pub struct NumberedReceiver<N> {
@@ -147,6 +158,8 @@ pub struct NumberedReceiver<N> {
     flags: c_int,
     /// True where the kernel stamps arrivals.
     stamped: bool,
+    /// True where copies and datagrams of others are no payload.
+    once: bool,
     arrivals: Arrivals,
     /// Number of datagrams that the sender's end mark announced; absent: none came yet.
     last: Option<u64>,
@@ -170,6 +183,7 @@ impl<N: Numbering> NumberedReceiver<N> {
             buffer: vec![0; 1 << 16],
             flags,
             stamped: false,
+            once: false,
             arrivals,
             last: None,
             until: Instant(0),
@@ -183,6 +197,13 @@ impl<N: Numbering> NumberedReceiver<N> {
     pub fn stamped(self, wanted: bool) -> Self {
         let stamped = wanted && many::stamp_arrivals(self.socket.as_fd()).is_ok();
         Self { stamped, ..self }
+    }
+
+    /// Counts the payload of each datagram of the stream once: what the path doubled is no throughput. Programs of others count all that
+    /// comes.
+    #[must_use]
+    pub fn once(self) -> Self {
+        Self { once: true, ..self }
     }
 
     /// Returns the number of datagrams that the sender says it sent; `None` before its end mark.
@@ -203,8 +224,12 @@ impl<N: Numbering> NumberedReceiver<N> {
     /// Takes a datagram that was received before its flow was known: the first of a flow, say.
     pub fn take(&mut self, datagram: &[u8]) -> Call {
         let now = reading(self.numbering.clock());
-        self.account(datagram, now);
-        if self.last.is_some() { Call::End } else { Call::Moved(datagram.len()) }
+        let account = self.account(datagram, now);
+        match account {
+            _ if self.last.is_some() => Call::End,
+            Account::Payload => Call::Moved(datagram.len()),
+            Account::Other | Account::Word => Call::Nothing,
+        }
     }
 
     /// Returns the arrival time of a datagram read now: from its kernel stamp where there is one, else now.
@@ -223,6 +248,12 @@ impl<N: Numbering> NumberedReceiver<N> {
         if self.until > Instant(0) && self.arrivals.is_incomplete() { Call::Nothing } else { Call::End }
     }
 
+    /// Payload came, perhaps behind the end mark.
+    fn moved(&mut self, bytes: usize, datagrams: usize) -> Call {
+        self.ended = self.ended.map(|_| Monotonic::now());
+        Call::MovedMany { bytes, datagrams }
+    }
+
     /// Waits for datagrams that the end mark overtook.
     fn await_overtaken(&self) -> Call {
         if Monotonic::now() >= self.until {
@@ -232,13 +263,12 @@ impl<N: Numbering> NumberedReceiver<N> {
         Call::Nothing
     }
 
-    /// `false`: it is a word about the stream, and none of its datagrams.
     #[inline]
-    fn account(&mut self, datagram: &[u8], now: Nanos) -> bool {
+    fn account(&mut self, datagram: &[u8], now: Nanos) -> Account {
         let transit = |sent: Nanos| now.0.cast_signed().wrapping_sub(sent.0.cast_signed());
-        match self.numbering.read(datagram) {
+        let is_new = match self.numbering.read(datagram) {
             Some(Mark::Data { number, sent }) => self.arrivals.arrived(number, transit(sent)),
-            Some(Mark::Last { count, .. }) => {
+            Some(Mark::Last { count, sent }) => {
                 self.arrivals.last(count);
                 let is_data = self.numbering.last_is_data();
                 if self.last.replace(count).is_none() {
@@ -246,14 +276,17 @@ impl<N: Numbering> NumberedReceiver<N> {
                     self.ended = Some(now);
                     // Peers whose last datagram is that word end by it.
                     if !is_data {
-                        self.until = now.after(self.arrivals.spread().min(OVERTAKEN));
+                        self.until = now.after(self.arrivals.overtaken(transit(sent)).min(OVERTAKEN));
                     }
                 }
-                return is_data;
+                return if is_data { Account::Payload } else { Account::Word };
             }
-            None => self.arrivals.foreign(),
-        }
-        true
+            None => {
+                self.arrivals.foreign();
+                false
+            }
+        };
+        if is_new || !self.once { Account::Payload } else { Account::Other }
     }
 }
 
@@ -281,27 +314,27 @@ impl<N: Numbering> Bulk for NumberedReceiver<N> {
         let now = self.came(stamp);
         if length <= segment {
             let datagram = std::mem::take(&mut self.buffer);
-            let counts = self.account(&datagram[..length], now);
+            let account = self.account(&datagram[..length], now);
             self.buffer = datagram;
-            if !counts {
-                return Ok(self.after_word());
-            }
-            self.ended = self.ended.map(|_| Monotonic::now());
-            return Ok(Call::MovedMany { bytes: length, datagrams: 1 });
+            return Ok(match account {
+                Account::Word => self.after_word(),
+                Account::Other => Call::Nothing,
+                Account::Payload => self.moved(length, 1),
+            });
         }
         let buffer = std::mem::take(&mut self.buffer);
         let (mut bytes, mut datagrams) = (0, 0);
         for datagram in buffer[..length].chunks(segment) {
-            if self.account(datagram, now) {
+            if self.account(datagram, now) == Account::Payload {
                 (bytes, datagrams) = (bytes + datagram.len(), datagrams + 1);
             }
         }
         self.buffer = buffer;
-        if datagrams == 0 {
-            return Ok(self.after_word());
-        }
-        self.ended = self.ended.map(|_| Monotonic::now());
-        Ok(Call::MovedMany { bytes, datagrams })
+        Ok(match datagrams {
+            0 if self.last.is_some() => self.after_word(),
+            0 => Call::Nothing,
+            _ => self.moved(bytes, datagrams),
+        })
     }
 
     fn sight(&mut self) -> Sight {

@@ -48,7 +48,7 @@ pub fn serve(
     let sinks = flow.sinks();
     let waiting = session.got.waiting;
     let way = if sinks {
-        Any::ReceiveNumbered(NumberedReceiver::new(socket, numbers, waiting).stamped(flow.ask.even))
+        Any::ReceiveNumbered(NumberedReceiver::new(socket, numbers, waiting).stamped(flow.ask.even).once())
     } else {
         let size = session.open.response_bytes.0 as usize;
         let segments = flow.ask.segments.unwrap_or(1) as usize;

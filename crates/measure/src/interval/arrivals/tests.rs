@@ -9,7 +9,9 @@ use super::*;
 
 fn after(numbers: impl IntoIterator<Item = u64>) -> Datagrams {
     let mut arrivals = Arrivals::new(false);
-    numbers.into_iter().for_each(|number| arrivals.arrived(number, 0));
+    for number in numbers {
+        arrivals.arrived(number, 0);
+    }
     arrivals.total()
 }
 
@@ -32,7 +34,7 @@ fn numbers_are_counted(numbers: &[u64], expected: (u64, u64, i64, u64, u64)) {
 #[test]
 fn what_the_sender_says_it_sent_counts_the_end_too() {
     let mut arrivals = Arrivals::new(false);
-    (1..=90).for_each(|number| arrivals.arrived(number, 0));
+    (1..=90).for_each(|number| assert!(arrivals.arrived(number, 0)));
     arrivals.last(100);
     arrivals.last(40);
     assert_eq!(counts(&arrivals.total()), (100, 90, 10, 0, 0));
@@ -61,7 +63,9 @@ fn what_is_older_than_the_memory_is_a_copy_only_where_nothing_is_missing() {
 fn jitter_is_the_rfcs_estimator() {
     let transits = [1_000_i64, 17_000, 1_000, 1_000];
     let mut arrivals = Arrivals::new(false);
-    transits.iter().zip(1..).for_each(|(transit, number)| arrivals.arrived(number, *transit));
+    for (transit, number) in transits.iter().zip(1..) {
+        arrivals.arrived(number, *transit);
+    }
     // 16000/16 = 1000; + (16000 - 1000)/16 = 1937.5; - 1937.5/16.
     assert_eq!(arrivals.total().jitter_ns, Some(1_937.5 - 1_937.5 / 16.0));
     arrivals.begin();
@@ -71,7 +75,9 @@ fn jitter_is_the_rfcs_estimator() {
 #[test]
 fn an_interval_has_its_own_transit_times_and_the_whole_has_all() {
     let mut arrivals = Arrivals::new(true);
-    [5_i64, 7].into_iter().zip(1..).for_each(|(transit, number)| arrivals.arrived(number, transit));
+    for (transit, number) in [5_i64, 7].into_iter().zip(1..) {
+        arrivals.arrived(number, transit);
+    }
     let first = arrivals.sight().transit.unwrap();
     assert_eq!(
         (first.count, first.min_ns, first.max_ns, first.mean_ns, first.deviation()),
@@ -118,4 +124,22 @@ proptest! {
         let received = seen.len() as u64;
         prop_assert_eq!(counts(&found), (highest, received, (highest - received).cast_signed(), late, twice));
     }
+}
+
+#[test]
+fn a_mark_that_takes_a_faster_way_may_overtake_all_by_so_long() {
+    let mut arrivals = Arrivals::new(false);
+    assert_eq!(arrivals.overtaken(5), Nanos::ZERO, "nothing is on its way that is known of");
+    for (number, transit) in [(1, 30_000_000), (2, 30_200_000)] {
+        arrivals.arrived(number, transit);
+    }
+    assert_eq!(arrivals.overtaken(30_100_000), Nanos::micros(200), "by what the stream itself varies");
+    assert_eq!(arrivals.overtaken(100_000), Nanos::micros(30_100), "by what the mark gains on it");
+}
+
+#[test]
+fn copies_and_numbers_that_are_none_are_not_new() {
+    let mut arrivals = Arrivals::new(false);
+    let new = [1, 2, 2, 5, 4, 4, 0, 6].map(|number| arrivals.arrived(number, 0));
+    assert_eq!(new, [true, true, false, true, true, false, false, true]);
 }

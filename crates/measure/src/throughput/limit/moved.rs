@@ -45,8 +45,10 @@ const AGAIN: f64 = 4.0;
 /// Ratio of a queue's rate to that of a stream that it holds back, at most: a stream that meets losses at its start has
 /// no more of it.
 const RESEMBLES: f64 = 2.0;
-/// Ratio of a stream's rate to that of a bottleneck that limits it, at most: a bucket may have saved up a second's tokens for it.
+/// Ratio of a stream's rate to that of a policer that limits it, at most: its bucket may have saved up a second's tokens for it.
 const SAVED: f64 = 2.5;
+/// The same of a queue, which lets all through at its own rate.
+const HELD_UP: f64 = 1.5;
 /// Delay that never left the queue, from which there is one.
 const QUEUED: Nanos = Nanos::millis(1);
 
@@ -87,7 +89,7 @@ impl Moved {
         tried.push(Reason::CappedRate { bytes_per_s: through });
         let named = match met {
             Met::Queue => queue(through, arrived, &mut tried),
-            _ => is_reached(through, arrived, &mut tried).then_some(Limiter::Policer),
+            _ => is_reached(through, SAVED, arrived, &mut tried).then_some(Limiter::Policer),
         };
         (named, tried)
     }
@@ -184,14 +186,15 @@ fn queue(through: f64, arrived: Option<f64>, tried: &mut Vec<Reason>) -> Option<
     if !resembles {
         tried.push(Reason::FarMoreThanStream);
     }
-    (resembles && is_reached(through, arrived, tried)).then_some(Limiter::Congestion)
+    (resembles && is_reached(through, HELD_UP, arrived, tried)).then_some(Limiter::Congestion)
 }
 
-/// Returns false where the stream had far more than a bottleneck lets through: what holds datagrams alone back limits no stream.
-fn is_reached(through: f64, arrived: Option<f64>, tried: &mut Vec<Reason>) -> bool {
-    let reached = arrived.is_none_or(|arrived| arrived <= through * SAVED);
+/// Returns false where the stream had more than so many `times` what a bottleneck lets through: what holds datagrams alone back limits no
+/// stream.
+fn is_reached(through: f64, times: f64, arrived: Option<f64>, tried: &mut Vec<Reason>) -> bool {
+    let reached = arrived.is_none_or(|arrived| arrived <= through * times);
     if !reached {
-        tried.push(Reason::FarLessThanStream);
+        tried.push(Reason::LessThanStream);
     }
     reached
 }

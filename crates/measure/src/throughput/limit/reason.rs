@@ -117,8 +117,8 @@ pub enum Reason {
     CappedRate { bytes_per_s: f64 },
     /// The bottleneck lets far more through than the stream had.
     FarMoreThanStream,
-    /// The bottleneck lets far less through than the stream had: it holds datagrams back and not the stream.
-    FarLessThanStream,
+    /// The bottleneck lets less through than the stream had: it holds datagrams back and not the stream.
+    LessThanStream,
     /// Share of the time in which an end's busiest thread ran, unremarkable.
     BusiestThread { end: End, share: f64 },
     /// Longest share of the time in which a thread of an end waited for a CPU, unremarkable.

@@ -158,6 +158,7 @@ fn faster(evidence: Evidence) -> Evidence {
 #[test_case(&tcp(|tcp| (tcp.buffer_limited, tcp.retransmitted) = (Some(0.9), Some(0.08))), Limiter::NotDetermined; "a send buffer full of what waits to be sent again")]
 #[test_case(&Evidence { tcp: None, asked_bytes_per_s: Some(1e9), received_bytes_per_s: None, ..easy() }, Limiter::NotDetermined; "a rate of datagrams that nobody saw arrive")]
 #[test_case(&Evidence { moved: Ok(legs(&[0.037, 0.037], Nanos::micros(200))), ..easy() }, Limiter::NotDetermined; "losses of datagrams beside a stream that lost nothing")]
+#[test_case(&Evidence { moved: Ok(legs(&[0.019, 0.021], Nanos::micros(200))), ..tcp(|tcp| (tcp.retransmitted, tcp.rtt) = (Some(0.02), Some(Nanos::millis(60)))) }, Limiter::NotDetermined; "losses of datagrams beside a stream that fills a queue of its own")]
 #[test_case(&faster(lossy(confirmed(&[0.0, 0.23], Nanos::micros(200)))), Limiter::NotDetermined; "a policer of datagrams far below the stream's rate")]
 #[test_case(&faster(lossy(confirmed(&[0.0, 0.23], Nanos::millis(40)))), Limiter::NotDetermined; "a queue of datagrams far below the stream's rate")]
 #[test_case(&tcp(|tcp| tcp.buffer_limited = Some(0.49)), Limiter::NotDetermined; "a send buffer that is not small and waited for less than half of the time")]
