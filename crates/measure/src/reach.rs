@@ -122,7 +122,7 @@ impl Route {
 pub enum Seen {
     /// An answer: an echo reply, a completed handshake, a datagram.
     Answer {
-        /// From the send of the try that was answered, nanoseconds. For a handshake from the first try on.
+        /// From the first try, nanoseconds; of an echo from the one that was answered.
         after_ns: Nanos,
     },
     /// A TCP reset in the host's name. It does not show its sender.

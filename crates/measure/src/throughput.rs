@@ -1,12 +1,14 @@
 //! Payload of a stream: bytes and calls at each end, by interval and in all, and the rates that follow.
 //!
 //! A [`meter::Meter`] counts while an engine runs; [`Throughput::of`] turns its counts into the result. Rates are bytes over the
-//! time of our end, for both ends: one clock. Invariant: the intervals of a stream add up to the total of our end.
+//! time of our end, for both ends: one clock; of a receiving peer over its own time where that is longer, for a queue on the path lets
+//! go of what it holds after our end is done. Invariant: the intervals of a stream add up to the total of our end.
 
 pub mod detail;
 pub mod latency;
 pub mod limit;
 pub mod meter;
+pub mod silence;
 
 use serde::{Deserialize, Serialize};
 
@@ -37,8 +39,8 @@ pub struct Throughput {
     /// Bytes per second that were handed to the kernel of the sending end, over our time; absent where that end is the
     /// peer's and told nothing, or where there was no time.
     pub sent_bytes_per_s: Option<f64>,
-    /// Bytes per second that the receiving end's program had, over our time; absent where that end is the peer's and told
-    /// nothing, or where there was no time.
+    /// Bytes per second that the receiving end's program had, over our time, or the peer's where that end is the peer's and its time is
+    /// longer; absent where that end is the peer's and told nothing, or where there was no time.
     pub received_bytes_per_s: Option<f64>,
     /// Durations of our end's calls; absent unless requested. A call that waits for room or for data shows how the
     /// stream was held up, not how long anything was on its way.
@@ -115,11 +117,14 @@ impl Throughput {
     /// Makes the result of a stream that went `direction`, as our end and the peer's metered it.
     pub fn of(direction: Direction, metered: &Metered, theirs: Option<Theirs>, sockets: Vec<SocketFacts>) -> Self {
         let elapsed_ns = metered.elapsed();
-        let rate = |carried: &Carried| per_second(carried.bytes, elapsed_ns);
-        let (ours, far) = (rate(&metered.carried), theirs.and_then(|theirs| rate(&theirs.carried)));
+        let ours = per_second(metered.carried.bytes, elapsed_ns);
+        let far = |time: Nanos| theirs.and_then(|theirs| per_second(theirs.carried.bytes, time));
         let (sent_bytes_per_s, received_bytes_per_s) = match direction {
-            Direction::Send | Direction::Both => (ours, far),
-            Direction::Receive => (far, ours),
+            Direction::Send | Direction::Both => {
+                let drained = theirs.and_then(|theirs| theirs.elapsed_ns).unwrap_or_default();
+                (ours, far(drained.max(elapsed_ns)))
+            }
+            Direction::Receive => (far(elapsed_ns), ours),
         };
         Self {
             direction,
@@ -234,11 +239,14 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_bytes_over_the_time_of_our_end() {
+    fn rates_are_bytes_over_the_time_of_our_end_or_a_longer_one_of_a_receiver() {
         let theirs =
             Theirs { carried: Carried { bytes: Bytes(9_000), ..Carried::default() }, elapsed_ns: Some(Nanos::secs(9)) };
         let sent = Throughput::of(Direction::Send, &metered(0), Some(theirs), Vec::new());
-        assert_eq!((sent.sent_bytes_per_s, sent.received_bytes_per_s), (Some(5_012.0), Some(4_500.0)));
+        assert_eq!((sent.sent_bytes_per_s, sent.received_bytes_per_s), (Some(5_012.0), Some(1_000.0)), "drained later");
+        let early = Theirs { elapsed_ns: Some(Nanos::secs(1)), ..theirs };
+        let sent = Throughput::of(Direction::Send, &metered(0), Some(early), Vec::new());
+        assert_eq!(sent.received_bytes_per_s, Some(4_500.0));
         let received = Throughput::of(Direction::Receive, &metered(0), None, Vec::new());
         assert_eq!((received.sent_bytes_per_s, received.received_bytes_per_s), (None, Some(5_012.0)));
     }

@@ -19,6 +19,7 @@ use crate::outcome::change::Change;
 use crate::outcome::dark::Dark;
 use crate::outcome::periodic::Periodic;
 use crate::outcome::stalls::Stalls;
+use crate::throughput::silence::Silence;
 use crate::unit::{Bytes, Nanos};
 use crate::wire::finding::Subject;
 use lost::LeavesBy;
@@ -117,6 +118,11 @@ pub enum Warning {
         steady_after_ns: Nanos,
         /// Share of the steady rate by which the whole lies below it, 0 to 1.
         share: f64,
+    },
+    /// For a part of the time the receiver of a stream got nothing.
+    Silent {
+        /// Its intervals.
+        silence: Silence,
     },
     /// A stream was too short to tell whether it was steady.
     TooShort {
@@ -249,6 +255,9 @@ pub enum Warning {
         /// not known, and for loads, which report it with the losses on the way there.
         #[serde(default)]
         dropped_by_peer: Option<u64>,
+        /// Those of them whose reply came after the timeout, a count.
+        #[serde(default, skip_serializing_if = "crate::event::is_zero")]
+        late: u64,
         /// Mechanism that decides how many messages are on the way at once.
         leaves_by: LeavesBy,
         /// The share of the run's time, from 0 to 1, that passed in waiting for them, where each held up the next one; absent below a hundredth.

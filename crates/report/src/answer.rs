@@ -47,13 +47,16 @@ pub fn of(record: &Record) -> String {
 fn caveats(record: &Record) -> Vec<String> {
     let elapsed = record.elapsed().unwrap_or(Nanos::ZERO);
     let mut caveats = Vec::new();
+    let has = |test: fn(&Warning) -> bool| record.warnings.iter().any(test);
     match &record.ended {
         Ended::Complete => {}
         Ended::Interrupted { signal } => caveats.push(format!("interrupted by {signal} after {elapsed}")),
         Ended::PeerLost { .. } if is_closed(record) => caveats.push(closed(record).to_owned()),
+        Ended::PeerLost { .. } if has(|warning| matches!(warning, Warning::NoReport { .. })) => {
+            caveats.push("the peer sent no report at the end".to_owned());
+        }
         Ended::PeerLost { .. } => caveats.push(format!("broke off after {elapsed}")),
     }
-    let has = |test: fn(&Warning) -> bool| record.warnings.iter().any(test);
     if has(|warning| matches!(warning, Warning::WireContradicts { .. })) {
         caveats.push("the captured packets contradict the counts".to_owned());
     }
@@ -383,11 +386,14 @@ fn rate(stream: &Throughput) -> String {
     let text = |rate: Option<f64>| rate.and_then(number::bit_rate);
     let lost = stream.detail.as_ref().and_then(|found| found.datagrams.as_ref());
     let lost = lost.filter(|datagrams| datagrams.lost > 0).and_then(Datagrams::loss);
-    let lost = lost.map_or_else(String::new, |share| format!(", {} lost,", number::percent(share)));
+    let lost = lost.map(|share| format!("{} lost", number::percent(share)));
+    let silence = stream.detail.as_ref().and_then(|found| found.silence).as_ref().map(words::silence::beside);
+    let beside: String = lost.into_iter().chain(silence).map(|part| format!(", {part}")).collect();
+    let beside = if beside.is_empty() { beside } else { format!("{beside},") };
     match (text(stream.received_bytes_per_s), text(stream.sent_bytes_per_s)) {
         (Some(_), _) if stream.received_bytes_per_s == Some(0.0) => "Nothing was received".to_owned(),
-        (Some(received), _) => format!("{received} received{lost}"),
-        (None, Some(sent)) => format!("{sent} sent (received rate not known){lost}"),
+        (Some(received), _) => format!("{received} received{beside}"),
+        (None, Some(sent)) => format!("{sent} sent (received rate not known){beside}"),
         (None, None) => "No rate known".to_owned(),
     }
 }
@@ -428,8 +434,9 @@ mod tests {
     use measure::event::Counts;
 
     use measure::method::Carrier;
-    use measure::throughput::detail::{Detail, Processors};
+    use measure::throughput::detail::Detail;
     use measure::throughput::limit::Limit;
+    use measure::throughput::silence::Silence;
 
     use super::*;
 
@@ -452,18 +459,7 @@ mod tests {
             let stream = record.stream.as_mut().unwrap();
             stream.direction = direction;
             let limit = Limit { limiter: Limiter::SenderQueue, because: Vec::new(), evidence: vec![reason] };
-            stream.detail = Some(Box::new(Detail {
-                limit,
-                theirs: Vec::new(),
-                sender: Processors::default(),
-                receiver: Processors::default(),
-                datagrams: None,
-                fairness: None,
-                steady_after_ns: None,
-                autotuning: None,
-                zero_copy: None,
-                undrained: 0,
-            }));
+            stream.detail = Some(Box::new(Detail::of(limit)));
             of(&record)
         };
         let shaper =
@@ -474,5 +470,28 @@ mod tests {
         assert!(theirs.contains("Limited by a shaper of the peer itself (tbf on eth0)."), "{theirs}");
         let kept = said(Direction::Send, Reason::NotSent { share: 0.99 });
         assert!(kept.contains("Limited by this host's own queue or firewall."), "{kept}");
+    }
+
+    #[test]
+    fn a_rate_with_silences_says_so() {
+        let mut record = crate::fixture::stream();
+        let stream = record.stream.as_mut().unwrap();
+        let limit = Limit { limiter: Limiter::NotDetermined, because: Vec::new(), evidence: Vec::new() };
+        let silence = Silence {
+            times: 2,
+            total_ns: Nanos::millis(2_500),
+            share: 0.25,
+            longest_from_ns: Nanos::secs(3),
+            longest_to_ns: Nanos::secs(5),
+            to_the_end: false,
+        };
+        let lost = Datagrams { expected: 100, received: 70, lost: 30, ..Datagrams::default() };
+        let detail = Detail { silence: Some(silence), ..Detail::of(limit) };
+        stream.detail = Some(Box::new(detail.clone()));
+        assert!(of(&record).contains(" received, nothing for 2.5 s (25 % of the time), over "), "{}", of(&record));
+        let both = Detail { datagrams: Some(lost), ..detail };
+        record.stream.as_mut().unwrap().detail = Some(Box::new(both));
+        let told = of(&record);
+        assert!(told.contains(" received, 30 % lost, nothing for 2.5 s (25 % of the time), over "), "{told}");
     }
 }

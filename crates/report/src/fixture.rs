@@ -291,6 +291,7 @@ pub(crate) fn open_with_losses() -> Record {
                 sent: 10_000,
                 dropped_by_us: None,
                 dropped_by_peer: None,
+                late: 0,
                 leaves_by: LeavesBy::Window,
                 waited_share: None,
             },

@@ -5,7 +5,8 @@
 use measure::reach::mtu::MtuFinding;
 use measure::reach::remark::Remark;
 use measure::reach::{
-    AddressReach, LookedUp, MtuBy, PortFinding, Reach, Reporter, Route, Says, Seen, Service, ServiceFinding, Verdict,
+    AddressReach, LookedUp, MtuBy, PortFinding, Reach, Reporter, Route, Says, Seen, Service, ServiceFinding, Transport,
+    Verdict,
 };
 use measure::unit::Nanos;
 
@@ -117,7 +118,33 @@ fn route(route: &Route) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
+/// Fewest times of TCP from which its shortest is no accident, and how much longer than the echo's that is where another, nearer box answers
+/// echoes.
+const TIMES: usize = 3;
+const FARTHER: (u64, Nanos) = (4, Nanos::millis(1));
+
+/// The shortest time of TCP, where the echo that found the path's MTU came from much nearer.
+fn beyond_echo(address: &AddressReach) -> Option<Nanos> {
+    let Seen::Answer { after_ns: echo } = address.echo else { return None };
+    let time = |port: &PortFinding| match port.seen {
+        Seen::Answer { after_ns } | Seen::Reset { after_ns } | Seen::AcceptedThenReset { after_ns } => Some(after_ns),
+        _ => None,
+    };
+    let tcp = address.ports.iter().filter(|port| port.transport == Transport::Tcp);
+    let times: Vec<Nanos> = tcp.filter_map(time).collect();
+    let shortest = times.iter().min().copied().filter(|_| times.len() >= TIMES)?;
+    let is_farther = shortest.0 >= echo.0.saturating_mul(FARTHER.0) && shortest.0 >= echo.0.saturating_add(FARTHER.1.0);
+    (is_farther && address.mtu_by == Some(MtuBy::Echo)).then_some(shortest)
+}
+
 fn mtu(address: &AddressReach) -> String {
+    let beyond = beyond_echo(address).map_or_else(String::new, |tcp| {
+        format!(", as far as the box that answers echoes: TCP takes {tcp} at least, so the host may be behind it")
+    });
+    format!("{}{beyond}", mtu_found(address))
+}
+
+fn mtu_found(address: &AddressReach) -> String {
     // A reply that comes back in pieces answers a request that went there whole.
     let there = |bytes: u32| match (address.mtu_back_bytes, address.mtu_by) {
         (Some(back), _) => format!("{bytes} B to the peer, replies cut to {back} B on the way back"),
@@ -206,7 +233,7 @@ fn error(says: Says, from: Option<&str>, by: Reporter, after: Nanos) -> String {
 #[cfg(test)]
 mod tests {
     use insta::assert_snapshot;
-    use measure::reach::{Lookup, Transport};
+    use measure::reach::Lookup;
     use unicode_width::UnicodeWidthStr;
 
     use super::*;
@@ -284,6 +311,25 @@ mod tests {
         found.addresses[0].mtu_back_bytes = Some(1_300);
         let text = render(&found, &Style::default());
         assert!(text.contains("1500 B to the peer, replies cut to 1300 B on the way back"), "{text}");
+    }
+
+    #[test]
+    fn an_mtu_by_echoes_of_a_nearer_box_is_not_said_to_be_the_hosts() {
+        let mut found = found();
+        found.addresses[0].mtu = MtuFinding::Whole { bytes: 1_500 };
+        assert!(!render(&found, &Style::default()).contains("as far as"));
+        for port in found.addresses[0].ports.iter_mut().filter(|port| port.transport == Transport::Tcp) {
+            if let Seen::Answer { after_ns } | Seen::Reset { after_ns } = &mut port.seen {
+                *after_ns = Nanos::millis(20);
+            }
+        }
+        let text = mtu(&found.addresses[0]);
+        assert!(
+            text.ends_with(
+                "as far as the box that answers echoes: TCP takes 20.0 ms at least, so the host may be behind it"
+            ),
+            "{text}"
+        );
     }
 
     #[test]

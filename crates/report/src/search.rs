@@ -96,11 +96,7 @@ pub(crate) fn sentence(search: &SearchDocument) -> String {
                 _ => "",
             };
             let (above, failed) = (number::percent(apart), failed(search, missed));
-            format!(
-                "Highest rate{so_far} that met {met}: {}. {} ({above} above) {failed}{whose}",
-                at(end),
-                at(missed)
-            )
+            format!("Highest rate{so_far} that met {met}: {}. {} ({above} above) {failed}{whose}", at(end), at(missed))
         }
     };
     format!("{found}{}{}", early(search), busy(search))
@@ -323,15 +319,9 @@ mod tests {
         let above = with(&|bracket| (bracket.missed, bracket.reached) = (None, Reached::Highest));
         assert!(above.ends_with("/s, the highest rate allowed"), "{above}");
         let below = with(&|bracket| (bracket.met, bracket.reached) = (None, Reached::Lowest));
-        assert!(
-            below.starts_with("No rate met ") && below.contains("/s, the lowest rate allowed, failed"),
-            "{below}"
-        );
+        assert!(below.starts_with("No rate met ") && below.contains("/s, the lowest rate allowed, failed"), "{below}");
         let unsettled = with(&|bracket| bracket.reached = Reached::Probes);
-        assert!(
-            unsettled.starts_with("Highest rate so far") && unsettled.contains(" above) failed"),
-            "{unsettled}"
-        );
+        assert!(unsettled.starts_with("Highest rate so far") && unsettled.contains(" above) failed"), "{unsettled}");
         let ours = with(&|bracket| bracket.missed.iter_mut().for_each(|end| end.tally.ours = end.tally.missed));
         assert!(ours.contains("This host was the limit"), "{ours}");
         let early = with(&|bracket| (bracket.missed, bracket.reached) = (None, Reached::Stopped));

@@ -11,6 +11,7 @@ pub mod origin;
 pub mod periodic;
 pub(crate) mod port;
 pub mod remark;
+pub mod silence;
 pub mod split;
 pub mod spoiler;
 pub(crate) mod target;

@@ -32,7 +32,7 @@ pub(super) fn probe(peer: SocketAddr, port: &Port, plan: &Plan, stop: &Stop) -> 
     let local = socket.local_addr().ok().and_then(|address| address.as_socket()).map(|address| address.ip());
     let datagram: &[u8] = if plan.services { &question } else { &[] };
     for _ in 0..plan.tries {
-        let sent = Monotonic::now();
+        let tried = Monotonic::now();
         // An error that came for the try before is taken by the send after it, which then sends nothing: once more.
         let gone = socket.send(datagram).or_else(|_| socket.send(datagram));
         if let Err(error) = gone {
@@ -42,15 +42,15 @@ pub(super) fn probe(peer: SocketAddr, port: &Port, plan: &Plan, stop: &Stop) -> 
             );
         }
         let mut answer = [0; 2_048];
-        match hear(&socket, peer, local, sent, plan.timeout, &mut answer, stop) {
+        match hear(&socket, peer, local, (start, tried), plan.timeout, &mut answer, stop) {
             Heard::Seen(seen) => return (seen, None),
-            Heard::Answer(_) if !plan.services => return answered(sent, None),
+            Heard::Answer(_) if !plan.services => return answered(start, None),
             Heard::Answer(length) => {
                 let service = match read_udp(wanted, &question, &answer[..length]) {
                     Reading::Known { service, state } => ServiceFinding::Known { service, state },
                     _ => ServiceFinding::Other { asked: asked() },
                 };
-                return answered(sent, Some(service));
+                return answered(start, Some(service));
             }
             Heard::Nothing => {}
         }
@@ -58,6 +58,7 @@ pub(super) fn probe(peer: SocketAddr, port: &Port, plan: &Plan, stop: &Stop) -> 
     (Seen::Silence { waited_ns: since(start) }, None)
 }
 
+/// Counted from the first try: what comes behind the second may be the answer to either.
 fn answered(sent: Instant, service: Option<ServiceFinding>) -> (Seen, Option<ServiceFinding>) {
     (Seen::Answer { after_ns: since(sent) }, service)
 }
@@ -76,17 +77,17 @@ enum Heard {
     Nothing,
 }
 
-/// Waits `timeout` for a datagram or an ICMP error.
+/// Waits `timeout` from `tried` on for a datagram or an ICMP error, whose time counts from `start`.
 fn hear(
     socket: &Socket,
     peer: SocketAddr,
     local: Option<IpAddr>,
-    sent: Instant,
+    (start, tried): (Instant, Instant),
     timeout: Nanos,
     answer: &mut [u8],
     stop: &Stop,
 ) -> Heard {
-    let give_up = sent.after(timeout);
+    let give_up = tried.after(timeout);
     loop {
         match wait::until(socket, PollFlags::IN, give_up, stop) {
             Waited::Stopped => return Heard::Seen(stopped()),
@@ -97,7 +98,7 @@ fn hear(
         if let Ok(length) = (&mut &*socket).read(answer) {
             return Heard::Answer(length);
         }
-        if let Some(seen) = reported(socket, peer, local, sent) {
+        if let Some(seen) = reported(socket, peer, local, start) {
             return Heard::Seen(seen);
         }
     }

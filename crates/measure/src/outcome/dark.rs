@@ -23,13 +23,8 @@ pub struct Dark {
     /// Requests that left in them and got no reply in time.
     pub unanswered: u64,
     /// Requests of them that were refused or could not be sent. Absent: none.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::event::is_zero")]
     pub refused_or_not_sent: u64,
     /// Requests that would have left in them at the rate of the other time; closed loops only, which wait instead.
     pub due: Option<u64>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }

@@ -18,6 +18,9 @@
 //! the replies come later and together, and quantiles say neither when nor for how long. Such a gap is long (`HELD`), is no longest one of
 //! many (`ALONE`), and this host sent its requests in it (`SENT_IN_IT`) when they were due.
 //!
+//! A gap that is shorter than the median beyond the shortest is no dark time but at the end: a queue that is full for most of the run drops
+//! many in a row.
+//!
 //! All of them together are told from one hundredth of the run's time on. So the rule follows the timeout, the schedule and the
 //! losses of the run itself; no length is dark by itself.
 
@@ -85,6 +88,10 @@ pub fn dark(recording: &Recording) -> Option<Dark> {
         share >= HELD && all as f64 * share >= SENT_IN_IT && gap.asked.count == 0 && gap.from > recording.began && !late
     };
     let mut spells: Vec<&Gap> = gaps.iter().filter(is_lost).collect();
+    if !spells.is_empty() {
+        let queued = queued(recording);
+        spells.retain(|gap| gap.to == end || gap.length() > queued);
+    }
     if spells.is_empty() && recording.kind == LoopKind::Open {
         spells = gaps.iter().filter(is_held).collect();
         spells.truncate(if spells.len() > ALONE { 0 } else { ALONE });
@@ -107,6 +114,13 @@ pub fn dark(recording: &Recording) -> Option<Dark> {
         refused_or_not_sent: spells.iter().map(|gap| gap.asked.count - gap.asked.left).sum(),
         due,
     })
+}
+
+/// The time that the middle one of the answered took beyond the shortest: a full queue, which drops many in a row and lets others through.
+fn queued(recording: &Recording) -> Nanos {
+    let values = recording.service.as_ref().unwrap_or(&recording.response);
+    let median = values.histogram().value_at_quantile(0.5);
+    Nanos(values.min().map_or(0, |shortest| median.saturating_sub(shortest.0)))
 }
 
 /// At most how probable it is that of `gone` requests without an answer, among `all`, `run` stand in a row at one of so many places: the
@@ -247,6 +261,20 @@ mod tests {
         let mut dead = dark_from(1.0, 1.5);
         let found = dark(&open(Nanos::secs(5), Nanos::millis(5), |sent| dead(sent).filter(|_| rng.f64() < 0.5)));
         assert!(found.is_some_and(|found| found.total_ns.0.abs_diff(500_000_000) < 50_000_000), "{found:?}");
+    }
+
+    #[test_case(1, true; "a path that is down for 8 ms of each 20")]
+    #[test_case(100, false; "a queue of 100 ms that drops so many in a row")]
+    fn what_a_full_queue_drops_in_a_row_is_no_outage(trip: u64, told: bool) {
+        let reply = |sent: Instant| {
+            let at = sent.0 - 1_000;
+            match (at < 100_000_000, at % 20_000_000 < 8_000_000) {
+                (true, _) => Some(Nanos::millis(1)),
+                (false, true) => None,
+                (false, false) => Some(Nanos::millis(trip)),
+            }
+        };
+        assert_eq!(dark(&open(Nanos::secs(5), Nanos::micros(200), reply)).is_some(), told);
     }
 
     #[test_case(2.0, 9.0, 2.0, 5.0, true; "to the end")]

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::limit::Limit;
+use super::silence::Silence;
 use super::{Interval, Stream};
 use crate::interval::arrivals::Datagrams;
 use crate::unit::Nanos;
@@ -27,12 +28,34 @@ pub struct Detail {
     /// From the start of the streams until they were steady, in nanoseconds; absent where they never were, or where too few
     /// intervals tell.
     pub steady_after_ns: Option<Nanos>,
+    /// Whole intervals in which the receiver got nothing; absent where there was none, or where too little came to tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silence: Option<Silence>,
     /// Automatic sizing of the sockets' buffers by our kernel; absent for datagrams.
     pub autotuning: Option<Autotuning>,
     /// Calls that sent in place, and of how many the kernel copied the payload after all; absent where none was asked for.
     pub zero_copy: Option<ZeroCopied>,
     /// Number of streams whose receiver did not say that it had taken all: the missing part may be on its way.
     pub undrained: u32,
+}
+
+impl Detail {
+    /// The limit, and nothing else that is known.
+    pub fn of(limit: Limit) -> Self {
+        Self {
+            limit,
+            theirs: Vec::new(),
+            sender: Processors::default(),
+            receiver: Processors::default(),
+            datagrams: None,
+            fairness: None,
+            steady_after_ns: None,
+            silence: None,
+            autotuning: None,
+            zero_copy: None,
+            undrained: 0,
+        }
+    }
 }
 
 /// One end's processors while it streamed. Shares are from 0 to 1.

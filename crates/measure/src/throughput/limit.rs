@@ -2,7 +2,7 @@
 //!
 //! Looked at in the order in which one cause hides the next: the rate that was asked for, a sending host that does not send what it is handed
 //! (which keeps a processor busy trying), a processor (an end that cannot keep up fills the other end's window and loses data that it cannot
-//! take), a window, a shaper of the sending host, and only then the path. A path is never
+//! take), a silence of the path, a window, a shaper of the sending host, and only then the path's rate. A path is never
 //! named for an effect that the stream alone met, unless its round trips grew while nobody waited for a processor: it is told
 //! apart by moving the rate ([`moved`]). Where nothing shows a cause it is not determined, and that is said.
 
@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::environment::Shaper;
 use crate::throughput::limit::moved::Moved;
 use crate::throughput::limit::reason::{End, Reason, Untested, Untried};
+use crate::throughput::silence::Silence;
 use crate::unit::{Bytes, Nanos};
 
 /// Observations from which the limit is judged.
@@ -27,6 +28,8 @@ pub struct Evidence {
     pub sent_bytes_per_s: Option<f64>,
     /// Bytes per second that the receiving program had.
     pub received_bytes_per_s: Option<f64>,
+    /// Number of streams that had them.
+    pub streams: u32,
     /// The sending end.
     pub sender: EndSeen,
     /// The receiving end.
@@ -35,6 +38,8 @@ pub struct Evidence {
     pub not_sent: f64,
     /// The shaper of the sending host whose rate is next to the stream's.
     pub shaper: Option<ShaperSeen>,
+    /// Time in which nothing came to the receiver.
+    pub silence: Option<Silence>,
     /// State of the senders' TCP, all streams together; absent for datagrams.
     pub tcp: Option<TcpSeen>,
     /// Share of the datagrams that were lost; absent of TCP.
@@ -149,6 +154,8 @@ const SATURATED: f64 = 0.9;
 const CROWDED: f64 = 0.2;
 /// Share of its time kept from running from which a control group is the limit: less is bursts that it makes up for.
 const THROTTLED: f64 = 0.1;
+/// Share of the time in which nothing arrived from which all that TCP counted meanwhile shows no limit.
+const SILENT: f64 = 0.1;
 /// Share of what was handed over and not sent from which that is the limit.
 const KEPT_BACK: f64 = 0.1;
 /// Share of a shaper's rate that a stream which it limits takes: above 1 for what it saved up, and for frames that are counted otherwise.
@@ -162,12 +169,15 @@ const HELD: f64 = 0.5;
 const LOSSES: f64 = 0.001;
 /// Delay that the stream's own round trips gain, beyond the path's own, from which a queue made it.
 const QUEUE: Nanos = Nanos::millis(5);
+/// Smaller growth, by itself and as a share of the shortest, from which losses may be those of a queue that the stream fills.
+const OWN_QUEUE: Nanos = Nanos::millis(3);
+const OWN_TIMES: f64 = 0.25;
 /// Ratio of the growth of the stream's round trips to the mean wait of slower datagrams beside it, at least: a path of
 /// uneven delay makes them wait too, each way half.
 const EVEN: u64 = 4;
 /// Likewise where both ends do next to nothing, so that neither makes round trips longer: so much, and so many times the shortest.
 const IDLE_QUEUE: Nanos = Nanos::micros(300);
-const IDLE_TIMES: u64 = 4;
+const IDLE_TIMES: f64 = 4.0;
 /// Share of the time below which an end's busiest thread, with its waits, does next to nothing.
 const IDLE: f64 = 0.25;
 /// Looks at the smoothed round trip from which its middle one is no accident.
@@ -213,12 +223,19 @@ impl Evidence {
     /// The limit that an end is itself.
     fn by_ends(&self) -> Option<Limit> {
         let by_processor = || self.by_rate().or_else(|| self.by_refusal()).or_else(|| self.by_processor());
-        by_processor().or_else(|| self.by_window()).or_else(|| self.by_shaper())
+        by_processor().or_else(|| self.by_silence()).or_else(|| self.by_window()).or_else(|| self.by_shaper())
     }
 
     fn by_refusal(&self) -> Option<Limit> {
         let share = self.not_sent;
         (share >= KEPT_BACK).then(|| found(Limiter::SenderQueue, vec![Reason::NotSent { share }]))
+    }
+
+    /// While nothing arrives TCP waits for its buffers and sends again: what it counts then is the silence.
+    fn by_silence(&self) -> Option<Limit> {
+        let Silence { total_ns, share, .. } = self.silence.filter(|silence| silence.share >= SILENT)?;
+        let silent = std::iter::once(Reason::Silent { total_ns, share });
+        Some(found(Limiter::NotDetermined, silent.chain(self.unremarkable()).collect()))
     }
 
     fn by_shaper(&self) -> Option<Limit> {
@@ -383,17 +400,17 @@ impl Evidence {
 
     /// Returns the growth of the stream's own round trips, at least `least` and so many `times` the shortest; `None`
     /// where they did not grow, or where a wait for a processor or a reader caused it.
-    fn grew(&self, least: Nanos, times: u64) -> Option<Nanos> {
+    fn grew(&self, least: Nanos, times: f64) -> Option<Nanos> {
         let tcp = self.tcp.filter(|tcp| tcp.window_limited.unwrap_or(0.0) < SHUT)?;
         let (rtt, min) = (tcp.rtt?, tcp.min_rtt?);
         let grew = Nanos(rtt.0.saturating_sub(min.0));
         let crowded = [&self.sender, &self.receiver].iter().any(|end| end.waiting_thread.unwrap_or(0.0) >= CROWDED);
-        (grew.0 >= least.0.max(min.0.saturating_mul(times)) && !crowded).then_some(grew)
+        (grew >= least && grew.0 as f64 >= min.0 as f64 * times && !crowded).then_some(grew)
     }
 
     /// Returns the growth of the stream's own round trips.
     fn queue(&self) -> Option<Nanos> {
-        self.grew(QUEUE, 1)
+        self.grew(QUEUE, 1.0)
     }
 
     /// Returns a smaller growth of the stream's own round trips, where nothing else can have caused it: both ends idle
@@ -414,11 +431,15 @@ impl Evidence {
             None => Reason::DatagramsLost { share: lost },
         });
         let (moved, tried) = match &self.moved {
-            Ok(moved) => moved.tells(self.losses(), self.received_bytes_per_s),
+            Ok(moved) => {
+                let each = self.received_bytes_per_s.map(|rate| rate / f64::from(self.streams.max(1)));
+                moved.tells(self.losses(), self.received_bytes_per_s, each)
+            }
             Err(untried) => (None, self.untried(*untried)),
         };
         // A stream that fills a queue loses what that drops; what the path takes of datagrams beside it may be none of its own.
-        let moved = moved.filter(|limiter| *limiter != Limiter::Loss || self.queue().is_none());
+        let fills = self.grew(OWN_QUEUE, OWN_TIMES).is_some();
+        let moved = moved.filter(|limiter| *limiter != Limiter::Loss || !fills);
         let idle = self.idle_queue();
         let made = idle.filter(|grew| self.is_of_the_stream(*grew));
         let limiter = moved.or(made.map(|_| Limiter::Congestion)).unwrap_or(Limiter::NotDetermined);

@@ -41,6 +41,7 @@ impl Warning {
             Self::BehindSchedule { .. } => "behind-schedule",
             Self::TicksMissed { .. } => "ticks-missed",
             Self::Dark { .. } => "dark",
+            Self::Silent { .. } => "silent",
             Self::SizeUnanswered { .. } => "size-unanswered",
             Self::Lost { .. } => "lost",
             Self::Altered { .. } => "altered",

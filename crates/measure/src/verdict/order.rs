@@ -56,6 +56,7 @@ impl Warning {
             | Self::ClockStepped { .. }
             | Self::SystemClockStepped => Group::Missing,
             Self::Dark { .. }
+            | Self::Silent { .. }
             | Self::SendFailed { .. }
             | Self::Retransmitted { .. }
             | Self::Refused { .. }

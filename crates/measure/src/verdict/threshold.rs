@@ -58,6 +58,8 @@ pub const MISLEADING: f64 = 1.5;
 pub const FEWEST_FOR_MEAN: u64 = 30;
 /// A stream whose rate lies by more than this share below its steady rate, for its start is counted, is told.
 pub const START: f64 = 0.05;
+/// Share of a stream's time in which its receiver got nothing from which that is told.
+pub const SILENT: f64 = 0.01;
 /// Share of its time from which a stream's thread, with its waits for a CPU, or the busiest CPU of its host, can do no more.
 pub const SATURATED: f64 = 0.9;
 /// Segments that TCP sends before the first acknowledgement (RFC 6928).

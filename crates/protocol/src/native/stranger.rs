@@ -6,7 +6,7 @@ use std::fmt;
 
 /// Error of a connection whose other end is no peer of ours.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("that is no sonde: {saw}")]
+#[error("{}: {saw}", if saw.speaker.is_mute() { "no word of sonde came" } else { "that is no sonde" })]
 pub struct NotSonde {
     /// Octets that came instead.
     pub saw: Saw,
@@ -49,9 +49,11 @@ impl fmt::Display for Saw {
             Speaker::Tls => f.write_str("it speaks TLS")?,
             Speaker::Greeter => f.write_str("it greets as a mail or file server does")?,
             Speaker::Echo => return f.write_str("it sends back whatever it is sent, as an echo service does"),
-            Speaker::Closed => return f.write_str("it closed the connection without a word"),
+            Speaker::Closed => return f.write_str("the peer, or a middlebox, closed the connection without a word"),
             Speaker::Silent => {
-                return f.write_str("it says nothing, as netserver and iperf3 do when they wait for more");
+                return f.write_str(
+                    "the peer says nothing, as netserver and iperf3 do when they wait for more, and a sonde that hangs",
+                );
             }
             Speaker::Unknown => f.write_str("it answers in an unknown way")?,
         }
@@ -81,6 +83,11 @@ pub enum Speaker {
 }
 
 impl Speaker {
+    /// True of one that said no word: what it is is not known.
+    pub fn is_mute(self) -> bool {
+        matches!(self, Self::Closed | Self::Silent)
+    }
+
     fn of(bytes: &[u8]) -> Self {
         const HTTP: [&[u8]; 8] = [b"HTTP/", b"GET ", b"HEAD ", b"POST ", b"PUT ", b"OPTIONS ", b"CONNECT ", b"PRI "];
         const PAGE: [&[u8]; 2] = [b"<!DOCTYPE HTML", b"<HTML"];

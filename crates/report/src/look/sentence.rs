@@ -266,6 +266,8 @@ pub(super) fn no_program(look: &Look) -> Option<String> {
     match look.judgement.believed.map(|reference| reference.stands) {
         Some(Stands::Application) => None,
         Some(_) if unmeasured(look).next().is_some() => None,
+        // One is there, and its row says what came of it.
+        Some(_) if look.legs.iter().any(|leg| matches!(leg.who, Who::Program { .. })) => None,
         Some(_) => {
             let advice = "run `sonde serve` there (--key FILE or --open), or name a port and its program (--port)";
             Some(format!("No program answered ({tcp}, {udp} ports) → {advice}"))
@@ -412,7 +414,9 @@ fn without_row(look: &Look, finding: &Finding) -> String {
         Subject::Leg { .. } | Subject::Further { .. } | Subject::Burst { .. } => Default::default(),
     };
     let cause = match finding.cause {
-        Some(Cause::Filtered) => "filtered by a firewall, or by the host itself".to_owned(),
+        Some(Cause::Filtered) => {
+            "filtered by a firewall or by the host itself, or answered from another address".to_owned()
+        }
         Some(Cause::AnotherHop) => "another box than the one that accepts connections refuses".to_owned(),
         Some(Cause::Flow) => {
             let busy = if busy(look).is_some() { words::BUSY_BY_CONNECTION } else { "" };

@@ -65,6 +65,9 @@ fn reason(reason: &Reason) -> String {
             format!("its thread waited for data {} of the time: a proxy may keep the window shut", percent(*share))
         }
         Reason::BusyReader { share } => format!("its thread ran or waited for a CPU {} of the time", percent(*share)),
+        Reason::Silent { total_ns, share } => {
+            format!("the receiver got nothing for {total_ns}, {} of the time", percent(*share))
+        }
         Reason::Throttled { share } => {
             format!("a CPU quota of its control group stopped it {} of the time", percent(*share))
         }
@@ -105,7 +108,7 @@ fn reason(reason: &Reason) -> String {
         Reason::CappedRate { bytes_per_s } => format!("{} got through at either rate", rate(*bytes_per_s)),
         Reason::FarMoreThanStream => "far more than the stream had".to_owned(),
         Reason::LessThanStream => {
-            "less than the stream had: it holds these datagrams back, and not the stream".to_owned()
+            "less than the stream had: a bucket had saved up for it, or this holds datagrams alone".to_owned()
         }
         Reason::NotTested { what, why } => {
             let what = match what {
@@ -129,7 +132,7 @@ fn untried(why: Untried) -> &'static str {
         Untried::NotAsked => "no datagrams were requested beside it",
         Untried::Stopped => "the run was ended",
         Untried::TooFast => "datagrams cannot be sent as fast as the stream went",
-        Untried::Refused => "the peer accepted no datagrams",
+        Untried::Refused => "no datagrams of this size came through",
     }
 }
 
@@ -165,7 +168,7 @@ mod tests {
     #[test_case(&Reason::Datagrams { bytes_per_s: 1e9, lost: 0.23 }, "datagrams at 8.00 Gbit/s: 23 % lost"; "datagrams")]
     #[test_case(&Reason::ThreadRan { share: 0.5, waited: Some(0.45) }, "its busiest thread ran 50 % of the time, and waited for a CPU 45 %"; "a thread that waits")]
     #[test_case(&Reason::FewRetransmitted { share: 0.0009 }, "retransmitted 0.09 %"; "a small share")]
-    #[test_case(&Reason::NotTested { what: Untested::Losses, why: Untried::Refused }, "queue, policer or lossy path: not tested, because the peer accepted no datagrams"; "nothing tested")]
+    #[test_case(&Reason::NotTested { what: Untested::Losses, why: Untried::Refused }, "queue, policer or lossy path: not tested, because no datagrams of this size came through"; "nothing tested")]
     fn evidence_has_its_figures(reason: &Reason, told: &str) {
         assert_eq!(reasons(std::slice::from_ref(reason)), [told]);
     }

@@ -7,6 +7,9 @@ use protocol::native::preamble::Decline;
 /// The action against `error`; `None` where nothing is known to help.
 pub fn session(error: &SessionError) -> Option<String> {
     let text = match error {
+        SessionError::NotSonde(stranger) if stranger.saw.speaker.is_mute() => {
+            "correct the port, or look whether `sonde serve` hangs there, or whether a middlebox cuts connections"
+        }
         SessionError::NotSonde(_) => "correct the port: no `sonde serve` answers at this one",
         SessionError::Declined { decline, .. } => declined(*decline),
         SessionError::WrongKey => "use the same key file at both ends",

@@ -54,8 +54,13 @@ const QUEUED: Nanos = Nanos::millis(1);
 
 impl Moved {
     /// Concludes from moving the rate on a path on which the stream `lost` such a share, and had `arrived` bytes per
-    /// second of it; `None`: no limit is shown.
-    pub(super) fn tells(&self, lost: Option<f64>, arrived: Option<f64>) -> (Option<Limiter>, Vec<Reason>) {
+    /// second of it, of which each connection had `each`; `None`: no limit is shown.
+    pub(super) fn tells(
+        &self,
+        lost: Option<f64>,
+        arrived: Option<f64>,
+        each: Option<f64>,
+    ) -> (Option<Limiter>, Vec<Reason>) {
         let mut tried: Vec<Reason> = self.legs.iter().map(Leg::told).collect();
         if !self.legs.first().is_some_and(Leg::left) {
             tried.push(Reason::SlowDatagrams);
@@ -66,13 +71,14 @@ impl Moved {
         }
         if let Some((queued, leg)) = self.queued() {
             tried.push(Reason::StandingQueue { waited_ns: queued, bytes_per_s: leg.through() });
-            return (queue(leg.through(), arrived, &mut tried), tried);
+            return (queue(leg.through(), arrived, each, &mut tried), tried);
         }
         if let Some(place) = self.beyond() {
-            return self.tells_beyond(place, arrived, tried);
+            return self.tells_beyond(place, arrived, each, tried);
         }
         // A stream that lost next to nothing was not limited by what takes datagrams.
         let even = self.evenly().filter(|share| lost.is_some_and(|lost| lost <= share * AGAIN));
+        let even = even.filter(|_| !self.waits_behind_losses());
         tried.extend(even.map(|_| Reason::EvenLoss));
         (even.map(|_| Limiter::Loss), tried)
     }
@@ -81,6 +87,7 @@ impl Moved {
         &self,
         place: usize,
         arrived: Option<f64>,
+        each: Option<f64>,
         mut tried: Vec<Reason>,
     ) -> (Option<Limiter>, Vec<Reason>) {
         let leg = &self.legs[place];
@@ -88,8 +95,8 @@ impl Moved {
         let Some((met, through)) = self.capped(place) else { return (None, tried) };
         tried.push(Reason::CappedRate { bytes_per_s: through });
         let named = match met {
-            Met::Queue => queue(through, arrived, &mut tried),
-            _ => is_reached(through, SAVED, arrived, &mut tried).then_some(Limiter::Policer),
+            Met::Queue => queue(through, arrived, each, &mut tried),
+            _ => is_reached(through, SAVED, each, &mut tried).then_some(Limiter::Policer),
         };
         (named, tried)
     }
@@ -160,6 +167,14 @@ impl Moved {
         since.any(|leg| leg.loss() < taken(leg) / STEEPER)
     }
 
+    /// True where datagrams next after lost ones waited far longer than those of the slowest leg on average: they have been in a queue.
+    fn waits_behind_losses(&self) -> bool {
+        let usual = self.legs.first().and_then(|leg| leg.datagrams.waited_ns).unwrap_or(0.0);
+        let queued =
+            |leg: &Leg| leg.met() == Met::Queue && leg.after_loss.is_some_and(|waited| waited.0 as f64 >= 2.0 * usual);
+        self.legs.iter().any(queued)
+    }
+
     /// The share that all legs lost about alike, where it is enough to tell.
     fn evenly(&self) -> Option<f64> {
         let (_, slower) = self.legs.split_last()?;
@@ -181,18 +196,18 @@ impl Moved {
 }
 
 /// A queue that lets so much through, where that is not far more than the stream's own rate: then another thing held it back.
-fn queue(through: f64, arrived: Option<f64>, tried: &mut Vec<Reason>) -> Option<Limiter> {
+fn queue(through: f64, arrived: Option<f64>, each: Option<f64>, tried: &mut Vec<Reason>) -> Option<Limiter> {
     let resembles = arrived.is_none_or(|arrived| through <= arrived * RESEMBLES);
     if !resembles {
         tried.push(Reason::FarMoreThanStream);
     }
-    (resembles && is_reached(through, HELD_UP, arrived, tried)).then_some(Limiter::Congestion)
+    (resembles && is_reached(through, HELD_UP, each, tried)).then_some(Limiter::Congestion)
 }
 
-/// Returns false where the stream had more than so many `times` what a bottleneck lets through: what holds datagrams alone back limits no
-/// stream.
-fn is_reached(through: f64, times: f64, arrived: Option<f64>, tried: &mut Vec<Reason>) -> bool {
-    let reached = arrived.is_none_or(|arrived| arrived <= through * times);
+/// Returns false where each connection of the stream had more than so many `times` what a bottleneck lets through: what holds datagrams
+/// alone back limits no stream. A bottleneck may be of each connection.
+fn is_reached(through: f64, times: f64, each: Option<f64>, tried: &mut Vec<Reason>) -> bool {
+    let reached = each.is_none_or(|each| each <= through * times);
     if !reached {
         tried.push(Reason::LessThanStream);
     }

@@ -26,7 +26,7 @@ pub enum Untried {
     Stopped,
     /// None can be sent as fast as the stream went.
     TooFast,
-    /// The peer accepted none.
+    /// None came through: the peer accepted none, or the path drops all of this size.
     Refused,
 }
 
@@ -83,6 +83,8 @@ pub enum Reason {
     NotSent { share: f64 },
     /// A queue of the sending host's own interface that lets a rate of whole frames through, and the share of it that the stream took.
     Shaper { interface: String, qdisc: String, bytes_per_s: f64, share: f64 },
+    /// Time in which the receiver got nothing, and its share of the whole.
+    Silent { total_ns: Nanos, share: f64 },
     /// Share of the time in which an end's control group was stopped by its CPU quota.
     Throttled { share: f64 },
     /// Share of the time in which an end's busiest thread ran; the share in which it waited for a CPU, where that counts.
@@ -117,7 +119,7 @@ pub enum Reason {
     CappedRate { bytes_per_s: f64 },
     /// The bottleneck lets far more through than the stream had.
     FarMoreThanStream,
-    /// The bottleneck lets less through than the stream had: it holds datagrams back and not the stream.
+    /// The bottleneck lets less through than each connection of the stream had: it is of datagrams alone, or had saved up for the stream.
     LessThanStream,
     /// Share of the time in which an end's busiest thread ran, unremarkable.
     BusiestThread { end: End, share: f64 },

@@ -27,10 +27,12 @@ fn easy() -> Evidence {
         asked_bytes_per_s: None,
         not_sent: 0.0,
         shaper: None,
+        silence: None,
         datagrams_lost: None,
         moved: Err(Untried::NotAsked),
         sent_bytes_per_s: Some(1e9),
         received_bytes_per_s: Some(1e9),
+        streams: 1,
         sender: end,
         receiver: end,
         tcp: Some(tcp),
@@ -112,6 +114,14 @@ fn unscaled(share: f64, rate: f64) -> Evidence {
     Evidence { received_bytes_per_s: Some(rate), ..evidence }
 }
 
+/// A stream whose receiver got nothing for this share of the time, and whose send buffer was full for more.
+fn silent(share: f64) -> Evidence {
+    let total_ns = Nanos((share * 1e10) as u64);
+    let (longest_from_ns, longest_to_ns) = (Nanos::secs(1), Nanos(1_000_000_000 + total_ns.0));
+    let silence = Silence { times: 1, total_ns, share, longest_from_ns, longest_to_ns, to_the_end: false };
+    Evidence { silence: Some(silence), ..tcp(|tcp| tcp.buffer_limited = Some(0.9)) }
+}
+
 /// A stream that takes this share of what a shaper of its own host lets through.
 fn behind_a_shaper(share: f64) -> Evidence {
     let shaper = Shaper { qdisc: "tbf".to_owned(), bytes_per_s: 1_000_000_000 };
@@ -148,6 +158,8 @@ fn faster(evidence: Evidence) -> Evidence {
 #[test_case(&unscaled(0.31, 3.17e6), Limiter::ReceiveWindow; "a window that nobody scales")]
 #[test_case(&unscaled(0.0, 3.17e6), Limiter::ReceiveWindow; "a window that nobody scales and no sender waits for, for it paces itself")]
 #[test_case(&unscaled(0.0, 1e6), Limiter::NotDetermined; "a window that nobody scales and nobody fills")]
+#[test_case(&silent(0.25), Limiter::NotDetermined; "a send buffer that was full while nothing arrived")]
+#[test_case(&silent(0.05), Limiter::SendBuffer; "a send buffer, and a short silence beside")]
 #[test_case(&behind_a_shaper(0.97), Limiter::SenderQueue; "a shaper of its own host")]
 #[test_case(&behind_a_shaper(0.7), Limiter::NotDetermined; "a shaper that lets more through")]
 #[test_case(&behind_a_shaper(1.4), Limiter::NotDetermined; "a shaper of other traffic, which the stream exceeds")]

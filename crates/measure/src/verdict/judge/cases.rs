@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use case::{
     Case, again, batched, busy, check, dark, datagrams, detour, each_second, every, half_stalled, loopback, mean,
-    nagle, resets, restart, socket, stream, throttle, traffic, unanswered, until, waits, window,
+    nagle, resets, restart, silent, socket, stream, throttle, traffic, unanswered, until, waits, window,
 };
 
 use super::tests::{exchange, open, quiet, told};
@@ -153,6 +153,7 @@ const CASES: &[Pair] = &[
         |case| stream(case, &[200, 900, 1_000, 1_000, 1_000, 1_000, 1_000, 900]),
         |case| stream(case, &[800, 1_000, 1_000, 1_000, 1_000, 1_000, 1_000, 900]),
     ),
+    ("silent", |case| silent(case, 0.01), |case| silent(case, 0.009)),
     (
         "not-steady",
         |case| case.outcome.steady = Steady::Drifting { shift_ns: 9 },

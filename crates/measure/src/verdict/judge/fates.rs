@@ -35,6 +35,7 @@ pub(super) fn fates(
         sent: sent(counts),
         dropped_by_us: dropped(&outcome.sockets),
         dropped_by_peer: dropped_there.filter(|_| method.traffic.load().is_none()),
+        late: counts.late,
         leaves_by: LeavesBy::of(method),
         waited_share: waited(outcome, method, gone),
     });
@@ -248,6 +249,7 @@ mod tests {
                 sent: 103,
                 dropped_by_us: None,
                 dropped_by_peer: None,
+                late: 2,
                 leaves_by: LeavesBy::Reply,
                 waited_share: Some(1.0),
             },
@@ -282,6 +284,7 @@ mod tests {
                 sent: 9,
                 dropped_by_us,
                 dropped_by_peer: None,
+                late: 0,
                 leaves_by: LeavesBy::Reply,
                 waited_share: Some(1.0),
             }]
@@ -356,6 +359,7 @@ mod tests {
                 sent: 9,
                 dropped_by_us: None,
                 dropped_by_peer: None,
+                late: 0,
                 leaves_by: by,
                 waited_share: None
             }]

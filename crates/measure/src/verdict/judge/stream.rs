@@ -8,7 +8,7 @@ use crate::throughput::limit::Limiter;
 use crate::throughput::{Interval, Throughput, per_second};
 use crate::unit::{Bytes, Nanos};
 use crate::verdict::Warning;
-use crate::verdict::threshold::{SATURATED, START, THROTTLED_LIMITS};
+use crate::verdict::threshold::{SATURATED, SILENT, START, THROTTLED_LIMITS};
 
 /// Warns where our own side failed to send.
 pub(super) fn send_failed(stream: &Throughput) -> Option<Warning> {
@@ -60,6 +60,12 @@ pub(super) fn one_cpu_of_many(stream: &Throughput, method: &Method, ends: Ends<'
 
 fn usable(end: &Environment) -> Option<u32> {
     end.cpus_allowed.or(end.cpus_online)
+}
+
+/// Warns where the receiver got nothing for a hundredth of the time or more.
+pub(super) fn silent(stream: &Throughput) -> Option<Warning> {
+    let silence = stream.detail.as_ref()?.silence.filter(|silence| silence.share >= SILENT)?;
+    Some(Warning::Silent { silence })
 }
 
 /// Warns where the run was too short to show a steady rate, where the rate was never steady, or where it counts a slower start.

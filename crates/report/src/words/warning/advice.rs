@@ -22,7 +22,9 @@ pub fn advice(warning: &Warning, command: Command) -> Option<String> {
         Warning::HandshakeIsNotTheApplication => "use `sonde rtt HOST` with `sonde serve`",
         Warning::Interrupted => return None,
         Warning::ServerLimited { .. } => "measure below the server's limits, or ask its owner for higher ones",
-        Warning::NoReport { .. } => "check whether the peer hangs; the direction of losses is not known",
+        Warning::NoReport { .. } => {
+            "check whether the peer hangs, or a middlebox cuts idle connections; the direction of losses is not known"
+        }
         Warning::PeerLost { .. } => {
             "read the output of the program on the peer; if it runs on, a middlebox may cut connections"
         }
@@ -36,12 +38,15 @@ pub fn advice(warning: &Warning, command: Command) -> Option<String> {
         Warning::ClockStepped { .. } => "pin with --cpu, and check the clock source (`sonde self`)",
         Warning::SystemClockStepped => "run again while the time service does not correct the clock",
         Warning::NoStamps { .. } => "turn them off (--no-stamps), or see `sonde self` for what this host can stamp",
-        Warning::Dark { .. } => {
+        Warning::Dark { .. } | Warning::Silent { .. } => {
             "look for a link that was down, a route change, a firewall or a stopped program at that time"
         }
         Warning::SizeUnanswered { .. } => size_unanswered(command),
         Warning::Lost { count, dropped_by_peer: Some(dropped), .. } if dropped.saturating_mul(2) >= *count => {
             "raise net.core.rmem_max on the peer, or lower --window, --rate or --burst"
+        }
+        Warning::Lost { count, sent, dropped_by_us: None, late: 1.., .. } if count >= sent => {
+            "raise --timeout: replies came, but later than it allows"
         }
         Warning::Lost { count, sent, dropped_by_us, leaves_by, .. } => {
             lost::advice(*count, *sent, *dropped_by_us, *leaves_by, command)
@@ -53,7 +58,9 @@ pub fn advice(warning: &Warning, command: Command) -> Option<String> {
         Warning::LostOnTheWay { .. } if command == Command::Replay => {
             "a queue was full, or the path loses packets: it does not carry this trace"
         }
-        Warning::LostOnTheWay { .. } => "a queue was full, or the path loses packets: lower --rate or --size",
+        Warning::LostOnTheWay { .. } => {
+            "a queue was full, the path loses packets, or a box on it forgot the flow while it was idle: try another --rate, or a smaller --size"
+        }
         Warning::Retransmitted { .. } => retransmitted(command),
         Warning::Refused { count, sent, carrier, by } => refused::advice(*by, *carrier, count >= sent),
         Warning::SendFailed { .. } => send_failed(command),
@@ -321,6 +328,7 @@ mod tests {
             sent: 0,
             dropped_by_us,
             dropped_by_peer: None,
+            late: 0,
             leaves_by: LeavesBy::Window,
             waited_share: None,
         };

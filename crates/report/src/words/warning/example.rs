@@ -6,6 +6,7 @@ use measure::outcome::change::Change;
 use measure::outcome::dark::Dark;
 use measure::outcome::periodic::Periodic;
 use measure::outcome::stalls::Stalls;
+use measure::throughput::silence::Silence;
 use measure::unit::{Bytes, Nanos};
 use measure::verdict::Warning;
 use measure::verdict::lost::LeavesBy;
@@ -74,6 +75,7 @@ fn fates() -> Part {
         sent: 100,
         dropped_by_us,
         dropped_by_peer: None,
+        late: 0,
         leaves_by: by,
         waited_share: None,
     };
@@ -82,6 +84,7 @@ fn fates() -> Part {
         sent: 100,
         dropped_by_us: None,
         dropped_by_peer: Some(9),
+        late: 0,
         leaves_by: LeavesBy::Window,
         waited_share: None,
     };
@@ -183,6 +186,14 @@ fn reading() -> Part {
         before_ns: Nanos(20_100),
         within_ns: Nanos::micros(2_120),
     };
+    let silence = Silence {
+        times: 2,
+        total_ns: Nanos::millis(2_500),
+        share: 0.25,
+        longest_from_ns: Nanos::millis(3_500),
+        longest_to_ns: Nanos::secs(5),
+        to_the_end: false,
+    };
     let start = Warning::StartIncluded { steady_after_ns: Nanos::secs(2), share: 0.12 };
     vec![
         (idle(Some(Nanos::micros(102))), &[Rtt, Syn]),
@@ -197,6 +208,7 @@ fn reading() -> Part {
         (Warning::Periodic { periodic: each_second, closed: false }, &[Load, Replay]),
         (Warning::OneStreamOneCpu { end: "the peer's".to_owned(), cpus: 16 }, &[Throughput]),
         (start, &[Throughput]),
+        (Warning::Silent { silence }, &[Throughput]),
     ]
 }
 

@@ -8,7 +8,7 @@ use measure::verdict::Warning;
 use measure::verdict::threshold::{
     AT_CAP, BEHIND, COARSE, CORRELATED, CPU_PRESSURE, FEWEST_FOR_MEAN, FEWEST_RETRANSMITTED, HELD, IDLE_GAP,
     INITIAL_SEGMENTS, LARGE, LEAST_RTO, LOWEST, MISLEADING, OUTSTANDING, POWER_SAVING, RESETS, RETRANSMITTED,
-    RUN_QUEUE, SATURATED, SHORT_TRIP, SLOW_CLOCKS, START, STEAL, THROTTLED,
+    RUN_QUEUE, SATURATED, SHORT_TRIP, SILENT, SLOW_CLOCKS, START, STEAL, THROTTLED,
 };
 
 /// Condition of the warning, in one sentence or two, with the threshold.
@@ -47,6 +47,7 @@ pub fn raised_when(warning: &Warning) -> String {
         | Warning::Periodic { .. }
         | Warning::Changed { .. }
         | Warning::OneStreamOneCpu { .. }
+        | Warning::Silent { .. }
         | Warning::StartIncluded { .. } => of_reading(warning),
         Warning::NotSteady { .. }
         | Warning::NotSettled { .. }
@@ -150,6 +151,7 @@ fn of_reading(warning: &Warning) -> String {
         ),
         Warning::Periodic { .. } => "Round trips of at least twice the median, and outside the spread, end at equal distances in time (within 5 %), in most of the expected places. By chance this occurs in less than one of two thousand runs, all tested distances included. With several threads sonde tests the first one. It does not test runs of more than a million replies, because it does not keep all of them.".to_owned(),
         Warning::Changed { .. } => "sonde cuts the run into 40 equal parts (16 or more, where there are fewer than 80 replies). The medians of consecutive parts differ from the others by at least half of the lower level and 10 µs. On either side at most one part in ten is nearer to the other level, and neither level moves by a third of the difference. By chance this occurs in less than one of two thousand runs. With several threads sonde tests the first one.".to_owned(),
+        Warning::Silent { .. } => format!("Whole intervals of the receiver in which it got nothing make up at least {} of the stream's time. The shortest that shows is one interval (`--interval`). It is not tested where the other intervals have fewer than ten calls on average.", percent(SILENT)),
         Warning::OneStreamOneCpu { .. } => format!(
             "The CPU of an end limits one stream, and that end may use two or more CPUs. Its thread, waits for a CPU included, or a CPU of its host was busy at least {} of the time.",
             percent(SATURATED)

@@ -48,6 +48,7 @@ impl fmt::Display for Line<'_> {
             | Warning::NotBatched { .. }
             | Warning::NoStamps { .. } => settings(self.0, f),
             Warning::Dark { .. }
+            | Warning::Silent { .. }
             | Warning::SizeUnanswered { .. }
             | Warning::Lost { .. }
             | Warning::Altered { .. }
@@ -120,6 +121,7 @@ fn status(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             let due = dark.due.map(grouped);
             due.map_or(Ok(()), |due| write!(f, ". An open loop would have lost about {due} requests"))
         }
+        Warning::Silent { silence } => f.write_str(&crate::words::silence::seen(silence)),
         Warning::SizeUnanswered { message_bytes, sent } => {
             let requests = several(*sent, "request");
             write!(
@@ -156,7 +158,7 @@ fn status(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 let had = if had == segments { "all".to_owned() } else { grouped(*had) };
                 write!(f, "; the peer had {had} already, so it answered late, or replies were lost")?;
             }
-            f.write_str(". Replies that waited for them count as answered")
+            f.write_str(". A reply that waited for one counts as answered")
         }
         // A reset may come for a connection that was already established.
         Warning::Refused { count, sent, carrier: Carrier::TcpConnect, by: RefusedBy::Reset } => {

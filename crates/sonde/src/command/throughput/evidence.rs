@@ -11,6 +11,7 @@ use measure::throughput::limit::moved::Moved;
 use measure::throughput::limit::moved::leg::Leg;
 use measure::throughput::limit::reason::Untried;
 use measure::throughput::limit::{EndSeen, Evidence, Limit, ShaperSeen, TcpSeen};
+use measure::throughput::silence::{Silence, silence};
 use measure::throughput::{Carried, Interval, Stream, Throughput};
 use measure::unit::{Bytes, Nanos};
 
@@ -83,9 +84,7 @@ impl Way {
 
     /// The leg of datagrams that were to leave at this rate; `None` where it is none, or nobody told of it.
     pub fn leg(&self, asked_bytes_per_s: f64) -> Option<Leg> {
-        let receivers =
-            if self.throughput.direction == Direction::Send { &self.theirs } else { &self.throughput.streams };
-        let intervals = receivers.iter().flat_map(|stream| &stream.intervals);
+        let intervals = self.receivers().iter().flat_map(|stream| &stream.intervals);
         let rates = (asked_bytes_per_s, self.throughput.sent_bytes_per_s?);
         Some(Leg { dropped: self.dropped.unwrap_or(0.0), ..Leg::of(rates, self.datagrams?, intervals) })
     }
@@ -100,6 +99,8 @@ impl Way {
         Evidence {
             not_sent: if failed == 0 { 0.0 } else { failed as f64 / made.saturating_add(failed) as f64 },
             shaper: self.shaper.clone(),
+            silence: self.silence(),
+            streams: self.throughput.streams.len() as u32,
             elapsed: Some(self.throughput.elapsed_ns),
             asked_bytes_per_s: self.asked,
             sent_bytes_per_s: self.throughput.sent_bytes_per_s,
@@ -117,6 +118,16 @@ impl Way {
         }
     }
 
+    /// The receiving end of each stream; empty where the peer told nothing.
+    fn receivers(&self) -> &[Stream] {
+        if self.throughput.direction == Direction::Send { &self.theirs } else { &self.throughput.streams }
+    }
+
+    /// Time in which the receiver got nothing.
+    fn silence(&self) -> Option<Silence> {
+        silence(self.receivers(), self.throughput.elapsed_ns)
+    }
+
     /// The way with all that was found out about it.
     pub fn concluded(self, found: &Finding, moved: Result<Moved, Untried>) -> Throughput {
         let mut limit = self.evidence(moved).limit();
@@ -127,15 +138,18 @@ impl Way {
 
     fn with(self, found: &Finding, limit: Limit) -> Throughput {
         let sends = self.throughput.direction == Direction::Send;
-        let receivers = if sends { &self.theirs } else { &self.throughput.streams };
-        let bytes: Vec<u64> = receivers.iter().map(|stream| stream.carried.bytes.0).collect();
+        let bytes: Vec<u64> = self.receivers().iter().map(|stream| stream.carried.bytes.0).collect();
+        let silence = self.silence();
+        let is_nothing = self.throughput.received_bytes_per_s == Some(0.0);
         let detail = Detail {
             limit,
             sender: self.sender,
             receiver: self.receiver,
             datagrams: self.datagrams,
             fairness: fairness(&bytes),
-            steady_after_ns: steady_after(&self.throughput.intervals),
+            // A rate with silences in it is no steady one, however it began.
+            steady_after_ns: steady_after(&self.throughput.intervals).filter(|_| silence.is_none() && !is_nothing),
+            silence,
             autotuning: found.autotuning,
             zero_copy: found.zero_copy.filter(|_| sends),
             undrained: if sends { found.undrained } else { 0 },

@@ -183,7 +183,7 @@ fn search(path: Path, arrived: f64, lost: Option<f64>, disturbed: Disturbed, see
         let seed = seed * 16 + moved.legs.len() as u64 + 1;
         moved.legs.push(leg(path, wanted, disturbed, seed));
     }
-    (moved.tells(lost, Some(arrived)).0, moved)
+    (moved.tells(lost, Some(arrived), Some(arrived)).0, moved)
 }
 
 const QUIET: Disturbed = Disturbed { sender: 0.0, receiver: 0.0 };

@@ -12,9 +12,10 @@ use crate::outcome::periodic::Periodic;
 use crate::outcome::stalls::Stalls;
 use crate::outcome::{Batched, Outcome, SocketFacts, Standing};
 use crate::probes::{Kind, Probes};
-use crate::throughput::detail::{Detail, Processors};
+use crate::throughput::detail::Detail;
 use crate::throughput::limit::{Limit, Limiter};
 use crate::throughput::meter::Meter;
+use crate::throughput::silence::Silence;
 use crate::throughput::{Carried, Interval, Sight, Throughput};
 use crate::unit::{Bytes, Instant, Nanos};
 use crate::verdict::Warning;
@@ -119,22 +120,11 @@ pub(super) fn steady_stream(carried: &[u64]) -> Throughput {
         carried: Carried { bytes: Bytes(*bytes), ..Carried::default() },
         ..Interval::default()
     };
-    let detail = Detail {
-        limit: Limit { limiter: Limiter::SenderCpu, because: Vec::new(), evidence: Vec::new() },
-        theirs: Vec::new(),
-        sender: Processors::default(),
-        receiver: Processors::default(),
-        datagrams: None,
-        fairness: None,
-        steady_after_ns: None,
-        autotuning: None,
-        zero_copy: None,
-        undrained: 0,
-    };
+    let limit = Limit { limiter: Limiter::SenderCpu, because: Vec::new(), evidence: Vec::new() };
     Throughput {
         ours: Carried { bytes: Bytes(carried.iter().sum()), ..Carried::default() },
         intervals: (0..).zip(carried).map(second).collect(),
-        detail: Some(Box::new(detail)),
+        detail: Some(Box::new(Detail::of(limit))),
         ..Throughput::of(Direction::Send, &metered, None, Vec::new())
     }
 }
@@ -228,6 +218,16 @@ pub(super) fn busy(case: &mut Case, share: f64) {
 
 pub(super) fn stream(case: &mut Case, carried: &[u64]) {
     (case.streams, case.stream) = (true, steady_stream(carried));
+}
+
+/// A stream whose receiver got nothing for this share of the time.
+pub(super) fn silent(case: &mut Case, share: f64) {
+    let mut stream = steady_stream(&[1_000; 6]);
+    let (longest_from_ns, longest_to_ns) = (Nanos::secs(1), Nanos::secs(2));
+    let total_ns = Nanos::secs(1);
+    let silence = Silence { times: 1, total_ns, share, longest_from_ns, longest_to_ns, to_the_end: false };
+    stream.detail.as_mut().expect("made with one").silence = Some(silence);
+    (case.streams, case.stream) = (true, stream);
 }
 
 pub(super) fn until(case: &mut Case, within: f64) {

@@ -1,0 +1,107 @@
+//! Time in which the receiver of a stream got nothing: whole intervals without an octet, where each brings many calls' worth otherwise.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Interval, Stream, merged};
+use crate::unit::Nanos;
+
+/// Whole intervals in which the receiver of all streams together got nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Silence {
+    /// Number of times, each of one interval or several in a row.
+    pub times: u64,
+    /// Length of all of them, in nanoseconds: to the grain of an interval, so that each may have been longer by up to two.
+    pub total_ns: Nanos,
+    /// Their share of all whole intervals, 0 to 1.
+    pub share: f64,
+    /// Beginning of the longest, nanoseconds after the start of the measurement.
+    pub longest_from_ns: Nanos,
+    /// Its end, likewise.
+    pub longest_to_ns: Nanos,
+    /// True where the last of the intervals is one of them.
+    pub to_the_end: bool,
+}
+
+/// Calls of the receiver that an interval with payload has on average, from which an empty one is no accident of a low rate.
+const CALLS: u64 = 10;
+
+/// Returns the silence of `receivers` within the first `elapsed` of their streams; `None` where none was, or where intervals bring too
+/// little to tell.
+pub fn silence(receivers: &[Stream], elapsed: Nanos) -> Option<Silence> {
+    let all = merged(&receivers.iter().map(|stream| stream.intervals.as_slice()).collect::<Vec<_>>());
+    let mut whole: Vec<Interval> = all.into_iter().filter(|interval| !interval.omitted).collect();
+    whole.pop();
+    let start = whole.first()?.at_ns;
+    let end = |interval: &Interval| Nanos(interval.at_ns.0.saturating_add(interval.length_ns.0));
+    whole.retain(|interval| end(interval).0.saturating_sub(start.0) <= elapsed.0);
+    let is_silent = |interval: &Interval| interval.carried.bytes.0 == 0;
+    let (with, calls) = whole
+        .iter()
+        .filter(|interval| !is_silent(interval))
+        .fold((0_u64, 0_u64), |(with, calls), interval| (with + 1, calls.saturating_add(interval.carried.calls)));
+    if calls < with.max(1) * CALLS {
+        return None;
+    }
+    let length = |part: &[Interval]| part.iter().fold(0_u64, |sum, interval| sum.saturating_add(interval.length_ns.0));
+    let spells = || whole.chunk_by(|one, next| is_silent(one) == is_silent(next)).filter(|part| is_silent(&part[0]));
+    let longest = spells().max_by_key(|part| length(part))?;
+    let total = spells().map(length).fold(0, u64::saturating_add);
+    Some(Silence {
+        times: spells().count() as u64,
+        total_ns: Nanos(total),
+        share: total as f64 / length(&whole).max(1) as f64,
+        longest_from_ns: longest[0].at_ns,
+        longest_to_ns: end(&longest[longest.len() - 1]),
+        to_the_end: whole.last().is_some_and(is_silent),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use test_case::test_case;
+
+    use super::*;
+    use crate::throughput::Carried;
+    use crate::unit::Bytes;
+
+    /// A stream whose receiver made so many calls in each half second, the last of which is not whole.
+    fn stream(calls: &[u64]) -> Stream {
+        let half = |(place, calls): (u64, &u64)| Interval {
+            at_ns: Nanos::millis(500 * place),
+            length_ns: Nanos::millis(500),
+            carried: Carried { bytes: Bytes(calls * 1_000), calls: *calls, ..Carried::default() },
+            ..Interval::default()
+        };
+        Stream { intervals: (0..).zip(calls).map(half).collect(), ..Stream::default() }
+    }
+
+    /// Times, milliseconds in all, and of the longest from and to.
+    fn found(streams: &[Stream], elapsed: u64) -> Option<(u64, u64, u64, u64, bool)> {
+        let silence = silence(streams, Nanos::millis(elapsed))?;
+        let millis = [silence.total_ns, silence.longest_from_ns, silence.longest_to_ns].map(|at| at.0 / 1_000_000);
+        Some((silence.times, millis[0], millis[1], millis[2], silence.to_the_end))
+    }
+
+    #[test_case(&[50, 40, 60, 50, 0], 2_500, None; "the last interval is not whole")]
+    #[test_case(&[50, 0, 60, 0, 0, 50, 3], 3_500, Some((2, 1_500, 1_500, 2_500, false)); "twice")]
+    #[test_case(&[50, 40, 0, 0, 0, 0, 0], 3_000, Some((1, 2_000, 1_000, 3_000, true)); "to the end")]
+    #[test_case(&[50, 40, 50, 0, 0, 0, 0], 1_600, None; "a receiver that listens on when the stream is over")]
+    #[test_case(&[2, 0, 1, 0, 2, 2, 1], 3_500, None; "a stream of few datagrams")]
+    #[test_case(&[0, 0, 0, 0, 0], 2_500, None; "nothing ever came")]
+    fn whole_intervals_without_an_octet_are_silence(
+        calls: &[u64],
+        elapsed: u64,
+        expected: Option<(u64, u64, u64, u64, bool)>,
+    ) {
+        assert_eq!(found(&[stream(calls)], elapsed), expected);
+    }
+
+    #[test]
+    fn one_stream_that_goes_on_is_no_silence_and_shares_are_of_whole_intervals() {
+        let [one, other] = [&[50, 0, 0, 50, 9], &[50, 0, 40, 50, 9]].map(|calls| stream(calls));
+        assert_eq!(found(&[one.clone(), other], 2_500), Some((1, 500, 500, 1_000, false)));
+        assert_eq!(silence(&[one], Nanos::millis(2_500)).map(|silence| silence.share), Some(0.5));
+        assert_eq!(silence(&[], Nanos::secs(1)), None);
+    }
+}
