@@ -322,9 +322,12 @@ fn port(record: &Record, outcome: &Outcome, probes: &Probes) -> Option<String> {
         return None;
     }
     let sent = outcome.counts.scheduled.saturating_sub(outcome.counts.send_failed);
-    let (answered, of) = (grouped(outcome.counts.answered), number::count(sent, "SYN", "SYNs"));
+    let late = outcome.counts.late;
+    let answered = grouped(outcome.counts.answered.saturating_add(late));
+    let of = number::count(sent, "SYN", "SYNs");
     let of_host = if record.target.own_reflector || is_same_host(record) { " of this host itself" } else { "" };
     let times = quantile(&outcome.response, 0.5).map_or_else(String::new, |p50| format!(", p50 {p50}"));
+    let times = if late > 0 { format!(", {} of them after the timeout{times}", grouped(late)) } else { times };
     Some(match (open, closed, rest.saturating_add(probes.unseen)) {
         (1.., 0, 0) => {
             let origin = probes.origin.as_ref().filter(|origin| origin.verdict == Verdict::AnotherHop);
@@ -437,6 +440,7 @@ mod tests {
     use measure::throughput::detail::Detail;
     use measure::throughput::limit::Limit;
     use measure::throughput::silence::Silence;
+    use measure::unit::Bytes;
 
     use super::*;
 
@@ -481,6 +485,7 @@ mod tests {
             times: 2,
             total_ns: Nanos::millis(2_500),
             share: 0.25,
+            bytes: Bytes(0),
             longest_from_ns: Nanos::secs(3),
             longest_to_ns: Nanos::secs(5),
             to_the_end: false,
@@ -488,10 +493,10 @@ mod tests {
         let lost = Datagrams { expected: 100, received: 70, lost: 30, ..Datagrams::default() };
         let detail = Detail { silence: Some(silence), ..Detail::of(limit) };
         stream.detail = Some(Box::new(detail.clone()));
-        assert!(of(&record).contains(" received, nothing for 2.5 s (25 % of the time), over "), "{}", of(&record));
+        assert!(of(&record).contains(" received, nothing for 2.50 s (25 % of the time), over "), "{}", of(&record));
         let both = Detail { datagrams: Some(lost), ..detail };
         record.stream.as_mut().unwrap().detail = Some(Box::new(both));
         let told = of(&record);
-        assert!(told.contains(" received, 30 % lost, nothing for 2.5 s (25 % of the time), over "), "{told}");
+        assert!(told.contains(" received, 30 % lost, nothing for 2.50 s (25 % of the time), over "), "{told}");
     }
 }

@@ -326,7 +326,7 @@ mod tests {
         let text = mtu(&found.addresses[0]);
         assert!(
             text.ends_with(
-                "as far as the box that answers echoes: TCP takes 20.0 ms at least, so the host may be behind it"
+                "as far as the box that answers echoes: TCP takes 20 ms at least, so the host may be behind it"
             ),
             "{text}"
         );

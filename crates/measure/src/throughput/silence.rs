@@ -1,11 +1,12 @@
-//! Time in which the receiver of a stream got nothing: whole intervals without an octet, where each brings many calls' worth otherwise.
+//! Time in which the receiver of a stream got nothing, or next to nothing: whole intervals with less than a tenth of what others bring, where
+//! each brings many calls' worth otherwise.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Interval, Stream, merged};
-use crate::unit::Nanos;
+use crate::unit::{Bytes, Nanos};
 
-/// Whole intervals in which the receiver of all streams together got nothing.
+/// Whole intervals in which the receiver of all streams together got nothing, or next to nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Silence {
@@ -15,6 +16,8 @@ pub struct Silence {
     pub total_ns: Nanos,
     /// Their share of all whole intervals, 0 to 1.
     pub share: f64,
+    /// Payload that came in them.
+    pub bytes: Bytes,
     /// Beginning of the longest, nanoseconds after the start of the measurement.
     pub longest_from_ns: Nanos,
     /// Its end, likewise.
@@ -26,6 +29,9 @@ pub struct Silence {
 /// Calls of the receiver that an interval with payload has on average, from which an empty one is no accident of a low rate.
 const CALLS: u64 = 10;
 
+/// Ratio of what other intervals bring, by their median, to what one brings that is silent, at least.
+const NEXT_TO_NOTHING: u64 = 10;
+
 /// Returns the silence of `receivers` within the first `elapsed` of their streams; `None` where none was, or where intervals bring too
 /// little to tell.
 pub fn silence(receivers: &[Stream], elapsed: Nanos) -> Option<Silence> {
@@ -35,7 +41,11 @@ pub fn silence(receivers: &[Stream], elapsed: Nanos) -> Option<Silence> {
     let start = whole.first()?.at_ns;
     let end = |interval: &Interval| Nanos(interval.at_ns.0.saturating_add(interval.length_ns.0));
     whole.retain(|interval| end(interval).0.saturating_sub(start.0) <= elapsed.0);
-    let is_silent = |interval: &Interval| interval.carried.bytes.0 == 0;
+    let mut brought: Vec<u64> =
+        whole.iter().map(|interval| interval.carried.bytes.0).filter(|bytes| *bytes > 0).collect();
+    brought.sort_unstable();
+    let usual = brought.get(brought.len() / 2).copied()?;
+    let is_silent = |interval: &Interval| interval.carried.bytes.0.saturating_mul(NEXT_TO_NOTHING) < usual;
     let (with, calls) = whole
         .iter()
         .filter(|interval| !is_silent(interval))
@@ -51,6 +61,7 @@ pub fn silence(receivers: &[Stream], elapsed: Nanos) -> Option<Silence> {
         times: spells().count() as u64,
         total_ns: Nanos(total),
         share: total as f64 / length(&whole).max(1) as f64,
+        bytes: Bytes(spells().flatten().fold(0, |sum, interval| sum.saturating_add(interval.carried.bytes.0))),
         longest_from_ns: longest[0].at_ns,
         longest_to_ns: end(&longest[longest.len() - 1]),
         to_the_end: whole.last().is_some_and(is_silent),
@@ -63,7 +74,6 @@ mod tests {
 
     use super::*;
     use crate::throughput::Carried;
-    use crate::unit::Bytes;
 
     /// A stream whose receiver made so many calls in each half second, the last of which is not whole.
     fn stream(calls: &[u64]) -> Stream {
@@ -85,6 +95,8 @@ mod tests {
 
     #[test_case(&[50, 40, 60, 50, 0], 2_500, None; "the last interval is not whole")]
     #[test_case(&[50, 0, 60, 0, 0, 50, 3], 3_500, Some((2, 1_500, 1_500, 2_500, false)); "twice")]
+    #[test_case(&[50, 4, 60, 0, 50, 50, 3], 3_500, Some((2, 1_000, 1_500, 2_000, false)); "once with a few at its end")]
+    #[test_case(&[50, 5, 60, 50, 50, 50, 3], 3_500, None; "a tenth is a slow time and no silence")]
     #[test_case(&[50, 40, 0, 0, 0, 0, 0], 3_000, Some((1, 2_000, 1_000, 3_000, true)); "to the end")]
     #[test_case(&[50, 40, 50, 0, 0, 0, 0], 1_600, None; "a receiver that listens on when the stream is over")]
     #[test_case(&[2, 0, 1, 0, 2, 2, 1], 3_500, None; "a stream of few datagrams")]

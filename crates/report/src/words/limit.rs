@@ -66,7 +66,7 @@ fn reason(reason: &Reason) -> String {
         }
         Reason::BusyReader { share } => format!("its thread ran or waited for a CPU {} of the time", percent(*share)),
         Reason::Silent { total_ns, share } => {
-            format!("the receiver got nothing for {total_ns}, {} of the time", percent(*share))
+            format!("the receiver got nothing, or next to nothing, for {total_ns}, {} of the time", percent(*share))
         }
         Reason::Throttled { share } => {
             format!("a CPU quota of its control group stopped it {} of the time", percent(*share))

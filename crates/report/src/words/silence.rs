@@ -1,10 +1,10 @@
-//! Words for the time in which the receiver of a stream got nothing.
+//! Words for the time in which the receiver of a stream got nothing, or next to nothing.
 
 use measure::throughput::silence::Silence;
 
 use crate::number;
 
-/// `The receiver got nothing for 2.5 s (25 % of the time), 2 times, the longest from 3.5 s to 5 s`.
+/// `The receiver got nothing for 2.50 s (25 % of the time), 2 times, the longest from 3.50 s to 5 s`.
 pub fn seen(silence: &Silence) -> String {
     let (from, to) = (silence.longest_from_ns, silence.longest_to_ns);
     let when = match silence.times {
@@ -12,14 +12,11 @@ pub fn seen(silence: &Silence) -> String {
         1 => format!("from {from} to {to}"),
         times => format!("{times} times, the longest from {from} to {to}"),
     };
-    format!(
-        "The receiver got nothing for {} ({} of the time), {when}",
-        silence.total_ns,
-        number::percent(silence.share)
-    )
+    format!("The receiver got {}, {when}", beside(silence))
 }
 
-/// `nothing for 2.5 s (25 % of the time)`: beside a rate.
+/// `nothing for 2.50 s (25 % of the time)`: beside a rate.
 pub fn beside(silence: &Silence) -> String {
-    format!("nothing for {} ({} of the time)", silence.total_ns, number::percent(silence.share))
+    let little = if silence.bytes.0 == 0 { "nothing" } else { "next to nothing" };
+    format!("{little} for {} ({} of the time)", silence.total_ns, number::percent(silence.share))
 }

@@ -83,7 +83,7 @@ pub enum Reason {
     NotSent { share: f64 },
     /// A queue of the sending host's own interface that lets a rate of whole frames through, and the share of it that the stream took.
     Shaper { interface: String, qdisc: String, bytes_per_s: f64, share: f64 },
-    /// Time in which the receiver got nothing, and its share of the whole.
+    /// Time in which the receiver got nothing or next to nothing, and its share of the whole.
     Silent { total_ns: Nanos, share: f64 },
     /// Share of the time in which an end's control group was stopped by its CPU quota.
     Throttled { share: f64 },

@@ -118,7 +118,8 @@ fn unscaled(share: f64, rate: f64) -> Evidence {
 fn silent(share: f64) -> Evidence {
     let total_ns = Nanos((share * 1e10) as u64);
     let (longest_from_ns, longest_to_ns) = (Nanos::secs(1), Nanos(1_000_000_000 + total_ns.0));
-    let silence = Silence { times: 1, total_ns, share, longest_from_ns, longest_to_ns, to_the_end: false };
+    let bytes = Bytes(0);
+    let silence = Silence { times: 1, total_ns, share, bytes, longest_from_ns, longest_to_ns, to_the_end: false };
     Evidence { silence: Some(silence), ..tcp(|tcp| tcp.buffer_limited = Some(0.9)) }
 }
 

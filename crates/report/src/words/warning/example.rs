@@ -90,6 +90,15 @@ fn fates() -> Part {
     };
     let gone = |dropped_by_peer| Warning::LostOnTheWay { count: 30, sent: 1_000, dropped_by_peer };
     let refused = |count, carrier, by| Warning::Refused { count, sent: 100, carrier, by };
+    let silence = Silence {
+        times: 2,
+        total_ns: Nanos::millis(2_500),
+        share: 0.25,
+        bytes: Bytes(0),
+        longest_from_ns: Nanos::millis(3_500),
+        longest_to_ns: Nanos::secs(5),
+        to_the_end: false,
+    };
     let dark = |spells, due| Dark {
         spells,
         total_ns: Nanos::secs(3),
@@ -104,6 +113,7 @@ fn fates() -> Part {
     vec![
         (Warning::Dark { dark: dark(1, Some(40_000)) }, &[Rtt]),
         (Warning::Dark { dark: dark(6, None) }, EXCHANGES),
+        (Warning::Silent { silence }, &[Throughput]),
         (Warning::SendFailed { count: 2 }, &Command::ALL),
         (Warning::Altered { strays: 41, lost: 40 }, &[Rtt, Load, Replay]),
         (Warning::Retransmitted { segments: 15, had_already: Some(9), requests: 674 }, &[Rtt, Load, Replay]),
@@ -186,14 +196,6 @@ fn reading() -> Part {
         before_ns: Nanos(20_100),
         within_ns: Nanos::micros(2_120),
     };
-    let silence = Silence {
-        times: 2,
-        total_ns: Nanos::millis(2_500),
-        share: 0.25,
-        longest_from_ns: Nanos::millis(3_500),
-        longest_to_ns: Nanos::secs(5),
-        to_the_end: false,
-    };
     let start = Warning::StartIncluded { steady_after_ns: Nanos::secs(2), share: 0.12 };
     vec![
         (idle(Some(Nanos::micros(102))), &[Rtt, Syn]),
@@ -208,7 +210,6 @@ fn reading() -> Part {
         (Warning::Periodic { periodic: each_second, closed: false }, &[Load, Replay]),
         (Warning::OneStreamOneCpu { end: "the peer's".to_owned(), cpus: 16 }, &[Throughput]),
         (start, &[Throughput]),
-        (Warning::Silent { silence }, &[Throughput]),
     ]
 }
 

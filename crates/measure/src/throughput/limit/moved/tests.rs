@@ -272,7 +272,7 @@ fn a_host_that_cannot_send_faster_confirms_below() {
     let next = moved.next(&course).unwrap().bytes_per_s;
     assert!(next < 155e6 / FASTER, "{next}");
     moved.legs.push(policed(next, next));
-    assert_eq!(moved.tells(Some(0.02), Some(60e6)).0, Some(Limiter::Policer));
+    assert_eq!(moved.tells(Some(0.02), Some(60e6), Some(60e6)).0, Some(Limiter::Policer));
 }
 
 /// As of a router that was kept busy by something else while it was asked for half as much again as the stream had, and let nearly
@@ -287,7 +287,7 @@ fn a_queue_that_holds_nothing_back_is_no_bottleneck() {
     };
     let slow = stood(54e6, 54e6, Nanos::micros(40));
     let course = Course { arrived_bytes_per_s: 108e6, lost: None, datagram: Bytes(1_400), most_bytes_per_s: 450e6 };
-    let named = |moved: &Moved| moved.tells(None, Some(108e6)).0;
+    let named = |moved: &Moved| moved.tells(None, Some(108e6), Some(108e6)).0;
     let mut moved = Moved { legs: vec![slow, stood(162e6, 158e6, Nanos::micros(1_350))] };
     assert_eq!((named(&moved), moved.next(&course).is_some()), (None, true));
     moved.legs.push(stood(432e6, 425e6, Nanos::micros(1_350)));

@@ -225,7 +225,8 @@ pub(super) fn silent(case: &mut Case, share: f64) {
     let mut stream = steady_stream(&[1_000; 6]);
     let (longest_from_ns, longest_to_ns) = (Nanos::secs(1), Nanos::secs(2));
     let total_ns = Nanos::secs(1);
-    let silence = Silence { times: 1, total_ns, share, longest_from_ns, longest_to_ns, to_the_end: false };
+    let bytes = Bytes(0);
+    let silence = Silence { times: 1, total_ns, share, bytes, longest_from_ns, longest_to_ns, to_the_end: false };
     stream.detail.as_mut().expect("made with one").silence = Some(silence);
     (case.streams, case.stream) = (true, stream);
 }
