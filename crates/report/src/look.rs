@@ -149,14 +149,14 @@ pub(crate) struct Parts {
 pub(crate) type PageRow = ([String; 8], Option<Nanos>);
 
 /// The heads of a row's cells; the third is the median.
-pub(crate) const HEAD: [&str; 8] = ["protocol", "answered by", "p50", "min", "p90", "lost", "shift", "reason"];
+pub(crate) const HEAD: [&str; 8] = ["protocol", "answered by", "p50", "lost", "shift", "reason", "min", "p90"];
 
 /// The parts of the page.
 pub(crate) fn parts(found: &LookDocument) -> Parts {
     let look = &found.look;
     let row = |row: Row| {
         let name = row.name.strip_prefix("  ").map_or(row.name.clone(), |name| format!("… {name}"));
-        ([name, row.who, row.p50, row.min, row.p90, row.lost, row.shift, row.reason], row.median)
+        ([name, row.who, row.p50, row.lost, row.shift, row.reason, row.min, row.p90], row.median)
     };
     let table = |(address, asked): (u32, &measure::look::Asked)| {
         let rows: Vec<PageRow> = rows(look, address).into_iter().skip(1).map(row).collect();

@@ -137,7 +137,7 @@ pub(crate) fn how_surely(search: &SearchDocument) -> String {
     let probes = number::count(search.probes.len() as u64, "probe", "probes");
     let told = format!("{} agree at the two rates; {probes} of {} in all", ends.join(" and "), search.probe_ns);
     let unsettled = bracket.reached == Reached::Probes;
-    let limit = if unsettled { ": no more were allowed, so the result is not settled" } else { "" };
+    let limit = if unsettled { ": no more were allowed (--probes), so the result is not settled" } else { "" };
     format!("{told}{limit}{}{}", spoilt(search).unwrap_or_default(), unseen(search).unwrap_or_default())
 }
 
@@ -253,7 +253,7 @@ fn table(page: &mut Page, rows: &[Row]) {
         let whose = match (row.ours, row.bunched) {
             (0, 0) => String::new(),
             (0, bunched) => format!(", {bunched} void"),
-            _ => ", this host".to_owned(),
+            _ => ", limited by this host".to_owned(),
         };
         table.push(vec![
             Piece::new(rate(row.rate), tone),

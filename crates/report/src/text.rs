@@ -265,7 +265,8 @@ mod tests {
         ];
         let short = warned(&record, false);
         assert!(
-            short.starts_with("! Hosts busy (here 34.0 %, peer 29.0 %)") && short.matches("! ").count() == 1,
+            short.starts_with("! Hosts busy (here run-queue delay 34.0 %, peer steal 29.0 %)")
+                && short.matches("! ").count() == 1,
             "{short}"
         );
         assert_eq!(warned(&record, true).lines().filter(|line| line.starts_with("! ")).count(), 4);
@@ -283,7 +284,7 @@ mod tests {
         let (same, longer) = (said(10, Nanos::micros(33)), said(10, Nanos::micros(34)));
         assert!(same.contains("wake-up 6.01 µs") && same.contains("(medians of 10 timestamped"), "{same}");
         assert!(
-            longer.contains("wake-up 6.01 µs") && longer.contains("At most: medians of 10 timestamped"),
+            longer.contains("wake-up 6.01 µs") && longer.contains("Upper limits: medians of 10 timestamped"),
             "{longer}"
         );
         let (far, few) = (said(10, Nanos::micros(46)), said(9, Nanos::micros(30)));

@@ -214,7 +214,7 @@ fn ports(look: &Look, transport: Option<Transport>) -> String {
 /// The words for hosts that were busy, or kept from running, with the action against it.
 pub(super) fn busy(look: &Look) -> Option<String> {
     let figure = |warning: &Warning| match warning {
-        Warning::Disturbed { by, .. } => by.first().cloned(),
+        Warning::Disturbed { by, .. } => warning::largest(by).map(str::to_owned),
         Warning::Throttled { throttled_ns, watched_ns, .. } => {
             Some(format!("kept from running for {throttled_ns} of {watched_ns}"))
         }
@@ -307,7 +307,7 @@ pub(super) fn reasons(look: &Look) -> Vec<String> {
     let has = |cause: Cause| findings.iter().any(|finding| finding.cause == Some(cause) && has_row(finding));
     let mut texts = Vec::new();
     if findings.iter().any(|finding| finding.shift.is_some()) {
-        texts.push("shift: paired estimate against the reference · ~ rough (10–99 values beyond)".to_owned());
+        texts.push("shift: paired estimate against the reference · ~ rough (10–99 values above)".to_owned());
     }
     texts.extend(skewed(look));
     let told = [
@@ -330,6 +330,11 @@ pub(super) fn reasons(look: &Look) -> Vec<String> {
         (Cause::Address, "other route: shift against the same row of the first address"),
     ];
     texts.extend(told.into_iter().filter(|(cause, _)| has(*cause)).map(|(_, text)| text.to_owned()));
+    let is_netserver = |leg: &Leg| leg.who == Who::Program { service: Service::Netserver } && leg.sums.answered > 0;
+    if look.legs.iter().any(is_netserver) {
+        let text = "netserver: asked as rarely as the others. netperf itself asks without pause (TCP_RR, UDP_RR).";
+        texts.push(text.to_owned());
+    }
     let others = findings.iter().filter(|finding| !has_row(finding) && !is_of_handshakes(finding));
     texts.extend(others.map(|finding| without_row(look, finding)));
     texts.extend(further(look));

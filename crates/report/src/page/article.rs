@@ -1,5 +1,6 @@
 //! One record of a page: its figures, warnings, charts, method, ends and command.
 
+use logbook::document::Head;
 use logbook::record::{Ended, Record};
 use measure::outcome::{Bearing, Distribution, Outcome, Split};
 use measure::unit::quantile_name;
@@ -105,15 +106,18 @@ fn first_figures(page: &mut Builder, record: &Record) {
         page.html.raw(&format!("<div><dt>{name}</dt><dd>{text}</dd></div>\n"));
     }
     page.html.raw("</dl>\n");
-    let elapsed = record.elapsed().map(|elapsed| format!(" for {elapsed}")).unwrap_or_default();
-    let tool = format!("{} {}", record.head.tool.name, record.head.tool.version);
     let exchanges = record.outcome.as_ref().map(|outcome| {
         let (answered, scheduled) = (grouped(outcome.counts.answered), grouped(outcome.counts.scheduled));
         format!(" {answered} of {scheduled} exchanges answered.")
     });
-    let started = moment(record.head.started);
-    let told = format!("Measured {started}{elapsed} by {tool}.{}", exchanges.unwrap_or_default());
+    let told = format!("{}{}", measured(&record.head, record.elapsed()), exchanges.unwrap_or_default());
     page.html.element("p", "class=\"when\"", &told);
+}
+
+/// `Measured 2026-11-29 00:11:23+00:00 for 5 s by sonde 0.1.0.`
+pub(super) fn measured<D>(head: &Head<D>, elapsed: Option<Nanos>) -> String {
+    let elapsed = elapsed.map(|elapsed| format!(" for {elapsed}")).unwrap_or_default();
+    format!("Measured {}{elapsed} by {} {}.", moment(head.started), head.tool.name, head.tool.version)
 }
 
 /// All warnings behind one line, each with what to try.

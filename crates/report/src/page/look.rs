@@ -25,18 +25,20 @@ pub(super) fn tell(page: &mut Builder, told: &Told<'_>, found: &LookDocument) {
     if found.ended != Ended::Complete {
         page.html.element("p", "class=\"early\"", "Ended early. What was found until then stands here.");
     }
+    page.html.element("p", "class=\"when\"", &article::measured(&found.head, Some(found.look.took_ns)));
     let parts = look::parts(found);
     super::badge(page, &parts.warnings);
     for (address, rows) in &parts.tables {
         let head = look::HEAD.map(str::to_owned).to_vec();
         let rows = rows.iter().map(row).collect();
-        Table { caption: format!("Rows of {address}"), head, rows, class: "numbers" }.tell(&mut page.html);
+        let whose = if *address == found.look.host { String::new() } else { format!("{} at ", found.look.host) };
+        Table { caption: format!("Rows of {whose}{address}"), head, rows, class: "numbers" }.tell(&mut page.html);
     }
     for note in &parts.notes {
         page.html.element("p", "class=\"when\"", note);
     }
     if let Some(chart) = picture::ways(found) {
-        let caption = "Bars: p50 of each row, with its 95 % interval. Dots below: the same without pause.";
+        let caption = "p50 of each row, with its 95 % interval as a line. Below: the same without pause.";
         page.chart(&format!("{}-y", told.id()), &chart, caption);
     }
     article::command(page, &told.id(), &found.head.command);
@@ -51,6 +53,8 @@ pub(super) fn tell(page: &mut Builder, told: &Told<'_>, found: &LookDocument) {
 fn row((cells, median): &PageRow) -> Row {
     let cell = |(place, text): (usize, &String)| match median {
         Some(median) if place == 2 => Cell::number(Some(text.clone()), median.0 as f64),
+        // A time and its unit stay on one line however narrow the screen is.
+        _ if matches!(look::HEAD[place], "shift" | "min" | "p90") => Cell::from(text.replace(' ', "\u{a0}")),
         _ => Cell::from(text.as_str()),
     };
     cells.iter().enumerate().map(cell).collect()

@@ -5,6 +5,9 @@ use measure::comparison::fewest;
 
 use crate::layout::{INDENT, Page, Piece, Tone};
 
+/// Facts that are shown where not all are asked for: what follows them is to stay on the screen.
+const SHOWN: usize = 6;
+
 /// The part of the screen before the comparison.
 pub(super) fn render(page: &mut Page, study: &StudyDocument, rerun: &Rerun) {
     let answer = match rerun.environment.len() {
@@ -13,9 +16,13 @@ pub(super) fn render(page: &mut Page, study: &StudyDocument, rerun: &Rerun) {
         count => format!("{count} facts of the hosts or their programs differ"),
     };
     page.answer(&answer);
-    for fact in &rerun.environment {
+    let shown = if page.style().verbose { usize::MAX } else { SHOWN };
+    for fact in rerun.environment.iter().take(shown) {
         let told = format!("{} → {}", fact.first, fact.second);
         page.paragraph(INDENT, &Piece::new(format!("{}:", fact.axis), Tone::Strong), INDENT * 2, &told);
+    }
+    if let Some(more) = rerun.environment.len().checked_sub(shown).filter(|more| *more > 0) {
+        page.paragraph(INDENT, &Piece::new(format!("… and {more} more: -v"), Tone::Faint), INDENT, "");
     }
     for change in &rerun.changes {
         page.warning(change);

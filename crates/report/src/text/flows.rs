@@ -89,7 +89,7 @@ pub(crate) fn scope(record: &Record) -> Option<String> {
     if let Some(share) = least_share(flows) {
         let share = number::percent(share);
         return Some(format!(
-            "this run and its {flows} connections. A path that fewer than {share} take may be missing"
+            "this run and its {flows} connections. A path of less than {share} of all connections may be missing"
         ));
     }
     let one = one_connection(outcome, record);

@@ -22,7 +22,7 @@ pub fn source(split: &Split) -> String {
     let trips = number::count(split.samples, "timestamped round trip", "timestamped round trips");
     let whole = split.round_trip_ns.map_or_else(String::new, |whole| format!(", whose p50 is {whole}"));
     match split.bearing() {
-        Bearing::AtMost => format!("At most: medians of {trips}{whole}. Timestamps made them longer."),
+        Bearing::AtMost => format!("Upper limits: medians of {trips}{whole}. Timestamps made them longer."),
         Bearing::Same | Bearing::Unknown => format!("(medians of {trips}{whole})"),
     }
 }

@@ -16,12 +16,9 @@ pub use advice::advice;
 pub use raised::raised_when;
 pub use seen::{held_back, seen};
 
-/// One line for two busy hosts, with the first figure of each; `None` where not both were. Alone each has its own line.
+/// One line for two busy hosts, with the largest figure of each; `None` where not both were. Alone each has its own line.
 pub fn busy_hosts(warnings: &[Warning], command: Command) -> Option<String> {
-    let figure = |ours: bool| {
-        let reason = disturbed(warnings, ours)?.first()?;
-        Some(reason[reason.find(|letter: char| letter.is_ascii_digit())?..].to_owned())
-    };
+    let figure = |ours: bool| largest(disturbed(warnings, ours)?);
     let (here, peer) = (figure(true)?, figure(false)?);
     let spoils = warnings.iter().find_map(|warning| match warning {
         Warning::Disturbed { spoils, .. } if !spoils.is_empty() => Some(format!(". {}", spoiled(spoils))),
@@ -29,9 +26,9 @@ pub fn busy_hosts(warnings: &[Warning], command: Command) -> Option<String> {
     });
     let spoils = spoils.unwrap_or_default();
     let rest = match command {
-        Command::Throughput => "the rate is affected → quiet them, --cpu",
-        Command::Syn => "compare only min, p50 → --cpu",
-        _ => "compare only min, p50 → --cpu, --peer-cpu",
+        Command::Throughput => "the rate is affected → quiet them, --cpu N",
+        Command::Syn => "compare only min, p50 → --cpu N",
+        _ => "compare only min, p50 → --cpu N, --peer-cpu N",
     };
     Some(format!("Hosts busy (here {here}, peer {peer}){spoils}: {rest}"))
 }
@@ -78,10 +75,36 @@ pub fn title(group: Group) -> &'static str {
     }
 }
 
+/// The reason with the largest share, `CPU pressure 57.1 %`; the first where none has one.
+pub(crate) fn largest(reasons: &[String]) -> Option<&str> {
+    let share = |reason: &str| reason.strip_suffix(" %")?.rsplit(' ').next()?.parse::<f64>().ok();
+    let mut found = reasons.first()?.as_str();
+    for reason in reasons {
+        if share(reason).unwrap_or(0.0) > share(found).unwrap_or(0.0) {
+            found = reason;
+        }
+    }
+    Some(found)
+}
+
 /// The reasons why this host, or the peer, counts as busy.
 pub(crate) fn disturbed(warnings: &[Warning], ours: bool) -> Option<&[String]> {
     warnings.iter().find_map(|warning| match warning {
         Warning::Disturbed { end, by, .. } if (end == "our") == ours => Some(by.as_slice()),
         _ => None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_the_reasons_of_a_busy_host_the_one_with_the_largest_share_is_named() {
+        let reasons = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        let busy = reasons(&["run-queue delay 4.4 %", "CPU pressure 56.8 %", "steal 1.3 %"]);
+        assert_eq!(largest(&busy), Some("CPU pressure 56.8 %"));
+        assert_eq!(largest(&reasons(&["other work", "run-queue delay"])), Some("other work"));
+        assert_eq!(largest(&[]), None);
+    }
 }

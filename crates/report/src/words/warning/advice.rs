@@ -35,7 +35,7 @@ pub fn advice(warning: &Warning, command: Command) -> Option<String> {
         Warning::WireContradicts { .. } => {
             "look at the packets (--verify-pcap FILE, `tcpdump -n -r FILE`), firewall rules and routes"
         }
-        Warning::ClockStepped { .. } => "pin with --cpu, and check the clock source (`sonde self`)",
+        Warning::ClockStepped { .. } => "pin with --cpu N, and check the clock source (`sonde self`)",
         Warning::SystemClockStepped => "run again while the time service does not correct the clock",
         Warning::NoStamps { .. } => "turn them off (--no-stamps), or see `sonde self` for what this host can stamp",
         Warning::Dark { .. } | Warning::Silent { .. } => {
@@ -133,11 +133,11 @@ fn keep_up(warning: &Warning, command: Command) -> &'static str {
             Command::Syn => "lower --rate",
             _ => "lower --rate, or use more --connections",
         },
-        (Warning::RateNotAchieved { .. }, Command::Replay) => "use --pace spin with --cpu, or more --threads",
-        (Warning::RateNotAchieved { .. }, Command::Syn) => "lower --rate, or add --pace spin with --cpu",
-        (Warning::RateNotAchieved { .. }, _) => "lower --rate, or add --pace spin with --cpu, or --threads",
-        (_, Command::Replay) => "use --pace spin with --cpu",
-        _ => "use --pace spin with --cpu, or a longer --every",
+        (Warning::RateNotAchieved { .. }, Command::Replay) => "use --pace spin with --cpu N, or more --threads",
+        (Warning::RateNotAchieved { .. }, Command::Syn) => "lower --rate, or add --pace spin with --cpu N",
+        (Warning::RateNotAchieved { .. }, _) => "lower --rate, or add --pace spin with --cpu N, or --threads",
+        (_, Command::Replay) => "use --pace spin with --cpu N",
+        _ => "use --pace spin with --cpu N, or a longer --every",
     }
 }
 
@@ -153,9 +153,9 @@ fn calm(warning: &Warning, command: Command) -> &'static str {
         (Warning::PowerSavingGovernor { .. }, _) => {
             "set it to performance, or accept the slow-down as part of the result"
         }
-        (_, Command::Throughput) => "the rate is affected: quiet the host, pin with --cpu, --peer-cpu",
-        (_, Command::Syn | Command::Ask) => "compare only min and p50; pin with --cpu",
-        _ => "compare only min and p50; pin with --cpu, --peer-cpu",
+        (_, Command::Throughput) => "the rate is affected: quiet the host, pin with --cpu N, --peer-cpu N",
+        (_, Command::Syn | Command::Ask) => "compare only min and p50; pin with --cpu N",
+        _ => "compare only min and p50; pin with --cpu N, --peer-cpu N",
     }
 }
 
@@ -180,7 +180,7 @@ fn longer_run(warning: &Warning, command: Command) -> String {
 fn read_otherwise(warning: &Warning, command: Command) -> &'static str {
     match (warning, command) {
         (Warning::IdleBetween { .. }, Command::Rtt) => {
-            "compare with --every 100us, or --pace spin --wait spin --peer-wait spin"
+            "compare with --every 100us, or where each end has a free CPU with --pace spin --wait spin --peer-wait spin"
         }
         (Warning::IdleBetween { .. }, Command::Ask) => "compare with --every 100us --force, or --pace spin --wait spin",
         (Warning::IdleBetween { .. }, Command::Load) => {

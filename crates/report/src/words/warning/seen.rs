@@ -257,7 +257,7 @@ fn reading(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("A kernel or middlebox answers SYNs, not a program. Applications may see other times")
         }
         Warning::IdleBetween { interval_ns, median_ns, waking_ns } => {
-            let waking = waking_ns.map_or_else(String::new, |waking| format!(" ({waking} here)"));
+            let waking = waking_ns.map_or_else(String::new, |waking| format!(" ({waking} of both)"));
             write!(
                 f,
                 "Hosts sleep between requests (one per {interval_ns}). The {median_ns} include wake-up delay{waking}"

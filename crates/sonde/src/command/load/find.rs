@@ -16,7 +16,7 @@ use logbook::search::{Probe, SearchDocument};
 use measure::method::Method;
 use measure::search::seen::Seen;
 use measure::search::{Bracket, Next, Reached, Search};
-use measure::unit::Rate;
+use measure::unit::{Nanos, Rate};
 use report::layout::Style;
 use uuid::Uuid;
 
@@ -46,8 +46,11 @@ pub fn run(plan: &Plan, hunt: &Hunt, command: Vec<String>, output: &Arc<Output>)
     deliver::check(&plan.result)?;
     let mut stream = Stream::open(&plan.result, output)?;
     if let Some(each) = task.method.stop.after_ns {
+        let most = hunt.bounds.probes;
+        let whole = Nanos(each.0.saturating_mul(most.into()));
         output.note(&format!(
-            "a search has some dozens of probes of {each} each; SIGINT ends it with the result so far\n"
+            "up to {most} probes of {each} each (--probes, --probe), mostly half of them: {whole} at most. SIGINT ends the search \
+             with the result so far\n"
         ));
     }
     let instrument = conclude::instrument(&clock_cost());
