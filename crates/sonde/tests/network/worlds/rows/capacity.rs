@@ -6,6 +6,15 @@ use super::*;
 const GROWS: &[(Host, &str)] =
     &[(Near, "sleep 1.5; exec \"$0\" load 10.181.9.2 --size 1000 --rate 1125 --reply-every 1000 -t 12 -q")];
 
+/// Nothing passes the router for 2.2 s, twice.
+const OUTAGES: &[(Host, &str)] = &[(
+    Middle,
+    "sleep 2; for i in 1 2; do nft 'table ip cut { chain f { type filter hook forward priority 0; policy drop; }; }'; sleep 2.2; \
+     nft delete table ip cut; sleep 1.3; done",
+)];
+/// Bytes a second that the receiver had.
+const RECEIVED: &str = "/stream/received_bytes_per_s";
+
 /// All of them.
 pub(super) const WORLDS: &[World] = &[
     World {
@@ -239,6 +248,45 @@ pub(super) const WORLDS: &[World] = &[
             "nft 'table ip f { chain o { type filter hook output priority 0; ip daddr 10.181.9.2 udp dport 1024-65535 limit rate over 2000/second drop; }; }'",
         )],
         asks: &[ask("throughput 10.181.9.2 -t 4 --udp", &["sender-queue"], &["not-steady", "send-failed"])],
+        ..WORLD
+    },
+    World {
+        name: "a stream cut twice",
+        asks: &[
+            meanwhile(ask("throughput 10.181.9.2 -t 9", &["silent"], &["not-steady", "start-included"]), OUTAGES),
+            meanwhile(
+                ask("throughput 10.181.9.2 -t 9 --udp --rate 20M", &["silent"], &["not-steady", "start-included"]),
+                OUTAGES,
+            ),
+        ],
+        ..WORLD
+    },
+    World {
+        name: "a deep queue",
+        lay: &[(Middle, "tc qdisc add dev middle-far root tbf rate 10mbit burst 5kb limit 3mb")],
+        asks: &[counted(
+            ask("throughput 10.181.9.2 -t 2 --udp --rate 30M", &[], &["congestion", "not-steady", "too-short"]),
+            &[(RECEIVED, 1.0e6, 1.25e6)],
+        )],
+        ..WORLD
+    },
+    World {
+        name: "a policer of datagrams, and a queue for all",
+        lay: &[(
+            Middle,
+            "tc qdisc add dev middle-far root tbf rate 40mbit burst 16kb latency 50ms; \
+             nft 'table ip f { chain f { type filter hook forward priority 0; iifname middle ip protocol udp limit rate over 1250 kbytes/second burst 50 kbytes drop; }; }'",
+        )],
+        asks: &[ask("throughput 10.181.9.2 -t 4", &[], &["congestion", "not-steady"])],
+        ..WORLD
+    },
+    World {
+        name: "a fifth doubled",
+        beside: &["--delay", "5ms", "--duplicate", "20%"],
+        asks: &[counted(
+            ask("throughput 10.181.10.2 -t 3 --udp --rate 20M", &["rate"], &["not-steady"]),
+            &[(RECEIVED, 2.4e6, 2.51e6)],
+        )],
         ..WORLD
     },
     World {
