@@ -271,7 +271,7 @@ pub(super) const WORLDS: &[World] = &[
         ..WORLD
     },
     World {
-        name: "a policer of datagrams, and a queue for all",
+        name: "datagrams policed before a queue",
         lay: &[(
             Middle,
             "tc qdisc add dev middle-far root tbf rate 40mbit burst 16kb latency 50ms; \
