@@ -391,8 +391,8 @@ fn rate(stream: &Throughput) -> String {
     let lost = lost.filter(|datagrams| datagrams.lost > 0).and_then(Datagrams::loss);
     let lost = lost.map(|share| format!("{} lost", number::percent(share)));
     let silence = stream.detail.as_ref().and_then(|found| found.silence).as_ref().map(words::silence::beside);
-    let beside: String = lost.into_iter().chain(silence).map(|part| format!(", {part}")).collect();
-    let beside = if beside.is_empty() { beside } else { format!("{beside},") };
+    let parts: Vec<String> = lost.into_iter().chain(silence).collect();
+    let beside = if parts.is_empty() { String::new() } else { format!(", {},", parts.join(", ")) };
     match (text(stream.received_bytes_per_s), text(stream.sent_bytes_per_s)) {
         (Some(_), _) if stream.received_bytes_per_s == Some(0.0) => "Nothing was received".to_owned(),
         (Some(received), _) => format!("{received} received{beside}"),

@@ -142,7 +142,7 @@ fn payload_that_the_path_doubled_counts_as_asked(once: bool, payload: usize) {
             Call::Moved(bytes) | Call::MovedMany { bytes, .. } => moved += bytes,
             Call::Nothing => {}
             Call::End => break,
-            other => panic!("{other:?}"),
+            other @ Call::Failed => panic!("{other:?}"),
         }
     }
     let counted = receiver.total().datagrams.unwrap();
