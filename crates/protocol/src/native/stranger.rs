@@ -6,7 +6,7 @@ use std::fmt;
 
 /// Error of a connection whose other end is no peer of ours.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}: {saw}", if saw.speaker.is_mute() { "no word of sonde came" } else { "that is no sonde" })]
+#[error("{}: {saw}", if saw.speaker.is_mute() { "that may be no sonde" } else { "that is no sonde" })]
 pub struct NotSonde {
     /// Octets that came instead.
     pub saw: Saw,
@@ -52,7 +52,7 @@ impl fmt::Display for Saw {
             Speaker::Closed => return f.write_str("the peer, or a middlebox, closed the connection without a word"),
             Speaker::Silent => {
                 return f.write_str(
-                    "the peer says nothing, as netserver and iperf3 do when they wait for more, and a sonde that hangs",
+                    "the peer says nothing, as netserver and iperf3 do when they wait for more, or any program that hangs",
                 );
             }
             Speaker::Unknown => f.write_str("it answers in an unknown way")?,

@@ -89,6 +89,6 @@ fn a_server_that_waits_for_more_is_given_up_in_time() {
     // Kept by the kernel's backlog: accepted, and never a word.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap().to_string();
-    let ended = assert_error(&address, &["-c", "5"], 1, "theirs", &["it says nothing"]);
+    let ended = assert_error(&address, &["-c", "5"], 1, "theirs", &["says nothing"]);
     assert!(ended.took < SOON, "{:?}", ended.took);
 }
