@@ -1,7 +1,7 @@
 //! A delay that is planted in a program comes out where the program is waited for, and one of the path in each round trip.
 //!
 //! Each is planted once, or as often as `SONDE_PLANTED` says. A delay in a wrong part may not happen at all. The shortest of some requests is held
-//! against the shortest of as many: other work on this machine makes some longer, and, where the row does not say otherwise, none shorter. So
+//! against the shortest of as many: other work on this machine makes some longer, and none shorter but greetings (see [`Times`]). So
 //! more requests bring both nearer to what the programs take, and a run has as many as show the delay where it belongs, within a bound: a busy
 //! machine has made each of fifteen longer by more than half of a delay. What is told wrongly of every request stays wrong in any number. A part
 //! that carries the delay and is longer than by that after all of them is not held against sonde in one run, unless it is by another delay.
@@ -65,29 +65,44 @@ struct Times {
     kept: Option<u64>,
     /// The parts of requests with a connection each; absent over UDP.
     parts: Option<[Option<u64>; 5]>,
+    /// Such requests from their beginning to their end.
+    whole: Option<u64>,
 }
+
+/// The place of the greeting among the parts.
+const GREETING: usize = 2;
 
 impl Times {
     /// Takes in what was measured of the same with further requests.
     fn add(&mut self, more: Self) {
         let shorter = |one: Option<u64>, other: Option<u64>| one.into_iter().chain(other).min();
         self.kept = shorter(self.kept, more.kept);
+        self.whole = shorter(self.whole, more.whole);
         self.parts = match (self.parts, more.parts) {
             (Some(one), Some(other)) => Some(std::array::from_fn(|part| shorter(one[part], other[part]))),
             (one, other) => one.or(other),
         };
+    }
+
+    /// The greeting as the other parts leave it of the whole. A server that speaks first does so while a busy client has not noticed yet that it is
+    /// connected, and the shortest greeting is then the one whose beginning was noticed last.
+    fn greeting(&self) -> Option<u64> {
+        let mut others = self.parts?;
+        let shortest = others[GREETING].take()?;
+        Some(shortest.max(self.whole?.saturating_sub(others.iter().flatten().sum())))
     }
 }
 
 impl Asked<'_> {
     fn times(&self, host: &str) -> Times {
         let kept = self.row.keeps.then(|| number(&self.record(host, &[]), "/outcome/response/min_ns"));
-        let parts = self.row.trips.map(|_| {
-            let record = self.record(host, &["--crr"]);
+        let anew = self.row.trips.map(|_| self.record(host, &["--crr"]));
+        let parts = anew.as_ref().map(|record| {
             let phases = &record["outcome"]["replies"]["phases"];
             PHASES.map(|name| phases[name]["min_ns"].as_u64())
         });
-        Times { kept, parts }
+        let whole = anew.as_ref().map(|record| number(record, "/outcome/response/min_ns"));
+        Times { kept, parts, whole }
     }
 
     fn record(&self, host: &str, more: &[&str]) -> Value {
@@ -136,6 +151,13 @@ fn longer(plain: &Times, delayed: &Times, expected: [Option<u32>; 5]) -> Vec<Lon
             let both = before.zip(after).map(|(before, after)| longer(before, after));
             (*name, both.unwrap_or(if before == after { 0.0 } else { f64::NAN }), expected)
         }));
+        let whole = plain.greeting().zip(delayed.greeting()).map(|(before, after)| longer(before, after));
+        for (name, found, expected) in &mut found {
+            let is_short = expected.is_some_and(|expected| *found < f64::from(expected) - 0.25);
+            if let (true, "greeting", Some(whole)) = (is_short, *name, whole) {
+                *found = whole;
+            }
+        }
     }
     found
 }
