@@ -161,7 +161,7 @@ impl Commands {
     fn array(&mut self, text: &[u8], octets: usize) -> Result<Taken, &'static str> {
         let count = number(text)?;
         self.begins(if count.is_none() { NIL } else { NIL - 1 });
-        self.owed += count.unwrap_or(0);
+        self.owed = self.owed.saturating_add(count.unwrap_or(0));
         if self.owed > MOST_VALUES {
             return Err("an array has more values than is believed");
         }
@@ -307,6 +307,7 @@ mod tests {
     #[test_case(b"-WRONGTYPE Operation against a key\r\n-WHAT\r\n", &["WRONGTYPE, refused", "other error, refused"]; "errors")]
     #[test_case(b"*1\r\n-ERR in a transaction\r\n", &["array"]; "an error of a part")]
     #[test_case(b"$999999999999\r\n", &["Unsound(\"a string is longer than Redis has them\")"]; "too long")]
+    #[test_case(b"*18446744073709551615\r\n", &["Unsound(\"an array has more values than is believed\")"]; "more values than are counted")]
     #[test_case(b"*99999999999999999999\r\n", &["Unsound(\"the reply is none of Redis\")"]; "too many")]
     #[test_case(b"*16777216\r\n*16777216\r\n", &["Unsound(\"an array has more values than is believed\")"]; "too many together")]
     #[test_case(b"HTTP/1.1 400\r\n", &["Unsound(\"the reply is none of Redis\")"]; "another program")]
