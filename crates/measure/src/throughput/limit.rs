@@ -38,7 +38,7 @@ pub struct Evidence {
     pub not_sent: f64,
     /// The shaper of the sending host whose rate is next to the stream's.
     pub shaper: Option<ShaperSeen>,
-    /// Time in which nothing came to the receiver.
+    /// Time in which nothing, or next to nothing, came to the receiver.
     pub silence: Option<Silence>,
     /// State of the senders' TCP, all streams together; absent for datagrams.
     pub tcp: Option<TcpSeen>,

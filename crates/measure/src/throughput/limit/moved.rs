@@ -195,7 +195,8 @@ impl Moved {
     }
 }
 
-/// A queue that lets so much through, where that is not far more than the stream's own rate: then another thing held it back.
+/// A queue that lets so much through, where that is neither far more than the stream had nor less than each connection of it: then another thing held it
+/// back.
 fn queue(through: f64, arrived: Option<f64>, each: Option<f64>, tried: &mut Vec<Reason>) -> Option<Limiter> {
     let resembles = arrived.is_none_or(|arrived| through <= arrived * RESEMBLES);
     if !resembles {
